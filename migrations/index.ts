@@ -1,0 +1,5 @@
+import type { Migration } from '../src/store/migration.ts'
+import { mirror } from './0001-mirror.ts'
+
+/** Every step of the schema, in order. A step that was released is never changed. */
+export const migrations: readonly Migration[] = [mirror]

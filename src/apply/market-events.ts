@@ -1,0 +1,111 @@
+import type { LaneRow, MarketEventRow } from '../model/entities.ts'
+import type { EventFact } from '../model/facts.ts'
+import { eventIdentity, mergeRecord } from '../model/merge.ts'
+import { noteArrival, noteConflict } from './arrivals.ts'
+import type { Session } from './session.ts'
+import { touchSubmission } from './submissions.ts'
+
+/** Applies market events: each is inserted once by id, filled when it later says more, and never overwritten (invariant 4). */
+export async function applyEvents(session: Session, facts: readonly EventFact[]): Promise<void> {
+  await session.marketEvents.load(facts.map(keyOf))
+  const kept: { fact: EventFact; row: MarketEventRow }[] = []
+  for (const fact of facts) {
+    const row = applyEvent(session, fact)
+    if (row !== null) kept.push({ fact, row })
+  }
+  await applyToLanes(session, kept)
+}
+
+/** @returns the row as it now stands, or null when the fact was refused. */
+function applyEvent(session: Session, fact: EventFact): MarketEventRow | null {
+  const key = keyOf(fact)
+  const stored = session.marketEvents.get(key)
+  if (stored === null) {
+    const via = session.isBackfill(fact, String(fact.event.occurred_at)) ? 'backfill' : fact.via
+    const row: MarketEventRow = { ...fact.event, ...key, first_seen_at: session.now, first_seen_via: via }
+    session.marketEvents.put(row, via === 'backfill' ? 'backfill' : fact.cause)
+    session.inserted += 1
+    session.wake(fact, 'requirements')
+    touchSubmission(session, fact, 'last_event_at', String(row.occurred_at))
+    noteArrival(session, fact, 'market_events', row.event_id, via)
+    return row
+  }
+  noteArrival(session, fact, 'market_events', stored.event_id, null)
+  const merge = mergeRecord(stored, fact.event, eventIdentity, fact.via !== 'webhook')
+  if (merge.conflict !== null) {
+    noteConflict(session, fact, 'market_events', stored.event_id, merge.conflict, stored.raw, fact.event.raw)
+    return null
+  }
+  const row = merge.row as MarketEventRow
+  session.marketEvents.put(row, fact.cause)
+  touchSubmission(session, fact, 'last_event_at', String(row.occurred_at))
+  return row
+}
+
+/**
+ * Keeps a lane that no rail has named in the state of its newest event, by (`occurred_at`, id), whatever the order in which the
+ * events come (invariant 5). A lane not seen before asks for a replay (trap 8). An event that names no lane moves none (trap 66).
+ */
+async function applyToLanes(session: Session, kept: readonly { fact: EventFact; row: MarketEventRow }[]): Promise<void> {
+  const placed = kept.filter(({ row }) => row.lane_id !== null)
+  await session.lanes.load(placed.map(({ row }) => laneKey(row)))
+  for (const { fact, row } of placed) {
+    const lane = session.lanes.get(laneKey(row))
+    if (lane === null && !fact.fromReplay) session.askReplay(fact)
+    if (lane !== null && (lane.state_source === 'rail' || isNewer(lane, row))) continue
+    session.lanes.put(laneOf(row, lane), fact.cause)
+  }
+}
+
+/** Whether the lane already shows a later event than `row`. */
+function isNewer(lane: LaneRow, row: MarketEventRow): boolean {
+  const shown = `${lane.state_occurred_at ?? ''} ${lane.state_event_id ?? ''}`
+  return shown > `${row.occurred_at} ${row.event_id}`
+}
+
+function laneOf(row: MarketEventRow, lane: LaneRow | null): LaneRow {
+  return {
+    ...(lane ?? emptyLane(row)),
+    market_name: row.market_name,
+    lines: row.market_lines,
+    program_category: row.category,
+    status: row.status,
+    status_label: row.status_label,
+    state_event_id: row.event_id,
+    state_occurred_at: row.occurred_at,
+  }
+}
+
+function emptyLane(row: MarketEventRow): LaneRow {
+  return {
+    ...laneKey(row),
+    market_id: null,
+    market_name: null,
+    program: null,
+    program_id: null,
+    program_category: null,
+    lines: null,
+    status: null,
+    status_label: null,
+    submit_ready: null,
+    gapped: null,
+    unmet_labels: null,
+    bound: null,
+    chip: null,
+    carrier_api_session_ids: null,
+    next_step: null,
+    state_source: 'event',
+    state_event_id: null,
+    state_occurred_at: null,
+    gone_at: null,
+    raw: null,
+  }
+}
+
+function keyOf(fact: EventFact): { account: string; submission_id: string; event_id: string } {
+  return { account: fact.account, submission_id: fact.submissionId, event_id: fact.event.event_id }
+}
+
+function laneKey(row: MarketEventRow): { account: string; submission_id: string; lane_id: string } {
+  return { account: row.account, submission_id: row.submission_id, lane_id: String(row.lane_id) }
+}

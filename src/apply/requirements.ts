@@ -1,0 +1,108 @@
+import type { Row, SubmissionRow } from '../model/entities.ts'
+import type { StateFact } from '../model/facts.ts'
+import { type Json, sameJson } from '../model/json.ts'
+import { sameRaw } from '../model/merge.ts'
+import type { RailLane, Requirements } from '../model/records.ts'
+import { takeApplied } from '../store/reads.ts'
+import type { Session } from './session.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/**
+ * Applies a requirements view: the submission's columns, and from its rail the lanes, quotes, offers and quote history. What the view
+ * no longer shows is marked gone, never deleted (invariant 7).
+ * @returns false when a view that was asked for later has been applied already (invariant 6, trap 81).
+ */
+export async function applyRequirements(session: Session, fact: StateFact): Promise<boolean> {
+  if (!(await takeApplied(session.writer.tx, fact, 'requirements', fact.readNo))) return false
+  applySubmission(session, fact)
+  const { rail } = fact.requirements
+  // No rail: the service said nothing of its lanes; the last known ones stand (trap 64).
+  if (rail === null) return true
+  const place = { account: fact.account, submission_id: fact.submissionId }
+  await applyLanes(session, fact, rail.lanes)
+  const quotes = rail.lanes.flatMap(({ lane, quotes }) =>
+    quotes.map((quote) => ({ ...quote, ...place, lane_id: lane.lane_id, gone_at: null })),
+  )
+  const offers = rail.lanes.flatMap(({ lane, sourceOffers }) =>
+    sourceOffers.map((offer) => ({ ...offer, ...place, lane_id: lane.lane_id, gone_at: null })),
+  )
+  if (isStillMatching(fact.requirements)) return true
+  await replaceAll(session.quotes, fact, quotes, ['lane_id', 'quote_id'])
+  await replaceAll(session.sourceOffers, fact, offers, ['lane_id', 'presentation_id'])
+  if (rail.quoteHistory !== null) {
+    const history = rail.quoteHistory.map((item) => ({ ...item, ...place, gone_at: null }))
+    await replaceAll(session.quoteHistory, fact, history, ['history_key'])
+  }
+  return true
+}
+
+/** While markets are being matched an empty list means "not yet", not "no longer" (trap 62). */
+function isStillMatching(requirements: Requirements): boolean {
+  return requirements.submission.marketing_status === 'matching' && requirements.rail?.lanes.length === 0
+}
+
+function applySubmission(session: Session, fact: StateFact): void {
+  const key = { account: fact.account, submission_id: fact.submissionId }
+  const stored = session.submissions.get(key)
+  if (stored === null) return
+  const next: SubmissionRow = { ...stored, ...fact.requirements.submission }
+  // Every read bears a new time of making; that alone is no change.
+  if (sameView(stored.raw, next.raw)) next.raw = stored.raw
+  session.submissions.put(next, fact.cause)
+}
+
+async function applyLanes(session: Session, fact: StateFact, railLanes: readonly RailLane[]): Promise<void> {
+  const stored = await session.lanes.loadSubmission(fact.account, fact.submissionId)
+  const place = { account: fact.account, submission_id: fact.submissionId }
+  await session.lanes.load(railLanes.map(({ lane }) => ({ ...place, lane_id: lane.lane_id })))
+  const named = new Set<string>()
+  for (const { lane } of railLanes) {
+    const before = session.lanes.get({ ...place, lane_id: lane.lane_id })
+    named.add(lane.lane_id)
+    if (before === null) session.askReplay(fact)
+    const raw = before !== null && sameRaw(before.raw, lane.raw) ? before.raw : lane.raw
+    const state = { state_source: 'rail', state_event_id: null, state_occurred_at: null, gone_at: null }
+    session.lanes.put({ ...lane, ...place, raw, ...state }, fact.cause)
+  }
+  if (isStillMatching(fact.requirements)) return
+  for (const lane of stored) {
+    // A lane that only events have named was never in the rail, so it cannot be gone from it.
+    if (lane.state_source !== 'rail' || lane.gone_at !== null || named.has(lane.lane_id)) continue
+    session.lanes.put({ ...lane, gone_at: fact.readAt }, fact.cause)
+  }
+}
+
+/** Sets what the view shows and marks as gone what it no longer does. `id` names the key columns below the submission. */
+async function replaceAll(set: WorkingSet, fact: StateFact, shown: readonly Row[], id: readonly string[]): Promise<void> {
+  const idOf = (row: Row) => JSON.stringify(id.map((column) => row[column]))
+  const stored = await set.loadSubmission(fact.account, fact.submissionId)
+  await set.load(shown)
+  for (const row of shown) {
+    const before = set.get(row)
+    const raw = before !== null && sameRaw(before['raw'], row['raw']) ? before['raw'] : row['raw']
+    set.put({ ...row, raw: raw ?? null }, fact.cause)
+  }
+  const present = new Set(shown.map(idOf))
+  for (const row of stored) {
+    if (row['gone_at'] === null && !present.has(idOf(row))) set.put({ ...row, gone_at: fact.readAt }, fact.cause)
+  }
+}
+
+/** Whether two requirements views say the same, leaving aside when each was made. */
+function sameView(a: string | null, b: string | null): boolean {
+  if (a === b) return true
+  if (a === null || b === null) return false
+  return sameJson(withoutTimes(JSON.parse(a) as Json), withoutTimes(JSON.parse(b) as Json))
+}
+
+const VOLATILE = new Set(['generated_at', 'evaluated_at'])
+
+function withoutTimes(value: Json): Json {
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map(withoutTimes)
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => !VOLATILE.has(key))
+      .map(([key, item]) => [key, withoutTimes(item)]),
+  )
+}

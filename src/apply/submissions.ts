@@ -1,0 +1,58 @@
+import { type SubmissionRow, submissions } from '../model/entities.ts'
+import type { Fact, Place, ReachFact } from '../model/facts.ts'
+import { laterTime } from '../model/time.ts'
+import { addReads } from '../store/reads.ts'
+import type { Session } from './session.ts'
+
+/**
+ * Locks the submissions that the facts are about, and begins to track those that were not known: their feeds are read
+ * from the beginning (trap 22).
+ */
+export async function lockSubmissions(session: Session, facts: readonly Fact[]): Promise<void> {
+  const first = new Map<string, Fact>()
+  for (const fact of facts) {
+    const key = `${fact.account} ${fact.submissionId}`
+    if (!first.has(key)) first.set(key, fact)
+  }
+  const keys = [...first.keys()].sort().map((key) => keyOf(first.get(key) as Fact))
+  const viaOf = (key: { account: string; submission_id: string }) => trackedVia(first.get(`${key.account} ${key.submission_id}`) as Fact)
+  const { rows, added } = await session.writer.lockSubmissions(submissions, keys, session.now, (key) => viaOf(key as SubmissionRow))
+  const isAdded = new Set(added.map((key) => `${key['account']} ${key['submission_id']}`))
+  for (const row of rows as SubmissionRow[]) {
+    const key = `${row.account} ${row.submission_id}`
+    if (isAdded.has(key)) session.submissions.adoptAdded(row, (first.get(key) as Fact).cause)
+    else session.submissions.adopt([row])
+  }
+  const fresh = rows.filter((row) => isAdded.has(`${row['account']} ${row['submission_id']}`)) as SubmissionRow[]
+  for (const live of [true, false]) {
+    const places = fresh.filter((row) => (trackedVia(first.get(`${row.account} ${row.submission_id}`) as Fact) === 'webhook') === live)
+    if (places.length > 0) await addReads(session.writer.tx, places.map(placeOf), session.now, live)
+  }
+}
+
+/** Marks whether the service still shows the submission (invariant 7). */
+export function applyReach(session: Session, fact: ReachFact): void {
+  const row = session.submissions.get(keyOf(fact))
+  if (row === null || (row.unreachable_since === null) === (fact.unreachableSince === null)) return
+  session.submissions.put({ ...row, unreachable_since: fact.unreachableSince }, fact.cause)
+}
+
+/** Moves `last_event_at` or `last_message_at` forward. */
+export function touchSubmission(session: Session, fact: Fact, column: 'last_event_at' | 'last_message_at', at: string): void {
+  const row = session.submissions.get(keyOf(fact))
+  if (row === null) return
+  const latest = laterTime(row[column], at)
+  if (latest !== row[column]) session.submissions.put({ ...row, [column]: latest }, fact.cause)
+}
+
+function keyOf(place: Place): { account: string; submission_id: string } {
+  return { account: place.account, submission_id: place.submissionId }
+}
+
+function placeOf(row: SubmissionRow): Place {
+  return { account: row.account, submissionId: row.submission_id }
+}
+
+function trackedVia(fact: Fact): string {
+  return fact.cause === 'backfill' ? 'poll' : fact.cause
+}

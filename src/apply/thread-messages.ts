@@ -1,0 +1,64 @@
+import type { ThreadAttachmentRow, ThreadMessageRow } from '../model/entities.ts'
+import type { MessageFact } from '../model/facts.ts'
+import { mergeRecord, messageIdentity } from '../model/merge.ts'
+import { noteArrival, noteConflict } from './arrivals.ts'
+import type { Session } from './session.ts'
+import { touchSubmission } from './submissions.ts'
+
+/** Applies thread messages: each is inserted once by id; only a link that was missing is filled in later (traps 32, 33). */
+export async function applyMessages(session: Session, facts: readonly MessageFact[]): Promise<void> {
+  await session.threadMessages.load(facts.map(keyOf))
+  await session.threadAttachments.load(
+    facts.flatMap((fact) => fact.message.attachments.map((a) => ({ ...keyOf(fact), position: a.position }))),
+  )
+  for (const fact of facts) applyMessage(session, fact)
+}
+
+function applyMessage(session: Session, fact: MessageFact): void {
+  const key = keyOf(fact)
+  const stored = session.threadMessages.get(key)
+  if (stored === null) {
+    const via = session.isBackfill(fact, String(fact.message.message.occurred_at)) ? 'backfill' : fact.via
+    const row: ThreadMessageRow = { ...fact.message.message, ...key, first_seen_at: session.now, first_seen_via: via }
+    const cause = via === 'backfill' ? 'backfill' : fact.cause
+    session.threadMessages.put(row, cause)
+    putAttachments(session, { ...fact, cause })
+    session.inserted += 1
+    session.wake(fact, 'requirements')
+    touchSubmission(session, fact, 'last_message_at', String(row.occurred_at))
+    noteArrival(session, fact, 'thread_messages', row.message_id, via)
+    return
+  }
+  noteArrival(session, fact, 'thread_messages', stored.message_id, null)
+  const merge = mergeRecord(stored, fact.message.message, messageIdentity, fact.via !== 'webhook')
+  const conflict = [...(merge.conflict ?? []), ...attachmentConflicts(session, fact)]
+  if (conflict.length > 0 || merge.conflict !== null) {
+    noteConflict(session, fact, 'thread_messages', stored.message_id, conflict, stored.raw, fact.message.message.raw)
+    return
+  }
+  session.threadMessages.put(merge.row as ThreadMessageRow, fact.cause)
+  putAttachments(session, fact)
+  touchSubmission(session, fact, 'last_message_at', String(stored.occurred_at))
+}
+
+function attachmentConflicts(session: Session, fact: MessageFact): string[] {
+  const differs = fact.message.attachments.some((attachment) => {
+    const stored = session.threadAttachments.get({ ...keyOf(fact), position: attachment.position })
+    return stored !== null && mergeRecord(stored, attachment, ['name'], false).conflict !== null
+  })
+  return differs ? ['attachments'] : []
+}
+
+function putAttachments(session: Session, fact: MessageFact): void {
+  for (const attachment of fact.message.attachments) {
+    const key = { ...keyOf(fact), position: attachment.position }
+    const stored = session.threadAttachments.get(key)
+    const merge = stored === null ? null : mergeRecord(stored, attachment, ['name'], fact.via !== 'webhook')
+    const row = merge === null ? { ...attachment, ...key } : merge.conflict === null ? merge.row : null
+    if (row !== null) session.threadAttachments.put(row as ThreadAttachmentRow, fact.cause)
+  }
+}
+
+function keyOf(fact: MessageFact): { account: string; submission_id: string; message_id: string } {
+  return { account: fact.account, submission_id: fact.submissionId, message_id: fact.message.message.message_id }
+}

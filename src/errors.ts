@@ -1,0 +1,40 @@
+/**
+ * Every failure that the product raises itself says whether trying again can help.
+ * Whatever else is thrown (a bug, a library's error) is treated as permanent for the one thing it was thrown over.
+ */
+export abstract class ProductError extends Error {
+  override readonly name: string = this.constructor.name
+}
+
+/** Trying again later can help. `retryAfterMs` is what the other side asked for, when it did. */
+export class TransientError extends ProductError {
+  readonly retryAfterMs: number | undefined
+  constructor(message: string, options: ErrorOptions & { retryAfterMs?: number | undefined } = {}) {
+    super(message, options)
+    this.retryAfterMs = options.retryAfterMs
+  }
+}
+
+/** Trying the same thing again cannot help; others go on. */
+export class PermanentError extends ProductError {}
+
+/** The process cannot go on; the message tells the operator what to do. */
+export class FatalError extends ProductError {}
+
+/** Wrong usage or configuration: one clear line per problem, all of them at once (exit code 2). */
+export class UsageError extends ProductError {
+  readonly problems: readonly string[]
+  constructor(problems: readonly string[], options?: ErrorOptions) {
+    super(problems.join('\n'), options)
+    this.problems = problems
+  }
+}
+
+/** Not done because another run holds the lock (exit code 4). */
+export class BusyError extends ProductError {}
+
+/** @returns the message of whatever was thrown, in one line. */
+export function messageOf(error: unknown): string {
+  const text = error instanceof Error ? error.message || error.name : String(error)
+  return text.replace(/\s+/g, ' ').trim()
+}

@@ -1,0 +1,21 @@
+import type { Row } from './entities.ts'
+import type { Cause } from './records.ts'
+
+/** What a row of the change log says was done. */
+export type Operation = 'insert' | 'update' | 'gone'
+
+/** One change of one mirror row, before it has its `seq`. */
+export interface Change {
+  readonly account: string
+  readonly submission_id: string
+  /** The table's name. */
+  readonly entity: string
+  /** The key after `account`, as JSON array text. */
+  readonly entity_id: string
+  readonly operation: Operation
+  readonly cause: Cause
+  /** The changed columns as they were; null on insert. Never `raw`. */
+  readonly before: Row | null
+  /** The changed columns as they are; all of them on insert. Never `raw`. */
+  readonly after: Row
+}

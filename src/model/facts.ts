@@ -1,0 +1,56 @@
+import type { Cause, MarketEvent, ReadKind, Requirements, ThreadMessage, Via } from './records.ts'
+import type { TimeText } from './time.ts'
+
+/** Where a fact belongs. */
+export interface Place {
+  readonly account: string
+  readonly submissionId: string
+}
+
+/** How and why a fact came. */
+export interface Origin {
+  readonly via: Via
+  readonly cause: Cause
+  /** It was read from the beginning of a feed: a replay need not be asked for. */
+  readonly fromReplay: boolean
+  /** The feed was never read to its end before: what is old in it is `backfill`, not news. */
+  readonly firstWalk: boolean
+}
+
+/** A market event that was delivered or read. */
+export interface EventFact extends Place, Origin {
+  readonly kind: 'event'
+  readonly event: MarketEvent
+}
+
+/** A thread message that was delivered or read. */
+export interface MessageFact extends Place, Origin {
+  readonly kind: 'message'
+  readonly message: ThreadMessage
+}
+
+/** A requirements view that was read. */
+export interface StateFact extends Place {
+  readonly kind: 'state'
+  readonly cause: Cause
+  readonly requirements: Requirements
+  /** The number that the read took before it was sent (invariant 6). */
+  readonly readNo: number
+  readonly readAt: TimeText
+}
+
+/** Whether the service still shows a submission: `since` is when it first did not, null when it does (again). */
+export interface ReachFact extends Place {
+  readonly kind: 'reach'
+  readonly cause: Cause
+  readonly unreachableSince: TimeText | null
+}
+
+/** A submission became known, or something hints that some of its reads have news. */
+export interface WakeFact extends Place {
+  readonly kind: 'wake'
+  readonly cause: Cause
+  readonly reads: readonly ReadKind[]
+}
+
+export type Fact = EventFact | MessageFact | StateFact | ReachFact | WakeFact

@@ -1,0 +1,56 @@
+import type { Row } from './entities.ts'
+import { type Json, sameJson } from './json.ts'
+
+/** Identity columns of a market event (invariant 4): once they have a value, it never changes. */
+export const eventIdentity = ['type', 'occurred_at', 'market_name', 'market_lines', 'category', 'status', 'detail'] as const
+/** Identity columns of a thread message; its attachments' names count too. */
+export const messageIdentity = [
+  'channel',
+  'direction',
+  'kind',
+  'occurred_at',
+  'subject',
+  'body_text',
+  'from_address',
+  'to_addresses',
+  'in_reply_to',
+] as const
+
+/** A stored row met again: either it agrees (perhaps with more to say), or it contradicts what was kept. */
+export type Merge = { readonly conflict: readonly string[] } | { readonly conflict: null; readonly row: Row }
+
+/**
+ * Merges a record that came again into the stored one (invariant 4).
+ * - An identity column that differs from a stored value is a conflict: the whole of the newcomer is refused.
+ * - An empty column that now has a value is filled; a value is never emptied.
+ * - Any other column, `raw` included, follows the feed, which is read later than a delivery is sent: so the order in
+ *   which the two ways bring the same record does not matter (invariant 2).
+ * @param fromFeed whether the newcomer was read from a feed; a delivery only fills.
+ */
+export function mergeRecord(stored: Row, newcomer: Row, identity: readonly string[], fromFeed: boolean): Merge {
+  const conflict = identity.filter((column) => has(stored[column]) && has(newcomer[column]) && !same(stored, newcomer, column))
+  if (conflict.length > 0) return { conflict }
+  const row: Row = { ...stored }
+  for (const [column, value] of Object.entries(newcomer)) {
+    if (!has(value)) continue
+    const mayReplace = fromFeed && !identity.includes(column)
+    if (!has(stored[column]) || mayReplace) row[column] = value
+  }
+  if (sameRaw(stored['raw'], row['raw'])) row['raw'] = stored['raw'] ?? null
+  return { conflict: null, row }
+}
+
+function has(value: Json | undefined): value is NonNullable<Json> {
+  return value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0)
+}
+
+function same(a: Row, b: Row, column: string): boolean {
+  return sameJson(a[column] ?? null, b[column] ?? null)
+}
+
+/** Whether two raw texts say the same, whatever the order of their keys: then nothing is written. */
+export function sameRaw(a: Json | undefined, b: Json | undefined): boolean {
+  if (a === b) return true
+  if (typeof a !== 'string' || typeof b !== 'string') return false
+  return sameJson(JSON.parse(a) as Json, JSON.parse(b) as Json)
+}

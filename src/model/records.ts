@@ -1,0 +1,55 @@
+import type {
+  LaneRow,
+  MarketEventRow,
+  QuoteHistoryRow,
+  QuoteRow,
+  SourceOfferRow,
+  SubmissionRow,
+  ThreadAttachmentRow,
+  ThreadMessageRow,
+} from './entities.ts'
+
+/** How something reached us: which way a row was first seen, and what caused a change. */
+export type Via = 'webhook' | 'poll' | 'backfill' | 'reconcile'
+export type Cause = Via | 'command'
+
+/** The three reads of a submission that this release makes: the two feeds and the requirements view. */
+export type ReadKind = 'events' | 'thread' | 'requirements'
+export const feeds = ['events', 'thread'] as const satisfies readonly ReadKind[]
+export const readKinds = ['events', 'thread', 'requirements'] as const satisfies readonly ReadKind[]
+
+type Placed = 'account' | 'submission_id'
+type Seen = 'first_seen_at' | 'first_seen_via'
+
+/** A market event of the spec in the columns of the mirror, before it is known where and how it was seen. */
+export type MarketEvent = Omit<MarketEventRow, Placed | Seen>
+
+/** An attachment of a message; its position is its place in the list, from 0. */
+export type Attachment = Omit<ThreadAttachmentRow, Placed | 'message_id'>
+
+/** A ThreadMessage of the spec in the columns of the mirror, with its attachments. */
+export interface ThreadMessage {
+  readonly message: Omit<ThreadMessageRow, Placed | Seen>
+  readonly attachments: readonly Attachment[]
+}
+
+/** A lane of the rail with what hangs on it. */
+export interface RailLane {
+  readonly lane: Omit<LaneRow, Placed | 'state_source' | 'state_event_id' | 'state_occurred_at' | 'gone_at'>
+  readonly quotes: readonly Omit<QuoteRow, Placed | 'lane_id' | 'gone_at'>[]
+  readonly sourceOffers: readonly Omit<SourceOfferRow, Placed | 'lane_id' | 'gone_at'>[]
+}
+
+/** What the requirements view says of a submission now, as far as the mirror keeps it in columns. */
+export interface Requirements {
+  readonly submission: Pick<
+    SubmissionRow,
+    'insured_name' | 'lines' | 'effective_date' | 'state' | 'marketing_status' | 'marketing_hint' | 'form_fill_active' | 'raw'
+  >
+  /** null: the service said nothing of its rail this time (trap 64). */
+  readonly rail: {
+    readonly lanes: readonly RailLane[]
+    /** null: the history could not be had this time (trap 65). */
+    readonly quoteHistory: readonly Omit<QuoteHistoryRow, Placed | 'gone_at'>[] | null
+  } | null
+}

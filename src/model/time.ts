@@ -1,0 +1,62 @@
+/** A moment: UTC, `YYYY-MM-DDTHH:MM:SS.ffffffZ`, always 27 characters, so that text order is time order. */
+export type TimeText = string
+
+const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,12})\d*)?)?\s*(?:([Zz])|([+-])(\d{2}):?(\d{2})?)?$/
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
+
+/**
+ * Normalises a date-time of the wire without letting its fraction pass through a Date, which knows no microseconds.
+ * @param wire RFC 3339 text with any offset and any number of fractional digits; one without an offset is taken as UTC.
+ * Digits past the sixth are cut off.
+ * @returns the moment, or null when `wire` is no date-time that exists.
+ */
+export function parseTime(wire: unknown): TimeText | null {
+  if (typeof wire !== 'string') return null
+  const m = DATE_TIME.exec(wire.trim())
+  if (!m) return null
+  const [year, month, day, hour, minute, second] = [m[1], m[2], m[3], m[4], m[5], m[6] ?? '0'].map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  if (!isDay(year, month, day) || hour > 23 || minute > 59 || second > 60) return null
+  const offset = (m[9] === '-' ? -1 : 1) * (Number(m[10] ?? 0) * 60 + Number(m[11] ?? 0))
+  if (Math.abs(offset) >= 24 * 60) return null
+  // Whole seconds go through the Date (offsets, and a leap second that rolls over); the fraction is carried as text.
+  const whole = new Date(0)
+  whole.setUTCFullYear(year, month - 1, day)
+  whole.setUTCHours(hour, minute - offset, second)
+  if (whole.getUTCFullYear() < 1 || whole.getUTCFullYear() > 9999) return null
+  return `${whole.toISOString().slice(0, 19)}.${(m[7] ?? '').padEnd(6, '0').slice(0, 6)}Z`
+}
+
+/** @returns `wire` when it is a date that exists (`YYYY-MM-DD`; the date part of a date-time counts), else null. */
+export function parseDate(wire: unknown): string | null {
+  if (typeof wire !== 'string') return null
+  const text = parseTime(wire) ? wire.trim().slice(0, 10) : wire.trim()
+  const m = DATE.exec(text)
+  return m && isDay(Number(m[1]), Number(m[2]), Number(m[3])) ? text : null
+}
+
+/** @param ms milliseconds since the epoch. */
+export function timeFromMs(ms: number): TimeText {
+  return `${new Date(ms).toISOString().slice(0, 23)}000Z`
+}
+
+/** @returns milliseconds since the epoch; microseconds are cut off. */
+export function msFromTime(time: TimeText): number {
+  return Date.parse(`${time.slice(0, 23)}Z`)
+}
+
+/** @returns whichever of the two is later; null counts as never. */
+export function laterTime(a: TimeText | null, b: TimeText | null): TimeText | null {
+  if (a === null || b === null) return a ?? b
+  return a >= b ? a : b
+}
+
+function isDay(year: number, month: number, day: number): boolean {
+  return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
+}

@@ -1,0 +1,46 @@
+/**
+ * What the stages report about themselves while they run. The names are those of /metrics (without the prefix
+ * `submission_mirror_`); `ops/metrics.ts` gives each its help text and kind. A stage never knows who listens.
+ */
+export interface Observer {
+  /** Adds `by` (1 when left out) to a counter. */
+  count(name: CounterName, labels?: Labels, by?: number): void
+  /** Records one duration, in seconds. */
+  time(name: TimerName, seconds: number, labels?: Labels): void
+  /** Sets a gauge. */
+  set(name: GaugeName, value: number, labels?: Labels): void
+}
+
+export type Labels = Readonly<Record<string, string>>
+
+export type CounterName =
+  | 'deliveries_total' // account, answer (204, 401, …)
+  | 'deliveries_rejected_total' // account, reason
+  | 'deliveries_verified_total' // account, secret (its position in the settings, from 1)
+  | 'deliveries_settled_total' // account, state (done, aside, retry, dead)
+  | 'applied_rows_total' // account, entity, operation, cause
+  | 'conflicts_total' // account, entity
+  | 'unreadable_items_total' // account, read
+  | 'token_mints_total' // account, outcome (ok, refused, failed)
+  | 'upstream_requests_total' // account, class (ok, auth, gone, throttled, rejected, unavailable, network)
+  | 'walks_total' // account, read, outcome
+  | 'stalled_cursors_total' // account, read
+  | 'invalid_cursors_total' // account, read
+  | 'replays_total' // account, read
+  | 'sweeps_total' // account
+  | 'lost_webhooks_total' // account, entity
+
+export type TimerName =
+  | 'acknowledge_seconds' // account
+  | 'inbox_commit_seconds'
+  | 'apply_commit_seconds'
+  | 'delivery_to_mirror_seconds'
+  | 'upstream_seconds' // account, operation
+
+export type GaugeName =
+  | 'inbox_append_rows' // rows in the last group commit
+  | 'upstream_rate' // account: requests a second now allowed
+  | 'upstream_circuit_open' // account
+
+/** Hears nothing: for commands and tests that do not look at metrics. */
+export const silentObserver: Observer = { count() {}, time() {}, set() {} }

@@ -1,0 +1,127 @@
+import PQueue from 'p-queue'
+import type { Clock } from '../clock.ts'
+import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { timeFromMs } from '../model/time.ts'
+import type { Observer } from '../observe.ts'
+import type { Service } from '../service.ts'
+import type { Db } from '../store/db.ts'
+import { claimReads, type ReadClaim, releaseRead } from '../store/read-claims.ts'
+import { rank } from '../store/reads.ts'
+import { sweepStep, takeSweep } from '../store/reads-of-account.ts'
+import type { UpstreamClient } from '../upstream/client.ts'
+import { AccountGate } from './account-gate.ts'
+import type { PollPolicy } from './intervals.ts'
+import { READ_LEASE_MS, visit } from './visit.ts'
+
+/** Without a signal the due reads are looked for this often. */
+const TICK_MS = 1_000
+/** A delivery that names no submission wakes the active ones, at most this often (trap 25). */
+const SWEEP_EVERY_MS = 300_000
+const SWEEP_ACTIVE_MS = 30 * 86_400_000
+const SWEEP_STEP = 200
+
+export interface AccountPollerOptions {
+  readonly account: string
+  readonly db: Db
+  readonly client: UpstreamClient
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: Observer
+  readonly policy: PollPolicy
+  readonly concurrency: number
+}
+
+/**
+ * Makes the due reads of one account: what was woken first, then what the clock asks for; what fails gets a quarter of the places at most, so
+ * that a hanging feed never holds up one that works. While the account is stopped nothing is read.
+ */
+export class AccountPoller implements Service {
+  readonly name: string
+  readonly #o: AccountPollerOptions
+  readonly #gate: AccountGate
+  readonly #queue: PQueue
+  #failing = 0
+  #failure: unknown
+
+  constructor(options: AccountPollerOptions) {
+    this.#o = options
+    this.name = `poller of ${options.account}`
+    this.#gate = new AccountGate(options)
+    this.#queue = new PQueue({ concurrency: options.concurrency })
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    this.#failure = undefined
+    while (!signal.aborted && this.#failure === undefined) {
+      const closedMs = await this.#gate.closedForMs(signal)
+      if (closedMs > 0) {
+        // An operator's `account resume` is seen at the next tick.
+        await this.#o.db.signals.wait('reads', Math.min(closedMs, TICK_MS), signal)
+        continue
+      }
+      const deadMs = this.#o.client.waitMs()
+      if (deadMs > 0) {
+        // The service is dead: claiming reads only to fail them would mark them all as failing.
+        await this.#o.clock.sleep(Math.min(deadMs, TICK_MS), signal)
+        continue
+      }
+      await this.#sweep()
+      await this.#start(signal)
+      // Every read that ends signals too: its place is free, and it may be due again.
+      await this.#o.db.signals.wait('reads', TICK_MS, signal)
+    }
+    await this.#queue.onIdle()
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  /** Claims as many reads as there are places, and starts them. */
+  async #start(signal: AbortSignal): Promise<void> {
+    for (const which of [rank.live, rank.routine, rank.failing]) {
+      const free = this.#o.concurrency - this.#queue.pending - this.#queue.size
+      const limit = which === rank.failing ? Math.min(free, this.#failingPlaces() - this.#failing) : free
+      if (limit <= 0) continue
+      const claims = await claimReads(this.#o.db, { account: this.#o.account, rank: which, limit, leaseMs: READ_LEASE_MS })
+      for (const claim of claims) this.#enqueue(claim, which === rank.failing, signal)
+    }
+  }
+
+  #failingPlaces(): number {
+    return Math.max(1, Math.floor(this.#o.concurrency / 4))
+  }
+
+  #enqueue(claim: ReadClaim, failing: boolean, signal: AbortSignal): void {
+    if (failing) this.#failing += 1
+    void this.#queue
+      .add(() => this.#make(claim, signal))
+      .catch((error: unknown) => {
+        if (!signal.aborted) this.#failure = error
+      })
+      .finally(() => {
+        if (failing) this.#failing -= 1
+        this.#o.db.signals.notify('reads')
+      })
+  }
+
+  async #make(claim: ReadClaim, signal: AbortSignal): Promise<void> {
+    try {
+      if (signal.aborted) return await releaseRead(this.#o.db, claim)
+      const end = await visit({ ...this.#o, cause: 'poll' }, claim, signal)
+      if (end === 'refused') await this.#gate.park(new Error('a read was refused'))
+      else if (end === 'gone' || end === 'read') await this.#gate.note(claim.submissionId, claim.lastReadAt !== null, end === 'gone')
+    } catch (error) {
+      // Given back, so that nobody waits for the lease to end. When that fails too, the lease ends by itself.
+      await releaseRead(this.#o.db, claim).catch((second: unknown) => this.#o.log.debug({ err: second }, messageOf(second)))
+      throw error
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    const { db, account, clock, observer, log } = this.#o
+    if (!(await takeSweep(db, account, SWEEP_EVERY_MS))) return
+    observer.count('sweeps_total', { account })
+    log.info({ account }, 'a delivery named no submission; the feeds of all active submissions are read')
+    const activeSince = timeFromMs(clock.now() - SWEEP_ACTIVE_MS)
+    for (let after: string | null = ''; after !== null; ) after = await sweepStep(db, account, after, activeSince, SWEEP_STEP)
+  }
+}

@@ -1,0 +1,250 @@
+import { type Applied, throughDoor } from '../apply/apply.ts'
+import { backoffMs, type Clock } from '../clock.ts'
+import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Fact } from '../model/facts.ts'
+import type { Cause, Via } from '../model/records.ts'
+import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
+import type { Observer } from '../observe.ts'
+import { readState } from '../read/state.ts'
+import { applyPage, type FeedPage, type Walk, type WalkEnd, walkFeed } from '../read/walk.ts'
+import type { Db } from '../store/db.ts'
+import { LeaseLostError } from '../store/leases.ts'
+import { markPage, type ReadClaim, type ReadSettlement, refuseCursor, settleRead } from '../store/read-claims.ts'
+import { REPLAY_COALESCE_MS, rank } from '../store/reads.ts'
+import type { UpstreamClient } from '../upstream/client.ts'
+import { UpstreamPermanentError, upstreamClass } from '../upstream/errors.ts'
+import { type PollPolicy, pollIntervalMs, replayIntervalMs } from './intervals.ts'
+
+/** A read is ours for so long after each page; a page's requests end well within it. */
+export const READ_LEASE_MS = 120_000
+const FAILURE_BASE_MS = 5_000
+const FAILURE_CAP_MS = 900_000
+/** A cursor that stands still: 1 s, doubling to 30 s (trap 2). */
+const STALL_BASE_MS = 1_000
+const STALL_CAP_MS = 30_000
+/** "Not found" is believed after so many tries in a row, so long apart (trap 48). */
+const MISSES_TO_BELIEVE = 3
+const MISS_WAIT_MS = [30_000, 120_000, 3_600_000] as const
+
+export interface VisitOptions {
+  readonly db: Db
+  readonly client: UpstreamClient
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: Observer
+  readonly policy: PollPolicy
+  /** What the changes that a visit makes are caused by. */
+  readonly cause: Cause
+}
+
+/** How a visit ended, as far as the account's poller must know. */
+export type VisitEnd = 'read' | 'gone' | 'refused' | 'failed' | 'lost'
+
+/**
+ * Makes one claimed read: walks a feed or reads the state, applies what it finds, and settles when it comes again. It throws only when the
+ * store fails or `signal` aborts; what the service does wrong is settled here.
+ */
+export async function visit(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<VisitEnd> {
+  try {
+    if (claim.read === 'requirements') await visitState(o, claim, signal)
+    else await visitFeed(o, claim, signal)
+    o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: 'read' })
+    return 'read'
+  } catch (error) {
+    if (error instanceof LeaseLostError) {
+      o.log.info(place(claim), messageOf(error))
+      return 'lost'
+    }
+    const kind = upstreamClass(error)
+    if (kind === null || signal.aborted) throw error
+    o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: kind })
+    return settleFailure(o, claim, error)
+  }
+}
+
+async function visitFeed(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<void> {
+  try {
+    await walk(o, claim, signal, claim.replayDue ? null : claim.cursor)
+  } catch (error) {
+    const refused = error instanceof UpstreamPermanentError && error.rejectedWithCursor
+    if (!refused || claim.cursor === null) throw error
+    // The service does not say how it refuses a cursor, so any refusal of a request that bore one is taken as that: the feed is read
+    // once more from the beginning, and the cursor of that walk replaces the old one (trap 17).
+    o.observer.count('invalid_cursors_total', { account: claim.account, read: claim.read })
+    o.log.warn({ ...place(claim), err: error }, `the cursor of ${claim.read} was refused; the feed is read again from the beginning`)
+    await o.db.write('cursor-refused', (tx) => refuseCursor(tx, claim, READ_LEASE_MS))
+    await walk(o, { ...claim, cursor: null }, signal, null)
+  }
+}
+
+async function walk(o: VisitOptions, claim: ReadClaim, signal: AbortSignal, since: string | null): Promise<void> {
+  // A replay beside a valid cursor leaves the cursor alone (invariant 6).
+  const keepsCursor = since === null && claim.cursor !== null
+  const walk: Walk = {
+    account: claim.account,
+    submissionId: claim.submissionId,
+    read: claim.read as Walk['read'],
+    since,
+    via: 'poll' satisfies Via,
+    cause: o.cause,
+    fromReplay: since === null,
+    firstWalk: claim.lastReplayAt === null,
+  }
+  let cursor: string | undefined
+  const commit = (page: FeedPage, end: WalkEnd | null): Promise<Applied> => {
+    if (page.nextCursor !== null && !keepsCursor) cursor = page.nextCursor
+    return throughDoor(o.db, o.observer, 'feed-page', async (door) => {
+      const applied = await applyPage(door, page, end === null ? [] : foundAgain(o, claim), timeFromMs(o.clock.now()), (n) =>
+        countUnreadable(o, claim, n),
+      )
+      const mark = cursor === undefined ? {} : { cursor }
+      if (end === null) await markPage(door.tx, claim, { ...mark, leaseMs: READ_LEASE_MS })
+      else await settleRead(door.tx, claim, { ...afterWalk(o, claim, walk, end, applied.inserted), ...mark })
+      return applied
+    })
+  }
+  const end = await walkFeed(o.client, walk, commit, signal)
+  report(o, claim, walk, end)
+}
+
+function afterWalk(o: VisitOptions, claim: ReadClaim, walk: Walk, end: WalkEnd, lastInserted: number): ReadSettlement {
+  const changed = end.inserted + lastInserted > 0
+  const base = { failures: 0, misses: 0, error: null, changed, complete: end.ended === 'complete' }
+  if (end.ended === 'stalled') {
+    const stalls = claim.stalls + 1
+    const dueInMs = Math.min(STALL_CAP_MS, STALL_BASE_MS * 2 ** Math.min(stalls - 1, 10))
+    return { ...base, rank: rank.failing, dueInMs, stalls, error: 'the service gives the same cursor again and nothing behind it' }
+  }
+  const activeAt = activityOf(o, claim, end, changed)
+  const quietMs = o.clock.now() - msFromTime(activeAt)
+  const settled = { ...base, stalls: 0, activeAt, rank: rank.routine, dueInMs: pollIntervalMs(o.policy, quietMs, o.clock) }
+  if (walk.fromReplay) return { ...settled, replayDueInMs: replayIntervalMs(o.policy, quietMs, o.clock) }
+  // The first walk was interrupted and went on from its cursor: only a whole one proves what lies behind it.
+  if (walk.firstWalk) return { ...settled, dueInMs: REPLAY_COALESCE_MS, askReplayInMs: REPLAY_COALESCE_MS }
+  return settled
+}
+
+/** When something last moved: now when a walk brought something, but history that a first walk brings moved when it says. */
+function activityOf(o: VisitOptions, claim: ReadClaim, end: WalkEnd, changed: boolean): TimeText {
+  const now = timeFromMs(o.clock.now())
+  if (!changed) return claim.activeAt ?? now
+  if (claim.lastReplayAt !== null || end.newestAt === null) return now
+  return end.newestAt < now ? end.newestAt : now
+}
+
+async function visitState(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<void> {
+  const requirements = await readState(o.client, claim.submissionId, signal)
+  await throughDoor(o.db, o.observer, 'state-read', async (door) => {
+    const readAt = timeFromMs(o.clock.now())
+    const { account, submissionId, readNo } = claim
+    const state: Fact = { kind: 'state', account, submissionId, cause: o.cause, requirements, readNo, readAt }
+    const applied = await door.apply([state, ...foundAgain(o, claim)])
+    const changed = applied.changes > 0
+    const activeAt = changed && claim.lastReadAt !== null ? readAt : (claim.activeAt ?? readAt)
+    const quietMs = o.clock.now() - msFromTime(activeAt)
+    await settleRead(door.tx, claim, {
+      rank: rank.routine,
+      dueInMs: pollIntervalMs(o.policy, quietMs, o.clock),
+      failures: 0,
+      misses: 0,
+      stalls: 0,
+      error: null,
+      complete: true,
+      changed,
+      activeAt,
+    })
+  })
+}
+
+async function settleFailure(o: VisitOptions, claim: ReadClaim, error: unknown): Promise<VisitEnd> {
+  const kind = upstreamClass(error)
+  const kept = { misses: claim.misses, stalls: claim.stalls, complete: false, changed: false, error: messageOf(error).slice(0, 500) }
+  if (kind === 'auth') {
+    // Not the read's fault: it stays due, and the account is parked.
+    await o.db.write('read-refused', (tx) => settleRead(tx, claim, { ...kept, rank: rank.routine, dueInMs: 0, failures: claim.failures }))
+    return 'refused'
+  }
+  if (kind === 'gone') {
+    await settleMiss(o, claim, kept)
+    return 'gone'
+  }
+  const asked = retryAfterOf(error)
+  if (kind === 'throttled') {
+    // Not the read's fault either: it keeps its rank, and comes again when the service allows.
+    const waitMs = Math.max(asked, backoffMs(o.clock, 0, FAILURE_BASE_MS, FAILURE_BASE_MS))
+    await o.db.write('read-throttled', (tx) =>
+      settleRead(tx, claim, { ...kept, rank: rank.routine, dueInMs: waitMs, failures: claim.failures }),
+    )
+    return 'failed'
+  }
+  const failures = claim.failures + 1
+  const dueInMs = Math.max(asked, backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS) + 500)
+  await o.db.write('read-failed', (tx) => settleRead(tx, claim, { ...kept, rank: rank.failing, dueInMs, failures }))
+  const level = kind === 'rejected' ? 'error' : 'warn'
+  o.log[level](
+    { ...place(claim), failures, waitMs: Math.round(dueInMs), err: error },
+    `${claim.read} could not be read and will be tried again: ${messageOf(error)}`,
+  )
+  return 'failed'
+}
+
+/** Believes "not found" only after it was confirmed; what is mirrored stays, and the read is tried on slowly (trap 48). */
+async function settleMiss(
+  o: VisitOptions,
+  claim: ReadClaim,
+  kept: Pick<ReadSettlement, 'stalls' | 'complete' | 'changed' | 'error'>,
+): Promise<void> {
+  const misses = claim.misses + 1
+  const believed = misses >= MISSES_TO_BELIEVE
+  const dueInMs = MISS_WAIT_MS[Math.min(misses, MISS_WAIT_MS.length) - 1] ?? MISS_WAIT_MS[0]
+  await throughDoor(o.db, o.observer, 'read-missed', async (door) => {
+    const { account, submissionId, cause } = { ...claim, cause: o.cause }
+    if (believed) await door.apply([{ kind: 'reach', account, submissionId, cause, unreachableSince: timeFromMs(o.clock.now()) }])
+    await settleRead(door.tx, claim, {
+      ...kept,
+      misses,
+      rank: rank.failing,
+      dueInMs: believed ? Math.max(dueInMs, o.policy.poll.maxMs) : dueInMs,
+      failures: 0,
+    })
+  })
+  const what = believed ? 'is marked unreachable; what is mirrored stays' : 'is asked again before that is believed'
+  o.log.warn({ ...place(claim), misses }, `the service does not know submission ${claim.submissionId}; it ${what}`)
+}
+
+/** A read that was "not found" before and now succeeds says that the submission is there again. */
+function foundAgain(o: VisitOptions, claim: ReadClaim): Fact[] {
+  if (claim.misses === 0) return []
+  return [{ kind: 'reach', account: claim.account, submissionId: claim.submissionId, cause: o.cause, unreachableSince: null }]
+}
+
+function report(o: VisitOptions, claim: ReadClaim, walk: Walk, end: WalkEnd): void {
+  const labels = { account: claim.account, read: claim.read }
+  if (walk.fromReplay && end.ended === 'complete') o.observer.count('replays_total', labels)
+  if (end.ended === 'stalled') {
+    o.observer.count('stalled_cursors_total', labels)
+    o.log.error(place(claim), `the cursor of ${claim.read} does not move on an empty page; the feed is asked again with backoff`)
+  }
+  const level = end.inserted > 0 ? 'info' : 'debug'
+  o.log[level](
+    { ...place(claim), pages: end.pages, found: end.inserted, replay: walk.fromReplay },
+    `${claim.read} walked: ${end.inserted} new in ${end.pages} pages`,
+  )
+}
+
+function countUnreadable(o: VisitOptions, claim: ReadClaim, n: number): void {
+  o.observer.count('unreadable_items_total', { account: claim.account, read: claim.read }, n)
+  o.log.error(
+    { ...place(claim), items: n },
+    `${n} items of ${claim.read} are not what the specification says; they are kept in sync_unreadable`,
+  )
+}
+
+function retryAfterOf(error: unknown): number {
+  return error instanceof Error && 'retryAfterMs' in error && typeof error.retryAfterMs === 'number' ? error.retryAfterMs : 0
+}
+
+function place(claim: ReadClaim): { account: string; submission: string; read: string } {
+  return { account: claim.account, submission: claim.submissionId, read: claim.read }
+}

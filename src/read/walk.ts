@@ -1,0 +1,107 @@
+import type { Applied, Door } from '../apply/apply.ts'
+import type { EventFact, Fact, MessageFact, Origin, Place } from '../model/facts.ts'
+import type { ReadKind } from '../model/records.ts'
+import type { TimeText } from '../model/time.ts'
+import { noteUnreadable, type Unreadable } from '../store/evidence.ts'
+import type { UpstreamClient } from '../upstream/client.ts'
+import { readEvent, readMessage } from '../upstream/wire.ts'
+
+/** A page of a feed, read. */
+export interface FeedPage {
+  readonly facts: readonly (EventFact | MessageFact)[]
+  /** Items that are not what the spec says; they are kept, and hold up nothing. */
+  readonly unreadable: readonly Unreadable[]
+  readonly nextCursor: string | null
+  /** The time of the newest item on the page. */
+  readonly newestAt: TimeText | null
+}
+
+/** A walk: which feed, from where, and how its items came. */
+export interface Walk extends Place, Origin {
+  readonly read: Exclude<ReadKind, 'requirements'>
+  /** The cursor to begin behind; null begins at the beginning. */
+  readonly since: string | null
+}
+
+/** How a walk ended: at the end of the feed, or at a cursor that does not move (trap 2). */
+export interface WalkEnd {
+  readonly ended: 'complete' | 'stalled'
+  readonly pages: number
+  /** How many records were not known before. */
+  readonly inserted: number
+  readonly newestAt: TimeText | null
+}
+
+/** No feed is read on for more pages than this in one walk. */
+const MAX_PAGES = 100_000
+
+/**
+ * Walks a feed page by page until `next_cursor` is null (traps 1 to 3). The next page is asked for while one is being applied; pages are
+ * committed in their order, each with its cursor.
+ * @param commit applies a page and marks it, in one transaction. `last` says that the feed ends here or that its cursor stands still.
+ * @throws what the client throws, and what `commit` throws.
+ */
+export async function walkFeed(
+  client: UpstreamClient,
+  walk: Walk,
+  commit: (page: FeedPage, end: WalkEnd | null) => Promise<Applied>,
+  signal: AbortSignal,
+): Promise<WalkEnd> {
+  let since = walk.since
+  let inserted = 0
+  let newestAt: TimeText | null = null
+  let page = await fetchPage(client, walk, since, signal)
+  for (let pages = 1; ; pages++) {
+    const stands = page.nextCursor !== null && page.nextCursor === since
+    const last = page.nextCursor === null || stands || pages >= MAX_PAGES
+    if (page.newestAt !== null && (newestAt === null || page.newestAt > newestAt)) newestAt = page.newestAt
+    const ahead = last ? null : prefetch(fetchPage(client, walk, page.nextCursor, signal))
+    const end: WalkEnd | null = last ? { ended: stands ? 'stalled' : 'complete', pages, inserted, newestAt } : null
+    inserted += (await commit(page, end)).inserted
+    if (end !== null) return { ...end, inserted }
+    since = page.nextCursor
+    page = await (ahead as Promise<FeedPage>)
+  }
+}
+
+/** Applies a page, and what else is to be said with it, in an open transaction. */
+export async function applyPage(
+  door: Door,
+  page: FeedPage,
+  also: readonly Fact[],
+  now: TimeText,
+  onUnreadable: (n: number) => void,
+): Promise<Applied> {
+  const applied = await door.apply([...page.facts, ...also])
+  if (page.unreadable.length > 0) {
+    const kept = await noteUnreadable(door.tx, page.unreadable, now)
+    if (kept > 0) door.tx.afterCommit(() => onUnreadable(kept))
+  }
+  return applied
+}
+
+async function fetchPage(client: UpstreamClient, walk: Walk, since: string | null, signal: AbortSignal): Promise<FeedPage> {
+  const page =
+    walk.read === 'events' ? await client.events(walk.submissionId, since, signal) : await client.thread(walk.submissionId, since, signal)
+  const { account, submissionId, via, cause, fromReplay, firstWalk } = walk
+  const from = { account, submissionId, via, cause, fromReplay, firstWalk }
+  const facts: (EventFact | MessageFact)[] = []
+  const unreadable: Unreadable[] = []
+  let newestAt: TimeText | null = null
+  for (const raw of page.items) {
+    const event = walk.read === 'events' ? readEvent(raw) : null
+    const message = walk.read === 'thread' ? readMessage(raw) : null
+    if (event) facts.push({ kind: 'event', event, ...from })
+    else if (message) facts.push({ kind: 'message', message, ...from })
+    else unreadable.push({ account, submission_id: submissionId, read: walk.read, raw: JSON.stringify(raw) })
+    const at = event?.occurred_at ?? message?.message.occurred_at ?? null
+    if (at !== null && (newestAt === null || at > newestAt)) newestAt = at
+  }
+  return { facts, unreadable, nextCursor: page.nextCursor, newestAt }
+}
+
+/** A page that is fetched ahead may fail before anyone waits for it; the failure is seen when it is awaited. */
+function prefetch(page: Promise<FeedPage>): Promise<FeedPage> {
+  page.catch(() => undefined)
+  return page
+}

@@ -1,0 +1,104 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../clock.ts'
+import { parseUuid } from '../model/uuid.ts'
+import { type Answer, answerFaults, invalid, refusal, send, skewDate, spoil } from './answers.ts'
+import type { FaultBook, Operation } from './faults.ts'
+import { type Logbook, seen } from './logbook.ts'
+import { type PageRequest, page } from './pages.ts'
+import { requirementsView } from './requirements.ts'
+import { type Caller, READ_SCOPE, type Tokens } from './tokens.ts'
+import type { Submission } from './world/submission.ts'
+import type { World } from './world/world.ts'
+
+export interface ApiOptions {
+  readonly clock: Clock
+  readonly world: World
+  readonly tokens: Tokens
+  readonly faults: FaultBook
+  readonly logbook: Logbook
+}
+
+interface SubmissionRequest {
+  Params: { submissionId: string }
+  Querystring: Record<string, string | string[] | undefined>
+}
+
+/** The service's read operations, and a 403 for every write: the sandbox's keys are read-only. */
+export function registerApi(app: FastifyInstance, options: ApiOptions): void {
+  const { clock, faults, logbook, tokens, world } = options
+
+  /** Who asks, then faults, then the answer itself. */
+  const handle = async (
+    operation: Operation,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    submissionId: string | undefined,
+    compute: (caller: Caller) => Answer,
+  ): Promise<FastifyReply> => {
+    const caller = tokens.callerOf(request.headers.authorization)
+    logbook.request(seen(operation, request, caller?.account.name))
+    if (!caller) return send(reply, unauthenticated())
+    const occasion = { operation, account: caller.account.name, submissionId }
+    skewDate(reply, faults, occasion, clock)
+    const fault = faults.draw(answerFaults, occasion)
+    return fault ? spoil(reply, fault, () => compute(caller), clock) : send(reply, compute(caller))
+  }
+
+  app.get('/broker/me', (request, reply) => handle('me', request, reply, undefined, identity))
+
+  const onSubmission = (
+    operation: 'events' | 'thread' | 'requirements',
+    read: (submission: Submission, pageRequest: PageRequest) => Answer,
+  ) => {
+    app.get<SubmissionRequest>(`/broker/submissions/:submissionId/${operation}`, (request, reply) => {
+      const submissionId = parseUuid(request.params.submissionId)
+      return handle(operation, request, reply, submissionId ?? undefined, ({ account }) => {
+        if (submissionId === null)
+          return invalid([{ loc: ['path', 'submission_id'], msg: 'Input should be a valid UUID', type: 'uuid_parsing' }])
+        const submission = world.submissions(account.name).get(submissionId)
+        if (!submission) return refusal(404, 'Submission not found')
+        const [listName, maxLimit] = operation === 'thread' ? (['messages', 200] as const) : (['events', 100] as const)
+        const asked = { since: one(request.query['since']), limit: one(request.query['limit']) }
+        const feed = operation === 'thread' ? 'thread' : 'events'
+        return read(submission, { operation: feed, listName, maxLimit, account: account.name, submissionId, ...asked })
+      })
+    })
+  }
+  onSubmission('events', (submission, asked) => page(submission.events, asked, faults, clock.now()))
+  onSubmission('thread', (submission, asked) => page(submission.thread, asked, faults, clock.now()))
+  onSubmission('requirements', (submission) => ({ status: 200, body: requirementsView(submission, clock.now()) }))
+
+  app.route({
+    method: ['POST', 'PUT', 'PATCH', 'DELETE'],
+    url: '/broker/*',
+    handler(request, reply) {
+      const write = seen('write', request, tokens.callerOf(request.headers.authorization)?.account.name)
+      logbook.request(write)
+      logbook.writes.push(write)
+      return send(reply, refusal(403, 'This operation needs the scope broker_submit'))
+    },
+  })
+}
+
+function unauthenticated(): Answer {
+  return refusal(401, 'Invalid or expired token', { 'www-authenticate': 'Bearer' })
+}
+
+function identity({ account, credential }: Caller): Answer {
+  if (!credential.active) return refusal(403, 'This credential is no longer active')
+  const { clientId } = credential
+  const body = {
+    kind: 'api_client',
+    client_id: clientId,
+    label: `${account.name} mirror`,
+    scope: READ_SCOPE,
+    brokerage: account.brokerage,
+    active_states: null,
+  }
+  return { status: 200, body }
+}
+
+/** @returns the first of a repeated query value. */
+function one(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value
+}

@@ -1,0 +1,100 @@
+import type { FastifyRequest } from 'fastify'
+import type { Fault, Occasion } from './faults.ts'
+
+/** What became of one delivery. */
+export type DeliveryOutcome = 'acknowledged' | 'lost' | 'given_up'
+
+/** Something that an onlooker may want to see while the sandbox runs. */
+export type Notice =
+  | {
+      readonly kind: 'delivery'
+      readonly outcome: DeliveryOutcome
+      readonly account: string
+      readonly submissionId: string
+      readonly deliveryId: string
+      readonly type: string
+      /** Ids of the events or of the message in it. */
+      readonly itemIds: readonly string[]
+    }
+  | { readonly kind: 'fault'; readonly fault: Fault; readonly occasion: Occasion }
+  | { readonly kind: 'step'; readonly account: string; readonly submissionId: string; readonly label: string }
+
+/** A request that reached the API. */
+export interface RequestSeen {
+  readonly operation: string
+  readonly method: string
+  /** Path and query as they came. */
+  readonly url: string
+  readonly account: string | null
+  readonly contentType: string | null
+}
+
+/** Totals since the start. */
+export interface Counts {
+  readonly deliveries: {
+    /** Handed over to be sent, copies included, lost ones not. */
+    queued: number
+    /** Tries on the wire. */
+    tries: number
+    acknowledged: number
+    lost: number
+    /** Copies under the same id. */
+    duplicated: number
+    /** Copies under another id. */
+    twinned: number
+    reordered: number
+    delayed: number
+    givenUp: number
+  }
+  readonly requests: Record<string, number>
+  readonly faults: Record<string, number>
+  tokensMinted: number
+  tokensRefused: number
+}
+
+/** @returns what is kept of a request: no header that holds a secret, no body. */
+export function seen(operation: string, request: FastifyRequest, account?: string): RequestSeen {
+  return {
+    operation,
+    method: request.method,
+    url: request.url,
+    account: account ?? null,
+    contentType: request.headers['content-type'] ?? null,
+  }
+}
+
+/** How many requests are kept to be looked at; older ones are only counted. */
+const REQUESTS_KEPT = 20_000
+
+/** What the sandbox saw and did, for tests, for the stats route and for onlookers. */
+export class Logbook {
+  readonly counts: Counts = {
+    deliveries: { queued: 0, tries: 0, acknowledged: 0, lost: 0, duplicated: 0, twinned: 0, reordered: 0, delayed: 0, givenUp: 0 },
+    requests: {},
+    faults: {},
+    tokensMinted: 0,
+    tokensRefused: 0,
+  }
+  readonly writes: RequestSeen[] = []
+  #requests: RequestSeen[] = []
+  readonly #observe: (notice: Notice) => void
+
+  constructor(observe: (notice: Notice) => void) {
+    this.#observe = observe
+  }
+
+  get requests(): readonly RequestSeen[] {
+    return this.#requests
+  }
+
+  request(request: RequestSeen): void {
+    this.counts.requests[request.operation] = (this.counts.requests[request.operation] ?? 0) + 1
+    if (this.#requests.length >= REQUESTS_KEPT * 2) this.#requests = this.#requests.slice(-REQUESTS_KEPT)
+    this.#requests.push(request)
+  }
+
+  notice(notice: Notice): void {
+    if (notice.kind === 'fault') this.counts.faults[notice.fault.kind] = (this.counts.faults[notice.fault.kind] ?? 0) + 1
+    this.#observe(notice)
+  }
+}

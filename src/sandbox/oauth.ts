@@ -1,0 +1,78 @@
+import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../clock.ts'
+import { type Answer, answerFaults, invalid, refusal, send, skewDate, spoil } from './answers.ts'
+import type { FaultBook } from './faults.ts'
+import { type Logbook, seen } from './logbook.ts'
+import { READ_SCOPE, type Tokens } from './tokens.ts'
+
+export interface OAuthOptions {
+  readonly clock: Clock
+  readonly tokens: Tokens
+  readonly faults: FaultBook
+  readonly logbook: Logbook
+  readonly tokenLifetimeMs: number
+  readonly expiresIn: 'number' | 'text' | 'absent'
+  /** Asked at each request: the port is known only once the server listens. */
+  readonly baseUrl: () => string
+}
+
+/** The token endpoint (client credentials only) and its metadata, both below the base URL. */
+export function registerOAuth(app: FastifyInstance, options: OAuthOptions): void {
+  const { clock, faults, logbook } = options
+
+  app.get('/oauth/.well-known/oauth-authorization-server', async (request, reply) => {
+    logbook.request(seen('metadata', request))
+    const compute = () => metadata(options.baseUrl())
+    skewDate(reply, faults, { operation: 'metadata' }, clock)
+    const fault = faults.draw(answerFaults, { operation: 'metadata' })
+    return fault ? spoil(reply, fault, compute, clock) : send(reply, compute())
+  })
+
+  app.post('/oauth/token', async (request, reply) => {
+    logbook.request(seen('token', request))
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+    const account = options.tokens.find(form.get('client_id') ?? '', form.get('client_secret') ?? '')?.account.name
+    skewDate(reply, faults, { operation: 'token', account }, clock)
+    const fault = faults.draw(answerFaults, { operation: 'token', account })
+    const compute = () => exchange(form, options)
+    return fault ? spoil(reply, fault, compute, clock) : send(reply, compute())
+  })
+}
+
+function exchange(form: URLSearchParams, options: OAuthOptions): Answer {
+  const { logbook, tokens } = options
+  const grantType = form.get('grant_type')
+  if (grantType === null) return invalid([{ loc: ['body', 'grant_type'], msg: 'Field required', type: 'missing' }])
+  if (grantType !== 'client_credentials') return oauthError(400, 'unsupported_grant_type')
+  const caller = tokens.find(form.get('client_id') ?? '', form.get('client_secret') ?? '')
+  if (!caller?.credential.active) {
+    logbook.counts.tokensRefused++
+    return oauthError(401, 'invalid_client')
+  }
+  const scopes = (form.get('scope') ?? READ_SCOPE).split(' ').filter((scope) => scope !== '')
+  if (scopes.some((scope) => scope !== READ_SCOPE)) return oauthError(400, 'invalid_scope')
+  logbook.counts.tokensMinted++
+  const seconds = Math.floor(options.tokenLifetimeMs / 1000)
+  const expiry = { number: { expires_in: seconds }, text: { expires_in: String(seconds) }, absent: {} }[options.expiresIn]
+  return { status: 200, body: { access_token: tokens.mint(caller), token_type: 'Bearer', ...expiry, scope: READ_SCOPE } }
+}
+
+function oauthError(status: number, error: string): Answer {
+  const answer = refusal(status, error)
+  return { ...answer, body: { error, detail: error } }
+}
+
+function metadata(baseUrl: string): Answer {
+  return {
+    status: 200,
+    body: {
+      issuer: baseUrl,
+      token_endpoint: `${baseUrl}/oauth/token`,
+      authorization_endpoint: `${baseUrl}/oauth/authorize`,
+      device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
+      registration_endpoint: `${baseUrl}/oauth/register`,
+      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials', 'urn:ietf:params:oauth:grant-type:device_code'],
+      scopes_supported: ['broker_mcp', 'broker_submit'],
+    },
+  }
+}

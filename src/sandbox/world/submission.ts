@@ -1,0 +1,187 @@
+import { timeFromMs } from '../../model/time.ts'
+import { Feed } from '../feeds.ts'
+import type {
+  CarrierSession,
+  EventMarket,
+  MarketEvent,
+  MarketReadiness,
+  ProgramAssessment,
+  QuoteHistoryItem,
+  RailLane,
+  SubmissionFacts,
+  ThreadMessage,
+} from '../wire.ts'
+
+/** A market that was tried for a submission, with all that the requirements view shows of it. */
+export interface LaneInit {
+  readonly rail: RailLane
+  readonly market: MarketReadiness
+  readonly assessment: ProgramAssessment
+  readonly session: CarrierSession | null
+}
+
+/** Fields of a lane to change; what is left out stays. */
+export interface LanePatch {
+  readonly rail?: Partial<RailLane>
+  readonly market?: Partial<MarketReadiness>
+  readonly assessment?: Partial<ProgramAssessment>
+  readonly session?: Partial<CarrierSession>
+}
+
+/** What to change of the rail as a whole. */
+export interface RailPatch {
+  /** false: the view answers `rail: null`, and `assessment: null`. */
+  readonly available?: boolean
+  readonly quote_history?: readonly QuoteHistoryItem[]
+  readonly quote_history_unavailable?: boolean
+}
+
+/** An event to add. Left out: a new id, the time now, the market of its lane, the status that belongs to its type. */
+export interface EventInit {
+  readonly type: string
+  readonly id?: string
+  /** Kept as it is written; any date-time of RFC 3339. */
+  readonly occurred_at?: string
+  readonly lane_id?: string | null
+  readonly market?: EventMarket
+  readonly status?: string
+  readonly status_label?: string
+  readonly detail?: string | null
+}
+
+/** A message to add. Left out: a new id, the time now, and an outbound e-mail without subject, addresses or attachments. */
+export interface MessageInit extends Partial<ThreadMessage> {
+  readonly body_text: string
+}
+
+/** When something happened and when it can be seen, in milliseconds since the epoch. */
+export interface Timing {
+  readonly atMs: number
+  readonly visibleAtMs: number
+}
+
+/** A lane, and whether the service has engaged its market yet: only then is anything of it seen. */
+export interface Lane extends LaneInit {
+  visible: boolean
+}
+
+const STATUS_OF_TYPE: Readonly<Record<string, readonly [status: string, label: string]>> = {
+  market_attached: ['submitted', 'Submitted'],
+  quote_received: ['quoted', 'Quoted'],
+  status_changed: ['in_review', 'In review'],
+  declined: ['declined', 'Declined'],
+  withdrawn: ['withdrawn', 'Withdrawn'],
+  blocked: ['blocked', 'Blocked'],
+  bound: ['bound', 'Bound'],
+}
+
+/** One submission as the service knows it: its two feeds and what its requirements view is made of. */
+export class Submission {
+  readonly id: string
+  facts: SubmissionFacts
+  readonly lanes = new Map<string, Lane>()
+  readonly events = new Feed<MarketEvent>()
+  readonly thread = new Feed<ThreadMessage>()
+  railAvailable = false
+  quoteHistory: readonly QuoteHistoryItem[] = []
+  quoteHistoryUnavailable = false
+  #lastMicros = 0
+
+  constructor(id: string, facts: SubmissionFacts) {
+    this.id = id
+    this.facts = facts
+  }
+
+  addLane(lane: LaneInit, visible: boolean): void {
+    this.lanes.set(lane.rail.submission_market_id, { ...lane, visible })
+  }
+
+  /** @throws RangeError when the submission has no such lane. */
+  patchLane(laneId: string, patch: LanePatch): void {
+    const lane = this.lane(laneId)
+    const session = lane.session && patch.session ? { ...lane.session, ...patch.session } : lane.session
+    this.lanes.set(laneId, {
+      visible: lane.visible,
+      rail: { ...lane.rail, ...patch.rail },
+      market: { ...lane.market, ...patch.market },
+      assessment: { ...lane.assessment, ...patch.assessment },
+      session,
+    })
+  }
+
+  patchRail(patch: RailPatch): void {
+    this.railAvailable = patch.available ?? this.railAvailable
+    this.quoteHistory = patch.quote_history ?? this.quoteHistory
+    this.quoteHistoryUnavailable = patch.quote_history_unavailable ?? this.quoteHistoryUnavailable
+  }
+
+  /** @throws RangeError when the submission has no such lane. */
+  lane(laneId: string): Lane {
+    const lane = this.lanes.get(laneId)
+    if (!lane) throw new RangeError(`submission ${this.id} has no lane ${laneId}`)
+    return lane
+  }
+
+  /** Adds an event; one of a lane that is not visible yet stays hidden until the lane is revealed. */
+  addEvent(init: EventInit, newId: () => string, timing: Timing): MarketEvent {
+    const lane = init.lane_id ? this.lanes.get(init.lane_id) : undefined
+    const [status, label] = STATUS_OF_TYPE[init.type] ?? ['updated', 'Updated']
+    const event: MarketEvent = {
+      id: init.id ?? newId(),
+      type: init.type,
+      occurred_at: init.occurred_at ?? this.#stamp(timing.atMs),
+      market: init.market ?? marketOf(lane?.rail, init.lane_id ?? null),
+      status: init.status ?? status,
+      status_label: init.status_label ?? label,
+      detail: init.detail ?? null,
+    }
+    this.events.add(event, lane?.visible === false ? Number.POSITIVE_INFINITY : timing.visibleAtMs)
+    return event
+  }
+
+  addMessage(init: MessageInit, newId: () => string, timing: Timing): ThreadMessage {
+    const message: ThreadMessage = {
+      channel: 'email',
+      direction: 'outbound',
+      kind: 'broker_update',
+      subject: null,
+      from: null,
+      to: [],
+      attachments: [],
+      in_reply_to: null,
+      ...init,
+      id: init.id ?? newId(),
+      occurred_at: init.occurred_at ?? this.#stamp(timing.atMs),
+    }
+    this.thread.add(message, timing.visibleAtMs)
+    return message
+  }
+
+  /** Shows a hidden lane and the events it had until now, each in its old place. @returns those events. */
+  revealLane(laneId: string, atMs: number): MarketEvent[] {
+    this.lane(laneId).visible = true
+    return this.events.reveal((event) => event.market.lane_id === laneId, atMs)
+  }
+
+  /** Takes a lane out of the view, as when the service steps back from a market. Its events stay. */
+  hideLane(laneId: string): void {
+    this.lane(laneId).visible = false
+  }
+
+  /** @returns whether the event belongs to a lane that cannot be seen yet. */
+  hides(event: MarketEvent): boolean {
+    return event.market.lane_id !== null && this.lanes.get(event.market.lane_id)?.visible === false
+  }
+
+  /** A time for something that happens at `atMs`: later than all before it, so that nothing slips behind a cursor by chance. */
+  #stamp(atMs: number): string {
+    this.#lastMicros = Math.max(Math.floor(atMs * 1000), this.#lastMicros + 1)
+    const text = timeFromMs(Math.floor(this.#lastMicros / 1000))
+    return `${text.slice(0, 23)}${String(this.#lastMicros % 1000).padStart(3, '0')}Z`
+  }
+}
+
+function marketOf(lane: RailLane | undefined, laneId: string | null): EventMarket {
+  if (!lane) return { name: 'Alder Point Specialty', lines: ['general_liability'], lane_id: laneId, category: 'specialty' }
+  return { name: lane.market_name, lines: lane.lines, lane_id: lane.submission_market_id, category: lane.program_category }
+}

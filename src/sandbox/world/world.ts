@@ -1,0 +1,142 @@
+import type { Clock } from '../../clock.ts'
+import { timeFromMs } from '../../model/time.ts'
+import type { Attachment, MarketEvent, QuoteHistoryItem, SubmissionFacts, ThreadMessage } from '../wire.ts'
+import type { Prng } from './prng.ts'
+import { type EventInit, type LaneInit, type LanePatch, type MessageInit, type RailPatch, Submission, type Timing } from './submission.ts'
+
+/** One thing that happens to a submission, as plain data. */
+export type Action =
+  | { readonly do: 'lane'; readonly lane: LaneInit; readonly hidden: boolean }
+  | { readonly do: 'patch_lane'; readonly laneId: string; readonly patch: LanePatch }
+  | { readonly do: 'reveal'; readonly laneId: string }
+  | { readonly do: 'facts'; readonly patch: Partial<SubmissionFacts> }
+  | { readonly do: 'rail'; readonly patch: RailPatch }
+  | { readonly do: 'expire'; readonly item: Omit<QuoteHistoryItem, 'observed_at'> }
+  | { readonly do: 'event'; readonly event: EventInit }
+  | { readonly do: 'message'; readonly message: MessageInit }
+  | { readonly do: 'attach'; readonly messageId: string; readonly attachments: readonly Attachment[] }
+
+/** Something that happens at one moment of a submission's story. */
+export interface PlanStep {
+  /** Milliseconds of story time since the submission was made. */
+  readonly atMs: number
+  /** One line for people. */
+  readonly label: string
+  readonly actions: readonly Action[]
+}
+
+/** What just became visible in the feeds of one submission; this is what webhooks tell. */
+export type News = { readonly account: string; readonly submissionId: string } & (
+  | { readonly kind: 'events'; readonly events: readonly MarketEvent[] }
+  | { readonly kind: 'message'; readonly message: ThreadMessage }
+)
+
+/** What a call of `play` put into the feeds. */
+export interface Added {
+  readonly events: MarketEvent[]
+  readonly messages: ThreadMessage[]
+}
+
+export interface WorldOptions {
+  readonly clock: Clock
+  readonly prng: Prng
+  readonly announce: (news: News) => void
+  /** Whether events that become visible behind a cursor are announced too. */
+  readonly announceLate: boolean
+}
+
+/** All submissions of all accounts. The same submission id may exist in two accounts: they know nothing of each other. */
+export class World {
+  readonly #options: WorldOptions
+  readonly #accounts = new Map<string, Map<string, Submission>>()
+
+  constructor(options: WorldOptions) {
+    this.#options = options
+  }
+
+  readonly newId = (): string => this.#options.prng.uuid()
+
+  addAccount(account: string): void {
+    this.#accounts.set(account, new Map())
+  }
+
+  /** @throws RangeError for an unknown account. */
+  submissions(account: string): ReadonlyMap<string, Submission> {
+    const submissions = this.#accounts.get(account)
+    if (!submissions) throw new RangeError(`no account ${account}`)
+    return submissions
+  }
+
+  /** @throws RangeError for an unknown account or submission. */
+  submission(account: string, submissionId: string): Submission {
+    const submission = this.submissions(account).get(submissionId)
+    if (!submission) throw new RangeError(`account ${account} has no submission ${submissionId}`)
+    return submission
+  }
+
+  /** @throws RangeError for an unknown account, or when it has a submission with that id. */
+  addSubmission(account: string, submissionId: string, facts: SubmissionFacts): Submission {
+    if (this.submissions(account).has(submissionId)) throw new RangeError(`account ${account} has a submission ${submissionId} already`)
+    const submission = new Submission(submissionId, facts)
+    this.#accounts.get(account)?.set(submissionId, submission)
+    return submission
+  }
+
+  /** From here on the submission is answered as not found. */
+  removeSubmission(account: string, submissionId: string): void {
+    this.submission(account, submissionId)
+    this.#accounts.get(account)?.delete(submissionId)
+  }
+
+  /**
+   * Lets the actions happen, in order. What becomes visible by them is announced, unless it happens quietly: the events
+   * of one call together, each message alone.
+   * @param timing the time now when left out.
+   * @returns the events and messages that were added, hidden ones too.
+   */
+  play(account: string, submissionId: string, actions: readonly Action[], timing?: Timing, quiet = false): Added {
+    const submission = this.submission(account, submissionId)
+    const now = this.#options.clock.now()
+    const when = timing ?? { atMs: now, visibleAtMs: now }
+    const added: Added = { events: [], messages: [] }
+    const late: MarketEvent[] = []
+    for (const action of actions) this.#act(submission, action, when, added, late)
+    if (quiet || when.visibleAtMs > now) return added
+    const events = [...(this.#options.announceLate ? late : []), ...added.events.filter((event) => !submission.hides(event))]
+    if (events.length > 0) this.#options.announce({ account, submissionId, kind: 'events', events })
+    for (const message of added.messages) this.#options.announce({ account, submissionId, kind: 'message', message })
+    return added
+  }
+
+  #act(submission: Submission, action: Action, when: Timing, added: Added, late: MarketEvent[]): void {
+    switch (action.do) {
+      case 'lane':
+        submission.addLane(action.lane, !action.hidden)
+        break
+      case 'patch_lane':
+        submission.patchLane(action.laneId, action.patch)
+        break
+      case 'reveal':
+        late.push(...submission.revealLane(action.laneId, when.visibleAtMs))
+        break
+      case 'facts':
+        submission.facts = { ...submission.facts, ...action.patch }
+        break
+      case 'rail':
+        submission.patchRail(action.patch)
+        break
+      case 'expire':
+        submission.quoteHistory = [...submission.quoteHistory, { ...action.item, observed_at: timeFromMs(when.atMs) }]
+        break
+      case 'event':
+        added.events.push(submission.addEvent(action.event, this.newId, when))
+        break
+      case 'message':
+        added.messages.push(submission.addMessage(action.message, this.newId, when))
+        break
+      case 'attach':
+        submission.thread.amend(action.messageId, { attachments: action.attachments })
+        break
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { backoffMs, type Clock } from './clock.ts'
+import { FatalError, messageOf } from './errors.ts'
+import type { Log } from './log.ts'
+
+/**
+ * A long-running part of the product. `run` works until `signal` aborts, then finishes what is in hand and resolves.
+ * When it rejects, the supervisor starts it again with backoff, except after a FatalError, which ends the process.
+ */
+export interface Service {
+  readonly name: string
+  run(signal: AbortSignal): Promise<void>
+}
+
+const RESTART_BASE_MS = 200
+const RESTART_CAP_MS = 30_000
+/** A service that ran this long before it failed is thought healthy again. */
+const HEALTHY_AFTER_MS = 60_000
+
+/**
+ * Keeps `service` running until `signal` aborts.
+ * @throws FatalError as soon as the service throws one.
+ */
+export async function supervise(service: Service, clock: Clock, log: Log, signal: AbortSignal): Promise<void> {
+  let attempt = 0
+  while (!signal.aborted) {
+    const startedAt = clock.now()
+    try {
+      await service.run(signal)
+      if (signal.aborted) return
+      throw new Error(`${service.name} stopped by itself`)
+    } catch (error) {
+      if (error instanceof FatalError) throw error
+      if (signal.aborted) return
+      attempt = clock.now() - startedAt > HEALTHY_AFTER_MS ? 0 : attempt + 1
+      const waitMs = backoffMs(clock, attempt, RESTART_BASE_MS, RESTART_CAP_MS)
+      log.error({ service: service.name, err: error, waitMs }, `${service.name} failed and will be started again: ${messageOf(error)}`)
+      await clock.sleep(waitMs, signal)
+    }
+  }
+}

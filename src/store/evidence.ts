@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import type { ReadKind, Via } from '../model/records.ts'
+import type { TimeText } from '../model/time.ts'
+import type { TableSpec, Tx } from './db.ts'
+
+/** A record met one of the ways: kept once per id and way, so that lost webhooks can be told. */
+export interface Arrival {
+  readonly account: string
+  readonly entity: string
+  readonly submission_id: string
+  readonly record_id: string
+  readonly way: 'webhook' | 'feed' | 'backfill'
+}
+
+/** A record that contradicted what was kept of it (invariant 4). `kept` and `refused` are JSON text. */
+export interface Conflict {
+  readonly account: string
+  readonly entity: string
+  readonly submission_id: string
+  readonly record_id: string
+  /** The identity columns that differ. */
+  readonly fields: readonly string[]
+  readonly kept: string
+  readonly refused: string
+  readonly via: Via
+}
+
+/** An item of a feed that could not be read as what it should be. */
+export interface Unreadable {
+  readonly account: string
+  readonly submission_id: string
+  readonly read: ReadKind
+  /** JSON text. */
+  readonly raw: string
+}
+
+const arrivals: TableSpec = {
+  table: 'sync_arrivals',
+  key: ['account', 'entity', 'submission_id', 'record_id', 'way'],
+  columns: { account: 'text', entity: 'text', submission_id: 'text', record_id: 'text', way: 'text', first_at: 'time' },
+}
+
+const conflicts: TableSpec = {
+  table: 'sync_conflicts',
+  key: ['account', 'entity', 'submission_id', 'record_id', 'evidence_key'],
+  columns: {
+    account: 'text',
+    entity: 'text',
+    submission_id: 'text',
+    record_id: 'text',
+    evidence_key: 'text',
+    fields: 'text',
+    kept: 'text',
+    refused: 'text',
+    via: 'text',
+    seen_at: 'time',
+  },
+}
+
+const unreadable: TableSpec = {
+  table: 'sync_unreadable',
+  key: ['account', 'submission_id', 'read', 'evidence_key'],
+  columns: { account: 'text', submission_id: 'text', read: 'text', evidence_key: 'text', raw: 'text', seen_at: 'time' },
+}
+
+/** Notes how records arrived; a way that is noted already stays as it is. */
+export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeText): Promise<void> {
+  const distinct = new Map(
+    items.map((a) => [`${a.account} ${a.entity} ${a.submission_id} ${a.record_id} ${a.way}`, { ...a, first_at: now }]),
+  )
+  await tx.insertMany(arrivals, [...distinct.values()], { ignore: true })
+}
+
+/** Keeps contradictions as evidence, each once however often it comes. @returns how many are new. */
+export function noteConflicts(tx: Tx, items: readonly Conflict[], now: TimeText): Promise<number> {
+  const rows = new Map(
+    items.map((c) => {
+      const evidence_key = digest(`${c.fields.join()} ${c.refused}`)
+      return [`${c.record_id} ${evidence_key}`, { ...c, evidence_key, fields: c.fields.join(','), seen_at: now }]
+    }),
+  )
+  return tx.insertMany(conflicts, [...rows.values()], { ignore: true })
+}
+
+/** Keeps items of a feed that could not be read, each once. @returns how many are new. */
+export function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: TimeText): Promise<number> {
+  const rows = new Map(
+    items.map((u) => {
+      const evidence_key = digest(u.raw)
+      return [`${u.submission_id} ${u.read} ${evidence_key}`, { ...u, evidence_key, seen_at: now }]
+    }),
+  )
+  return tx.insertMany(unreadable, [...rows.values()], { ignore: true })
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}

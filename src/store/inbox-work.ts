@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { type TimeText, timeFromMs } from '../model/time.ts'
+import type { Db, TableSpec, Tx } from './db.ts'
+import { LeaseLostError } from './leases.ts'
+import { dbTime, skipLocked } from './sql.ts'
+import type { InboxState } from './tables.ts'
+
+/** A delivery that this process may work on until its lease ends. */
+export interface ClaimedDelivery {
+  readonly inboxId: number
+  readonly account: string
+  readonly deliveryId: string
+  readonly receivedAt: TimeText
+  readonly body: Buffer
+  /** How often it was tried before. */
+  readonly attempts: number
+  readonly leaseToken: string
+}
+
+/** What became of a delivery. */
+export interface Settlement {
+  readonly delivery: ClaimedDelivery
+  readonly state: InboxState
+  /** The submission it was about, when that could be read. */
+  readonly submissionId: string | null
+  /** Its `type`, when that could be read. */
+  readonly kind: string | null
+  readonly error: string | null
+  /** For `ready`: how long to wait before the next try. */
+  readonly retryInMs?: number
+}
+
+const settled: TableSpec = {
+  table: 'sync_inbox',
+  // The lease is part of the key: a settle without it matches no row.
+  key: ['inbox_id', 'lease_token'],
+  columns: {
+    inbox_id: 'int',
+    lease_token: 'text',
+    state: 'text',
+    attempts: 'int',
+    available_at: 'time',
+    submission_id: 'text',
+    kind: 'text',
+    error: 'text',
+    settled_at: 'time',
+  },
+}
+
+/**
+ * Claims up to `limit` deliveries whose time has come, oldest first. A claim is a lease: it moves `available_at` on, so that a claim whose
+ * process died becomes available again by itself.
+ */
+export async function claimDeliveries(db: Db, limit: number, leaseMs: number): Promise<ClaimedDelivery[]> {
+  const leaseToken = randomUUID()
+  const rows = await db.write('inbox-claim', async (tx) => {
+    const { rows } = await sql<{
+      inbox_id: number
+      account: string
+      delivery_id: string
+      received_at: TimeText
+      body: Buffer | null
+      attempts: number
+    }>`
+      update sync_inbox set lease_token = ${leaseToken}, available_at = ${dbTime(tx, leaseMs)}
+      where inbox_id in (
+        select inbox_id from sync_inbox where state = 'ready' and available_at <= ${dbTime(tx)}
+        order by available_at, inbox_id limit ${sql.lit(limit)} ${skipLocked(tx)})
+      returning inbox_id, account, delivery_id, received_at, body, attempts`.execute(tx.sql)
+    return rows
+  })
+  return rows
+    .map((row) => ({
+      inboxId: row.inbox_id,
+      account: row.account,
+      deliveryId: row.delivery_id,
+      receivedAt: row.received_at,
+      body: row.body ?? Buffer.alloc(0),
+      attempts: row.attempts,
+      leaseToken,
+    }))
+    .sort((a, b) => a.inboxId - b.inboxId)
+}
+
+/**
+ * Marks what became of deliveries, in the transaction that applied them.
+ * @throws LeaseLostError when one of them is no longer ours: then nothing of the transaction may stand.
+ */
+export async function settleDeliveries(tx: Tx, settlements: readonly Settlement[]): Promise<void> {
+  const now = tx.clock.now()
+  const rows = settlements.map((s) => ({
+    inbox_id: s.delivery.inboxId,
+    lease_token: s.delivery.leaseToken,
+    state: s.state,
+    attempts: s.delivery.attempts + 1,
+    available_at: timeFromMs(now + (s.retryInMs ?? 0)),
+    submission_id: s.submissionId,
+    kind: s.kind,
+    error: s.error,
+    settled_at: s.state === 'ready' ? null : timeFromMs(now),
+  }))
+  const columns = ['state', 'attempts', 'available_at', 'submission_id', 'kind', 'error', 'settled_at']
+  const matched = await tx.updateMany(settled, columns, rows)
+  if (matched !== rows.length) throw new LeaseLostError(`deliveries ${settlements.map((s) => s.delivery.deliveryId).join(', ')}`)
+}
+
+/** Gives claimed deliveries back at once, untried: for a shutdown, or a database that was away. */
+export async function releaseDeliveries(db: Db, deliveries: readonly ClaimedDelivery[]): Promise<void> {
+  const ids = deliveries.map((delivery) => delivery.inboxId)
+  const token = deliveries[0]?.leaseToken
+  if (token === undefined) return
+  await db.write('inbox-release', (tx) =>
+    tx.sql
+      .updateTable('sync_inbox')
+      .set({ available_at: dbTime(tx), lease_token: null })
+      .where('inbox_id', 'in', ids)
+      .where('lease_token', '=', token)
+      .where('state', '=', 'ready')
+      .execute(),
+  )
+}

@@ -1,0 +1,122 @@
+import { sql } from 'kysely'
+import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
+import { findAccount } from './accounts.ts'
+import type { Db, Query, Tx } from './db.ts'
+import { timeValue } from './sql.ts'
+
+/** A webhook that has not come so long after its record was seen in a feed is counted as lost. */
+export const LOST_AFTER_MS = 900_000
+/** Records looked at in one transaction, about. */
+const STEP = 500
+const NAME = 'lost_webhooks'
+const MARK = 'lost_webhooks_mark'
+
+/** How many records of one table no webhook told of. */
+export interface LostWebhooks {
+  readonly entity: string
+  readonly count: number
+}
+
+/** @returns the totals of an account since its beginning. */
+export async function lostWebhooks(q: Query, account: string): Promise<LostWebhooks[]> {
+  const rows = await q.sql
+    .selectFrom('sync_counters')
+    .select(['label', 'value'])
+    .where('account', '=', account)
+    .where('name', '=', NAME)
+    .orderBy('label')
+    .execute()
+  return rows.map((row) => ({ entity: row.label, count: row.value }))
+}
+
+/**
+ * Counts, once each, the records of an account that a feed showed first and of which no webhook has told since: what was found more
+ * than 15 minutes ago. Backfill is none of them; nor are events as long as the account's event deliveries cannot be read.
+ * It goes on from a stored mark, one step at a time; of several processes one makes each step.
+ * @returns what this step counted, and whether there may be more to look at.
+ */
+export async function countLostWebhooks(db: Db, account: string): Promise<{ readonly lost: LostWebhooks[]; readonly more: boolean }> {
+  const mark = await readMark(db.read, account)
+  const ripe = timeFromMs(db.clock.now() - LOST_AFTER_MS)
+  const next = await nextMark(db.read, account, mark, ripe)
+  if (next === null) return { lost: [], more: false }
+  const unreadable = (await findAccount(db.read, account))?.events_unreadable_at != null
+  return db.write('lost-webhooks', async (tx) => {
+    if (!(await moveMark(tx, account, mark, next.mark))) return { lost: [], more: false }
+    const counted = await countBetween(tx, account, mark, next.mark)
+    const lost = counted.filter(({ entity }) => !(unreadable && entity === 'market_events'))
+    for (const { entity, count } of lost) await add(tx, account, entity, count)
+    return { lost, more: next.more }
+  })
+}
+
+/** Everything that a feed showed first up to this moment has been looked at. */
+async function readMark(q: Query, account: string): Promise<TimeText> {
+  const row = await q.sql
+    .selectFrom('sync_counters')
+    .select('value')
+    .where('account', '=', account)
+    .where('name', '=', MARK)
+    .where('label', '=', '')
+    .executeTakeFirst()
+  return timeFromMs(row?.value ?? 0)
+}
+
+/** Where the next step ends: all records of one moment are in the same step. */
+async function nextMark(q: Query, account: string, mark: TimeText, ripe: TimeText): Promise<{ mark: TimeText; more: boolean } | null> {
+  const rows = await q.sql
+    .selectFrom('sync_arrivals')
+    .select('first_at')
+    .where('account', '=', account)
+    .where('way', '=', 'feed')
+    .where('first_at', '>', timeValue(q, mark) as never)
+    .where('first_at', '<=', timeValue(q, ripe) as never)
+    .orderBy('first_at')
+    .limit(STEP)
+    .execute()
+  const last = rows.at(-1)
+  return last ? { mark: last.first_at, more: rows.length === STEP } : null
+}
+
+/** @returns false when another process has moved the mark meanwhile. */
+async function moveMark(tx: Tx, account: string, from: TimeText, to: TimeText): Promise<boolean> {
+  const value = msFromTime(to)
+  const moved = await tx.sql
+    .updateTable('sync_counters')
+    .set({ value })
+    .where('account', '=', account)
+    .where('name', '=', MARK)
+    .where('label', '=', '')
+    .where('value', '=', msFromTime(from))
+    .executeTakeFirst()
+  if (moved.numUpdatedRows > 0n) return true
+  if (msFromTime(from) !== 0) return false
+  const added = await tx.sql
+    .insertInto('sync_counters')
+    .values({ account, name: MARK, label: '', value })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return (added.numInsertedOrUpdatedRows ?? 0n) > 0n
+}
+
+async function countBetween(tx: Tx, account: string, after: TimeText, upTo: TimeText): Promise<LostWebhooks[]> {
+  const { rows } = await sql<{ entity: string; n: number }>`
+    select entity, count(*) as n from sync_arrivals as seen
+    where account = ${account} and way = 'feed' and first_at > ${timeValue(tx, after)} and first_at <= ${timeValue(tx, upTo)}
+      and not exists (
+        select 1 from sync_arrivals as told
+        where told.account = seen.account and told.entity = seen.entity and told.submission_id = seen.submission_id
+          and told.record_id = seen.record_id and told.way = 'webhook')
+    group by entity`.execute(tx.sql)
+  return rows.map((row) => ({ entity: row.entity, count: row.n }))
+}
+
+async function add(tx: Tx, account: string, entity: string, count: number): Promise<void> {
+  await tx.sql
+    .insertInto('sync_counters')
+    .values({ account, name: NAME, label: entity, value: count })
+    .onConflict((conflict) =>
+      conflict.columns(['account', 'name', 'label']).doUpdateSet({ value: sql<number>`sync_counters.value + ${sql.lit(count)}` }),
+    )
+    .execute()
+}

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { migrations as released } from '../../migrations/index.ts'
+import { FatalError } from '../errors.ts'
+import { columnTypes } from './column-types.ts'
+import type { Db, Query, Tx } from './db.ts'
+import type { Migration } from './migration.ts'
+import { dbTime } from './sql.ts'
+
+/** What a database says of its own schema. */
+interface Applied {
+  readonly versions: ReadonlySet<number>
+  readonly newest: number
+  /** The oldest release of the schema whose program still runs on it. */
+  readonly oldestCompatible: number
+}
+
+/**
+ * Brings the schema up to date. Each step commits together with its record, behind a lock that only one process has, so
+ * that several may start at once. On Postgres the schema itself is made when it is missing.
+ * @returns the names of the steps that were taken now.
+ * @throws FatalError when a later release has changed the database so that this one no longer runs on it; TransientError
+ * when the database is away.
+ */
+export async function migrate(db: Db, migrations: readonly Migration[] = released): Promise<string[]> {
+  const taken: string[] = []
+  for (;;) {
+    const name = await db.write('migrate', (tx) => takeNext(tx, migrations), { patient: true })
+    if (name === null) return taken
+    taken.push(name)
+  }
+}
+
+/**
+ * For a start without migrating.
+ * @throws FatalError when a step is missing, or as `migrate` does.
+ */
+export async function checkSchema(db: Db, migrations: readonly Migration[] = released): Promise<void> {
+  const applied = await readApplied(db.read)
+  refuseContracted(applied, migrations)
+  const missing = migrations.filter((migration) => !applied.versions.has(migration.version))
+  if (missing.length > 0) {
+    const names = missing.map((migration) => `${migration.version} (${migration.name})`).join(', ')
+    throw new FatalError(`The database lacks migration ${names}; run \`submission-mirror migrate\`, or set MIGRATE_ON_START=true`)
+  }
+}
+
+/** Takes the first step that is missing. @returns its name, or null when none is. */
+async function takeNext(tx: Tx, migrations: readonly Migration[]): Promise<string | null> {
+  if (tx.kind === 'postgres') await lockPostgresSchema(tx)
+  const applied = await readApplied(tx)
+  refuseContracted(applied, migrations)
+  const next = migrations.find((migration) => !applied.versions.has(migration.version))
+  if (!next) return null
+  if (applied.versions.size === 0) await createMigrationsTable(tx)
+  for (const statement of next.statements(columnTypes[tx.kind])) await sql.raw(statement).execute(tx.sql)
+  await tx.sql
+    .insertInto('sync_migrations')
+    .values({ version: next.version, name: next.name, oldest_compatible: next.oldestCompatible, applied_at: dbTime(tx) })
+    .execute()
+  await noteVersion(tx, Math.max(applied.newest, next.version))
+  return next.name
+}
+
+/** Waits for other processes that migrate the same schema, then makes it when it is missing. */
+async function lockPostgresSchema(tx: Tx): Promise<void> {
+  const named = await sql<{ name: string }>`select (parse_ident(current_setting('search_path')))[1] as name`.execute(tx.sql)
+  const schema = named.rows[0]?.name ?? ''
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`submission-mirror migrate ${schema}`}, 0))`.execute(tx.sql)
+  const { rows } = await sql`select 1 from pg_namespace where nspname = ${schema}`.execute(tx.sql)
+  // Looked for first: a role that may not make schemas can still be given one.
+  if (rows.length === 0) await sql`create schema ${sql.id(schema)}`.execute(tx.sql)
+}
+
+async function createMigrationsTable(tx: Tx): Promise<void> {
+  const t = columnTypes[tx.kind]
+  await sql`create table if not exists sync_migrations (
+    version ${sql.raw(t.int)} not null primary key, name text not null,
+    oldest_compatible ${sql.raw(t.int)} not null, applied_at ${sql.raw(t.time)} not null)`.execute(tx.sql)
+}
+
+async function noteVersion(tx: Tx, version: number): Promise<void> {
+  await tx.sql
+    .insertInto('mirror_info')
+    .values({ id: 1, schema_version: version, log_epoch: randomUUID(), first_seq: 1, last_seq: 0 })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet({ schema_version: version }))
+    .execute()
+}
+
+async function readApplied(query: Query): Promise<Applied> {
+  const versions = new Set<number>()
+  let oldestCompatible = 0
+  if (await hasMigrationsTable(query)) {
+    for (const row of await query.sql.selectFrom('sync_migrations').select(['version', 'oldest_compatible']).execute()) {
+      versions.add(row.version)
+      oldestCompatible = Math.max(oldestCompatible, row.oldest_compatible)
+    }
+  }
+  return { versions, newest: Math.max(0, ...versions), oldestCompatible }
+}
+
+async function hasMigrationsTable(query: Query): Promise<boolean> {
+  const found =
+    query.kind === 'sqlite'
+      ? sql`select 1 from sqlite_master where type = 'table' and name = 'sync_migrations'`
+      : sql`select 1 from pg_class where oid = to_regclass('sync_migrations')`
+  return (await found.execute(query.sql)).rows.length > 0
+}
+
+function refuseContracted(applied: Applied, migrations: readonly Migration[]): void {
+  const ours = Math.max(0, ...migrations.map((migration) => migration.version))
+  if (applied.newest <= ours || applied.oldestCompatible <= ours) return
+  throw new FatalError(
+    `A later release has contracted this database: its schema is version ${applied.newest} and needs a program of version ` +
+      `${applied.oldestCompatible} or later, this one knows ${ours}; run the later release, or restore the backup made before it`,
+  )
+}

@@ -1,0 +1,24 @@
+/** The names of the column types in one database, for migrations that are written once for both. */
+export interface ColumnTypes {
+  readonly kind: 'sqlite' | 'postgres'
+  readonly time: string
+  readonly date: string
+  readonly bool: string
+  readonly json: string
+  readonly raw: string
+  readonly int: string
+  readonly bytes: string
+  /** A whole number that the database gives out, with `primary key`. */
+  readonly serial: string
+}
+
+/**
+ * One step of the schema. `oldestCompatible` is the oldest schema version whose code still runs on the result: an expanding
+ * step keeps it, a contracting one raises it.
+ */
+export interface Migration {
+  readonly version: number
+  readonly name: string
+  readonly oldestCompatible: number
+  statements(types: ColumnTypes): readonly string[]
+}

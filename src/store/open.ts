@@ -1,0 +1,60 @@
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { dirname } from 'node:path'
+import type { Clock } from '../clock.ts'
+import { FatalError, messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { DatabaseConfig, Db, FailPoint } from './db.ts'
+import { PostgresDb } from './postgres.ts'
+import { SqliteDb } from './sqlite.ts'
+
+export interface OpenOptions {
+  readonly clock: Clock
+  readonly log: Log
+  readonly failPoint?: FailPoint | undefined
+}
+
+/**
+ * Opens the database that the settings name; SQLite's folder and file are made when they are missing. Postgres is not
+ * connected yet, so that an outage shows with the first statement, as it does later.
+ * The schema is `migrate`'s or `checkSchema`'s business.
+ * @throws FatalError when SQLite's folder or file cannot be written, or when the file is damaged; TransientError when it
+ * cannot be opened now.
+ */
+export async function openDb(database: DatabaseConfig, options: OpenOptions): Promise<Db> {
+  if (database.kind === 'postgres') return new PostgresDb(database, options)
+  makeWritable(database.path)
+  return new SqliteDb(database.path, options)
+}
+
+/** @throws FatalError with a sentence that tells the operator what cannot be written, by whom, and what to do. */
+export function makeWritable(path: string): void {
+  const folder = dirname(path)
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    throw new FatalError(`The folder ${folder} cannot be made by ${user()} (${messageOf(error)}); set DATABASE_URL to another place`, {
+      cause: error,
+    })
+  }
+  // SQLite writes its log beside the file, so the folder must be writable too.
+  for (const place of existsSync(path) ? [folder, path] : [folder]) {
+    try {
+      accessSync(place, constants.R_OK | constants.W_OK)
+    } catch (error) {
+      throw new FatalError(
+        `${place} is not writable by ${user()}; give it to that user (chown), or set DATABASE_URL to a place that is writable`,
+        { cause: error },
+      )
+    }
+  }
+}
+
+function user(): string {
+  try {
+    return `user ${userInfo().uid}`
+  } catch {
+    // A container may run under a number that no list of users names.
+    return 'the user of this process'
+  }
+}

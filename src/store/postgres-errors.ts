@@ -1,0 +1,48 @@
+import pg from 'pg'
+import { FatalError, messageOf, TransientError } from '../errors.ts'
+
+/** Classes and codes of SQLSTATE that pass by themselves or by somebody's mending the server. */
+const TRANSIENT: readonly (readonly [prefix: string, sentence: string])[] = [
+  ['08', 'Postgres cannot be reached'],
+  ['28', 'Postgres does not let us in'],
+  ['3D000', 'the database does not exist on the Postgres server'],
+  ['53', 'Postgres has run out of disk, memory or connections'],
+  ['58', 'Postgres meets an error of its system'],
+  ['57P', 'Postgres is stopping or starting'],
+  ['57014', 'Postgres took too long for a statement'],
+  ['55P03', 'another transaction held a lock for too long'],
+  ['25P', 'Postgres ended a transaction that had stood still'],
+  ['25006', 'Postgres is read-only now'],
+  ['40', 'Postgres could not order this transaction among others'],
+]
+
+/** @returns whether the transaction lost against another one and may simply be run again. */
+export function mayRunAgain(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01')
+}
+
+/** @returns whether the server answered with this error and goes on; if not, the connection is of no more use. */
+export function isAnswer(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.severity !== 'FATAL' && error.severity !== 'PANIC'
+}
+
+/**
+ * @returns TransientError for what time or the server's administrator mends, FatalError for damaged data; a mistake in a statement
+ * or a violated constraint as it is.
+ */
+export function postgresError(error: unknown): unknown {
+  if (!(error instanceof pg.DatabaseError)) return error
+  const code = error.code ?? ''
+  if (code === 'XX001' || code === 'XX002') {
+    return new FatalError(`Postgres reports damaged data (${error.message}); restore the database from a backup`, { cause: error })
+  }
+  const known = TRANSIENT.find(([prefix]) => code.startsWith(prefix))
+  if (!known) return isAnswer(error) ? error : connectionError(error)
+  return new TransientError(`${known[1]} (${messageOf(error)})`, { cause: error })
+}
+
+/** For whatever is thrown while connecting, or while a connection breaks. */
+export function connectionError(error: unknown): Error {
+  const known = error instanceof pg.DatabaseError ? TRANSIENT.find(([prefix]) => error.code?.startsWith(prefix)) : undefined
+  return new TransientError(`${known?.[1] ?? 'Postgres cannot be reached'} (${messageOf(error)})`, { cause: error })
+}

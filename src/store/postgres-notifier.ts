@@ -1,0 +1,62 @@
+import pg from 'pg'
+import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { channelOf } from './postgres-channel.ts'
+import type { PostgresPool } from './postgres-pool.ts'
+import type { Topic } from './signals.ts'
+
+/**
+ * Notifies other processes of what was committed. Within the transaction it would cost a round trip, and Postgres lets only one
+ * notifying transaction commit at a time, disk included; so it is done right after, never more than one at a time: what is
+ * notified meanwhile goes with the next.
+ */
+export class PostgresNotifier {
+  readonly #pool: PostgresPool
+  readonly #channel: string
+  readonly #log: Log
+  readonly #waiting = new Set<Topic>()
+  #running: Promise<void> | null = null
+  #closed = false
+
+  constructor(pool: PostgresPool, schema: string, log: Log) {
+    this.#pool = pool
+    this.#channel = pg.escapeIdentifier(channelOf(schema))
+    this.#log = log
+  }
+
+  notify(topic: Topic): void {
+    if (this.#closed) return
+    this.#waiting.add(topic)
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      const topics = [...this.#waiting]
+      this.#waiting.clear()
+      try {
+        await this.#send(topics)
+      } catch (error) {
+        this.#log.debug(`other processes were not notified and will look by themselves: ${messageOf(error)}`)
+      }
+    }
+  }
+
+  async #send(topics: readonly Topic[]): Promise<void> {
+    const session = await this.#pool.connect()
+    try {
+      const notes = topics.map((topic) => `notify ${this.#channel}, '${topic}'`)
+      // Nothing is written, so there is nothing that must be on disk.
+      await session.query(['begin', 'set local synchronous_commit = off', ...notes, 'commit'].join('; '))
+    } finally {
+      session.release()
+    }
+  }
+}

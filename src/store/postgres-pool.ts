@@ -1,0 +1,132 @@
+import pg from 'pg'
+import { messageOf, TransientError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { DatabaseConfig } from './db.ts'
+import { connectionError, isAnswer } from './postgres-errors.ts'
+import { typeParsers } from './postgres-types.ts'
+
+export type PostgresConfig = Extract<DatabaseConfig, { kind: 'postgres' }>
+
+const CONNECT_TIMEOUT_MS = 5_000
+const STATEMENT_TIMEOUT_MS = 30_000
+const LOCK_TIMEOUT_MS = 10_000
+const IDLE_IN_TRANSACTION_MS = 30_000
+/** When the server does not answer within its own limit, it or the way to it is gone. */
+const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000
+const IDLE_MS = 60_000
+
+/** What every connection of ours is set to. */
+function settings(schema: string): [name: string, value: string][] {
+  return [
+    ['search_path', pg.escapeIdentifier(schema)],
+    ['timezone', "'UTC'"],
+    ['datestyle', "'ISO, YMD'"],
+    // Whatever the server's default is: an acknowledged delivery is on disk (invariant 1).
+    ['synchronous_commit', 'on'],
+    ['statement_timeout', String(STATEMENT_TIMEOUT_MS)],
+    ['lock_timeout', String(LOCK_TIMEOUT_MS)],
+    ['idle_in_transaction_session_timeout', String(IDLE_IN_TRANSACTION_MS)],
+  ]
+}
+
+/** One statement that sets a fresh connection up for the session. */
+export function sessionSettings(schema: string): string {
+  return settings(schema)
+    .map(([name, value]) => `set ${name} = ${value}`)
+    .join('; ')
+}
+
+/**
+ * One statement that begins a transaction and sets it up again: behind a pooler that shares connections by transaction, the session's
+ * settings may be another's.
+ */
+export function beginStatement(schema: string, kind: 'read' | 'write' | 'patient'): string {
+  const local = settings(schema).map(([name, value]) => {
+    const limit = name === 'statement_timeout' || name === 'lock_timeout'
+    return `set local ${name} = ${kind === 'patient' && limit ? '0' : value}`
+  })
+  return ['begin', ...(kind === 'read' ? ['set transaction read only'] : []), ...local].join('; ')
+}
+
+/** Connections to one database, opened as they are needed and set up alike. */
+export class PostgresPool {
+  readonly #pool: pg.Pool
+
+  constructor(config: PostgresConfig, max: number, log: Log) {
+    const setUp = sessionSettings(config.schema)
+    const pool = new pg.Pool({
+      connectionString: config.url.reveal(),
+      application_name: 'submission-mirror',
+      max,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      idleTimeoutMillis: IDLE_MS,
+      keepAlive: true,
+      types: typeParsers,
+      // Awaited by the pool before it hands the connection out.
+      onConnect: async (client) => {
+        // A connection that breaks while it is in use reports it here as well; without a listener that ends the process.
+        client.on('error', () => {})
+        await client.query(setUp)
+      },
+    })
+    pool.on('error', (error) => log.warn(`a Postgres connection was lost: ${messageOf(error)}`))
+    this.#pool = pool
+  }
+
+  /** @throws TransientError when no connection can be had within 5 s. */
+  async connect(): Promise<PostgresSession> {
+    try {
+      return new PostgresSession(await this.#pool.connect())
+    } catch (error) {
+      throw connectionError(error)
+    }
+  }
+
+  /** Waits for the connections that are in use, and closes all. */
+  async close(): Promise<void> {
+    if (!this.#pool.ended) await this.#pool.end()
+  }
+}
+
+/** A connection in use. */
+export class PostgresSession {
+  readonly #client: pg.PoolClient
+  #broken = false
+
+  constructor(client: pg.PoolClient) {
+    this.#client = client
+  }
+
+  /**
+   * @param patient sets no limit to the time of the answer.
+   * @throws pg's DatabaseError when the server answers with one, TransientError when the connection broke.
+   */
+  async query(text: string, values?: readonly unknown[], patient = false): Promise<pg.QueryResult<Record<string, unknown>>> {
+    if (this.#broken) throw new TransientError('The connection to Postgres was lost')
+    try {
+      const query = { text, ...(values && { values: [...values] }), ...(!patient && { query_timeout: ANSWER_TIMEOUT_MS }) }
+      return await this.#client.query<Record<string, unknown>>(query)
+    } catch (error) {
+      if (isAnswer(error)) throw error
+      this.#broken = true
+      throw connectionError(error)
+    }
+  }
+
+  /** Rolls back, unless the connection is gone, which does the same. */
+  async rollback(): Promise<void> {
+    if (this.#broken) return
+    await this.query('rollback').catch(() => {
+      this.#broken = true
+    })
+  }
+
+  get broken(): boolean {
+    return this.#broken
+  }
+
+  /** Hands the connection back; a broken one is thrown away. */
+  release(): void {
+    this.#client.release(this.#broken)
+  }
+}

@@ -1,0 +1,65 @@
+import type { Db, Query } from './db.ts'
+import { dbTime } from './sql.ts'
+
+/** What a process does: the roles of `serve`, and `sync`, which reads from the service beside them. */
+export type ProcessRole = 'all' | 'receive' | 'work' | 'sync'
+
+/** A process that works on the database. */
+export interface ProcessEntry {
+  readonly id: string
+  readonly role: ProcessRole
+  readonly version: string
+}
+
+/** Who was not seen for so long is thought dead. */
+const STALE_MS = 20_000
+/** Entries of the dead are kept a while for whoever looks into it. */
+const FORGET_MS = 86_400_000
+const POLLING: readonly ProcessRole[] = ['all', 'work', 'sync']
+
+/** Says that the process is alive, by the database's clock. It is a real write, so it also tells whether one succeeds now. */
+export async function beat(db: Db, entry: ProcessEntry): Promise<void> {
+  await db.write(
+    'process-beat',
+    (tx) => {
+      const now = dbTime(tx)
+      return tx.sql
+        .insertInto('sync_processes')
+        .values({ process_id: entry.id, role: entry.role, version: entry.version, started_at: now, seen_at: now })
+        .onConflict((conflict) => conflict.column('process_id').doUpdateSet({ seen_at: now }))
+        .execute()
+    },
+    { first: true },
+  )
+}
+
+/** How many living processes read from the service: they share each account's rate. */
+export async function countPolling(q: Query): Promise<number> {
+  const { n } = await q.sql
+    .selectFrom('sync_processes')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('role', 'in', POLLING)
+    .where('seen_at', '>', dbTime(q, -STALE_MS))
+    .executeTakeFirstOrThrow()
+  return n
+}
+
+/** The processes that are alive, the oldest first. */
+export function listProcesses(q: Query) {
+  return q.sql
+    .selectFrom('sync_processes')
+    .select(['process_id', 'role', 'version', 'started_at', 'seen_at'])
+    .where('seen_at', '>', dbTime(q, -STALE_MS))
+    .orderBy('started_at')
+    .execute()
+}
+
+/** Takes the process off the list, and those who died long ago with it. */
+export async function leave(db: Db, id: string): Promise<void> {
+  await db.write('process-leave', (tx) =>
+    tx.sql
+      .deleteFrom('sync_processes')
+      .where((eb) => eb.or([eb('process_id', '=', id), eb('seen_at', '<', dbTime(tx, -FORGET_MS))]))
+      .execute(),
+  )
+}

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Place } from '../model/facts.ts'
+import type { ReadKind } from '../model/records.ts'
+import type { TimeText } from '../model/time.ts'
+import type { Db, Tx } from './db.ts'
+import { LeaseLostError } from './leases.ts'
+import { rank, WAKE_DELAY_MS } from './reads.ts'
+import { dbTime, skipLocked, timeValue } from './sql.ts'
+
+/** A read of a submission that this process may make until its lease ends. */
+export interface ReadClaim extends Place {
+  readonly read: ReadKind
+  readonly leaseToken: string
+  /** The number of this read; later reads have greater ones (invariant 6). */
+  readonly readNo: number
+  readonly wakeNo: number
+  readonly cursor: string | null
+  readonly failures: number
+  readonly misses: number
+  readonly stalls: number
+  readonly activeAt: TimeText | null
+  readonly lastReadAt: TimeText | null
+  readonly lastReplayAt: TimeText | null
+  /** Whether a replay is due, by the database's clock. */
+  readonly replayDue: boolean
+}
+
+/** Which reads to claim: of one rank, or certain ones whenever they are due. */
+export interface ClaimQuery {
+  readonly account: string
+  readonly rank?: number
+  /** Only reads of these submissions, due or not, unless another process is making them. */
+  readonly submissionIds?: readonly string[]
+  readonly limit: number
+  readonly leaseMs: number
+}
+
+/** Claims reads, the longest due first. A lease whose process died becomes due again by itself. */
+export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]> {
+  const leaseToken = randomUUID()
+  return db.write('read-claim', async (tx) => {
+    const which = query.submissionIds
+      ? sql`submission_id in (${sql.join(query.submissionIds)}) and (lease_token is null or due_at <= ${dbTime(tx)})`
+      : sql`rank = ${sql.lit(query.rank ?? rank.live)} and due_at <= ${dbTime(tx)}`
+    const { rows } = await sql<ClaimedRow>`
+      with due as (
+        select account, submission_id, read from sync_reads where account = ${query.account} and ${which}
+        order by due_at limit ${sql.lit(query.limit)} ${skipLocked(tx)})
+      update sync_reads set lease_token = ${leaseToken}, due_at = ${dbTime(tx, query.leaseMs)}, issued_no = issued_no + 1
+      from due where sync_reads.account = due.account and sync_reads.submission_id = due.submission_id and sync_reads.read = due.read
+      returning sync_reads.account, sync_reads.submission_id, sync_reads.read, issued_no, wake_no, cursor, failures, misses, stalls, active_at, last_read_at,
+        last_replay_at, case when replay_due_at <= ${dbTime(tx)} then 1 else 0 end as replay_due`.execute(tx.sql)
+    return rows.map((row) => claimOf(row, leaseToken))
+  })
+}
+
+/** Waits no longer than needed: @returns milliseconds until the next read of the account is due, or null when there is none. */
+export async function nextDueInMs(db: Db, account: string): Promise<number | null> {
+  const row = await db.read.sql
+    .selectFrom('sync_reads')
+    .select((eb) => eb.fn.min('due_at').as('due_at'))
+    .where('account', '=', account)
+    .executeTakeFirst()
+  return row?.due_at == null ? null : Math.max(0, Date.parse(row.due_at) - db.clock.now())
+}
+
+/** Where a read stands after a page that was not its last. */
+export interface PageMark {
+  /** The cursor to resume from; undefined leaves the stored one as it is (a replay). */
+  readonly cursor?: string
+  readonly leaseMs: number
+}
+
+/**
+ * Marks a page as applied, in the transaction that applied it, and keeps the lease.
+ * @throws LeaseLostError when the read is no longer ours, or a later walk has moved the cursor.
+ */
+export async function markPage(tx: Tx, claim: ReadClaim, mark: PageMark): Promise<void> {
+  const cursor = mark.cursor === undefined ? sql`` : sql`, cursor = ${mark.cursor}, cursor_no = ${claim.readNo}`
+  const fence = mark.cursor === undefined ? sql`` : sql`and cursor_no <= ${claim.readNo}`
+  const result = await sql`
+    update sync_reads set due_at = ${dbTime(tx, mark.leaseMs)} ${cursor}
+    where ${mine(claim)} ${fence}`.execute(tx.sql)
+  if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))
+}
+
+/** Replaces a refused cursor by none, keeping it for whoever looks into it (trap 17). */
+export async function refuseCursor(tx: Tx, claim: ReadClaim, leaseMs: number): Promise<void> {
+  const result = await sql`
+    update sync_reads set refused_cursor = cursor, cursor = null, cursor_no = ${claim.readNo}, due_at = ${dbTime(tx, leaseMs)}
+    where ${mine(claim)} and cursor_no <= ${claim.readNo}`.execute(tx.sql)
+  if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))
+}
+
+/** How a read ended, and when it comes again. */
+export interface ReadSettlement {
+  readonly rank: number
+  readonly dueInMs: number
+  readonly failures: number
+  readonly misses: number
+  readonly stalls: number
+  readonly error: string | null
+  /** The cursor of the last page that had one; undefined leaves the stored one as it is. */
+  readonly cursor?: string
+  /** It was read to its end. */
+  readonly complete: boolean
+  /** It brought something that was not known. */
+  readonly changed: boolean
+  /** It was read from the beginning to the end: the next replay is due in so many milliseconds. */
+  readonly replayDueInMs?: number
+  /** A replay is wanted in so many milliseconds, although this was none. */
+  readonly askReplayInMs?: number
+  /** When something last moved; undefined leaves it as it is. */
+  readonly activeAt?: TimeText
+}
+
+/**
+ * Ends a claim, in the transaction that applied its last page. A wake that came meanwhile makes the read due soon, unless it fails: a
+ * wake never shortens the backoff.
+ * @throws LeaseLostError when the read is no longer ours.
+ */
+export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): Promise<void> {
+  const now = dbTime(tx)
+  const woken = sql`wake_no > ${claim.wakeNo} and ${s.failures + s.stalls} = 0`
+  const set = [
+    sql`lease_token = null`,
+    sql`rank = case when ${woken} then ${sql.lit(rank.live)} else ${s.rank} end`,
+    sql`due_at = case when ${woken} then ${dbTime(tx, Math.min(s.dueInMs, WAKE_DELAY_MS))} else ${dbTime(tx, s.dueInMs)} end`,
+    sql`failures = ${s.failures}, misses = ${s.misses}, stalls = ${s.stalls}, error = ${s.error}`,
+  ]
+  if (s.complete) set.push(sql`last_read_at = ${now}`)
+  if (s.changed) set.push(sql`last_changed_at = ${now}`)
+  if (s.cursor !== undefined) set.push(sql`cursor = ${s.cursor}, cursor_no = ${claim.readNo}`)
+  if (s.replayDueInMs !== undefined) set.push(sql`last_replay_at = ${now}, replay_due_at = ${dbTime(tx, s.replayDueInMs)}`)
+  if (s.askReplayInMs !== undefined) set.push(sql`replay_due_at = ${dbTime(tx, s.askReplayInMs)}`)
+  if (s.activeAt !== undefined) set.push(sql`active_at = ${timeValue(tx, s.activeAt)}`)
+  const fence = s.cursor === undefined ? sql`` : sql`and cursor_no <= ${claim.readNo}`
+  const result = await sql`update sync_reads set ${sql.join(set)} where ${mine(claim)} ${fence}`.execute(tx.sql)
+  if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))
+}
+
+/** Gives a claim back, untouched, due at once. */
+export async function releaseRead(db: Db, claim: ReadClaim): Promise<void> {
+  await db.write('read-release', (tx) =>
+    sql`update sync_reads set lease_token = null, due_at = ${dbTime(tx)} where ${mine(claim)}`.execute(tx.sql),
+  )
+}
+
+function mine(claim: ReadClaim) {
+  return sql`account = ${claim.account} and submission_id = ${claim.submissionId} and read = ${claim.read} and lease_token = ${claim.leaseToken}`
+}
+
+function nameOf(claim: ReadClaim): string {
+  return `${claim.read} of submission ${claim.submissionId}`
+}
+
+interface ClaimedRow {
+  account: string
+  submission_id: string
+  read: ReadKind
+  issued_no: number
+  wake_no: number
+  cursor: string | null
+  failures: number
+  misses: number
+  stalls: number
+  active_at: TimeText | null
+  last_read_at: TimeText | null
+  last_replay_at: TimeText | null
+  replay_due: number
+}
+
+function claimOf(row: ClaimedRow, leaseToken: string): ReadClaim {
+  return {
+    account: row.account,
+    submissionId: row.submission_id,
+    read: row.read,
+    leaseToken,
+    readNo: row.issued_no,
+    wakeNo: row.wake_no,
+    cursor: row.cursor,
+    failures: row.failures,
+    misses: row.misses,
+    stalls: row.stalls,
+    activeAt: row.active_at,
+    lastReadAt: row.last_read_at,
+    lastReplayAt: row.last_replay_at,
+    replayDue: Number(row.replay_due) === 1,
+  }
+}

@@ -1,0 +1,81 @@
+import type { Place } from '../model/facts.ts'
+import { feeds } from '../model/records.ts'
+import type { TimeText } from '../model/time.ts'
+import type { Db, Query } from './db.ts'
+import { rank, wakeReads } from './reads.ts'
+import { dbTime, timeValue } from './sql.ts'
+
+/** How many submissions of the account were ever read, counted no further than `limit`. */
+export async function readBefore(q: Query, account: string, limit: number): Promise<number> {
+  return (await sampleRead(q, account, limit)).length
+}
+
+/** Some submissions of the account that were read before, the most recently read first. */
+export async function sampleRead(q: Query, account: string, limit: number): Promise<string[]> {
+  const rows = await q.sql
+    .selectFrom('sync_reads')
+    .select('submission_id')
+    .where('account', '=', account)
+    .where('read', '=', 'events')
+    .where('last_read_at', 'is not', null)
+    .orderBy('last_read_at', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => row.submission_id)
+}
+
+/** Takes back every "not found" that is not believed yet: it was the account's fault, not the submissions'. */
+export async function forgiveMisses(db: Db, account: string): Promise<void> {
+  await db.write('misses-forgiven', (tx) =>
+    tx.sql
+      .updateTable('sync_reads')
+      .set({ misses: 0, rank: rank.routine, due_at: dbTime(tx) })
+      .where('account', '=', account)
+      .where('rank', '=', rank.failing)
+      .where('misses', '>', 0)
+      .where('lease_token', 'is', null)
+      .execute(),
+  )
+}
+
+/**
+ * Wakes the feeds of up to `limit` submissions that were active since `activeSince`, in the order of their ids.
+ * @returns the last id that was looked at, or null when there are no more: steps, so that no transaction is long.
+ */
+export async function sweepStep(db: Db, account: string, after: string, activeSince: TimeText, limit: number): Promise<string | null> {
+  const rows = await db.read.sql
+    .selectFrom('sync_reads')
+    .select('submission_id')
+    .where('account', '=', account)
+    .where('read', '=', 'events')
+    .where('submission_id', '>', after)
+    .where('active_at', '>=', timeValue(db.read, activeSince))
+    .orderBy('submission_id')
+    .limit(limit)
+    .execute()
+  const places: Place[] = rows.map((row) => ({ account, submissionId: row.submission_id }))
+  const wakes = places.flatMap((place) => feeds.map((read) => ({ ...place, read })))
+  if (wakes.length > 0) await db.write('sweep', (tx) => wakeReads(tx, wakes, 0))
+  return rows.length < limit ? null : (rows.at(-1)?.submission_id ?? null)
+}
+
+/** Takes the account's wish for a sweep, if there is one and the last sweep is `everyMs` ago. */
+export async function takeSweep(db: Db, account: string, everyMs: number): Promise<boolean> {
+  const wanted = await db.read.sql
+    .selectFrom('sync_accounts')
+    .select('account')
+    .where('account', '=', account)
+    .where('sweep_wanted', '=', 1)
+    .executeTakeFirst()
+  if (!wanted) return false
+  return db.write('sweep-take', async (tx) => {
+    const result = await tx.sql
+      .updateTable('sync_accounts')
+      .set({ sweep_wanted: 0, swept_at: dbTime(tx) })
+      .where('account', '=', account)
+      .where('sweep_wanted', '=', 1)
+      .where((eb) => eb.or([eb('swept_at', 'is', null), eb('swept_at', '<=', dbTime(tx, -everyMs))]))
+      .executeTakeFirst()
+    return result.numUpdatedRows > 0n
+  })
+}

@@ -1,0 +1,109 @@
+import type { Clock } from '../clock.ts'
+import { TransientError } from '../errors.ts'
+import type { Observer } from '../observe.ts'
+import { failureOf, type HttpAnswer, retryAfterMs } from './answer.ts'
+import { Circuit, type Outcome, type Permit } from './circuit.ts'
+import { UpstreamTransientError, upstreamClass } from './errors.ts'
+import type { Http, Parts } from './http.ts'
+import { type Priority, RateLimiter } from './limiter.ts'
+import type { Call } from './operations.ts'
+
+export interface Manner {
+  readonly signal?: AbortSignal | undefined
+  readonly priority?: Priority | undefined
+}
+
+/**
+ * The one way to the service for all requests of an account, token exchanges included: through the rate limit and the
+ * circuit, and past the metrics. It tries once; trying again is up to whoever asked.
+ */
+export class Channel {
+  readonly limiter: RateLimiter
+  readonly #http: Http
+  readonly #clock: Clock
+  readonly #observer: Observer
+  readonly #circuit: Circuit
+  readonly #labels: { readonly account: string }
+
+  constructor(account: string, http: Http, requestsPerSecond: number, clock: Clock, observer: Observer) {
+    this.limiter = new RateLimiter(clock, requestsPerSecond)
+    this.#http = http
+    this.#clock = clock
+    this.#observer = observer
+    this.#circuit = new Circuit(clock)
+    this.#labels = { account }
+  }
+
+  /**
+   * Sends a request and reads its answer.
+   * @param read makes the result of a successful answer; what it throws counts as the outcome of the request.
+   * @throws UpstreamTransientError, UpstreamPermanentError by the class of the failure; the reason of `signal` when it aborts.
+   */
+  async run<T>(call: Call, parts: Parts, read: (answer: HttpAnswer) => T, manner: Manner): Promise<T> {
+    this.#refuseIfDead(call, this.#circuit.waitMs())
+    await this.#take(call, manner)
+    const permit = this.#circuit.admit()
+    if (permit === null) throw deadError(call, this.#circuit.waitMs())
+    const sentAt = this.#clock.now()
+    try {
+      const answer = await this.#http.send(call, parts, manner.signal)
+      this.#heed(answer, sentAt)
+      const failure = failureOf(call, answer, this.#clock.now())
+      if (failure !== null) throw failure
+      const result = read(answer)
+      this.#settle(call, permit, sentAt, 'ok')
+      return result
+    } catch (error) {
+      this.#settle(call, permit, sentAt, upstreamClass(error))
+      throw error
+    }
+  }
+
+  /** For how long a request would be refused unsent, in milliseconds: the service is dead, or asked for a pause. */
+  waitMs(): number {
+    return Math.max(this.#circuit.waitMs(), this.limiter.pausedMs)
+  }
+
+  async close(): Promise<void> {
+    this.limiter.close()
+    await this.#http.close()
+  }
+
+  #refuseIfDead(call: Call, waitMs: number): void {
+    if (waitMs > 0) throw deadError(call, waitMs)
+  }
+
+  async #take(call: Call, manner: Manner): Promise<void> {
+    try {
+      await this.limiter.take(manner.priority, manner.signal)
+    } catch (error) {
+      if (error instanceof TransientError) throw new UpstreamTransientError('throttled', call, error.message, error.retryAfterMs)
+      throw error
+    }
+  }
+
+  /** A service that says when to come back, on whatever status, is obeyed (trap 49). */
+  #heed(answer: HttpAnswer, sentAt: number): void {
+    const pauseMs = retryAfterMs(answer.headers, this.#clock.now())
+    if (answer.status === 429 || pauseMs !== undefined) this.limiter.throttled(pauseMs ?? 0, sentAt)
+  }
+
+  /** @param outcome the class of the failure; null when there is none, because the caller gave up. */
+  #settle(call: Call, permit: Permit, sentAt: number, outcome: 'ok' | ReturnType<typeof upstreamClass>): void {
+    this.#circuit.settle(permit, circuitOutcome(outcome))
+    this.#observer.set('upstream_circuit_open', this.#circuit.isOpen ? 1 : 0, this.#labels)
+    this.#observer.set('upstream_rate', this.limiter.rate, this.#labels)
+    if (outcome === null) return
+    this.#observer.count('upstream_requests_total', { ...this.#labels, class: outcome })
+    this.#observer.time('upstream_seconds', (this.#clock.now() - sentAt) / 1000, { ...this.#labels, operation: call.operation })
+  }
+}
+
+function circuitOutcome(outcome: 'ok' | ReturnType<typeof upstreamClass>): Outcome {
+  if (outcome === null) return 'unknown'
+  return outcome === 'network' || outcome === 'unavailable' ? 'dead' : 'alive'
+}
+
+function deadError(call: Call, waitMs: number): UpstreamTransientError {
+  return new UpstreamTransientError('unavailable', call, 'not asked, because the service has failed many times in a row', waitMs)
+}

@@ -1,0 +1,69 @@
+import type { Clock } from '../clock.ts'
+
+/** So many failures in a row, and the service is thought dead. */
+const FAILURES_TO_OPEN = 10
+const BACKOFF_BASE_MS = 1_000
+const BACKOFF_CAP_MS = 60_000
+
+/** Leave to send one request; it is given back with what became of it. */
+export interface Permit {
+  readonly probe: boolean
+}
+
+/** `alive`: the service answered, whatever it said. `dead`: it did not, or not usefully. `unknown`: we gave up ourselves. */
+export type Outcome = 'alive' | 'dead' | 'unknown'
+
+/**
+ * Spares a dead service, and whoever waits for it. Closed, everything passes. After ten failures in a row it opens: nothing
+ * passes until a backoff has gone by, which doubles up to a minute with each opening. Then it is half open: one request
+ * is the probe, and its outcome closes the circuit or opens it again. A request from before that still succeeds closes it too.
+ */
+export class Circuit {
+  readonly #clock: Clock
+  #failures = 0
+  #openings = 0
+  #openUntil: number | null = null
+  #probing = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get isOpen(): boolean {
+    return this.#openUntil !== null
+  }
+
+  /** @returns for how long nothing passes, in milliseconds; 0 when something may. */
+  waitMs(): number {
+    if (this.#openUntil === null) return 0
+    const waitMs = Math.max(0, this.#openUntil - this.#clock.now())
+    return this.#probing ? Math.max(waitMs, BACKOFF_BASE_MS) : waitMs
+  }
+
+  /** @returns leave to send, to be settled afterwards; null when nothing passes now. */
+  admit(): Permit | null {
+    if (this.waitMs() > 0) return null
+    this.#probing = this.isOpen
+    return { probe: this.#probing }
+  }
+
+  settle(permit: Permit, outcome: Outcome): void {
+    if (permit.probe) this.#probing = false
+    if (outcome === 'alive') {
+      this.#failures = 0
+      this.#openings = 0
+      this.#openUntil = null
+    } else if (outcome === 'dead') {
+      this.#failures += 1
+      const opens = this.isOpen ? permit.probe : this.#failures >= FAILURES_TO_OPEN
+      if (opens) this.#open()
+    }
+  }
+
+  #open(): void {
+    const backoffMs = Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** Math.min(this.#openings, 16))
+    this.#openings += 1
+    // Between half of it and all of it: never at once, and not all processes together.
+    this.#openUntil = this.#clock.now() + backoffMs * (0.5 + this.#clock.random() / 2)
+  }
+}

@@ -1,0 +1,161 @@
+import type { Clock } from '../clock.ts'
+import { isObject } from '../model/json.ts'
+import { parseUuid } from '../model/uuid.ts'
+import type { Observer } from '../observe.ts'
+import { type HttpAnswer, parseJson } from './answer.ts'
+import { Channel, type Manner } from './channel.ts'
+import { UpstreamTransientError, upstreamClass } from './errors.ts'
+import { Http, type ProxySettings, type Timeouts } from './http.ts'
+import type { Priority } from './limiter.ts'
+import { type Call, type Operation, submissionIdOf } from './operations.ts'
+import { type Credential, TokenSource } from './token.ts'
+import { type FeedPage, type Identity, readIdentity, readPage } from './wire-answers.ts'
+
+/**
+ * The service as one account sees it. Each call is one request (a second one when the token had to be renewed): there are no
+ * retries here, since whoever schedules the call knows better when to try again. All throw UpstreamTransientError and
+ * UpstreamPermanentError, by whose `class` a failure is judged, PermanentError for an id that is none, and the reason of
+ * `signal` when it aborts. `priority` is `live` when left out.
+ */
+export interface UpstreamClient {
+  /** Who we are. It is also the probe of an account whose credentials were refused: it exchanges them again. */
+  me(signal?: AbortSignal): Promise<Identity>
+  /** One page of the events feed, raw market events. @param since the cursor, or null for the beginning. */
+  events(submissionId: string, since: string | null, signal?: AbortSignal, priority?: Priority): Promise<FeedPage<unknown>>
+  /** One page of the thread, raw messages. */
+  thread(submissionId: string, since: string | null, signal?: AbortSignal, priority?: Priority): Promise<FeedPage<unknown>>
+  /** The requirements view, a raw object. */
+  requirements(submissionId: string, signal?: AbortSignal, priority?: Priority): Promise<unknown>
+  /** For how long asking would be in vain, in milliseconds: the service is dead, or asked for a pause. 0 when it may be asked. */
+  waitMs(): number
+  /** How many processes share the account's rate, this one included. */
+  shareAmong(processes: number): void
+  /** Breaks off what is under way. */
+  close(): Promise<void>
+}
+
+export interface UpstreamOptions {
+  readonly account: string
+  readonly baseUrl: string
+  readonly credentials: readonly Credential[]
+  readonly scope: string
+  readonly requestsPerSecond: number
+  readonly proxy: ProxySettings
+  readonly clock: Clock
+  readonly observer: Observer
+  readonly timeouts?: Partial<Timeouts>
+  readonly bodyLimitBytes?: number
+  readonly parkMs?: number
+}
+
+const TIMEOUTS: Timeouts = { connectMs: 5_000, headersMs: 10_000, overallMs: 20_000 }
+const BODY_LIMIT_BYTES = 32 * 1024 * 1024
+const PARK_MS = 15 * 60_000
+
+/** The most that the service gives at once; more is clamped, and a page may be shorter all the same (trap 6). */
+const EVENTS_LIMIT = '100'
+const THREAD_LIMIT = '200'
+
+/** @returns the client of one account, which connects when it is first asked for something. */
+export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
+  const { account, baseUrl, proxy, clock, observer } = options
+  const timeouts = { ...TIMEOUTS, ...options.timeouts }
+  const http = new Http({ baseUrl, proxy, timeouts, bodyLimitBytes: options.bodyLimitBytes ?? BODY_LIMIT_BYTES })
+  const channel = new Channel(account, http, options.requestsPerSecond, clock, observer)
+  const { credentials, scope, parkMs = PARK_MS } = options
+  const tokens = new TokenSource(channel, { account, credentials, scope, parkMs }, clock, observer)
+  const reader = new Reader(channel, tokens)
+  return {
+    async me(signal) {
+      tokens.unpark()
+      return await reader.read(callOf('me'), {}, identityIn, { signal })
+    },
+    async events(submissionId, since, signal, priority) {
+      return await reader.page('events', submissionId, since, { signal, priority })
+    },
+    async thread(submissionId, since, signal, priority) {
+      return await reader.page('thread', submissionId, since, { signal, priority })
+    },
+    async requirements(submissionId, signal, priority) {
+      return await reader.read(callOf('requirements', submissionIdOf(submissionId)), {}, viewIn, { signal, priority })
+    },
+    waitMs() {
+      return channel.waitMs()
+    },
+    shareAmong(processes) {
+      channel.limiter.shareAmong(processes)
+    },
+    async close() {
+      await channel.close()
+    },
+  }
+}
+
+type Query = Readonly<Record<string, string>>
+
+/** Reads with a token. */
+class Reader {
+  readonly #channel: Channel
+  readonly #tokens: TokenSource
+
+  constructor(channel: Channel, tokens: TokenSource) {
+    this.#channel = channel
+    this.#tokens = tokens
+  }
+
+  async page(feed: 'events' | 'thread', submissionId: string, since: string | null, manner: Manner): Promise<FeedPage<unknown>> {
+    const call = callOf(feed, submissionIdOf(submissionId), since !== null)
+    const limit = feed === 'events' ? EVENTS_LIMIT : THREAD_LIMIT
+    // Without a cursor the parameter is left out: any word in its place would be an invalid cursor (trap 4).
+    return await this.read(call, since === null ? { limit } : { since, limit }, pageIn, manner)
+  }
+
+  /** A token that is refused is renewed once, and the same request sent again, with the same cursor (trap 39). */
+  async read<T>(call: Call, query: Query, read: (call: Call, body: unknown) => T, manner: Manner): Promise<T> {
+    const once = async (token: string): Promise<T> => {
+      const headers = { authorization: `Bearer ${token}` }
+      return await this.#channel.run(call, { query, headers }, (answer) => read(call, bodyOf(call, answer)), manner)
+    }
+    const token = await this.#tokens.get(manner.signal)
+    try {
+      return await once(token)
+    } catch (error) {
+      if (upstreamClass(error) !== 'auth') throw error
+      this.#tokens.invalidate(token)
+    }
+    return await once(await this.#tokens.get(manner.signal))
+  }
+}
+
+function callOf(operation: Operation, submissionId: string | null = null, withCursor = false): Call {
+  return { operation, submissionId, withCursor }
+}
+
+function bodyOf(call: Call, answer: HttpAnswer): unknown {
+  const body = parseJson(answer.body)
+  if (!isObject(body)) throw misshapen(call, 'is no JSON object')
+  return body
+}
+
+function pageIn(call: Call, body: unknown): FeedPage<unknown> {
+  const page = readPage(body, call.operation === 'events' ? 'events' : 'messages')
+  if (page === null) throw misshapen(call, 'is no page of a feed')
+  return page
+}
+
+function identityIn(call: Call, body: unknown): Identity {
+  const identity = readIdentity(body)
+  if (identity === null) throw misshapen(call, 'names no kind and brokerage')
+  return identity
+}
+
+function viewIn(call: Call, body: unknown): unknown {
+  const about = isObject(body) ? parseUuid(body['submission_id']) : null
+  if (about !== null && about !== call.submissionId) throw misshapen(call, 'is about another submission')
+  return body
+}
+
+/** A success that does not say what it should is a fault of the service or of something between, and may pass. */
+function misshapen(call: Call, what: string): UpstreamTransientError {
+  return new UpstreamTransientError('unavailable', call, `the answer ${what}`)
+}

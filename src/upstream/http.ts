@@ -1,0 +1,152 @@
+import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici'
+import type { HttpAnswer } from './answer.ts'
+import { UpstreamTransientError } from './errors.ts'
+import { type Call, operations, pathOf } from './operations.ts'
+import { urlUnder } from './url.ts'
+
+/** How long each part of a request may take, in milliseconds. */
+export interface Timeouts {
+  readonly connectMs: number
+  /** From sending to the first byte of the answer, connecting included. */
+  readonly headersMs: number
+  /** The whole request, to the last byte of the body. */
+  readonly overallMs: number
+}
+
+/** Where requests go through; a host that `noProxy` names is asked directly. */
+export interface ProxySettings {
+  readonly httpsProxy?: string
+  readonly httpProxy?: string
+  readonly noProxy?: string
+}
+
+export interface HttpOptions {
+  readonly baseUrl: string
+  readonly proxy: ProxySettings
+  readonly timeouts: Timeouts
+  /** A longer body is not read to its end. */
+  readonly bodyLimitBytes: number
+}
+
+/** What is sent beside the method and the path, which the operation names. */
+export interface Parts {
+  readonly query?: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+/** Cuts a request off when one of its times has run out, or when the caller wants no answer any more. */
+class Deadline {
+  readonly #cut = new AbortController()
+  readonly #caller: AbortSignal | undefined
+  readonly #headers: NodeJS.Timeout
+  readonly #overall: NodeJS.Timeout
+  #missed: string | null = null
+
+  constructor(timeouts: Timeouts, caller: AbortSignal | undefined) {
+    this.#caller = caller
+    this.#headers = setTimeout(() => this.#miss(`no answer within ${timeouts.headersMs} ms`), timeouts.headersMs)
+    this.#overall = setTimeout(() => this.#miss(`no whole answer within ${timeouts.overallMs} ms`), timeouts.overallMs)
+    caller?.addEventListener('abort', this.#abort, { once: true })
+  }
+
+  get signal(): AbortSignal {
+    return this.#cut.signal
+  }
+
+  /** Which time ran out, when one did. */
+  get missed(): string | null {
+    return this.#missed
+  }
+
+  headersArrived(): void {
+    clearTimeout(this.#headers)
+  }
+
+  end(): void {
+    clearTimeout(this.#headers)
+    clearTimeout(this.#overall)
+    this.#caller?.removeEventListener('abort', this.#abort)
+  }
+
+  readonly #abort = (): void => this.#cut.abort()
+
+  #miss(what: string): void {
+    this.#missed = what
+    this.#cut.abort()
+  }
+}
+
+/**
+ * Sends requests to the base URL of one account, and nowhere else: there is no way to name another host, and a redirect is
+ * an answer like any other, which is not followed (trap 45).
+ */
+export class Http {
+  readonly #options: HttpOptions
+  readonly #dispatcher: Dispatcher
+
+  constructor(options: HttpOptions) {
+    this.#options = options
+    // HTTP/1.1: with one connection for everything, one hanging answer could hold up the others.
+    const pool = { connectTimeout: options.timeouts.connectMs, allowH2: false }
+    const { httpsProxy = '', httpProxy = '', noProxy = '' } = options.proxy
+    // Empty text, unlike undefined, keeps undici from looking into the environment by itself.
+    this.#dispatcher = httpsProxy || httpProxy ? new EnvHttpProxyAgent({ ...pool, httpsProxy, httpProxy, noProxy }) : new Agent(pool)
+  }
+
+  /**
+   * Sends one request and reads its answer, whatever its status.
+   * @throws UpstreamTransientError `network` when there is no whole answer, `unavailable` when the body is over the limit.
+   * For a status that is no success the status alone is enough: a body that cannot be read is null then.
+   * @throws the reason of `signal` when it aborts.
+   */
+  async send(call: Call, parts: Parts, signal?: AbortSignal): Promise<HttpAnswer> {
+    signal?.throwIfAborted()
+    const deadline = new Deadline(this.#options.timeouts, signal)
+    try {
+      const url = urlUnder(this.#options.baseUrl, pathOf(call.operation, call.submissionId), parts.query)
+      const answer = await request(url, {
+        method: operations[call.operation].method,
+        headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'submission-mirror', ...parts.headers },
+        body: parts.body ?? null,
+        dispatcher: this.#dispatcher,
+        signal: deadline.signal,
+      })
+      deadline.headersArrived()
+      const success = answer.statusCode >= 200 && answer.statusCode < 300
+      const body = success ? await this.#read(call, answer.body) : await this.#read(call, answer.body).catch(() => null)
+      signal?.throwIfAborted()
+      return { status: answer.statusCode, headers: answer.headers, body }
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (error instanceof UpstreamTransientError) throw error
+      throw new UpstreamTransientError('network', call, deadline.missed ?? `no answer (${codeOf(error)})`)
+    } finally {
+      deadline.end()
+    }
+  }
+
+  /** Breaks off what is under way, which then fails as `network`, and closes every connection. */
+  async close(): Promise<void> {
+    await this.#dispatcher.destroy()
+  }
+
+  async #read(call: Call, body: AsyncIterable<Buffer>): Promise<string> {
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of body) {
+      size += chunk.length
+      if (size > this.#options.bodyLimitBytes) {
+        throw new UpstreamTransientError('unavailable', call, `the answer is longer than ${this.#options.bodyLimitBytes} bytes`)
+      }
+      chunks.push(chunk)
+    }
+    return new TextDecoder().decode(Buffer.concat(chunks))
+  }
+}
+
+/** The code says enough (ECONNREFUSED, CERT_HAS_EXPIRED); messages of other people's errors may hold what must not be told. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}

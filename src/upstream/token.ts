@@ -1,0 +1,164 @@
+import type { Clock } from '../clock.ts'
+import type { Observer } from '../observe.ts'
+import { type HttpAnswer, parseJson } from './answer.ts'
+import type { Channel } from './channel.ts'
+import { AuthRefusedError, UpstreamPermanentError, UpstreamTransientError } from './errors.ts'
+import type { Call } from './operations.ts'
+import { readToken, type TokenAnswer } from './wire-answers.ts'
+
+/** An id and a secret of the service. The secret is asked for only when it is sent. */
+export interface Credential {
+  readonly id: string
+  readonly secret: { reveal(): string }
+}
+
+export interface TokenOptions {
+  readonly account: string
+  /** At least one; during a rotation two. */
+  readonly credentials: readonly Credential[]
+  readonly scope: string
+  /** How long nothing is exchanged after every credential was refused. */
+  readonly parkMs: number
+}
+
+interface Live {
+  readonly token: string
+  readonly renewAt: number
+}
+
+const CALL: Call = { operation: 'token', submissionId: null, withCursor: false }
+
+/** A token is renewed after this part of its lifetime, less up to a tenth by chance, so that processes do not renew together. */
+const RENEW_AFTER = 0.8
+const RENEW_JITTER = 0.1
+/** The least time between two exchanges that failed for no fault of the credentials. */
+const FAILED_HOLD_MS = 1_000
+
+/**
+ * Tokens of one account by client credentials (traps 38 to 43). One exchange at a time, however many wait for it. There is no
+ * refresh token: an exchange is the renewal. A renewal that fails does no harm as long as the old token is accepted: it stays
+ * in use until it is refused. After every credential was refused, nothing is exchanged for the time of the park.
+ */
+export class TokenSource {
+  readonly #channel: Channel
+  readonly #options: TokenOptions
+  readonly #clock: Clock
+  readonly #observer: Observer
+  #live: Live | null = null
+  #flight: Promise<string> | null = null
+  /** Why no exchange is tried before `until`. */
+  #hold: { readonly until: number; readonly error: UpstreamTransientError | AuthRefusedError } | null = null
+  /** The credential that worked last; the others are tried after it, in order. */
+  #working = 0
+
+  constructor(channel: Channel, options: TokenOptions, clock: Clock, observer: Observer) {
+    this.#channel = channel
+    this.#options = options
+    this.#clock = clock
+    this.#observer = observer
+  }
+
+  /**
+   * @returns a token to send.
+   * @throws AuthRefusedError when every credential is refused and no live token is left.
+   * @throws UpstreamTransientError when the exchange failed otherwise.
+   * @throws the reason of `signal` when it aborts; the exchange goes on for the others.
+   */
+  async get(signal?: AbortSignal): Promise<string> {
+    signal?.throwIfAborted()
+    const now = this.#clock.now()
+    if (this.#live !== null && now < this.#live.renewAt) return this.#live.token
+    if (this.#hold !== null && now < this.#hold.until) {
+      if (this.#live !== null) return this.#live.token
+      throw this.#hold.error
+    }
+    this.#flight ??= this.#mint().finally(() => {
+      this.#flight = null
+    })
+    return await abortable(this.#flight, signal)
+  }
+
+  /** The service refused `token`. Of many who sent the same one, the first to say so has it renewed for all. */
+  invalidate(token: string): void {
+    if (this.#live?.token === token) this.#live = null
+  }
+
+  /** Ends the park: the next who asks exchanges again. */
+  unpark(): void {
+    if (this.#hold?.error instanceof AuthRefusedError) this.#hold = null
+  }
+
+  async #mint(): Promise<string> {
+    try {
+      const { accessToken, lifetimeSeconds } = await this.#exchangeAny()
+      const usable = RENEW_AFTER - RENEW_JITTER * this.#clock.random()
+      this.#live = { token: accessToken, renewAt: this.#clock.now() + lifetimeSeconds * 1000 * usable }
+      this.#hold = null
+      return accessToken
+    } catch (error) {
+      if (!(error instanceof AuthRefusedError || error instanceof UpstreamTransientError)) throw error
+      const holdMs = error instanceof AuthRefusedError ? this.#options.parkMs : Math.max(error.retryAfterMs ?? 0, FAILED_HOLD_MS)
+      this.#hold = { until: this.#clock.now() + holdMs, error }
+      if (this.#live !== null) return this.#live.token
+      throw error
+    }
+  }
+
+  /** Tries the credentials in turn, beginning with the one that worked last. */
+  async #exchangeAny(): Promise<TokenAnswer> {
+    const { credentials } = this.#options
+    let refusal = 'no credentials'
+    for (let turn = 0; turn < credentials.length; turn += 1) {
+      const index = (this.#working + turn) % credentials.length
+      const credential = credentials[index]
+      if (!credential) continue
+      try {
+        const answer = await this.#exchange(credential)
+        this.#working = index
+        this.#count('ok')
+        return answer
+      } catch (error) {
+        this.#count(error instanceof UpstreamPermanentError ? 'refused' : 'failed')
+        if (!(error instanceof UpstreamPermanentError)) throw error
+        refusal = error.message
+      }
+    }
+    throw new AuthRefusedError('auth', CALL, `every credential of the account is refused; the last: ${refusal}`)
+  }
+
+  async #exchange(credential: Credential): Promise<TokenAnswer> {
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: credential.id,
+      client_secret: credential.secret.reveal(),
+      scope: this.#options.scope,
+    })
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    return await this.#channel.run(CALL, { headers, body: form.toString() }, tokenIn, {})
+  }
+
+  #count(outcome: 'ok' | 'refused' | 'failed'): void {
+    this.#observer.count('token_mints_total', { account: this.#options.account, outcome })
+  }
+}
+
+function tokenIn(answer: HttpAnswer): TokenAnswer {
+  const read = readToken(parseJson(answer.body))
+  if (read === null) throw new UpstreamTransientError('unavailable', CALL, 'the answer holds no token')
+  return read
+}
+
+/** Waits for `promise`, but no longer than `signal` allows; the promise itself goes on. */
+async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return await promise
+  let leave = (): void => {}
+  const aborted = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason)
+    signal.addEventListener('abort', leave, { once: true })
+  })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import { isObject, type Json, storableJson, storableText } from '../model/json.ts'
+import { parseDate, parseTime } from '../model/time.ts'
+import { parseUuid } from '../model/uuid.ts'
+
+/**
+ * The building blocks of the wire schemas. A required field that `parse` cannot read makes its record unreadable; an
+ * optional one becomes null in its column and stays in `raw` as it was sent (traps 57, 58: nothing optional is ever a
+ * reason to refuse a record). None of them throws.
+ */
+export function required<T>(parse: (value: unknown) => T | null) {
+  return z.unknown().transform((value, context): T => {
+    const parsed = parse(value)
+    if (parsed !== null) return parsed
+    context.issues.push({ code: 'custom', input: value, message: 'missing or not readable' })
+    return z.NEVER
+  })
+}
+
+/** A field that may be absent, null or of any other type than the one expected: null then. */
+export function optional<T>(parse: (value: unknown) => T | null) {
+  return z.unknown().transform(parse).prefault(null)
+}
+
+/** @returns text as both databases can hold it (trap 72), else null. */
+export function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? storableText(value) : null
+}
+
+/** @returns a uuid in lower case, or any other text that is not empty as it is; ids outside paths need not be uuids. */
+export function idOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? (parseUuid(value) ?? storableText(value)) : null
+}
+
+/** How deep a value in a column may nest; what is deeper is nothing that the spec names, and stays in `raw`. */
+const DEPTH = 32
+
+/** @returns the JSON value with storable text, or null when it nests too deep. */
+export function jsonOf(value: unknown): Json {
+  return nestsWithin(value, DEPTH) ? storableJson(value as Json) : null
+}
+
+/** @returns the list with storable text, else null; null is not the empty list. */
+export function listOf(value: unknown): Json {
+  return Array.isArray(value) ? jsonOf(value) : null
+}
+
+function nestsWithin(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return depth > 0 && Object.values(value).every((item) => nestsWithin(item, depth - 1))
+}
+
+/** @returns JSON text of an object or list as it was received, or null for what JSON cannot say. */
+export function rawOf(value: unknown): string | null {
+  try {
+    return JSON.stringify(value) ?? null
+  } catch {
+    // Nested deeper than the stack, or not JSON at all.
+    return null
+  }
+}
+
+export const text = optional(textOf)
+export const id = optional(idOf)
+export const uuid = optional(parseUuid)
+export const list = optional(listOf)
+export const time = optional(parseTime)
+export const date = optional(parseDate)
+export const flag = optional((value) => (typeof value === 'boolean' ? value : null))
+/** Money in cents, exactly: a fraction or a number past 2^53 is not guessed at (trap 69). */
+export const cents = optional((value) => (typeof value === 'number' && Number.isSafeInteger(value) ? value : null))
+/** Items of a list, each still to be read by itself; null when there is no list, which is not an empty one. */
+export const items = optional((value) => (Array.isArray(value) ? (value as readonly unknown[]) : null))
+
+/** Text as it is; any other value as its JSON text; null when there is none. */
+export const textOrJson = optional((value) => (isObject(value) || Array.isArray(value) ? storable(rawOf(value)) : scalarText(value)))
+
+function scalarText(value: unknown): string | null {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  return textOf(value)
+}
+
+function storable(value: string | null): string | null {
+  return value === null ? null : storableText(value)
+}
+
+/**
+ * Reads every item of a list and keeps those that can be read. When an id comes twice, the last one counts.
+ * @returns the readable items in the order in which their ids first appear.
+ */
+export function readAll<T>(raw: readonly unknown[], read: (item: unknown) => T | null, keyOf: (item: T) => string): T[] {
+  const found = new Map<string, T>()
+  for (const one of raw) {
+    const item = read(one)
+    if (item !== null) found.set(keyOf(item), item)
+  }
+  return [...found.values()]
+}

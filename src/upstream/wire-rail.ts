@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import type { RailLane, Requirements } from '../model/records.ts'
+import { parseUuid } from '../model/uuid.ts'
+import { cents, flag, id, idOf, items, list, rawOf, readAll, required, text, textOrJson, time } from './wire-fields.ts'
+
+/** Readers of the requirements view's `rail`: lanes, what is on offer in them, and the history of quotes. */
+
+const rail = z.looseObject({
+  lanes: z.array(z.unknown()),
+  quote_history: items,
+  quote_history_unavailable: flag,
+})
+
+const lane = z.looseObject({
+  submission_market_id: required(parseUuid),
+  market_id: id,
+  market_name: text,
+  program: text,
+  program_id: id,
+  program_category: text,
+  lines: list,
+  status: text,
+  status_label: text,
+  submit_ready: flag,
+  gapped: flag,
+  unmet_labels: list,
+  quotes: items,
+  source_offers: items,
+  bound: flag,
+  chip: text,
+  carrier_api_session_ids: list,
+  next_step: textOrJson,
+})
+
+const quote = z.looseObject({ quote_id: required(idOf), premium_display: text, total_cents: cents, lines: list, is_revision: flag })
+
+const sourceOffer = z.looseObject({ presentation_id: required(idOf), kind: text, label: text, document_url: text, filename: text })
+
+const historyItem = z.looseObject({ history_key: required(idOf), market_name: text, program: text, outcome: text, observed_at: time })
+
+type Rail = NonNullable<Requirements['rail']>
+
+/**
+ * @returns the rail, or null when there is none to be read: null, absent, or without a list of lanes. Nothing may be
+ * concluded from null (trap 64), nor from a history that is missing or declared unavailable (trap 65).
+ */
+export function readRail(raw: unknown): Rail | null {
+  const read = rail.safeParse(raw).data
+  if (!read) return null
+  const history = read.quote_history_unavailable ? null : read.quote_history
+  return {
+    lanes: readAll(read.lanes, readLane, (item) => item.lane.lane_id),
+    quoteHistory: history && readAll(history, readHistoryItem, (item) => item.history_key),
+  }
+}
+
+function readLane(raw: unknown): RailLane | null {
+  const read = lane.safeParse(raw).data
+  if (!read) return null
+  return {
+    lane: {
+      lane_id: read.submission_market_id,
+      market_id: read.market_id,
+      market_name: read.market_name,
+      program: read.program,
+      program_id: read.program_id,
+      program_category: read.program_category,
+      lines: read.lines,
+      status: read.status,
+      status_label: read.status_label,
+      submit_ready: read.submit_ready,
+      gapped: read.gapped,
+      unmet_labels: read.unmet_labels,
+      bound: read.bound,
+      chip: read.chip,
+      carrier_api_session_ids: read.carrier_api_session_ids,
+      next_step: read.next_step,
+      raw: rawOf(raw),
+    },
+    quotes: readAll(read.quotes ?? [], readQuote, (item) => item.quote_id),
+    sourceOffers: readAll(read.source_offers ?? [], readSourceOffer, (item) => item.presentation_id),
+  }
+}
+
+function readQuote(raw: unknown): RailLane['quotes'][number] | null {
+  const read = quote.safeParse(raw).data
+  if (!read) return null
+  return {
+    quote_id: read.quote_id,
+    premium_display: read.premium_display,
+    total_cents: read.total_cents,
+    lines: read.lines,
+    is_revision: read.is_revision,
+    raw: rawOf(raw),
+  }
+}
+
+function readSourceOffer(raw: unknown): RailLane['sourceOffers'][number] | null {
+  const read = sourceOffer.safeParse(raw).data
+  if (!read) return null
+  return {
+    presentation_id: read.presentation_id,
+    kind: read.kind,
+    label: read.label,
+    document_url: read.document_url,
+    filename: read.filename,
+    raw: rawOf(raw),
+  }
+}
+
+function readHistoryItem(raw: unknown): NonNullable<Rail['quoteHistory']>[number] | null {
+  const read = historyItem.safeParse(raw).data
+  if (!read) return null
+  return {
+    history_key: read.history_key,
+    market_name: read.market_name,
+    program: read.program,
+    outcome: read.outcome,
+    observed_at: read.observed_at,
+    raw: rawOf(raw),
+  }
+}

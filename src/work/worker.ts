@@ -1,0 +1,150 @@
+import PQueue from 'p-queue'
+import { throughDoor } from '../apply/apply.ts'
+import { backoffMs, type Clock } from '../clock.ts'
+import { messageOf, TransientError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { msFromTime, timeFromMs } from '../model/time.ts'
+import type { Observer } from '../observe.ts'
+import type { Service } from '../service.ts'
+import { askSweep, noteUnreadableEvents } from '../store/accounts.ts'
+import type { Db } from '../store/db.ts'
+import { type ClaimedDelivery, claimDeliveries, releaseDeliveries, type Settlement, settleDeliveries } from '../store/inbox-work.ts'
+import { LeaseLostError } from '../store/leases.ts'
+import { type ReadDelivery, readDeliveries } from './read-facts.ts'
+
+/** Deliveries claimed and applied together: as many as keep a transaction on SQLite under its 20 ms. */
+const BATCH = { sqlite: 100, postgres: 250 } as const
+/** Batches under way at a time. SQLite has one writer. */
+const CONCURRENCY = { sqlite: 1, postgres: 2 } as const
+const LEASE_MS = 60_000
+/** Without a signal the inbox is looked at this often. */
+const SWEEP_MS = 1_000
+/** Tries before a delivery that cannot be applied is `dead`; with the backoff below that takes about an hour and a half. */
+const MAX_ATTEMPTS = 10
+const RETRY_BASE_MS = 5_000
+const RETRY_CAP_MS = 3_600_000
+
+export interface WorkerOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: Observer
+  /** Milliseconds to rest before the next batch: lets the receiver breathe when both share a core. */
+  readonly restMs: () => number
+}
+
+/**
+ * inbox -> read -> apply -> settle. Claims are leases; a batch is applied and settled in one transaction; when that fails, its
+ * deliveries are tried one by one, so that a poisoned one is set back alone and never blocks the others (trap 30).
+ */
+export class Worker implements Service {
+  readonly name = 'worker'
+  readonly #o: WorkerOptions
+  readonly #queue: PQueue
+
+  constructor(options: WorkerOptions) {
+    this.#o = options
+    this.#queue = new PQueue({ concurrency: CONCURRENCY[options.db.kind] })
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    let failure: unknown
+    while (!signal.aborted && failure === undefined) {
+      await this.#queue.onSizeLessThan(1)
+      const batch = await claimDeliveries(this.#o.db, BATCH[this.#o.db.kind], LEASE_MS)
+      if (batch.length === 0) {
+        await this.#o.db.signals.wait('inbox', SWEEP_MS, signal)
+        continue
+      }
+      void this.#queue
+        .add(() => this.#work(batch))
+        .catch((error: unknown) => {
+          failure = error
+        })
+      // One batch is prepared while another is applied, no more: what is claimed and waits only ages.
+      await this.#queue.onSizeLessThan(1)
+      const restMs = this.#o.restMs()
+      if (restMs > 0) await this.#o.clock.sleep(restMs, signal)
+    }
+    await this.#queue.onIdle()
+    if (failure !== undefined) throw failure
+  }
+
+  async #work(batch: readonly ClaimedDelivery[]): Promise<void> {
+    try {
+      await this.#apply(batch)
+    } catch (error) {
+      if (error instanceof LeaseLostError) {
+        this.#o.log.warn({ deliveries: batch.length }, messageOf(error))
+      } else if (error instanceof TransientError) {
+        // The store is away: nothing is wrong with the deliveries. Their lease ends by itself if they cannot be given back.
+        await releaseDeliveries(this.#o.db, batch).catch(() => undefined)
+        throw error
+      } else if (batch.length === 1 && batch[0]) {
+        await this.#setBack(batch[0], error)
+      } else {
+        for (const delivery of batch) await this.#work([delivery])
+      }
+    }
+  }
+
+  async #apply(batch: readonly ClaimedDelivery[]): Promise<void> {
+    const { db, observer } = this.#o
+    const read = await readDeliveries(db, batch)
+    await throughDoor(db, observer, 'inbox-apply', async (door) => {
+      await door.apply(read.flatMap((item) => item.facts))
+      await this.#noteUnreadable(read, door.tx)
+      await settleDeliveries(
+        door.tx,
+        read.map((item) => item.settlement),
+      )
+    })
+    this.#report(read.map((item) => item.settlement))
+  }
+
+  async #noteUnreadable(read: readonly ReadDelivery[], tx: Parameters<typeof askSweep>[0]): Promise<void> {
+    const accounts = (items: readonly ReadDelivery[]) => [...new Set(items.map((item) => item.settlement.delivery.account))].sort()
+    for (const account of accounts(read.filter((item) => item.unreadableEvents))) {
+      await noteUnreadableEvents(tx, account, timeFromMs(this.#o.clock.now()))
+    }
+    for (const account of accounts(read.filter((item) => item.sweep))) await askSweep(tx, account)
+  }
+
+  /** Sets a delivery that cannot be applied back for a later try, or gives it up: it stays visible and can be replayed. */
+  async #setBack(delivery: ClaimedDelivery, error: unknown): Promise<void> {
+    const dead = delivery.attempts + 1 >= MAX_ATTEMPTS
+    const retryInMs = RETRY_BASE_MS + backoffMs(this.#o.clock, delivery.attempts, RETRY_BASE_MS, RETRY_CAP_MS)
+    const settlement: Settlement = {
+      delivery,
+      state: dead ? 'dead' : 'ready',
+      submissionId: null,
+      kind: null,
+      error: messageOf(error).slice(0, 1_000),
+      ...(dead ? {} : { retryInMs }),
+    }
+    await this.#o.db.write('inbox-set-back', (tx) => settleDeliveries(tx, [settlement]))
+    this.#report([settlement])
+    this.#o.log.error(
+      { account: delivery.account, delivery: delivery.deliveryId, attempts: delivery.attempts + 1, err: error },
+      dead
+        ? `delivery ${delivery.deliveryId} could not be applied and is dead; see \`submission-mirror inbox show ${delivery.deliveryId}\`, then \`inbox replay\``
+        : `delivery ${delivery.deliveryId} could not be applied and will be tried again`,
+    )
+  }
+
+  #report(settlements: readonly Settlement[]): void {
+    const { clock, observer, log } = this.#o
+    for (const { delivery, state, error, kind, submissionId } of settlements) {
+      observer.count('deliveries_settled_total', { account: delivery.account, state: state === 'ready' ? 'retry' : state })
+      if (state === 'done') observer.time('delivery_to_mirror_seconds', (clock.now() - msFromTime(delivery.receivedAt)) / 1000)
+      if (state === 'aside') {
+        log.warn(
+          { account: delivery.account, delivery: delivery.deliveryId, kind },
+          `delivery ${delivery.deliveryId} was set aside: ${error}`,
+        )
+      } else {
+        log.debug({ account: delivery.account, delivery: delivery.deliveryId, kind, submission: submissionId, state }, 'delivery worked')
+      }
+    }
+  }
+}

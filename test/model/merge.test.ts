@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import type { Row } from '../../src/model/entities.ts'
+import { eventIdentity, mergeRecord } from '../../src/model/merge.ts'
+
+const stored: Row = {
+  event_id: 'e',
+  type: 'declined',
+  status: 'declined',
+  status_label: 'Declined',
+  detail: null,
+  lane_id: null,
+  raw: '{"a":1,"b":2}',
+}
+
+describe('a record that comes again', () => {
+  it('fills what was empty, whichever way it comes', () => {
+    for (const fromFeed of [true, false]) {
+      const merge = mergeRecord(stored, { ...stored, detail: 'Loss history', lane_id: 'l' }, eventIdentity, fromFeed)
+      expect(merge).toMatchObject({ conflict: null, row: { detail: 'Loss history', lane_id: 'l' } })
+    }
+  })
+
+  it('never empties a value', () => {
+    const merge = mergeRecord({ ...stored, detail: 'Loss history' }, { ...stored, status_label: null }, eventIdentity, true)
+    expect(merge).toMatchObject({ conflict: null, row: { detail: 'Loss history', status_label: 'Declined' } })
+  })
+
+  it('is refused whole when an identity column differs, and names the columns', () => {
+    const merge = mergeRecord(stored, { ...stored, type: 'bound', status: 'bound', detail: 'x' }, eventIdentity, true)
+    expect(merge).toEqual({ conflict: ['type', 'status'] })
+  })
+
+  it('follows the wording of the feed, not that of a delivery', () => {
+    const worded = { ...stored, status_label: 'Not offered', raw: '{"a":1,"b":3}' }
+    expect(mergeRecord(stored, worded, eventIdentity, true)).toMatchObject({ row: { status_label: 'Not offered', raw: '{"a":1,"b":3}' } })
+    expect(mergeRecord(stored, worded, eventIdentity, false)).toMatchObject({ row: stored })
+  })
+
+  it('keeps the stored text when only the order of its keys differs', () => {
+    const merge = mergeRecord(stored, { ...stored, raw: '{"b":2,"a":1}' }, eventIdentity, true)
+    expect(merge).toMatchObject({ row: { raw: '{"a":1,"b":2}' } })
+  })
+})

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/clock.ts'
+import { GoneWave } from '../../src/poll/gone-wave.ts'
+
+describe('trap 48: a wave of "not found"', () => {
+  it('is seen when half of what was asked about is missing, and enough of it', () => {
+    const wave = new GoneWave(new ManualClock())
+    for (let n = 0; n < 4; n++) wave.note(`gone ${n}`, true)
+    expect(wave.isWave(100)).toBe(false)
+    wave.note('gone 4', true)
+    expect(wave.isWave(100)).toBe(true)
+  })
+
+  it('is not seen when most are found', () => {
+    const wave = new GoneWave(new ManualClock())
+    for (let n = 0; n < 20; n++) wave.note(`found ${n}`, false)
+    for (let n = 0; n < 5; n++) wave.note(`gone ${n}`, true)
+    expect(wave.isWave(100)).toBe(false)
+  })
+
+  it('takes all of a small account, but never a single submission', () => {
+    const wave = new GoneWave(new ManualClock())
+    wave.note('a', true)
+    expect(wave.isWave(1)).toBe(false)
+    wave.note('b', true)
+    expect(wave.isWave(2)).toBe(true)
+  })
+
+  it('forgets what is older than its window, and counts a submission by its last answer', () => {
+    const clock = new ManualClock()
+    const wave = new GoneWave(clock)
+    for (let n = 0; n < 5; n++) wave.note(`${n}`, true)
+    for (let n = 0; n < 3; n++) wave.note(`${n}`, false)
+    expect(wave.isWave(100)).toBe(false)
+    for (let n = 0; n < 3; n++) wave.note(`${n}`, true)
+    clock.advance(600_001)
+    wave.note('later', true)
+    expect(wave.isWave(100)).toBe(false)
+  })
+})

@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest'
+import { ManualClock } from '../../src/clock.ts'
+import { Client, sandboxFor } from './support.ts'
+
+test('a form-encoded client-credentials exchange gives a bearer token', async () => {
+  const sandbox = await sandboxFor()
+  const answer = await new Client(sandbox).exchange({ scope: 'broker_mcp' })
+  expect(answer.status).toBe(200)
+  expect(await answer.json()).toMatchObject({
+    access_token: expect.any(String),
+    token_type: 'Bearer',
+    expires_in: 3600,
+    scope: 'broker_mcp',
+  })
+  expect(sandbox.stats().tokensMinted).toBe(1)
+})
+
+test('a token answer may leave expires_in out, or write it as text', async () => {
+  const without = await sandboxFor({ expiresIn: 'absent' })
+  expect(await (await new Client(without).exchange()).json()).not.toHaveProperty('expires_in')
+  const asText = await sandboxFor({ expiresIn: 'text' })
+  expect(await (await new Client(asText).exchange()).json()).toHaveProperty('expires_in', '3600')
+})
+
+test('an exchange without grant_type, or as JSON, is answered 422 with a list of problems', async () => {
+  const sandbox = await sandboxFor()
+  const { clientId, clientSecret } = sandbox.account('default').credentials[0] ?? { clientId: '', clientSecret: '' }
+  const bodies: RequestInit[] = [
+    { body: new URLSearchParams({ client_id: clientId }) },
+    {
+      body: JSON.stringify({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }),
+      headers: { 'content-type': 'application/json' },
+    },
+  ]
+  for (const init of bodies) {
+    const answer = await fetch(`${sandbox.baseUrl}/oauth/token`, { method: 'POST', ...init })
+    expect(answer.status).toBe(422)
+    expect(await answer.json()).toEqual({ detail: [{ loc: ['body', 'grant_type'], msg: expect.any(String), type: 'missing' }] })
+  }
+})
+
+test('a wrong secret is refused, a wider scope is refused', async () => {
+  const client = new Client(await sandboxFor())
+  expect((await client.exchange({ client_secret: 'bas_wrong' })).status).toBe(401)
+  expect((await client.exchange({ scope: 'broker_submit' })).status).toBe(400)
+})
+
+test('no token, an unknown one and one past its life are answered 401', async () => {
+  const clock = new ManualClock()
+  const sandbox = await sandboxFor({ clock, tokenLifetimeMs: 60_000 })
+  const client = new Client(sandbox)
+  expect((await client.get('/broker/me')).status).toBe(401)
+  await client.login()
+  expect((await client.get('/broker/me')).status).toBe(200)
+  clock.advance(60_000)
+  expect((await client.get('/broker/me')).status).toBe(401)
+})
+
+test('a token can die early by fault, whatever its answer says', async () => {
+  const clock = new ManualClock()
+  const sandbox = await sandboxFor({ clock, faults: [{ kind: 'token_dies_early', ms: 500, count: 1 }] })
+  const client = await new Client(sandbox).login()
+  clock.advance(500)
+  expect((await client.get('/broker/me')).status).toBe(401)
+  await client.login()
+  clock.advance(500)
+  expect((await client.get('/broker/me')).status).toBe(200)
+})
+
+test('a revoked credential gets no new token; its live token reads on, but its identity is refused', async () => {
+  const sandbox = await sandboxFor()
+  const submissionId = sandbox.addSubmission('default')
+  const client = await new Client(sandbox).login()
+  const second = sandbox.addCredential('default')
+  sandbox.revokeCredential('default', sandbox.account('default').credentials[0]?.clientId ?? '')
+  expect((await client.exchange()).status).toBe(401)
+  expect((await client.page('events', submissionId)).status).toBe(200)
+  expect((await client.get('/broker/me')).status).toBe(403)
+  expect((await client.exchange({ client_id: second.clientId, client_secret: second.clientSecret })).status).toBe(200)
+  sandbox.killTokens('default')
+  expect((await client.page('events', submissionId)).status).toBe(401)
+})
+
+test('the identity is that of a machine credential with its brokerage', async () => {
+  const sandbox = await sandboxFor({ accounts: [{ name: 'default', brokerage: { id: 'b-1', name: 'Summit' } }] })
+  const client = await new Client(sandbox).login()
+  const { clientId } = sandbox.account('default').credentials[0] ?? { clientId: '' }
+  expect(clientId).toMatch(/^bac_/)
+  expect(await (await client.get('/broker/me')).json()).toEqual({
+    kind: 'api_client',
+    client_id: clientId,
+    label: expect.any(String),
+    scope: 'broker_mcp',
+    brokerage: { id: 'b-1', name: 'Summit' },
+    active_states: null,
+  })
+  sandbox.setBrokerage('default', { id: 'b-2', name: 'Other' })
+  expect(await (await client.get('/broker/me')).json()).toMatchObject({ brokerage: { id: 'b-2' } })
+})
+
+test('the metadata lies below the base URL and needs no token', async () => {
+  const sandbox = await sandboxFor()
+  const answer = await fetch(`${sandbox.baseUrl}/oauth/.well-known/oauth-authorization-server`)
+  expect(await answer.json()).toMatchObject({
+    token_endpoint: `${sandbox.baseUrl}/oauth/token`,
+    scopes_supported: ['broker_mcp', 'broker_submit'],
+  })
+  expect((await fetch(`${sandbox.origin}/.well-known/oauth-authorization-server`)).status).toBe(404)
+})
+
+test('every write operation is refused and remembered', async () => {
+  const sandbox = await sandboxFor({ submissions: 1 })
+  const client = await new Client(sandbox).login()
+  const [id] = sandbox.submissionIds('default')
+  const writes = [
+    ['POST', '/broker/submissions'],
+    ['POST', `/broker/submissions/${id}/thread`],
+    ['PUT', '/broker/market-access/program-line'],
+  ] as const
+  for (const [method, path] of writes) {
+    const answer = await client.get(path, { method, body: JSON.stringify({ body: 'hello' }) })
+    expect(answer.status).toBe(403)
+    expect(await answer.json()).toHaveProperty('detail')
+  }
+  expect(sandbox.writesSeen.map(({ method, url }) => [method, url])).toEqual(writes.map(([method, path]) => [method, `/api/v1${path}`]))
+})

@@ -1,0 +1,15 @@
+// Migrates a database as soon as it is told to. Argument: the settings of the database as JSON, a URL as text.
+import { once } from 'node:events'
+import { systemClock } from '../../../src/clock.ts'
+import { createLog } from '../../../src/log.ts'
+import { migrate } from '../../../src/store/migrate.ts'
+import { openDb } from '../../../src/store/open.ts'
+import { databaseFrom } from '../../tools/database-json.ts'
+
+const config = databaseFrom(process.argv[2] ?? '')
+console.log('ready')
+await once(process.stdin, 'data')
+const db = await openDb(config, { clock: systemClock, log: createLog({ level: 'silent', pretty: false, secrets: [] }) })
+console.log('taken', JSON.stringify(await migrate(db)))
+await db.close()
+process.exit(0)

@@ -1,0 +1,15 @@
+// Takes the lock of `serve` and keeps it until it is told to let go, or killed. Argument: the path of the database.
+import { once } from 'node:events'
+import { messageOf } from '../../../src/errors.ts'
+import { holdServeLock } from '../../../src/store/serve-lock.ts'
+
+try {
+  const lock = await holdServeLock({ kind: 'sqlite', path: process.argv[2] ?? '' })
+  console.log('held')
+  await once(process.stdin, 'data')
+  lock.release()
+  console.log('released')
+} catch (error) {
+  console.log('refused', (error as Error).name, messageOf(error))
+}
+process.exit(0)

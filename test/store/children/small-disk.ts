@@ -1,0 +1,39 @@
+// Writes until the disk is full (the limit on the size of files, which a shell has set), then is given room and goes on.
+// Argument: the path of the database.
+import { spawnSync } from 'node:child_process'
+import { systemClock } from '../../../src/clock.ts'
+import { TransientError } from '../../../src/errors.ts'
+import { createLog } from '../../../src/log.ts'
+import { migrate } from '../../../src/store/migrate.ts'
+import { openDb } from '../../../src/store/open.ts'
+
+const log = createLog({ level: 'silent', pretty: false, secrets: [] })
+const db = await openDb({ kind: 'sqlite', path: process.argv[2] ?? '' }, { clock: systemClock, log })
+await migrate(db)
+
+function write(id: number): Promise<unknown> {
+  return db.write('fill', (tx) =>
+    tx.sql
+      .insertInto('sync_counters')
+      .values({ account: 'acme', name: 'x'.repeat(100_000), label: String(id), value: id })
+      .execute(),
+  )
+}
+
+let stored = 0
+let refused: unknown
+try {
+  for (; stored < 1_000; stored++) await write(stored)
+} catch (error) {
+  refused = error
+}
+console.log('refused', refused instanceof TransientError, refused instanceof Error ? refused.message : String(refused))
+spawnSync('prlimit', ['--pid', String(process.pid), '--fsize=unlimited'])
+await write(stored)
+const { kept } = await db.read.sql
+  .selectFrom('sync_counters')
+  .select((e) => e.fn.countAll<number>().as('kept'))
+  .executeTakeFirstOrThrow()
+console.log('kept', kept === stored + 1)
+await db.close()
+process.exit(0)

@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { inject } from 'vitest'
+import { type Clock, systemClock } from '../../src/clock.ts'
+import { createLog, type Log } from '../../src/log.ts'
+import type { DatabaseConfig, Db, FailPoint } from '../../src/store/db.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openDb } from '../../src/store/open.ts'
+
+export interface TestOptions {
+  readonly clock?: Clock
+  readonly failPoint?: FailPoint
+  /** false for a database without any table. */
+  readonly migrated?: boolean
+}
+
+export interface OpenedDatabase {
+  readonly db: Db
+  readonly config: DatabaseConfig
+  /** Closes `db` and removes the database. */
+  close(): Promise<void>
+}
+
+export interface TestDatabase {
+  readonly name: 'sqlite' | 'postgres'
+  /** A new database, migrated unless told otherwise. */
+  open(options?: TestOptions): Promise<OpenedDatabase>
+}
+
+/** Writes nothing. */
+export const silentLog: Log = createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
+
+/** For `describe.each(testDatabases)`: what holds on one database must hold on both. */
+export const testDatabases: readonly TestDatabase[] = [
+  { name: 'sqlite', open: (options) => openNew(newSqlite(), options) },
+  { name: 'postgres', open: (options) => openNew(newPostgres(inject('postgresUrl')), options) },
+]
+
+/** One more handle on a database, as another process would have. */
+export function openAgain(config: DatabaseConfig, options: TestOptions = {}): Promise<Db> {
+  return openDb(config, { clock: options.clock ?? systemClock, log: silentLog, failPoint: options.failPoint })
+}
+
+interface Place {
+  readonly config: DatabaseConfig
+  remove(): Promise<void>
+}
+
+async function openNew(place: Place, options: TestOptions = {}): Promise<OpenedDatabase> {
+  const db = await openAgain(place.config, options)
+  if (options.migrated !== false) await migrate(db)
+  return {
+    db,
+    config: place.config,
+    async close() {
+      await db.close()
+      await place.remove()
+    },
+  }
+}
+
+/** A place for a SQLite database that does not exist yet. */
+export function newSqlite(): { config: Extract<DatabaseConfig, { kind: 'sqlite' }>; remove(): Promise<void> } {
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-test-'))
+  return {
+    config: { kind: 'sqlite', path: join(folder, 'mirror.db') },
+    remove: async () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+/** A place for a schema that does not exist yet, on the server at `url`. */
+export function newPostgres(url: string): { config: Extract<DatabaseConfig, { kind: 'postgres' }>; remove(): Promise<void> } {
+  const schema = `test_${randomBytes(8).toString('hex')}`
+  const secret = { reveal: () => url }
+  return {
+    config: { kind: 'postgres', url: secret, schema, listenUrl: secret },
+    async remove() {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      await client.query(`drop schema if exists ${schema} cascade`)
+      await client.end()
+    },
+  }
+}

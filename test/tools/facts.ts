@@ -1,0 +1,126 @@
+import type { EventFact, Fact, MessageFact, Origin, StateFact } from '../../src/model/facts.ts'
+import type { Json } from '../../src/model/json.ts'
+import { timeFromMs } from '../../src/model/time.ts'
+import { readEvent, readMessage, readRequirements } from '../../src/upstream/wire.ts'
+
+/** A uuid that ends in `n`, of a family of its own. */
+export function uuid(family: number, n: number): string {
+  return `${family.toString(16).padStart(8, '0')}-0000-4000-8000-${n.toString(16).padStart(12, '0')}`
+}
+
+export const START_MS = Date.UTC(2026, 0, 5, 12)
+
+/** Moments a minute apart, as the wire writes them. */
+export function at(minute: number): string {
+  return new Date(START_MS + minute * 60_000).toISOString()
+}
+
+/** A market event as the service shows it. */
+export function wireEvent(n: number, over: Record<string, Json> = {}, market: Record<string, Json> = {}): Record<string, Json> {
+  return {
+    id: uuid(1, n),
+    type: 'status_changed',
+    occurred_at: at(n),
+    market: { name: `Market ${n % 3}`, lines: ['general_liability'], lane_id: uuid(3, n % 3), category: 'binding', ...market },
+    status: 'in_progress',
+    status_label: 'In progress',
+    detail: null,
+    ...over,
+  }
+}
+
+/** A thread message as the service shows it. */
+export function wireMessage(n: number, over: Record<string, Json> = {}): Record<string, Json> {
+  return {
+    id: uuid(2, n),
+    channel: 'email',
+    direction: 'outbound',
+    kind: 'market_plan_update',
+    occurred_at: at(n),
+    subject: `Update ${n}`,
+    body_text: `Text of message ${n}`,
+    from: 'desk@service.example',
+    to: ['producer@brokerage.example'],
+    attachments: [{ name: 'quote.pdf', download_path: `/broker/finalized-documents/${uuid(4, n)}/pdf` }],
+    in_reply_to: null,
+    ...over,
+  }
+}
+
+/** A lane of a rail as the service shows it. */
+export function wireLane(n: number, over: Record<string, Json> = {}): Record<string, Json> {
+  return {
+    submission_market_id: uuid(3, n),
+    market_id: uuid(5, n),
+    market_name: `Market ${n}`,
+    program: 'Main program',
+    program_id: uuid(6, n),
+    program_category: 'binding',
+    lines: ['general_liability'],
+    status: 'in_progress',
+    status_label: 'In progress',
+    submit_ready: true,
+    gapped: false,
+    unmet_labels: [],
+    quotes: [],
+    source_offers: [],
+    bound: false,
+    chip: 'in_progress',
+    carrier_api_session_ids: [],
+    next_step: null,
+    ...over,
+  }
+}
+
+/** A requirements view as the service shows it. */
+export function wireRequirements(
+  submissionId: string,
+  lanes: Json[] | null,
+  over: Record<string, Json> = {},
+  rail: Record<string, Json> = {},
+): Record<string, Json> {
+  return {
+    submission_id: submissionId,
+    insured_name: 'Harbour Bakery LLC',
+    lines: ['general_liability'],
+    effective_date: '2026-03-01',
+    state: 'TX',
+    forms: [],
+    marketing_status: 'matched',
+    marketing_hint: null,
+    form_fill_active: false,
+    markets: [],
+    carrier_api_sessions: [],
+    documents_on_file: [],
+    assessment: null,
+    rail: lanes === null ? null : { generated_at: at(0), lanes, quote_history: [], quote_history_unavailable: false, ...rail },
+    ...over,
+  }
+}
+
+export const byWebhook: Origin = { via: 'webhook', cause: 'webhook', fromReplay: false, firstWalk: false }
+export const byPoll: Origin = { via: 'poll', cause: 'poll', fromReplay: false, firstWalk: false }
+export const byReplay: Origin = { via: 'poll', cause: 'poll', fromReplay: true, firstWalk: false }
+export const byFirstWalk: Origin = { via: 'poll', cause: 'poll', fromReplay: true, firstWalk: true }
+
+export function eventFact(account: string, submissionId: string, wire: unknown, origin: Origin = byWebhook): EventFact {
+  const event = readEvent(wire)
+  if (event === null) throw new Error(`not an event: ${JSON.stringify(wire)}`)
+  return { kind: 'event', account, submissionId, event, ...origin }
+}
+
+export function messageFact(account: string, submissionId: string, wire: unknown, origin: Origin = byWebhook): MessageFact {
+  const message = readMessage(wire)
+  if (message === null) throw new Error(`not a message: ${JSON.stringify(wire)}`)
+  return { kind: 'message', account, submissionId, message, ...origin }
+}
+
+export function stateFact(account: string, submissionId: string, wire: unknown, readNo: number, readAtMs = START_MS): StateFact {
+  const requirements = readRequirements(wire)
+  if (requirements === null) throw new Error(`not a requirements view: ${JSON.stringify(wire)}`)
+  return { kind: 'state', account, submissionId, cause: 'poll', requirements, readNo, readAt: timeFromMs(readAtMs) }
+}
+
+export function trackFact(account: string, submissionId: string): Fact {
+  return { kind: 'wake', account, submissionId, cause: 'command', reads: [] }
+}

@@ -1,0 +1,15 @@
+import type { TestProject } from 'vitest/node'
+import { startPostgres } from './postgres-server.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    postgresUrl: string
+  }
+}
+
+/** One Postgres server for the whole run. When it cannot start, the run fails: no store test is ever skipped. */
+export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  const server = await startPostgres({ fsync: false })
+  project.provide('postgresUrl', server.url)
+  return () => server.remove()
+}

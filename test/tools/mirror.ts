@@ -1,0 +1,69 @@
+import { sql } from 'kysely'
+import { type Applied, throughDoor } from '../../src/apply/apply.ts'
+import { type Entity, entities, type Row } from '../../src/model/entities.ts'
+import type { Fact } from '../../src/model/facts.ts'
+import { silentObserver } from '../../src/observe.ts'
+import type { Db } from '../../src/store/db.ts'
+
+/** Applies facts in one transaction of their own. */
+export function applyAll(db: Db, facts: readonly Fact[]): Promise<Applied> {
+  return throughDoor(db, silentObserver, 'test-apply', (door) => door.apply(facts))
+}
+
+/** Columns that may differ between two mirrors of the same truth (invariant 2). */
+const PASSING = new Set(['first_seen_at', 'first_seen_via', 'tracked_at', 'tracked_via', 'gone_at'])
+
+/** All rows of a table, in the order of its key. */
+export async function rowsOf(db: Db, entity: Entity): Promise<Row[]> {
+  const rows = await db.read.selectWhere(entity, {})
+  const key = (row: Row) => JSON.stringify(entity.key.map((column) => row[column]))
+  return rows.sort((a, b) => (key(a) < key(b) ? -1 : 1))
+}
+
+/**
+ * The whole mirror as it now is, without what may differ. What is gone is left out: which of the passing states of a submission
+ * were seen depends on when it was read.
+ */
+export async function mirrorOf(db: Db): Promise<Record<string, Row[]>> {
+  const tables: Record<string, Row[]> = {}
+  for (const entity of entities) {
+    const present = (await rowsOf(db, entity)).filter((row) => (row['gone_at'] ?? null) === null)
+    tables[entity.table] = present.map((row) => Object.fromEntries(Object.entries(row).filter(([column]) => !PASSING.has(column))))
+  }
+  return tables
+}
+
+export interface ChangeRow {
+  readonly seq: number
+  readonly account: string
+  readonly submission_id: string
+  readonly entity: string
+  readonly entity_id: string
+  readonly operation: string
+  readonly cause: string
+  readonly before: Row | null
+  readonly after: Row | null
+}
+
+/** The change log, in order, from `after` on. */
+export async function changesOf(db: Db, after = 0): Promise<ChangeRow[]> {
+  const { rows } =
+    await sql<ChangeRow>`select seq, account, submission_id, entity, entity_id, operation, cause, before, after from changes where seq > ${after} order by seq`.execute(
+      db.read.sql,
+    )
+  return rows.map((row) => ({ ...row, before: parsed(row.before), after: parsed(row.after) }))
+}
+
+/** Plays the change log from the beginning: what a reader that only follows it knows. */
+export function replayChanges(changes: readonly ChangeRow[]): Map<string, Row> {
+  const rows = new Map<string, Row>()
+  for (const change of changes) {
+    const key = `${change.account} ${change.entity} ${change.entity_id}`
+    rows.set(key, { ...rows.get(key), ...change.after })
+  }
+  return rows
+}
+
+function parsed(value: unknown): Row | null {
+  return typeof value === 'string' ? (JSON.parse(value) as Row) : (value as Row | null)
+}

