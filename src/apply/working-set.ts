@@ -41,11 +41,11 @@ export class WorkingSet<R extends Row = Row> {
     }
   }
 
-  /** Loads every row of a submission and returns those. */
+  /** Loads every row of a submission and returns those as they now stand, with what this transaction has set but not written yet. */
   async loadSubmission(account: string, submissionId: string): Promise<R[]> {
-    const rows = await this.#writer.loadOfSubmission(this.#entity, account, submissionId)
-    this.adopt(rows)
-    return rows.map((row) => this.#entries.get(this.#keyText(row))?.current as R)
+    this.adopt(await this.#writer.loadOfSubmission(this.#entity, account, submissionId))
+    const rows = [...this.#entries.values()].map((entry) => entry.current)
+    return rows.filter((row) => row?.['account'] === account && row['submission_id'] === submissionId) as R[]
   }
 
   /** Takes over rows that were loaded elsewhere in this transaction. */

@@ -1,9 +1,13 @@
+/** How many may pass one who waits; more would keep those without `first` out for as long as the load lasts. */
+const MAX_PASSES = 4
+
 /**
- * Lets one holder in at a time. Who enters with `first` passes all who wait without it; within each of the two groups the
- * order is that of arrival.
+ * Lets one holder in at a time. Who enters with `first` passes those who wait without it, up to four in a row; within each of the
+ * two groups the order is that of arrival.
  */
 export class Gate {
   #held = false
+  #passes = 0
   readonly #first: (() => void)[] = []
   readonly #others: (() => void)[] = []
 
@@ -20,17 +24,22 @@ export class Gate {
   }
 
   leave(): void {
-    const next = this.#first.shift()
-    if (next) next()
-    else if (this.#others.length === 0) this.#held = false
-    // On SQLite a whole transaction may run without the event loop turning once. Between two of them it turns, so that
-    // arriving deliveries are seen, and go first.
-    else setImmediate(() => this.#handOver())
+    if (this.#first.length > 0 && !this.#othersAreDue()) this.#handOver()
+    // On SQLite a whole transaction may run without the event loop turning once. Before the next of the others it turns, so that
+    // deliveries that arrive are seen, and go first.
+    else if (this.#others.length > 0) setImmediate(() => this.#handOver())
+    else this.#held = false
   }
 
   #handOver(): void {
-    const next = this.#first.shift() ?? this.#others.shift()
+    const passing = this.#first.length > 0 && !this.#othersAreDue()
+    this.#passes = passing && this.#others.length > 0 ? this.#passes + 1 : 0
+    const next = passing ? this.#first.shift() : this.#others.shift()
     if (next) next()
     else this.#held = false
+  }
+
+  #othersAreDue(): boolean {
+    return this.#others.length > 0 && this.#passes >= MAX_PASSES
   }
 }

@@ -51,6 +51,7 @@ export function beginStatement(schema: string, kind: 'read' | 'write' | 'patient
 /** Connections to one database, opened as they are needed and set up alike. */
 export class PostgresPool {
   readonly #pool: pg.Pool
+  #ending: Promise<void> | undefined
 
   constructor(config: PostgresConfig, max: number, log: Log) {
     const setUp = sessionSettings(config.schema)
@@ -84,7 +85,8 @@ export class PostgresPool {
 
   /** Waits for the connections that are in use, and closes all. */
   async close(): Promise<void> {
-    if (!this.#pool.ended) await this.#pool.end()
+    this.#ending ??= this.#pool.end()
+    await this.#ending
   }
 }
 

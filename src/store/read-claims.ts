@@ -32,6 +32,8 @@ export interface ClaimQuery {
   readonly rank?: number
   /** Only reads of these submissions, due or not, unless another process is making them. */
   readonly submissionIds?: readonly string[]
+  /** With `submissionIds`: only this kind of read. */
+  readonly read?: ReadKind
   readonly limit: number
   readonly leaseMs: number
 }
@@ -39,9 +41,10 @@ export interface ClaimQuery {
 /** Claims reads, the longest due first. A lease whose process died becomes due again by itself. */
 export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]> {
   const leaseToken = randomUUID()
+  const ofKind = query.read === undefined ? sql`` : sql`and read = ${query.read}`
   return db.write('read-claim', async (tx) => {
     const which = query.submissionIds
-      ? sql`submission_id in (${sql.join(query.submissionIds)}) and (lease_token is null or due_at <= ${dbTime(tx)})`
+      ? sql`submission_id in (${sql.join(query.submissionIds)}) and (lease_token is null or due_at <= ${dbTime(tx)}) ${ofKind}`
       : sql`rank = ${sql.lit(query.rank ?? rank.live)} and due_at <= ${dbTime(tx)}`
     const { rows } = await sql<ClaimedRow>`
       with due as (

@@ -1,5 +1,5 @@
 import type { Place } from '../model/facts.ts'
-import { feeds } from '../model/records.ts'
+import { feeds, type ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Query } from './db.ts'
 import { rank, wakeReads } from './reads.ts'
@@ -78,4 +78,16 @@ export async function takeSweep(db: Db, account: string, everyMs: number): Promi
       .executeTakeFirst()
     return result.numUpdatedRows > 0n
   })
+}
+
+/** Why a read failed the last time it was made; null when it did not. */
+export async function readError(q: Query, place: Place, read: ReadKind): Promise<string | null> {
+  const row = await q.sql
+    .selectFrom('sync_reads')
+    .select('error')
+    .where('account', '=', place.account)
+    .where('submission_id', '=', place.submissionId)
+    .where('read', '=', read)
+    .executeTakeFirst()
+  return row?.error ?? null
 }

@@ -1,9 +1,24 @@
-import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { Gate } from './gate.ts'
+
+/** `passive` disturbs nobody; `restart` also lets the log begin anew, `truncate` also cuts its file to nothing. */
+export type CheckpointMode = 'passive' | 'restart' | 'truncate'
+
+export interface CheckpointAnswer {
+  /** Length of the log, in pages of 4 KB. */
+  readonly pages: number
+  readonly problem?: string
+}
 
 const INTERVAL_MS = 1_000
+/**
+ * A log that is written without pause never ends where a passive checkpoint ends, so it would grow for ever: from this length on
+ * it is begun anew. Its file keeps its blocks then, for overwriting those is faster than growing a file.
+ */
+const RESTART_PAGES = 4_096
+const TRUNCATE_PAGES = 65_536
 
 /**
  * Keeps the write-ahead log short from a worker thread, so that no transaction pays for it (invariant 13). The worker starts with
@@ -12,14 +27,18 @@ const INTERVAL_MS = 1_000
  */
 export class SqliteCheckpoints {
   readonly #path: string
+  readonly #gate: Gate
   readonly #log: Log
   #worker: Worker | null = null
   #timer: NodeJS.Timeout | null = null
-  #running = false
+  #running: Promise<void> | null = null
+  #answered: (answer: CheckpointAnswer) => void = () => {}
   #closed = false
 
-  constructor(path: string, log: Log) {
+  /** @param gate is held for the short last part of a checkpoint that begins the log anew. */
+  constructor(path: string, gate: Gate, log: Log) {
     this.#path = path
+    this.#gate = gate
     this.#log = log
   }
 
@@ -28,7 +47,10 @@ export class SqliteCheckpoints {
     if (this.#timer || this.#closed) return
     this.#timer = setTimeout(() => {
       this.#timer = null
-      this.#request()
+      // Still at the last one: the disk is slow, and the next commit asks again.
+      this.#running ??= this.#checkpoint().finally(() => {
+        this.#running = null
+      })
     }, INTERVAL_MS).unref()
   }
 
@@ -36,20 +58,33 @@ export class SqliteCheckpoints {
   async close(): Promise<void> {
     this.#closed = true
     if (this.#timer) clearTimeout(this.#timer)
-    const worker = this.#worker
-    this.#worker = null
-    if (!worker) return
-    worker.ref()
-    if (this.#running) await Promise.race([once(worker, 'message'), once(worker, 'exit')]).catch(() => {})
-    await worker.terminate()
+    this.#worker?.ref()
+    await this.#running
+    await this.#worker?.terminate()
   }
 
-  #request(): void {
-    // Still at the last one: the disk is slow. The next commit asks again.
-    if (this.#running || this.#closed) return
-    this.#running = true
+  async #checkpoint(): Promise<void> {
+    const pages = await this.#ask('passive')
+    if (pages < RESTART_PAGES || this.#closed) return
+    // Our own writers wait here, not for SQLite's lock, which would hold up the event loop.
+    await this.#gate.enter(true)
+    try {
+      await this.#ask(pages < TRUNCATE_PAGES ? 'restart' : 'truncate')
+    } finally {
+      this.#gate.leave()
+    }
+  }
+
+  /** @returns the length of the log in pages, 0 when the worker failed. */
+  async #ask(mode: CheckpointMode): Promise<number> {
     this.#worker ??= this.#start()
-    this.#worker.postMessage('checkpoint')
+    const answer = await new Promise<CheckpointAnswer>((resolve) => {
+      this.#answered = resolve
+      this.#worker?.postMessage(mode)
+    })
+    const { pages, problem } = answer
+    if (problem !== undefined) this.#log.warn(`the write-ahead log of ${this.#path} could not be checkpointed: ${problem}`)
+    return pages
   }
 
   #start(): Worker {
@@ -57,16 +92,11 @@ export class SqliteCheckpoints {
     const file = import.meta.url.endsWith('.ts') ? './sqlite-checkpointer.ts' : './sqlite-checkpointer.js'
     const worker = new Worker(new URL(file, import.meta.url), { workerData: this.#path })
     worker.unref()
-    worker.on('message', (problem: string | null) => {
-      this.#running = false
-      if (problem !== null) this.#log.warn({ problem }, `the write-ahead log of ${this.#path} could not be checkpointed: ${problem}`)
-    })
-    worker.on('error', (error) => {
-      this.#log.warn({ err: error }, `the checkpoint worker of ${this.#path} ended: ${messageOf(error)}`)
-    })
+    worker.on('message', (answer: CheckpointAnswer) => this.#answered(answer))
+    worker.on('error', (error) => this.#answered({ pages: 0, problem: messageOf(error) }))
     worker.on('exit', () => {
-      this.#running = false
-      if (this.#worker === worker) this.#worker = null
+      this.#worker = null
+      this.#answered({ pages: 0 })
     })
     return worker
   }

@@ -54,7 +54,7 @@ export class SqliteDb implements Db {
       throw sqliteError(error, path)
     }
     this.#rows = new SqliteRows(this.#writer)
-    this.#checkpoints = new SqliteCheckpoints(path, options.log)
+    this.#checkpoints = new SqliteCheckpoints(path, this.#gate, options.log)
     this.read = new SqliteQuery(this, this.#reader, new SqliteRows(this.#reader), path)
   }
 

@@ -9,6 +9,7 @@ import type {
   ThreadAttachmentRow,
   ThreadMessageRow,
 } from '../model/entities.ts'
+import type { Json } from '../model/json.ts'
 import type { ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 
@@ -46,8 +47,8 @@ export interface ChangesTable {
   operation: string
   changed_at: TimeText
   cause: string
-  before: string | null
-  after: string | null
+  before: Json
+  after: Json
 }
 
 export interface MirrorInfoTable {

@@ -17,7 +17,12 @@ export type LongestWaits = (quietForMs: number) => { readonly pollMs: number; re
 
 /** The settings of waiting under which the stored due times of an account were last checked: name to milliseconds. */
 export async function checkedWaits(q: Query, account: string): Promise<ReadonlyMap<string, number>> {
-  const rows = await q.sql.selectFrom('sync_counters').select(['label', 'value']).where('account', '=', account).where('name', '=', NAME).execute()
+  const rows = await q.sql
+    .selectFrom('sync_counters')
+    .select(['label', 'value'])
+    .where('account', '=', account)
+    .where('name', '=', NAME)
+    .execute()
   return new Map(rows.map((row) => [row.label, row.value]))
 }
 

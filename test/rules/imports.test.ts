@@ -30,6 +30,8 @@ const refused: readonly Probe[] = [
   ['src/receive/a', "import '../ops/metrics.ts'"],
   ['src/ops/a', "import '../app.ts'"],
   ['src/ops/a', "import '../main.ts'"],
+  ['src/ops/commands/a', "import '../../app.ts'"],
+  ['src/ops/commands/a', "import '../../sandbox/sandbox.ts'"],
   ['src/app', "import './main.ts'"],
   // Stages never import each other.
   ['src/receive/a', "import '../work/worker.ts'"],
@@ -65,6 +67,7 @@ const refused: readonly Probe[] = [
   ['src/receive/a', "import '../store/mirror-writer.ts'"],
   ['src/work/a', "import '../store/mirror-writer.ts'"],
   ['src/ops/a', "import '../store/mirror-writer.ts'"],
+  ['src/ops/commands/a', "import '../../store/mirror-writer.ts'"],
   ['src/app', "import './store/mirror-writer.ts'"],
   ['src/main', "import './store/mirror-writer.ts'"],
   // Only main.ts touches the process.
@@ -106,6 +109,9 @@ const allowed: readonly Probe[] = [
   ['src/ops/a', "import 'fastify'"],
   ['src/ops/a', "import '../poll/visit.ts'"],
   ['src/ops/a', "import '../config.ts'"],
+  ['src/ops/commands/a', "import '../table.ts'"],
+  ['src/ops/commands/a', "import '../../store/db.ts'"],
+  ['src/ops/commands/a', "import '../../config.ts'"],
   ['src/sandbox/world/a', "import '../wire.ts'"],
   ['src/sandbox/world/a', "import '../../clock.ts'"],
   ['src/sandbox/world/a', "import '../../model/time.ts'"],

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { arch, platform, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -124,7 +124,7 @@ class Server implements PostgresServer {
   removeNow(): void {
     this.#process?.kill('SIGQUIT')
     this.#process = undefined
-    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+    removeFolder(this.#folder)
   }
 
   /** @returns null when it runs, else what it said before it ended. */
@@ -196,8 +196,15 @@ function removeLeftovers(): void {
     } catch {
       // No server, or not ours to end.
     }
-    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+    removeFolder(folder)
   }
+}
+
+/** Removes a server's folder as soon as the server, which was told to end, has taken its pid file away. */
+function removeFolder(folder: string): void {
+  const pidFile = join(folder, 'data', 'postmaster.pid')
+  for (let waits = 0; waits < 100 && existsSync(pidFile); waits++) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
+  rmSync(folder, { recursive: true, force: true })
 }
 
 function isAlive(pid: number): boolean {

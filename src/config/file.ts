@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { LineCounter, parseDocument } from 'yaml'
+import type { Environment } from './environment.ts'
+import type { Path } from './names.ts'
+import { keyOf, type Reading, readValue, type Tree } from './reading.ts'
+
+/** `broken`: the file could not be read at all, so that nothing can be said of what is missing in it. */
+export interface FileReading extends Reading {
+  readonly broken: boolean
+}
+
+const NOTHING: FileReading = { tree: {}, problems: [], reported: new Set(), broken: false }
+
+/** @returns how a value of the settings file is called in a problem, such as `accounts[0].base_url in CONFIG_FILE`. */
+export function nameInFile(path: Path): string {
+  const text = path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`)).join('')
+  return text === '' ? 'CONFIG_FILE' : `${text} in CONFIG_FILE`
+}
+
+/**
+ * Reads the YAML file that `CONFIG_FILE` names, when it is set. In text values `${NAME}` becomes that variable and `${file:PATH}`
+ * what that file holds (a relative path counts from the folder of the settings file); `$${` stands for `${`. A key without a
+ * value counts as left out.
+ */
+export function readConfigFile(env: Environment): FileReading {
+  const path = env['CONFIG_FILE']?.trim()
+  if (!path) return NOTHING
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
+    return broken(`CONFIG_FILE names a file that cannot be read (${reason}); mend the path or its rights`)
+  }
+  const parsed = parseYaml(text)
+  if ('problems' in parsed) return broken(...parsed.problems)
+  const expansion = new Expansion(env, dirname(resolve(path)))
+  const tree = expansion.expand(parsed.tree, []) as Tree
+  return { tree, problems: expansion.problems, reported: expansion.reported, broken: false }
+}
+
+function broken(...problems: string[]): FileReading {
+  return { ...NOTHING, problems, broken: true }
+}
+
+/** The library's own messages show the line they speak of, and a secret may stand in it: only code and place are told. */
+function parseYaml(text: string): { readonly tree: Tree } | { readonly problems: string[] } {
+  const lineCounter = new LineCounter()
+  const document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true, logLevel: 'silent' })
+  const faults = [...document.errors, ...document.warnings]
+  if (faults.length > 0) {
+    return {
+      problems: faults.map(({ code, pos }) => {
+        const { line, col } = lineCounter.linePos(pos[0])
+        return `CONFIG_FILE is not valid YAML at line ${line}, column ${col} (${code.toLowerCase().replaceAll('_', ' ')}); mend it there`
+      }),
+    }
+  }
+  try {
+    const value: unknown = document.toJS()
+    if (value === null || value === undefined) return { tree: {} }
+    if (typeof value === 'object' && !Array.isArray(value)) return { tree: value as Tree }
+    return { problems: ['CONFIG_FILE must hold keys and values, such as `accounts:`'] }
+  } catch {
+    return { problems: ['CONFIG_FILE uses a YAML alias that has no anchor, or far too many; write the values out'] }
+  }
+}
+
+/** Puts values from the environment and from files in place of their references, after parsing: a value never becomes structure. */
+class Expansion {
+  readonly problems: string[] = []
+  readonly reported = new Set<string>()
+  readonly #env: Environment
+  readonly #folder: string
+
+  constructor(env: Environment, folder: string) {
+    this.#env = env
+    this.#folder = folder
+  }
+
+  /** @returns a copy of `value` without keys that have no value; undefined for a text whose reference leads nowhere. */
+  expand(value: unknown, path: Path): unknown {
+    if (typeof value === 'string') return this.#text(value, path)
+    if (Array.isArray(value)) return value.map((item, index) => this.expand(item, [...path, index]))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(
+      Object.entries(value)
+        .filter(([, item]) => item !== null)
+        .map(([key, item]) => [key, this.expand(item, [...path, key])]),
+    )
+  }
+
+  #text(text: string, path: Path): string | undefined {
+    let whole = true
+    const fail = (problem: string): string => {
+      this.problems.push(`${nameInFile(path.map(tidyKey))} ${problem}`)
+      this.reported.add(keyOf(path))
+      whole = false
+      return ''
+    }
+    const expanded = text.replace(/\$\$\{|\$\{([^}]*)(\}?)/g, (found, name: string | undefined, end: string | undefined) => {
+      if (name === undefined) return found.slice(1)
+      if (end === '') return fail('has `${` without `}`; close it, or write `$${` for the two characters themselves')
+      return name.startsWith('file:') ? this.#file(name.slice(5), fail) : this.#variable(name, fail)
+    })
+    return whole ? expanded : undefined
+  }
+
+  #variable(name: string, fail: (problem: string) => string): string {
+    if (!/^[A-Za-z_]\w*$/.test(name)) return fail('has a reference that is neither `${NAME}` nor `${file:PATH}`; mend it')
+    const value = this.#env[name]
+    if (value !== undefined && value.trim() !== '') return value
+    // A name in capitals is a name; anything else might be the secret itself, written where its name belongs.
+    const shown = /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(name) ? ` ${name}` : ''
+    return fail(`refers to the variable${shown}, which is not set; set it`)
+  }
+
+  #file(path: string, fail: (problem: string) => string): string {
+    const value = readValue(resolve(this.#folder, path))
+    if ('text' in value) return value.text
+    return fail(`refers to a file that cannot be read (${value.reason}); mend the path or its rights`)
+  }
+}
+
+/** Keys as they may be shown: a key that is no plain word might be a secret in the wrong place. */
+export function tidyKey<T extends string | number>(key: T): T | string {
+  return typeof key === 'number' || /^[A-Za-z_-]{1,40}$/.test(key) ? key : '(a key not shown)'
+}

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import type { Path } from './names.ts'
+
+/** Values by the keys of the settings file. */
+export type Tree = { [key: string]: unknown }
+
+/** What one source of settings says, and what is wrong with it. */
+export interface Reading {
+  readonly tree: Tree
+  /** One line each, which names the setting and the mend and never a value. */
+  readonly problems: readonly string[]
+  /** Keys (see `keyOf`) of values that are left out of `tree` because `problems` already tells what is wrong with them. */
+  readonly reported: ReadonlySet<string>
+}
+
+/** @returns the path as text, to compare and to look up. */
+export function keyOf(path: Path): string {
+  return path.join('.')
+}
+
+/**
+ * Reads a file that holds one value: text, without the line break that editors and `echo` put behind it.
+ * @returns the reason in one word (ENOENT, EACCES) when it cannot be read.
+ */
+export function readValue(path: string): { readonly text: string } | { readonly reason: string } {
+  try {
+    return { text: readFileSync(path, 'utf8').replace(/\r?\n$/, '') }
+  } catch (error) {
+    // The message would repeat the path, in which a secret stands when someone put it in the wrong place.
+    return { reason: error instanceof Error && 'code' in error ? String(error.code) : 'unreadable' }
+  }
+}

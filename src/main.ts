@@ -1,0 +1,51 @@
+#!/usr/bin/env node
+import type { Host } from './ops/host.ts'
+
+/** Below this the database driver does not fail but takes the whole process down, so nothing else may be loaded before it is checked. */
+const OLDEST_NODE = 24
+
+if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
+  process.stderr.write(`submission-mirror needs Node ${OLDEST_NODE} or later, and this is Node ${process.versions.node}\n`)
+  process.exit(2)
+}
+
+let lastWords = (error: unknown): void => {
+  process.stderr.write(`submission-mirror stopped because of a fault of its own: ${error instanceof Error ? error.message : String(error)}\n`)
+}
+
+for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+  process.on(event, (error: unknown) => {
+    lastWords(error)
+    process.exit(1)
+  })
+}
+
+// Who reads what is written may leave before the end, like `head`.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}
+
+const stopping = new AbortController()
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.on(signal, () => {
+    if (stopping.signal.aborted) process.exit(1)
+    stopping.abort(new Error(`stopped by ${signal}`))
+  })
+}
+
+const host: Host = {
+  argv: process.argv.slice(2),
+  env: process.env,
+  stdout: { write: (text) => process.stdout.write(text), isTTY: process.stdout.isTTY === true },
+  stderr: { write: (text) => process.stderr.write(text), isTTY: process.stderr.isTTY === true },
+  signal: stopping.signal,
+  self: [process.execPath, import.meta.filename],
+  onCrash(report) {
+    lastWords = report
+  },
+}
+
+const { main } = await import('./app.ts')
+process.exitCode = await main(host)

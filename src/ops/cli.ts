@@ -1,0 +1,55 @@
+import { Command, CommanderError } from 'commander'
+import { messageOf, UsageError } from '../errors.ts'
+import { addAccount } from './commands/account.ts'
+import type { CommandContext } from './commands/context.ts'
+import { addDemo } from './commands/demo.ts'
+import { addInbox } from './commands/inbox.ts'
+import { addMigrate } from './commands/migrate.ts'
+import { addSandbox } from './commands/sandbox.ts'
+import { addServe } from './commands/serve.ts'
+import { addStatus } from './commands/status.ts'
+import { addSync } from './commands/sync.ts'
+import { addTrack } from './commands/track.ts'
+import { exitCodeOf, exitCodes } from './exit-codes.ts'
+
+const EXIT_CODES = `
+Exit codes: 0 done; 1 failed while running, or something could not be checked; 2 wrong usage or settings;
+3 drift found and left; 4 not done, because another run is in progress.
+The settings are told in config/README.md.`
+
+/**
+ * Runs the command that the arguments name. What it has to say goes to standard output, what is wrong to standard error, a sentence
+ * for each problem.
+ * @returns the exit code.
+ */
+export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise<number> {
+  const c: CommandContext = { ...context, exitCode: exitCodes.done }
+  const { stderr } = c.host
+  try {
+    await commands(c).parseAsync([...c.host.argv], { from: 'user' })
+    return c.exitCode
+  } catch (error) {
+    // Commander has said what is wrong already, or has shown the help that was asked for.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+    if (c.host.signal.aborted && error === c.host.signal.reason) stderr.write('stopped before it was done\n')
+    else for (const line of error instanceof UsageError ? error.problems : [messageOf(error)]) stderr.write(`${line}\n`)
+    return exitCodeOf(error)
+  }
+}
+
+function commands(c: CommandContext): Command {
+  const program = new Command('submission-mirror')
+    .description("a live local copy of a brokerage's submissions, in its own database")
+    .version(c.version, '--version', 'print the version')
+    .helpOption('--help', 'show help')
+    .showHelpAfterError('(--help shows what there is)')
+    .addHelpText('after', EXIT_CODES)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => c.host.stdout.write(text),
+      writeErr: (text) => c.host.stderr.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, '')),
+    })
+  for (const add of [addServe, addMigrate, addTrack, addSync, addStatus, addInbox, addAccount, addSandbox, addDemo]) add(program, c)
+  return program
+}

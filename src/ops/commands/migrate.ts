@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import { createLog } from '../../log.ts'
+import { grantReader } from '../../store/grant-reader.ts'
+import { migrate } from '../../store/migrate.ts'
+import { openDb } from '../../store/open.ts'
+import { type CommandContext, settingsOf } from './context.ts'
+
+/** `migrate [--grant-reader ROLE]` */
+export function addMigrate(program: Command, c: CommandContext): void {
+  program
+    .command('migrate')
+    .description('bring the database up to date, and let a role read the public tables')
+    .option('--grant-reader <role>', 'Postgres: let this role read the public tables and views, and nothing else')
+    .action(async (options: { grantReader?: string }) => {
+      const config = settingsOf(c, { accounts: 'optional', problems: [] })
+      const { grantReader: role } = options
+      if (role !== undefined && config.database.kind === 'sqlite') {
+        settingsOf(c, { accounts: 'optional', problems: ['--grant-reader: SQLite has no roles; let the reader read the file'] })
+      }
+      const log = createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
+      const db = await openDb(config.database, { clock: c.clock, log })
+      try {
+        const taken = await migrate(db)
+        c.host.stdout.write(taken.length > 0 ? `migrated: ${taken.join(', ')}\n` : 'nothing to migrate\n')
+        if (role === undefined) return
+        await grantReader(db, role)
+        c.host.stdout.write(`${role} may read the public tables and views\n`)
+      } finally {
+        await db.close()
+      }
+    })
+}

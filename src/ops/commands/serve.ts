@@ -1,0 +1,23 @@
+import type { Command } from 'commander'
+import { choiceIn } from '../arguments.ts'
+import { type CommandContext, settingsOf } from './context.ts'
+
+const ROLES = ['all', 'receive', 'work'] as const
+
+/** `serve [--role all|receive|work]` */
+export function addServe(program: Command, c: CommandContext): void {
+  program
+    .command('serve')
+    .description('take deliveries, poll the feeds, keep the mirror')
+    .option('--role <role>', 'all, receive (deliveries are taken, work waits) or work; for several processes on Postgres', 'all')
+    .action(async (options: { role: string }) => {
+      const problems: string[] = []
+      const role = choiceIn(options.role, '--role', ROLES, problems)
+      const config = settingsOf(c, { accounts: 'needed', problems })
+      if (role === 'work' && config.database.kind === 'sqlite') {
+        problems.push('--role work: a SQLite database has one serve, which must take deliveries too; use --role all, or Postgres')
+      }
+      settingsOf(c, { accounts: 'needed', problems })
+      await c.parts.serve(config, role ?? 'all')
+    })
+}

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import type { Command } from 'commander'
+import { UsageError } from '../../errors.ts'
+import { parseUuid } from '../../model/uuid.ts'
+import type { Observer } from '../../observe.ts'
+import { Sync, type Unread } from '../../poll/sync.ts'
+import { supervise } from '../../service.ts'
+import { ensureAccounts } from '../../store/accounts.ts'
+import type { Db } from '../../store/db.ts'
+import { knownSubmissions, submissionIdsAfter } from '../../store/submissions.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { Heartbeat } from '../heartbeat.ts'
+import { counted, printableLine } from '../text.ts'
+import { clientOf } from '../upstream.ts'
+import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
+
+/** Submissions that are worked on together. */
+const PAGE = 100
+
+/** `sync ID…|--all [--account A]` */
+export function addSync(program: Command, c: CommandContext): void {
+  program
+    .command('sync')
+    .description('read submissions from the service now, feeds and state')
+    .argument('[ids...]', 'ids of tracked submissions')
+    .option('--all', 'every tracked submission of the account')
+    .option('--account <name>', 'the account they belong to; the default account when left out')
+    .action(async (given: string[], options: { all?: boolean; account?: string }) => {
+      const problems: string[] = []
+      const ids = given.flatMap((text) => parseUuid(text) ?? notAnId(text, problems))
+      if (given.length === 0 && !options.all) problems.push('sync: give ids of submissions, or --all')
+      if (given.length > 0 && options.all) problems.push('sync: give ids of submissions or --all, not both')
+      await withStore(c, { accounts: 'needed', prepare: false, problems }, async (store) => {
+        const account = accountOf(store.config, options.account).name
+        await ensureAccounts(store.db, [account])
+        await refuseUnknown(store.db, account, ids)
+        await syncNow(c, store, account, options.all ? allOf(store.db, account) : pagesOf(ids))
+      })
+    })
+}
+
+function notAnId(text: string, problems: string[]): [] {
+  problems.push(`${JSON.stringify(text)} is no submission id (a uuid)`)
+  return []
+}
+
+async function refuseUnknown(db: Db, account: string, ids: readonly string[]): Promise<void> {
+  const known = await knownSubmissions(
+    db.read,
+    ids.map((id) => ({ account, submission_id: id })),
+  )
+  const unknown = ids.filter((id) => !known.has(`${account} ${id}`))
+  if (unknown.length === 0) return
+  throw new UsageError(unknown.map((id) => `${id} is not tracked in account ${account}; \`submission-mirror track ${id}\` begins to`))
+}
+
+async function* pagesOf(ids: readonly string[]): AsyncGenerator<string[]> {
+  const distinct = [...new Set(ids)]
+  for (let from = 0; from < distinct.length; from += PAGE) yield distinct.slice(from, from + PAGE)
+}
+
+async function* allOf(db: Db, account: string): AsyncGenerator<string[]> {
+  for (let after = ''; ; ) {
+    const ids = await submissionIdsAfter(db.read, account, after, PAGE)
+    const last = ids.at(-1)
+    if (last === undefined) return
+    yield ids
+    after = last
+  }
+}
+
+async function syncNow(c: CommandContext, store: OpenStore, account: string, pages: AsyncIterable<string[]>): Promise<void> {
+  const { config, db, log } = store
+  const { clock, host } = c
+  let changes = 0
+  const observer: Observer = {
+    count: (name, _labels, by = 1) => {
+      if (name === 'applied_rows_total') changes += by
+    },
+    time() {},
+    set() {},
+  }
+  const client = clientOf(config, account, clock, observer)
+  const done = new AbortController()
+  // Who reads beside a running serve shares its rate, so it must be seen.
+  const heartbeat = new Heartbeat(db, log, { id: randomUUID(), role: 'sync', version: c.version }, (n) => client.shareAmong(n))
+  const beating = heartbeat.beat().then(() => supervise(heartbeat, clock, log, done.signal))
+  try {
+    const sync = new Sync({ account, db, client, clock, log, observer, policy: config, concurrency: config.upstream.concurrency })
+    let submissions = 0
+    let unread = 0
+    for await (const ids of pages) {
+      const failed = await sync.read(ids, host.signal)
+      submissions += ids.length
+      unread += failed.length
+      for (const each of failed) host.stderr.write(`${sentence(each)}\n`)
+    }
+    host.stdout.write(
+      `${counted(submissions, 'submission')} read in account ${account}: ${counted(changes, 'change')}, ${counted(unread, 'read')} failed\n`,
+    )
+    if (unread > 0) c.exitCode = exitCodes.failed
+  } finally {
+    done.abort()
+    await beating
+    await client.close()
+  }
+}
+
+function sentence({ submissionId, read, reason }: Unread): string {
+  return printableLine(`${read} of submission ${submissionId} could not be read: ${reason}`, 500)
+}

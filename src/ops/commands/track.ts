@@ -1,0 +1,64 @@
+import { readFileSync, statSync } from 'node:fs'
+import type { Command } from 'commander'
+import { throughDoor } from '../../apply/apply.ts'
+import { messageOf } from '../../errors.ts'
+import type { Fact } from '../../model/facts.ts'
+import { parseUuid } from '../../model/uuid.ts'
+import { silentObserver } from '../../observe.ts'
+import { readIdFile } from '../id-file.ts'
+import { counted } from '../text.ts'
+import { accountOf, type CommandContext, withStore } from './context.ts'
+
+/** Submissions in one transaction: few enough that a running serve does not wait. */
+const STEP = 200
+const PAUSE_MS = 10
+const FILE_LIMIT_BYTES = 64 * 1024 * 1024
+
+/** `track ID… [--file F] [--account A]` */
+export function addTrack(program: Command, c: CommandContext): void {
+  program
+    .command('track')
+    .description('make submissions known: their feeds are read from the beginning and kept up to date')
+    .argument('[ids...]', 'ids of submissions')
+    .option('--file <file>', 'more ids: one in each line, or a CSV with a column submission_id')
+    .option('--account <name>', 'the account they belong to; the default account when left out')
+    .action(async (given: string[], options: { file?: string; account?: string }) => {
+      const problems: string[] = []
+      const ids = idsOf(given, options.file, problems)
+      if (ids.length === 0 && problems.length === 0) problems.push('track: give ids of submissions, or a --file of them')
+      await withStore(c, { accounts: 'needed', prepare: true, problems }, async ({ config, db }) => {
+        const account = accountOf(config, options.account).name
+        let added = 0
+        for (let from = 0; from < ids.length && !c.host.signal.aborted; from += STEP) {
+          const facts = ids
+            .slice(from, from + STEP)
+            .map((submissionId): Fact => ({ kind: 'wake', account, submissionId, cause: 'command', reads: [] }))
+          // Nothing but new submissions changes here, so each change is one.
+          added += (await throughDoor(db, silentObserver, 'track', (door) => door.apply(facts))).changes
+          if (from + STEP < ids.length) await c.clock.sleep(PAUSE_MS, c.host.signal)
+        }
+        c.host.signal.throwIfAborted()
+        c.host.stdout.write(`${counted(added, 'new submission')} tracked in account ${account}; ${ids.length - added} known before\n`)
+      })
+    })
+}
+
+/** Every id once. What is none is a problem. */
+function idsOf(given: readonly string[], file: string | undefined, problems: string[]): string[] {
+  const ids = new Set<string>()
+  for (const text of given) {
+    const id = parseUuid(text)
+    if (id === null) problems.push(`${JSON.stringify(text)} is no submission id (a uuid)`)
+    else ids.add(id)
+  }
+  if (file === undefined) return [...ids]
+  try {
+    if (statSync(file).size > FILE_LIMIT_BYTES) throw new Error(`it is larger than ${FILE_LIMIT_BYTES / 1024 / 1024} MiB; split it`)
+    const read = readIdFile(readFileSync(file, 'utf8'), file)
+    problems.push(...read.problems)
+    for (const id of read.ids) ids.add(id)
+  } catch (error) {
+    problems.push(`--file: ${file} cannot be read: ${messageOf(error)}`)
+  }
+  return [...ids]
+}

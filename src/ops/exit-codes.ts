@@ -1,0 +1,19 @@
+import { BusyError, UsageError } from '../errors.ts'
+
+/** The exit codes of every command. */
+export const exitCodes = {
+  done: 0,
+  /** Failed while running, or something could not be checked. */
+  failed: 1,
+  /** Wrong usage or configuration. */
+  usage: 2,
+  /** Not done: another run is in progress. */
+  busy: 4,
+} as const
+
+/** @returns the exit code that tells what was thrown. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof UsageError) return exitCodes.usage
+  if (error instanceof BusyError) return exitCodes.busy
+  return exitCodes.failed
+}

@@ -1,0 +1,41 @@
+import { fastify } from 'fastify'
+
+export interface OpsHttpOptions {
+  readonly host: string
+  readonly port: number
+  /** null when a delivery can be stored now, else why not. */
+  readonly notReady: () => Promise<string | null>
+  /** The text of `/metrics`, and its content type. */
+  readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
+}
+
+/** The ops server: its address, and how it ends. */
+export interface OpsHttp {
+  /** `http://host:port`. */
+  readonly origin: string
+  close(): Promise<void>
+}
+
+/**
+ * Serves `/healthz` (the process lives and its event loop turns), `/readyz` (a delivery can be stored: 200, else 503 with the reason) and
+ * `/metrics`. All else is 404.
+ * @throws what listening throws when the port is taken.
+ */
+export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
+  const app = fastify({ forceCloseConnections: true, bodyLimit: 65_536, requestTimeout: 10_000 })
+  app.get('/healthz', (_request, reply) => reply.type('text/plain').send('ok\n'))
+  app.get('/readyz', async (_request, reply) => {
+    const reason = await options.notReady()
+    return reply
+      .code(reason === null ? 200 : 503)
+      .type('text/plain')
+      .send(`${reason ?? 'ready'}\n`)
+  })
+  app.get('/metrics', async (_request, reply) => {
+    const { type, text } = await options.metrics()
+    return reply.header('content-type', type).send(text)
+  })
+  app.setNotFoundHandler((_request, reply) => reply.code(404).type('text/plain').send('not found\n'))
+  const origin = await app.listen({ host: options.host, port: options.port })
+  return { origin, close: () => app.close() }
+}

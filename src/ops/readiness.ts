@@ -1,0 +1,50 @@
+import { messageOf } from '../errors.ts'
+import type { Db } from '../store/db.ts'
+import { beat, type ProcessEntry } from '../store/processes.ts'
+
+/** Many who ask at once, or in a row, cost one look at the store. */
+const CACHE_MS = 1_000
+/** Who asks is answered in time, even when the store does not answer. */
+const PATIENCE_MS = 2_000
+
+/**
+ * Tells whether a delivery could be stored now, by a small write that is really committed. What the service does has no part in it.
+ */
+export class Readiness {
+  readonly #db: Db
+  readonly #entry: ProcessEntry
+  #draining = false
+  #last: { readonly at: number; readonly reason: Promise<string | null> } | null = null
+
+  constructor(db: Db, entry: ProcessEntry) {
+    this.#db = db
+    this.#entry = entry
+  }
+
+  /** From now on the process is not ready: it is stopping. */
+  drain(): void {
+    this.#draining = true
+  }
+
+  /** @returns null when it is ready, else why not, in one line. It never throws. */
+  async notReady(): Promise<string | null> {
+    if (this.#draining) return 'stopping: no more deliveries are taken'
+    const now = this.#db.clock.now()
+    if (this.#last === null || now - this.#last.at >= CACHE_MS) this.#last = { at: now, reason: this.#look() }
+    return await this.#last.reason
+  }
+
+  async #look(): Promise<string | null> {
+    const answered = new AbortController()
+    const store = beat(this.#db, this.#entry).then(
+      () => null,
+      (error: unknown) => `cannot store a delivery now: ${messageOf(error)}`,
+    )
+    const patience = this.#db.clock.sleep(PATIENCE_MS, answered.signal).then(() => `cannot store a delivery now: the store does not answer`)
+    try {
+      return await Promise.race([store, patience])
+    } finally {
+      answered.abort()
+    }
+  }
+}

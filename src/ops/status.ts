@@ -1,0 +1,109 @@
+import type { TimeText } from '../model/time.ts'
+import { listAccounts } from '../store/accounts.ts'
+import type { Db } from '../store/db.ts'
+import { changeLogEnds } from '../store/gauges.ts'
+import { countInbox } from '../store/inbox-queries.ts'
+import { lostWebhooks } from '../store/lost-webhooks.ts'
+import { listProcesses } from '../store/processes.ts'
+import { countEvidence, freshnessStatus, readsStatus } from '../store/status.ts'
+import type { InboxState } from '../store/tables.ts'
+
+/** From this share of the rate on, the demand is warned about: what is due begins to wait. */
+const WARN_SHARE = 0.7
+
+/** What `status --json` prints. Its names stay. */
+export interface Status {
+  readonly version: string
+  readonly database: 'sqlite' | 'postgres'
+  readonly accounts: readonly AccountStatus[]
+  readonly change_log: { readonly first_seq: number; readonly last_seq: number }
+  readonly processes: readonly {
+    readonly process_id: string
+    readonly role: string
+    readonly version: string
+    readonly started_at: TimeText
+  }[]
+  /** What an operator should look into, a sentence each. */
+  readonly warnings: readonly string[]
+}
+
+export interface AccountStatus {
+  readonly account: string
+  readonly state: 'active' | 'paused' | 'parked'
+  readonly reason: string | null
+  readonly since: TimeText | null
+  readonly retry_at: TimeText | null
+  readonly brokerage: string | null
+  readonly submissions: number
+  readonly unreachable: number
+  readonly reads: { readonly overdue: number; readonly oldest_due_at: TimeText | null; readonly failing: number }
+  /** Requests a second that the timetable asks for, and the setting that limits them. */
+  readonly demand_rps: number
+  readonly limit_rps: number
+  readonly freshness: readonly {
+    readonly read: string
+    readonly oldest_at: TimeText | null
+    readonly median_at: TimeText | null
+    readonly never: number
+  }[]
+  readonly inbox: Readonly<Record<InboxState, number>>
+  readonly lost_webhooks: Readonly<Record<string, number>>
+  readonly conflicts: number
+  readonly unreadable: number
+}
+
+/** Looks at everything; on a large database this takes a moment. */
+export async function readStatus(db: Db, version: string, limitRps: number): Promise<Status> {
+  const q = db.read
+  const inbox = await countInbox(q)
+  const accounts: AccountStatus[] = []
+  for (const row of await listAccounts(q)) {
+    const { account, state, reason, since, retry_at, brokerage } = row
+    const reads = await readsStatus(q, account)
+    const freshness = await freshnessStatus(q, account)
+    const lost = await lostWebhooks(q, account)
+    const count = (wanted: InboxState) => inbox.find((each) => each.account === account && each.state === wanted)?.count ?? 0
+    accounts.push({
+      ...{ account, state, reason, since, retry_at, brokerage },
+      submissions: reads.submissions,
+      unreachable: reads.unreachable,
+      reads: { overdue: reads.overdue, oldest_due_at: reads.oldestDueAt, failing: reads.failing },
+      demand_rps: Math.round(reads.demandRps * 1_000) / 1_000,
+      limit_rps: limitRps,
+      freshness: freshness.map(({ read, oldestAt, medianAt, never }) => ({ read, oldest_at: oldestAt, median_at: medianAt, never })),
+      inbox: { ready: count('ready'), done: count('done'), aside: count('aside'), dead: count('dead') },
+      lost_webhooks: Object.fromEntries(lost.map(({ entity, count: n }) => [entity, n])),
+      ...(await countEvidence(q, account)),
+    })
+  }
+  const { firstSeq, lastSeq } = await changeLogEnds(q)
+  const processes = (await listProcesses(q)).map(({ process_id, role, version: of, started_at }) => ({
+    process_id,
+    role,
+    version: of,
+    started_at,
+  }))
+  return {
+    ...{ version, database: db.kind, accounts },
+    change_log: { first_seq: firstSeq, last_seq: lastSeq },
+    processes,
+    warnings: accounts.flatMap(warningsOf),
+  }
+}
+
+function warningsOf(a: AccountStatus): string[] {
+  const warnings: string[] = []
+  if (a.state !== 'active') warnings.push(`account ${a.account} is ${a.state}: ${a.reason ?? 'no reason is kept'}`)
+  const share = a.demand_rps / a.limit_rps
+  if (share >= WARN_SHARE) {
+    warnings.push(
+      `account ${a.account} asks for ${a.demand_rps} requests a second, ${Math.round(share * 100)} % of UPSTREAM_RPS (${a.limit_rps}); ` +
+        'raise it as far as the service allows, or lengthen POLL_*',
+    )
+  }
+  if (a.inbox.dead > 0)
+    warnings.push(`account ${a.account} has ${a.inbox.dead} dead deliveries; see \`submission-mirror inbox list --state dead\``)
+  if (a.conflicts > 0) warnings.push(`account ${a.account} has ${a.conflicts} contradictions, kept in sync_conflicts`)
+  if (a.unreadable > 0) warnings.push(`account ${a.account} has ${a.unreadable} items that could not be read, kept in sync_unreadable`)
+  return warnings
+}

@@ -1,0 +1,102 @@
+import { Gauge, type Registry } from 'prom-client'
+import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { msFromTime, type TimeText } from '../model/time.ts'
+import { listAccounts } from '../store/accounts.ts'
+import type { Db } from '../store/db.ts'
+import { COUNT_CAP, changeLogEnds, freshnessGauges, inboxGauges, oldestDue, rankNames } from '../store/gauges.ts'
+import { PREFIX } from './metrics.ts'
+
+/** However often it is scraped, the store is asked no more often than this. */
+const CACHE_MS = 5_000
+const STATES = ['active', 'paused', 'parked'] as const
+
+const definitions = {
+  store_up: ['1 when the database answered the last time it was asked.', []],
+  inbox_deliveries: [`Deliveries that wait (ready) or were stopped (aside, dead), counted no further than ${COUNT_CAP}.`, ['state']],
+  inbox_oldest_seconds: ['Age of the oldest such delivery; 0 when there is none.', ['state']],
+  dead_letters: [`Deliveries given up, by account, counted no further than ${COUNT_CAP}.`, ['account']],
+  feed_lag_seconds: ['How long the most overdue read has been due, by rank: live, routine, failing.', ['account', 'rank']],
+  freshness_seconds: ['How long ago the submission that was read the longest ago was read.', ['account', 'read']],
+  never_read: [`Submissions of which this was never read to the end, counted no further than ${COUNT_CAP}.`, ['account', 'read']],
+  account_state: ['1 for the state that the account is in: active, paused, parked.', ['account', 'state']],
+  last_seq: ['The last number of the change log.', []],
+} as const satisfies Record<string, readonly [help: string, labels: readonly string[]]>
+
+type Name = keyof typeof definitions
+
+/**
+ * Gauges that are read from the database when they are scraped: by index, never by walking over all submissions, and kept for
+ * some seconds. While the database is away only `store_up` is shown, as 0.
+ */
+export class StoreGauges {
+  readonly #db: Db
+  readonly #log: Log
+  readonly #gauges: Record<Name, Gauge>
+  #readAt = Number.NEGATIVE_INFINITY
+  #reading: Promise<void> | null = null
+
+  constructor(registry: Registry, db: Db, log: Log) {
+    this.#db = db
+    this.#log = log
+    const made = Object.entries(definitions).map(([name, [help, labels]]) => [
+      name,
+      new Gauge({ name: `${PREFIX}${name}`, help, labelNames: [...labels], registers: [registry] }),
+    ])
+    this.#gauges = Object.fromEntries(made) as Record<Name, Gauge>
+  }
+
+  /** Reads them again, unless that was done just now. It never throws. */
+  async refresh(): Promise<void> {
+    if (this.#db.clock.now() - this.#readAt < CACHE_MS) return
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = null
+    })
+    await this.#reading
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const shown = await this.#values()
+      for (const gauge of Object.values(this.#gauges)) gauge.reset()
+      for (const [name, labels, value] of shown) this.#gauges[name].set(labels, value)
+      this.#gauges.store_up.set(1)
+    } catch (error) {
+      for (const gauge of Object.values(this.#gauges)) gauge.reset()
+      this.#gauges.store_up.set(0)
+      this.#log.warn({ err: error }, `the gauges could not be read: ${messageOf(error)}`)
+    }
+    this.#readAt = this.#db.clock.now()
+  }
+
+  async #values(): Promise<[Name, Record<string, string>, number][]> {
+    const q = this.#db.read
+    const accounts = await listAccounts(q)
+    const values: [Name, Record<string, string>, number][] = [['last_seq', {}, (await changeLogEnds(q)).lastSeq]]
+    const inbox = await inboxGauges(
+      q,
+      accounts.map((row) => row.account),
+    )
+    for (const state of ['ready', 'aside', 'dead'] as const) {
+      const gauges = inbox.filter((gauge) => gauge.state === state)
+      values.push(['inbox_deliveries', { state }, gauges.reduce((sum, gauge) => sum + gauge.count, 0)])
+      values.push(['inbox_oldest_seconds', { state }, Math.max(...gauges.map((gauge) => this.#age(gauge.oldestAt)), 0)])
+    }
+    for (const { account, state, count } of inbox)
+      if (state === 'dead' && account !== null) values.push(['dead_letters', { account }, count])
+    for (const { account, state } of accounts) {
+      for (const each of STATES) values.push(['account_state', { account, state: each }, each === state ? 1 : 0])
+      const due = await oldestDue(q, account)
+      for (const rank of rankNames) values.push(['feed_lag_seconds', { account, rank }, this.#age(due[rank])])
+      for (const { read, oldestAt, never } of await freshnessGauges(q, account)) {
+        values.push(['freshness_seconds', { account, read }, this.#age(oldestAt)], ['never_read', { account, read }, never])
+      }
+    }
+    return values
+  }
+
+  /** Seconds since `at`; 0 for what lies ahead, or is not there. */
+  #age(at: TimeText | null): number {
+    return at === null ? 0 : Math.max(0, (this.#db.clock.now() - msFromTime(at)) / 1000)
+  }
+}

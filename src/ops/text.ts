@@ -1,0 +1,40 @@
+import { msFromTime, type TimeText } from '../model/time.ts'
+
+/**
+ * Text that came from outside, for a terminal: control characters other than line breaks and tabs are shown as escapes, so that
+ * nothing that was sent can steer the terminal it is looked at on.
+ */
+export function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, escaped)
+}
+
+/** The same in one line, no longer than `limit` characters. */
+export function printableLine(text: string, limit = 200): string {
+  const line = printable(text.replace(/\s+/g, ' ').trim())
+  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+/** A time as people read it in a table: to the second. `-` for none. */
+export function shortTime(time: TimeText | null): string {
+  return time === null ? '-' : `${time.slice(0, 10)} ${time.slice(11, 19)}`
+}
+
+/** How long ago, in one unit: `42 s`, `7 min`, `3 h`, `12 d`. `-` for none. */
+export function ago(time: TimeText | null, nowMs: number): string {
+  if (time === null) return '-'
+  const seconds = Math.max(0, Math.round((nowMs - msFromTime(time)) / 1000))
+  if (seconds < 120) return `${seconds} s`
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`
+  return `${Math.round(seconds / 86_400)} d`
+}
+
+/** @returns `1 read`, `2 reads`. */
+export function counted(n: number, singular: string, plural = `${singular}s`): string {
+  return `${n} ${n === 1 ? singular : plural}`
+}

@@ -1,0 +1,163 @@
+import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
+import type { Place } from '../model/facts.ts'
+import { type ReadKind, readKinds } from '../model/records.ts'
+import type { Observer } from '../observe.ts'
+import type { Db } from '../store/db.ts'
+import { claimReads, type ReadClaim, releaseRead } from '../store/read-claims.ts'
+import { readError } from '../store/reads-of-account.ts'
+import type { UpstreamClient } from '../upstream/client.ts'
+import { AccountGate } from './account-gate.ts'
+import type { PollPolicy } from './intervals.ts'
+import { READ_LEASE_MS, visit } from './visit.ts'
+
+/** A read that fails is tried so often, so long after each other: a moment's fault of the service is no answer. */
+const TRIES = 3
+const RETRY_BASE_MS = 1_000
+/** Another process is making the read: it is looked for again after this long. */
+const HELD_MS = 200
+
+export interface SyncOptions {
+  readonly account: string
+  readonly db: Db
+  readonly client: UpstreamClient
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: Observer
+  readonly policy: PollPolicy
+  readonly concurrency: number
+}
+
+/** A read that could not be made, and why. */
+export interface Unread extends Place {
+  readonly read: ReadKind
+  readonly reason: string
+}
+
+interface Todo extends Place {
+  readonly read: ReadKind
+  readonly tries: number
+  readonly notBefore: number
+}
+
+/**
+ * Reads submissions of one account now, feeds and state, due or not, within the account's rate and beside whatever else reads them: a
+ * read that another process holds is waited for and then made.
+ */
+export class Sync {
+  readonly #o: SyncOptions
+  readonly #gate: AccountGate
+  /** Why the account may not be read; once set, nothing more is asked of the service. */
+  #stopped: string | null = null
+
+  constructor(options: SyncOptions) {
+    this.#o = options
+    this.#gate = new AccountGate(options)
+  }
+
+  /**
+   * @param submissionIds known ones; at most some hundreds.
+   * @returns what could not be read.
+   * @throws what the store throws, and the reason of `signal` when it aborts.
+   */
+  async read(submissionIds: readonly string[], signal: AbortSignal): Promise<Unread[]> {
+    const { account, clock, concurrency } = this.#o
+    const pending = submissionIds.flatMap((submissionId) =>
+      readKinds.map((read): Todo => ({ account, submissionId, read, tries: 0, notBefore: clock.now() })),
+    )
+    const round: Round = { pending, inHand: 0, unread: [] }
+    if ((await this.#gate.closedForMs(signal)) > 0)
+      this.#stopped ??= `account ${account} is stopped; see \`submission-mirror account list\``
+    const hands = Array.from({ length: concurrency }, () => this.#work(round, signal))
+    // One hand that fails ends the whole; the others end with what they hold.
+    const ends = await Promise.allSettled(hands)
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
+    signal.throwIfAborted()
+    return round.unread
+  }
+
+  async #work(round: Round, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && round.pending.length + round.inHand > 0) {
+      if (this.#stopped !== null) {
+        for (const todo of round.pending.splice(0)) round.unread.push({ ...placeOf(todo), reason: this.#stopped })
+        if (round.inHand === 0) return
+      }
+      const claimed = await this.#claim(round)
+      if (claimed === null) {
+        await this.#o.clock.sleep(HELD_MS, signal)
+        continue
+      }
+      round.inHand += 1
+      try {
+        await this.#make(round, claimed.todo, claimed.claim, signal)
+      } finally {
+        round.inHand -= 1
+      }
+    }
+  }
+
+  /** Claims one of what is pending, whichever is free. */
+  async #claim(round: Round): Promise<{ todo: Todo; claim: ReadClaim } | null> {
+    const { account, db, clock } = this.#o
+    for (const read of readKinds) {
+      const ripe = round.pending.filter((todo) => todo.read === read && todo.notBefore <= clock.now())
+      if (ripe.length === 0) continue
+      const submissionIds = ripe.map((todo) => todo.submissionId)
+      const [claim] = await claimReads(db, { account, submissionIds, read, limit: 1, leaseMs: READ_LEASE_MS })
+      if (!claim) continue
+      const index = round.pending.findIndex((todo) => todo.read === read && todo.submissionId === claim.submissionId)
+      const todo = round.pending[index]
+      if (todo) {
+        round.pending.splice(index, 1)
+        return { todo, claim }
+      }
+      // Another hand has made it between our look and our claim.
+      await releaseRead(db, claim)
+    }
+    return null
+  }
+
+  async #make(round: Round, todo: Todo, claim: ReadClaim, signal: AbortSignal): Promise<void> {
+    const { account, db, clock } = this.#o
+    const end = await this.#visit(claim, signal)
+    if (end === 'read' || end === 'gone') {
+      const wasRead = claim.lastReadAt !== null
+      if (await this.#gate.note(claim.submissionId, wasRead, end === 'gone'))
+        this.#stopped = `account ${account} is paused: many submissions are not found`
+    }
+    if (end === 'read') return
+    if (end === 'refused') {
+      await this.#gate.park(new Error('a read was refused'))
+      this.#stopped = `account ${account} is parked: the service refuses its credentials`
+    }
+    const tries = todo.tries + 1
+    if ((end === 'lost' || end === 'failed') && tries < TRIES) {
+      const waitMs = Math.max(RETRY_BASE_MS * 2 ** todo.tries, this.#o.client.waitMs())
+      round.pending.push({ ...todo, tries, notBefore: clock.now() + waitMs })
+      return
+    }
+    const reason = end === 'gone' ? 'the service does not know it' : ((await readError(db.read, todo, todo.read)) ?? 'it could not be read')
+    round.unread.push({ ...placeOf(todo), reason })
+  }
+
+  async #visit(claim: ReadClaim, signal: AbortSignal) {
+    try {
+      return await visit({ ...this.#o, cause: 'command' }, claim, signal)
+    } catch (error) {
+      // Given back, so that nobody waits for the lease to end; when even that fails, it ends by itself.
+      await releaseRead(this.#o.db, claim).catch(() => undefined)
+      throw error
+    }
+  }
+}
+
+/** What is being done in one call of `read`. */
+interface Round {
+  readonly pending: Todo[]
+  inHand: number
+  readonly unread: Unread[]
+}
+
+function placeOf({ account, submissionId, read }: Todo): Omit<Unread, 'reason'> {
+  return { account, submissionId, read }
+}

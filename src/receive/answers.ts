@@ -1,0 +1,24 @@
+/** Everything that the receiver answers; a sender acts on nothing but the status. */
+export type Status = 204 | 401 | 404 | 413 | 429 | 503
+
+export interface Answer {
+  readonly status: Status
+  readonly body: string
+  /** Seconds, for the header `Retry-After`. */
+  readonly retryAfter: string | null
+  /** The status as a label. */
+  readonly label: string
+}
+
+function answer(status: Status, body: string, retryAfter: string | null = null): Answer {
+  return { status, body, retryAfter, label: String(status) }
+}
+
+export const answers = {
+  stored: answer(204, ''),
+  unsigned: answer(401, 'signature refused\n'),
+  unknown: answer(404, 'not found\n'),
+  tooLarge: answer(413, 'body too large\n'),
+  tooManyBad: answer(429, 'too many bad signatures\n', '60'),
+  unavailable: answer(503, 'cannot store now\n', '5'),
+} as const

@@ -1,0 +1,87 @@
+import type { Clock } from '../clock.ts'
+
+/** A request's time to be answered in. */
+export interface Deadline {
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+  readonly expired: boolean
+  /** Has `action` called when the time is over, in place of what was given before; null for nothing. */
+  onExpiry(action: (() => void) | null): void
+  /** The request was answered. */
+  end(): void
+}
+
+/**
+ * Deadlines of one length for many requests. They end in the order in which they began, so that one sleeper, which looks at the
+ * oldest, serves them all, and a request that is answered in time never costs a timer.
+ */
+export class Deadlines {
+  readonly #clock: Clock
+  readonly #ms: number
+  readonly #open = new Set<RunningDeadline>()
+  readonly #closing = new AbortController()
+  #watching = false
+
+  constructor(clock: Clock, ms: number) {
+    this.#clock = clock
+    this.#ms = ms
+  }
+
+  start(): Deadline {
+    const deadline = new RunningDeadline(this.#clock.now(), this.#open)
+    if (!this.#watching) {
+      this.#watching = true
+      void this.#watch()
+    }
+    return deadline
+  }
+
+  /** Nothing expires any more, and nothing sleeps. */
+  close(): void {
+    this.#closing.abort()
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#closing
+    for (;;) {
+      const [oldest] = this.#open
+      if (oldest === undefined || signal.aborted) break
+      const leftMs = oldest.startedAt + this.#ms - this.#clock.now()
+      if (leftMs > 0) await this.#clock.sleep(leftMs, signal)
+      else oldest.expire()
+    }
+    this.#watching = false
+  }
+}
+
+class RunningDeadline implements Deadline {
+  readonly startedAt: number
+  readonly #open: Set<RunningDeadline>
+  #action: (() => void) | null = null
+  #expired = false
+
+  constructor(startedAt: number, open: Set<RunningDeadline>) {
+    this.startedAt = startedAt
+    this.#open = open
+    open.add(this)
+  }
+
+  get expired(): boolean {
+    return this.#expired
+  }
+
+  onExpiry(action: (() => void) | null): void {
+    this.#action = action
+  }
+
+  end(): void {
+    this.#action = null
+    this.#open.delete(this)
+  }
+
+  expire(): void {
+    this.#expired = true
+    this.#open.delete(this)
+    this.#action?.()
+  }
+}

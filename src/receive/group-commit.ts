@@ -1,0 +1,153 @@
+import type { Clock } from '../clock.ts'
+import { messageOf, TransientError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Observer } from '../observe.ts'
+import type { NewDelivery } from '../store/inbox-append.ts'
+import type { Deadline } from './deadlines.ts'
+
+/** The store, as far as it is needed here; see InboxAppender. */
+export interface Appender {
+  append(deliveries: readonly NewDelivery[]): Promise<readonly (Error | null)[]>
+}
+
+export interface GroupCommitOptions {
+  readonly appender: Appender
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: Observer
+  /** Bodies that may wait; beyond it deliveries are refused at once. */
+  readonly waitingBytes: number
+  /** Deliveries that may wait. */
+  readonly waitingRows?: number
+}
+
+const WAITING_ROWS = 4_096
+/** What one transaction holds at most; a larger body goes alone. */
+const BATCH_ROWS = 512
+const BATCH_BYTES = 8 << 20
+/** How often the event loop may turn before a batch begins, as long as each turn brings more deliveries. */
+const MAX_TURNS = 8
+
+interface Waiting {
+  readonly delivery: NewDelivery
+  readonly deadline: Deadline
+  readonly resolve: (failure: Error | null) => void
+}
+
+/**
+ * Stores deliveries, all that wait at a moment in one transaction, one transaction at a time: a commit to disk costs the same
+ * for one delivery as for many. Each is told when its own transaction is over, and never before.
+ */
+export class GroupCommit {
+  readonly #o: GroupCommitOptions
+  #waiting: Waiting[] = []
+  #waitingBytes = 0
+  #running = false
+  #refused = 0
+
+  constructor(options: GroupCommitOptions) {
+    this.#o = options
+  }
+
+  /** Whether the last transaction, if there was one, took place. */
+  get storing(): boolean {
+    return this.#refused === 0
+  }
+
+  /**
+   * @returns null when the delivery is durably stored, else why it is not, or why that cannot be known. It waits no longer than
+   * `deadline`; one that is still waiting then is not stored. Never rejects.
+   */
+  add(delivery: NewDelivery, deadline: Deadline): Promise<Error | null> {
+    const { waitingRows = WAITING_ROWS, waitingBytes } = this.#o
+    if (this.#waiting.length >= waitingRows || this.#waitingBytes + delivery.body.length > waitingBytes) {
+      return Promise.resolve(new TransientError('too many deliveries wait to be stored'))
+    }
+    return new Promise((resolve) => {
+      deadline.onExpiry(() => resolve(new TransientError('the delivery could not be stored in time')))
+      this.#waiting.push({ delivery, deadline, resolve })
+      this.#waitingBytes += delivery.body.length
+      if (!this.#running) void this.#run()
+    })
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true
+    while (this.#waiting.length > 0) {
+      await this.#gather()
+      const batch = this.#take()
+      if (batch.length > 0) await this.#store(batch)
+    }
+    this.#running = false
+  }
+
+  /** Waits as long as arriving requests are being read, which takes a few hundred microseconds and saves a whole commit. */
+  async #gather(): Promise<void> {
+    let before = -1
+    for (let turns = 0; turns < MAX_TURNS; turns++) {
+      const { length } = this.#waiting
+      if (length === before || length >= BATCH_ROWS) return
+      before = length
+      await new Promise<void>((resolve) => setImmediate(resolve))
+    }
+  }
+
+  #take(): Waiting[] {
+    const batch: Waiting[] = []
+    let bytes = 0
+    let taken = 0
+    for (const waiting of this.#waiting) {
+      const { length } = waiting.delivery.body
+      if (batch.length >= BATCH_ROWS || (batch.length > 0 && bytes + length > BATCH_BYTES)) break
+      taken += 1
+      this.#waitingBytes -= length
+      // Its sender was told to come again.
+      if (waiting.deadline.expired) continue
+      bytes += length
+      batch.push(waiting)
+    }
+    this.#waiting = this.#waiting.slice(taken)
+    return batch
+  }
+
+  async #store(batch: readonly Waiting[]): Promise<void> {
+    const { appender, clock, observer } = this.#o
+    const startedAt = clock.now()
+    let outcomes: readonly (Error | null)[]
+    try {
+      outcomes = await appender.append(batch.map((waiting) => waiting.delivery))
+    } catch (error) {
+      outcomes = batch.map(() => (error instanceof Error ? error : new Error(String(error))))
+    }
+    observer.time('inbox_commit_seconds', (clock.now() - startedAt) / 1000)
+    observer.set('inbox_append_rows', batch.length)
+    for (const [position, waiting] of batch.entries()) {
+      const outcome = outcomes[position]
+      // An appender that says nothing of a delivery has not said that it is stored.
+      waiting.resolve(outcome === undefined ? new TransientError('the store gave no outcome for this delivery') : outcome)
+    }
+    this.#report(batch, outcomes)
+  }
+
+  /** One line when storing begins to fail and one when it works again, however many deliveries come between. */
+  #report(batch: readonly Waiting[], outcomes: readonly (Error | null)[]): void {
+    const { log } = this.#o
+    const failures = outcomes.filter((outcome) => outcome !== null)
+    const [failure] = failures
+    // A lone delivery that fails over something in itself says nothing about the store.
+    if (failure !== undefined && failures.length === batch.length && (batch.length > 1 || failure instanceof TransientError)) {
+      if (this.#refused === 0) log.error({ err: failure }, `deliveries cannot be stored now and are answered 503: ${messageOf(failure)}`)
+      this.#refused += batch.length
+      return
+    }
+    for (const [position, outcome] of outcomes.entries()) {
+      if (outcome === null) continue
+      const { account, deliveryId } = (batch[position] as Waiting).delivery
+      log.error({ account, delivery: deliveryId, err: outcome }, `a delivery could not be stored: ${messageOf(outcome)}`)
+    }
+    if (this.#refused > 0 && failures.length < batch.length) {
+      log.info({ refused: this.#refused }, 'deliveries are stored again')
+      this.#refused = 0
+    }
+  }
+}

@@ -1,0 +1,223 @@
+import type { Readable } from 'node:stream'
+import type { Clock } from '../clock.ts'
+import type { AccountConfig } from '../config.ts'
+import type { Log } from '../log.ts'
+import { timeFromMs } from '../model/time.ts'
+import type { Observer } from '../observe.ts'
+import type { RejectedStore } from '../store/rejected.ts'
+import { checkHeaders, DeliveryVerifier, type HeaderValues, type SignatureClaim, type VerifyResult } from '../upstream/signature.ts'
+import { type Answer, answers } from './answers.ts'
+import { BadSignatures } from './bad-signatures.ts'
+import { readBody } from './body.ts'
+import { Budget } from './budget.ts'
+import { type Deadline, Deadlines } from './deadlines.ts'
+import { type Appender, GroupCommit } from './group-commit.ts'
+import { NarrowDoor } from './narrow-door.ts'
+import { type RefusedRequest, Rejections, type RejectReason } from './rejections.ts'
+
+export interface ReceiverOptions {
+  readonly accounts: readonly AccountConfig[]
+  readonly bodyLimitBytes: number
+  readonly appender: Appender
+  readonly rejectedStore: RejectedStore
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: Observer
+}
+
+/** A POST to one of the webhook paths. */
+export interface DeliveryRequest {
+  /** As the path names it; undefined on the path of the default account. */
+  readonly account: string | undefined
+  readonly path: string
+  /** The sender's, or the one that a trusted proxy names. */
+  readonly address: string
+  readonly headers: HeaderValues
+  readonly body: Readable
+}
+
+/** The sender waits 10 s (trap 29). */
+const ANSWER_WITHIN_MS = 8_000
+/** What the bodies of all requests together may take, and again what waits to be stored. */
+const MEMORY_BYTES = 64 << 20
+/** Bodies above this take more than a quarter of a millisecond to verify. */
+const CHEAP_BODY_BYTES = 32 << 10
+
+interface ReceivingAccount {
+  readonly name: string
+  readonly verifier: DeliveryVerifier
+}
+
+/**
+ * Takes deliveries: a known account, then the cheap checks of the headers, then the body, its signature, and the inbox. An answer
+ * of 204 means that the delivery is durably stored (invariant 1); after a good signature the only other answer is 503 (invariant 11).
+ * It neither parses nor judges what a delivery says.
+ */
+export class Receiver {
+  readonly #o: ReceiverOptions
+  readonly #accounts: ReadonlyMap<string, ReceivingAccount>
+  readonly #default: ReceivingAccount | undefined
+  readonly #commits: GroupCommit
+  readonly #deadlines: Deadlines
+  readonly #memory: Budget
+  readonly #badSignatures = new BadSignatures()
+  readonly #rejections: Rejections
+  readonly #suspects = new NarrowDoor()
+  #draining = false
+  #inHand = 0
+  #whenEmpty: (() => void) | null = null
+
+  constructor(options: ReceiverOptions) {
+    const { clock, log, observer, bodyLimitBytes } = options
+    this.#o = options
+    this.#accounts = new Map(
+      options.accounts.map(({ name, webhookSecrets }) => [name, { name, verifier: new DeliveryVerifier(webhookSecrets) }]),
+    )
+    const standard = options.accounts.find((account) => account.isDefault)
+    this.#default = standard && this.#accounts.get(standard.name)
+    const memoryBytes = Math.max(MEMORY_BYTES, 2 * bodyLimitBytes)
+    this.#memory = new Budget(memoryBytes)
+    this.#commits = new GroupCommit({ appender: options.appender, clock, log, observer, waitingBytes: memoryBytes })
+    this.#deadlines = new Deadlines(clock, ANSWER_WITHIN_MS)
+    this.#rejections = new Rejections({ store: options.rejectedStore, badSignatures: this.#badSignatures, log, observer })
+  }
+
+  /** Whether, as far as is known, the next delivery can be stored. */
+  get storing(): boolean {
+    return !this.#draining && this.#commits.storing
+  }
+
+  get draining(): boolean {
+    return this.#draining
+  }
+
+  /** Never rejects. A sender that went away gets an answer too, which nobody hears. */
+  async receive(request: DeliveryRequest): Promise<Answer> {
+    const deadline = this.#deadlines.start()
+    this.#inHand += 1
+    const account = request.account === undefined ? this.#default : this.#accounts.get(request.account)
+    let answer: Answer
+    try {
+      if (this.#draining) answer = answers.unavailable
+      else if (account === undefined) answer = this.#refuse(request, null, deadline, 'unknown_account', null)
+      else answer = await this.#receiveFor(account, request, deadline)
+    } catch (error) {
+      this.#o.log.error({ account: account?.name, err: error }, 'a delivery met an unexpected error and is answered 503')
+      answer = answers.unavailable
+    }
+    deadline.end()
+    this.#count(account?.name ?? 'unknown', answer, deadline)
+    this.#inHand -= 1
+    if (this.#inHand === 0) this.#whenEmpty?.()
+    return answer
+  }
+
+  /** From now on every request is answered 503. Resolves when those in hand are answered and what they left is written. */
+  async drain(): Promise<void> {
+    this.#draining = true
+    if (this.#inHand > 0) {
+      await new Promise<void>((resolve) => {
+        this.#whenEmpty = resolve
+      })
+    }
+    this.#deadlines.close()
+    await this.#o.rejectedStore.settled()
+  }
+
+  async #receiveFor(account: ReceivingAccount, request: DeliveryRequest, deadline: Deadline): Promise<Answer> {
+    const { bodyLimitBytes } = this.#o
+    const checked = checkHeaders(request.headers, deadline.startedAt)
+    if (!checked.ok) return this.#refuse(request, account, deadline, checked.reason, null)
+    if (Number(request.headers['content-length']) > bodyLimitBytes) return this.#refuse(request, account, deadline, 'body_too_large', null)
+    const body = await readBody(request.body, { limitBytes: bodyLimitBytes, memory: this.#memory, deadline })
+    if (body === 'too_large') return this.#refuse(request, account, deadline, 'body_too_large', null)
+    if (typeof body === 'string') {
+      this.#o.log.debug(
+        { account: account.name, delivery: checked.claim.deliveryId, reason: body },
+        'the body of a delivery did not arrive',
+      )
+      return answers.unavailable
+    }
+    try {
+      return await this.#verifyAndStore(account, request, checked.claim, body, deadline)
+    } finally {
+      this.#memory.give(body.length)
+    }
+  }
+
+  async #verifyAndStore(
+    account: ReceivingAccount,
+    request: DeliveryRequest,
+    claim: SignatureClaim,
+    body: Buffer,
+    deadline: Deadline,
+  ): Promise<Answer> {
+    const { log, observer } = this.#o
+    const verified = await this.#verify(account, request, claim, body, deadline)
+    if (verified === null) return answers.unavailable
+    if (!verified.ok) return this.#refuse(request, account, deadline, verified.reason, body)
+    observer.count('deliveries_verified_total', { account: account.name, secret: String(verified.secret) })
+    const failure = await this.#commits.add(
+      {
+        account: account.name,
+        deliveryId: verified.deliveryId,
+        receivedAt: timeFromMs(deadline.startedAt),
+        headers: storedHeaders(claim, request.headers),
+        body,
+        secret: verified.secret,
+      },
+      deadline,
+    )
+    if (log.isLevelEnabled('debug')) {
+      const about = { account: account.name, delivery: verified.deliveryId, bytes: body.length }
+      log.debug(
+        failure === null ? about : { ...about, err: failure },
+        failure === null ? 'a delivery was stored' : 'a delivery was not stored',
+      )
+    }
+    return failure === null ? answers.stored : answers.unavailable
+  }
+
+  /** @returns null when too many suspicious bodies wait to be verified. */
+  #verify(
+    account: ReceivingAccount,
+    request: DeliveryRequest,
+    claim: SignatureClaim,
+    body: Buffer,
+    deadline: Deadline,
+  ): VerifyResult | Promise<VerifyResult | null> {
+    // A good signature is never limited, so even who sent too many bad ones is verified, but not at everybody's cost.
+    if (body.length <= CHEAP_BODY_BYTES || !this.#badSignatures.isLimited(request.address, deadline.startedAt)) {
+      return account.verifier.verify(claim, body)
+    }
+    return this.#suspects.pass(() => account.verifier.verify(claim, body))
+  }
+
+  #refuse(
+    request: DeliveryRequest,
+    account: ReceivingAccount | null,
+    deadline: Deadline,
+    reason: RejectReason,
+    body: Buffer | null,
+  ): Answer {
+    const { path, address, headers } = request
+    const refused: RefusedRequest = { account: account?.name ?? null, path, address, headers, receivedAt: deadline.startedAt, body }
+    return this.#rejections.refuse(refused, reason)
+  }
+
+  #count(account: string, answer: Answer, deadline: Deadline): void {
+    const { observer, clock } = this.#o
+    observer.count('deliveries_total', { account, answer: answer.label })
+    observer.time('acknowledge_seconds', (clock.now() - deadline.startedAt) / 1000, { account })
+  }
+}
+
+/** With the body: all that is needed to verify a stored delivery once more, and to know how to read it. */
+function storedHeaders(claim: SignatureClaim, headers: HeaderValues): Record<string, string> {
+  const stored: Record<string, string> = { ...claim.headers }
+  for (const name of ['content-type', 'content-encoding']) {
+    const value = headers[name]
+    if (typeof value === 'string') stored[name] = value
+  }
+  return stored
+}

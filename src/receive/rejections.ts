@@ -1,0 +1,98 @@
+import type { Log } from '../log.ts'
+import { timeFromMs } from '../model/time.ts'
+import type { Observer } from '../observe.ts'
+import type { RejectedStore } from '../store/rejected.ts'
+import type { HeaderValues, SignatureFault } from '../upstream/signature.ts'
+import { type Answer, answers } from './answers.ts'
+import type { BadSignatures } from './bad-signatures.ts'
+
+export type RejectReason = SignatureFault | 'unknown_account' | 'body_too_large'
+
+/** What is known of a request that is refused. */
+export interface RefusedRequest {
+  /** null when its path names no account of ours. */
+  readonly account: string | null
+  readonly path: string
+  readonly address: string
+  readonly headers: HeaderValues
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number
+  /** null when it was not read. */
+  readonly body: Buffer | null
+}
+
+export interface RejectionsOptions {
+  readonly store: RejectedStore
+  readonly badSignatures: BadSignatures
+  readonly log: Log
+  readonly observer: Observer
+}
+
+/** Kept and shown; whatever else a stranger sends is not ours to keep. */
+const KEPT_HEADERS = [
+  'svix-id',
+  'svix-timestamp',
+  'svix-signature',
+  'webhook-id',
+  'webhook-timestamp',
+  'webhook-signature',
+  'content-type',
+  'content-encoding',
+  'content-length',
+  'user-agent',
+]
+
+/** The label of requests whose path names no account: paths are a stranger's, and labels are for ever. */
+const NO_ACCOUNT = 'unknown'
+
+/** What is done with a delivery that is refused: it is counted, and, within the bounds of the store, logged and kept. */
+export class Rejections {
+  readonly #o: RejectionsOptions
+
+  constructor(options: RejectionsOptions) {
+    this.#o = options
+  }
+
+  /** @returns what the sender is told. */
+  refuse(request: RefusedRequest, reason: RejectReason): Answer {
+    const { store, log, observer } = this.#o
+    const account = request.account ?? NO_ACCOUNT
+    observer.count('deliveries_rejected_total', { account, reason })
+    const kept = store.keep({
+      account: request.account,
+      path: request.path,
+      receivedAt: timeFromMs(request.receivedAt),
+      address: request.address,
+      reason,
+      headers: keptHeaders(request.headers),
+      body: request.body,
+    })
+    if (kept) {
+      const about = { account, reason, address: request.address, path: request.path, delivery: deliveryIdOf(request.headers) }
+      if (reason === 'body_too_large')
+        log.error(about, 'a delivery over WEBHOOK_BODY_LIMIT was refused: it will be lost unless the limit is raised')
+      else log.warn({ ...about, notKeptSoFar: store.passedOver }, `a delivery was refused: ${reason}`)
+    }
+    return this.#answer(request, reason)
+  }
+
+  #answer(request: RefusedRequest, reason: RejectReason): Answer {
+    if (reason === 'unknown_account') return answers.unknown
+    if (reason === 'body_too_large') return answers.tooLarge
+    return this.#o.badSignatures.note(request.address, request.receivedAt) ? answers.tooManyBad : answers.unsigned
+  }
+}
+
+function keptHeaders(headers: HeaderValues): Record<string, string> {
+  const kept: Record<string, string> = {}
+  for (const name of KEPT_HEADERS) {
+    const value = headers[name]
+    if (typeof value === 'string') kept[name] = value
+  }
+  return kept
+}
+
+function deliveryIdOf(headers: HeaderValues): string | undefined {
+  const id = headers['svix-id'] ?? headers['webhook-id']
+  return typeof id === 'string' ? id.slice(0, 128) : undefined
+}

@@ -1,0 +1,59 @@
+import { msFromTime } from '../model/time.ts'
+import type { RejectedRecord, RejectedStore } from '../store/rejected.ts'
+import type { DeliveryVerifier } from '../upstream/signature.ts'
+import type { Appender } from './group-commit.ts'
+
+export interface ReplayRejectedOptions {
+  readonly store: RejectedStore
+  readonly appender: Appender
+  /** By the account's name. */
+  readonly verifiers: ReadonlyMap<string, DeliveryVerifier>
+  /** Only those of this account; all when left out. */
+  readonly account?: string
+}
+
+export interface ReplayedRejected {
+  /** Verified now, and in the inbox. */
+  readonly accepted: number
+  /** Still refused, by reason. */
+  readonly refused: Readonly<Record<string, number>>
+}
+
+/** More than are ever kept. */
+const MAX_ROWS = 10_000
+
+/**
+ * Verifies refused deliveries again, the oldest first, after a secret was mended: each as of the time of its arrival, so that its
+ * timestamp does not count as stale by now. The good ones go into the inbox, where a repeat that came meanwhile changes nothing.
+ * @throws TransientError when the database cannot store one; those before it stay accepted.
+ */
+export async function replayRejected(options: ReplayRejectedOptions): Promise<ReplayedRejected> {
+  const { store, account } = options
+  const kept = await store.list({ limit: MAX_ROWS, ...(account !== undefined && { account }) })
+  let accepted = 0
+  const refused: Record<string, number> = {}
+  for (const { id } of kept.filter(({ replayedAt }) => replayedAt === null).reverse()) {
+    const record = await store.get(id)
+    if (record === null) continue
+    const reason = await replayOne(options, record)
+    if (reason === null) accepted += 1
+    else refused[reason] = (refused[reason] ?? 0) + 1
+  }
+  return { accepted, refused }
+}
+
+/** @returns why it is still refused, or null when it was accepted. */
+async function replayOne({ store, appender, verifiers }: ReplayRejectedOptions, record: RejectedRecord): Promise<string | null> {
+  const { account, body, headers, receivedAt } = record
+  const verifier = account === null ? undefined : verifiers.get(account)
+  if (account === null || verifier === undefined) return 'unknown_account'
+  // It was refused for its headers or its size, which are what they were.
+  if (body === null) return record.reason
+  if (record.cut) return 'body_cut'
+  const verified = verifier.verifyAt(msFromTime(receivedAt), headers, body)
+  if (!verified.ok) return verified.reason
+  const [failure] = await appender.append([{ account, deliveryId: verified.deliveryId, receivedAt, headers, body, secret: verified.secret }])
+  if (failure !== null) throw failure ?? new Error('the store gave no outcome for a delivery')
+  await store.markReplayed(record.id)
+  return null
+}

@@ -1,0 +1,179 @@
+import { CompiledQuery, sql } from 'kysely'
+import { TransientError } from '../errors.ts'
+import type { Row } from '../model/entities.ts'
+import type { TimeText } from '../model/time.ts'
+import { timeFromMs } from '../model/time.ts'
+import type { Db, TableSpec, Tx } from './db.ts'
+import { notifyOthers } from './notify.ts'
+import { dbTime } from './sql.ts'
+
+/** A delivery whose signature was verified, on its way into the inbox. */
+export interface NewDelivery {
+  readonly account: string
+  readonly deliveryId: string
+  readonly receivedAt: TimeText
+  /** The headers that were verified, and those that say how the body is to be read. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+  /** Position, from 1, of the secret that verified. */
+  readonly secret: number
+}
+
+const NAME = 'inbox-append'
+
+/** What a new row is given; its other columns start as null. `body` is bound as it is, whatever kind is named here. */
+const inbox: TableSpec = {
+  table: 'sync_inbox',
+  key: ['account', 'delivery_id'],
+  columns: {
+    account: 'text',
+    delivery_id: 'text',
+    received_at: 'time',
+    secret: 'int',
+    state: 'text',
+    attempts: 'int',
+    available_at: 'time',
+    headers: 'text',
+    body: 'text',
+  },
+}
+
+/**
+ * All bodies travel as one binary parameter, cut up by the server: lists of bytea are sent as escaped text, which takes longer
+ * than everything else. `now` is the statement's, so that deliveries of one batch are worked in the order of their ids.
+ */
+const POSTGRES_INSERT = `
+  insert into sync_inbox (account, delivery_id, received_at, secret, state, attempts, available_at, headers, body)
+  select account, delivery_id, received_at, secret, 'ready', 0, statement_timestamp(), headers, substr($6::bytea, start, length)
+  from unnest($1::text[], $2::text[], $3::timestamptz[], $4::int[], $5::text[], $7::int[], $8::int[])
+    with ordinality as given(account, delivery_id, received_at, secret, headers, start, length, position)
+  order by position
+  on conflict (account, delivery_id) do update
+    set state = 'ready', attempts = 0, available_at = excluded.available_at, lease_token = null, error = null, settled_at = null,
+      body = coalesce(sync_inbox.body, excluded.body)
+    where sync_inbox.state = 'dead'`
+
+/** Puts deliveries into the inbox, durably (invariant 1). */
+export class InboxAppender {
+  readonly #db: Db
+
+  constructor(db: Db) {
+    this.#db = db
+  }
+
+  /**
+   * Appends deliveries in one transaction, before all others that wait. One whose id is known changes nothing, unless that one is
+   * dead: then it is made ready again. When the transaction fails over something in it, each delivery gets one of its own,
+   * so that a failing row never fails its companions.
+   * @returns for each delivery, in the same order, null when it is durably stored, else why it is not, or why that cannot be known:
+   * a TransientError when trying again can help. Never rejects.
+   */
+  async append(deliveries: readonly NewDelivery[]): Promise<readonly (Error | null)[]> {
+    if (deliveries.length === 0) return []
+    const failure = await this.#tryAppend(deliveries)
+    if (failure === null || failure instanceof TransientError || deliveries.length === 1) return deliveries.map(() => failure)
+    const outcomes: (Error | null)[] = []
+    for (const delivery of deliveries) outcomes.push(await this.#tryAppend([delivery]))
+    return outcomes
+  }
+
+  async #tryAppend(deliveries: readonly NewDelivery[]): Promise<Error | null> {
+    // The same key twice in one statement is an error on Postgres. The later copies are stored when the first one is.
+    const distinct = distinctByKey(deliveries)
+    try {
+      await this.#db.write(NAME, (tx) => (tx.kind === 'sqlite' ? appendSqlite(tx, distinct) : appendPostgres(tx, distinct)), {
+        first: true,
+      })
+      return null
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error))
+    }
+  }
+}
+
+function distinctByKey(deliveries: readonly NewDelivery[]): readonly NewDelivery[] {
+  if (deliveries.length === 1) return deliveries
+  const kept = new Map<string, NewDelivery>()
+  for (const delivery of deliveries) {
+    // No account's name holds a space.
+    const key = `${delivery.account} ${delivery.deliveryId}`
+    if (!kept.has(key)) kept.set(key, delivery)
+  }
+  return kept.size === deliveries.length ? deliveries : [...kept.values()]
+}
+
+async function appendSqlite(tx: Tx, deliveries: readonly NewDelivery[]): Promise<void> {
+  const now = timeFromMs(tx.clock.now())
+  const rows = deliveries.map((delivery) => rowOf(delivery, now))
+  const inserted = await tx.insertMany(inbox, rows, { ignore: true })
+  if (inserted < rows.length) await revive(tx, deliveries)
+  await signal(tx)
+}
+
+async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promise<void> {
+  const starts: number[] = []
+  let start = 1
+  for (const { body } of deliveries) {
+    starts.push(start)
+    start += body.length
+  }
+  await tx.sql.executeQuery(
+    CompiledQuery.raw(POSTGRES_INSERT, [
+      deliveries.map((delivery) => delivery.account),
+      deliveries.map((delivery) => delivery.deliveryId),
+      deliveries.map((delivery) => delivery.receivedAt),
+      deliveries.map((delivery) => delivery.secret),
+      deliveries.map((delivery) => JSON.stringify(delivery.headers)),
+      Buffer.concat(
+        deliveries.map((delivery) => delivery.body),
+        start - 1,
+      ),
+      starts,
+      deliveries.map((delivery) => delivery.body.length),
+    ]),
+  )
+  await signal(tx)
+}
+
+function rowOf(delivery: NewDelivery, now: TimeText): Row {
+  const row = {
+    account: delivery.account,
+    delivery_id: delivery.deliveryId,
+    received_at: delivery.receivedAt,
+    secret: delivery.secret,
+    state: 'ready',
+    attempts: 0,
+    available_at: now,
+    headers: JSON.stringify(delivery.headers),
+    body: delivery.body,
+  }
+  // Rows are typed for what is JSON; SQLite binds a Buffer as the blob that it is.
+  return row as unknown as Row
+}
+
+/** A repeat of a dead delivery makes it ready again; all other repeats change nothing. */
+async function revive(tx: Tx, deliveries: readonly NewDelivery[]): Promise<void> {
+  for (const delivery of deliveries) {
+    await tx.sql
+      .updateTable('sync_inbox')
+      .set({
+        state: 'ready',
+        attempts: 0,
+        available_at: dbTime(tx),
+        lease_token: null,
+        error: null,
+        settled_at: null,
+        body: sql<Buffer>`coalesce(body, ${delivery.body})`,
+      })
+      .where('account', '=', delivery.account)
+      .where('delivery_id', '=', delivery.deliveryId)
+      .where('state', '=', 'dead')
+      .execute()
+  }
+}
+
+/** Wakes the workers of this process and of others, after the commit. */
+async function signal(tx: Tx): Promise<void> {
+  tx.afterCommit(() => tx.signals.notify('inbox'))
+  await notifyOthers(tx, 'inbox')
+}

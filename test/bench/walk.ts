@@ -1,0 +1,109 @@
+import PQueue from 'p-queue'
+import { Agent, request } from 'undici'
+import { throughDoor } from '../../src/apply/apply.ts'
+import { systemClock } from '../../src/clock.ts'
+import { silentObserver } from '../../src/observe.ts'
+import { visit } from '../../src/poll/visit.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openDb } from '../../src/store/open.ts'
+import { claimReads } from '../../src/store/read-claims.ts'
+import { createUpstreamClient, type UpstreamClient } from '../../src/upstream/client.ts'
+import { newSqlite, silentLog } from '../tools/databases.ts'
+import { trackFact } from '../tools/facts.ts'
+import { type ServedFeeds, serveFeeds } from './sandbox-process.ts'
+import { type BenchRow, compare } from './table.ts'
+
+const SUBMISSIONS = 16
+const EVENTS = 2_500
+const CONCURRENCY = 8
+const DAY_MS = 86_400_000
+const policy = {
+  poll: { activeMs: DAY_MS, quietMs: DAY_MS, maxMs: DAY_MS, dormantMs: DAY_MS },
+  replay: { activeMs: DAY_MS, quietMs: DAY_MS, dormantMs: DAY_MS },
+}
+
+/** Feeds walked into a new mirror, against the same walk by a client that parses the pages and stores nothing. */
+export async function walkBench(): Promise<BenchRow[]> {
+  const { feeds, stop } = await serveFeeds(SUBMISSIONS, EVENTS, 0)
+  try {
+    const ours = () => mirrorWalk(feeds)
+    const theirs = () => bareWalk(feeds)
+    await theirs()
+    return [await compare('feed walk into the mirror, SQLite', 'events/s', 0.7, ours, theirs)]
+  } finally {
+    await stop()
+  }
+}
+
+async function mirrorWalk(feeds: ServedFeeds): Promise<number> {
+  const place = newSqlite()
+  const db = await openDb(place.config, { clock: systemClock, log: silentLog })
+  const client = clientOf(feeds)
+  try {
+    await migrate(db)
+    await throughDoor(db, silentObserver, 'bench', (door) => door.apply(feeds.submissionIds.map((id) => trackFact('bench', id))))
+    const claims = await claimReads(db, { account: 'bench', submissionIds: feeds.submissionIds, limit: SUBMISSIONS * 3, leaseMs: DAY_MS })
+    const walks = claims.filter((claim) => claim.read === 'events')
+    const queue = new PQueue({ concurrency: CONCURRENCY })
+    const options = { db, client, clock: systemClock, log: silentLog, observer: silentObserver, policy, cause: 'poll' as const }
+    const startedAt = performance.now()
+    const ends = await queue.addAll(walks.map((claim) => () => visit(options, claim, new AbortController().signal)))
+    const seconds = (performance.now() - startedAt) / 1000
+    if (ends.some((end) => end !== 'read')) throw new Error(`a walk failed: ${ends.join()}`)
+    return (SUBMISSIONS * EVENTS) / seconds
+  } finally {
+    await client.close()
+    await db.close()
+    await place.remove()
+  }
+}
+
+function clientOf(feeds: ServedFeeds): UpstreamClient {
+  return createUpstreamClient({
+    account: 'bench',
+    baseUrl: feeds.baseUrl,
+    credentials: [{ id: feeds.clientId, secret: { reveal: () => feeds.clientSecret } }],
+    scope: 'broker_mcp',
+    requestsPerSecond: 1_000_000,
+    proxy: {},
+    clock: systemClock,
+    observer: silentObserver,
+  })
+}
+
+async function bareWalk(feeds: ServedFeeds): Promise<number> {
+  const agent = new Agent()
+  const token = await request(`${feeds.baseUrl}/oauth/token`, {
+    dispatcher: agent,
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: feeds.clientId,
+      client_secret: feeds.clientSecret,
+    }).toString(),
+  })
+  const { access_token } = (await token.body.json()) as { access_token: string }
+  const queue = new PQueue({ concurrency: CONCURRENCY })
+  const startedAt = performance.now()
+  const counts = await queue.addAll(
+    feeds.submissionIds.map((id) => () => walkOne(`${feeds.baseUrl}/broker/submissions/${id}/events`, access_token, agent)),
+  )
+  const seconds = (performance.now() - startedAt) / 1000
+  await agent.close()
+  const events = counts.reduce((sum, n) => sum + n, 0)
+  if (events !== SUBMISSIONS * EVENTS) throw new Error(`the bare walk saw ${events} events`)
+  return events / seconds
+}
+
+async function walkOne(url: string, token: string, dispatcher: Agent): Promise<number> {
+  let events = 0
+  for (let since: string | null = null; ; ) {
+    const query: string = since === null ? '' : `&since=${encodeURIComponent(since)}`
+    const answer = await request(`${url}?limit=100${query}`, { dispatcher, headers: { authorization: `Bearer ${token}` } })
+    const page = (await answer.body.json()) as { events: unknown[]; next_cursor: string | null }
+    events += page.events.length
+    if (page.next_cursor === null) return events
+    since = page.next_cursor
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * Packs the project as npm would publish it, installs the package in an empty folder, and runs it from there.
+ * Needs Node 24 (node_modules/.bin/node) and npm.
+ *
+ *   node test/docker/packed.ts
+ */
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { deliver, startProgram, stopProgram } from './program.ts'
+
+const run = promisify(execFile)
+const project = fileURLToPath(new URL('../..', import.meta.url))
+
+async function main(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'packed-'))
+  try {
+    const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}` }
+    await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: project, env })
+    const [archive = ''] = await readdir(folder)
+    await writeFile(join(folder, 'package.json'), '{ "private": true }\n')
+    const install = ['install', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', `./${archive}`]
+    await run('npm', install, { cwd: folder, env })
+    const bin = join(folder, 'node_modules/.bin/submission-mirror')
+    await checkVersion(bin, env)
+    const program = await startProgram({
+      command: [bin, 'serve'],
+      cwd: folder,
+      env: { PATH: env.PATH, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` },
+    })
+    await deliver(program, 'msg_packed')
+    await stopProgram(program)
+    console.log(`${archive} installs, says its version, serves, and stops`)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function checkVersion(bin: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const { version } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as { version: string }
+  const { stdout } = await run(bin, ['--version'], { env })
+  if (stdout.trim() !== version) throw new Error(`--version says ${stdout.trim()}, the package is ${version}`)
+}
+
+await main()

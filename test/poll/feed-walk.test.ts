@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest'
+import { marketEvents, threadMessages } from '../../src/model/entities.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { changesOf, rowsOf } from '../tools/mirror.ts'
+import { policy, Rig } from '../tools/poller.ts'
+
+const ACCOUNT = 'default'
+
+/** A submission with so many events and messages of long ago. */
+async function filled(rig: Rig, events: number, messages = 0): Promise<string> {
+  const id = rig.sandbox.addSubmission(ACCOUNT)
+  rig.sandbox.fillFeeds(ACCOUNT, id, { events, messages })
+  return id
+}
+
+async function ids(rig: Rig): Promise<{ events: unknown[]; messages: unknown[] }> {
+  const events = (await rowsOf(rig.db, marketEvents)).map((row) => row['event_id']).sort()
+  const messages = (await rowsOf(rig.db, threadMessages)).map((row) => row['message_id']).sort()
+  return { events, messages }
+}
+
+function truth(rig: Rig, id: string): { events: unknown[]; messages: unknown[] } {
+  const [seen] = rig.sandbox.truth(ACCOUNT, id)
+  return { events: seen?.events.map((event) => event.id).sort() ?? [], messages: seen?.messages.map((message) => message.id).sort() ?? [] }
+}
+
+describe.each(testDatabases)('walking a feed on $name', (database) => {
+  it('trap 01: short and empty pages do not end a feed, only a null cursor does', async () => {
+    const rig = await Rig.open(database, {
+      sandbox: { faults: [{ kind: 'empty_page', probability: 0.3 }, { kind: 'short_page', probability: 0.8 }] },
+    })
+    const id = await filled(rig, 350, 430)
+    await rig.track([id])
+    rig.startPoller()
+    await rig.rest()
+    expect(await ids(rig)).toEqual(truth(rig, id))
+    expect(rig.asked('events', id).length).toBeGreaterThan(4)
+  })
+
+  it('trap 02: a cursor that stands still backs off from 1 s, doubling to 30 s, is alarmed, and never spins', async () => {
+    const rig = await Rig.open(database)
+    const id = await filled(rig, 150)
+    rig.sandbox.faults.add({ kind: 'stuck_cursor', operation: 'events' })
+    await rig.track([id])
+    for (const [index, waitMs] of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000].entries()) {
+      const before = Date.now()
+      const poller = rig.startPoller()
+      await rig.until('the feed was asked', () => rig.counted('stalled_cursors_total', { read: 'events' }) > index)
+      await poller.stop()
+      const { due_at, error, ...row } = await rig.read(id, 'events')
+      expect(row).toMatchObject({ stalls: index + 1, rank: 2, lease_token: null })
+      expect(error).toContain('same cursor')
+      expect(Date.parse(due_at)).toBeGreaterThanOrEqual(before + waitMs)
+      expect(Date.parse(due_at)).toBeLessThanOrEqual(Date.now() + waitMs)
+      // The first walk meets the cursor once more than the others, which begin with it.
+      expect(rig.asked('events', id)).toHaveLength(index + 2)
+      await rig.pass(waitMs)
+    }
+    expect(rig.logged('does not move on an empty page')).toBe(true)
+    rig.sandbox.faults.set([])
+    rig.startPoller()
+    await rig.rest()
+    expect(await ids(rig)).toEqual(truth(rig, id))
+    expect(await rig.read(id, 'events')).toMatchObject({ stalls: 0, rank: 1, error: null })
+  })
+
+  it('trap 03: the last page is read again at every poll and writes nothing; a feed of one page yields no cursor', async () => {
+    const rig = await Rig.open(database)
+    const [long, short] = [await filled(rig, 120, 250), await filled(rig, 3, 3)]
+    await rig.track([long, short])
+    rig.startPoller()
+    await rig.rest()
+    const before = (await changesOf(rig.db)).length
+    const cursor = (await rig.read(long, 'events')).cursor
+    expect(cursor).not.toBeNull()
+    expect((await rig.read(short, 'events')).cursor).toBeNull()
+    for (let poll = 0; poll < 3; poll++) {
+      await rig.pass(policy.poll.maxMs)
+      await rig.rest()
+    }
+    expect(await changesOf(rig.db)).toHaveLength(before)
+    expect((await rig.read(long, 'events')).cursor).toBe(cursor)
+    expect((await rig.read(short, 'events')).cursor).toBeNull()
+    const asked = (id: string) => rig.asked('events', id).map((query) => query.get('since'))
+    // The first walk had two pages.
+    expect(asked(long)).toEqual([null, cursor, cursor, cursor, cursor])
+    expect(asked(short)).toEqual([null, null, null, null])
+    expect(await ids(rig)).toMatchObject({ events: { length: 123 }, messages: { length: 253 } })
+  })
+
+  it('trap 05: a cursor is stored and sent as it is, with its + / =', async () => {
+    const rig = await Rig.open(database)
+    const id = await filled(rig, 250)
+    await rig.track([id])
+    rig.startPoller()
+    await rig.rest()
+    const { cursor } = await rig.read(id, 'events')
+    expect(cursor).toMatch(/^\+\/\+\/.*=$/)
+    expect(rig.asked('events', id).at(-1)?.get('since')).toBe(cursor)
+    expect(rig.counted('invalid_cursors_total')).toBe(0)
+  })
+
+  it('trap 07: a feed from which items are missing is not taken for one with gaps', async () => {
+    const rig = await Rig.open(database)
+    const id = await filled(rig, 10)
+    const lane = rig.sandbox.addLane(ACCOUNT, id, { hidden: true })
+    rig.sandbox.addEvent(ACCOUNT, id, { type: 'market_attached', lane_id: lane.rail.submission_market_id })
+    rig.sandbox.addEvent(ACCOUNT, id, { type: 'status_changed' })
+    await rig.track([id])
+    rig.startPoller()
+    await rig.rest()
+    expect((await ids(rig)).events).toHaveLength(11)
+    expect(await rig.read(id, 'events')).toMatchObject({ error: null, rank: 1, failures: 0 })
+  })
+
+  it('trap 18: each feed has its own cursor, and neither is ever sent to the other', async () => {
+    const rig = await Rig.open(database)
+    const id = await filled(rig, 120, 450)
+    await rig.track([id])
+    rig.startPoller()
+    await rig.rest()
+    await rig.pass(policy.poll.maxMs)
+    await rig.rest()
+    const [events, thread] = [(await rig.read(id, 'events')).cursor, (await rig.read(id, 'thread')).cursor]
+    expect(events).not.toBe(thread)
+    const sent = (operation: string) => new Set(rig.asked(operation, id).flatMap((query) => query.getAll('since')))
+    expect([...sent('events')].filter((cursor) => sent('thread').has(cursor))).toEqual([])
+    expect(sent('events')).toContain(events)
+    expect(sent('thread')).toContain(thread)
+    expect(rig.counted('invalid_cursors_total')).toBe(0)
+  })
+})

@@ -1,0 +1,102 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Applied } from '../../src/apply/apply.ts'
+import { type FeedPage, type Walk, type WalkEnd, walkFeed } from '../../src/read/walk.ts'
+import type { UpstreamClient } from '../../src/upstream/client.ts'
+import { byPoll, uuid, wireEvent } from '../tools/facts.ts'
+import { clientOf, json, type Service, startService, thrownBy, withTokens } from '../upstream/service.ts'
+
+const SUBMISSION = uuid(9, 1)
+const walk: Walk = { account: 'acme', submissionId: SUBMISSION, read: 'events', since: null, ...byPoll }
+
+/** What the service answers to a cursor: its items and the next cursor. `''` is the beginning. */
+type Pages = Readonly<Record<string, readonly [items: readonly unknown[], next: string | null]>>
+
+let service: Service
+let client: UpstreamClient
+afterEach(async () => {
+  await client.close()
+  await service.close()
+})
+
+async function serve(pages: Pages): Promise<void> {
+  service = await startService(
+    withTokens((request, response) => {
+      const since = new URL(request.url, service.baseUrl).searchParams.get('since') ?? ''
+      const [events, next_cursor] = pages[since] ?? [[], null]
+      json(response, { events, next_cursor })
+    }),
+  )
+  client = clientOf(service)
+}
+
+interface Committed {
+  readonly ids: string[]
+  readonly cursor: string | null
+  readonly ended: WalkEnd['ended'] | null
+}
+
+/** Walks, and keeps what was committed in its order. */
+async function committedBy(commit: (page: FeedPage) => Promise<void> = async () => {}): Promise<Committed[]> {
+  const committed: Committed[] = []
+  const keep = async (page: FeedPage, end: WalkEnd | null): Promise<Applied> => {
+    await commit(page)
+    const ids = page.facts.map((fact) => (fact.kind === 'event' ? fact.event.event_id : ''))
+    committed.push({ ids, cursor: page.nextCursor, ended: end?.ended ?? null })
+    return { inserted: page.facts.length, changes: 0, stale: 0 }
+  }
+  await walkFeed(client, walk, keep, new AbortController().signal)
+  return committed
+}
+
+const event = (n: number) => wireEvent(n)
+
+describe('walking a feed page by page', () => {
+  it('trap 01: goes on until the cursor is null, over short and empty pages, and commits in their order', async () => {
+    await serve({ '': [[event(1)], 'a'], a: [[], 'b'], b: [[event(2), event(3)], 'c'], c: [[], null] })
+    expect(await committedBy()).toEqual([
+      { ids: [uuid(1, 1)], cursor: 'a', ended: null },
+      { ids: [], cursor: 'b', ended: null },
+      { ids: [uuid(1, 2), uuid(1, 3)], cursor: 'c', ended: null },
+      { ids: [], cursor: null, ended: 'complete' },
+    ])
+  })
+
+  it('trap 02: ends when the same cursor comes again', async () => {
+    await serve({ '': [[event(1)], 'a'], a: [[], 'a'] })
+    expect((await committedBy()).at(-1)).toEqual({ ids: [], cursor: 'a', ended: 'stalled' })
+    expect(service.to('/events')).toHaveLength(2)
+  })
+
+  it('trap 02: ends when empty pages lead round in a circle', async () => {
+    await serve({ '': [[event(1)], 'a'], a: [[], 'b'], b: [[], 'c'], c: [[], 'a'] })
+    expect((await committedBy()).at(-1)).toEqual({ ids: [], cursor: 'a', ended: 'stalled' })
+    expect(service.to('/events')).toHaveLength(4)
+  })
+
+  it('trap 04: asks without a cursor for the beginning', async () => {
+    await serve({ '': [[], null] })
+    await committedBy()
+    expect(service.to('/events')[0]?.url).not.toContain('since')
+  })
+
+  it('keeps items that are not what they should be, and reads the others', async () => {
+    await serve({ '': [[event(1), { id: 'no uuid' }, 'no object', event(2)], null] })
+    const unreadable: string[] = []
+    const committed = await committedBy(async (page) => {
+      unreadable.push(...page.unreadable.map((item) => item.raw))
+    })
+    expect(committed[0]?.ids).toEqual([uuid(1, 1), uuid(1, 2)])
+    expect(unreadable).toEqual(['{"id":"no uuid"}', '"no object"'])
+  })
+
+  it('commits nothing more after a commit that failed', async () => {
+    await serve({ '': [[event(1)], 'a'], a: [[event(2)], 'b'], b: [[event(3)], null] })
+    let commits = 0
+    const failing = committedBy(async () => {
+      commits += 1
+      if (commits === 2) throw new Error('the store is away')
+    })
+    expect(await thrownBy(failing)).toMatchObject({ message: 'the store is away' })
+    expect(commits).toBe(2)
+  })
+})

@@ -1,0 +1,199 @@
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { TransientError } from '../../src/errors.ts'
+import type { DatabaseConfig, Db, Tx } from '../../src/store/db.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { timeFromPostgres } from '../../src/store/postgres-types.ts'
+import { newPostgres, openAgain } from '../tools/databases.ts'
+import { type PostgresServer, startPostgres } from '../tools/postgres-server.ts'
+
+function count(tx: Tx, account: string): Promise<unknown> {
+  return tx.sql
+    .insertInto('sync_counters')
+    .values({ account, name: 'n', label: '', value: 1 })
+    .onConflict((c) => c.columns(['account', 'name', 'label']).doUpdateSet((e) => ({ value: e('sync_counters.value', '+', 1) })))
+    .execute()
+}
+
+async function accounts(db: Db): Promise<string[]> {
+  return (await db.read.sql.selectFrom('sync_counters').select('account').orderBy('account').execute()).map((row) => row.account)
+}
+
+describe('Postgres', () => {
+  let place: ReturnType<typeof newPostgres>
+  let db: Db
+
+  beforeAll(async () => {
+    place = newPostgres(inject('postgresUrl'))
+    db = await openAgain(place.config)
+    await migrate(db)
+  })
+  afterAll(async () => {
+    await db.close()
+    await place.remove()
+  })
+
+  it('commits durably and in UTC whatever the defaults of server and role are', async () => {
+    const admin = new pg.Client({ connectionString: inject('postgresUrl') })
+    await admin.connect()
+    await admin.query(`do $$ begin
+      if not exists (select 1 from pg_roles where rolname = 'careless') then create role careless login superuser password 'x'; end if; end $$`)
+    await admin.query('alter role careless set synchronous_commit = off')
+    await admin.query("alter role careless set timezone = 'Asia/Kolkata'")
+    await admin.query("alter role careless set datestyle = 'German'")
+    await admin.end()
+    const url = new URL(inject('postgresUrl'))
+    url.username = 'careless'
+    url.password = 'x'
+    // As a pooler would: nothing that a session was set to can be relied on.
+    for (const pooled of [false, true]) {
+      const secret = { reveal: () => url.href }
+      const config: DatabaseConfig = { ...place.config, url: secret, listenUrl: pooled ? { reveal: () => `${url.href}?` } : secret }
+      const careless = await openAgain(config)
+      const look = sql<{ durable: string; zone: string; at: string }>`select current_setting('synchronous_commit') as durable,
+        current_setting('timezone') as zone, timestamptz '2026-01-31 08:00:00.5+05:30' as at`
+      const inside = await careless.write('look', async (tx) => (await look.execute(tx.sql)).rows[0])
+      expect(inside).toEqual({ durable: 'on', zone: 'UTC', at: '2026-01-31T02:30:00.500000Z' })
+      expect((await look.execute(careless.read.sql)).rows[0]).toEqual(inside)
+      await careless.close()
+    }
+  })
+
+  it('begins a transaction again that lost against another', async () => {
+    await db.write('start', async (tx) => {
+      await count(tx, 'a')
+      await count(tx, 'b')
+    })
+    let runs = 0
+    const both = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const cross = (own: number, first: string, second: string) =>
+      db.write('cross', async (tx) => {
+        runs++
+        await count(tx, first)
+        both[own]?.resolve()
+        await both[1 - own]?.promise
+        await count(tx, second)
+      })
+    await Promise.all([cross(0, 'a', 'b'), cross(1, 'b', 'a')])
+    expect(runs).toBe(3)
+    expect(await db.read.sql.selectFrom('sync_counters').select('value').execute()).toEqual([{ value: 3 }, { value: 3 }])
+  })
+
+  it('does not take a transaction for committed in which a statement failed', async () => {
+    const swallowing = db.write('swallow', async (tx) => {
+      await count(tx, 'swallowed')
+      await sql`select 1 / 0`.execute(tx.sql).catch(() => {})
+    })
+    await expect(swallowing).rejects.toThrow(/rolled back/)
+    expect(await accounts(db)).not.toContain('swallowed')
+  })
+
+  it('locks rows in key order until the transaction ends', async () => {
+    const spec = {
+      table: 'sync_counters',
+      key: ['account', 'name', 'label'],
+      columns: { account: 'text', name: 'text', label: 'text', value: 'int' },
+    } as const
+    const key = { account: 'locked', name: 'n', label: '' }
+    await db.write('start', (tx) => count(tx, 'locked'))
+    const locked = Promise.withResolvers<void>()
+    const order: string[] = []
+    const holder = db.write('hold', async (tx) => {
+      await tx.selectMany(spec, [key], { lock: true })
+      locked.resolve()
+      // The other one is seen waiting for us before we go on.
+      for (;;) {
+        const waiting = await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%for update%'`.execute(
+          db.read.sql,
+        )
+        if (waiting.rows.length > 0) break
+      }
+      order.push('holder')
+      await count(tx, 'locked')
+    })
+    await locked.promise
+    const next = db.write('next', async (tx) => {
+      const rows = await tx.selectMany(spec, [key], { lock: true })
+      order.push('next')
+      return rows[0]?.['value']
+    })
+    await holder
+    expect(await next).toBe(2)
+    expect(order).toEqual(['holder', 'next'])
+  })
+
+  it('writes times as TimeText, never cutting a fraction', () => {
+    expect(timeFromPostgres('2026-01-31 08:00:00+00')).toBe('2026-01-31T08:00:00.000000Z')
+    expect(timeFromPostgres('2026-01-31 08:00:00.12+00')).toBe('2026-01-31T08:00:00.120000Z')
+    expect(timeFromPostgres('2026-01-31 08:00:00.123456+05:30')).toBe('2026-01-31T02:30:00.123456Z')
+    expect(timeFromPostgres('infinity')).toBe('infinity')
+  })
+})
+
+describe('a Postgres server that goes away', () => {
+  let server: PostgresServer
+  let db: Db
+  let atPoint: (point: string) => void = () => {}
+
+  beforeAll(async () => {
+    server = await startPostgres({ fsync: false })
+    db = await openAgain(newPostgres(server.url).config, { failPoint: (point) => atPoint(point) })
+    await migrate(db)
+  })
+  afterAll(async () => {
+    await db.close()
+    await server.remove()
+  })
+
+  it('is a transient error for reads and writes, and works again by itself when it is back', async () => {
+    await db.write('count', (tx) => count(tx, 'before'))
+    await server.stop()
+    await expect(db.write('count', (tx) => count(tx, 'lost'))).rejects.toThrow(TransientError)
+    await expect(accounts(db)).rejects.toThrow(/Postgres cannot be reached|Postgres is stopping/)
+    await server.start()
+    await db.write('count', (tx) => count(tx, 'after'))
+    expect(await accounts(db)).toEqual(['after', 'before'])
+  })
+
+  it('rolls back what was in hand', async () => {
+    const inHand = db.write('count', async (tx) => {
+      await count(tx, 'in hand')
+      await server.kill()
+      await count(tx, 'in hand too')
+    })
+    await expect(inHand).rejects.toThrow(TransientError)
+    await server.start()
+    expect(await accounts(db)).toEqual(['after', 'before'])
+  })
+
+  it('says that it is unknown whether a transaction was committed when the answer is missing', async () => {
+    let backend = 0
+    // The server's process at the other end dies just before it hears of the commit.
+    atPoint = (point) => {
+      if (point === 'doubtful:before-commit') process.kill(backend, 'SIGKILL')
+    }
+    const doubtful = db.write('doubtful', async (tx) => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx.sql)
+      backend = rows[0]?.pid ?? 0
+      await count(tx, 'doubtful')
+    })
+    await expect(doubtful).rejects.toThrow(/^It is unknown whether the transaction was committed/)
+    await expect(doubtful).rejects.toThrow(TransientError)
+    atPoint = () => {}
+    // The server starts all its processes anew, and refuses everyone until then.
+    await eventually(() => db.write('count', (tx) => count(tx, 'last')))
+    expect(await accounts(db)).toEqual(['after', 'before', 'last'])
+  })
+})
+
+/** Repeats what a server that is just starting refuses. */
+async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof TransientError)) throw error
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { migrations } from '../../migrations/index.ts'
+import { FatalError, UsageError } from '../../src/errors.ts'
+import { entities } from '../../src/model/entities.ts'
+import { grantReader } from '../../src/store/grant-reader.ts'
+import { checkSchema, migrate } from '../../src/store/migrate.ts'
+import type { Migration } from '../../src/store/migration.ts'
+import { startChild } from '../tools/child.ts'
+import { databaseText } from '../tools/database-json.ts'
+import { type OpenedDatabase, openAgain, testDatabases } from '../tools/databases.ts'
+
+function step(version: number, oldestCompatible: number, statement = `create table extra_${version} (id text)`): Migration {
+  return { version, name: `step-${version}`, oldestCompatible, statements: () => [statement] }
+}
+
+async function infoOf(opened: OpenedDatabase) {
+  return await opened.db.read.sql.selectFrom('mirror_info').selectAll().executeTakeFirstOrThrow()
+}
+
+describe.each(testDatabases)('migrations on $name', ({ open }) => {
+  let opened: OpenedDatabase
+
+  beforeEach(async () => {
+    opened = await open({ migrated: false })
+  })
+  afterEach(() => opened.close())
+
+  it('make every public table with the columns that the code knows, and the one row of mirror_info', async () => {
+    expect(await migrate(opened.db)).toEqual(['mirror'])
+    for (const entity of entities) {
+      expect(await opened.db.read.selectWhere(entity, {})).toEqual([])
+    }
+    for (const view of ['freshness', 'submission_overview', 'activity_timeline', 'quote_board']) {
+      expect(
+        await opened.db.read.sql
+          .selectFrom(view as 'freshness')
+          .selectAll()
+          .execute(),
+      ).toEqual([])
+    }
+    expect(await infoOf(opened)).toEqual({
+      id: 1,
+      schema_version: 1,
+      log_epoch: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      first_seq: 1,
+      last_seq: 0,
+    })
+    await checkSchema(opened.db)
+  })
+
+  it('take each step once, and keep the epoch', async () => {
+    await migrate(opened.db)
+    const before = await infoOf(opened)
+    expect(await migrate(opened.db)).toEqual([])
+    expect(await migrate(opened.db, [...migrations, step(2, 1), step(3, 1)])).toEqual(['step-2', 'step-3'])
+    expect(await infoOf(opened)).toEqual({ ...before, schema_version: 3 })
+  })
+
+  it('keep nothing of a step that fails, and everything before it', async () => {
+    const broken = [...migrations, step(2, 1), { ...step(3, 1), statements: () => ['create table half (id text)', 'create nonsense'] }]
+    await expect(migrate(opened.db, broken)).rejects.toThrow(/nonsense/)
+    expect((await infoOf(opened)).schema_version).toBe(2)
+    expect(await migrate(opened.db, [...broken.slice(0, 2), step(3, 1, 'create table half (id text)')])).toEqual(['step-3'])
+  })
+
+  it('run on a database that a later release has expanded, not on one that it has contracted', async () => {
+    await migrate(opened.db, [...migrations, step(2, 1)])
+    expect(await migrate(opened.db)).toEqual([])
+    await checkSchema(opened.db)
+    expect((await infoOf(opened)).schema_version).toBe(2)
+    await migrate(opened.db, [...migrations, step(2, 1), step(3, 2)])
+    for (const start of [() => migrate(opened.db), () => checkSchema(opened.db)]) {
+      await expect(start()).rejects.toThrow(FatalError)
+      await expect(start()).rejects.toThrow(/later release has contracted.*version 3.*version 2 or later.*knows 1/)
+    }
+  })
+
+  it('are asked for by name when the start may not take them', async () => {
+    await expect(checkSchema(opened.db)).rejects.toThrow(/lacks migration 1 \(mirror\); run `submission-mirror migrate`/)
+    await expect(checkSchema(opened.db)).rejects.toThrow(FatalError)
+  })
+
+  it('are taken once by two processes that start together', async () => {
+    const children = [0, 1].map(() => startChild('store/children/migrate.ts', [databaseText(opened.config)]))
+    await Promise.all(children.map((child) => child.says('ready')))
+    for (const child of children) child.tell('go')
+    const taken = await Promise.all(children.map((child) => child.says('taken')))
+    expect(taken.toSorted()).toEqual(['["mirror"]', '[]'])
+    await checkSchema(opened.db)
+  })
+
+  it('let a reader read the public tables and views, and nothing else', async () => {
+    await migrate(opened.db)
+    if (opened.config.kind === 'sqlite') {
+      await expect(grantReader(opened.db, 'reporting')).rejects.toThrow(UsageError)
+      return
+    }
+    const { schema } = opened.config
+    const role = `re"porting ${schema}`
+    await expect(grantReader(opened.db, role)).rejects.toThrow(/there is no role/)
+    const admin = new pg.Client({ connectionString: inject('postgresUrl') })
+    await admin.connect()
+    const quoted = pg.escapeIdentifier(role)
+    await admin.query(`create role ${quoted}`)
+    await admin.query(`grant all on ${schema}.sync_inbox, ${schema}.lanes to ${quoted}`)
+    await grantReader(opened.db, role)
+    await grantReader(opened.db, role)
+    await admin.query(`set role ${quoted}`)
+    const may = async (statement: string) =>
+      admin.query(statement).then(
+        () => true,
+        () => false,
+      )
+    for (const name of [...entities.map((e) => e.table), 'changes', 'mirror_info', 'freshness', 'submission_overview', 'quote_board']) {
+      expect([name, await may(`select * from ${schema}.${name}`)]).toEqual([name, true])
+    }
+    for (const name of ['sync_inbox', 'sync_reads', 'sync_migrations', 'sync_accounts']) {
+      expect([name, await may(`select * from ${schema}.${name}`)]).toEqual([name, false])
+    }
+    expect(await may(`delete from ${schema}.lanes`)).toBe(false)
+    await admin.query('reset role')
+    await admin.query(`drop owned by ${quoted}`)
+    await admin.query(`drop role ${quoted}`)
+    await admin.end()
+  })
+
+  it('find a database that another handle migrated', async () => {
+    await migrate(opened.db)
+    const other = await openAgain(opened.config)
+    await checkSchema(other)
+    await other.close()
+  })
+})

@@ -1,0 +1,266 @@
+import { type RawBuilder, sql } from 'kysely'
+import { onTestFinished } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { createLog, type Log } from '../../src/log.ts'
+import { timeFromMs } from '../../src/model/time.ts'
+import type { CounterName, Labels, Observer } from '../../src/observe.ts'
+import { AccountPoller } from '../../src/poll/account-poller.ts'
+import type { PollPolicy } from '../../src/poll/intervals.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import type { Service } from '../../src/service.ts'
+import { ensureAccounts } from '../../src/store/accounts.ts'
+import type { Db } from '../../src/store/db.ts'
+import { InboxAppender } from '../../src/store/inbox-append.ts'
+import type { ReadsTable } from '../../src/store/tables.ts'
+import { createUpstreamClient } from '../../src/upstream/client.ts'
+import { Worker } from '../../src/work/worker.ts'
+import type { TestDatabase } from './databases.ts'
+import { trackFact } from './facts.ts'
+import { applyAll } from './mirror.ts'
+
+const MINUTE = 60_000
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+/** The defaults of the settings. Time is made to pass by `Rig.pass`, so nothing waits for them. */
+export const policy: PollPolicy = {
+  poll: { activeMs: MINUTE, quietMs: 15 * MINUTE, maxMs: 6 * HOUR, dormantMs: 7 * DAY },
+  replay: { activeMs: DAY, quietMs: 7 * DAY, dormantMs: 30 * DAY },
+}
+const PATIENCE_MS = 20_000
+/** How long `until` waits for something to be reported before it looks again: not everything is. */
+const LOOK_MS = 15
+
+/** Keeps what the stages count, and tells who waits that something happened. */
+class Watch implements Observer {
+  readonly #counts: { readonly name: CounterName; readonly labels: Labels; readonly by: number }[] = []
+  #waiting: (() => void)[] = []
+
+  count(name: CounterName, labels: Labels = {}, by = 1): void {
+    this.#counts.push({ name, labels, by })
+    for (const wake of this.#waiting.splice(0)) wake()
+  }
+
+  time(): void {}
+  set(): void {}
+
+  total(name: CounterName, labels: Labels): number {
+    const asked = Object.entries(labels)
+    const matching = this.#counts.filter((one) => one.name === name && asked.every(([label, value]) => one.labels[label] === value))
+    return matching.reduce((sum, one) => sum + one.by, 0)
+  }
+
+  async next(): Promise<void> {
+    await Promise.race([new Promise<void>((resolve) => this.#waiting.push(resolve)), systemClock.sleep(LOOK_MS)])
+  }
+}
+
+export interface RigOptions {
+  readonly sandbox?: SandboxOptions
+  /** Names of the accounts, each of them one of the sandbox; `default` when left out. */
+  readonly accounts?: readonly string[]
+}
+
+export interface PollerOptions {
+  readonly account?: string
+  readonly db?: Db
+  readonly concurrency?: number
+  /** How long a request waits for its answer. */
+  readonly headersMs?: number
+}
+
+/** A service under way. */
+export interface Running {
+  /** Lets it finish what is in hand. @throws whatever the service threw. */
+  stop(): Promise<void>
+}
+
+export type ReadRow = ReadsTable
+
+/**
+ * The backbone put together from its real parts: a database, the sandbox over HTTP, the upstream client, workers and pollers.
+ * Everything ends with the test.
+ */
+export class Rig {
+  readonly db: Db
+  readonly sandbox: Sandbox
+  readonly #watch = new Watch()
+  readonly #lines: string[] = []
+  readonly #log: Log
+  readonly #closing: (() => Promise<void>)[] = []
+
+  private constructor(db: Db, sandbox: Sandbox) {
+    this.db = db
+    this.sandbox = sandbox
+    this.#log = createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line: string) => this.#lines.push(line) } })
+  }
+
+  static async open(database: TestDatabase, options: RigOptions = {}): Promise<Rig> {
+    const accounts = options.accounts ?? ['default']
+    const opened = await database.open()
+    const sandbox = await startSandbox({
+      submissions: 0,
+      autoStart: false,
+      retryScheduleMs: [1, 1, 1],
+      accounts: accounts.map((name) => ({ name })),
+      ...options.sandbox,
+    })
+    await ensureAccounts(opened.db, accounts)
+    const rig = new Rig(opened.db, sandbox)
+    onTestFinished(async () => {
+      for (const close of rig.#closing.reverse()) await close()
+      await sandbox.close()
+      await opened.close()
+    })
+    return rig
+  }
+
+  /** Begins to track submissions, as an operator does. */
+  async track(ids: readonly string[], account = 'default'): Promise<void> {
+    await applyAll(
+      this.db,
+      ids.map((id) => trackFact(account, id)),
+    )
+  }
+
+  startPoller(options: PollerOptions = {}): Running {
+    const { account = 'default', db = this.db, concurrency = 8, headersMs = 2_000 } = options
+    const common = { account, clock: systemClock, observer: this.#watch }
+    const client = createUpstreamClient({
+      ...common,
+      baseUrl: this.sandbox.baseUrl,
+      credentials: this.sandbox.account(account).credentials.map((c) => ({ id: c.clientId, secret: { reveal: () => c.clientSecret } })),
+      scope: 'broker_mcp',
+      requestsPerSecond: 5_000,
+      proxy: {},
+      timeouts: { headersMs, overallMs: headersMs + 1_000 },
+    })
+    const poller = this.#start(new AccountPoller({ ...common, db, client, log: this.#log, policy, concurrency }))
+    return {
+      async stop() {
+        await poller.stop()
+        await client.close()
+      },
+    }
+  }
+
+  startWorker(db = this.db): Running {
+    return this.#start(new Worker({ db, clock: systemClock, log: this.#log, observer: this.#watch, restMs: () => 0 }))
+  }
+
+  /** Puts deliveries into the inbox, as the receiver does. */
+  async deliver(bodies: readonly unknown[], options: { account?: string; ids?: readonly string[] } = {}): Promise<void> {
+    const outcomes = await new InboxAppender(this.db).append(
+      bodies.map((body, index) => ({
+        account: options.account ?? 'default',
+        deliveryId: options.ids?.[index] ?? `msg_${crypto.randomUUID()}`,
+        receivedAt: timeFromMs(Date.now()),
+        headers: {},
+        body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+        secret: 1,
+      })),
+    )
+    for (const outcome of outcomes) if (outcome !== null) throw outcome
+  }
+
+  /** How often something was counted, over all counts that bear these labels. */
+  counted(name: CounterName, labels: Labels = {}): number {
+    return this.#watch.total(name, labels)
+  }
+
+  /** Whether a line of the log, in JSON, holds `text`. */
+  logged(text: string): boolean {
+    return this.#lines.some((line) => line.includes(text))
+  }
+
+  /** Waits until `condition` holds. It is looked at again whenever something is reported. @throws Error after a while. */
+  async until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+    const deadline = Date.now() + PATIENCE_MS
+    while (!(await condition())) {
+      if (Date.now() > deadline) throw new Error(`not within ${PATIENCE_MS} ms: ${what}\n${this.#lines.slice(-10).join('')}`)
+      await this.#watch.next()
+    }
+  }
+
+  /** Lets everything happen that is due or was woken, until nothing more is. */
+  async rest(): Promise<void> {
+    for (;;) {
+      await this.until('nothing is due or being made', async () => (await this.#busy()) === 0)
+      if (!(await this.#hasten())) return
+    }
+  }
+
+  /** Lets time pass: everything stored is so much older. What is being made keeps its lease. */
+  async pass(ms: number): Promise<void> {
+    await this.db.write('test-pass', async (tx) => {
+      const older = (columns: readonly string[]) => sql.join(columns.map((column) => sql`${sql.ref(column)} = ${earlier(tx.kind, column, ms)}`))
+      const times = ['due_at', 'replay_due_at', 'last_replay_at', 'last_read_at', 'last_changed_at', 'active_at']
+      await sql`update sync_reads set ${older(times)} where lease_token is null`.execute(tx.sql)
+      await sql`update sync_accounts set ${older(['retry_at', 'swept_at'])}`.execute(tx.sql)
+      await sql`update sync_inbox set ${older(['available_at'])} where state = 'ready'`.execute(tx.sql)
+    })
+    this.#wake()
+  }
+
+  async read(submissionId: string, read: ReadRow['read'], account = 'default'): Promise<ReadRow> {
+    const query = this.db.read.sql.selectFrom('sync_reads').selectAll().where('account', '=', account)
+    return query.where('submission_id', '=', submissionId).where('read', '=', read).executeTakeFirstOrThrow()
+  }
+
+  /** What was asked of an operation, oldest first: the queries, for one submission or for all. */
+  asked(operation: string, submissionId = ''): URLSearchParams[] {
+    const requests = this.sandbox.requestsSeen.filter((one) => one.operation === operation && one.url.includes(submissionId))
+    return requests.map((one) => new URL(one.url, 'http://sandbox').searchParams)
+  }
+
+  #start(service: Service): Running {
+    const abort = new AbortController()
+    let ending: Promise<void> | null = null
+    const run = service.run(abort.signal)
+    // Seen when it is stopped; until then nobody waits for it.
+    run.catch(() => undefined)
+    const stop = () => {
+      abort.abort()
+      ending ??= run
+      return ending
+    }
+    // One that failed was seen by the test that stopped it, or by what the test waited for in vain.
+    this.#closing.push(() => stop().catch(() => undefined))
+    return { stop }
+  }
+
+  #wake(): void {
+    for (const topic of ['reads', 'inbox'] as const) this.db.signals.notify(topic)
+  }
+
+  async #busy(): Promise<number> {
+    const now = sql`${timeFromMs(Date.now())}`
+    const time = this.db.kind === 'postgres' ? sql`${now}::timestamptz` : now
+    const { rows } = await sql<{ n: number }>`
+      select (select count(*) from sync_reads where lease_token is not null or due_at <= ${time})
+        + (select count(*) from sync_inbox where state = 'ready' and (available_at <= ${time} or lease_token is not null and attempts = 0)) as n`.execute(
+      this.db.read.sql,
+    )
+    return Number(rows[0]?.n)
+  }
+
+  /** Makes reads that were woken due at once. @returns whether there were any. */
+  async #hasten(): Promise<boolean> {
+    const woken = await this.db.write('test-hasten', (tx) =>
+      tx.sql
+        .updateTable('sync_reads')
+        .set({ due_at: timeFromMs(Date.now() - 1) })
+        .where('rank', '=', 0)
+        .where('lease_token', 'is', null)
+        .executeTakeFirst(),
+    )
+    this.#wake()
+    return woken.numUpdatedRows > 0n
+  }
+}
+
+function earlier(kind: Db['kind'], column: string, ms: number): RawBuilder<unknown> {
+  if (kind === 'postgres') return sql`${sql.ref(column)} - ${ms}::float8 * interval '1 millisecond'`
+  return sql`strftime('%Y-%m-%dT%H:%M:%f000Z', ${sql.ref(column)}, ${`-${ms / 1000} seconds`})`
+}
