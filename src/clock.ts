@@ -13,18 +13,25 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
+const LONGEST_TIMEOUT_MS = 86_400_000
+
 /** The real clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   random: () => Math.random(),
   async sleep(ms, signal) {
-    if (signal?.aborted) return
-    try {
-      // One day at most: setTimeout answers at once to what does not fit 31 bits.
-      await timeout(Math.min(Math.max(ms, 0), 86_400_000), undefined, signal ? { signal } : {})
-    } catch {
-      // Aborted: the caller looks at its signal.
-    }
+    // In steps of a day at most: setTimeout answers at once to what does not fit 31 bits.
+    let left = Math.max(ms, 0)
+    do {
+      if (signal?.aborted) return
+      try {
+        await timeout(Math.min(left, LONGEST_TIMEOUT_MS), undefined, signal ? { signal } : {})
+      } catch {
+        // Aborted: the caller looks at its signal.
+        return
+      }
+      left -= LONGEST_TIMEOUT_MS
+    } while (left > 0)
   },
 }
 
@@ -50,16 +57,17 @@ export class ManualClock implements Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted || ms <= 0) return Promise.resolve()
     return new Promise((resolve) => {
-      const sleeper = { at: this.#now + ms, wake: resolve }
+      const wake = () => {
+        signal?.removeEventListener('abort', abort)
+        resolve()
+      }
+      const sleeper = { at: this.#now + ms, wake }
+      const abort = () => {
+        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper)
+        resolve()
+      }
       this.#sleepers.push(sleeper)
-      signal?.addEventListener(
-        'abort',
-        () => {
-          this.#sleepers = this.#sleepers.filter((other) => other !== sleeper)
-          resolve()
-        },
-        { once: true },
-      )
+      signal?.addEventListener('abort', abort, { once: true })
     })
   }
 

@@ -33,8 +33,18 @@ export class UsageError extends ProductError {
 /** Not done because another run holds the lock (exit code 4). */
 export class BusyError extends ProductError {}
 
-/** @returns the message of whatever was thrown, in one line. */
+/** @returns the message of whatever was thrown, in one line that is never empty. It never throws itself. */
 export function messageOf(error: unknown): string {
-  const text = error instanceof Error ? error.message || error.name : String(error)
-  return text.replace(/\s+/g, ' ').trim()
+  return textOf(error).replace(/\s+/g, ' ').trim() || 'unknown error'
+}
+
+function textOf(error: unknown): string {
+  // A connection that was tried at several addresses fails with all their errors and no message of its own.
+  if (error instanceof AggregateError && error.message === '') return [...new Set(error.errors.map(messageOf))].join('; ') || error.name
+  if (error instanceof Error) return String(error.message || error.name)
+  try {
+    return String(error)
+  } catch {
+    return 'a thrown value that has no text'
+  }
 }

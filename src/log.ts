@@ -14,46 +14,82 @@ export interface LogOptions {
   readonly destination?: DestinationStream
 }
 
-/** Keys whose values are masked wherever they stand in the first levels of a logged object. */
-const REDACTED_KEYS = [
+/** Keys, in lower case and without `_` and `-`, whose values are masked wherever they stand. */
+const REDACTED_KEYS = new Set([
   'authorization',
-  'client_secret',
-  'clientSecret',
-  'access_token',
-  'accessToken',
-  'refresh_token',
+  'clientsecret',
+  'accesstoken',
+  'refreshtoken',
   'secret',
   'secrets',
   'password',
   'token',
-  'fein_or_ssn',
+  'feinorssn',
   'fein',
   'ssn',
-]
+])
+
+/** Whether a line may have such a key; a look at the whole line is cheap, taking it apart is not. */
+const MAYBE_REDACTED = /(?:authorization|secret|token|password|fein|ssn)[a-z_-]*":/i
 
 const MASK = '[redacted]'
 
 /**
- * Makes the log. Invariant 12: neither a known secret value nor a field known to hold a token, FEIN or SSN is written,
- * however deep it lies: pino's own redaction covers keys to the third level, and every finished line is searched for
- * the secret values themselves.
+ * Makes the log. Invariant 12: neither a known secret value, in whatever text, nor a field known to hold a token, FEIN or SSN,
+ * however deep, is written: every finished line is searched. (pino's own redaction knows fixed paths of keys only, and neither
+ * messages nor errors.)
  */
 export function createLog(options: LogOptions): Log {
-  const paths = REDACTED_KEYS.flatMap((key) => [key, `*.${key}`, `*.*.${key}`])
-  const secrets = options.secrets.filter((s) => s.length > 0).flatMap((s) => [s, JSON.stringify(s).slice(1, -1)])
   const destination =
     options.destination ??
     (options.pretty ? pretty({ colorize: true, ignore: 'pid,hostname', sync: true }) : pino.destination({ dest: 1, sync: true }))
+  const mask = maskOf(options.secrets)
   const masked: DestinationStream = {
     write(line: string) {
-      destination.write(mask(line, secrets))
+      destination.write(mask(line))
     },
   }
-  return pino({ level: options.level, base: null, redact: { paths, censor: MASK }, timestamp: pino.stdTimeFunctions.isoTime }, masked)
+  return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, masked)
 }
 
-function mask(line: string, secrets: readonly string[]): string {
-  let out = line
-  for (const secret of secrets) if (out.includes(secret)) out = out.replaceAll(secret, MASK)
-  return out
+/** @returns a function that masks what must not be written in a line of JSON, which stays one. */
+function maskOf(secrets: readonly string[]): (line: string) => string {
+  // Longest first: of two secrets that begin alike the shorter would leave the rest of the longer.
+  const known = [...new Set(secrets)].filter((secret) => secret !== '').sort((a, b) => b.length - a.length)
+  const anySecret = known.length > 0 ? new RegExp(known.map(escapeRegExp).join('|'), 'g') : null
+  const inJson = known.map((secret) => JSON.stringify(secret).slice(1, -1))
+  return (line) => {
+    if (!MAYBE_REDACTED.test(line) && !inJson.some((secret) => line.includes(secret))) return line
+    const entries = Object.entries(JSON.parse(line) as Record<string, unknown>)
+    const masked = entries.map(([key, value]) => (isFrame(key, value) ? [key, value] : maskEntry(key, value, anySecret)))
+    return `${JSON.stringify(Object.fromEntries(masked))}\n`
+  }
+}
+
+/** What every line has and readers of the log sort by: a secret of a few digits must not break it. */
+function isFrame(key: string, value: unknown): boolean {
+  return (key === 'level' && typeof value === 'number') || (key === 'time' && /^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/.test(String(value)))
+}
+
+function maskEntry(key: string, value: unknown, anySecret: RegExp | null): [string, unknown] {
+  const hidden = REDACTED_KEYS.has(key.toLowerCase().replace(/[_-]/g, ''))
+  return [maskText(key, anySecret), hidden ? MASK : maskValue(value, anySecret)]
+}
+
+function maskValue(value: unknown, anySecret: RegExp | null): unknown {
+  if (Array.isArray(value)) return value.map((item) => maskValue(item, anySecret))
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => maskEntry(key, item, anySecret)))
+  }
+  const text = String(value)
+  const masked = maskText(text, anySecret)
+  return masked === text ? value : masked
+}
+
+function maskText(text: string, anySecret: RegExp | null): string {
+  return anySecret ? text.replace(anySecret, MASK) : text
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }

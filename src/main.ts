@@ -10,7 +10,9 @@ if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
 }
 
 let lastWords = (error: unknown): void => {
-  process.stderr.write(`submission-mirror stopped because of a fault of its own: ${error instanceof Error ? error.message : String(error)}\n`)
+  process.stderr.write(
+    `submission-mirror stopped because of a fault of its own: ${error instanceof Error ? error.message : String(error)}\n`,
+  )
 }
 
 for (const event of ['uncaughtException', 'unhandledRejection'] as const) {

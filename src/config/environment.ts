@@ -1,5 +1,5 @@
 import { type Setting, settings, unknownVariables } from './names.ts'
-import { keyOf, type Reading, readValue, type Tree } from './reading.ts'
+import { keyOf, type Reading, readValue, type Tree, UNREADABLE } from './reading.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -28,7 +28,8 @@ export function readEnvironment(env: Environment): EnvironmentReading {
     if ('problem' in found) {
       problems.push(found.problem)
       reported.add(key)
-    } else put(tree, setting, found.text)
+    }
+    put(tree, setting, 'text' in found ? found.text : UNREADABLE)
   }
   const accountVariables = [...variables].filter(([key]) => key.startsWith('accounts.')).map(([, variable]) => variable)
   if (accountVariables.length > 0) tree['accounts'] = [wholeAccount(tree['accounts'])]
@@ -46,9 +47,13 @@ function find(env: Environment, setting: Setting): Found | null {
   if (isSet(text)) return { variable, problem: `${variable} and ${fileVariable} are both set; keep one of them` }
   const value = readValue(path)
   if ('reason' in value) {
-    return { variable: fileVariable, problem: `${fileVariable} names a file that cannot be read (${value.reason}); mend the path or its rights` }
+    return {
+      variable: fileVariable,
+      problem: `${fileVariable} names a file that cannot be read (${value.reason}); mend the path or its rights`,
+    }
   }
-  if (value.text.trim() === '') return { variable: fileVariable, problem: `${fileVariable} names a file with nothing in it; write the value into it` }
+  if (value.text.trim() === '')
+    return { variable: fileVariable, problem: `${fileVariable} names a file with nothing in it; write the value into it` }
   return { variable: fileVariable, text: value.text }
 }
 
@@ -57,7 +62,7 @@ function isSet(text: string | undefined): text is string {
 }
 
 /** Puts a value of the environment where the settings file would hold it; a single account's values go flat below `accounts`. */
-function put(tree: Tree, setting: Setting, text: string): void {
+function put(tree: Tree, setting: Setting, text: string | null): void {
   const [section, ...rest] = setting.path
   if (rest.length === 0) {
     tree[String(section)] = text

@@ -3,12 +3,15 @@ import { dirname, resolve } from 'node:path'
 import { LineCounter, parseDocument } from 'yaml'
 import type { Environment } from './environment.ts'
 import type { Path } from './names.ts'
-import { keyOf, type Reading, readValue, type Tree } from './reading.ts'
+import { keyOf, type Reading, readValue, type Tree, tidyKey, UNREADABLE } from './reading.ts'
 
 /** `broken`: the file could not be read at all, so that nothing can be said of what is missing in it. */
 export interface FileReading extends Reading {
   readonly broken: boolean
 }
+
+/** One slip makes many faults in the lines behind it. */
+const MAX_FAULTS = 5
 
 const NOTHING: FileReading = { tree: {}, problems: [], reported: new Set(), broken: false }
 
@@ -48,7 +51,7 @@ function broken(...problems: string[]): FileReading {
 function parseYaml(text: string): { readonly tree: Tree } | { readonly problems: string[] } {
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true, logLevel: 'silent' })
-  const faults = [...document.errors, ...document.warnings]
+  const faults = [...document.errors, ...document.warnings].slice(0, MAX_FAULTS)
   if (faults.length > 0) {
     return {
       problems: faults.map(({ code, pos }) => {
@@ -79,7 +82,7 @@ class Expansion {
     this.#folder = folder
   }
 
-  /** @returns a copy of `value` without keys that have no value; undefined for a text whose reference leads nowhere. */
+  /** @returns a copy of `value` without keys that have no value; a text whose reference leads nowhere becomes UNREADABLE. */
   expand(value: unknown, path: Path): unknown {
     if (typeof value === 'string') return this.#text(value, path)
     if (Array.isArray(value)) return value.map((item, index) => this.expand(item, [...path, index]))
@@ -91,7 +94,7 @@ class Expansion {
     )
   }
 
-  #text(text: string, path: Path): string | undefined {
+  #text(text: string, path: Path): string | null {
     let whole = true
     const fail = (problem: string): string => {
       this.problems.push(`${nameInFile(path.map(tidyKey))} ${problem}`)
@@ -101,15 +104,15 @@ class Expansion {
     }
     const expanded = text.replace(/\$\$\{|\$\{([^}]*)(\}?)/g, (found, name: string | undefined, end: string | undefined) => {
       if (name === undefined) return found.slice(1)
-      if (end === '') return fail('has `${` without `}`; close it, or write `$${` for the two characters themselves')
+      if (end === '') return fail(`has an opening $\{ that is never closed; close it, or write $$\{ for the two characters themselves`)
       return name.startsWith('file:') ? this.#file(name.slice(5), fail) : this.#variable(name, fail)
     })
-    return whole ? expanded : undefined
+    return whole ? expanded : UNREADABLE
   }
 
   #variable(name: string, fail: (problem: string) => string): string {
-    if (!/^[A-Za-z_]\w*$/.test(name)) return fail('has a reference that is neither `${NAME}` nor `${file:PATH}`; mend it')
-    const value = this.#env[name]
+    if (!/^[A-Za-z_]\w*$/.test(name)) return fail(`has a reference that is neither $\{NAME} nor $\{file:PATH}; mend it`)
+    const value = Object.hasOwn(this.#env, name) ? this.#env[name] : undefined
     if (value !== undefined && value.trim() !== '') return value
     // A name in capitals is a name; anything else might be the secret itself, written where its name belongs.
     const shown = /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(name) ? ` ${name}` : ''
@@ -121,9 +124,4 @@ class Expansion {
     if ('text' in value) return value.text
     return fail(`refers to a file that cannot be read (${value.reason}); mend the path or its rights`)
   }
-}
-
-/** Keys as they may be shown: a key that is no plain word might be a secret in the wrong place. */
-export function tidyKey<T extends string | number>(key: T): T | string {
-  return typeof key === 'number' || /^[A-Za-z_-]{1,40}$/.test(key) ? key : '(a key not shown)'
 }

@@ -67,7 +67,8 @@ function isServiceLink(name: string, value = ''): boolean {
 
 /** @returns that of `known` which takes the fewest changes of a letter to become `name`; `known` is not empty. */
 export function nearest(name: string, known: readonly string[]): string {
-  const byDistance = known.map((other) => ({ other, distance: distance(name, other) })).sort((a, b) => a.distance - b.distance)
+  const start = name.slice(0, 64)
+  const byDistance = known.map((other) => ({ other, distance: distance(start, other) })).sort((a, b) => a.distance - b.distance)
   return byDistance[0]?.other ?? ''
 }
 

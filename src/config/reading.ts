@@ -4,12 +4,15 @@ import type { Path } from './names.ts'
 /** Values by the keys of the settings file. */
 export type Tree = { [key: string]: unknown }
 
+/** Stands for a value that is set but could not be read, so that no default takes its place. */
+export const UNREADABLE = null
+
 /** What one source of settings says, and what is wrong with it. */
 export interface Reading {
   readonly tree: Tree
   /** One line each, which names the setting and the mend and never a value. */
   readonly problems: readonly string[]
-  /** Keys (see `keyOf`) of values that are left out of `tree` because `problems` already tells what is wrong with them. */
+  /** Keys (see `keyOf`) of the values that are UNREADABLE: `problems` already tells what is wrong with them. */
   readonly reported: ReadonlySet<string>
 }
 
@@ -29,4 +32,9 @@ export function readValue(path: string): { readonly text: string } | { readonly 
     // The message would repeat the path, in which a secret stands when someone put it in the wrong place.
     return { reason: error instanceof Error && 'code' in error ? String(error.code) : 'unreadable' }
   }
+}
+
+/** Keys as they may be shown: a key that is no plain word might be a secret in the wrong place. */
+export function tidyKey<T extends string | number>(key: T): T | string {
+  return typeof key === 'number' || /^[A-Za-z_-]{1,40}$/.test(key) ? key : '(a key not shown)'
 }

@@ -25,3 +25,24 @@ export class Secret {
     return '[redacted]'
   }
 }
+
+/**
+ * What has to be hidden of a URL: the whole of it, and its password in every way of writing: as it stands there, as a library
+ * writes it, and decoded. A user without a password counts as one for http, where tokens are given like that.
+ * @param text a URL of any scheme.
+ */
+export function secretsOfUrl(text: string): string[] {
+  const written = /^[^/?#]*\/\/[^/?#:]*:([^/?#]*)@/.exec(text)?.[1]
+  const url = URL.parse(text)
+  const token = url?.password === '' && /^https?:$/.test(url.protocol) ? url.username : ''
+  const found = [written, url?.password, url?.searchParams.get('password'), token].filter((part) => typeof part === 'string')
+  return [text, ...found, ...found.map(decoded)].filter((part) => part !== '')
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

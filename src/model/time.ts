@@ -1,7 +1,8 @@
 /** A moment: UTC, `YYYY-MM-DDTHH:MM:SS.ffffffZ`, always 27 characters, so that text order is time order. */
 export type TimeText = string
 
-const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,12})\d*)?)?\s*(?:([Zz])|([+-])(\d{2}):?(\d{2})?)?$/
+const DATE_TIME =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,12})\d*)?)?\s*(?:([Zz])|([+-])(\d{2})(?::?([0-5]\d))?)?$/
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 
 /**
@@ -58,5 +59,6 @@ export function laterTime(a: TimeText | null, b: TimeText | null): TimeText | nu
 }
 
 function isDay(year: number, month: number, day: number): boolean {
-  return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
+  // There is no year 0; Postgres refuses it.
+  return year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
+import { type Config, proxySettings } from '../config.ts'
 import type { Observer } from '../observe.ts'
 import { createUpstreamClient, type UpstreamClient } from '../upstream/client.ts'
 
@@ -8,6 +8,6 @@ export function clientOf(config: Config, account: string, clock: Clock, observer
   const settings = config.accounts.find((each) => each.name === account)
   if (!settings) throw new Error(`there is no account ${account} in the settings`)
   const { baseUrl, credentials, scope } = settings
-  const { requestsPerSecond, proxy } = config.upstream
-  return createUpstreamClient({ account, baseUrl, credentials, scope, requestsPerSecond, proxy, clock, observer })
+  const { requestsPerSecond } = config.upstream
+  return createUpstreamClient({ account, baseUrl, credentials, scope, requestsPerSecond, proxy: proxySettings(config), clock, observer })
 }

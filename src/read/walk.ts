@@ -23,7 +23,7 @@ export interface Walk extends Place, Origin {
   readonly since: string | null
 }
 
-/** How a walk ended: at the end of the feed, or at a cursor that does not move (trap 2). */
+/** How a walk ended: at the end of the feed, or at a cursor that was given before, so that the feed does not move on (trap 2). */
 export interface WalkEnd {
   readonly ended: 'complete' | 'stalled'
   readonly pages: number
@@ -38,7 +38,7 @@ const MAX_PAGES = 100_000
 /**
  * Walks a feed page by page until `next_cursor` is null (traps 1 to 3). The next page is asked for while one is being applied; pages are
  * committed in their order, each with its cursor.
- * @param commit applies a page and marks it, in one transaction. `last` says that the feed ends here or that its cursor stands still.
+ * @param commit applies a page and marks it, in one transaction. `end` is given with the last page: the feed ends or does not move on.
  * @throws what the client throws, and what `commit` throws.
  */
 export async function walkFeed(
@@ -50,13 +50,16 @@ export async function walkFeed(
   let since = walk.since
   let inserted = 0
   let newestAt: TimeText | null = null
+  const met = new Set([since])
   let page = await fetchPage(client, walk, since, signal)
   for (let pages = 1; ; pages++) {
-    const stands = page.nextCursor !== null && page.nextCursor === since
+    // Pages may lead round in a circle, too, not only to where they began.
+    const stands = page.nextCursor !== null && met.has(page.nextCursor)
+    met.add(page.nextCursor)
     const last = page.nextCursor === null || stands || pages >= MAX_PAGES
     if (page.newestAt !== null && (newestAt === null || page.newestAt > newestAt)) newestAt = page.newestAt
     const ahead = last ? null : prefetch(fetchPage(client, walk, page.nextCursor, signal))
-    const end: WalkEnd | null = last ? { ended: stands ? 'stalled' : 'complete', pages, inserted, newestAt } : null
+    const end: WalkEnd | null = last ? { ended: page.nextCursor === null ? 'complete' : 'stalled', pages, inserted, newestAt } : null
     inserted += (await commit(page, end)).inserted
     if (end !== null) return { ...end, inserted }
     since = page.nextCursor

@@ -13,7 +13,7 @@ import { Budget } from './budget.ts'
 import { type Deadline, Deadlines } from './deadlines.ts'
 import { type Appender, GroupCommit } from './group-commit.ts'
 import { NarrowDoor } from './narrow-door.ts'
-import { type RefusedRequest, Rejections, type RejectReason } from './rejections.ts'
+import { NO_ACCOUNT, type RefusedRequest, Rejections, type RejectReason } from './rejections.ts'
 
 export interface ReceiverOptions {
   readonly accounts: readonly AccountConfig[]
@@ -77,7 +77,7 @@ export class Receiver {
     this.#default = standard && this.#accounts.get(standard.name)
     const memoryBytes = Math.max(MEMORY_BYTES, 2 * bodyLimitBytes)
     this.#memory = new Budget(memoryBytes)
-    this.#commits = new GroupCommit({ appender: options.appender, clock, log, observer, waitingBytes: memoryBytes })
+    this.#commits = new GroupCommit({ appender: options.appender, log, observer, waitingBytes: memoryBytes })
     this.#deadlines = new Deadlines(clock, ANSWER_WITHIN_MS)
     this.#rejections = new Rejections({ store: options.rejectedStore, badSignatures: this.#badSignatures, log, observer })
   }
@@ -93,6 +93,7 @@ export class Receiver {
 
   /** Never rejects. A sender that went away gets an answer too, which nobody hears. */
   async receive(request: DeliveryRequest): Promise<Answer> {
+    const startedAt = performance.now()
     const deadline = this.#deadlines.start()
     this.#inHand += 1
     const account = request.account === undefined ? this.#default : this.#accounts.get(request.account)
@@ -106,7 +107,9 @@ export class Receiver {
       answer = answers.unavailable
     }
     deadline.end()
-    this.#count(account?.name ?? 'unknown', answer, deadline)
+    const labels = { account: account?.name ?? NO_ACCOUNT }
+    this.#o.observer.count('deliveries_total', { ...labels, answer: answer.label })
+    this.#o.observer.time('acknowledge_seconds', (performance.now() - startedAt) / 1000, labels)
     this.#inHand -= 1
     if (this.#inHand === 0) this.#whenEmpty?.()
     return answer
@@ -203,12 +206,6 @@ export class Receiver {
     const { path, address, headers } = request
     const refused: RefusedRequest = { account: account?.name ?? null, path, address, headers, receivedAt: deadline.startedAt, body }
     return this.#rejections.refuse(refused, reason)
-  }
-
-  #count(account: string, answer: Answer, deadline: Deadline): void {
-    const { observer, clock } = this.#o
-    observer.count('deliveries_total', { account, answer: answer.label })
-    observer.time('acknowledge_seconds', (clock.now() - deadline.startedAt) / 1000, { account })
   }
 }
 

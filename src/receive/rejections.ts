@@ -43,7 +43,7 @@ const KEPT_HEADERS = [
 ]
 
 /** The label of requests whose path names no account: paths are a stranger's, and labels are for ever. */
-const NO_ACCOUNT = 'unknown'
+export const NO_ACCOUNT = 'unknown'
 
 /** What is done with a delivery that is refused: it is counted, and, within the bounds of the store, logged and kept. */
 export class Rejections {

@@ -52,7 +52,9 @@ async function replayOne({ store, appender, verifiers }: ReplayRejectedOptions, 
   if (record.cut) return 'body_cut'
   const verified = verifier.verifyAt(msFromTime(receivedAt), headers, body)
   if (!verified.ok) return verified.reason
-  const [failure] = await appender.append([{ account, deliveryId: verified.deliveryId, receivedAt, headers, body, secret: verified.secret }])
+  const [failure] = await appender.append([
+    { account, deliveryId: verified.deliveryId, receivedAt, headers, body, secret: verified.secret },
+  ])
   if (failure !== null) throw failure ?? new Error('the store gave no outcome for a delivery')
   await store.markReplayed(record.id)
   return null

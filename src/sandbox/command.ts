@@ -101,9 +101,9 @@ function logNotice(log: Log, notice: Notice): void {
   if (notice.kind === 'step') log.info({ account: notice.account, submission: notice.submissionId }, notice.label)
   else if (notice.kind === 'fault') log.debug({ fault: notice.fault.kind, ...notice.occasion }, 'fault')
   else {
-    const { account, deliveryId, outcome, submissionId, type } = notice
+    const { account, deliveryId, itemIds, outcome, submissionId, type } = notice
     log[outcome === 'acknowledged' ? 'debug' : 'info'](
-      { account, submission: submissionId, delivery: deliveryId, type },
+      { account, submission: submissionId, delivery: deliveryId, type, items: itemIds },
       `delivery ${outcome}`,
     )
   }

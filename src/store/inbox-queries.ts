@@ -48,11 +48,16 @@ export async function listDeliveries(q: Query, filter: InboxFilter, limit: numbe
   return await filtered(q, filter).select(ENTRY).orderBy('inbox_id', 'desc').limit(limit).execute()
 }
 
+/** @returns the number that `text` is, or null when it is none that a row could have. */
+export function numberIn(text: string): number | null {
+  return /^\d{1,15}$/.test(text) ? Number(text) : null
+}
+
 /** The deliveries of that `svix-id` (one for each account that got it), or the one of that inbox id when `id` is a number. */
 export async function findDeliveries(q: Query, id: string): Promise<InboxDelivery[]> {
   const query = q.sql.selectFrom('sync_inbox').select([...ENTRY, 'available_at', 'settled_at', 'secret', 'headers', 'body'])
   const byDelivery = await query.where('delivery_id', '=', id).orderBy('account').execute()
-  const inboxId = inboxIdIn(id)
+  const inboxId = numberIn(id)
   if (byDelivery.length > 0 || inboxId === null) return byDelivery
   return await query.where('inbox_id', '=', inboxId).execute()
 }
@@ -96,42 +101,6 @@ export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> 
   })
 }
 
-/** A refused delivery that was kept. */
-export interface RejectedEntry {
-  readonly rejected_id: number
-  readonly account: string | null
-  readonly path: string
-  readonly received_at: TimeText
-  readonly address: string
-  readonly reason: string
-  readonly replayed_at: TimeText | null
-}
-
-/** A refused delivery with everything that is kept of it. */
-export interface RejectedDelivery extends RejectedEntry {
-  /** JSON text. */
-  readonly headers: string
-  readonly body: Buffer | null
-}
-
-const REJECTED = ['rejected_id', 'account', 'path', 'received_at', 'address', 'reason', 'replayed_at'] as const
-
-/** Refused deliveries that were kept, the newest first. */
-export async function listRejected(q: Query, filter: Pick<InboxFilter, 'account' | 'since'>, limit: number): Promise<RejectedEntry[]> {
-  let query = q.sql.selectFrom('sync_rejected').select(REJECTED)
-  if (filter.account !== undefined) query = query.where('account', '=', filter.account)
-  if (filter.since !== undefined) query = query.where('received_at', '>=', timeValue(q, filter.since) as never)
-  return await query.orderBy('rejected_id', 'desc').limit(limit).execute()
-}
-
-/** @returns the refused delivery of that number, or null. */
-export async function findRejected(q: Query, id: string): Promise<RejectedDelivery | null> {
-  const rejectedId = inboxIdIn(id)
-  if (rejectedId === null) return null
-  const query = q.sql.selectFrom('sync_rejected').select([...REJECTED, 'headers', 'body'])
-  return (await query.where('rejected_id', '=', rejectedId).executeTakeFirst()) ?? null
-}
-
 /** How many deliveries there are of each account and state. It counts them all: for people, not for a timer. */
 export async function countInbox(q: Query): Promise<{ account: string; state: InboxState; count: number }[]> {
   const { rows } = await sql<{ account: string; state: InboxState; count: number }>`
@@ -147,9 +116,4 @@ function filtered(q: Query, filter: InboxFilter) {
   if (filter.since !== undefined) query = query.where('received_at', '>=', timeValue(q, filter.since) as never)
   if (filter.until !== undefined) query = query.where('received_at', '<', timeValue(q, filter.until) as never)
   return query
-}
-
-function inboxIdIn(text: string): number | null {
-  const id = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-  return Number.isSafeInteger(id) ? id : null
 }

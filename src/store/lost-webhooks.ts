@@ -99,14 +99,17 @@ async function moveMark(tx: Tx, account: string, from: TimeText, to: TimeText): 
   return (added.numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
+/** No webhook has told of the record `seen`. */
+const neverTold = sql`not exists (
+  select 1 from sync_arrivals as told
+  where told.account = seen.account and told.entity = seen.entity and told.submission_id = seen.submission_id
+    and told.record_id = seen.record_id and told.way = 'webhook')`
+
 async function countBetween(tx: Tx, account: string, after: TimeText, upTo: TimeText): Promise<LostWebhooks[]> {
   const { rows } = await sql<{ entity: string; n: number }>`
     select entity, count(*) as n from sync_arrivals as seen
     where account = ${account} and way = 'feed' and first_at > ${timeValue(tx, after)} and first_at <= ${timeValue(tx, upTo)}
-      and not exists (
-        select 1 from sync_arrivals as told
-        where told.account = seen.account and told.entity = seen.entity and told.submission_id = seen.submission_id
-          and told.record_id = seen.record_id and told.way = 'webhook')
+      and ${neverTold}
     group by entity`.execute(tx.sql)
   return rows.map((row) => ({ entity: row.entity, count: row.n }))
 }
@@ -119,4 +122,11 @@ async function add(tx: Tx, account: string, entity: string, count: number): Prom
       conflict.columns(['account', 'name', 'label']).doUpdateSet({ value: sql<number>`sync_counters.value + ${sql.lit(count)}` }),
     )
     .execute()
+}
+
+/** Ids of the records that a feed showed first and of which no webhook has told so far, however short ago; backfill left aside. */
+export async function unannounced(q: Query, account: string): Promise<string[]> {
+  const { rows } = await sql<{ record_id: string }>`
+    select record_id from sync_arrivals as seen where account = ${account} and way = 'feed' and ${neverTold}`.execute(q.sql)
+  return rows.map((row) => row.record_id)
 }

@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../model/facts.ts'
 import type { ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Tx } from './db.ts'
 import { LeaseLostError } from './leases.ts'
-import { rank, WAKE_DELAY_MS } from './reads.ts'
+import { REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
 import { dbTime, skipLocked, timeValue } from './sql.ts'
 
 /** A read of a submission that this process may make until its lease ends. */
 export interface ReadClaim extends Place {
   readonly read: ReadKind
   readonly leaseToken: string
+  /** As it was claimed; see `rank`. */
+  readonly rank: number
   /** The number of this read; later reads have greater ones (invariant 6). */
   readonly readNo: number
   readonly wakeNo: number
@@ -22,6 +24,7 @@ export interface ReadClaim extends Place {
   readonly activeAt: TimeText | null
   readonly lastReadAt: TimeText | null
   readonly lastReplayAt: TimeText | null
+  readonly replayDueAt: TimeText | null
   /** Whether a replay is due, by the database's clock. */
   readonly replayDue: boolean
 }
@@ -52,8 +55,8 @@ export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]
         order by due_at limit ${sql.lit(query.limit)} ${skipLocked(tx)})
       update sync_reads set lease_token = ${leaseToken}, due_at = ${dbTime(tx, query.leaseMs)}, issued_no = issued_no + 1
       from due where sync_reads.account = due.account and sync_reads.submission_id = due.submission_id and sync_reads.read = due.read
-      returning sync_reads.account, sync_reads.submission_id, sync_reads.read, issued_no, wake_no, cursor, failures, misses, stalls, active_at, last_read_at,
-        last_replay_at, case when replay_due_at <= ${dbTime(tx)} then 1 else 0 end as replay_due`.execute(tx.sql)
+      returning sync_reads.account, sync_reads.submission_id, sync_reads.read, rank, issued_no, wake_no, cursor, failures, misses, stalls, active_at, last_read_at,
+        last_replay_at, replay_due_at, case when replay_due_at <= ${dbTime(tx)} then 1 else 0 end as replay_due`.execute(tx.sql)
     return rows.map((row) => claimOf(row, leaseToken))
   })
 }
@@ -110,7 +113,7 @@ export interface ReadSettlement {
   readonly complete: boolean
   /** It brought something that was not known. */
   readonly changed: boolean
-  /** It was read from the beginning to the end: the next replay is due in so many milliseconds. */
+  /** It was read from the beginning to the end: the next replay is due in so many milliseconds, sooner if one was asked for meanwhile. */
   readonly replayDueInMs?: number
   /** A replay is wanted in so many milliseconds, although this was none. */
   readonly askReplayInMs?: number
@@ -119,28 +122,48 @@ export interface ReadSettlement {
 }
 
 /**
- * Ends a claim, in the transaction that applied its last page. A wake that came meanwhile makes the read due soon, unless it fails: a
- * wake never shortens the backoff.
+ * Ends a claim, in the transaction that applied its last page. A wake that came meanwhile makes the read due soon, unless it was not
+ * read to its end: a wake never shortens the backoff. A replay is never due later than it was promised or asked for.
  * @throws LeaseLostError when the read is no longer ours.
  */
 export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): Promise<void> {
   const now = dbTime(tx)
-  const woken = sql`wake_no > ${claim.wakeNo} and ${s.failures + s.stalls} = 0`
+  const woken = s.complete ? sql`wake_no > ${claim.wakeNo}` : sql`1 = 0`
+  const replayDueAt = replayDue(tx, claim, s)
+  const dueAt = s.complete ? earlierOf(tx, dbTime(tx, s.dueInMs), replayDueAt) : dbTime(tx, s.dueInMs)
   const set = [
     sql`lease_token = null`,
     sql`rank = case when ${woken} then ${sql.lit(rank.live)} else ${s.rank} end`,
-    sql`due_at = case when ${woken} then ${dbTime(tx, Math.min(s.dueInMs, WAKE_DELAY_MS))} else ${dbTime(tx, s.dueInMs)} end`,
+    sql`due_at = case when ${woken} then ${dbTime(tx, Math.min(s.dueInMs, WAKE_DELAY_MS))} else ${dueAt} end`,
     sql`failures = ${s.failures}, misses = ${s.misses}, stalls = ${s.stalls}, error = ${s.error}`,
+    sql`replay_due_at = ${replayDueAt}`,
   ]
   if (s.complete) set.push(sql`last_read_at = ${now}`)
   if (s.changed) set.push(sql`last_changed_at = ${now}`)
   if (s.cursor !== undefined) set.push(sql`cursor = ${s.cursor}, cursor_no = ${claim.readNo}`)
-  if (s.replayDueInMs !== undefined) set.push(sql`last_replay_at = ${now}, replay_due_at = ${dbTime(tx, s.replayDueInMs)}`)
-  if (s.askReplayInMs !== undefined) set.push(sql`replay_due_at = ${dbTime(tx, s.askReplayInMs)}`)
-  if (s.activeAt !== undefined) set.push(sql`active_at = ${timeValue(tx, s.activeAt)}`)
+  if (s.replayDueInMs !== undefined) set.push(sql`last_replay_at = ${now}`)
+  if (s.activeAt !== undefined) set.push(sql`active_at = ${activity(tx, claim, s.activeAt)}`)
   const fence = s.cursor === undefined ? sql`` : sql`and cursor_no <= ${claim.readNo}`
   const result = await sql`update sync_reads set ${sql.join(set)} where ${mine(claim)} ${fence}`.execute(tx.sql)
   if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))
+}
+
+/** Who asked for a replay after this one had begun may mean what it had passed already: that replay is still to come (see `askReplay`). */
+function replayDue(tx: Tx, claim: ReadClaim, s: ReadSettlement): RawBuilder<unknown> {
+  if (s.askReplayInMs !== undefined) return dbTime(tx, s.askReplayInMs)
+  if (s.replayDueInMs === undefined) return sql`replay_due_at`
+  const asked = sql`replay_due_at is distinct from ${timeValue(tx, claim.replayDueAt)}`
+  return sql`case when ${asked} then ${dbTime(tx, Math.min(s.replayDueInMs, REPLAY_COALESCE_MS))} else ${dbTime(tx, s.replayDueInMs)} end`
+}
+
+/** A wake that came meanwhile is later than all that the walk could see. */
+function activity(tx: Tx, claim: ReadClaim, activeAt: TimeText): RawBuilder<unknown> {
+  return sql`case when active_at is distinct from ${timeValue(tx, claim.activeAt)} then active_at else ${timeValue(tx, activeAt)} end`
+}
+
+/** The earlier of two moments, of which the second may be null. */
+function earlierOf(tx: Tx, a: RawBuilder<unknown>, b: RawBuilder<unknown>): RawBuilder<unknown> {
+  return tx.kind === 'sqlite' ? sql`min(${a}, coalesce(${b}, ${a}))` : sql`least(${a}, ${b})`
 }
 
 /** Gives a claim back, untouched, due at once. */
@@ -162,6 +185,7 @@ interface ClaimedRow {
   account: string
   submission_id: string
   read: ReadKind
+  rank: number
   issued_no: number
   wake_no: number
   cursor: string | null
@@ -171,6 +195,7 @@ interface ClaimedRow {
   active_at: TimeText | null
   last_read_at: TimeText | null
   last_replay_at: TimeText | null
+  replay_due_at: TimeText | null
   replay_due: number
 }
 
@@ -180,6 +205,7 @@ function claimOf(row: ClaimedRow, leaseToken: string): ReadClaim {
     submissionId: row.submission_id,
     read: row.read,
     leaseToken,
+    rank: row.rank,
     readNo: row.issued_no,
     wakeNo: row.wake_no,
     cursor: row.cursor,
@@ -189,6 +215,7 @@ function claimOf(row: ClaimedRow, leaseToken: string): ReadClaim {
     activeAt: row.active_at,
     lastReadAt: row.last_read_at,
     lastReplayAt: row.last_replay_at,
+    replayDueAt: row.replay_due_at,
     replayDue: Number(row.replay_due) === 1,
   }
 }

@@ -235,7 +235,8 @@ export class Rig {
   }
 
   async #busy(): Promise<number> {
-    const now = sql`${timeFromMs(Date.now())}`
+    // What is due in a moment counts too: the database's clock is finer than ours.
+    const now = sql`${timeFromMs(Date.now() + LOOK_MS)}`
     const time = this.db.kind === 'postgres' ? sql`${now}::timestamptz` : now
     const { rows } = await sql<{ n: number }>`
       select (select count(*) from sync_reads where lease_token is not null or due_at <= ${time})

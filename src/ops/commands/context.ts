@@ -69,7 +69,7 @@ export function settingsOf(c: CommandContext, use: Pick<StoreUse, 'accounts' | '
   const problems = [...use.problems]
   let config: Config | undefined
   try {
-    config = loadConfig(c.host.env, { accounts: use.accounts })
+    config = loadConfig(c.host.env, { needs: use.accounts === 'needed' ? 'accounts' : 'database' })
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     problems.push(...error.problems)

@@ -1,10 +1,14 @@
 import type { Command } from 'commander'
 import { UsageError } from '../../errors.ts'
+import { replayRejected } from '../../receive/replay-rejected.ts'
 import type { Db } from '../../store/db.ts'
+import { InboxAppender } from '../../store/inbox-append.ts'
 import { findDeliveries, type InboxFilter, makeReady, replayDeliveries } from '../../store/inbox-queries.ts'
+import { RejectedStore } from '../../store/rejected.ts'
+import { DeliveryVerifier } from '../../upstream/signature.ts'
 import { choiceIn, momentIn } from '../arguments.ts'
 import { counted, printableLine } from '../text.ts'
-import { type CommandContext, withStore } from './context.ts'
+import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
 
 /** Deliveries in one transaction: few enough that a running serve does not wait. */
 const STEP = 500
@@ -46,12 +50,26 @@ async function replay(c: CommandContext, ids: readonly string[], options: Replay
   if (ids.length > 0 && (options.account ?? options.since ?? options.until) !== undefined) {
     problems.push('inbox replay: --account, --since and --until go with --state or --rejected, not with ids')
   }
+  if (options.rejected && (options.since ?? options.until) !== undefined) {
+    problems.push('inbox replay: --since and --until go with --state, not with --rejected')
+  }
   const accounts = options.rejected ? 'needed' : 'optional'
   await withStore(c, { accounts, prepare: false, problems }, async (store) => {
-    if (options.rejected) return
+    if (options.rejected) return replayRefused(c, store, options.account)
     const replayed = ids.length > 0 ? await replayIds(store.db, ids) : await replayAll(c, store.db, filter)
     c.host.stdout.write(`${counted(replayed, 'delivery', 'deliveries')} will be worked again\n`)
   })
+}
+
+async function replayRefused(c: CommandContext, { config, db, log }: OpenStore, account: string | undefined): Promise<void> {
+  const { accepted, refused } = await replayRejected({
+    store: new RejectedStore(db, log),
+    appender: new InboxAppender(db),
+    verifiers: new Map(config.accounts.map(({ name, webhookSecrets }) => [name, new DeliveryVerifier(webhookSecrets)])),
+    ...(account !== undefined && { account: accountOf(config, account).name }),
+  })
+  c.host.stdout.write(`${counted(accepted, 'refused delivery', 'refused deliveries')} verified and will be worked\n`)
+  for (const [reason, n] of Object.entries(refused)) c.host.stdout.write(`${n} still refused: ${reason}\n`)
 }
 
 async function replayIds(db: Db, ids: readonly string[]): Promise<number> {

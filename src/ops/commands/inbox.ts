@@ -1,14 +1,7 @@
 import type { Command } from 'commander'
 import { UsageError } from '../../errors.ts'
-import {
-  findDeliveries,
-  findRejected,
-  type InboxDelivery,
-  type InboxFilter,
-  listDeliveries,
-  listRejected,
-  type RejectedDelivery,
-} from '../../store/inbox-queries.ts'
+import { findDeliveries, type InboxDelivery, type InboxFilter, listDeliveries, numberIn } from '../../store/inbox-queries.ts'
+import { RejectedStore, type RejectedSummary } from '../../store/rejected.ts'
 import { choiceIn, countIn, momentIn, submissionIn } from '../arguments.ts'
 import { table } from '../table.ts'
 import { printable, printableLine, shortTime } from '../text.ts'
@@ -64,22 +57,8 @@ async function list(c: CommandContext, options: ListOptions): Promise<void> {
   if (options.rejected && (options.state !== undefined || options.submission !== undefined)) {
     problems.push('--rejected: refused deliveries have no state and no submission; leave --state and --submission out')
   }
-  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ db }) => {
-    if (options.rejected) {
-      const rejected = await listRejected(db.read, filter, limit)
-      if (options.json) return printJson(c, rejected)
-      const rows = rejected.map((r) => [
-        r.rejected_id,
-        shortTime(r.received_at),
-        r.account,
-        r.reason,
-        r.address,
-        r.path,
-        shortTime(r.replayed_at),
-      ])
-      c.host.stdout.write(table(['number', 'received', 'account', 'reason', 'address', 'path', 'replayed'], rows))
-      return
-    }
+  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ db, log }) => {
+    if (options.rejected) return listRejected(c, new RejectedStore(db, log), filter, limit, options.json ?? false)
     const deliveries = await listDeliveries(db.read, filter, limit)
     if (options.json) return printJson(c, deliveries)
     const rows = deliveries.map((d) => [
@@ -97,25 +76,61 @@ async function list(c: CommandContext, options: ListOptions): Promise<void> {
   })
 }
 
+async function listRejected(c: CommandContext, store: RejectedStore, filter: InboxFilter, limit: number, json: boolean): Promise<void> {
+  const { account, since = '' } = filter
+  const all = await store.list({ limit: MAX_LISTED, ...(account !== undefined && { account }) })
+  const rejected = all.filter((each) => each.receivedAt >= since).slice(0, limit)
+  if (json) return printJson(c, rejected.map(fieldsOf))
+  const rows = rejected.map((r) => [
+    r.id,
+    shortTime(r.receivedAt),
+    r.account,
+    r.reason,
+    r.address,
+    r.path,
+    r.bodyBytes,
+    shortTime(r.replayedAt),
+  ])
+  c.host.stdout.write(table(['number', 'received', 'account', 'reason', 'address', 'path', 'bytes', 'replayed'], rows))
+}
+
 async function show(c: CommandContext, id: string, options: { rejected?: boolean; json?: boolean }): Promise<void> {
-  await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
-    const rejected = options.rejected ? await findRejected(db.read, id) : null
-    const found = options.rejected ? (rejected === null ? [] : [rejected]) : await findDeliveries(db.read, id)
+  await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db, log }) => {
+    const found = options.rejected
+      ? await shownRejected(new RejectedStore(db, log), id)
+      : (await findDeliveries(db.read, id)).map(shownDelivery)
     if (found.length === 0) throw new UsageError([`there is no ${options.rejected ? 'refused ' : ''}delivery ${printableLine(id)}`])
-    const shown = found.map((delivery) => ({ ...delivery, headers: JSON.parse(delivery.headers) as unknown, body: bodyText(delivery) }))
-    if (options.json) return printJson(c, shown)
-    c.host.stdout.write(found.map(textOf).join('\n'))
+    if (options.json) printJson(c, found)
+    else c.host.stdout.write(found.map(textOf).join('\n'))
   })
 }
 
-/** A delivery's body as text; null when retention has taken it. */
-function bodyText(delivery: InboxDelivery | RejectedDelivery): string | null {
-  return delivery.body === null ? null : delivery.body.toString('utf8')
+/** A delivery as it is shown: its fields, its headers, and its body as text (null when it is not kept). */
+interface Shown {
+  readonly headers: unknown
+  readonly body: string | null
+  readonly [field: string]: unknown
 }
 
-function textOf(delivery: InboxDelivery | RejectedDelivery): string {
-  const { headers, body: _, ...fields } = delivery
+function shownDelivery({ headers, body, ...fields }: InboxDelivery): Shown {
+  return { ...fields, headers: JSON.parse(headers) as unknown, body: body?.toString('utf8') ?? null }
+}
+
+async function shownRejected(store: RejectedStore, id: string): Promise<Shown[]> {
+  const number = numberIn(id)
+  const rejected = number === null ? null : await store.get(number)
+  if (rejected === null) return []
+  return [{ ...fieldsOf(rejected), headers: rejected.headers, body: rejected.body?.toString('utf8') ?? null }]
+}
+
+function fieldsOf(r: RejectedSummary): Record<string, unknown> {
+  const { id, account, path, address, reason, cut } = r
+  const times = { received_at: r.receivedAt, replayed_at: r.replayedAt }
+  return { rejected_id: id, account, path, address, reason, ...times, body_bytes: r.bodyBytes, body_cut: cut }
+}
+
+function textOf({ headers, body, ...fields }: Shown): string {
   const width = Math.max(...Object.keys(fields).map((name) => name.length))
   const lines = Object.entries(fields).map(([name, value]) => `${name.padEnd(width)}  ${printableLine(String(value ?? '-'), 1_000)}`)
-  return `${[...lines, '', printable(headers), '', printable(bodyText(delivery) ?? 'The body is no longer kept.')].join('\n')}\n`
+  return `${[...lines, '', printable(JSON.stringify(headers, null, 2)), '', printable(body ?? 'The body is not kept.')].join('\n')}\n`
 }

@@ -1,0 +1,149 @@
+import { type Environment, readEnvironment } from './config/environment.ts'
+import { readConfigFile } from './config/file.ts'
+import { mergeReadings } from './config/merge.ts'
+import { type Settings, settingsSchema } from './config/schema.ts'
+import { Secret as HiddenText, secretsOfUrl } from './config/secret.ts'
+import { UsageError } from './errors.ts'
+
+/** A value that only `reveal` shows: as text, as JSON or inspected it is a mask. */
+export interface Secret {
+  reveal(): string
+}
+
+/** One brokerage credential in one environment of the service. */
+export interface AccountConfig {
+  /** Part of every key, for ever: `[a-z0-9][a-z0-9_-]{0,62}`. */
+  readonly name: string
+  /** Whether `POST /webhooks` without a name is this account's. */
+  readonly isDefault: boolean
+  /** Without a slash at its end; it includes the version segment, and only the spec's paths are added to it (traps 42, 76, 82). */
+  readonly baseUrl: string
+  /** At least one; tried in order, so that one can replace the other. */
+  readonly credentials: readonly { readonly id: string; readonly secret: Secret }[]
+  readonly scope: string
+  /** At least one, as given: `whsec_…` or base64, of 24 to 64 bytes. No other account has any of them (trap 36). */
+  readonly webhookSecrets: readonly Secret[]
+}
+
+/** Every setting, checked; frozen to its depths. Times are milliseconds, sizes bytes. `config/README.md` says what each means. */
+export interface Config {
+  readonly accounts: readonly AccountConfig[]
+  readonly database:
+    | { readonly kind: 'sqlite'; readonly path: string }
+    | { readonly kind: 'postgres'; readonly url: Secret; readonly schema: string; readonly listenUrl: Secret }
+  readonly migrateOnStart: boolean
+  readonly receiver: {
+    readonly host: string
+    readonly port: number
+    readonly bodyLimitBytes: number
+    /** As Fastify's option of that name: a text is a list of addresses and networks, separated by commas. */
+    readonly trustProxy: boolean | string
+  }
+  readonly ops: {
+    readonly host: string
+    readonly port: number
+    readonly tokens: readonly { readonly name: string; readonly token: Secret }[]
+  }
+  /** `activeMs` <= `quietMs` <= `maxMs` <= `dormantMs`. */
+  readonly poll: { readonly activeMs: number; readonly quietMs: number; readonly maxMs: number; readonly dormantMs: number }
+  /** `activeMs` <= `quietMs` <= `dormantMs`. */
+  readonly replay: { readonly activeMs: number; readonly quietMs: number; readonly dormantMs: number }
+  readonly upstream: {
+    readonly requestsPerSecond: number
+    readonly concurrency: number
+    /** The two URLs may hold a password; see `proxySettings`. */
+    readonly proxy: { readonly httpsProxy?: Secret; readonly httpProxy?: Secret; readonly noProxy?: string }
+  }
+  readonly shutdownGraceMs: number
+  readonly log: { readonly level: string }
+}
+
+export interface LoadOptions {
+  /** What the command cannot do without: an account (the default), or only the database. What is set is checked all the same. */
+  readonly needs?: 'accounts' | 'database'
+}
+
+/**
+ * Reads the settings: those of the environment, then those of the file that `CONFIG_FILE` names, then the defaults.
+ * @param env the process's environment.
+ * @throws UsageError with every problem at once, each one line that names the setting and the mend and never a value.
+ */
+export function loadConfig(env: Environment, options: LoadOptions = {}): Config {
+  const environment = readEnvironment(env)
+  const file = readConfigFile(env)
+  const merged = mergeReadings(environment, file)
+  const parsed = settingsSchema.safeParse(merged.tree)
+  const problems = [...merged.problems, ...(parsed.success ? [] : merged.problemsOf(parsed.error.issues))]
+  const hasAccount = 'accounts' in merged.tree || file.broken
+  if (!hasAccount && options.needs !== 'database') problems.push(NO_ACCOUNT)
+  if (!parsed.success || problems.length > 0) throw new UsageError([...new Set(problems)])
+  return deepFreeze(configOf(parsed.data))
+}
+
+const NO_ACCOUNT =
+  'No account is set; set BROKER_API_BASE_URL, BROKER_API_CLIENT_ID, BROKER_API_CLIENT_SECRET and WEBHOOK_SECRETS, or list accounts in CONFIG_FILE'
+
+function configOf(settings: Settings): Config {
+  const { receiver, ops, poll, replay, upstream } = settings
+  return {
+    accounts: settings.accounts.map((account) => ({
+      name: account.name,
+      isDefault: account.default,
+      baseUrl: account.base_url,
+      credentials: account.client_credentials,
+      scope: account.scope,
+      webhookSecrets: account.webhook_secrets,
+    })),
+    database: databaseOf(settings.database),
+    migrateOnStart: settings.migrate_on_start,
+    receiver: { host: receiver.host, port: receiver.port, bodyLimitBytes: receiver.body_limit, trustProxy: receiver.trust_proxy },
+    ops,
+    poll: { activeMs: poll.active, quietMs: poll.quiet, maxMs: poll.max, dormantMs: poll.dormant },
+    replay: { activeMs: replay.active, quietMs: replay.quiet, dormantMs: replay.dormant },
+    upstream: {
+      requestsPerSecond: upstream.rps,
+      concurrency: upstream.concurrency,
+      proxy: {
+        ...(upstream.https_proxy && { httpsProxy: upstream.https_proxy }),
+        ...(upstream.http_proxy && { httpProxy: upstream.http_proxy }),
+        ...(upstream.no_proxy && { noProxy: upstream.no_proxy }),
+      },
+    },
+    shutdownGraceMs: settings.shutdown_grace,
+    log: settings.log,
+  }
+}
+
+function databaseOf({ url, schema = 'mirror', listen_url }: Settings['database']): Config['database'] {
+  if (url.kind === 'sqlite') return url
+  return { kind: 'postgres', url: new HiddenText(url.url), schema, listenUrl: new HiddenText(listen_url ?? url.url) }
+}
+
+/** @returns the proxies as the HTTP client takes them, passwords included: for its hands only. */
+export function proxySettings(config: Config): { readonly httpsProxy?: string; readonly httpProxy?: string; readonly noProxy?: string } {
+  const { httpsProxy, httpProxy, noProxy } = config.upstream.proxy
+  return {
+    ...(httpsProxy && { httpsProxy: httpsProxy.reveal() }),
+    ...(httpProxy && { httpProxy: httpProxy.reveal() }),
+    ...(noProxy && { noProxy }),
+  }
+}
+
+/** @returns every secret that the settings hold, in each form in which it could turn up in a text: for the log to mask. */
+export function secretValues(config: Config): string[] {
+  const urls = [config.upstream.proxy.httpsProxy, config.upstream.proxy.httpProxy]
+  if (config.database.kind === 'postgres') urls.push(config.database.url, config.database.listenUrl)
+  const values = [
+    ...config.accounts.flatMap((account) => account.credentials.map((credential) => credential.secret.reveal())),
+    ...config.accounts.flatMap((account) => account.webhookSecrets.map((secret) => secret.reveal().replace(/^whsec_/, ''))),
+    ...config.ops.tokens.map(({ token }) => token.reveal()),
+    ...urls.flatMap((url) => (url ? secretsOfUrl(url.reveal()) : [])),
+  ]
+  return [...new Set(values)]
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const item of Object.values(value)) deepFreeze(item)
+  return Object.freeze(value)
+}

@@ -1,0 +1,80 @@
+import type { z } from 'zod'
+import type { EnvironmentReading } from './environment.ts'
+import { type FileReading, nameInFile } from './file.ts'
+import { type Path, settings } from './names.ts'
+import { keyOf, type Tree, tidyKey } from './reading.ts'
+
+/** What all sources say together, and how a problem with one of the values is told. */
+export interface Merged {
+  readonly tree: Tree
+  readonly problems: readonly string[]
+  /** @returns one line for each issue that no source has reported already. */
+  problemsOf(issues: readonly z.core.$ZodIssue[]): string[]
+}
+
+/** Lays the environment over the file. Accounts are not mixed: they come from one of the two. */
+export function mergeReadings(environment: EnvironmentReading, file: FileReading): Merged {
+  const conflict = 'accounts' in file.tree && environment.accountVariables.length > 0
+  const tree: Tree = { ...file.tree }
+  for (const [key, value] of Object.entries(environment.tree)) {
+    // A section of the file that is no section stays as it is, for the schema to refuse.
+    if (key === 'accounts') tree[key] = file.tree[key] ?? value
+    else if (isTree(value)) tree[key] = key in tree && !isTree(tree[key]) ? tree[key] : { ...(tree[key] as Tree | undefined), ...value }
+    else tree[key] = value
+  }
+  const problems = [...file.problems, ...environment.problems]
+  if (conflict) {
+    const names = environment.accountVariables.join(', ')
+    problems.push(`accounts in CONFIG_FILE and ${names} in the environment exclude each other; keep one of the two`)
+  }
+  const reported = new Set([...file.reported, ...environment.reported])
+  const nameOf = (path: Path): string => nameOfSetting(path, environment.variables, file)
+  return {
+    tree,
+    problems,
+    problemsOf: (issues) =>
+      issues
+        .filter((issue) => !isReported(pathOf(issue.path), reported))
+        .flatMap((issue) => issue.message.split('\n').map((line) => `${nameOf(pathOf(issue.path))} ${fillIn(line, nameOf)}`)),
+  }
+}
+
+/** @returns the name under which the user set, or would set, a value: a variable's, else its place in the settings file. */
+function nameOfSetting(path: Path, variables: ReadonlyMap<string, string>, file: FileReading): string {
+  const fromFile = file.tree[String(path[0])] !== undefined
+  for (let length = path.length; length > 0; length -= 1) {
+    const key = keyOf(path.slice(0, length))
+    const usual = settings.find((setting) => keyOf(setting.path) === key)?.env
+    const accountOfFile = path[0] === 'accounts' && fromFile
+    const variable = accountOfFile ? undefined : (variables.get(key) ?? (inTree(file.tree, path.slice(0, length)) ? undefined : usual))
+    if (variable === undefined) continue
+    const position = path.slice(length).find((part) => typeof part === 'number')
+    return position === undefined ? variable : `${variable} (number ${position + 1})`
+  }
+  return nameInFile(path.map(tidyKey))
+}
+
+function inTree(tree: Tree, path: Path): boolean {
+  let value: unknown = tree
+  for (const part of path) value = typeof value === 'object' && value !== null ? (value as Tree)[part] : undefined
+  return value !== undefined
+}
+
+function isReported(path: Path, reported: ReadonlySet<string>): boolean {
+  return path.some((_, index) => reported.has(keyOf(path.slice(0, index + 1))))
+}
+
+/** Puts the names of settings in place of `{key}`. */
+function fillIn(message: string, nameOf: (path: Path) => string): string {
+  return message.replace(/\{([\w.]+)\}/g, (_, key: string) =>
+    nameOf(key.split('.').map((part) => (/^\d+$/.test(part) ? Number(part) : part))),
+  )
+}
+
+function pathOf(path: readonly PropertyKey[]): Path {
+  return path.map((part) => (typeof part === 'symbol' ? String(part) : part))
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

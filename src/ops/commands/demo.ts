@@ -1,0 +1,23 @@
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { createLog } from '../../log.ts'
+import { timeFromMs } from '../../model/time.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { CommandContext } from './context.ts'
+
+/** `demo [--folder F]` */
+export function addDemo(program: Command, c: CommandContext): void {
+  program
+    .command('demo')
+    .description('show the whole in half a minute: an emulated service with faults, and a mirror that agrees with it in the end')
+    .option('--folder <folder>', 'where the database is left (default: a new folder below data/)')
+    .action(async (options: { folder?: string }) => {
+      // Loaded only here: no other command needs it.
+      const { runDemo } = await import('../demo/demo.ts')
+      const stamp = timeFromMs(c.clock.now()).slice(0, 19).replace(/\D/g, '')
+      const folder = options.folder ?? join('data', `demo-${stamp}`)
+      const log = createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
+      const agrees = await runDemo({ host: c.host, clock: c.clock, log, folder })
+      if (!agrees) c.exitCode = exitCodes.failed
+    })
+}

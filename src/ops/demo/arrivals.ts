@@ -1,0 +1,104 @@
+import { z } from 'zod'
+import type { Row } from '../../model/entities.ts'
+import { changesAfter, type LoggedChange } from '../../store/changes-reader.ts'
+import type { Query } from '../../store/db.ts'
+import { counted } from '../text.ts'
+import type { Screen } from './screen.ts'
+
+const PAGE = 500
+
+/** A line of the sandbox's log about a delivery that it lost. */
+const lostLine = z.object({ msg: z.literal('delivery lost'), submission: z.string(), type: z.string(), items: z.array(z.string()) })
+
+/** How many events and messages came which way. */
+export interface Tally {
+  webhook: number
+  poll: number
+  /** Found by polling after their webhook was lost. */
+  found: number
+  history: number
+}
+
+/**
+ * Follows the change log, as any reader may, and shows how events and messages arrive; and hears from the sandbox what is lost
+ * on the way.
+ */
+export class Arrivals {
+  readonly tally: Tally = { webhook: 0, poll: 0, found: 0, history: 0 }
+  /** Ids of records whose delivery was lost. */
+  readonly lost = new Set<string>()
+  readonly #q: Query
+  readonly #screen: Screen
+  readonly #names = new Map<string, string>()
+  #seq = 0
+
+  constructor(q: Query, screen: Screen) {
+    this.#q = q
+    this.#screen = screen
+  }
+
+  /** Hears a line of the sandbox's log. */
+  hear(line: string): void {
+    const lost = lostLine.safeParse(jsonIn(line)).data
+    if (!lost) return
+    for (const id of lost.items) this.lost.add(id)
+    const what = lost.type === 'submission.message' ? 'a message' : counted(lost.items.length, 'event')
+    this.#screen.event('lost', this.#nameOf(lost.submission), `the delivery of ${what} was lost on the way`)
+  }
+
+  /** Shows what was logged since it was called last. */
+  async follow(): Promise<void> {
+    const history = new Map<string, number>()
+    for (let more = true; more; ) {
+      const changes = await changesAfter(this.#q, this.#seq, PAGE)
+      more = changes.length === PAGE
+      for (const change of changes) {
+        this.#seq = change.seq
+        this.#show(change, history)
+      }
+    }
+    for (const [submission, n] of history)
+      this.#screen.event('history', this.#nameOf(submission), `${counted(n, 'record')} from before it was tracked`)
+  }
+
+  #show({ entity, operation, cause, submission_id, entity_id, after }: LoggedChange, history: Map<string, number>): void {
+    const submission = submission_id ?? ''
+    const name = after?.['insured_name']
+    if (entity === 'submissions' && typeof name === 'string') this.#names.set(submission, name)
+    if (operation !== 'insert' || after === null || (entity !== 'market_events' && entity !== 'thread_messages')) return
+    if (cause === 'backfill') {
+      this.tally.history += 1
+      history.set(submission, (history.get(submission) ?? 0) + 1)
+      return
+    }
+    const [, recordId = ''] = JSON.parse(entity_id) as string[]
+    const wasLost = cause !== 'webhook' && this.lost.has(recordId)
+    const mark = cause === 'webhook' ? 'webhook' : wasLost ? 'found' : 'poll'
+    this.tally[mark] += 1
+    this.#screen.event(
+      mark,
+      this.#nameOf(submission),
+      `${entity === 'market_events' ? eventText(after) : messageText(after)}${wasLost ? ' (its webhook was lost)' : ''}`,
+    )
+  }
+
+  #nameOf(submission: string): string {
+    return this.#names.get(submission) ?? `submission ${submission.slice(0, 8)}`
+  }
+}
+
+function eventText(row: Row): string {
+  return [row['type'], row['market_name'], row['status_label']].filter((part) => typeof part === 'string').join(' · ')
+}
+
+function messageText(row: Row): string {
+  return `message · ${row['subject'] ?? row['kind']}`
+}
+
+function jsonIn(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}

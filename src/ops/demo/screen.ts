@@ -1,0 +1,58 @@
+import { styleText } from 'node:util'
+import type { Output } from '../host.ts'
+import { printableLine } from '../text.ts'
+
+/** How a line is marked: what it tells of, and its colour on a terminal. */
+const marks = {
+  webhook: 'green',
+  poll: 'cyan',
+  history: 'gray',
+  lost: 'red',
+  found: 'yellow',
+} as const
+export type Mark = keyof typeof marks
+
+const NAME_WIDTH = 30
+const WHAT_WIDTH = 90
+
+/** The demo's lines: time, what kind of arrival, whose, what. Coloured only where a person looks. */
+export class Screen {
+  readonly #out: Output
+  readonly #now: () => number
+  #startedAt: number
+
+  /** @param now milliseconds. */
+  constructor(out: Output, now: () => number) {
+    this.#out = out
+    this.#now = now
+    this.#startedAt = now()
+  }
+
+  /** The clock of the lines begins anew. */
+  restartClock(): void {
+    this.#startedAt = this.#now()
+  }
+
+  /** One thing that happened. */
+  event(mark: Mark, name: string, what: string): void {
+    const seconds = ((this.#now() - this.#startedAt) / 1000).toFixed(1).padStart(5)
+    const line = [cut(name, NAME_WIDTH).padEnd(NAME_WIDTH), cut(what, WHAT_WIDTH)].join('  ').trimEnd()
+    this.#out.write(`${this.#paint('gray', `${seconds} s`)}  ${this.#paint(marks[mark], mark.padEnd(7))}  ${line}\n`)
+  }
+
+  heading(text: string): void {
+    this.#out.write(`\n${this.#paint('bold', text)}\n`)
+  }
+
+  text(text: string): void {
+    this.#out.write(text.endsWith('\n') ? text : `${text}\n`)
+  }
+
+  #paint(style: 'bold' | (typeof marks)[Mark], text: string): string {
+    return this.#out.isTTY ? styleText(style, text, { validateStream: false }) : text
+  }
+}
+
+function cut(text: string, width: number): string {
+  return printableLine(text, width)
+}

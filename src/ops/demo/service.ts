@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import { type Truth, truthSchema } from '../compare.ts'
+
+const stats = z.object({
+  deliveries: z.object({
+    queued: z.number(),
+    acknowledged: z.number(),
+    lost: z.number(),
+    duplicated: z.number(),
+    twinned: z.number(),
+    reordered: z.number(),
+    delayed: z.number(),
+  }),
+  requests: z.record(z.string(), z.number()),
+  faults: z.record(z.string(), z.number()),
+  deliveriesPending: z.number(),
+  story: z.object({ played: z.number(), total: z.number(), ended: z.boolean() }),
+})
+export type ServiceStats = z.output<typeof stats>
+
+const faultList = z.object({ faults: z.array(z.looseObject({ kind: z.string(), status: z.number().optional() })) })
+
+/** The sandbox's own routes, by which the demo steers it and asks for its truth. */
+export class Service {
+  readonly #origin: string
+
+  /** @param origin `http://host:port` of the sandbox. */
+  constructor(origin: string) {
+    this.#origin = origin
+  }
+
+  async truth(): Promise<Truth> {
+    return truthSchema.parse(await this.#ask('truth'))
+  }
+
+  async stats(): Promise<ServiceStats> {
+    return stats.parse(await this.#ask('stats'))
+  }
+
+  /** Sends deliveries there from now on. */
+  async deliverTo(url: string): Promise<void> {
+    await this.#ask('target', { account: 'default', target: url })
+  }
+
+  async startStory(): Promise<void> {
+    await this.#ask('story', { action: 'start' })
+  }
+
+  /** Takes away the faults that answer reads with this status. */
+  async withoutStatus(status: number): Promise<void> {
+    const { faults } = faultList.parse(await this.#ask('faults'))
+    const kept = faults.filter((fault) => fault.status !== status).map(({ struck: _, ...fault }) => fault)
+    await this.#ask('faults', { faults: kept })
+  }
+
+  async #ask(path: string, body?: unknown): Promise<unknown> {
+    const post = body === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const answer = await fetch(`${this.#origin}/_sandbox/${path}`, post)
+    if (!answer.ok) throw new Error(`the sandbox answered ${answer.status} to ${path}: ${await answer.text()}`)
+    return await answer.json()
+  }
+}

@@ -1,0 +1,186 @@
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import { systemClock } from '../../src/clock.ts'
+import { timeFromMs } from '../../src/model/time.ts'
+import { silentObserver } from '../../src/observe.ts'
+import type { DatabaseConfig, Db } from '../../src/store/db.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openDb } from '../../src/store/open.ts'
+import { Worker } from '../../src/work/worker.ts'
+import { newPostgres, newSqlite, silentLog } from '../tools/databases.ts'
+import { uuid, wireMessage } from '../tools/facts.ts'
+import { startPostgres } from '../tools/postgres-server.ts'
+import { type BenchRow, compare } from './table.ts'
+
+const DELIVERIES = 10_000
+const SUBMISSIONS = 500
+/** Deliveries in a transaction: as the worker claims them, see work/worker.ts. */
+const BATCH = { sqlite: 100, postgres: 250 } as const
+const BODY_PADDING = 'x'.repeat(1_300)
+/** What a delivery of a message becomes. The order in which rows are written by hand. */
+const TABLES = ['submissions', 'sync_reads', 'thread_messages', 'thread_attachments', 'sync_arrivals', 'changes'] as const
+
+type Rows = Readonly<Record<(typeof TABLES)[number], readonly (readonly unknown[])[]>>
+
+/** A full inbox worked off, against the same rows written by prepared statements in transactions of the same number of deliveries. */
+export async function applyBench(): Promise<BenchRow[]> {
+  const server = await startPostgres()
+  try {
+    return [await onSqlite(), await onPostgres(server.url)]
+  } finally {
+    await server.remove()
+  }
+}
+
+async function onSqlite(): Promise<BenchRow> {
+  let rows: Rows | undefined
+  const ours = async () => {
+    const place = newSqlite()
+    const rate = await workOff(place.config)
+    rows ??= sqliteRows(place.config.path)
+    await place.remove()
+    return rate
+  }
+  await ours()
+  return compare('deliveries applied, inbox full, SQLite', 'deliveries/s', 0.4, ours, () => writeSqlite(rows as Rows))
+}
+
+async function onPostgres(url: string): Promise<BenchRow> {
+  let rows: Rows | undefined
+  const ours = async () => {
+    const place = newPostgres(url)
+    const rate = await workOff(place.config)
+    rows ??= await postgresRows(url, place.config)
+    await place.remove()
+    return rate
+  }
+  await ours()
+  return compare('deliveries applied, inbox full, Postgres', 'deliveries/s', 0.4, ours, () => writePostgres(url, rows as Rows))
+}
+
+async function workOff(config: DatabaseConfig): Promise<number> {
+  const db = await openDb(config, { clock: systemClock, log: silentLog })
+  try {
+    await migrate(db)
+    await fillInbox(db)
+    const done = new AbortController()
+    let settled = 0
+    const observer = {
+      ...silentObserver,
+      count(name: string, _labels?: unknown, by = 1) {
+        if (name === 'deliveries_settled_total') settled += by
+        if (settled >= DELIVERIES) done.abort()
+      },
+    }
+    const startedAt = performance.now()
+    await new Worker({ db, clock: systemClock, log: silentLog, observer, restMs: () => 0 }).run(done.signal)
+    return DELIVERIES / ((performance.now() - startedAt) / 1000)
+  } finally {
+    await db.close()
+  }
+}
+
+async function fillInbox(db: Db): Promise<void> {
+  const now = timeFromMs(Date.now())
+  for (let first = 0; first < DELIVERIES; first += 500) {
+    await db.write('bench-fill', async (tx) => {
+      for (let n = first; n < first + 500; n++) {
+        const body = {
+          type: 'submission.message',
+          submission_id: uuid(9, n % SUBMISSIONS),
+          message: wireMessage(n, { body_text: BODY_PADDING }),
+        }
+        const row = {
+          account: 'bench',
+          delivery_id: `msg_${n}`,
+          received_at: now,
+          secret: 1,
+          state: 'ready' as const,
+          attempts: 0,
+          available_at: now,
+        }
+        await tx.sql
+          .insertInto('sync_inbox')
+          .values({ ...row, headers: '{}', body: Buffer.from(JSON.stringify(body)) })
+          .execute()
+      }
+    })
+  }
+}
+
+/** The rows of each table that belong to the n-th of all transactions. */
+function share(rows: readonly (readonly unknown[])[], n: number, transactions: number): readonly (readonly unknown[])[] {
+  const each = Math.ceil(rows.length / transactions)
+  return rows.slice(n * each, (n + 1) * each)
+}
+
+function sqliteRows(path: string): Rows {
+  const database = new Database(path, { readonly: true })
+  const rows = TABLES.map((table) => [table, database.prepare(`select * from ${table}`).raw().all() as unknown[][]])
+  database.close()
+  return Object.fromEntries(rows) as Rows
+}
+
+async function writeSqlite(rows: Rows): Promise<number> {
+  const place = newSqlite()
+  const db = await openDb(place.config, { clock: systemClock, log: silentLog })
+  await migrate(db)
+  await db.close()
+  const database = new Database(place.config.path)
+  database.pragma('synchronous = full')
+  const inserts = TABLES.map((table) => database.prepare(`insert into ${table} values (${(rows[table][0] ?? []).map(() => '?').join()})`))
+  const transactions = DELIVERIES / BATCH.sqlite
+  const startedAt = performance.now()
+  for (let n = 0; n < transactions; n++) {
+    database.transaction(() => {
+      TABLES.forEach((table, index) => {
+        for (const row of share(rows[table], n, transactions)) inserts[index]?.run(...row)
+      })
+    })()
+  }
+  const seconds = (performance.now() - startedAt) / 1000
+  database.close()
+  await place.remove()
+  return DELIVERIES / seconds
+}
+
+async function connect(url: string, config: Extract<DatabaseConfig, { kind: 'postgres' }>): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(`set search_path = "${config.schema}"; set synchronous_commit = on`)
+  return client
+}
+
+async function postgresRows(url: string, config: Extract<DatabaseConfig, { kind: 'postgres' }>): Promise<Rows> {
+  const client = await connect(url, config)
+  const rows: [string, unknown[][]][] = []
+  for (const table of TABLES) {
+    const { rows: texts } = await client.query<{ row: string }>(`select row_to_json(t)::text as row from ${table} t`)
+    rows.push([table, texts.map(({ row }) => [row])])
+  }
+  await client.end()
+  return Object.fromEntries(rows) as unknown as Rows
+}
+
+/** Prepared once on the server; a row is one parameter, since that is what a row of `row_to_json` is. */
+async function writePostgres(url: string, rows: Rows): Promise<number> {
+  const place = newPostgres(url)
+  const db = await openDb(place.config, { clock: systemClock, log: silentLog })
+  await migrate(db)
+  await db.close()
+  const client = await connect(url, place.config)
+  const transactions = DELIVERIES / BATCH.postgres
+  const startedAt = performance.now()
+  for (let n = 0; n < transactions; n++) {
+    await client.query('begin')
+    for (const table of TABLES) {
+      const text = `insert into ${table} select * from json_populate_record(null::${table}, $1)`
+      for (const row of share(rows[table], n, transactions)) await client.query({ name: table, text, values: [...row] })
+    }
+    await client.query('commit')
+  }
+  const seconds = (performance.now() - startedAt) / 1000
+  await client.end()
+  await place.remove()
+  return DELIVERIES / seconds
+}

@@ -1,0 +1,124 @@
+// Sends signed deliveries over raw sockets. Takes a job as JSON a line, `Job` below, and answers with one line of JSON.
+import { createHmac, randomBytes } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+
+export interface Job {
+  readonly port: number
+  /** `whsec_…` */
+  readonly secret: string
+  readonly connections: number
+  readonly seconds: number
+  /** Requests a second, sent when their time has come whatever the answers do; null: each connection sends when it was answered. */
+  readonly rate: number | null
+  /** How many requests to sign before; more than can be sent in the time. */
+  readonly requests: number
+}
+
+export interface LoadResult {
+  readonly answered: number
+  readonly refused: number
+  readonly seconds: number
+  /** Milliseconds from the time a request was due, or sent when there is no rate, to its answer. */
+  readonly latencies: readonly number[]
+}
+
+const BODY_BYTES = 2048
+const END_OF_HEAD = Buffer.from('\r\n\r\n')
+const ACCEPTED = Buffer.from('HTTP/1.1 204')
+
+/** Signed before the clock starts: the load takes as little as it can from the two cores that it shares with the server. */
+function sign(job: Job): Buffer[] {
+  const key = Buffer.from(job.secret.slice('whsec_'.length), 'base64')
+  const start = '{"type":"submission.message","submission_id":"6f1f5c0e-0000-4000-8000-000000000001","message":{"body_text":"'
+  const body = `${start}${'x'.repeat(BODY_BYTES - start.length - 3)}"}}`
+  const timestamp = Math.floor(Date.now() / 1000)
+  return Array.from({ length: job.requests }, (_, n) => {
+    // Like the ids of the known scheme: first the time, then chance.
+    const id = `msg_${(timestamp * 1_000_000 + n).toString(36)}${randomBytes(12).toString('hex')}`
+    const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
+    const head = [
+      'POST /webhooks/acme HTTP/1.1',
+      'host: 127.0.0.1',
+      'content-type: application/json',
+      `content-length: ${BODY_BYTES}`,
+      'user-agent: bench',
+      `svix-id: ${id}`,
+      `svix-timestamp: ${timestamp}`,
+      `svix-signature: v1,${signature}`,
+    ]
+    return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`)
+  })
+}
+
+async function run(job: Job): Promise<LoadResult> {
+  const requests = sign(job)
+  const sockets = await Promise.all(Array.from({ length: job.connections }, () => open(job.port)))
+  const latencies: number[] = []
+  const dueBySocket = new Map<Socket, number>()
+  const free: Socket[] = []
+  const due: number[] = []
+  let sent = 0
+  let refused = 0
+  const startedAt = performance.now()
+  const endsAt = startedAt + job.seconds * 1000
+
+  const send = (socket: Socket, dueAt: number) => {
+    const request = requests[sent++]
+    if (request === undefined) throw new Error('too few requests were signed')
+    dueBySocket.set(socket, dueAt)
+    socket.write(request)
+  }
+  const next = (socket: Socket) => {
+    if (job.rate === null) {
+      if (performance.now() < endsAt) send(socket, performance.now())
+      return
+    }
+    const dueAt = due.shift()
+    if (dueAt === undefined) free.push(socket)
+    else send(socket, dueAt)
+  }
+  const hear = (socket: Socket, answer: Buffer) => {
+    const now = performance.now()
+    if (answer.subarray(0, ACCEPTED.length).equals(ACCEPTED) && answer.subarray(-4).equals(END_OF_HEAD)) {
+      if (now < endsAt) latencies.push(now - (dueBySocket.get(socket) ?? now))
+    } else refused++
+    next(socket)
+  }
+  for (const socket of sockets) {
+    socket.on('data', (answer) => hear(socket, answer))
+    next(socket)
+  }
+  await new Promise<void>((resolve) => {
+    let planned = 0
+    const timer = setInterval(() => {
+      const now = performance.now()
+      if (now >= endsAt) {
+        clearInterval(timer)
+        resolve()
+        return
+      }
+      if (job.rate === null) return
+      for (const upTo = ((now - startedAt) / 1000) * job.rate; planned < upTo; planned++) {
+        const dueAt = startedAt + (planned / job.rate) * 1000
+        const socket = free.pop()
+        if (socket) send(socket, dueAt)
+        else due.push(dueAt)
+      }
+    }, 1)
+  })
+  for (const socket of sockets) socket.destroy()
+  return { answered: latencies.length, refused, seconds: job.seconds, latencies: job.rate === null ? [] : latencies }
+}
+
+function open(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => resolve(socket))
+    socket.once('error', reject)
+  })
+}
+
+console.log('ready')
+for await (const line of createInterface({ input: process.stdin })) {
+  console.log(`result ${JSON.stringify(await run(JSON.parse(line) as Job))}`)
+}
