@@ -60,9 +60,12 @@ export class AccountGate {
     return 0
   }
 
-  /** The credentials were refused: nothing is asked until they had time to be mended. */
-  async park(error: unknown): Promise<void> {
-    await this.#stop('parked', `the service refuses the credentials (${messageOf(error)}); set a valid client id and secret`)
+  /**
+   * A read was refused: the service is asked at once who we are. Only when that is refused too are the credentials no longer good; one
+   * read alone may be refused for reasons of its own, and goes on failing alone.
+   */
+  doubt(): void {
+    this.#askIdentityAt = 0
   }
 
   /** Notes whether a submission was found. @returns whether the account is now paused. */
@@ -95,7 +98,7 @@ export class AccountGate {
       const kind = upstreamClass(error)
       if (kind === null || signal.aborted) throw error
       if (kind === 'auth' || kind === 'rejected' || kind === 'gone') {
-        await this.park(error)
+        await this.#park(error)
         return 'stopped'
       }
       this.#askIdentityAt = clock.now() + ASK_AGAIN_MS
@@ -115,6 +118,11 @@ export class AccountGate {
       }
     }
     return false
+  }
+
+  /** The credentials were refused: nothing is asked until they had time to be mended. */
+  async #park(error: unknown): Promise<void> {
+    await this.#stop('parked', `the service refuses the credentials (${messageOf(error)}); set a valid client id and secret`)
   }
 
   async #stop(state: 'parked' | 'paused', reason: string): Promise<void> {

@@ -127,11 +127,11 @@ export class Sync {
     }
     if (end === 'read') return
     if (end === 'refused') {
-      await this.#gate.park(new Error('a read was refused'))
-      this.#stopped = `account ${account} is parked: the service refuses its credentials`
+      this.#gate.doubt()
+      if ((await this.#gate.closedForMs(signal)) > 0) this.#stopped = `account ${account} is parked: the service refuses its credentials`
     }
     const tries = todo.tries + 1
-    if ((end === 'lost' || end === 'failed') && tries < TRIES) {
+    if (end !== 'gone' && tries < TRIES && this.#stopped === null) {
       const waitMs = Math.max(RETRY_BASE_MS * 2 ** todo.tries, this.#o.client.waitMs())
       round.pending.push({ ...todo, tries, notBefore: clock.now() + waitMs })
       return

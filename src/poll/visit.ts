@@ -13,12 +13,15 @@ import { LeaseLostError } from '../store/leases.ts'
 import { markPage, type ReadClaim, type ReadSettlement, refuseCursor, settleRead } from '../store/read-claims.ts'
 import { REPLAY_COALESCE_MS, rank } from '../store/reads.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
-import { UpstreamPermanentError, upstreamClass } from '../upstream/errors.ts'
+import { AuthRefusedError, UpstreamPermanentError, upstreamClass } from '../upstream/errors.ts'
 import { type PollPolicy, pollIntervalMs, replayIntervalMs } from './intervals.ts'
 
 /** A read is ours for so long after each page; a page's requests end well within it. */
 export const READ_LEASE_MS = 120_000
-const FAILURE_BASE_MS = 5_000
+const FAILURE_BASE_MS = 1_000
+/** A read that failed so often in a row, or took so long to fail, no longer competes with those that work. */
+const FAILURES_TO_RANK = 3
+const SLOW_FAILURE_MS = 4_000
 const FAILURE_CAP_MS = 900_000
 /** A cursor that stands still: 1 s, doubling to 30 s (trap 2). */
 const STALL_BASE_MS = 1_000
@@ -46,6 +49,7 @@ export type VisitEnd = 'read' | 'gone' | 'refused' | 'failed' | 'lost'
  * store fails or `signal` aborts; what the service does wrong is settled here.
  */
 export async function visit(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<VisitEnd> {
+  const startedAt = o.clock.now()
   try {
     if (claim.read === 'requirements') await visitState(o, claim, signal)
     else await visitFeed(o, claim, signal)
@@ -59,7 +63,7 @@ export async function visit(o: VisitOptions, claim: ReadClaim, signal: AbortSign
     const kind = upstreamClass(error)
     if (kind === null || signal.aborted) throw error
     o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: kind })
-    return settleFailure(o, claim, error)
+    return settleFailure(o, claim, error, o.clock.now() - startedAt)
   }
 }
 
@@ -72,7 +76,10 @@ async function visitFeed(o: VisitOptions, claim: ReadClaim, signal: AbortSignal)
     // The service does not say how it refuses a cursor, so any refusal of a request that bore one is taken as that: the feed is read
     // once more from the beginning, and the cursor of that walk replaces the old one (trap 17).
     o.observer.count('invalid_cursors_total', { account: claim.account, read: claim.read })
-    o.log.warn({ ...place(claim), err: error }, `the cursor of ${claim.read} was refused; the feed is read again from the beginning`)
+    o.log.warn(
+      { ...place(claim), answer: messageOf(error) },
+      `the cursor of ${claim.read} was refused; the feed is read again from the beginning`,
+    )
     await o.db.write('cursor-refused', (tx) => refuseCursor(tx, claim, READ_LEASE_MS))
     await walk(o, { ...claim, cursor: null }, signal, null)
   }
@@ -121,7 +128,10 @@ function afterWalk(o: VisitOptions, claim: ReadClaim, walk: Walk, end: WalkEnd, 
   const settled = { ...base, stalls: 0, activeAt, rank: rank.routine, dueInMs: pollIntervalMs(o.policy, quietMs, o.clock) }
   if (walk.fromReplay) return { ...settled, replayDueInMs: replayIntervalMs(o.policy, quietMs, o.clock) }
   // The first walk was interrupted and went on from its cursor: only a whole one proves what lies behind it.
-  if (walk.firstWalk) return { ...settled, dueInMs: REPLAY_COALESCE_MS, askReplayInMs: REPLAY_COALESCE_MS }
+  if (walk.firstWalk) {
+    const askReplayInMs = Math.min(REPLAY_COALESCE_MS, replayIntervalMs(o.policy, quietMs, o.clock))
+    return { ...settled, dueInMs: Math.min(settled.dueInMs, askReplayInMs), askReplayInMs }
+  }
   return settled
 }
 
@@ -157,10 +167,10 @@ async function visitState(o: VisitOptions, claim: ReadClaim, signal: AbortSignal
   })
 }
 
-async function settleFailure(o: VisitOptions, claim: ReadClaim, error: unknown): Promise<VisitEnd> {
+async function settleFailure(o: VisitOptions, claim: ReadClaim, error: unknown, tookMs: number): Promise<VisitEnd> {
   const kind = upstreamClass(error)
   const kept = { misses: claim.misses, stalls: claim.stalls, complete: false, changed: false, error: messageOf(error).slice(0, 500) }
-  if (kind === 'auth') {
+  if (error instanceof AuthRefusedError) {
     // Not the read's fault: it stays due, and the account is parked.
     await o.db.write('read-refused', (tx) => settleRead(tx, claim, { ...kept, rank: rank.routine, dueInMs: 0, failures: claim.failures }))
     return 'refused'
@@ -179,14 +189,17 @@ async function settleFailure(o: VisitOptions, claim: ReadClaim, error: unknown):
     return 'failed'
   }
   const failures = claim.failures + 1
-  const dueInMs = Math.max(asked, backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS) + 500)
-  await o.db.write('read-failed', (tx) => settleRead(tx, claim, { ...kept, rank: rank.failing, dueInMs, failures }))
+  const dueInMs = Math.max(asked, backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS) + FAILURE_BASE_MS / 2)
+  const isFailing = failures >= FAILURES_TO_RANK || tookMs >= SLOW_FAILURE_MS
+  await o.db.write('read-failed', (tx) =>
+    settleRead(tx, claim, { ...kept, rank: isFailing ? rank.failing : rank.routine, dueInMs, failures }),
+  )
   const level = kind === 'rejected' ? 'error' : 'warn'
   o.log[level](
-    { ...place(claim), failures, waitMs: Math.round(dueInMs), err: error },
+    { ...place(claim), failures, waitMs: Math.round(dueInMs), class: kind },
     `${claim.read} could not be read and will be tried again: ${messageOf(error)}`,
   )
-  return 'failed'
+  return kind === 'auth' ? 'refused' : 'failed'
 }
 
 /** Believes "not found" only after it was confirmed; what is mirrored stays, and the read is tried on slowly (trap 48). */

@@ -115,7 +115,7 @@ export interface ReadSettlement {
   readonly changed: boolean
   /** It was read from the beginning to the end: the next replay is due in so many milliseconds, sooner if one was asked for meanwhile. */
   readonly replayDueInMs?: number
-  /** A replay is wanted in so many milliseconds, although this was none. */
+  /** A replay is wanted in so many milliseconds, unless one is asked for already: who asks again and again puts nothing off. */
   readonly askReplayInMs?: number
   /** When something last moved; undefined leaves it as it is. */
   readonly activeAt?: TimeText
@@ -150,7 +150,7 @@ export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): P
 
 /** Who asked for a replay after this one had begun may mean what it had passed already: that replay is still to come (see `askReplay`). */
 function replayDue(tx: Tx, claim: ReadClaim, s: ReadSettlement): RawBuilder<unknown> {
-  if (s.askReplayInMs !== undefined) return dbTime(tx, s.askReplayInMs)
+  if (s.askReplayInMs !== undefined) return sql`coalesce(replay_due_at, ${dbTime(tx, s.askReplayInMs)})`
   if (s.replayDueInMs === undefined) return sql`replay_due_at`
   const asked = sql`replay_due_at is distinct from ${timeValue(tx, claim.replayDueAt)}`
   return sql`case when ${asked} then ${dbTime(tx, Math.min(s.replayDueInMs, REPLAY_COALESCE_MS))} else ${dbTime(tx, s.replayDueInMs)} end`

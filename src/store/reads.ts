@@ -71,8 +71,8 @@ export async function wakeReads(tx: Tx, wakes: readonly Wake[], delayMs = WAKE_D
   await sql`
     update sync_reads set
       wake_no = wake_no + 1,
-      rank = case when lease_token is null and rank <> ${sql.lit(rank.failing)} then ${sql.lit(rank.live)} else rank end,
-      due_at = case when lease_token is null and rank <> ${sql.lit(rank.failing)} and due_at > ${soon} then ${soon} else due_at end,
+      rank = case when lease_token is null and failures + misses + stalls = 0 then ${sql.lit(rank.live)} else rank end,
+      due_at = case when lease_token is null and failures + misses + stalls = 0 and due_at > ${soon} then ${soon} else due_at end,
       active_at = ${dbTime(tx)}
     from ${given}
     where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id and sync_reads.read = given.read`.execute(
@@ -103,7 +103,7 @@ export async function askReplay(tx: Tx, places: readonly Place[]): Promise<void>
     update sync_reads set
       replay_due_at = case when lease_token is not null and replay_due_at <= ${dbTime(tx)} then ${notBefore} else ${earlier('replay_due_at')} end,
       wake_no = wake_no + case when lease_token is null then 0 else 1 end,
-      due_at = case when lease_token is null and rank <> ${sql.lit(rank.failing)} then ${earlier('due_at')} else due_at end
+      due_at = case when lease_token is null and failures + misses + stalls = 0 then ${earlier('due_at')} else due_at end
     from ${given}
     where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id
       and sync_reads.read = 'events' and last_replay_at is not null`.execute(tx.sql)

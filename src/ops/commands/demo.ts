@@ -13,7 +13,7 @@ export function addDemo(program: Command, c: CommandContext): void {
     .option('--folder <folder>', 'where the database is left (default: a new folder below data/)')
     .action(async (options: { folder?: string }) => {
       // Loaded only here: no other command needs it.
-      const { runDemo } = await import('../demo/demo.ts')
+      const { runDemo } = await import('../demo.ts')
       const stamp = timeFromMs(c.clock.now()).slice(0, 19).replace(/\D/g, '')
       const folder = options.folder ?? join('data', `demo-${stamp}`)
       const log = createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })

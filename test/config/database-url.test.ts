@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { databaseUrl, postgresUrl } from '../../src/config/database-url.ts'
+import { file } from './support.ts'
+
+describe('SQLite', () => {
+  test('is a path, relative or absolute', () => {
+    const cases = [
+      ['sqlite:data/mirror.db', 'data/mirror.db'],
+      ['sqlite:/var/lib/mirror.db', '/var/lib/mirror.db'],
+      ['sqlite:///var/lib/mirror.db', '/var/lib/mirror.db'],
+      ['sqlite:./a b.db', './a b.db'],
+    ] as const
+    for (const [url, path] of cases) expect(databaseUrl(url)).toEqual({ value: { kind: 'sqlite', path } })
+  })
+
+  test('never lives in memory, where what was acknowledged would be lost', () => {
+    for (const url of ['sqlite::memory:', 'sqlite:', 'sqlite://:memory:', 'sqlite:file::memory:?cache=shared']) {
+      expect(databaseUrl(url)).toEqual({ problems: [expect.stringMatching(/^must name a file/)] })
+    }
+  })
+
+  test('has no host, no parameters and no folder for its path', () => {
+    for (const url of [
+      'sqlite://data/mirror.db',
+      'sqlite:mirror.db?mode=ro',
+      'sqlite:a#b',
+      'sqlite:data/',
+      'sqlite:file:x',
+      'sqlite:a\0b',
+    ]) {
+      expect(databaseUrl(url)).toEqual({ problems: [expect.stringMatching(/^must be sqlite: and the path/)] })
+    }
+  })
+})
+
+describe('Postgres', () => {
+  const H = 'postgres://u:p@h.test:5433/d'
+
+  test('is a URL that the driver takes as it is', () => {
+    for (const url of [H, 'postgresql://h.test/d', `${H}?sslmode=disable`, 'postgres://u:p@/d?host=/var/run/postgresql', 'postgres:///d']) {
+      expect(databaseUrl(url)).toEqual({ value: { kind: 'postgres', url } })
+    }
+  })
+
+  test('other databases and broken URLs are refused', () => {
+    for (const url of ['mysql://h/d', 'h.test/d', 'postgres:h', 'pg://h/d', ''])
+      expect(databaseUrl(url)).toEqual({ problems: [expect.any(String)] })
+    expect(postgresUrl('postgres://u:pa/ss@h/d')).toEqual({ problems: [expect.stringMatching(/^is no valid URL; .*%2F/)] })
+    expect(postgresUrl('postgres://h/d#x')).toEqual({ problems: [expect.stringMatching(/fragment/)] })
+  })
+
+  test('require and verify-ca become what the driver makes of them, so that it need not warn', () => {
+    const ca = encodeURIComponent(file('a certificate'))
+    expect(postgresUrl(`${H}?sslmode=require`)).toEqual({ value: `${H}?sslmode=verify-full` })
+    expect(postgresUrl(`${H}?a=b&sslmode=verify-ca&sslrootcert=${ca}`)).toEqual({ value: `${H}?a=b&sslmode=verify-full&sslrootcert=${ca}` })
+    for (const mode of ['verify-full', 'no-verify', 'disable']) {
+      expect(postgresUrl(`${H}?sslmode=${mode}`)).toEqual({ value: `${H}?sslmode=${mode}` })
+    }
+    const asked = `${H}?uselibpqcompat=true&sslmode=require`
+    expect(postgresUrl(asked)).toEqual({ value: asked })
+    expect(postgresUrl(`${H}?uselibpqcompat=true&sslmode=prefer`)).toHaveProperty('value')
+  })
+
+  test('a mode that the driver would not understand is refused', () => {
+    const unknown = { problems: [expect.stringMatching(/^has an unknown sslmode; it must be one of disable, /)] }
+    for (const mode of ['requrie', 'prefer', 'allow', '', 'verify-full&sslmode=off'])
+      expect(postgresUrl(`${H}?sslmode=${mode}`)).toEqual(unknown)
+    expect(postgresUrl(`${H}?uselibpqcompat=true&sslmode=no-verify`)).toEqual(unknown)
+    expect(postgresUrl(`${H}?uselibpqcompat=true&sslmode=verify-ca`)).toEqual({ problems: [expect.stringMatching(/without sslrootcert/)] })
+    // The driver would take ssl=false for yes.
+    expect(postgresUrl(`${H}?ssl=false`)).toEqual({ problems: [expect.stringMatching(/sslmode=verify-full .* in place of ssl$/)] })
+  })
+
+  test('files that cannot be read are told before the first connection, all at once', () => {
+    expect(postgresUrl(`${H}?sslrootcert=/nowhere/ca.pem&sslcert=/nowhere/c.pem&sslkey=/`)).toEqual({
+      problems: [
+        'names a file in sslrootcert that cannot be read (ENOENT); mend the path or its rights',
+        'names a file in sslcert that cannot be read (ENOENT); mend the path or its rights',
+        'names a file in sslkey that cannot be read (EISDIR); mend the path or its rights',
+      ],
+    })
+  })
+})

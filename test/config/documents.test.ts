@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { type Path, settings } from '../../src/config/names.ts'
+import { loadConfig } from '../../src/config.ts'
+import { account, hook } from './support.ts'
+
+const place = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
+const read = (path: string) => readFileSync(place(path), 'utf8')
+
+const keyInFile = (path: Path) =>
+  path
+    .map((part) => (typeof part === 'number' ? '[]' : `.${part}`))
+    .join('')
+    .slice(1)
+
+const exampleEnv = {
+  CONFIG_FILE: place('config/mirror.example.yaml'),
+  ACME_CLIENT_ID: 'bac_1',
+  ACME_CLIENT_SECRET: 'bas_1',
+  ACME_WEBHOOK_SECRET: hook(1),
+  ACME_STAGING_CLIENT_ID: 'bac_2',
+  ACME_STAGING_CLIENT_SECRET: 'bas_2',
+  ACME_STAGING_WEBHOOK_SECRETS: hook(2),
+}
+
+test('the reference tells of every variable and its key, in their order', () => {
+  const rows = read('config/README.md').split('\n')
+  const at = settings.map(({ env, path, file }) => {
+    const row = rows.findIndex((line) => line.startsWith('|') && line.includes(`\`${env}\``) && line.includes(`\`${keyInFile(path)}\``))
+    expect(row, env).toBeGreaterThan(0)
+    expect(rows[row]?.includes('`+_FILE`'), env).toBe(file === true)
+    return row
+  })
+  expect(at).toEqual([...at].sort((a, b) => a - b))
+})
+
+test('the example of the YAML file loads, shows every key, and has the defaults', () => {
+  const { accounts, ...rest } = loadConfig(exampleEnv)
+  const { accounts: _, ...defaults } = loadConfig(account)
+  expect(rest).toEqual(defaults)
+  expect(accounts.map(({ name, isDefault }) => [name, isDefault])).toEqual([
+    ['acme', true],
+    ['acme-staging', false],
+  ])
+  const text = read('config/mirror.example.yaml')
+  for (const { path } of settings) expect(text, keyInFile(path)).toMatch(new RegExp(`^[ #-]*${path.at(-1)}:`, 'm'))
+  expect(Object.keys(parse(text) as object)).toEqual(
+    [...new Set(['accounts', ...settings.map(({ path }) => path[0])])].sort(byFirstUse(text)),
+  )
+})
+
+function byFirstUse(text: string) {
+  return (a: string | number | undefined, b: string | number | undefined) => text.search(`\n${a}:`) - text.search(`\n${b}:`)
+}
+
+test('the example of the environment shows every variable, with its default', () => {
+  const lines = read('.env.example').split('\n')
+  const shown = new Map(
+    lines.flatMap((line) => [...line.matchAll(/^(?:# )?([A-Z_]+)=(.*)$/g)].map((match) => [match[1], match[2]] as const)),
+  )
+  for (const { env, file } of settings) {
+    expect(shown.has(env), env).toBe(true)
+    if (file) expect(shown.has(`${env}_FILE`), env).toBe(true)
+  }
+  // SQLite, the default, knows no schema.
+  const defaults = Object.fromEntries([...shown].filter(([name, value]) => value !== '' && name !== 'DATABASE_SCHEMA'))
+  expect(loadConfig({ ...account, ...defaults })).toEqual(loadConfig(account))
+})

@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll } from 'vitest'
+import { type LoadOptions, loadConfig } from '../../src/config.ts'
+import { UsageError } from '../../src/errors.ts'
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+/** A webhook secret of `length` bytes, different for each `n`. */
+export function hook(n: number, length = 24): string {
+  return `whsec_${Buffer.alloc(length, n).toString('base64')}`
+}
+
+/** The environment of a whole account. */
+export const account: Env = {
+  BROKER_API_BASE_URL: 'https://api.service.test/api/v1',
+  BROKER_API_CLIENT_ID: 'bac_one',
+  BROKER_API_CLIENT_SECRET: 'bas_one-secret',
+  WEBHOOK_SECRETS: hook(1),
+}
+
+/** @returns what is wrong with `env`; nothing when it loads. */
+export function problemsOf(env: Env, options?: LoadOptions): readonly string[] {
+  try {
+    loadConfig(env, options)
+    return []
+  } catch (error) {
+    if (error instanceof UsageError) return error.problems
+    throw error
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-config-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+let written = 0
+
+/** Writes a file for the test. @returns its path. */
+export function file(text: string, name = `${++written}.txt`): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+/** @returns an environment whose settings file holds `yaml`. */
+export function withFile(yaml: string, env: Env = {}): Env {
+  return { ...env, CONFIG_FILE: file(yaml) }
+}

@@ -1,0 +1,106 @@
+import { sql } from 'kysely'
+import { systemClock } from '../../src/clock.ts'
+import { entities, type Row } from '../../src/model/entities.ts'
+import { canonicalJson } from '../../src/model/json.ts'
+import { timeFromMs } from '../../src/model/time.ts'
+import { compareWithTruth, truthSchema } from '../../src/ops/compare.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import type { Db } from '../../src/store/db.ts'
+import { changesOf, replayChanges, rowsOf } from '../tools/mirror.ts'
+import { letTimePass } from './time.ts'
+
+/** Longer than every wait of the product, the retry of a stopped account included. */
+const LONG_MS = 1_200_000
+const LOOK_MS = 25
+/** How long a round of reads is waited for before it is compared all the same: some are failing, or find no place. */
+const ROUND_MS = 4_000
+
+/**
+ * Compares the mirror with what the sandbox shows now.
+ * @returns one line for each record that differs; none when they agree.
+ */
+export async function differences(db: Db, sandbox: Sandbox, account: string, submissionIds?: readonly string[]): Promise<string[]> {
+  const submissions = submissionIds ? submissionIds.flatMap((id) => sandbox.truth(account, id)) : sandbox.truth(account)
+  const compared = await compareWithTruth(db.read, account, truthSchema.parse({ account, submissions }))
+  return compared.flatMap(({ differences }) =>
+    differences.map((one) => `${account} ${one.table} ${one.submissionId} ${one.key}: ${String(one.what)}`),
+  )
+}
+
+/**
+ * Plays the change log from its beginning.
+ * @returns one line for each hole in its numbers, and for each row that is not in the mirror as the log tells it; none when it is whole.
+ */
+export async function logFaults(db: Db): Promise<string[]> {
+  const changes = await changesOf(db)
+  const info = await db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()
+  const faults = changes.flatMap((change, index) => (change.seq === index + 1 ? [] : [`seq ${change.seq} stands at ${index + 1}`]))
+  if (info.last_seq !== changes.length) faults.push(`the last seq is ${info.last_seq}, and there are ${changes.length} rows`)
+  const told = replayChanges(changes)
+  for (const entity of entities) {
+    for (const row of await rowsOf(db, entity)) {
+      const { raw: _, ...columns } = row
+      const key = `${row['account']} ${entity.table} ${JSON.stringify(entity.key.slice(1).map((column) => row[column]))}`
+      const known = told.get(key)
+      told.delete(key)
+      if (known === undefined) faults.push(`${key} is in the mirror and not in the log`)
+      else if (canonicalJson(known) !== canonicalJson(columns)) faults.push(`${key} differs from what the log tells`)
+    }
+  }
+  for (const key of told.keys()) faults.push(`${key} is in the log and not in the mirror`)
+  return faults
+}
+
+/** Events and messages of an account that are in the mirror, by id. */
+export async function recordIds(db: Db, account: string): Promise<Set<string>> {
+  const events = await db.read.sql.selectFrom('market_events').select('event_id').where('account', '=', account).execute()
+  const messages = await db.read.sql.selectFrom('thread_messages').select('message_id').where('account', '=', account).execute()
+  return new Set([...events.map((row) => row.event_id), ...messages.map((row) => row.message_id)])
+}
+
+/**
+ * Lets so much time pass that everything is read and replayed again, and compares, until mirror and service agree: what lies behind a
+ * cursor is found by replays, and with faults on a read may fail.
+ * @param rounds how often at most.
+ * @returns the differences that are left; none when they agree.
+ */
+export async function untilAgreed(db: Db, sandbox: Sandbox, rounds: number): Promise<string[]> {
+  let left: string[] = []
+  for (let round = 0; round < rounds; round++) {
+    const since = Date.now()
+    await letTimePass(db, LONG_MS)
+    await waitFor(async () => (await unread(db, since)) === 0, ROUND_MS)
+    left = []
+    for (const account of sandbox.accountNames) left.push(...(await differences(db, sandbox, account)))
+    if (left.length === 0) return []
+  }
+  return left
+}
+
+/**
+ * Looks until `condition` holds.
+ * @returns whether it did within `ms`.
+ */
+export async function waitFor(condition: () => boolean | Promise<boolean>, ms: number): Promise<boolean> {
+  const deadline = Date.now() + ms
+  while (!(await condition())) {
+    if (Date.now() > deadline) return false
+    await systemClock.sleep(LOOK_MS)
+  }
+  return true
+}
+
+/** How much is still to be done: deliveries that wait, reads not made to their end since, feeds not replayed since. */
+export async function unread(db: Db, sinceMs: number): Promise<number> {
+  const since = db.kind === 'sqlite' ? sql`${timeFromMs(sinceMs)}` : sql`${timeFromMs(sinceMs)}::timestamptz`
+  const { rows } = await sql<{ n: number }>`
+    select (select count(*) from sync_inbox where state = 'ready')
+      + (select count(*) from sync_reads where last_read_at is null or last_read_at < ${since}
+          or (read <> 'requirements' and (last_replay_at is null or last_replay_at < ${since}))) as n`.execute(db.read.sql)
+  return Number(rows[0]?.n)
+}
+
+/** All rows of the inbox that say what became of a delivery. */
+export async function inboxRows(db: Db): Promise<Row[]> {
+  return await db.read.sql.selectFrom('sync_inbox').select(['account', 'delivery_id', 'state', 'lease_token']).execute()
+}

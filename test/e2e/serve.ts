@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import type { DatabaseConfig } from '../../src/store/db.ts'
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const LINES_KEPT = 200
+
+/** A running `serve`, in a process of its own. */
+export interface ServeProcess {
+  readonly process: ChildProcess
+  /** `http://host:port` of the receiver, and of the ops server. */
+  readonly receiver: string
+  readonly ops: string
+  /** The last lines of its log, for whoever looks for a failure. */
+  lines(): readonly string[]
+  /** Asks it to stop. @returns its exit code. */
+  stop(): Promise<number | null>
+  /** Kills it as the system would. */
+  kill(): Promise<void>
+}
+
+export type Environment = Readonly<Record<string, string>>
+
+/**
+ * Starts `serve` and waits until it says that it is ready.
+ * @param env the whole environment, but for the path.
+ * @param shell what a shell does first, such as setting a limit.
+ * @throws Error with the last lines of its log when it ends before it is ready.
+ */
+export async function startServe(env: Environment, shell = ':'): Promise<ServeProcess> {
+  const child = spawn('/bin/sh', ['-c', `${shell}; exec "$@"`, 'sh', process.execPath, MAIN, 'serve'], {
+    env: { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', PORT: '0', OPS_HOST: '127.0.0.1', OPS_PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const kept: string[] = []
+  const ready = Promise.withResolvers<{ receiver: string; ops: string }>()
+  const hear = (line: string) => {
+    kept.push(line)
+    if (kept.length > LINES_KEPT) kept.shift()
+    if (line.includes('"msg":"ready after')) ready.resolve(JSON.parse(line) as { receiver: string; ops: string })
+  }
+  for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', hear)
+  const closed = once(child, 'close').then(() => ready.reject(new Error(`serve ended before it was ready:\n${kept.join('\n')}`)))
+  const { receiver, ops } = await ready.promise
+  return {
+    process: child,
+    receiver,
+    ops,
+    lines: () => kept,
+    async stop() {
+      child.kill('SIGTERM')
+      await closed
+      return child.exitCode
+    },
+    async kill() {
+      child.kill('SIGKILL')
+      await closed
+    },
+  }
+}
+
+/** The settings that name a database. */
+export function databaseEnv(database: DatabaseConfig): Environment {
+  if (database.kind === 'sqlite') return { DATABASE_URL: `sqlite:${database.path}` }
+  return { DATABASE_URL: database.url.reveal(), DATABASE_SCHEMA: database.schema }
+}
+
+/** The settings of one account, `default`: what the sandbox's account of that name logs in with, and signs with. */
+export function accountEnv(sandbox: Sandbox): Environment {
+  const { credentials, webhookSecret } = sandbox.account('default')
+  return {
+    BROKER_API_BASE_URL: sandbox.baseUrl,
+    BROKER_API_CLIENT_ID: credentials[0]?.clientId ?? '',
+    BROKER_API_CLIENT_SECRET: credentials[0]?.clientSecret ?? '',
+    WEBHOOK_SECRETS: webhookSecret,
+  }
+}
+
+/** Writes a settings file for all accounts of a sandbox; the first is the default one. JSON is YAML too. */
+export function writeAccounts(path: string, sandbox: Sandbox): Environment {
+  const accounts = sandbox.accountNames.map((name, index) => {
+    const { credentials, webhookSecret } = sandbox.account(name)
+    return {
+      name,
+      default: index === 0,
+      base_url: sandbox.baseUrl,
+      client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
+      webhook_secrets: [webhookSecret],
+    }
+  })
+  writeFileSync(path, JSON.stringify({ accounts }))
+  return { CONFIG_FILE: path }
+}

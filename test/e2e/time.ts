@@ -1,0 +1,24 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../../src/store/db.ts'
+
+/**
+ * Lets time pass in the store: everything in it becomes so much older, and what was to come is so much nearer.
+ * @param options.leases leases run on too, as those of a dead process do; otherwise what is being made keeps its lease.
+ */
+export async function letTimePass(db: Db, ms: number, options: { readonly leases?: boolean } = {}): Promise<void> {
+  const free = options.leases ? sql`` : sql`where lease_token is null`
+  await db.write('test-pass', async (tx) => {
+    const older = (columns: readonly string[]) => sql.join(columns.map((column) => sql`${sql.ref(column)} = ${earlier(tx.kind, column, ms)}`))
+    const reads = ['due_at', 'replay_due_at', 'last_replay_at', 'last_read_at', 'last_changed_at', 'active_at']
+    await sql`update sync_reads set ${older(reads)} ${free}`.execute(tx.sql)
+    await sql`update sync_accounts set ${older(['retry_at', 'swept_at'])}`.execute(tx.sql)
+    await sql`update sync_arrivals set ${older(['first_at'])}`.execute(tx.sql)
+    const waiting = options.leases ? sql`` : sql`and (lease_token is null or attempts > 0)`
+    await sql`update sync_inbox set ${older(['available_at'])} where state = 'ready' ${waiting}`.execute(tx.sql)
+  })
+}
+
+function earlier(kind: Db['kind'], column: string, ms: number): RawBuilder<unknown> {
+  if (kind === 'postgres') return sql`${sql.ref(column)} - ${ms}::float8 * interval '1 millisecond'`
+  return sql`strftime('%Y-%m-%dT%H:%M:%f000Z', ${sql.ref(column)}, ${`-${ms / 1000} seconds`})`
+}

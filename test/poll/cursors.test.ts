@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import { marketEvents } from '../../src/model/entities.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { changesOf, rowsOf } from '../tools/mirror.ts'
+import { HOUR, policy, Rig } from '../tools/poller.ts'
+
+const ACCOUNT = 'default'
+
+async function filled(rig: Rig, events: number): Promise<string> {
+  const id = rig.sandbox.addSubmission(ACCOUNT)
+  rig.sandbox.fillFeeds(ACCOUNT, id, { events, messages: 0 })
+  await rig.track([id])
+  return id
+}
+
+/** The cursors that were sent with requests for events, from the `from`th request on. */
+function sent(rig: Rig, id: string, from = 0): (string | null)[] {
+  return rig
+    .asked('events', id)
+    .slice(from)
+    .map((query) => query.get('since'))
+}
+
+async function countEvents(rig: Rig): Promise<number> {
+  return (await rowsOf(rig.db, marketEvents)).length
+}
+
+describe.each(testDatabases)('cursors on $name', (database) => {
+  it('trap 17: after an invalid cursor the feed is read once from the beginning, and the new cursor replaces the old, which is kept', async () => {
+    const rig = await Rig.open(database)
+    const id = await filled(rig, 150)
+    const poller = rig.startPoller()
+    await rig.rest()
+    await poller.stop()
+    const old = (await rig.read(id, 'events')).cursor
+    rig.sandbox.addEvents(
+      ACCOUNT,
+      id,
+      Array.from({ length: 100 }, () => ({ type: 'status_changed' })),
+    )
+    rig.sandbox.faults.add({ kind: 'invalid_cursor', operation: 'events', count: 1 })
+    const before = rig.asked('events', id).length
+    await rig.pass(policy.poll.maxMs)
+    rig.startPoller()
+    await rig.rest()
+    const row = await rig.read(id, 'events')
+    expect(sent(rig, id, before)).toEqual([old, null, old, row.cursor])
+    expect(row).toMatchObject({ refused_cursor: old, rank: 1, failures: 0, error: null })
+    expect(row.cursor).not.toBe(old)
+    expect(rig.counted('invalid_cursors_total', { read: 'events' })).toBe(1)
+    expect(rig.counted('replays_total', { read: 'events' })).toBe(2)
+    expect(await countEvents(rig)).toBe(250)
+  })
+
+  it('trap 17: when the second try fails too, there is no third, an alarm is raised, and it is tried again later', async () => {
+    const rig = await Rig.open(database)
+    const id = await filled(rig, 150)
+    rig.startPoller()
+    await rig.rest()
+    const cursor = (await rig.read(id, 'events')).cursor
+    rig.sandbox.faults.add({ kind: 'invalid_cursor', operation: 'events' })
+    const before = rig.asked('events', id).length
+    await rig.pass(policy.poll.maxMs)
+    await rig.rest()
+    expect(sent(rig, id, before)).toEqual([cursor, null, cursor])
+    expect(await rig.read(id, 'events')).toMatchObject({ refused_cursor: cursor, rank: 2, failures: 1, lease_token: null })
+    expect(rig.counted('walks_total', { read: 'events', outcome: 'rejected' })).toBe(1)
+    expect(rig.logged('events could not be read and will be tried again')).toBe(true)
+    rig.sandbox.faults.set([])
+    await rig.pass(HOUR)
+    await rig.rest()
+    expect(await rig.read(id, 'events')).toMatchObject({ cursor, rank: 1, failures: 0, error: null })
+    expect(await countEvents(rig)).toBe(150)
+  })
+
+  it('trap 17: a refusal of a request without a cursor is not blamed on a cursor', async () => {
+    const rig = await Rig.open(database)
+    const id = await filled(rig, 10)
+    rig.sandbox.faults.add({ kind: 'status', status: 409, operation: 'events' })
+    rig.startPoller()
+    await rig.rest()
+    expect(sent(rig, id)).toEqual([null])
+    expect(rig.counted('invalid_cursors_total')).toBe(0)
+    expect(await rig.read(id, 'events')).toMatchObject({ refused_cursor: null, rank: 2, failures: 1 })
+  })
+
+  it('invariants 6 and 14: a walk that lost its lease writes neither rows nor a cursor', async () => {
+    const rig = await Rig.open(database)
+    const id = await filled(rig, 250)
+    rig.sandbox.faults.add({ kind: 'slow', operation: 'events', ms: 300 })
+    rig.startPoller()
+    await rig.until('the first page is there', async () => (await rig.read(id, 'events')).cursor !== null)
+    const first = (await rig.read(id, 'events')).cursor
+    await rig.db.write('test-take-over', (tx) =>
+      tx.sql
+        .updateTable('sync_reads')
+        .set((eb) => ({ lease_token: 'another process', issued_no: eb('issued_no', '+', 1) }))
+        .where('read', '=', 'events')
+        .execute(),
+    )
+    await rig.until('the walk noticed', () => rig.logged('the lease was lost'))
+    expect(await countEvents(rig)).toBe(100)
+    expect((await changesOf(rig.db)).filter((change) => change.entity === 'market_events')).toHaveLength(100)
+    expect(await rig.read(id, 'events')).toMatchObject({ cursor: first, lease_token: 'another process', last_read_at: null })
+    // The other process dies: its lease ends, and the walk goes on from the cursor.
+    rig.sandbox.faults.set([])
+    const resumed = () => sent(rig, id).filter((cursor) => cursor === first).length
+    expect(resumed()).toBe(1)
+    await rig.db.write('test-lease-ends', (tx) => tx.sql.updateTable('sync_reads').set({ due_at: '2026-01-01T00:00:00.000000Z' }).execute())
+    await rig.rest()
+    expect(await countEvents(rig)).toBe(250)
+    expect(resumed()).toBe(2)
+    expect(await rig.read(id, 'events')).toMatchObject({ lease_token: null, rank: 1 })
+  })
+})

@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest'
+import { marketEvents, submissions } from '../../src/model/entities.ts'
+import { findAccount } from '../../src/store/accounts.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { uuid } from '../tools/facts.ts'
+import { changesOf, rowsOf } from '../tools/mirror.ts'
+import { HOUR, policy, Rig } from '../tools/poller.ts'
+
+const ACCOUNT = 'default'
+const RETRY_MS = 900_000
+
+/** So many submissions with an event each, tracked and read. */
+async function readOnce(rig: Rig, count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => rig.sandbox.addSubmission(ACCOUNT))
+  for (const id of ids) rig.sandbox.addEvent(ACCOUNT, id, { type: 'market_attached' })
+  await rig.track(ids)
+  rig.startPoller()
+  await rig.rest()
+  return ids
+}
+
+async function unreachable(rig: Rig): Promise<unknown[]> {
+  const rows = await rowsOf(rig.db, submissions)
+  return rows.filter((row) => row['unreachable_since'] !== null).map((row) => row['submission_id'])
+}
+
+async function stateOf(rig: Rig): Promise<string | undefined> {
+  return (await findAccount(rig.db.read, ACCOUNT))?.state
+}
+
+describe.each(testDatabases)('trap 48: "not found" on $name', (database) => {
+  it('trap 48: of one submission it is believed after three tries, loses no row, and is taken back when the submission is found', async () => {
+    const rig = await Rig.open(database)
+    const [gone = ''] = await readOnce(rig, 3)
+    const before = (await changesOf(rig.db)).length
+    rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId: gone })
+    for (const [tries, waitMs] of [policy.poll.maxMs, 30_000, 120_000].entries()) {
+      expect(await unreachable(rig)).toEqual([])
+      await rig.pass(waitMs)
+      await rig.rest()
+      expect(await rig.read(gone, 'events')).toMatchObject({ misses: tries + 1, rank: 2 })
+    }
+    expect(await unreachable(rig)).toEqual([gone])
+    expect(await rowsOf(rig.db, marketEvents)).toHaveLength(3)
+    expect(await stateOf(rig)).toBe('active')
+    rig.sandbox.faults.set([])
+    await rig.pass(policy.poll.maxMs + HOUR)
+    await rig.rest()
+    expect(await unreachable(rig)).toEqual([])
+    expect(await rig.read(gone, 'events')).toMatchObject({ misses: 0, rank: 1 })
+    const told = (await changesOf(rig.db)).slice(before).map(({ entity, operation, after }) => [entity, operation, after?.['unreachable_since'] === null])
+    expect(told).toEqual([
+      ['submissions', 'update', false],
+      ['submissions', 'update', true],
+    ])
+  })
+
+  it('trap 48: of ids that were never found it stops nothing', async () => {
+    const rig = await Rig.open(database)
+    await rig.track(Array.from({ length: 12 }, (_, n) => uuid(8, n)))
+    rig.startPoller()
+    for (const waitMs of [0, 30_000, 120_000]) {
+      await rig.pass(waitMs)
+      await rig.rest()
+    }
+    expect(await unreachable(rig)).toHaveLength(12)
+    expect(await stateOf(rig)).toBe('active')
+  })
+
+  it('trap 48: a wave of it pauses the account, marks nothing, and ends by itself', async () => {
+    const rig = await Rig.open(database)
+    const ids = await readOnce(rig, 8)
+    rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'events' })
+    rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'thread' })
+    rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'requirements' })
+    await rig.pass(policy.poll.maxMs)
+    await rig.until('the account is paused', async () => (await stateOf(rig)) === 'paused')
+    await rig.pass(10_000)
+    const asked = rig.sandbox.requestsSeen.length
+    // At its time it tries again: who we are is known, but nothing is back.
+    await rig.pass(RETRY_MS)
+    await rig.until('it tried again', () => rig.sandbox.requestsSeen.length > asked)
+    await rig.until('it waits again', async () => Date.parse((await findAccount(rig.db.read, ACCOUNT))?.retry_at ?? '') > Date.now())
+    expect(await stateOf(rig)).toBe('paused')
+    expect(await unreachable(rig)).toEqual([])
+    expect(await rowsOf(rig.db, marketEvents)).toHaveLength(8)
+    rig.sandbox.faults.set([])
+    await rig.pass(RETRY_MS)
+    await rig.until('it is active again', async () => (await stateOf(rig)) === 'active')
+    await rig.pass(HOUR)
+    await rig.rest()
+    for (const id of ids) expect(await rig.read(id, 'events')).toMatchObject({ misses: 0, rank: 1, error: null })
+    expect(await unreachable(rig)).toEqual([])
+  })
+
+  it('trap 48: what a wave had confirmed before it was seen as one is taken back with it', async () => {
+    const rig = await Rig.open(database)
+    const ids = await readOnce(rig, 8)
+    const [first = ''] = ids
+    rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId: first })
+    await rig.pass(policy.poll.maxMs)
+    await rig.rest()
+    for (const waitMs of [30_000, 120_000]) {
+      await rig.pass(waitMs)
+      await rig.rest()
+    }
+    expect(await unreachable(rig)).toEqual([first])
+    for (const submissionId of ids.slice(1)) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
+    await rig.pass(policy.poll.maxMs)
+    await rig.until('the account is paused', async () => (await stateOf(rig)) === 'paused')
+    await rig.until('nothing is marked', async () => (await unreachable(rig)).length === 0)
+    rig.sandbox.faults.set([])
+    await rig.pass(RETRY_MS)
+    await rig.until('it is active again', async () => (await stateOf(rig)) === 'active')
+    await rig.pass(HOUR)
+    await rig.rest()
+    expect(await unreachable(rig)).toEqual([])
+    expect(await rig.read(first, 'events')).toMatchObject({ misses: 0, rank: 1 })
+  })
+
+  it('trap 48: a submission that was unreachable before a wave is found again after it', async () => {
+    const rig = await Rig.open(database)
+    const ids = await readOnce(rig, 8)
+    const [first = ''] = ids
+    rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId: first })
+    for (const waitMs of [policy.poll.maxMs, 30_000, 120_000]) {
+      await rig.pass(waitMs)
+      await rig.rest()
+    }
+    await rig.db.write('test-long-ago', (tx) =>
+      tx.sql.updateTable('submissions').set({ unreachable_since: '2026-01-01T00:00:00.000000Z' }).where('submission_id', '=', first).execute(),
+    )
+    for (const submissionId of ids.slice(1)) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
+    await rig.pass(policy.poll.maxMs)
+    await rig.until('the account is paused', async () => (await stateOf(rig)) === 'paused')
+    expect(await unreachable(rig)).toEqual([first])
+    rig.sandbox.faults.set([])
+    await rig.pass(RETRY_MS)
+    await rig.until('it is active again', async () => (await stateOf(rig)) === 'active')
+    await rig.pass(policy.poll.maxMs + HOUR)
+    await rig.rest()
+    expect(await unreachable(rig)).toEqual([])
+  })
+})
