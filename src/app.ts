@@ -59,8 +59,9 @@ export interface Serving {
   stop(): Promise<void>
 }
 
-/** The worker rests so long when a delivery came within the last moment: both share SQLite's one thread, and the sender waits. */
-const REST_MS = 15
+/** While deliveries come, the worker rests for a multiple of what a batch took: both share SQLite's one thread, and the senders wait. */
+const REST_SHARE = 3
+const MOST_REST_MS = 60
 const MOMENT_MS = 50
 /** For closing what has already had its grace. */
 const CLOSE_MS = 2_000
@@ -250,7 +251,10 @@ class Running {
     const { config, role, clock, log, db } = this.#p
     const common = { db, clock, log, observer: this.#observer }
     const names = config.accounts.map((account) => account.name)
-    const restMs = () => (db.kind === 'sqlite' && role === 'all' && performance.now() - this.#deliveredAt < MOMENT_MS ? REST_MS : 0)
+    const restMs = (workedMs: number) => {
+      const shared = db.kind === 'sqlite' && role === 'all' && performance.now() - this.#deliveredAt < MOMENT_MS
+      return shared ? Math.min(MOST_REST_MS, workedMs * REST_SHARE) : 0
+    }
     const pollers = names.map((account) => {
       const client = clientOf(config, account, clock, this.#observer)
       this.#clients.push(client)

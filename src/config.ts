@@ -74,8 +74,9 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
   const merged = mergeReadings(environment, file)
   const parsed = settingsSchema.safeParse(merged.tree)
   const problems = [...merged.problems, ...(parsed.success ? [] : merged.problemsOf(parsed.error.issues))]
-  const hasAccount = 'accounts' in merged.tree || file.broken
-  if (!hasAccount && options.needs !== 'database') problems.push(NO_ACCOUNT)
+  const accounts = merged.tree['accounts'] ?? []
+  const noAccount = Array.isArray(accounts) && accounts.length === 0 && !file.broken
+  if (noAccount && options.needs !== 'database') problems.push(NO_ACCOUNT)
   if (!parsed.success || problems.length > 0) throw new UsageError([...new Set(problems)])
   return deepFreeze(configOf(parsed.data))
 }

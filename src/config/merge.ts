@@ -41,17 +41,19 @@ export function mergeReadings(environment: EnvironmentReading, file: FileReading
 
 /** @returns the name under which the user set, or would set, a value: a variable's, else its place in the settings file. */
 function nameOfSetting(path: Path, variables: ReadonlyMap<string, string>, file: FileReading): string {
-  const fromFile = file.tree[String(path[0])] !== undefined
-  for (let length = path.length; length > 0; length -= 1) {
-    const key = keyOf(path.slice(0, length))
-    const usual = settings.find((setting) => keyOf(setting.path) === key)?.env
-    const accountOfFile = path[0] === 'accounts' && fromFile
-    const variable = accountOfFile ? undefined : (variables.get(key) ?? (inTree(file.tree, path.slice(0, length)) ? undefined : usual))
+  const accountOfFile = path[0] === 'accounts' && 'accounts' in file.tree
+  for (let length = accountOfFile ? 0 : path.length; length > 0; length -= 1) {
+    const start = path.slice(0, length)
+    const variable = variables.get(keyOf(start)) ?? (inTree(file.tree, start) ? undefined : usualVariable(start))
     if (variable === undefined) continue
     const position = path.slice(length).find((part) => typeof part === 'number')
     return position === undefined ? variable : `${variable} (number ${position + 1})`
   }
   return nameInFile(path.map(tidyKey))
+}
+
+function usualVariable(path: Path): string | undefined {
+  return settings.find((setting) => keyOf(setting.path) === keyOf(path))?.env
 }
 
 function inTree(tree: Tree, path: Path): boolean {

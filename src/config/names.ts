@@ -58,7 +58,18 @@ export function unknownVariables(env: Readonly<Record<string, string | undefined
   return Object.keys(env)
     .filter((name) => env[name] !== undefined && OUR_PREFIX.test(name) && !known.includes(name) && !isServiceLink(name, env[name]))
     .sort()
-    .map((name) => `${name.replace(/\W/g, '?')} is not a known variable; the nearest one is ${nearest(name, known)}`)
+    .map((name) => `${name.replace(/\W/g, '?')} is not a known variable; the nearest one is ${nearestVariable(name, known)}`)
+}
+
+function nearestVariable(name: string, known: readonly string[]): string {
+  const prefix = OUR_PREFIX.exec(name)?.[0] ?? ''
+  const without = name.replace(/_FILE$/, '')
+  return known.includes(without)
+    ? without
+    : nearest(
+        name,
+        known.filter((other) => other.startsWith(prefix)),
+      )
 }
 
 function isServiceLink(name: string, value = ''): boolean {

@@ -31,6 +31,7 @@ const HASTE = {
   POLL_MAX: '2s',
   REPLAY_ACTIVE: '4s',
   UPSTREAM_RPS: '1000',
+  LOG_LEVEL: 'debug',
 }
 
 export interface DemoOptions {
@@ -108,6 +109,7 @@ async function startSandbox({ host, folder }: DemoOptions, closing: AsyncDisposa
 /** No webhook repeats what happened before the endpoint was made, so those submissions are tracked by hand. */
 async function trackHistory(w: Watching, settings: Readonly<Record<string, string>>): Promise<void> {
   const { submissions } = await w.service.truth()
+  for (const { submission_id, requirements } of submissions) w.arrivals.name(submission_id, requirements.insured_name)
   const old = submissions.filter(({ events, messages }) => events.length + messages.length > 0).map((each) => each.submission_id)
   w.screen.heading(`submission-mirror track: ${old.length} submissions have a history that no webhook repeats`)
   const track = startChild(w.host, 'track', ['track', ...old], settings, join(w.folder, 'track.log'))

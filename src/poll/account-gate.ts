@@ -1,12 +1,17 @@
+import { throughDoor } from '../apply/apply.ts'
 import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { Fact } from '../model/facts.ts'
+import { timeFromMs } from '../model/time.ts'
+import type { Observer } from '../observe.ts'
 import { findAccount, pinBrokerage, resumeAccount, stopAccount } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
 import { forgiveMisses, readBefore, sampleRead } from '../store/reads-of-account.ts'
+import { unreachableSince } from '../store/submissions.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { upstreamClass } from '../upstream/errors.ts'
-import { GoneWave } from './gone-wave.ts'
+import { GoneWave, WAVE_WINDOW_MS } from './gone-wave.ts'
 
 /** A stopped account tries again by itself after this long. */
 export const RETRY_MS = 900_000
@@ -19,6 +24,7 @@ export interface GateOptions {
   readonly client: UpstreamClient
   readonly clock: Clock
   readonly log: Log
+  readonly observer: Observer
 }
 
 /**
@@ -73,9 +79,21 @@ export class AccountGate {
     if (!wasReadBefore) return false
     this.#wave.note(submissionId, gone)
     if (!gone || !this.#wave.isWave(await readBefore(this.#o.db.read, this.#o.account, 10))) return false
-    await forgiveMisses(this.#o.db, this.#o.account)
+    await this.#takeBack()
+    // What is still under way is part of the same wave, not another one.
+    this.#wave.clear()
     await this.#stop('paused', `${WAVE_REASON}, which looks like a wrong credential; check which brokerage it belongs to`)
     return true
+  }
+
+  /** A wave marks nothing: what it has confirmed already is unmarked, and what it has not is forgotten. */
+  async #takeBack(): Promise<void> {
+    const { db, account, clock, observer } = this.#o
+    const since = timeFromMs(clock.now() - WAVE_WINDOW_MS)
+    const marked = await unreachableSince(db.read, account, this.#wave.gone(), since)
+    const facts = marked.map((submissionId): Fact => ({ kind: 'reach', account, submissionId, cause: 'poll', unreachableSince: null }))
+    await throughDoor(db, observer, 'wave-taken-back', (door) => door.apply(facts))
+    await forgiveMisses(db, account)
   }
 
   async #identify(pinned: string | null, signal: AbortSignal): Promise<'known' | 'unknown' | 'stopped'> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 
 /** Reads further back than this say nothing about now. */
-const WINDOW_MS = 600_000
+export const WAVE_WINDOW_MS = 600_000
 /** So many submissions that were read before must be missing together, or all of a smaller account. */
 const WAVE = 5
 const SMALLEST_WAVE = 2
@@ -22,7 +22,7 @@ export class GoneWave {
   note(submissionId: string, gone: boolean): void {
     this.#last.delete(submissionId)
     this.#last.set(submissionId, { gone, at: this.#clock.now() })
-    const oldest = this.#clock.now() - WINDOW_MS
+    const oldest = this.#clock.now() - WAVE_WINDOW_MS
     for (const [id, { at }] of this.#last) {
       if (at >= oldest && this.#last.size <= 10_000) break
       this.#last.delete(id)
@@ -38,6 +38,11 @@ export class GoneWave {
     let gone = 0
     for (const answer of this.#last.values()) if (answer.gone) gone += 1
     return gone >= needed && gone * 2 >= this.#last.size
+  }
+
+  /** The submissions whose latest answer was "not found". */
+  gone(): string[] {
+    return [...this.#last].filter(([, answer]) => answer.gone).map(([submissionId]) => submissionId)
   }
 
   clear(): void {

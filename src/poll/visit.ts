@@ -1,6 +1,6 @@
 import { type Applied, throughDoor } from '../apply/apply.ts'
 import { backoffMs, type Clock } from '../clock.ts'
-import { messageOf } from '../errors.ts'
+import { FatalError, messageOf, TransientError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Fact } from '../model/facts.ts'
 import type { Cause, Via } from '../model/records.ts'
@@ -46,7 +46,7 @@ export type VisitEnd = 'read' | 'gone' | 'refused' | 'failed' | 'lost'
 
 /**
  * Makes one claimed read: walks a feed or reads the state, applies what it finds, and settles when it comes again. It throws only when the
- * store fails or `signal` aborts; what the service does wrong is settled here.
+ * store is away or `signal` aborts; what the service does wrong, and what cannot be applied, is settled here as this read's failure.
  */
 export async function visit(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<VisitEnd> {
   const startedAt = o.clock.now()
@@ -61,8 +61,9 @@ export async function visit(o: VisitOptions, claim: ReadClaim, signal: AbortSign
       return 'lost'
     }
     const kind = upstreamClass(error)
-    if (kind === null || signal.aborted) throw error
-    o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: kind })
+    const isOfTheStore = kind === null && (error instanceof TransientError || error instanceof FatalError)
+    if (isOfTheStore || signal.aborted) throw error
+    o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: kind ?? 'broken' })
     return settleFailure(o, claim, error, o.clock.now() - startedAt)
   }
 }
@@ -184,7 +185,7 @@ async function settleFailure(o: VisitOptions, claim: ReadClaim, error: unknown, 
     // Not the read's fault either: it keeps its rank, and comes again when the service allows.
     const waitMs = Math.max(asked, backoffMs(o.clock, 0, FAILURE_BASE_MS, FAILURE_BASE_MS))
     await o.db.write('read-throttled', (tx) =>
-      settleRead(tx, claim, { ...kept, rank: rank.routine, dueInMs: waitMs, failures: claim.failures }),
+      settleRead(tx, claim, { ...kept, rank: claim.rank, dueInMs: waitMs, failures: claim.failures }),
     )
     return 'failed'
   }
@@ -194,9 +195,9 @@ async function settleFailure(o: VisitOptions, claim: ReadClaim, error: unknown, 
   await o.db.write('read-failed', (tx) =>
     settleRead(tx, claim, { ...kept, rank: isFailing ? rank.failing : rank.routine, dueInMs, failures }),
   )
-  const level = kind === 'rejected' ? 'error' : 'warn'
+  const level = kind === 'rejected' || kind === null ? 'error' : 'warn'
   o.log[level](
-    { ...place(claim), failures, waitMs: Math.round(dueInMs), class: kind },
+    { ...place(claim), failures, waitMs: Math.round(dueInMs), ...(kind === null ? { err: error } : { class: kind }) },
     `${claim.read} could not be read and will be tried again: ${messageOf(error)}`,
   )
   return kind === 'auth' ? 'refused' : 'failed'

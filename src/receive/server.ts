@@ -38,14 +38,14 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
   const { config, log, clock } = options
   const receiver = new Receiver({ ...options, bodyLimitBytes: config.bodyLimitBytes })
   const app = createServer(receiver, options)
-  await app.listen({ host: config.host, port: config.port })
+  const origin = await app.listen({ host: config.host, port: config.port })
   const { server } = app
+  const bound = server.address()
   server.maxConnections = MAX_CONNECTIONS
   // When all places are taken, those who hold one for nothing give it back.
   server.on('drop', () => server.closeIdleConnections())
-  const bound = server.address()
   const port = typeof bound === 'object' && bound !== null ? bound.port : config.port
-  log.info({ host: config.host, port }, 'the receiver listens')
+  log.info({ origin }, 'the receiver listens')
   return {
     address: { host: config.host, port },
     canStore: () => receiver.storing,
@@ -59,7 +59,6 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
       await new Promise<void>((resolve) => setImmediate(resolve))
       server.closeAllConnections()
       await closed
-      await drained
     },
   }
 }

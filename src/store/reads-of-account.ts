@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Place } from '../model/facts.ts'
 import { feeds, type ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
@@ -24,12 +25,17 @@ export async function sampleRead(q: Query, account: string, limit: number): Prom
   return rows.map((row) => row.submission_id)
 }
 
-/** Takes back every "not found" that is not believed yet: it was the account's fault, not the submissions'. */
+/**
+ * Has everything that was "not found" read again soon, and takes back what is not believed yet: it was the account's fault, not the
+ * submissions'. Of what is believed the count stays, so that finding it takes the mark back.
+ */
 export async function forgiveMisses(db: Db, account: string): Promise<void> {
+  const believed = sql`exists (select 1 from submissions as s
+    where s.account = sync_reads.account and s.submission_id = sync_reads.submission_id and s.unreachable_since is not null)`
   await db.write('misses-forgiven', (tx) =>
     tx.sql
       .updateTable('sync_reads')
-      .set({ misses: 0, rank: rank.routine, due_at: dbTime(tx) })
+      .set({ misses: sql<number>`case when ${believed} then misses else 0 end`, rank: rank.routine, due_at: dbTime(tx) })
       .where('account', '=', account)
       .where('rank', '=', rank.failing)
       .where('misses', '>', 0)

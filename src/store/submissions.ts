@@ -1,5 +1,6 @@
 import type { SubmissionRow } from '../model/entities.ts'
 import { submissions } from '../model/entities.ts'
+import type { TimeText } from '../model/time.ts'
 import type { Query } from './db.ts'
 
 /** @returns those of the given submissions that are tracked, each as `account submission_id`. */
@@ -23,4 +24,11 @@ export async function submissionIdsAfter(q: Query, account: string, after: strin
     .limit(limit)
     .execute()
   return rows.map((row) => row.submission_id)
+}
+
+/** @returns those of the given submissions that have been marked unreachable at or after `since`. */
+export async function unreachableSince(q: Query, account: string, submissionIds: readonly string[], since: TimeText): Promise<string[]> {
+  const keys = [...new Set(submissionIds)].map((submission_id) => ({ account, submission_id }))
+  const rows = (await q.selectMany(submissions, keys)) as SubmissionRow[]
+  return rows.filter((row) => row.unreachable_since !== null && row.unreachable_since >= since).map((row) => row.submission_id)
 }

@@ -29,8 +29,8 @@ export interface WorkerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
-  /** Milliseconds to rest before the next batch: lets the receiver breathe when both share a core. */
-  readonly restMs: () => number
+  /** Milliseconds to rest after a batch that took `workedMs`: the receiver may share its thread with us. */
+  readonly restMs: (workedMs: number) => number
 }
 
 /**
@@ -50,7 +50,7 @@ export class Worker implements Service {
   async run(signal: AbortSignal): Promise<void> {
     let failure: unknown
     while (!signal.aborted && failure === undefined) {
-      await this.#queue.onSizeLessThan(1)
+      const startedAt = performance.now()
       const batch = await claimDeliveries(this.#o.db, BATCH[this.#o.db.kind], LEASE_MS)
       if (batch.length === 0) {
         await this.#o.db.signals.wait('inbox', SWEEP_MS, signal)
@@ -61,13 +61,17 @@ export class Worker implements Service {
         .catch((error: unknown) => {
           failure = error
         })
-      // One batch is prepared while another is applied, no more: what is claimed and waits only ages.
-      await this.#queue.onSizeLessThan(1)
-      const restMs = this.#o.restMs()
+      await this.#placeFree()
+      const restMs = this.#o.restMs(performance.now() - startedAt)
       if (restMs > 0) await this.#o.clock.sleep(restMs, signal)
     }
     await this.#queue.onIdle()
     if (failure !== undefined) throw failure
+  }
+
+  /** What is claimed and waits for a place only ages, so nothing is claimed before there is one. */
+  #placeFree(): Promise<void> {
+    return this.#queue.concurrency === 1 ? this.#queue.onIdle() : this.#queue.onSizeLessThan(1)
   }
 
   async #work(batch: readonly ClaimedDelivery[]): Promise<void> {

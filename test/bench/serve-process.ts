@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
+/** As it is installed: built. */
+const MAIN = join(import.meta.dirname, '../../dist/src/main.js')
 
 /** A running `serve`, in a process of its own. */
 export interface ServeProcess {

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import pg from 'pg'
+import { describe, expect, test, vi } from 'vitest'
 import { databaseUrl, postgresUrl } from '../../src/config/database-url.ts'
 import { file } from './support.ts'
 
@@ -59,6 +60,27 @@ describe('Postgres', () => {
     const asked = `${H}?uselibpqcompat=true&sslmode=require`
     expect(postgresUrl(asked)).toEqual({ value: asked })
     expect(postgresUrl(`${H}?uselibpqcompat=true&sslmode=prefer`)).toHaveProperty('value')
+  })
+
+  test('the driver makes of each parameter what the reference says, and warns of none', () => {
+    const warned = vi.spyOn(process, 'emitWarning')
+    const tls = (parameters: string) => {
+      const parsed = postgresUrl(`${H}?${parameters}`)
+      return new pg.Client({ connectionString: 'value' in parsed ? parsed.value : '' }).ssl
+    }
+    const path = file('a certificate')
+    expect(new pg.Client({ connectionString: H }).ssl).toBe(false)
+    expect(tls('sslmode=disable')).toBe(false)
+    for (const mode of ['verify-full', 'require', 'verify-ca']) expect(tls(`sslmode=${mode}`)).toEqual({})
+    expect(tls('sslmode=no-verify')).toEqual({ rejectUnauthorized: false })
+    expect(tls(`sslrootcert=${path}`)).toEqual({ ca: 'a certificate' })
+    expect(tls('uselibpqcompat=true&sslmode=require')).toEqual({ rejectUnauthorized: false })
+    expect(tls(`uselibpqcompat=true&sslmode=verify-ca&sslrootcert=${path}`)).toEqual({
+      ca: 'a certificate',
+      checkServerIdentity: expect.any(Function),
+    })
+    expect(warned).not.toHaveBeenCalled()
+    warned.mockRestore()
   })
 
   test('a mode that the driver would not understand is refused', () => {

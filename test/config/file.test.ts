@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the settings file are written like that.
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { account, file, hook, problemsOf, withFile } from './support.ts'
@@ -93,7 +94,10 @@ describe('accounts', () => {
 
   test('a key without anything below it is left out, so the environment may describe the account', () => {
     expect(loadConfig(withFile('accounts:\npoll:\nlog:\n  level:\n', account))).toEqual(loadConfig(account))
-    expect(problemsOf(withFile('# nothing\n'))).toEqual([expect.stringMatching(/^No account is set/)])
+    for (const yaml of ['# nothing\n', 'accounts: []\n']) {
+      expect(problemsOf(withFile(yaml))).toEqual([expect.stringMatching(/^No account is set/)])
+      expect(problemsOf(withFile(yaml), { needs: 'database' })).toEqual([])
+    }
   })
 })
 

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { DatabaseConfig } from '../../src/store/db.ts'
@@ -61,6 +62,20 @@ export async function startServe(env: Environment, shell = ':'): Promise<ServePr
       await closed
     },
   }
+}
+
+/**
+ * Runs another command of the program to its end.
+ * @throws Error with what it wrote when it ends with anything but 0.
+ */
+export async function runCommand(env: Environment, args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [out, complaints] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  if (child.exitCode !== 0) throw new Error(`${args.join(' ')} ended with ${child.exitCode}: ${complaints}`)
+  return out
 }
 
 /** The settings that name a database. */

@@ -27,7 +27,12 @@ function truth(rig: Rig, id: string): { events: unknown[]; messages: unknown[] }
 describe.each(testDatabases)('walking a feed on $name', (database) => {
   it('trap 01: short and empty pages do not end a feed, only a null cursor does', async () => {
     const rig = await Rig.open(database, {
-      sandbox: { faults: [{ kind: 'empty_page', probability: 0.3 }, { kind: 'short_page', probability: 0.8 }] },
+      sandbox: {
+        faults: [
+          { kind: 'empty_page', probability: 0.3 },
+          { kind: 'short_page', probability: 0.8 },
+        ],
+      },
     })
     const id = await filled(rig, 350, 430)
     await rig.track([id])

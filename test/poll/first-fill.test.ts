@@ -27,7 +27,11 @@ describe.each(testDatabases)('what polling finds by itself on $name', (database)
       { type: 'market_attached', occurred_at: ago(48) },
       { type: 'declined', occurred_at: ago(0.5) },
     ])
-    const oldMessage = rig.sandbox.addMessage(ACCOUNT, id, { body_text: 'Old', occurred_at: ago(30), attachments: [{ name: 'a.pdf', download_path: null }] })
+    const oldMessage = rig.sandbox.addMessage(ACCOUNT, id, {
+      body_text: 'Old',
+      occurred_at: ago(30),
+      attachments: [{ name: 'a.pdf', download_path: null }],
+    })
     const told = rig.sandbox.addMessage(ACCOUNT, id, { body_text: 'Told' })
     rig.startPoller()
     rig.startWorker()
@@ -39,9 +43,17 @@ describe.each(testDatabases)('what polling finds by itself on $name', (database)
         row['first_seen_via'],
       ]),
     )
-    expect(via).toEqual(new Map([[old?.id, 'backfill'], [recent?.id, 'poll'], [oldMessage.id, 'backfill'], [told.id, 'webhook']]))
+    expect(via).toEqual(
+      new Map([
+        [old?.id, 'backfill'],
+        [recent?.id, 'poll'],
+        [oldMessage.id, 'backfill'],
+        [told.id, 'webhook'],
+      ]),
+    )
     const causes = (await changesOf(rig.db)).filter((change) => change.operation === 'insert')
-    const causeOf = (recordId: string | undefined) => causes.filter((change) => change.entity_id.includes(String(recordId))).map((change) => change.cause)
+    const causeOf = (recordId: string | undefined) =>
+      causes.filter((change) => change.entity_id.includes(String(recordId))).map((change) => change.cause)
     expect(causeOf(old?.id)).toEqual(['backfill'])
     expect(causeOf(oldMessage.id)).toEqual(['backfill', 'backfill'])
     expect(causeOf(recent?.id)).toEqual(['poll'])

@@ -48,7 +48,9 @@ describe.each(testDatabases)('trap 48: "not found" on $name', (database) => {
     await rig.rest()
     expect(await unreachable(rig)).toEqual([])
     expect(await rig.read(gone, 'events')).toMatchObject({ misses: 0, rank: 1 })
-    const told = (await changesOf(rig.db)).slice(before).map(({ entity, operation, after }) => [entity, operation, after?.['unreachable_since'] === null])
+    const told = (await changesOf(rig.db))
+      .slice(before)
+      .map(({ entity, operation, after }) => [entity, operation, after?.['unreachable_since'] === null])
     expect(told).toEqual([
       ['submissions', 'update', false],
       ['submissions', 'update', true],
@@ -75,6 +77,7 @@ describe.each(testDatabases)('trap 48: "not found" on $name', (database) => {
     rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'requirements' })
     await rig.pass(policy.poll.maxMs)
     await rig.until('the account is paused', async () => (await stateOf(rig)) === 'paused')
+    await rig.idle()
     await rig.pass(10_000)
     const asked = rig.sandbox.requestsSeen.length
     // At its time it tries again: who we are is known, but nothing is back.
@@ -108,6 +111,7 @@ describe.each(testDatabases)('trap 48: "not found" on $name', (database) => {
     for (const submissionId of ids.slice(1)) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
     await rig.pass(policy.poll.maxMs)
     await rig.until('the account is paused', async () => (await stateOf(rig)) === 'paused')
+    await rig.idle()
     await rig.until('nothing is marked', async () => (await unreachable(rig)).length === 0)
     rig.sandbox.faults.set([])
     await rig.pass(RETRY_MS)
@@ -128,11 +132,16 @@ describe.each(testDatabases)('trap 48: "not found" on $name', (database) => {
       await rig.rest()
     }
     await rig.db.write('test-long-ago', (tx) =>
-      tx.sql.updateTable('submissions').set({ unreachable_since: '2026-01-01T00:00:00.000000Z' }).where('submission_id', '=', first).execute(),
+      tx.sql
+        .updateTable('submissions')
+        .set({ unreachable_since: '2026-01-01T00:00:00.000000Z' })
+        .where('submission_id', '=', first)
+        .execute(),
     )
     for (const submissionId of ids.slice(1)) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
     await rig.pass(policy.poll.maxMs)
     await rig.until('the account is paused', async () => (await stateOf(rig)) === 'paused')
+    await rig.idle()
     expect(await unreachable(rig)).toEqual([first])
     rig.sandbox.faults.set([])
     await rig.pass(RETRY_MS)

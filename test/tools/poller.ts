@@ -35,7 +35,7 @@ const LOOK_MS = 15
 /** Keeps what the stages count, and tells who waits that something happened. */
 class Watch implements Observer {
   readonly #counts: { readonly name: CounterName; readonly labels: Labels; readonly by: number }[] = []
-  #waiting: (() => void)[] = []
+  readonly #waiting: (() => void)[] = []
 
   count(name: CounterName, labels: Labels = {}, by = 1): void {
     this.#counts.push({ name, labels, by })
@@ -191,10 +191,17 @@ export class Rig {
     }
   }
 
+  /** Waits until no read is being made. */
+  async idle(): Promise<void> {
+    const leased = this.db.read.sql.selectFrom('sync_reads').select('read').where('lease_token', 'is not', null).limit(1)
+    await this.until('no read is being made', async () => (await leased.execute()).length === 0)
+  }
+
   /** Lets time pass: everything stored is so much older. What is being made keeps its lease. */
   async pass(ms: number): Promise<void> {
     await this.db.write('test-pass', async (tx) => {
-      const older = (columns: readonly string[]) => sql.join(columns.map((column) => sql`${sql.ref(column)} = ${earlier(tx.kind, column, ms)}`))
+      const older = (columns: readonly string[]) =>
+        sql.join(columns.map((column) => sql`${sql.ref(column)} = ${earlier(tx.kind, column, ms)}`))
       const times = ['due_at', 'replay_due_at', 'last_replay_at', 'last_read_at', 'last_changed_at', 'active_at']
       await sql`update sync_reads set ${older(times)} where lease_token is null`.execute(tx.sql)
       await sql`update sync_accounts set ${older(['retry_at', 'swept_at'])}`.execute(tx.sql)

@@ -37,6 +37,11 @@ export class Arrivals {
     this.#screen = screen
   }
 
+  /** From now on lines about this submission bear the insured's name. */
+  name(submissionId: string, insuredName: string): void {
+    this.#names.set(submissionId, insuredName)
+  }
+
   /** Hears a line of the sandbox's log. */
   hear(line: string): void {
     const lost = lostLine.safeParse(jsonIn(line)).data
@@ -63,8 +68,6 @@ export class Arrivals {
 
   #show({ entity, operation, cause, submission_id, entity_id, after }: LoggedChange, history: Map<string, number>): void {
     const submission = submission_id ?? ''
-    const name = after?.['insured_name']
-    if (entity === 'submissions' && typeof name === 'string') this.#names.set(submission, name)
     if (operation !== 'insert' || after === null || (entity !== 'market_events' && entity !== 'thread_messages')) return
     if (cause === 'backfill') {
       this.tally.history += 1
@@ -75,11 +78,9 @@ export class Arrivals {
     const wasLost = cause !== 'webhook' && this.lost.has(recordId)
     const mark = cause === 'webhook' ? 'webhook' : wasLost ? 'found' : 'poll'
     this.tally[mark] += 1
-    this.#screen.event(
-      mark,
-      this.#nameOf(submission),
-      `${entity === 'market_events' ? eventText(after) : messageText(after)}${wasLost ? ' (its webhook was lost)' : ''}`,
-    )
+    const name = this.#nameOf(submission)
+    const what = entity === 'market_events' ? eventText(after) : messageText(after, name)
+    this.#screen.event(mark, name, wasLost ? `${what} (its webhook was lost)` : what)
   }
 
   #nameOf(submission: string): string {
@@ -91,8 +92,9 @@ function eventText(row: Row): string {
   return [row['type'], row['market_name'], row['status_label']].filter((part) => typeof part === 'string').join(' · ')
 }
 
-function messageText(row: Row): string {
-  return `message · ${row['subject'] ?? row['kind']}`
+/** The subject of most messages begins with the insured's name, which the line shows already. */
+function messageText(row: Row, insuredName: string): string {
+  return `message · ${String(row['subject'] ?? row['kind']).replace(`${insuredName}: `, '')}`
 }
 
 function jsonIn(line: string): unknown {

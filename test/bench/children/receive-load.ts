@@ -13,6 +13,8 @@ export interface Job {
   readonly rate: number | null
   /** How many requests to sign before; more than can be sent in the time. */
   readonly requests: number
+  /** Whole messages, each new, of so many submissions; when left out one body that is no message. */
+  readonly submissions?: number
 }
 
 export interface LoadResult {
@@ -21,6 +23,8 @@ export interface LoadResult {
   readonly seconds: number
   /** Milliseconds from the time a request was due, or sent when there is no rate, to its answer. */
   readonly latencies: readonly number[]
+  /** Milliseconds since the epoch at which the first request was due. */
+  readonly startedAtMs: number
 }
 
 const BODY_BYTES = 2048
@@ -30,15 +34,15 @@ const ACCEPTED = Buffer.from('HTTP/1.1 204')
 /** Signed before the clock starts: the load takes as little as it can from the two cores that it shares with the server. */
 function sign(job: Job): Buffer[] {
   const key = Buffer.from(job.secret.slice('whsec_'.length), 'base64')
-  const start = '{"type":"submission.message","submission_id":"6f1f5c0e-0000-4000-8000-000000000001","message":{"body_text":"'
-  const body = `${start}${'x'.repeat(BODY_BYTES - start.length - 3)}"}}`
+  const filler = padded('{"type":"submission.message","submission_id":"6f1f5c0e-0000-4000-8000-000000000001","message":{"body_text":"')
   const timestamp = Math.floor(Date.now() / 1000)
   return Array.from({ length: job.requests }, (_, n) => {
     // Like the ids of the known scheme: first the time, then chance.
     const id = `msg_${(timestamp * 1_000_000 + n).toString(36)}${randomBytes(12).toString('hex')}`
+    const body = job.submissions === undefined ? filler : padded(messageStart(n, job.submissions))
     const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
     const head = [
-      'POST /webhooks/acme HTTP/1.1',
+      `POST /webhooks${job.submissions === undefined ? '/acme' : ''} HTTP/1.1`,
       'host: 127.0.0.1',
       'content-type: application/json',
       `content-length: ${BODY_BYTES}`,
@@ -49,6 +53,18 @@ function sign(job: Job): Buffer[] {
     ]
     return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`)
   })
+}
+
+function padded(start: string): string {
+  return `${start}${'x'.repeat(BODY_BYTES - start.length - 3)}"}}`
+}
+
+/** A message whose id ends in `n`, up to its text. */
+function messageStart(n: number, submissions: number): string {
+  const id = (family: string, number: number) => `${family}-0000-4000-8000-${number.toString().padStart(12, '0')}`
+  const message = `"id":"${id('bbbbbbbb', n)}","channel":"email","direction":"outbound","kind":"market_plan_update","occurred_at":"${new Date().toISOString()}"`
+  const rest = '"subject":"Update","from":"desk@service.example","to":["producer@brokerage.example"],"attachments":[],"in_reply_to":null'
+  return `{"type":"submission.message","submission_id":"${id('aaaaaaaa', n % submissions)}","message":{${message},${rest},"body_text":"`
 }
 
 async function run(job: Job): Promise<LoadResult> {
@@ -108,7 +124,8 @@ async function run(job: Job): Promise<LoadResult> {
     }, 1)
   })
   for (const socket of sockets) socket.destroy()
-  return { answered: latencies.length, refused, seconds: job.seconds, latencies: job.rate === null ? [] : latencies }
+  const startedAtMs = performance.timeOrigin + startedAt
+  return { answered: latencies.length, refused, seconds: job.seconds, latencies: job.rate === null ? [] : latencies, startedAtMs }
 }
 
 function open(port: number): Promise<Socket> {

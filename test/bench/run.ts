@@ -1,0 +1,38 @@
+import { cpus, totalmem } from 'node:os'
+import { applyBench } from './apply.ts'
+import { receiveBench } from './receive.ts'
+import { replayBench } from './replay.ts'
+import { scaleBench } from './scale.ts'
+import { serveBench } from './serve.ts'
+import { startBench } from './start.ts'
+import { type BenchRow, tableOf } from './table.ts'
+import { walkBench } from './walk.ts'
+
+const benches: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
+  receive: receiveBench,
+  serve: serveBench,
+  apply: applyBench,
+  walk: walkBench,
+  replay: replayBench,
+  scale: scaleBench,
+  start: startBench,
+}
+
+// `npm run bench` measures everything; `npm run bench -- receive walk` only those.
+const chosen = process.argv.slice(2)
+const unknown = chosen.filter((name) => !(name in benches))
+if (unknown.length > 0) {
+  console.error(`no such bench: ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')}`)
+  process.exit(2)
+}
+const rows: BenchRow[] = []
+for (const [name, bench] of Object.entries(benches)) {
+  if (chosen.length > 0 && !chosen.includes(name)) continue
+  console.error(`${name} …`)
+  rows.push(...(await bench()))
+}
+console.log(
+  `${new Date().toISOString().slice(0, 10)}, Node ${process.versions.node}, ${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB\n`,
+)
+console.log(tableOf(rows))
+process.exit(rows.every((row) => row.met) ? 0 : 1)

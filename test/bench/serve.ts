@@ -1,0 +1,116 @@
+import Database from 'better-sqlite3'
+import { type Child, startChild } from '../tools/child.ts'
+import { newSqlite } from '../tools/databases.ts'
+import type { Job, LoadResult } from './children/receive-load.ts'
+import { startServe, WEBHOOK_SECRET } from './serve-process.ts'
+import { atMost, type BenchRow, compare, quantile } from './table.ts'
+
+const SECONDS = 5
+const CONNECTIONS = 64
+const SUBMISSIONS = 500
+const MOST_A_SECOND = 15_000
+const LEAST_ROWS_A_SECOND = 500
+const OPEN_LOOP_SECONDS = 10
+const OPEN_LOOP_RATE = 200
+const LOOK_MS = 1
+
+/** The whole product, every role in one process on SQLite: what it takes while it applies, and how soon a delivery is mirrored. */
+export async function serveBench(): Promise<BenchRow[]> {
+  const load = startChild('bench/children/receive-load.ts', [])
+  await load.says('ready')
+  try {
+    return [...(await busyRows(load)), ...(await mirroredRows(load))]
+  } finally {
+    await load.kill()
+  }
+}
+
+async function send(load: Child, job: Job): Promise<LoadResult> {
+  load.tell(JSON.stringify(job))
+  const result = JSON.parse(await load.says('result')) as LoadResult
+  if (result.refused > 0) throw new Error(`${result.refused} deliveries were refused`)
+  return result
+}
+
+/** Acknowledgements while the worker is busy, against the same route without storage. */
+async function busyRows(load: Child): Promise<BenchRow[]> {
+  const baseline = startChild('bench/children/receive-server.ts', ['baseline', WEBHOOK_SECRET])
+  const baselinePort = Number(await baseline.says('listening'))
+  const job = { secret: WEBHOOK_SECRET, connections: CONNECTIONS, seconds: SECONDS, rate: null, requests: MOST_A_SECOND * SECONDS }
+  const applied: number[] = []
+  const ours = async () => {
+    const place = newSqlite()
+    const serve = await startServe({ DATABASE_URL: `sqlite:${place.config.path}` })
+    const { answered } = await send(load, { ...job, port: Number(new URL(serve.receiverUrl).port), submissions: SUBMISSIONS })
+    applied.push(countRows(place.config.path) / SECONDS)
+    serve.child.kill('SIGKILL')
+    await serve.stop()
+    await place.remove()
+    return answered / SECONDS
+  }
+  const theirs = async () => (await send(load, { ...job, port: baselinePort })).answered / SECONDS
+  try {
+    await theirs()
+    const row = await compare('acknowledgements while applying, every role, SQLite', 'acks/s', 0.5, ours, theirs)
+    const slowest = Math.min(...applied)
+    return [
+      row,
+      {
+        bar: 'messages applied meanwhile',
+        value: `${Math.round(slowest)} rows/s (the slowest round)`,
+        baseline: '',
+        ratio: '',
+        required: `≥ ${LEAST_ROWS_A_SECOND} rows/s`,
+        met: slowest >= LEAST_ROWS_A_SECOND,
+      },
+    ]
+  } finally {
+    await baseline.kill()
+  }
+}
+
+function countRows(path: string): number {
+  const database = new Database(path, { readonly: true })
+  const row = database.prepare('select count(*) as n from thread_messages').get() as { n: number }
+  database.close()
+  return row.n
+}
+
+/** From the moment that a delivery is due to be sent until a reader sees its message. */
+async function mirroredRows(load: Child): Promise<BenchRow[]> {
+  const place = newSqlite()
+  const serve = await startServe({ DATABASE_URL: `sqlite:${place.config.path}` })
+  try {
+    const port = Number(new URL(serve.receiverUrl).port)
+    const requests = OPEN_LOOP_RATE * OPEN_LOOP_SECONDS
+    const watching = watch(place.config.path, requests - OPEN_LOOP_RATE)
+    const job = { port, secret: WEBHOOK_SECRET, connections: CONNECTIONS, seconds: OPEN_LOOP_SECONDS, rate: OPEN_LOOP_RATE }
+    const { startedAtMs } = await send(load, { ...job, requests: requests + CONNECTIONS, submissions: SUBMISSIONS })
+    const seenAt = await watching
+    const latencies = [...seenAt].map(([n, ms]) => ms - (startedAtMs + (n / OPEN_LOOP_RATE) * 1000))
+    const bar = `delivery to mirrored row at ${OPEN_LOOP_RATE}/s, open loop, SQLite`
+    return [atMost(`${bar}, p50`, 'ms', quantile(latencies, 0.5), 25), atMost(`${bar}, p99`, 'ms', quantile(latencies, 0.99), 250)]
+  } finally {
+    await serve.stop()
+    await place.remove()
+  }
+}
+
+/** Reads the change log as a reader does. @returns when each of the first `messages` messages was seen, by its number. */
+async function watch(path: string, messages: number): Promise<Map<number, number>> {
+  const database = new Database(path, { readonly: true })
+  const next = database.prepare('select seq, entity, entity_id from changes where seq > ? order by seq')
+  const seenAt = new Map<number, number>()
+  let seq = 0
+  while (seenAt.size < messages) {
+    for (const row of next.all(seq) as { seq: number; entity: string; entity_id: string }[]) {
+      seq = row.seq
+      if (row.entity !== 'thread_messages') continue
+      const [, messageId = ''] = JSON.parse(row.entity_id) as string[]
+      seenAt.set(Number(messageId.slice(-12)), performance.timeOrigin + performance.now())
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+  }
+  database.close()
+  return seenAt
+}

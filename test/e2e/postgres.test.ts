@@ -1,0 +1,32 @@
+import { inject, it, onTestFinished } from 'vitest'
+import { newPostgres } from '../tools/databases.ts'
+import { waitFor } from './agreement.ts'
+import { startRoundRobin } from './round-robin.ts'
+import { expectTheStory, Stage } from './story.ts'
+import { letTimePass } from './time.ts'
+
+const TEST_MS = 150_000
+const STORY_MS = 60_000
+/** Longer than any lease. */
+const LEASE_MS = 130_000
+
+it('on Postgres two processes share the work, one of them is killed half-way, and the mirror ends as what the service shows', {
+  timeout: TEST_MS,
+}, async () => {
+  const place = newPostgres(inject('postgresUrl'))
+  onTestFinished(() => place.remove())
+  const stage = await Stage.open(place.config, { seed: 'two processes', speed: 20, faults: 'all', submissions: 10 })
+  const { sandbox } = stage
+  const [first, second] = [await stage.serve(), await stage.serve()]
+  const balancer = await startRoundRobin([first.receiver, second.receiver])
+  onTestFinished(() => balancer.close())
+  await stage.track()
+  stage.deliverTo(balancer.origin)
+  sandbox.startStory()
+  await waitFor(() => sandbox.stats().story.played >= sandbox.stats().story.total / 2, STORY_MS)
+  await first.kill()
+  const db = await stage.openStore()
+  // What it held is taken over when its leases end; those of the other process end too, which must do no harm.
+  await letTimePass(db, LEASE_MS, { leases: true })
+  await expectTheStory(stage, second)
+})

@@ -1,0 +1,41 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { newSqlite } from '../tools/databases.ts'
+import { expectTheStory, Stage } from './story.ts'
+
+const TEST_MS = 150_000
+
+it('trap 36, trap 44: on SQLite the mirror ends as what the service shows, account by account, and nothing was written to the service', {
+  timeout: TEST_MS,
+}, async () => {
+  const place = newSqlite()
+  onTestFinished(() => place.remove())
+  const stage = await Stage.open(place.config, {
+    seed: 'end to end',
+    speed: 20,
+    faults: 'all',
+    accounts: [
+      { name: 'production', submissions: 8 },
+      { name: 'staging', submissions: 3 },
+    ],
+  })
+  const { sandbox } = stage
+  const [id = ''] = sandbox.submissionIds('production')
+  sandbox.addSubmission('staging', { submissionId: id, facts: { insured_name: 'Staging Tests LLC' } })
+  const running = await stage.serve()
+  await stage.track()
+  stage.deliverTo(running.receiver)
+  sandbox.startStory()
+  const message = sandbox.addMessage('staging', id, { body_text: 'only in staging' })
+  // A staging delivery at the production path: its signature is no production signature.
+  const { target } = sandbox.account('staging')
+  sandbox.setTarget('staging', `${running.receiver}/webhooks/production`)
+  sandbox.deliver('staging', JSON.stringify({ type: 'submission.message', submission_id: id, message: { ...message, body_text: 'misled' } }))
+  sandbox.setTarget('staging', target)
+
+  const db = await expectTheStory(stage, running)
+  const named = await db.read.sql.selectFrom('submissions').select(['account', 'insured_name']).where('submission_id', '=', id).execute()
+  expect(named).toHaveLength(2)
+  expect(named).toContainEqual({ account: 'staging', insured_name: 'Staging Tests LLC' })
+  const messages = await db.read.sql.selectFrom('thread_messages').select(['account', 'body_text']).where('message_id', '=', message.id).execute()
+  expect(messages).toEqual([{ account: 'staging', body_text: 'only in staging' }])
+})

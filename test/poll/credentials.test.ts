@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import { marketEvents, threadMessages } from '../../src/model/entities.ts'
+import { findAccount } from '../../src/store/accounts.ts'
+import type { AccountsTable } from '../../src/store/tables.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { wireMessage } from '../tools/facts.ts'
+import { rowsOf } from '../tools/mirror.ts'
+import { policy, Rig } from '../tools/poller.ts'
+
+const RETRY_MS = 900_000
+
+async function account(rig: Rig, name = 'default'): Promise<AccountsTable> {
+  const row = await findAccount(rig.db.read, name)
+  if (row === null) throw new Error(`no account ${name}`)
+  return row
+}
+
+/** Waits until the account is of that state, and nothing of it is under way. */
+async function untilState(rig: Rig, state: AccountsTable['state'], name = 'default'): Promise<void> {
+  await rig.until(`account ${name} is ${state}`, async () => (await account(rig, name)).state === state)
+  await rig.idle()
+}
+
+async function tracked(rig: Rig, name = 'default'): Promise<string> {
+  const id = rig.sandbox.addSubmission(name)
+  rig.sandbox.addEvent(name, id, { type: 'market_attached' })
+  await rig.track([id], name)
+  return id
+}
+
+describe.each(testDatabases)('credentials on $name', (database) => {
+  it('trap 43: refused credentials park the account; deliveries are worked on, and it resumes by itself at its time', async () => {
+    const rig = await Rig.open(database)
+    const id = await tracked(rig)
+    rig.startPoller()
+    rig.startWorker()
+    await rig.rest()
+    const [credential] = rig.sandbox.account('default').credentials
+    if (!credential) throw new Error('no credential')
+    credential.active = false
+    rig.sandbox.killTokens('default')
+    rig.sandbox.addEvent('default', id, { type: 'quote_received' })
+    await rig.pass(policy.poll.activeMs)
+    await untilState(rig, 'parked')
+    const { reason, retry_at } = await account(rig)
+    expect(reason).toContain('credentials')
+    expect(Date.parse(retry_at ?? '')).toBeGreaterThan(Date.now())
+    expect(rig.logged('account default is parked')).toBe(true)
+
+    // No storm: whatever is due waits, and only the time of the next try brings one exchange.
+    const asked = rig.sandbox.requestsSeen.length
+    await rig.pass(60_000)
+    await rig.deliver([{ type: 'submission.message', submission_id: id, message: wireMessage(1) }])
+    await rig.until('the delivery is applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 1)
+    expect(await rowsOf(rig.db, threadMessages)).toHaveLength(1)
+    expect(rig.sandbox.requestsSeen).toHaveLength(asked)
+    const parkedUntil = Date.now() + RETRY_MS / 2
+    await rig.pass(RETRY_MS)
+    await rig.until('it tried again', async () => Date.parse((await account(rig)).retry_at ?? '') > parkedUntil)
+    expect(rig.sandbox.requestsSeen.slice(asked).map((request) => request.operation)).toEqual(['token'])
+    expect((await account(rig)).state).toBe('parked')
+
+    credential.active = true
+    await rig.pass(RETRY_MS)
+    await untilState(rig, 'active')
+    await rig.rest()
+    expect(await account(rig)).toMatchObject({ reason: null, retry_at: null })
+    expect(await rowsOf(rig.db, marketEvents)).toHaveLength(2)
+  })
+
+  it('trap 43: a revoked credential whose token still lives goes on reading', async () => {
+    const rig = await Rig.open(database)
+    const id = await tracked(rig)
+    rig.startPoller()
+    await rig.rest()
+    rig.sandbox.revokeCredential('default', rig.sandbox.account('default').credentials[0]?.clientId ?? '')
+    rig.sandbox.addEvent('default', id, { type: 'quote_received' })
+    await rig.pass(policy.poll.maxMs)
+    await rig.rest()
+    expect(await rowsOf(rig.db, marketEvents)).toHaveLength(2)
+    expect((await account(rig)).state).toBe('active')
+  })
+
+  it('trap 46: the brokerage is pinned; credentials of another pause that account alone, and it resumes by itself', async () => {
+    const rig = await Rig.open(database, { accounts: ['acme', 'zenith'] })
+    const [acme, zenith] = [await tracked(rig, 'acme'), await tracked(rig, 'zenith')]
+    const running = rig.startPoller({ account: 'acme' })
+    rig.startPoller({ account: 'zenith' })
+    await rig.rest()
+    const pinned = rig.sandbox.account('acme').brokerage
+    expect(await account(rig, 'acme')).toMatchObject({ state: 'active', brokerage: pinned.id })
+    await running.stop()
+    rig.sandbox.setBrokerage('acme', { id: 'another', name: 'Another brokerage' })
+    rig.sandbox.addEvent('acme', acme, { type: 'quote_received' })
+    rig.sandbox.addEvent('zenith', zenith, { type: 'quote_received' })
+    rig.startPoller({ account: 'acme' })
+    await untilState(rig, 'paused', 'acme')
+    await rig.pass(policy.poll.activeMs)
+    await rig.until('the other goes on', async () => (await rowsOf(rig.db, marketEvents)).length === 3)
+    expect(await account(rig, 'acme')).toMatchObject({ state: 'paused', brokerage: pinned.id })
+    expect((await account(rig, 'acme')).reason).toContain('another')
+    expect(rig.logged('account acme is paused')).toBe(true)
+    expect(await account(rig, 'zenith')).toMatchObject({ state: 'active' })
+
+    rig.sandbox.setBrokerage('acme', pinned)
+    await rig.pass(RETRY_MS)
+    await untilState(rig, 'active', 'acme')
+    await rig.rest()
+    expect(await rowsOf(rig.db, marketEvents)).toHaveLength(4)
+  })
+
+  it('trap 46: a new client of the same brokerage is no other brokerage', async () => {
+    const rig = await Rig.open(database)
+    await tracked(rig)
+    const running = rig.startPoller()
+    await rig.rest()
+    await running.stop()
+    const [first] = rig.sandbox.account('default').credentials
+    const second = rig.sandbox.addCredential('default')
+    if (first) first.active = false
+    rig.startPoller()
+    await rig.rest()
+    await rig.until('the new client is known', async () => (await account(rig)).client_id === second.clientId)
+    expect((await account(rig)).state).toBe('active')
+  })
+})

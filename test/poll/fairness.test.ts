@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest'
+import { marketEvents } from '../../src/model/entities.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { wireEvent, wireMessage } from '../tools/facts.ts'
+import { rowsOf } from '../tools/mirror.ts'
+import { poison } from '../tools/poison.ts'
+import { HOUR, policy, Rig } from '../tools/poller.ts'
+
+const ACCOUNT = 'default'
+
+async function tracked(rig: Rig, count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => rig.sandbox.addSubmission(ACCOUNT))
+  for (const id of ids) rig.sandbox.addEvent(ACCOUNT, id, { type: 'market_attached' })
+  await rig.track(ids)
+  return ids
+}
+
+async function withEvents(rig: Rig): Promise<number> {
+  return new Set((await rowsOf(rig.db, marketEvents)).map((row) => row['submission_id'])).size
+}
+
+function eventsOf(id: string, n: number): unknown {
+  return { type: 'submission.events', submission_id: id, events: [wireEvent(n)] }
+}
+
+describe.each(testDatabases)('what hangs and what fails on $name', (database) => {
+  it('one feed that hangs delays no other feed and no other submission', async () => {
+    const rig = await Rig.open(database)
+    const [hanging = '', ...others] = await tracked(rig, 12)
+    rig.sandbox.faults.add({ kind: 'hang', operation: 'events', submissionId: hanging })
+    rig.startPoller({ concurrency: 2, headersMs: 15_000 })
+    await rig.until('the others are read', async () => (await withEvents(rig)) === others.length)
+    await rig.until('its thread and state are read', async () => {
+      const reads = [await rig.read(hanging, 'thread'), await rig.read(hanging, 'requirements')]
+      return reads.every((read) => read.last_read_at !== null)
+    })
+    // All that while it has been waited for.
+    expect(await rig.read(hanging, 'events')).toMatchObject({ failures: 0, last_read_at: null, error: null })
+    expect((await rig.read(hanging, 'events')).lease_token).not.toBeNull()
+  })
+
+  it('feeds that fail take a quarter of the places at most', async () => {
+    const rig = await Rig.open(database)
+    const failing = await tracked(rig, 6)
+    for (const submissionId of failing) rig.sandbox.faults.add({ kind: 'hang', operation: 'events', submissionId })
+    const first = rig.startPoller({ concurrency: 4, headersMs: 150 })
+    for (const failures of [1, 2, 3]) {
+      await rig.until('they failed once more', async () =>
+        (await Promise.all(failing.map((id) => rig.read(id, 'events')))).every((row) => row.failures >= failures),
+      )
+      await rig.pass(HOUR)
+    }
+    await first.stop()
+    for (const id of failing) expect(await rig.read(id, 'events')).toMatchObject({ rank: 2 })
+    await rig.pass(HOUR)
+    rig.startPoller({ concurrency: 4, headersMs: 15_000 })
+    await rig.until('one of them is asked', async () =>
+      (await Promise.all(failing.map((id) => rig.read(id, 'events')))).some((row) => row.lease_token),
+    )
+    const [fresh = ''] = await tracked(rig, 1)
+    await rig.until('a new submission is read', async () => (await rig.read(fresh, 'events')).last_read_at !== null)
+    const leased = (await Promise.all(failing.map((id) => rig.read(id, 'events')))).filter((row) => row.lease_token !== null)
+    expect(leased).toHaveLength(1)
+  })
+
+  it("a page that the store refuses is that feed's failure alone", async () => {
+    const rig = await Rig.open(database)
+    const [sick = '', ...others] = await tracked(rig, 5)
+    const cure = await poison(rig.db, 'market_events', 'submission_id', sick)
+    const poller = rig.startPoller()
+    await rig.rest()
+    expect(await withEvents(rig)).toBe(others.length)
+    await rig.until('it failed again', async () => (await rig.read(sick, 'events')).failures > 1)
+    expect((await rig.read(sick, 'events')).error).toContain('poisoned')
+    expect(rig.logged('events could not be read and will be tried again')).toBe(true)
+    await cure()
+    await rig.pass(HOUR)
+    await rig.rest()
+    expect(await withEvents(rig)).toBe(5)
+    await poller.stop()
+  })
+
+  it('trap 49: a read that is throttled keeps its rank and is no failure', async () => {
+    const rig = await Rig.open(database)
+    const [live = '', routine = '', failing = ''] = await tracked(rig, 3)
+    const ranks = new Map([
+      [live, 0],
+      [routine, 1],
+      [failing, 2],
+    ])
+    for (const [id, rank] of ranks) {
+      await rig.db.write('test-rank', (tx) =>
+        tx.sql
+          .updateTable('sync_reads')
+          .set({ rank, failures: rank === 2 ? 3 : 0 })
+          .where('submission_id', '=', id)
+          .execute(),
+      )
+    }
+    rig.sandbox.faults.add({ kind: 'status', status: 429, retryAfterSeconds: 1, operation: 'events' })
+    const poller = rig.startPoller()
+    await rig.until('all were throttled', async () => (await Promise.all([...ranks.keys()].map((id) => rig.read(id, 'events')))).every((row) => row.error))
+    await poller.stop()
+    expect(rig.counted('walks_total', { read: 'events', outcome: 'throttled' })).toBeGreaterThanOrEqual(3)
+    for (const [id, rank] of ranks)
+      expect(await rig.read(id, 'events')).toMatchObject({ rank, failures: rank === 2 ? 3 : 0, misses: 0, last_read_at: null })
+  })
+
+  it('a wake never shortens the backoff of a feed that fails, whether it comes before or during the failure', async () => {
+    const rig = await Rig.open(database)
+    const [id = ''] = await tracked(rig, 1)
+    rig.startWorker()
+    rig.sandbox.faults.set([{ kind: 'hang', operation: 'events' }])
+    const poller = rig.startPoller({ headersMs: 600 })
+    await rig.until('the feed hangs', () => rig.asked('events', id).length === 1)
+    await rig.deliver([eventsOf(id, 1)])
+    await rig.until('it failed', async () => (await rig.read(id, 'events')).failures === 1)
+    await poller.stop()
+    const failed = await rig.read(id, 'events')
+    // A read that was woken would be of rank 0.
+    expect(failed).toMatchObject({ rank: 1, lease_token: null })
+    expect(failed.wake_no).toBeGreaterThan(0)
+    await rig.deliver([eventsOf(id, 2)])
+    await rig.until('both are applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 2)
+    const woken = await rig.read(id, 'events')
+    expect(woken.wake_no).toBeGreaterThan(failed.wake_no)
+    expect(woken).toMatchObject({ rank: 1, due_at: failed.due_at })
+  })
+
+  it('a wake never shortens the time between the tries of what is "not found"', async () => {
+    const rig = await Rig.open(database)
+    const [id = ''] = await tracked(rig, 2)
+    rig.startPoller()
+    rig.startWorker()
+    await rig.rest()
+    rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'thread', submissionId: id })
+    await rig.deliver([{ type: 'submission.message', submission_id: id, message: wireMessage(1) }])
+    await rig.rest()
+    const before = Date.now()
+    expect(await rig.read(id, 'thread')).toMatchObject({ rank: 2, misses: 1 })
+    await rig.deliver([{ type: 'submission.message', submission_id: id, message: wireMessage(2) }])
+    await rig.rest()
+    const row = await rig.read(id, 'thread')
+    expect(row).toMatchObject({ rank: 2, misses: 1 })
+    expect(Date.parse(row.due_at)).toBeGreaterThan(before + 20_000)
+  })
+
+  it('a wake that comes during a walk causes another walk', async () => {
+    const rig = await Rig.open(database)
+    const [id = ''] = await tracked(rig, 1)
+    rig.startWorker()
+    rig.sandbox.faults.set([{ kind: 'slow', operation: 'events', ms: 400 }])
+    rig.startPoller()
+    await rig.until('the feed is being walked', () => rig.asked('events', id).length === 1)
+    await rig.deliver([eventsOf(id, 1)])
+    await rig.until('it is applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 1)
+    expect(await rig.read(id, 'events')).toMatchObject({ wake_no: 1, last_read_at: null })
+    await rig.rest()
+    expect(rig.asked('events', id)).toHaveLength(2)
+    await rig.rest()
+    expect(rig.asked('events', id)).toHaveLength(2)
+  })
+
+  it('trap 30: a burst of deliveries shares one walk', async () => {
+    const rig = await Rig.open(database)
+    const [id = ''] = await tracked(rig, 1)
+    rig.startPoller()
+    rig.startWorker()
+    await rig.rest()
+    await rig.pass(policy.poll.activeMs / 2)
+    const before = rig.asked('thread', id).length
+    for (let n = 0; n < 30; n += 3) {
+      await rig.deliver([n, n + 1, n + 2].map((m) => ({ type: 'submission.message', submission_id: id, message: wireMessage(m) })))
+    }
+    await rig.until('all are applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 30)
+    await rig.rest()
+    expect(rig.asked('thread', id)).toHaveLength(before + 1)
+  })
+})

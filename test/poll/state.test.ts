@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest'
+import { lanes, quotes, submissions } from '../../src/model/entities.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { changesOf, rowsOf } from '../tools/mirror.ts'
+import { policy, Rig } from '../tools/poller.ts'
+
+const ACCOUNT = 'default'
+
+async function withLane(rig: Rig): Promise<{ id: string; laneId: string }> {
+  const id = rig.sandbox.addSubmission(ACCOUNT)
+  const laneId = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
+  rig.sandbox.addEvent(ACCOUNT, id, { type: 'market_attached', lane_id: laneId })
+  await rig.track([id])
+  return { id, laneId }
+}
+
+describe.each(testDatabases)('reading the state on $name', (database) => {
+  it('trap 80: the state is read on its own timer, without any event', async () => {
+    const rig = await Rig.open(database)
+    const { id, laneId } = await withLane(rig)
+    rig.startPoller()
+    await rig.rest()
+    const events = rig.asked('events', id).length
+    const before = (await changesOf(rig.db)).length
+    rig.sandbox.setFacts(ACCOUNT, id, { marketing_hint: 'Two markets wait for loss runs' })
+    rig.sandbox.patchLane(ACCOUNT, id, laneId, {
+      rail: { chip: 'quoted', quotes: [{ quote_id: laneId, premium_display: '$12,340', total_cents: 1_234_000, lines: ['gl'], is_revision: false }] },
+    })
+    await rig.pass(policy.poll.activeMs)
+    await rig.rest()
+    expect(await rowsOf(rig.db, submissions)).toMatchObject([{ marketing_hint: 'Two markets wait for loss runs' }])
+    expect(await rowsOf(rig.db, lanes)).toMatchObject([{ chip: 'quoted' }])
+    expect(await rowsOf(rig.db, quotes)).toMatchObject([{ quote_id: laneId, total_cents: 1_234_000 }])
+    const causes = (await changesOf(rig.db)).slice(before).map(({ entity, operation, cause }) => `${operation} ${entity} ${cause}`)
+    expect(causes.sort()).toEqual(['insert quotes poll', 'update lanes poll', 'update submissions poll'])
+    // The feeds, which brought nothing, were due at the same time: it was not they that had it read.
+    expect(rig.asked('events', id).length).toBe(events + 1)
+  })
+
+  it('a state that says the same again writes nothing, although each bears another time of making', async () => {
+    const rig = await Rig.open(database)
+    const { id } = await withLane(rig)
+    rig.startPoller()
+    await rig.rest()
+    const before = await changesOf(rig.db)
+    const raw = (await rowsOf(rig.db, submissions))[0]?.['raw']
+    const asked = rig.asked('requirements', id).length
+    await rig.pass(policy.poll.maxMs)
+    await rig.rest()
+    expect(rig.asked('requirements', id).length).toBe(asked + 1)
+    expect(await changesOf(rig.db)).toHaveLength(before.length)
+    expect((await rowsOf(rig.db, submissions))[0]?.['raw']).toBe(raw)
+  })
+
+  it('trap 11: an event has the state read soon, and the rail, not the event, says what it is', async () => {
+    const rig = await Rig.open(database)
+    const { id, laneId } = await withLane(rig)
+    rig.startPoller()
+    rig.startWorker()
+    await rig.rest()
+    expect(await rowsOf(rig.db, lanes)).toMatchObject([{ state_source: 'rail', status: 'submitted' }])
+    rig.sandbox.patchLane(ACCOUNT, id, laneId, { rail: { status: 'in_review', status_label: 'In review' } })
+    const event = rig.sandbox.addEvent(ACCOUNT, id, { type: 'declined', lane_id: laneId })
+    const asked = rig.asked('requirements', id).length
+    await rig.deliver([{ type: 'submission.events', submission_id: id, events: [event] }])
+    await rig.rest()
+    expect(rig.asked('requirements', id).length).toBe(asked + 1)
+    expect(await rowsOf(rig.db, lanes)).toMatchObject([{ state_source: 'rail', status: 'in_review' }])
+  })
+
+  it('trap 14: no event is the last: a submission whose lanes are all declined or bound is read on', async () => {
+    const rig = await Rig.open(database)
+    const { id, laneId } = await withLane(rig)
+    for (const type of ['declined', 'bound']) rig.sandbox.addEvent(ACCOUNT, id, { type, lane_id: laneId })
+    rig.startPoller()
+    await rig.rest()
+    const late = rig.sandbox.addEvent(ACCOUNT, id, { type: 'quote_received', lane_id: laneId })
+    await rig.pass(policy.poll.activeMs)
+    await rig.rest()
+    expect((await changesOf(rig.db)).some((change) => change.entity === 'market_events' && change.after?.['event_id'] === late.id)).toBe(true)
+  })
+
+  it('trap 63: matched without any visible market is a state like any other', async () => {
+    const rig = await Rig.open(database)
+    const id = rig.sandbox.addSubmission(ACCOUNT, { facts: { marketing_status: 'matched' } })
+    rig.sandbox.setRail(ACCOUNT, id, { available: true })
+    await rig.track([id])
+    rig.startPoller()
+    await rig.rest()
+    expect(await rowsOf(rig.db, submissions)).toMatchObject([{ marketing_status: 'matched' }])
+    expect(await rowsOf(rig.db, lanes)).toEqual([])
+    expect(await rig.read(id, 'requirements')).toMatchObject({ error: null, rank: 1 })
+  })
+})

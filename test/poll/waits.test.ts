@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import type { PollPolicy } from '../../src/poll/intervals.ts'
+import { capWaits } from '../../src/poll/waits.ts'
+import type { Db } from '../../src/store/db.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { policy, Rig } from '../tools/poller.ts'
+
+const ACCOUNT = 'default'
+const MINUTE = 60_000
+
+function cap(db: Db, poll: Partial<PollPolicy['poll']> = {}, replay: Partial<PollPolicy['replay']> = {}): Promise<void> {
+  const changed = { poll: { ...policy.poll, ...poll }, replay: { ...policy.replay, ...replay } }
+  return capWaits({ db, clock: systemClock, account: ACCOUNT, policy: changed }, new AbortController().signal)
+}
+
+/** A submission that was read, and in which nothing has moved for 12 hours. */
+async function quiet(rig: Rig): Promise<string> {
+  const id = rig.sandbox.addSubmission(ACCOUNT)
+  await rig.track([id])
+  const poller = rig.startPoller()
+  await rig.rest()
+  await rig.pass(12 * 60 * MINUTE)
+  await rig.rest()
+  await poller.stop()
+  return id
+}
+
+describe.each(testDatabases)('shorter waits on $name', (database) => {
+  it('a shorter POLL_MAX takes effect on due times that are stored', async () => {
+    const rig = await Rig.open(database)
+    const id = await quiet(rig)
+    await cap(rig.db)
+    const before = await rig.read(id, 'events')
+    expect(Date.parse(before.due_at)).toBeGreaterThan(Date.now() + 60 * MINUTE)
+    await cap(rig.db, { maxMs: 30 * MINUTE })
+    for (const read of ['events', 'thread', 'requirements'] as const) {
+      expect(Date.parse((await rig.read(id, read)).due_at)).toBeLessThanOrEqual(Date.now() + 30 * MINUTE)
+    }
+  })
+
+  it('a shorter REPLAY_ACTIVE has the next replay made in time', async () => {
+    const rig = await Rig.open(database)
+    const id = await quiet(rig)
+    await cap(rig.db)
+    await cap(rig.db, {}, { activeMs: 10 * MINUTE })
+    const replays = () => rig.counted('replays_total', { read: 'events' })
+    expect(replays()).toBe(1)
+    expect(Date.parse((await rig.read(id, 'events')).replay_due_at ?? '')).toBeLessThanOrEqual(Date.now() + 10 * MINUTE)
+    await rig.pass(10 * MINUTE)
+    rig.startPoller()
+    await rig.rest()
+    expect(replays()).toBe(2)
+  })
+
+  it('a longer setting, or the same, moves nothing', async () => {
+    const rig = await Rig.open(database)
+    const id = await quiet(rig)
+    await cap(rig.db)
+    const before = await rig.read(id, 'events')
+    await cap(rig.db, { maxMs: 24 * 60 * MINUTE }, { activeMs: 60 * 24 * 60 * MINUTE })
+    await cap(rig.db, { maxMs: 24 * 60 * MINUTE }, { activeMs: 60 * 24 * 60 * MINUTE })
+    expect(await rig.read(id, 'events')).toEqual(before)
+  })
+
+  it('what fails keeps its backoff, and what is being read its lease', async () => {
+    const rig = await Rig.open(database)
+    const id = await quiet(rig)
+    await cap(rig.db)
+    await rig.db.write('test-failing', async (tx) => {
+      await tx.sql.updateTable('sync_reads').set({ rank: 2, failures: 3 }).where('read', '=', 'events').execute()
+      await tx.sql.updateTable('sync_reads').set({ lease_token: 'someone' }).where('read', '=', 'thread').execute()
+    })
+    const before = [await rig.read(id, 'events'), await rig.read(id, 'thread')].map((row) => row.due_at)
+    await cap(rig.db, { maxMs: 10 * MINUTE })
+    expect([await rig.read(id, 'events'), await rig.read(id, 'thread')].map((row) => row.due_at)).toEqual(before)
+  })
+
+  it('a replay is never later than its setting says, however seldom the feed is polled', async () => {
+    const rig = await Rig.open(database)
+    const id = await quiet(rig)
+    const row = await rig.read(id, 'events')
+    await rig.pass(Date.parse(row.replay_due_at ?? '') - Date.now())
+    const { replay_due_at, due_at } = await rig.read(id, 'events')
+    rig.startPoller()
+    // Polls on the way move the due time on, but never beyond the replay.
+    await rig.rest()
+    await rig.pass(Math.max(0, Date.parse(due_at) - Date.now()))
+    await rig.rest()
+    expect(Date.parse(due_at)).toBeLessThanOrEqual(Date.parse(replay_due_at ?? '') + policy.poll.maxMs)
+    expect(rig.counted('replays_total', { read: 'events' })).toBe(2)
+  })
+})
