@@ -72,6 +72,7 @@ export async function untilAgreed(db: Db, sandbox: Sandbox, rounds: number): Pro
     await waitFor(async () => (await unread(db, since)) === 0, ROUND_MS)
     left = []
     for (const account of sandbox.accountNames) left.push(...(await differences(db, sandbox, account)))
+    console.log('round', round, left.length, await unread(db, since), await db.read.sql.selectFrom('sync_accounts').select(['account','state','reason']).execute())
     if (left.length === 0) return []
   }
   return left

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { newSqlite } from '../tools/databases.ts'
+import { postSigned } from './signed.ts'
 import { expectTheStory, Stage } from './story.ts'
 
 const TEST_MS = 150_000
@@ -26,11 +27,10 @@ it('trap 36, trap 44: on SQLite the mirror ends as what the service shows, accou
   stage.deliverTo(running.receiver)
   sandbox.startStory()
   const message = sandbox.addMessage('staging', id, { body_text: 'only in staging' })
-  // A staging delivery at the production path: its signature is no production signature.
-  const { target } = sandbox.account('staging')
-  sandbox.setTarget('staging', `${running.receiver}/webhooks/production`)
-  sandbox.deliver('staging', JSON.stringify({ type: 'submission.message', submission_id: id, message: { ...message, body_text: 'misled' } }))
-  sandbox.setTarget('staging', target)
+  // Signed with the secret of staging, and posted where production's deliveries go.
+  const misled = JSON.stringify({ type: 'submission.message', submission_id: id, message: { ...message, body_text: 'misled' } })
+  const refused = await postSigned(`${running.receiver}/webhooks/production`, sandbox.account('staging').webhookSecret, misled)
+  expect(refused.status).toBe(401)
 
   const db = await expectTheStory(stage, running)
   const named = await db.read.sql.selectFrom('submissions').select(['account', 'insured_name']).where('submission_id', '=', id).execute()

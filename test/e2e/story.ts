@@ -73,12 +73,15 @@ export class Stage {
 /** What must hold when a story has ended, whatever went wrong while it was told. */
 export async function expectTheStory(stage: Stage, running: ServeProcess): Promise<Db> {
   const { sandbox } = stage
-  await sandbox.storyEnded
+  const t0 = Date.now(); const T = (w: string) => console.log(w, Date.now() - t0)
+  await sandbox.storyEnded; T('ended')
   await sandbox.deliveriesSettled()
-  const db = await stage.openStore()
+  const db = await stage.openStore(); T('settled')
   expect(await untilAgreed(db, sandbox, ROUNDS), running.lines().join('\n')).toEqual([])
+  T('agreed')
   expect(sandbox.writesSeen).toEqual([])
   expect(await running.stop(), running.lines().join('\n')).toBe(0)
+  T('stopped')
   expect(await logFaults(db)).toEqual([])
   expect((await inboxRows(db)).filter((row) => row['state'] !== 'done')).toEqual([])
   const { deliveries, faults } = sandbox.stats()
