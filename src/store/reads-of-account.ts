@@ -46,6 +46,7 @@ export async function forgiveMisses(db: Db, account: string): Promise<void> {
 
 /**
  * Wakes the feeds of up to `limit` submissions that were active since `activeSince`, in the order of their ids.
+ * That is no activity of theirs: sweeps would keep them active for ever.
  * @returns the last id that was looked at, or null when there are no more: steps, so that no transaction is long.
  */
 export async function sweepStep(db: Db, account: string, after: string, activeSince: TimeText, limit: number): Promise<string | null> {
@@ -61,7 +62,7 @@ export async function sweepStep(db: Db, account: string, after: string, activeSi
     .execute()
   const places: Place[] = rows.map((row) => ({ account, submissionId: row.submission_id }))
   const wakes = places.flatMap((place) => feeds.map((read) => ({ ...place, read })))
-  if (wakes.length > 0) await db.write('sweep', (tx) => wakeReads(tx, wakes, 0))
+  if (wakes.length > 0) await db.write('sweep', (tx) => wakeReads(tx, wakes, { delayMs: 0, moved: false }))
   return rows.length < limit ? null : (rows.at(-1)?.submission_id ?? null)
 }
 

@@ -61,10 +61,20 @@ export interface Wake extends Place {
   readonly read: ReadKind
 }
 
+/** How reads are woken: when they are due, and whether the wake is about them, so that it counts as movement. */
+export interface WakeManner {
+  readonly delayMs: number
+  readonly moved: boolean
+}
+
 /**
  * Marks reads to be made soon. A read under way is made again after it ends (`wake_no`); one that fails keeps its backoff.
  */
-export async function wakeReads(tx: Tx, wakes: readonly Wake[], delayMs = WAKE_DELAY_MS): Promise<void> {
+export async function wakeReads(
+  tx: Tx,
+  wakes: readonly Wake[],
+  { delayMs, moved }: WakeManner = { delayMs: WAKE_DELAY_MS, moved: true },
+): Promise<void> {
   if (wakes.length === 0) return
   const given = givenRows(tx, { account: 'text', submission_id: 'text', read: 'text' }, sortedKeys(wakes))
   const soon = dbTime(tx, delayMs)
@@ -73,7 +83,7 @@ export async function wakeReads(tx: Tx, wakes: readonly Wake[], delayMs = WAKE_D
       wake_no = wake_no + 1,
       rank = case when lease_token is null and failures + misses + stalls = 0 then ${sql.lit(rank.live)} else rank end,
       due_at = case when lease_token is null and failures + misses + stalls = 0 and due_at > ${soon} then ${soon} else due_at end,
-      active_at = ${dbTime(tx)}
+      active_at = ${moved ? dbTime(tx) : sql.ref('active_at')}
     from ${given}
     where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id and sync_reads.read = given.read`.execute(
     tx.sql,

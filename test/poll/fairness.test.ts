@@ -99,7 +99,9 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     }
     rig.sandbox.faults.add({ kind: 'status', status: 429, retryAfterSeconds: 1, operation: 'events' })
     const poller = rig.startPoller()
-    await rig.until('all were throttled', async () => (await Promise.all([...ranks.keys()].map((id) => rig.read(id, 'events')))).every((row) => row.error))
+    await rig.until('all were throttled', async () =>
+      (await Promise.all([...ranks.keys()].map((id) => rig.read(id, 'events')))).every((row) => row.error),
+    )
     await poller.stop()
     expect(rig.counted('walks_total', { read: 'events', outcome: 'throttled' })).toBeGreaterThanOrEqual(3)
     for (const [id, rank] of ranks)

@@ -24,7 +24,10 @@ describe.each(testDatabases)('reading the state on $name', (database) => {
     const before = (await changesOf(rig.db)).length
     rig.sandbox.setFacts(ACCOUNT, id, { marketing_hint: 'Two markets wait for loss runs' })
     rig.sandbox.patchLane(ACCOUNT, id, laneId, {
-      rail: { chip: 'quoted', quotes: [{ quote_id: laneId, premium_display: '$12,340', total_cents: 1_234_000, lines: ['gl'], is_revision: false }] },
+      rail: {
+        chip: 'quoted',
+        quotes: [{ quote_id: laneId, premium_display: '$12,340', total_cents: 1_234_000, lines: ['gl'], is_revision: false }],
+      },
     })
     await rig.pass(policy.poll.activeMs)
     await rig.rest()
@@ -77,7 +80,9 @@ describe.each(testDatabases)('reading the state on $name', (database) => {
     const late = rig.sandbox.addEvent(ACCOUNT, id, { type: 'quote_received', lane_id: laneId })
     await rig.pass(policy.poll.activeMs)
     await rig.rest()
-    expect((await changesOf(rig.db)).some((change) => change.entity === 'market_events' && change.after?.['event_id'] === late.id)).toBe(true)
+    expect((await changesOf(rig.db)).some((change) => change.entity === 'market_events' && change.after?.['event_id'] === late.id)).toBe(
+      true,
+    )
   })
 
   it('trap 63: matched without any visible market is a state like any other', async () => {

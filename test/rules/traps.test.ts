@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { readmeWithTable, trapsOfThisRelease, trapTable, trapTests } from '../tools/traps.ts'
+
+test('every trap of this release has a test that bears its number', () => {
+  const proven = new Set(trapTests().map(({ trap }) => trap))
+  expect(trapsOfThisRelease.filter((trap) => !proven.has(trap))).toEqual([])
+})
+
+test('test/README.md lists which test proves which trap (node test/tools/traps.ts writes it anew)', () => {
+  const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')
+  expect(readme).toBe(readmeWithTable(readme, trapTable(trapTests())))
+})

@@ -1,0 +1,235 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { timeFromMs } from '../../src/model/time.ts'
+import { askSweep, ensureAccounts } from '../../src/store/accounts.ts'
+import type { Db } from '../../src/store/db.ts'
+import { LeaseLostError } from '../../src/store/leases.ts'
+import {
+  claimReads,
+  markPage,
+  nextDueInMs,
+  type ReadClaim,
+  type ReadSettlement,
+  refuseCursor,
+  releaseRead,
+  settleRead,
+} from '../../src/store/read-claims.ts'
+import { addReads, askReplay, rank, takeApplied, wakeReads } from '../../src/store/reads.ts'
+import { sweepStep, takeSweep } from '../../src/store/reads-of-account.ts'
+import type { ReadsTable } from '../../src/store/tables.ts'
+import { openAgain, type TestDatabase, testDatabases } from '../tools/databases.ts'
+import { uuid } from '../tools/facts.ts'
+
+const ACCOUNT = 'acme'
+const LEASE_MS = 60_000
+const place = { account: ACCOUNT, submissionId: uuid(9, 1) }
+const settlement: ReadSettlement = {
+  rank: rank.routine,
+  dueInMs: 600_000,
+  failures: 0,
+  misses: 0,
+  stalls: 0,
+  error: null,
+  complete: true,
+  changed: false,
+}
+
+async function openWith(database: TestDatabase, submissions = 1): Promise<Db> {
+  const opened = await database.open()
+  onTestFinished(() => opened.close())
+  const { db } = opened
+  const places = Array.from({ length: submissions }, (_, n) => ({ account: ACCOUNT, submissionId: uuid(9, n + 1) }))
+  await db.write('test-add', (tx) => addReads(tx, places, timeFromMs(Date.now() - 1_000), false))
+  return db
+}
+
+async function claimEvents(db: Db, leaseMs = LEASE_MS): Promise<ReadClaim> {
+  const [claim] = await claimReads(db, { account: ACCOUNT, submissionIds: [place.submissionId], read: 'events', limit: 1, leaseMs })
+  if (!claim) throw new Error('nothing to claim')
+  return claim
+}
+
+function settle(db: Db, claim: ReadClaim, over: Partial<ReadSettlement> = {}): Promise<void> {
+  return db.write('test-settle', (tx) => settleRead(tx, claim, { ...settlement, ...over }))
+}
+
+async function row(db: Db, read: ReadsTable['read'] = 'events'): Promise<ReadsTable> {
+  const query = db.read.sql.selectFrom('sync_reads').selectAll().where('submission_id', '=', place.submissionId)
+  return query.where('read', '=', read).executeTakeFirstOrThrow()
+}
+
+function wake(db: Db): Promise<void> {
+  return db.write('test-wake', (tx) => wakeReads(tx, [{ ...place, read: 'events' }]))
+}
+
+describe.each(testDatabases)('claims of reads on $name', (database) => {
+  it('a read is claimed by one at a time, the longest due first, of the rank that is asked for', async () => {
+    const db = await openWith(database, 20)
+    const claims = await Promise.all(
+      Array.from({ length: 12 }, () => claimReads(db, { account: ACCOUNT, rank: rank.routine, limit: 5, leaseMs: LEASE_MS })),
+    )
+    const keys = claims.flat().map((claim) => `${claim.submissionId} ${claim.read}`)
+    expect(new Set(keys).size).toBe(60)
+    expect(keys).toHaveLength(60)
+    expect(await claimReads(db, { account: ACCOUNT, rank: rank.live, limit: 5, leaseMs: LEASE_MS })).toEqual([])
+    expect(await claimReads(db, { account: 'another', rank: rank.routine, limit: 5, leaseMs: LEASE_MS })).toEqual([])
+  })
+
+  it('a claim whose lease ended is claimed again, with a greater number; the first can write nothing more', async () => {
+    const db = await openWith(database)
+    const first = await claimEvents(db, 0)
+    const second = await claimEvents(db)
+    expect(second.readNo).toBeGreaterThan(first.readNo)
+    await db.write('test-mark', (tx) => markPage(tx, second, { cursor: 'of the second', leaseMs: LEASE_MS }))
+    const attempts = [
+      () => db.write('test-mark', (tx) => markPage(tx, first, { cursor: 'of the first', leaseMs: LEASE_MS })),
+      () => db.write('test-refuse', (tx) => refuseCursor(tx, first, LEASE_MS)),
+      () => settle(db, first, { cursor: 'of the first' }),
+    ]
+    for (const attempt of attempts) await expect(attempt()).rejects.toThrow(LeaseLostError)
+    await releaseRead(db, first)
+    expect(await row(db)).toMatchObject({ cursor: 'of the second', lease_token: second.leaseToken })
+    await settle(db, second)
+    for (const attempt of attempts) await expect(attempt()).rejects.toThrow(LeaseLostError)
+    expect(await row(db)).toMatchObject({ cursor: 'of the second', lease_token: null })
+  })
+
+  it('invariant 14: a settle that matches no row rolls its whole transaction back', async () => {
+    const db = await openWith(database)
+    const first = await claimEvents(db, 0)
+    await claimEvents(db)
+    const failing = db.write('test-settle', async (tx) => {
+      await takeApplied(tx, place, 'requirements', 7)
+      await settleRead(tx, first, settlement)
+    })
+    await expect(failing).rejects.toThrow(LeaseLostError)
+    expect((await row(db, 'requirements')).applied_no).toBe(0)
+  })
+
+  it('invariant 8: a settlement without a cursor leaves the stored one', async () => {
+    const db = await openWith(database)
+    await settle(db, await claimEvents(db), { cursor: 'one' })
+    await settle(db, await claimEvents(db))
+    expect((await row(db)).cursor).toBe('one')
+  })
+
+  it('trap 81: a state read is applied only if it was numbered after the one applied last', async () => {
+    const db = await openWith(database)
+    const take = (no: number) => db.write('test-take', (tx) => takeApplied(tx, place, 'requirements', no))
+    expect([await take(2), await take(1), await take(2), await take(3)]).toEqual([true, false, false, true])
+  })
+
+  it('says when the next read is due', async () => {
+    const db = await openWith(database)
+    expect(await nextDueInMs(db, ACCOUNT)).toBe(0)
+    expect(await nextDueInMs(db, 'another')).toBeNull()
+  })
+})
+
+describe.each(testDatabases)('wakes and replays on $name', (database) => {
+  it('a wake makes a read that waits due soon; one that is due sooner stays so', async () => {
+    const db = await openWith(database)
+    await settle(db, await claimEvents(db))
+    await wake(db)
+    const woken = await row(db)
+    expect(woken).toMatchObject({ rank: rank.live, wake_no: 1 })
+    expect(Date.parse(woken.due_at)).toBeLessThanOrEqual(Date.now() + 1_000)
+    await wake(db)
+    expect((await row(db)).due_at).toBe(woken.due_at)
+  })
+
+  it('a wake during a read makes it due soon after, if it was read to its end', async () => {
+    const db = await openWith(database)
+    const claim = await claimEvents(db)
+    await wake(db)
+    expect(await row(db)).toMatchObject({ lease_token: claim.leaseToken, rank: rank.routine })
+    await settle(db, claim)
+    expect(await row(db)).toMatchObject({ rank: rank.live })
+    expect(Date.parse((await row(db)).due_at)).toBeLessThanOrEqual(Date.now() + 1_000)
+    for (const over of [{ failures: 3 }, { misses: 1 }, { stalls: 1 }, {}]) {
+      const again = await claimEvents(db)
+      await wake(db)
+      await settle(db, again, { ...over, rank: rank.failing, complete: false })
+      expect(await row(db), JSON.stringify(over)).toMatchObject({ rank: rank.failing })
+      expect(Date.parse((await row(db)).due_at)).toBeGreaterThan(Date.now() + 300_000)
+    }
+  })
+
+  it('a wake during a read counts as activity, which the read does not take back', async () => {
+    const db = await openWith(database)
+    const claim = await claimEvents(db)
+    await wake(db)
+    const { active_at } = await row(db)
+    await settle(db, claim, { activeAt: '2026-01-01T00:00:00.000000Z' })
+    expect((await row(db)).active_at).toBe(active_at)
+    await settle(db, await claimEvents(db), { activeAt: '2026-01-01T00:00:00.000000Z' })
+    expect((await row(db)).active_at).toBe('2026-01-01T00:00:00.000000Z')
+  })
+
+  it('a replay is made when it is due, however much later the next poll would be', async () => {
+    const db = await openWith(database)
+    await settle(db, await claimEvents(db), { replayDueInMs: 60_000 })
+    const first = await row(db)
+    expect(Date.parse(first.due_at)).toBeLessThanOrEqual(Date.parse(first.replay_due_at ?? '') + 1)
+    await settle(db, await claimEvents(db))
+    expect(await row(db)).toMatchObject({ due_at: first.replay_due_at, replay_due_at: first.replay_due_at })
+  })
+
+  it('a replay that is asked for comes a minute after the last at the soonest, and is asked for once', async () => {
+    const db = await openWith(database)
+    const ask = () => db.write('test-ask', (tx) => askReplay(tx, [place]))
+    await ask()
+    expect((await row(db)).replay_due_at, 'the first walk is one').toBeNull()
+    await settle(db, await claimEvents(db), { replayDueInMs: 86_400_000 })
+    const before = Date.parse((await row(db)).last_replay_at ?? '')
+    await ask()
+    const asked = await row(db)
+    expect(Date.parse(asked.replay_due_at ?? '')).toBe(before + 60_000)
+    expect(asked.due_at).toBe(asked.replay_due_at)
+    await ask()
+    expect(await row(db)).toMatchObject({ replay_due_at: asked.replay_due_at, due_at: asked.due_at })
+  })
+
+  it('trap 25: a sweep wakes what is active, counts as no activity, and is asked for at most so often', async () => {
+    const db = await openWith(database, 3)
+    await ensureAccounts(db, [ACCOUNT])
+    await db.write('test-old', (tx) =>
+      tx.sql.updateTable('sync_reads').set({ active_at: '2026-01-01T00:00:00.000000Z' }).where('submission_id', '=', uuid(9, 2)).execute(),
+    )
+    const before = await row(db)
+    expect(await takeSweep(db, ACCOUNT, 300_000)).toBe(false)
+    await db.write('test-ask', (tx) => askSweep(tx, ACCOUNT))
+    expect(await takeSweep(db, ACCOUNT, 300_000)).toBe(true)
+    let after: string | null = ''
+    while (after !== null) after = await sweepStep(db, ACCOUNT, after, '2026-06-01T00:00:00.000000Z', 1)
+    const live = await db.read.sql
+      .selectFrom('sync_reads')
+      .select(['submission_id', 'read'])
+      .where('rank', '=', rank.live)
+      .orderBy('submission_id')
+      .orderBy('read')
+      .execute()
+    expect(live).toEqual([uuid(9, 1), uuid(9, 3)].flatMap((submission_id) => ['events', 'thread'].map((read) => ({ submission_id, read }))))
+    expect((await row(db)).active_at).toBe(before.active_at)
+    await db.write('test-ask', (tx) => askSweep(tx, ACCOUNT))
+    expect(await takeSweep(db, ACCOUNT, 300_000)).toBe(false)
+    expect(await takeSweep(db, ACCOUNT, 0)).toBe(true)
+  })
+})
+
+it.each(testDatabases.filter(({ name }) => name === 'postgres'))('two processes on $name never claim the same read', async ({ open }) => {
+  const opened = await open()
+  const other = await openAgain(opened.config)
+  onTestFinished(async () => {
+    await other.close()
+    await opened.close()
+  })
+  const places = Array.from({ length: 60 }, (_, n) => ({ account: ACCOUNT, submissionId: uuid(9, n) }))
+  await opened.db.write('test-add', (tx) => addReads(tx, places, timeFromMs(Date.now() - 1_000), true))
+  const claims = await Promise.all(
+    Array.from({ length: 30 }, (_, n) =>
+      claimReads(n % 2 ? opened.db : other, { account: ACCOUNT, rank: rank.live, limit: 6, leaseMs: LEASE_MS }),
+    ),
+  )
+  const keys = claims.flat().map((claim) => `${claim.submissionId} ${claim.read}`)
+  expect(new Set(keys).size).toBe(keys.length)
+})
