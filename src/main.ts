@@ -3,6 +3,7 @@ import type { Host } from './ops/host.ts'
 
 /** Below this the database driver does not fail but takes the whole process down, so nothing else may be loaded before it is checked. */
 const OLDEST_NODE = 24
+const LINGER_MS = 500
 
 if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
   process.stderr.write(`submission-mirror needs Node ${OLDEST_NODE} or later, and this is Node ${process.versions.node}\n`)
@@ -51,3 +52,5 @@ const host: Host = {
 
 const { main } = await import('./app.ts')
 process.exitCode = await main(host)
+// What still holds the event loop, like a connection to a database that does not answer, had its time.
+setTimeout(() => process.exit(), LINGER_MS).unref()

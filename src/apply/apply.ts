@@ -74,11 +74,13 @@ async function applyFacts(writer: MirrorWriter, facts: readonly Fact[], observer
 }
 
 async function keepConflicts(session: Session, observer: Observer): Promise<void> {
-  if (session.conflicts.length === 0) return
   const { tx } = session.writer
-  const kept = await noteConflicts(tx, session.conflicts, session.now)
-  const first = session.conflicts[0]
-  if (kept > 0 && first) tx.afterCommit(() => observer.count('conflicts_total', { account: first.account, entity: first.entity }, kept))
+  const groups = Map.groupBy(session.conflicts, ({ account, entity }) => `${account} ${entity}`)
+  for (const [, conflicts] of [...groups].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const kept = await noteConflicts(tx, conflicts, session.now)
+    const [first] = conflicts
+    if (kept > 0 && first) tx.afterCommit(() => observer.count('conflicts_total', { account: first.account, entity: first.entity }, kept))
+  }
 }
 
 function countChanges(writer: MirrorWriter, observer: Observer): void {

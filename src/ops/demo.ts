@@ -31,7 +31,6 @@ const HASTE = {
   POLL_MAX: '2s',
   REPLAY_ACTIVE: '4s',
   UPSTREAM_RPS: '1000',
-  LOG_LEVEL: 'debug',
 }
 
 export interface DemoOptions {

@@ -4,7 +4,7 @@ import type { Log } from '../log.ts'
 import { msFromTime, type TimeText } from '../model/time.ts'
 import { listAccounts } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
-import { COUNT_CAP, changeLogEnds, freshnessGauges, inboxGauges, oldestDue, rankNames } from '../store/gauges.ts'
+import { COUNT_CAP, changeLogEnds, freshnessGauges, inboxGauges, oldestDue, rankNames, SMALL_COUNT_CAP } from '../store/gauges.ts'
 import { PREFIX } from './metrics.ts'
 
 /** However often it is scraped, the store is asked no more often than this. */
@@ -18,7 +18,7 @@ const definitions = {
   dead_letters: [`Deliveries given up, by account, counted no further than ${COUNT_CAP}.`, ['account']],
   feed_lag_seconds: ['How long the most overdue read has been due, by rank: live, routine, failing.', ['account', 'rank']],
   freshness_seconds: ['How long ago the submission that was read the longest ago was read.', ['account', 'read']],
-  never_read: [`Submissions of which this was never read to the end, counted no further than ${COUNT_CAP}.`, ['account', 'read']],
+  never_read: [`Submissions of which this was never read to the end, counted no further than ${SMALL_COUNT_CAP}.`, ['account', 'read']],
   account_state: ['1 for the state that the account is in: active, paused, parked.', ['account', 'state']],
   last_seq: ['The last number of the change log.', []],
 } as const satisfies Record<string, readonly [help: string, labels: readonly string[]]>

@@ -37,6 +37,8 @@ export interface GateOptions {
 export class AccountGate {
   readonly #o: GateOptions
   readonly #wave: GoneWave
+  /** The pause after a wave: being made, or made; null when there is none. */
+  #wavePause: 'under way' | 'made' | null = null
   #askIdentityAt = 0
 
   constructor(options: GateOptions) {
@@ -49,6 +51,7 @@ export class AccountGate {
     const { db, account, clock } = this.#o
     const row = await findAccount(db.read, account)
     if (row === null || row.state === 'active') {
+      if (this.#wavePause === 'made') this.#wavePause = null
       if (clock.now() < this.#askIdentityAt) return 0
       return (await this.#identify(row?.brokerage ?? null, signal)) === 'stopped' ? RETRY_MS : 0
     }
@@ -77,20 +80,34 @@ export class AccountGate {
   /** Notes whether a submission was found. @returns whether the account is now paused. */
   async note(submissionId: string, wasReadBefore: boolean, gone: boolean): Promise<boolean> {
     if (!wasReadBefore) return false
+    // What was under way when the account was paused is part of the same wave.
+    if (gone && this.#wavePause !== null) {
+      await this.#takeBack([submissionId])
+      return true
+    }
     this.#wave.note(submissionId, gone)
     if (!gone || !this.#wave.isWave(await readBefore(this.#o.db.read, this.#o.account, 10))) return false
-    await this.#takeBack()
-    // What is still under way is part of the same wave, not another one.
-    this.#wave.clear()
-    await this.#stop('paused', `${WAVE_REASON}, which looks like a wrong credential; check which brokerage it belongs to`)
+    await this.#pauseForWave()
     return true
   }
 
+  async #pauseForWave(): Promise<void> {
+    const missing = this.#wave.gone()
+    this.#wave.clear()
+    this.#wavePause = 'under way'
+    try {
+      await this.#stop('paused', `${WAVE_REASON}, which looks like a wrong credential; check which brokerage it belongs to`)
+      await this.#takeBack(missing)
+    } finally {
+      this.#wavePause = 'made'
+    }
+  }
+
   /** A wave marks nothing: what it has confirmed already is unmarked, and what it has not is forgotten. */
-  async #takeBack(): Promise<void> {
+  async #takeBack(missing: readonly string[]): Promise<void> {
     const { db, account, clock, observer } = this.#o
     const since = timeFromMs(clock.now() - WAVE_WINDOW_MS)
-    const marked = await unreachableSince(db.read, account, this.#wave.gone(), since)
+    const marked = await unreachableSince(db.read, account, missing, since)
     const facts = marked.map((submissionId): Fact => ({ kind: 'reach', account, submissionId, cause: 'poll', unreachableSince: null }))
     await throughDoor(db, observer, 'wave-taken-back', (door) => door.apply(facts))
     await forgiveMisses(db, account)

@@ -75,15 +75,19 @@ export class AccountPoller implements Service {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  /** Claims as many reads as there are places, and starts them. */
+  /** Claims as many reads as there are places, and starts them. One place is for what fails: more may be due than there are places for. */
   async #start(signal: AbortSignal): Promise<void> {
-    for (const which of [rank.live, rank.routine, rank.failing]) {
-      const free = this.#o.concurrency - this.#queue.pending - this.#queue.size
-      const limit = which === rank.failing ? Math.min(free, this.#failingPlaces() - this.#failing) : free
-      if (limit <= 0) continue
-      const claims = await claimReads(this.#o.db, { account: this.#o.account, rank: which, limit, leaseMs: READ_LEASE_MS })
-      for (const claim of claims) this.#enqueue(claim, which === rank.failing, signal)
-    }
+    if (this.#failing === 0 && this.#o.concurrency > 1) await this.#claim(rank.failing, 1, signal)
+    await this.#claim(rank.live, this.#o.concurrency, signal)
+    await this.#claim(rank.routine, this.#o.concurrency, signal)
+    await this.#claim(rank.failing, this.#failingPlaces() - this.#failing, signal)
+  }
+
+  async #claim(which: number, most: number, signal: AbortSignal): Promise<void> {
+    const limit = Math.min(most, this.#o.concurrency - this.#queue.pending - this.#queue.size)
+    if (limit <= 0) return
+    const claims = await claimReads(this.#o.db, { account: this.#o.account, rank: which, limit, leaseMs: READ_LEASE_MS })
+    for (const claim of claims) this.#enqueue(claim, which === rank.failing, signal)
   }
 
   #failingPlaces(): number {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { storableText } from '../model/json.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
 import { notifyOthers } from './notify.ts'
@@ -50,7 +51,8 @@ export async function stopAccount(db: Db, account: string, state: 'paused' | 'pa
       .updateTable('sync_accounts')
       .set({
         state,
-        reason,
+        // It may repeat what an answer said, which may hold what Postgres refuses (trap 72).
+        reason: storableText(reason),
         since: sql<TimeText>`case when state = ${state} then coalesce(since, ${dbTime(tx)}) else ${dbTime(tx)} end`,
         retry_at: dbTime(tx, retryInMs),
       })

@@ -76,7 +76,10 @@ export function noteConflicts(tx: Tx, items: readonly Conflict[], now: TimeText)
   const rows = new Map(
     items.map((c) => {
       const evidence_key = digest(`${c.fields.join()} ${c.refused}`)
-      return [`${c.record_id} ${evidence_key}`, { ...c, evidence_key, fields: c.fields.join(','), seen_at: now }]
+      return [
+        `${c.account} ${c.entity} ${c.submission_id} ${c.record_id} ${evidence_key}`,
+        { ...c, evidence_key, fields: c.fields.join(','), seen_at: now },
+      ]
     }),
   )
   return tx.insertMany(conflicts, [...rows.values()], { ignore: true })
@@ -87,7 +90,7 @@ export function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: TimeTe
   const rows = new Map(
     items.map((u) => {
       const evidence_key = digest(u.raw)
-      return [`${u.submission_id} ${u.read} ${evidence_key}`, { ...u, evidence_key, seen_at: now }]
+      return [`${u.account} ${u.submission_id} ${u.read} ${evidence_key}`, { ...u, evidence_key, seen_at: now }]
     }),
   )
   return tx.insertMany(unreadable, [...rows.values()], { ignore: true })

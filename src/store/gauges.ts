@@ -6,11 +6,13 @@ import { rank } from './reads.ts'
 
 /** Counting stops here: a gauge at this value says "so many or more". */
 export const COUNT_CAP = 100_000
+/** For what is counted several times at each scrape. */
+export const SMALL_COUNT_CAP = 10_000
 
-/** The rows that `from` (everything after `from` of a select) gives, counted no further than `COUNT_CAP`. */
-export async function countCapped(q: Query, from: RawBuilder<unknown>): Promise<number> {
+/** The rows that `from` (everything after `from` of a select) gives, counted no further than `cap`. */
+async function countCapped(q: Query, from: RawBuilder<unknown>, cap = COUNT_CAP): Promise<number> {
   const { rows } = await sql<{ n: number }>`
-    select count(*) as n from (select 1 as one from ${from} limit ${sql.lit(COUNT_CAP)}) as capped`.execute(q.sql)
+    select count(*) as n from (select 1 as one from ${from} limit ${sql.lit(cap)}) as capped`.execute(q.sql)
   return rows[0]?.n ?? 0
 }
 
@@ -82,7 +84,7 @@ export interface FreshnessGauge {
   readonly read: ReadKind
   /** When the submission that was not read for the longest was read; null when none was read at all. */
   readonly oldestAt: TimeText | null
-  /** Submissions that were never read to the end, counted no further than `COUNT_CAP`. */
+  /** Submissions that were never read to the end, counted no further than `SMALL_COUNT_CAP`. */
   readonly never: number
 }
 
@@ -98,7 +100,11 @@ export async function freshnessGauges(q: Query, account: string): Promise<Freshn
       .orderBy('last_read_at')
       .limit(1)
       .executeTakeFirst()
-    const never = await countCapped(q, sql`sync_reads where account = ${account} and read = ${sql.lit(read)} and last_read_at is null`)
+    const never = await countCapped(
+      q,
+      sql`sync_reads where account = ${account} and read = ${sql.lit(read)} and last_read_at is null`,
+      SMALL_COUNT_CAP,
+    )
     gauges.push({ read, oldestAt: oldest?.last_read_at ?? null, never })
   }
   return gauges

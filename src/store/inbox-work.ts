@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
+import { storableText } from '../model/json.ts'
 import { type TimeText, timeFromMs } from '../model/time.ts'
 import type { Db, TableSpec, Tx } from './db.ts'
 import { LeaseLostError } from './leases.ts'
@@ -96,8 +97,9 @@ export async function settleDeliveries(tx: Tx, settlements: readonly Settlement[
     attempts: s.delivery.attempts + 1,
     available_at: timeFromMs(now + (s.retryInMs ?? 0)),
     submission_id: s.submissionId,
-    kind: s.kind,
-    error: s.error,
+    // Both may repeat what a body said, which may hold what Postgres refuses (trap 72).
+    kind: s.kind === null ? null : storableText(s.kind),
+    error: s.error === null ? null : storableText(s.error),
     settled_at: s.state === 'ready' ? null : timeFromMs(now),
   }))
   const columns = ['state', 'attempts', 'available_at', 'submission_id', 'kind', 'error', 'settled_at']

@@ -75,7 +75,9 @@ export class PostgresListener {
     } finally {
       signal.removeEventListener('abort', stop)
       // A connection that is gone may never say so.
-      await Promise.race([client.end().catch(() => {}), systemClock.sleep(PROBE_TIMEOUT_MS)])
+      const closed = new AbortController()
+      await Promise.race([client.end().catch(() => {}), systemClock.sleep(PROBE_TIMEOUT_MS, closed.signal)])
+      closed.abort()
     }
   }
 }

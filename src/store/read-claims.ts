@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../model/facts.ts'
+import { storableText } from '../model/json.ts'
 import type { ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Tx } from './db.ts'
@@ -135,7 +136,7 @@ export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): P
     sql`lease_token = null`,
     sql`rank = case when ${woken} then ${sql.lit(rank.live)} else ${s.rank} end`,
     sql`due_at = case when ${woken} then ${dbTime(tx, Math.min(s.dueInMs, WAKE_DELAY_MS))} else ${dueAt} end`,
-    sql`failures = ${s.failures}, misses = ${s.misses}, stalls = ${s.stalls}, error = ${s.error}`,
+    sql`failures = ${s.failures}, misses = ${s.misses}, stalls = ${s.stalls}, error = ${s.error === null ? null : storableText(s.error)}`,
     sql`replay_due_at = ${replayDueAt}`,
   ]
   if (s.complete) set.push(sql`last_read_at = ${now}`)

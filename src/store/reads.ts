@@ -94,7 +94,7 @@ export async function wakeReads(
 /**
  * Asks for a replay of the events of submissions in which a new lane was seen: more of it may lie behind the cursor (trap 8).
  * A feed that was never read to its end needs none: it is being read from the beginning. A replay that is due and perhaps under way
- * may have passed that place: its due time changes, by which it sees that it is to be made again.
+ * may have passed that place: its due time changes, by which it sees that it is to be made again; one that is due is never put off.
  */
 export async function askReplay(tx: Tx, places: readonly Place[]): Promise<void> {
   if (places.length === 0) return
@@ -111,7 +111,7 @@ export async function askReplay(tx: Tx, places: readonly Place[]): Promise<void>
     tx.kind === 'sqlite' ? sql`min(coalesce(${sql.ref(column)}, ${notBefore}), ${notBefore})` : sql`least(${sql.ref(column)}, ${notBefore})`
   await sql`
     update sync_reads set
-      replay_due_at = case when lease_token is not null and replay_due_at <= ${dbTime(tx)} then ${notBefore} else ${earlier('replay_due_at')} end,
+      replay_due_at = case when lease_token is not null and replay_due_at <= ${dbTime(tx)} then ${dbTime(tx)} else ${earlier('replay_due_at')} end,
       wake_no = wake_no + case when lease_token is null then 0 else 1 end,
       due_at = case when lease_token is null and failures + misses + stalls = 0 then ${earlier('due_at')} else due_at end
     from ${given}

@@ -104,18 +104,22 @@ interface Triple {
 
 /** Only a whole triple counts, so that the id that is verified is the one that the signature covers. */
 function findTriple(headers: HeaderValues): Triple | null {
-  for (const name of ['svix', 'webhook']) {
-    const id = headers[`${name}-id`]
-    const timestamp = headers[`${name}-timestamp`]
-    const signature = headers[`${name}-signature`]
-    if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signature !== 'string') continue
-    if (id === '' || timestamp === '' || signature === '') continue
-    return {
-      values: [id, timestamp, signature],
-      headers: { [`${name}-id`]: id, [`${name}-timestamp`]: timestamp, [`${name}-signature`]: signature },
-    }
+  const svix = wholeTriple(headers['svix-id'], headers['svix-timestamp'], headers['svix-signature'])
+  if (svix !== null) {
+    return { values: svix, headers: { 'svix-id': svix[0], 'svix-timestamp': svix[1], 'svix-signature': svix[2] } }
+  }
+  const webhook = wholeTriple(headers['webhook-id'], headers['webhook-timestamp'], headers['webhook-signature'])
+  if (webhook !== null) {
+    return { values: webhook, headers: { 'webhook-id': webhook[0], 'webhook-timestamp': webhook[1], 'webhook-signature': webhook[2] } }
   }
   return null
+}
+
+type HeaderValue = HeaderValues[string]
+
+function wholeTriple(id: HeaderValue, timestamp: HeaderValue, signature: HeaderValue): Triple['values'] | null {
+  if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signature !== 'string') return null
+  return id === '' || timestamp === '' || signature === '' ? null : [id, timestamp, signature]
 }
 
 /** Several signatures stand in one header, with spaces between them. */

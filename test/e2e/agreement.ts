@@ -7,13 +7,12 @@ import { compareWithTruth, truthSchema } from '../../src/ops/compare.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Db } from '../../src/store/db.ts'
 import { changesOf, replayChanges, rowsOf } from '../tools/mirror.ts'
-import { letTimePass } from './time.ts'
+import { endBackoffs, letTimePass } from './time.ts'
 
 /** Longer than every wait of the product, the retry of a stopped account included. */
 const LONG_MS = 1_200_000
-const LOOK_MS = 25
-/** How long a round of reads is waited for before it is compared all the same: some are failing, or find no place. */
-const ROUND_MS = 4_000
+const LOOK_MS = 100
+const LOOKS_A_COMPARISON = 10
 
 /**
  * Compares the mirror with what the sandbox shows now.
@@ -59,21 +58,29 @@ export async function recordIds(db: Db, account: string): Promise<Set<string>> {
 }
 
 /**
- * Lets so much time pass that everything is read and replayed again, and compares, until mirror and service agree: what lies behind a
- * cursor is found by replays, and with faults on a read may fail.
- * @param rounds how often at most.
+ * Lets so much time pass that everything is read and replayed once more, and compares, until mirror and service agree: what lies behind
+ * a cursor is found by replays. With faults on a read may fail: its backoff is made to pass too.
+ * @param looks how often is looked at most.
  * @returns the differences that are left; none when they agree.
  */
-export async function untilAgreed(db: Db, sandbox: Sandbox, rounds: number): Promise<string[]> {
+export async function untilAgreed(db: Db, sandbox: Sandbox, looks: number): Promise<string[]> {
+  let since = Date.now()
   let left: string[] = []
-  for (let round = 0; round < rounds; round++) {
-    const since = Date.now()
-    await letTimePass(db, LONG_MS)
-    await waitFor(async () => (await unread(db, since)) === 0, ROUND_MS)
-    left = []
-    for (const account of sandbox.accountNames) left.push(...(await differences(db, sandbox, account)))
-    console.log('round', round, left.length, await unread(db, since), await db.read.sql.selectFrom('sync_accounts').select(['account','state','reason']).execute())
-    if (left.length === 0) return []
+  await letTimePass(db, LONG_MS)
+  for (let look = 1; look <= looks; look++) {
+    const everythingRead = (await unread(db, since)) === 0
+    if (everythingRead || look % LOOKS_A_COMPARISON === 0 || look === looks) {
+      left = []
+      for (const account of sandbox.accountNames) left.push(...(await differences(db, sandbox, account)))
+      if (left.length === 0) return left
+    }
+    if (everythingRead) {
+      // A read that was under way before may have asked the service before its last change.
+      since = Date.now()
+      await letTimePass(db, LONG_MS)
+    }
+    await systemClock.sleep(LOOK_MS)
+    await endBackoffs(db, since)
   }
   return left
 }

@@ -36,6 +36,10 @@ it('trap 36, trap 44: on SQLite the mirror ends as what the service shows, accou
   const named = await db.read.sql.selectFrom('submissions').select(['account', 'insured_name']).where('submission_id', '=', id).execute()
   expect(named).toHaveLength(2)
   expect(named).toContainEqual({ account: 'staging', insured_name: 'Staging Tests LLC' })
-  const messages = await db.read.sql.selectFrom('thread_messages').select(['account', 'body_text']).where('message_id', '=', message.id).execute()
+  const messages = await db.read.sql
+    .selectFrom('thread_messages')
+    .select(['account', 'body_text'])
+    .where('message_id', '=', message.id)
+    .execute()
   expect(messages).toEqual([{ account: 'staging', body_text: 'only in staging' }])
 })

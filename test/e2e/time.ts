@@ -1,5 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
+import { timeFromMs } from '../../src/model/time.ts'
 import type { Db } from '../../src/store/db.ts'
+import { timeValue } from '../../src/store/sql.ts'
 
 /**
  * Lets time pass in the store: everything in it becomes so much older, and what was to come is so much nearer.
@@ -8,13 +10,33 @@ import type { Db } from '../../src/store/db.ts'
 export async function letTimePass(db: Db, ms: number, options: { readonly leases?: boolean } = {}): Promise<void> {
   const free = options.leases ? sql`` : sql`where lease_token is null`
   await db.write('test-pass', async (tx) => {
-    const older = (columns: readonly string[]) => sql.join(columns.map((column) => sql`${sql.ref(column)} = ${earlier(tx.kind, column, ms)}`))
+    const older = (columns: readonly string[]) =>
+      sql.join(columns.map((column) => sql`${sql.ref(column)} = ${earlier(tx.kind, column, ms)}`))
     const reads = ['due_at', 'replay_due_at', 'last_replay_at', 'last_read_at', 'last_changed_at', 'active_at']
     await sql`update sync_reads set ${older(reads)} ${free}`.execute(tx.sql)
     await sql`update sync_accounts set ${older(['retry_at', 'swept_at'])}`.execute(tx.sql)
     await sql`update sync_arrivals set ${older(['first_at'])}`.execute(tx.sql)
     const waiting = options.leases ? sql`` : sql`and (lease_token is null or attempts > 0)`
     await sql`update sync_inbox set ${older(['available_at'])} where state = 'ready' ${waiting}`.execute(tx.sql)
+  })
+}
+
+/** Makes due now what was not read to its end since, and lets a stopped account try again. */
+export async function endBackoffs(db: Db, sinceMs: number): Promise<void> {
+  const now = Date.now()
+  await db.write('test-end-backoffs', async (tx) => {
+    await tx.sql
+      .updateTable('sync_reads')
+      .set({ due_at: timeFromMs(now) })
+      .where('lease_token', 'is', null)
+      .where('due_at', '>', timeValue(tx, timeFromMs(now)) as never)
+      .where((eb) => eb.or([eb('last_read_at', 'is', null), eb('last_read_at', '<', timeValue(tx, timeFromMs(sinceMs)) as never)]))
+      .execute()
+    await tx.sql
+      .updateTable('sync_accounts')
+      .set({ retry_at: timeFromMs(now) })
+      .where('state', '<>', 'active')
+      .execute()
   })
 }
 

@@ -109,6 +109,20 @@ describe.each(testDatabases)('credentials on $name', (database) => {
     expect(await rowsOf(rig.db, marketEvents)).toHaveLength(4)
   })
 
+  it('trap 46: a service that cannot say who we are stops nothing; the brokerage is pinned when it can', async () => {
+    const rig = await Rig.open(database)
+    await tracked(rig)
+    rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'me' })
+    const running = rig.startPoller()
+    await rig.rest()
+    expect(await rowsOf(rig.db, marketEvents)).toHaveLength(1)
+    expect(await account(rig)).toMatchObject({ state: 'active', brokerage: null })
+    await running.stop()
+    rig.sandbox.faults.set([])
+    rig.startPoller()
+    await rig.until('it is pinned', async () => (await account(rig)).brokerage === rig.sandbox.account('default').brokerage.id)
+  })
+
   it('trap 46: a new client of the same brokerage is no other brokerage', async () => {
     const rig = await Rig.open(database)
     await tracked(rig)

@@ -63,6 +63,19 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     expect(leased).toHaveLength(1)
   })
 
+  it('what fails keeps one place, however much else is due', async () => {
+    const rig = await Rig.open(database)
+    const [failing = '', ...others] = await tracked(rig, 40)
+    await rig.db.write('test-rank', (tx) =>
+      tx.sql.updateTable('sync_reads').set({ rank: 2, failures: 3 }).where('submission_id', '=', failing).execute(),
+    )
+    rig.sandbox.faults.set([{ kind: 'slow', ms: 20 }])
+    rig.startPoller({ concurrency: 4 })
+    await rig.until('it is read again', async () => (await rig.read(failing, 'events')).last_read_at !== null)
+    const unread = (await Promise.all(others.map((id) => rig.read(id, 'events')))).filter((row) => row.last_read_at === null)
+    expect(unread.length).toBeGreaterThan(0)
+  })
+
   it("a page that the store refuses is that feed's failure alone", async () => {
     const rig = await Rig.open(database)
     const [sick = '', ...others] = await tracked(rig, 5)

@@ -35,7 +35,13 @@ describe.each(testDatabases)('InboxAppender on $name', (database) => {
   /** Takes everything out of the inbox and settles it. */
   async function settleAll(state: InboxState): Promise<void> {
     const claimed = await claimDeliveries(opened.db, 100, 60_000)
-    const settlements = claimed.map((one) => ({ delivery: one, state, submissionId: null, kind: null, error: state === 'dead' ? 'poison' : null }))
+    const settlements = claimed.map((one) => ({
+      delivery: one,
+      state,
+      submissionId: null,
+      kind: null,
+      error: state === 'dead' ? 'poison' : null,
+    }))
     await opened.db.write('settle', (tx) => settleDeliveries(tx, settlements))
   }
 
@@ -83,15 +89,26 @@ describe.each(testDatabases)('InboxAppender on $name', (database) => {
     await appender.append([delivery('aside')])
     await settleAll('aside')
     await opened.db.write('purge', (tx) => tx.sql.updateTable('sync_inbox').set({ body: null }).where('delivery_id', '=', 'dead').execute())
-    expect(await appender.append([delivery('dead'), delivery('done'), delivery('aside'), delivery('new')])).toEqual([null, null, null, null])
-    expect((await rows()).map(({ delivery_id, state, attempts, error, settled_at }) => [delivery_id, state, attempts, error, settled_at === null])).toEqual(
-      [
-        ['dead', 'ready', 0, null, true],
-        ['done', 'done', 1, null, false],
-        ['aside', 'aside', 1, null, false],
-        ['new', 'ready', 0, null, true],
-      ],
-    )
+    expect(await appender.append([delivery('dead'), delivery('done'), delivery('aside'), delivery('new')])).toEqual([
+      null,
+      null,
+      null,
+      null,
+    ])
+    expect(
+      (await rows()).map(({ delivery_id, state, attempts, error, settled_at }) => [
+        delivery_id,
+        state,
+        attempts,
+        error,
+        settled_at === null,
+      ]),
+    ).toEqual([
+      ['dead', 'ready', 0, null, true],
+      ['done', 'done', 1, null, false],
+      ['aside', 'aside', 1, null, false],
+      ['new', 'ready', 0, null, true],
+    ])
     // Its body had been purged: the repeat brings it back.
     expect((await claimDeliveries(opened.db, 10, 1000)).map((one) => String(one.body))).toEqual(['body of dead', 'body of new'])
   })
@@ -119,8 +136,8 @@ describe.each(testDatabases)('InboxAppender on $name', (database) => {
     const closed = await openAgain(opened.config)
     await closed.close()
     expect(await new InboxAppender(closed).append([delivery('a'), delivery('b')])).toEqual([
-      expect.any(database.name === 'sqlite' ? TransientError : Error),
-      expect.any(Error),
+      expect.any(TransientError),
+      expect.any(TransientError),
     ])
     expect(await ids()).toEqual([])
   })

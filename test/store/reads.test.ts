@@ -112,6 +112,12 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
     expect((await row(db)).cursor).toBe('one')
   })
 
+  it('trap 72: an error with NUL in it is kept like any other', async () => {
+    const db = await openWith(database)
+    await settle(db, await claimEvents(db), { error: 'it said \u0000 and \ud800', complete: false })
+    expect((await row(db)).error).toBe('it said \ufffd and \ufffd')
+  })
+
   it('trap 81: a state read is applied only if it was numbered after the one applied last', async () => {
     const db = await openWith(database)
     const take = (no: number) => db.write('test-take', (tx) => takeApplied(tx, place, 'requirements', no))

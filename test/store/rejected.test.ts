@@ -44,7 +44,9 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
 
   it('keeps what was refused, and shows the newest first', async () => {
     store.keep(rejected(1))
-    store.keep(rejected(2, { account: null, path: '/webhooks/nobody', reason: 'unknown_account', body: null, headers: { 'content-length': '12' } }))
+    store.keep(
+      rejected(2, { account: null, path: '/webhooks/nobody', reason: 'unknown_account', body: null, headers: { 'content-length': '12' } }),
+    )
     store.keep(rejected(3, { account: 'other', body: Buffer.alloc(0) }))
     await store.settled()
     const list = await store.list({ limit: 10 })

@@ -117,6 +117,17 @@ describe('signals between processes on Postgres', () => {
     await wait('inbox')
   })
 
+  it('leave no timer behind that would keep a stopping process alive', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
+    const stopping = new AbortController()
+    const before = timers()
+    const heard = here.listen(stopping.signal)
+    await here.signals.wait('inbox', LONG_MS, new AbortController().signal)
+    stopping.abort()
+    await heard
+    expect(timers()).toBeLessThanOrEqual(before)
+  })
+
   it('that were missed while the server was away are made up for when it is back', async () => {
     await server.kill()
     const missed = Promise.all([wait('inbox'), wait('reads')])

@@ -30,7 +30,6 @@ export interface CommandContext {
 export interface OpenStore {
   readonly config: Config
   readonly db: Db
-  /** Silent: a command says what it has to say itself. */
   readonly log: Log
 }
 
@@ -53,7 +52,7 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   if (database.kind === 'sqlite' && !use.prepare && !existsSync(database.path)) {
     throw new UsageError([`there is no database at ${database.path}; set DATABASE_URL, or make one with \`submission-mirror serve\``])
   }
-  const log = createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
+  const log = silentLog()
   const db = await openDb(database, { clock: c.clock, log })
   try {
     if (use.prepare && config.migrateOnStart) await migrate(db)
@@ -94,6 +93,11 @@ export function accountOf(config: Config, name: string | undefined): Config['acc
   const account = config.accounts.find((each) => each.isDefault) ?? (others.length === 0 ? only : undefined)
   if (account) return account
   throw new UsageError([`--account: several accounts are configured and none is the default; name one of ${names}`])
+}
+
+/** Commands log nothing: they say what they have to say themselves. */
+export function silentLog(): Log {
+  return createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
 }
 
 /** Writes a value as JSON, for programs. */

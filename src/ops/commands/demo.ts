@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { createLog } from '../../log.ts'
 import { timeFromMs } from '../../model/time.ts'
 import { exitCodes } from '../exit-codes.ts'
-import type { CommandContext } from './context.ts'
+import { type CommandContext, silentLog } from './context.ts'
 
 /** `demo [--folder F]` */
 export function addDemo(program: Command, c: CommandContext): void {
@@ -16,8 +15,7 @@ export function addDemo(program: Command, c: CommandContext): void {
       const { runDemo } = await import('../demo.ts')
       const stamp = timeFromMs(c.clock.now()).slice(0, 19).replace(/\D/g, '')
       const folder = options.folder ?? join('data', `demo-${stamp}`)
-      const log = createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
-      const agrees = await runDemo({ host: c.host, clock: c.clock, log, folder })
+      const agrees = await runDemo({ host: c.host, clock: c.clock, log: silentLog(), folder })
       if (!agrees) c.exitCode = exitCodes.failed
     })
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { createLog } from '../../log.ts'
+import { UsageError } from '../../errors.ts'
 import { grantReader } from '../../store/grant-reader.ts'
 import { migrate } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
-import { type CommandContext, settingsOf } from './context.ts'
+import { type CommandContext, settingsOf, silentLog } from './context.ts'
 
 /** `migrate [--grant-reader ROLE]` */
 export function addMigrate(program: Command, c: CommandContext): void {
@@ -15,10 +15,9 @@ export function addMigrate(program: Command, c: CommandContext): void {
       const config = settingsOf(c, { accounts: 'optional', problems: [] })
       const { grantReader: role } = options
       if (role !== undefined && config.database.kind === 'sqlite') {
-        settingsOf(c, { accounts: 'optional', problems: ['--grant-reader: SQLite has no roles; let the reader read the file'] })
+        throw new UsageError(['--grant-reader: SQLite has no roles; let the reader read the file'])
       }
-      const log = createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
-      const db = await openDb(config.database, { clock: c.clock, log })
+      const db = await openDb(config.database, { clock: c.clock, log: silentLog() })
       try {
         const taken = await migrate(db)
         c.host.stdout.write(taken.length > 0 ? `migrated: ${taken.join(', ')}\n` : 'nothing to migrate\n')

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { UsageError } from '../../errors.ts'
 import { choiceIn } from '../arguments.ts'
 import { type CommandContext, settingsOf } from './context.ts'
 
@@ -15,9 +16,8 @@ export function addServe(program: Command, c: CommandContext): void {
       const role = choiceIn(options.role, '--role', ROLES, problems)
       const config = settingsOf(c, { accounts: 'needed', problems })
       if (role === 'work' && config.database.kind === 'sqlite') {
-        problems.push('--role work: a SQLite database has one serve, which must take deliveries too; use --role all, or Postgres')
+        throw new UsageError(['--role work: a SQLite database has one serve, which must take deliveries too; use --role all, or Postgres'])
       }
-      settingsOf(c, { accounts: 'needed', problems })
       await c.parts.serve(config, role ?? 'all')
     })
 }

@@ -4,7 +4,6 @@ import { UsageError } from '../../errors.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import type { Observer } from '../../observe.ts'
 import { Sync, type Unread } from '../../poll/sync.ts'
-import { supervise } from '../../service.ts'
 import { ensureAccounts } from '../../store/accounts.ts'
 import type { Db } from '../../store/db.ts'
 import { knownSubmissions, submissionIdsAfter } from '../../store/submissions.ts'
@@ -84,7 +83,9 @@ async function syncNow(c: CommandContext, store: OpenStore, account: string, pag
   const done = new AbortController()
   // Who reads beside a running serve shares its rate, so it must be seen.
   const heartbeat = new Heartbeat(db, log, { id: randomUUID(), role: 'sync', version: c.version }, (n) => client.shareAmong(n))
-  const beating = heartbeat.beat().then(() => supervise(heartbeat, clock, log, done.signal))
+  const beating = heartbeat.run(done.signal)
+  // It is awaited at the end; until then nobody listens.
+  beating.catch(() => undefined)
   try {
     const sync = new Sync({ account, db, client, clock, log, observer, policy: config, concurrency: config.upstream.concurrency })
     let submissions = 0
@@ -106,6 +107,8 @@ async function syncNow(c: CommandContext, store: OpenStore, account: string, pag
   }
 }
 
+/** Most reasons begin with what they are about, which the sentence does too. */
 function sentence({ submissionId, read, reason }: Unread): string {
-  return printableLine(`${read} of submission ${submissionId} could not be read: ${reason}`, 500)
+  const about = `${read} of submission ${submissionId}`
+  return printableLine(`${about} could not be read: ${reason.replace(`${about}: `, '')}`, 500)
 }

@@ -67,6 +67,14 @@ function messageStart(n: number, submissions: number): string {
   return `{"type":"submission.message","submission_id":"${id('aaaaaaaa', n % submissions)}","message":{${message},${rest},"body_text":"`
 }
 
+/** A message as the service sends it. Its text is made of many words: a database may compress, and must not find it too easy. */
+function bodyOf(bytes: number): string {
+  const start = '{"type":"submission.message","submission_id":"6f1f5c0e-0000-4000-8000-000000000001","message":{"body_text":"'
+  const words = Array.from({ length: 400 }, () => randomBytes(2 + (randomBytes(1)[0] ?? 0) % 4).toString('hex'))
+  const text = words.join(' ').slice(0, bytes - start.length - 3)
+  return `${start}${text.padEnd(bytes - start.length - 3, '.')}"}}`
+}
+
 async function run(job: Job): Promise<LoadResult> {
   const requests = sign(job)
   const sockets = await Promise.all(Array.from({ length: job.connections }, () => open(job.port)))

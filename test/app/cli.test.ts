@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { run } from './run.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-cli-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const account = {
+  BROKER_API_BASE_URL: 'https://service.example/api/v1',
+  BROKER_API_CLIENT_ID: 'bac_test',
+  BROKER_API_CLIENT_SECRET: 'a-client-secret-of-the-test',
+  WEBHOOK_SECRETS: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+}
+const database = { DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }
+
+describe('the command line', () => {
+  it('prints its version and its help on standard output, and exits with 0', async () => {
+    expect(await run(['--version'])).toEqual({ code: 0, out: `${packageJson.version}\n`, err: '' })
+    const help = await run(['--help'])
+    expect(help).toMatchObject({ code: 0, err: '' })
+    for (const command of ['serve', 'migrate', 'track', 'sync', 'status', 'inbox', 'account', 'sandbox', 'demo']) {
+      expect(help.out).toMatch(new RegExp(`^ {2}${command}\\b`, 'm'))
+    }
+  })
+
+  it('refuses an unknown command, an unknown option and no command at all with exit code 2', async () => {
+    const unknown = await run(['reconsile'])
+    expect(unknown).toMatchObject({ code: 2, out: '' })
+    expect(unknown.err).toMatch(/^unknown command 'reconsile'/)
+    expect(await run(['status', '--jsn'])).toMatchObject({ code: 2, out: '' })
+    expect(await run([])).toMatchObject({ code: 2, out: '' })
+  })
+
+  it('tells everything that is wrong with the command line and the settings at once, one line each', async () => {
+    const ended = await run(['track', 'not-a-uuid', 'nor-this'], { ...account, ...database, POLL_MAX: 'often', UPSTREAM_RPSS: '5' })
+    expect(ended).toMatchObject({ code: 2, out: '' })
+    const lines = ended.err.trimEnd().split('\n')
+    expect(lines).toHaveLength(4)
+    expect(lines[0]).toBe('"not-a-uuid" is no submission id (a uuid)')
+    expect(lines[1]).toBe('"nor-this" is no submission id (a uuid)')
+    expect(ended.err).toContain('POLL_MAX')
+    expect(ended.err).toContain('UPSTREAM_RPSS')
+    expect(ended.err).not.toContain(account.BROKER_API_CLIENT_SECRET)
+  })
+
+  it('does not serve without an account, and says what to set', async () => {
+    const ended = await run(['serve'], database)
+    expect(ended).toMatchObject({ code: 2, out: '' })
+    expect(ended.err).toContain('BROKER_API_BASE_URL')
+  })
+
+  it('does not make a database only to look into it', async () => {
+    const ended = await run(['status'], { DATABASE_URL: `sqlite:${join(folder, 'missing.db')}` })
+    expect(ended).toMatchObject({ code: 2, out: '' })
+    expect(ended.err).toMatch(/^there is no database at .*missing\.db; .*\n$/)
+  })
+
+  it('says in one sentence that the folder of the database cannot be made', async () => {
+    writeFileSync(join(folder, 'file'), '')
+    const ended = await run(['serve'], { ...account, DATABASE_URL: `sqlite:${join(folder, 'file', 'mirror.db')}` })
+    expect(ended).toMatchObject({ code: 1, out: '' })
+    expect(ended.err).toMatch(/^The folder .* cannot be made .*\n$/)
+  })
+
+  it('refuses the role work on SQLite, whose one serve must take deliveries too', async () => {
+    const ended = await run(['serve', '--role', 'work'], { ...account, ...database })
+    expect(ended).toMatchObject({ code: 2, out: '' })
+    expect(ended.err).toMatch(/^--role work: .*\n$/)
+    expect((await run(['serve', '--role', 'push'], { ...account, ...database })).err).toMatch(
+      /^--role: "push" is none of all, receive, work\n$/,
+    )
+  })
+
+  it('does not start the sandbox where a real service is configured', async () => {
+    const ended = await run(['sandbox', '--port', '0'], account)
+    expect(ended).toMatchObject({ code: 2, out: '' })
+    expect(ended.err).toContain('BROKER_API_CLIENT_SECRET')
+    expect(ended.err).not.toContain(account.BROKER_API_CLIENT_SECRET)
+  })
+
+  it('names the options of the sandbox that are wrong', async () => {
+    const ended = await run(['sandbox', '--port', 'many', '--events-payload', 'letters'])
+    expect(ended).toMatchObject({ code: 2, out: '' })
+    expect(ended.err).toMatch(/^--port: /m)
+    expect(ended.err).toMatch(/^--events-payload: /m)
+  })
+
+  it('takes only ids that are tracked for sync, and tells how to track the others', async () => {
+    const id = randomUUID()
+    expect((await run(['migrate'], database)).code).toBe(0)
+    const ended = await run(['sync', id], { ...account, ...database })
+    expect(ended).toMatchObject({ code: 2, out: '' })
+    expect(ended.err).toContain(`submission-mirror track ${id}`)
+  })
+})

@@ -1,0 +1,21 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { run } from './run.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-demo-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+it('the demo shows arrivals of every kind, ends with agreement, and leaves a database that can be looked into', {
+  timeout: 300_000,
+}, async () => {
+  const ended = await run(['demo', '--folder', folder])
+  expect(ended).toMatchObject({ code: 0, err: '' })
+  for (const mark of ['webhook', 'history', 'lost', 'found']) expect(ended.out).toMatch(new RegExp(`^ *[\\d.]+ s  ${mark} `, 'm'))
+  expect(ended.out.endsWith('\nmirror agrees with the service\n')).toBe(true)
+  const path = join(folder, 'mirror.db')
+  expect(existsSync(path)).toBe(true)
+  expect(ended.out).toMatch(/^ {2}DATABASE_URL=sqlite:\S+ \S+ \S+ status$/m)
+  expect(await run(['status'], { DATABASE_URL: `sqlite:${path}` })).toMatchObject({ code: 0, err: '' })
+})

@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { main } from '../../src/app.ts'
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+/** How a command ended, and what it wrote. */
+export interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+type Environment = Readonly<Record<string, string>>
+
+/** Runs the program, in a process of its own, to its end. @param env its whole environment, but for the path. */
+export async function run(args: readonly string[], env: Environment = {}): Promise<Ended> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code: child.exitCode, out, err }
+}
+
+/** Runs a command in this process: the same program, without the half second that a process takes to load it. */
+export async function runHere(args: readonly string[], env: Environment): Promise<Ended> {
+  const written = { out: '', err: '' }
+  const into = (stream: 'out' | 'err') => ({
+    isTTY: false,
+    write: (piece: string) => {
+      written[stream] += piece
+    },
+  })
+  const code = await main({
+    argv: args,
+    env,
+    stdout: into('out'),
+    stderr: into('err'),
+    signal: new AbortController().signal,
+    self: [process.execPath, MAIN],
+    onCrash() {},
+  })
+  return { code, ...written }
+}
+
+/** What a program that reads `--json` gets. */
+export function json<T>(ended: Ended): T {
+  return JSON.parse(ended.out) as T
+}

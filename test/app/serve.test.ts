@@ -1,0 +1,171 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import { accountEnv, databaseEnv, type Environment, type ServeProcess, startServe } from '../e2e/serve.ts'
+import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { json, run, runHere } from './run.ts'
+
+const ACCOUNT = 'default'
+
+let cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup()
+  cleanups = []
+})
+
+interface Scene {
+  readonly sandbox: Sandbox
+  readonly opened: OpenedDatabase
+  readonly env: Environment
+  readonly serve: ServeProcess
+}
+
+async function scene(database: (typeof testDatabases)[number], over: Environment = {}): Promise<Scene> {
+  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
+  cleanups.push(() => sandbox.close())
+  const opened = await database.open()
+  cleanups.push(() => opened.close())
+  const env = { ...accountEnv(sandbox), ...databaseEnv(opened.config), POLL_ACTIVE: '1s', ...over }
+  const serve = await startServe(env)
+  cleanups.push(() => serve.kill())
+  sandbox.setTarget(ACCOUNT, `${serve.receiver}/webhooks`)
+  return { sandbox, opened, env, serve }
+}
+
+/** Looks until `look` gives something. */
+async function until<T>(look: () => Promise<T | null>): Promise<T> {
+  for (;;) {
+    const found = await look()
+    if (found !== null) return found
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+describe.each(testDatabases)('a served mirror on $name', (database) => {
+  it('takes deliveries, reads what is tracked, answers its commands, and ends with 0 when it is told to', async () => {
+    const { sandbox, opened, env, serve } = await scene(database)
+    const tracked = sandbox.addSubmission(ACCOUNT)
+    const lane = sandbox.addLane(ACCOUNT, tracked).rail.submission_market_id
+    sandbox.addEvent(ACCOUNT, tracked, { lane_id: lane, type: 'market_attached' }, { quiet: true })
+    const pushed = sandbox.addSubmission(ACCOUNT)
+
+    const track = await run(['track', tracked], env)
+    expect(track).toEqual({ code: 0, out: '1 new submission tracked in account default; 0 known before\n', err: '' })
+    expect((await run(['track', tracked, tracked], env)).out).toBe('0 new submissions tracked in account default; 1 known before\n')
+
+    const message = sandbox.addMessage(ACCOUNT, pushed, { body_text: 'The quote is here.' })
+    await sandbox.deliveriesSettled()
+    const rows = opened.db.read.sql
+    await until(
+      async () => (await rows.selectFrom('thread_messages').selectAll().where('message_id', '=', message.id).executeTakeFirst()) ?? null,
+    )
+    await until(
+      async () => (await rows.selectFrom('market_events').selectAll().where('submission_id', '=', tracked).executeTakeFirst()) ?? null,
+    )
+
+    const sync = await run(['sync', '--all'], env)
+    expect(sync).toMatchObject({ code: 0, err: '' })
+    expect(sync.out).toMatch(/^2 submissions read in account default: \d+ changes?, 0 reads failed\n$/)
+
+    const status = json<{
+      accounts: { account: string; state: string; submissions: number; inbox: { done: number } }[]
+      processes: unknown[]
+    }>(await runHere(['status', '--json'], env))
+    expect(status.accounts).toMatchObject([{ account: ACCOUNT, state: 'active', submissions: 2, inbox: { done: 1, dead: 0 } }])
+    expect(status.processes).toMatchObject([{ role: 'all' }])
+    expect((await runHere(['status'], env)).out).toMatch(/^default +active +2/m)
+
+    expect(await serve.stop()).toBe(0)
+    expect(json<{ processes: unknown[] }>(await run(['status', '--json'], env)).processes).toEqual([])
+  })
+
+  it('lists, shows and replays deliveries, refused ones too', async () => {
+    const { sandbox, env, serve } = await scene(database)
+    const id = sandbox.addSubmission(ACCOUNT)
+    sandbox.deliver(ACCOUNT, '{"type":"submission.\\u001b[2Jnovelty","what":"\u0007"}', { id: 'msg_aside' })
+    sandbox.addMessage(ACCOUNT, id, { body_text: 'The quote is here.' })
+    await sandbox.deliveriesSettled()
+    await until(async () => {
+      const settled = json<{ delivery_id: string }[]>(await runHere(['inbox', 'list', '--state', 'aside', '--json'], env))
+      return settled[0]?.delivery_id === 'msg_aside' ? settled : null
+    })
+    const shown = await runHere(['inbox', 'show', 'msg_aside'], env)
+    expect(shown.code).toBe(0)
+    expect(shown.out).toContain('\\u0007')
+    for (const character of ['\u0007', '\u001b']) expect(shown.out).not.toContain(character)
+    const ofSubmission = await until(async () => {
+      const { out } = await runHere(['inbox', 'list', '--submission', id], env)
+      return out.includes(id) ? out : null
+    })
+    expect(ofSubmission).toMatch(/^number +delivery +account +received +state +kind +submission +tries +error\n +\d+ +msg_/)
+    expect(await runHere(['inbox', 'show', 'msg_none'], env)).toMatchObject({ code: 2, err: 'there is no delivery msg_none\n' })
+
+    expect((await runHere(['inbox', 'replay', '--state', 'aside'], env)).out).toBe('1 delivery will be worked again\n')
+    expect(await runHere(['inbox', 'replay'], env)).toMatchObject({ code: 2, out: '' })
+
+    const answer = await fetch(`${serve.receiver}/webhooks`, {
+      method: 'POST',
+      body: '{}',
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(answer.status).toBe(401)
+    const [rejected] = await until(async () => {
+      const list = json<{ rejected_id: number; reason: string }[]>(await runHere(['inbox', 'list', '--rejected', '--json'], env))
+      return list.length > 0 ? list : null
+    })
+    expect(rejected).toMatchObject({ reason: 'missing_headers' })
+    expect((await runHere(['inbox', 'show', '--rejected', String(rejected?.rejected_id)], env)).out).toContain('missing_headers')
+    const replayed = await runHere(['inbox', 'replay', '--rejected'], env)
+    expect(replayed.out).toContain('0 refused deliveries verified')
+    expect(await serve.stop()).toBe(0)
+  })
+
+  it('tells that it is alive, that it can store, and how it does, and nothing else', async () => {
+    const { serve, sandbox } = await scene(database)
+    const ask = async (path: string) => {
+      const answer = await fetch(`${serve.ops}${path}`)
+      return { status: answer.status, text: await answer.text() }
+    }
+    expect(await ask('/healthz')).toEqual({ status: 200, text: 'ok\n' })
+    expect(await ask('/readyz')).toEqual({ status: 200, text: 'ready\n' })
+    const metrics = await ask('/metrics')
+    expect(metrics.status).toBe(200)
+    expect(metrics.text).toMatch(/^submission_mirror_store_up 1$/m)
+    expect(metrics.text).toMatch(/^submission_mirror_account_state\{account="default",state="active"\} 1$/m)
+    expect((await ask('/')).status).toBe(404)
+    expect((await ask('/webhooks')).status).toBe(404)
+
+    // What the service does has no part in being ready.
+    await sandbox.close()
+    expect((await ask('/readyz')).status).toBe(200)
+    expect(await serve.stop()).toBe(0)
+  })
+})
+
+describe('one serve on SQLite', () => {
+  const [sqlite] = testDatabases
+
+  it('refuses a second one with a clear sentence and exit code 4, and lets it in when the first is killed', async () => {
+    if (!sqlite) throw new Error('there is no SQLite to test')
+    const { env, serve } = await scene(sqlite)
+    const second = await run(['serve'], env)
+    expect(second).toMatchObject({ code: 4, out: '' })
+    expect(second.err).toMatch(/^another `submission-mirror serve` is using .*\n$/)
+    await serve.kill()
+    const third = await startServe(env)
+    expect(await third.stop()).toBe(0)
+  })
+
+  it('takes deliveries in maintenance mode while work waits', async () => {
+    if (!sqlite) throw new Error('there is no SQLite to test')
+    const { sandbox, env, serve } = await scene(sqlite)
+    await serve.stop()
+    const receiving = await startServe(env, 'set -- "$@" --role receive')
+    sandbox.setTarget(ACCOUNT, `${receiving.receiver}/webhooks`)
+    sandbox.addMessage(ACCOUNT, sandbox.addSubmission(ACCOUNT), { body_text: 'The quote is here.' })
+    await sandbox.deliveriesSettled()
+    const waiting = json<{ state: string }[]>(await run(['inbox', 'list', '--json'], env))
+    expect(waiting).toMatchObject([{ state: 'ready' }])
+    expect(await receiving.stop()).toBe(0)
+  })
+})

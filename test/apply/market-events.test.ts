@@ -1,0 +1,162 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { throughDoor } from '../../src/apply/apply.ts'
+import { lanes, marketEvents, submissions } from '../../src/model/entities.ts'
+import { silentObserver } from '../../src/observe.ts'
+import type { Db } from '../../src/store/db.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { at, byPoll, byReplay, byWebhook, eventFact, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'
+import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
+
+const ACCOUNT = 'acme'
+const ID = uuid(9, 1)
+
+function event(n: number, over = {}, market = {}, origin = byWebhook) {
+  return eventFact(ACCOUNT, ID, wireEvent(n, over, market), origin)
+}
+
+describe.each(testDatabases)('market events on $name', ({ open }) => {
+  async function database(): Promise<Db> {
+    const { db, close } = await open()
+    onTestFinished(close)
+    return db
+  }
+
+  it('trap 10: a quote without an attached market before it makes its lane from what it says itself', async () => {
+    const db = await database()
+    await applyAll(db, [
+      event(1, { type: 'quote_received', status: 'quoted', status_label: 'Quoted' }, { name: 'Alder Point', category: 'specialty' }),
+    ])
+    expect(await rowsOf(db, lanes)).toMatchObject([
+      {
+        lane_id: uuid(3, 1),
+        market_name: 'Alder Point',
+        program_category: 'specialty',
+        status: 'quoted',
+        status_label: 'Quoted',
+        state_source: 'event',
+      },
+    ])
+    expect(await rowsOf(db, submissions)).toMatchObject([
+      { submission_id: ID, tracked_via: 'webhook', last_event_at: at(1).replace('Z', '000Z') },
+    ])
+  })
+
+  it('trap 12: an event is inserted once by its id, for ever and whatever way it comes', async () => {
+    const db = await database()
+    await applyAll(db, [event(1), event(1)])
+    const before = await changesOf(db)
+    for (const origin of [byWebhook, byPoll, byReplay]) await applyAll(db, [event(1, {}, {}, origin)])
+    expect(await rowsOf(db, marketEvents)).toMatchObject([{ event_id: uuid(1, 1), first_seen_via: 'webhook' }])
+    expect(await changesOf(db)).toEqual(before)
+  })
+
+  it('trap 13: an event of a type that the spec does not know is stored and passed through', async () => {
+    const db = await database()
+    await applyAll(db, [event(1, { type: 'reinsured' }, { category: 'moonshot' })])
+    expect(await rowsOf(db, marketEvents)).toMatchObject([{ type: 'reinsured', category: 'moonshot' }])
+    expect((await changesOf(db)).find((change) => change.entity === 'market_events')?.after).toMatchObject({ type: 'reinsured' })
+  })
+
+  it('trap 14: any order of types is legal, and the newest event shows', async () => {
+    const db = await database()
+    const lane = { lane_id: uuid(3, 7) }
+    for (const [n, status] of ['bound', 'declined', 'quoted', 'submitted'].entries())
+      await applyAll(db, [event(n, { type: status, status }, lane)])
+    expect(await rowsOf(db, lanes)).toMatchObject([{ status: 'submitted', state_event_id: uuid(1, 3) }])
+    expect(await rowsOf(db, marketEvents)).toHaveLength(4)
+  })
+
+  it('trap 15: what the rail says makes no event', async () => {
+    const db = await database()
+    await applyAll(db, [stateFact(ACCOUNT, ID, wireRequirements(ID, [wireLane(1, { bound: true, chip: 'bound' })]), 1)])
+    expect(await rowsOf(db, marketEvents)).toEqual([])
+    expect(await rowsOf(db, lanes)).toMatchObject([{ bound: true }])
+  })
+
+  it('trap 16: events read in the order of (occurred_at, id); the log tells in which they became known', async () => {
+    const db = await database()
+    const time = { occurred_at: at(5) }
+    for (const n of [9, 3, 7, 5]) await applyAll(db, [event(n, n === 7 || n === 5 ? time : {})])
+    const timeline = await db.read.sql.selectFrom('market_events').select('event_id').orderBy('occurred_at').orderBy('event_id').execute()
+    expect(timeline.map((row) => row.event_id)).toEqual([3, 5, 7, 9].map((n) => uuid(1, n)))
+    const known = (await changesOf(db)).filter((change) => change.entity === 'market_events' && change.operation === 'insert')
+    expect(known.map((change) => change.after?.['event_id'])).toEqual([9, 3, 7, 5].map((n) => uuid(1, n)))
+  })
+
+  it('trap 11: as long as no rail names a lane, its newest event is its state, by time and then id, whatever came first', async () => {
+    const db = await database()
+    const lane = { lane_id: uuid(3, 7) }
+    const same = { occurred_at: at(4) }
+    for (const [n, over] of [
+      [4, same],
+      [2, {}],
+      [5, same],
+      [3, {}],
+    ] as const)
+      await applyAll(db, [event(n, { status: `status ${n}`, ...over }, lane)])
+    expect(await rowsOf(db, lanes)).toMatchObject([{ status: 'status 5', state_source: 'event', state_event_id: uuid(1, 5) }])
+  })
+
+  it('trap 11: an event never overrides the rail, be it older or newer', async () => {
+    const db = await database()
+    await applyAll(db, [event(1, { status: 'from an event' }, { lane_id: uuid(3, 7) })])
+    await applyAll(db, [stateFact(ACCOUNT, ID, wireRequirements(ID, [wireLane(7, { status: 'from the rail' })]), 1)])
+    expect(await rowsOf(db, lanes)).toMatchObject([{ status: 'from the rail', state_source: 'rail', state_event_id: null }])
+    await applyAll(db, [
+      event(2, { status: 'from an event' }, { lane_id: uuid(3, 7) }),
+      event(999_999, { status: 'bound' }, { lane_id: uuid(3, 7) }),
+    ])
+    expect(await rowsOf(db, lanes)).toMatchObject([{ status: 'from the rail', state_source: 'rail' }])
+  })
+
+  it('trap 66: an event without a lane is stored so, and is linked when its lane is known', async () => {
+    const db = await database()
+    await applyAll(db, [event(1, {}, { lane_id: null })])
+    expect(await rowsOf(db, lanes)).toEqual([])
+    await applyAll(db, [event(1, {}, { lane_id: uuid(3, 7) }, byPoll)])
+    expect(await rowsOf(db, marketEvents)).toMatchObject([{ lane_id: uuid(3, 7) }])
+    expect(await rowsOf(db, lanes)).toMatchObject([{ lane_id: uuid(3, 7), state_event_id: uuid(1, 1) }])
+    await applyAll(db, [stateFact(ACCOUNT, ID, wireRequirements(ID, [wireLane(7)]), 1)])
+    expect(await rowsOf(db, lanes)).toMatchObject([{ lane_id: uuid(3, 7), market_id: uuid(5, 7) }])
+    await applyAll(db, [event(1, {}, { lane_id: null }, byReplay)])
+    expect(await rowsOf(db, marketEvents)).toMatchObject([{ lane_id: uuid(3, 7) }])
+  })
+
+  it('trap 58: fields that the spec does not name are in raw as they came, and never conflict', async () => {
+    const db = await database()
+    await applyAll(db, [event(1, { confidence: 0.5 }, { tier: 'A' })])
+    await applyAll(db, [event(1, { confidence: 0.9, status_label: 'Reworded' }, { tier: 'B' }, byPoll)])
+    const [row] = await rowsOf(db, marketEvents)
+    expect(JSON.parse(String(row?.['raw']))).toMatchObject({ confidence: 0.9, market: { tier: 'B' } })
+    expect(row).toMatchObject({ status_label: 'Reworded' })
+    expect(await db.read.sql.selectFrom('sync_conflicts').selectAll().execute()).toEqual([])
+  })
+
+  it('invariant 3: facts whose settling fails leave nothing behind', async () => {
+    const db = await database()
+    const failing = throughDoor(db, silentObserver, 'test-failing', async (door) => {
+      await door.apply([event(1)])
+      throw new Error('the settling failed')
+    })
+    await expect(failing).rejects.toThrow('the settling failed')
+    expect(await rowsOf(db, marketEvents)).toEqual([])
+    expect(await rowsOf(db, submissions)).toEqual([])
+    expect(await changesOf(db)).toEqual([])
+    expect(await db.read.sql.selectFrom('sync_reads').selectAll().execute()).toEqual([])
+  })
+
+  it('trap 36: one id in two accounts is two rows, and each keeps to its own', async () => {
+    const db = await database()
+    const staging = { ...event(1, { status: 'in staging' }), account: 'acme-staging' }
+    await applyAll(db, [event(1), staging])
+    await applyAll(db, [{ ...event(2), account: 'acme-staging' }])
+    const rows = (await rowsOf(db, marketEvents)).map(({ account, event_id, status }) => [account, event_id, status])
+    expect(rows).toEqual([
+      ['acme', uuid(1, 1), 'in_progress'],
+      ['acme-staging', uuid(1, 1), 'in staging'],
+      ['acme-staging', uuid(1, 2), 'in_progress'],
+    ])
+    expect((await rowsOf(db, submissions)).map((row) => row['account'])).toEqual(['acme', 'acme-staging'])
+    expect((await changesOf(db)).filter((change) => change.account === 'acme' && change.entity_id.includes(uuid(1, 2)))).toEqual([])
+  })
+})

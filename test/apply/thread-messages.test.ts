@@ -1,0 +1,138 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { throughDoor } from '../../src/apply/apply.ts'
+import { threadAttachments, threadMessages } from '../../src/model/entities.ts'
+import type { Fact } from '../../src/model/facts.ts'
+import type { Db } from '../../src/store/db.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { byPoll, byReplay, byWebhook, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
+import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
+import { Counts } from '../upstream/service.ts'
+
+const ACCOUNT = 'acme'
+const ID = uuid(9, 1)
+
+function message(n: number, over = {}, origin = byWebhook) {
+  return messageFact(ACCOUNT, ID, wireMessage(n, over), origin)
+}
+
+describe.each(testDatabases)('thread messages on $name', ({ open }) => {
+  async function database(): Promise<Db> {
+    const { db, close } = await open()
+    onTestFinished(close)
+    return db
+  }
+
+  it('trap 32: a message that comes with another body keeps the first, the second is evidence, and it is counted', async () => {
+    const db = await database()
+    const counts = new Counts()
+    const apply = (facts: readonly Fact[]) => throughDoor(db, counts, 'test-apply', (door) => door.apply(facts))
+    await apply([message(1)])
+    const before = await changesOf(db)
+    const changed = [message(1, { body_text: 'Another text' }, byPoll), eventFact(ACCOUNT, ID, wireEvent(1))]
+    await apply(changed)
+    await apply([...changed, eventFact(ACCOUNT, ID, wireEvent(1, { detail: 'A', type: 'declined' }))])
+    expect(await rowsOf(db, threadMessages)).toMatchObject([{ body_text: 'Text of message 1', first_seen_via: 'webhook' }])
+    const evidence = await db.read.sql.selectFrom('sync_conflicts').selectAll().orderBy('entity', 'desc').execute()
+    expect(evidence).toMatchObject([
+      { entity: 'thread_messages', record_id: uuid(2, 1), fields: 'body_text', via: 'poll' },
+      { entity: 'market_events', record_id: uuid(1, 1), fields: 'type', via: 'webhook' },
+    ])
+    expect(JSON.parse(String(evidence[0]?.refused))).toMatchObject({ body_text: 'Another text' })
+    expect(JSON.parse(String(evidence[0]?.kept))).toMatchObject({ body_text: 'Text of message 1' })
+    expect(counts.counted.filter((line) => line.startsWith('conflicts_total'))).toEqual([
+      'conflicts_total acme thread_messages',
+      'conflicts_total acme market_events',
+    ])
+    expect((await changesOf(db)).slice(before.length).filter((change) => change.entity === 'thread_messages')).toEqual([])
+  })
+
+  it('trap 32: of a contradiction nothing is taken over, not even what it fills', async () => {
+    const db = await database()
+    await applyAll(db, [message(1, { subject: null, attachments: [{ name: 'a.pdf', download_path: null }] })])
+    const path = '/broker/finalized-documents/x/pdf'
+    await applyAll(db, [
+      message(1, { subject: 'New', body_text: 'Another', attachments: [{ name: 'a.pdf', download_path: path }] }, byPoll),
+    ])
+    expect(await rowsOf(db, threadMessages)).toMatchObject([{ subject: null }])
+    expect(await rowsOf(db, threadAttachments)).toMatchObject([{ download_path: null }])
+    await applyAll(db, [message(1, { subject: null, attachments: [{ name: 'b.pdf', download_path: path }] }, byPoll)])
+    expect(await rowsOf(db, threadAttachments)).toMatchObject([{ name: 'a.pdf', download_path: null }])
+    const fields = await db.read.sql.selectFrom('sync_conflicts').select('fields').orderBy('fields').execute()
+    expect(fields.map((row) => row.fields)).toEqual(['attachments', 'body_text'])
+  })
+
+  it('trap 33: a link that was missing is filled in without an alarm, and never emptied again', async () => {
+    const db = await database()
+    const [bare, linked] = [
+      { name: 'quote.pdf', download_path: null },
+      { name: 'quote.pdf', download_path: `/broker/finalized-documents/${uuid(4, 1)}/pdf` },
+    ]
+    await applyAll(db, [message(1, { attachments: [bare] })])
+    const before = await changesOf(db)
+    await applyAll(db, [message(1, { attachments: [linked] }, byPoll)])
+    const filled = { download_path: linked?.download_path, document_key: uuid(4, 1) }
+    expect(await rowsOf(db, threadAttachments)).toMatchObject([filled])
+    expect((await changesOf(db)).slice(before.length)).toMatchObject([
+      {
+        entity: 'thread_attachments',
+        operation: 'update',
+        before: { download_path: null, document_key: null },
+        after: filled,
+        cause: 'poll',
+      },
+    ])
+    await applyAll(db, [message(1, { attachments: [bare] }, byReplay)])
+    expect(await rowsOf(db, threadAttachments)).toMatchObject([filled])
+    expect(await db.read.sql.selectFrom('sync_conflicts').selectAll().execute()).toEqual([])
+  })
+
+  it('trap 57: what is not what it should be is null in its column, and as it came in raw', async () => {
+    const db = await database()
+    await applyAll(db, [
+      message(1, { subject: 12, from: { name: 'A' }, to: 'nobody', in_reply_to: false, attachments: 'none', sentiment: [1, { a: null }] }),
+    ])
+    const [row] = await rowsOf(db, threadMessages)
+    expect(row).toMatchObject({ subject: null, from_address: null, to_addresses: null, in_reply_to: null })
+    expect(JSON.parse(String(row?.['raw']))).toMatchObject({ subject: 12, from: { name: 'A' }, to: 'nobody', sentiment: [1, { a: null }] })
+    expect(await rowsOf(db, threadAttachments)).toEqual([])
+  })
+
+  it('trap 71: a chat row has neither sender nor subject, and nobody it is to', async () => {
+    const db = await database()
+    await applyAll(db, [
+      message(1, { channel: 'chat', kind: 'chat', subject: null, from: null, to: [], in_reply_to: null, attachments: [] }),
+    ])
+    expect(await rowsOf(db, threadMessages)).toMatchObject([
+      { channel: 'chat', subject: null, from_address: null, to_addresses: [], in_reply_to: null, body_text: 'Text of message 1' },
+    ])
+    const before = await changesOf(db)
+    await applyAll(db, [
+      message(1, { channel: 'chat', kind: 'chat', subject: null, from: null, to: [], in_reply_to: null, attachments: [] }, byPoll),
+    ])
+    expect(await changesOf(db)).toEqual(before)
+  })
+
+  it('trap 72: NUL and lone surrogates break nothing: U+FFFD in columns and in the log, as sent in raw', async () => {
+    const db = await database()
+    const strange = 'a\u0000b\ud800c\udfffd😀'
+    const over = { subject: strange, body_text: strange, to: [strange], attachments: [{ name: strange, download_path: null }] }
+    const extra = { [strange]: strange }
+    await applyAll(db, [
+      message(1, { ...over, ...extra }),
+      eventFact(ACCOUNT, ID, wireEvent(1, { detail: strange, ...extra }, { name: strange })),
+    ])
+    const safe = 'a\ufffdb\ufffdc\ufffdd😀'
+    const [row] = await rowsOf(db, threadMessages)
+    expect(row).toMatchObject({ subject: safe, body_text: safe, to_addresses: [safe] })
+    expect(JSON.parse(String(row?.['raw']))).toMatchObject({ body_text: strange, [strange]: strange })
+    expect(await rowsOf(db, threadAttachments)).toMatchObject([{ name: safe }])
+    const changes = await changesOf(db)
+    expect(changes.find((change) => change.entity === 'thread_messages')?.after).toMatchObject({ body_text: safe })
+    // The same again, by another way, is the same.
+    await applyAll(db, [message(1, { ...over, ...extra }, byPoll)])
+    expect(await changesOf(db)).toEqual(changes)
+    // As evidence it breaks nothing either.
+    await applyAll(db, [message(1, { ...over, body_text: `${strange}!` }, byPoll)])
+    expect(await db.read.sql.selectFrom('sync_conflicts').selectAll().execute()).toHaveLength(1)
+  })
+})

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { LOST_AFTER_MS } from '../../src/store/lost-webhooks.ts'
+import { timeFromMs } from '../../src/model/time.ts'
+import type { FaultInput } from '../../src/sandbox/faults.ts'
+import { waitFor } from '../e2e/agreement.ts'
+import { postSigned } from '../e2e/signed.ts'
+import { wireMessage } from '../tools/facts.ts'
+import { poison } from '../tools/poison.ts'
+import { ACCOUNT } from './checks.ts'
+import { addNews, addWork } from './load.ts'
+import type { CrashRig } from './rig.ts'
+
+/** One transaction of the product, and what makes it happen. */
+export interface KillPoint {
+  readonly transaction: string
+  /** At which times that it comes to its commit it is killed: the first, when left out. */
+  readonly times?: readonly number[]
+  /** Done while nothing runs; the transaction then comes by itself with the next start. */
+  readonly before?: (rig: CrashRig) => Promise<void> | void
+  /** Settings of that start, and of all after it. */
+  readonly settings?: () => Readonly<Record<string, string>>
+  /** Faults of that start. */
+  readonly faults?: readonly FaultInput[]
+  /** Done while the product runs, when `before` is left out. */
+  readonly provoke?: (rig: CrashRig) => Promise<void> | void
+  /** Done after the death. */
+  readonly after?: (rig: CrashRig) => Promise<void> | void
+}
+
+const nothing = (): void => undefined
+const work = (rig: CrashRig): void => {
+  for (let n = 0; n < 2; n++) addWork(rig)
+}
+const workUnder =
+  (...faults: readonly FaultInput[]) =>
+  (rig: CrashRig): void => {
+    for (const fault of faults) rig.sandbox.faults.add(fault)
+    work(rig)
+  }
+const status = (code: number, over: Partial<FaultInput & { kind: 'status' }> = {}): FaultInput => ({
+  kind: 'status',
+  status: code,
+  ...over,
+})
+const reads = ['events', 'thread', 'requirements'] as const
+
+let pollActiveS = 60
+let cure: (() => Promise<void>) | undefined
+
+/** What a start does, each time. */
+export const startPoints: readonly KillPoint[] = [
+  { transaction: 'migrate', times: [1, 2], before: nothing },
+  { transaction: 'accounts', before: nothing },
+  { transaction: 'process-beat', before: nothing },
+  // Only a start with other settings looks through the stored waits.
+  ...(['waits-shortened', 'waits-checked'].map((transaction) => ({
+    transaction,
+    before: addWork,
+    settings: () => ({ POLL_ACTIVE: `${--pollActiveS}s` }),
+  })) as KillPoint[]),
+  { transaction: 'account-pin', before: nothing },
+]
+
+/** From the delivery to the mirror. */
+export const inboxPoints: readonly KillPoint[] = [
+  { transaction: 'inbox-append', times: [1, 3], provoke: work },
+  { transaction: 'inbox-claim', times: [1, 3], provoke: work },
+  { transaction: 'inbox-apply', times: [1, 3], provoke: work },
+  {
+    transaction: 'inbox-set-back',
+    async provoke(rig) {
+      // Of a submission that the service does not know: only the delivery brings it.
+      const message = wireMessage(rig.acknowledged.size, { id: randomUUID() })
+      cure = await poison(await rig.store(), 'thread_messages', 'message_id', String(message['id']))
+      rig.sandbox.deliver(ACCOUNT, JSON.stringify({ type: 'submission.message', submission_id: randomUUID(), message }))
+    },
+    after: () => cure?.(),
+  },
+  {
+    transaction: 'inbox-release',
+    async provoke(rig) {
+      await rig.arm('inbox-apply:before-commit 1 throw')
+      work(rig)
+    },
+  },
+  {
+    transaction: 'rejected-keep',
+    async provoke(rig) {
+      // Unanswered when the process is killed in time.
+      await postSigned(`${rig.receiver}/webhooks`, `whsec_${Buffer.alloc(32).toString('base64')}`, '{}').catch(nothing)
+    },
+  },
+]
+
+/** From the feeds and views to the mirror. */
+export const readPoints: readonly KillPoint[] = [
+  { transaction: 'read-claim', times: [1, 5], provoke: work },
+  { transaction: 'feed-page', times: [1, 5], provoke: work },
+  { transaction: 'state-read', times: [1, 2], provoke: work },
+  { transaction: 'read-failed', provoke: workUnder(status(500, { operation: 'events', count: 1 })) },
+  { transaction: 'read-throttled', provoke: workUnder(status(429, { operation: 'thread', count: 1, retryAfterSeconds: 0 })) },
+  { transaction: 'read-missed', provoke: workUnder(status(404, { operation: 'requirements', count: 1 })) },
+  {
+    // The third in a row is believed, and marks the submission.
+    transaction: 'read-missed',
+    async before(rig) {
+      const db = await rig.store()
+      await db.write('test', (tx) =>
+        tx.sql
+          .updateTable('sync_reads')
+          .set({ misses: 2, due_at: timeFromMs(0) })
+          .where('read', '=', 'thread')
+          .execute(),
+      )
+    },
+    faults: [status(404, { operation: 'thread', count: 1 })],
+  },
+  { transaction: 'cursor-refused', before: due, faults: [{ kind: 'invalid_cursor' }] },
+  {
+    transaction: 'read-release',
+    async provoke(rig) {
+      const asked = rig.sandbox.requestsSeen.length
+      workUnder({ kind: 'hang', operation: 'events' })(rig)
+      await waitFor(() => rig.sandbox.requestsSeen.slice(asked).some((request) => request.operation === 'events'), 10_000)
+      rig.askToStop()
+    },
+  },
+]
+
+/** What concerns an account as a whole, and the end. */
+export const accountPoints: readonly KillPoint[] = [
+  {
+    transaction: 'read-refused',
+    provoke(rig) {
+      rig.sandbox.killTokens(ACCOUNT)
+      workUnder(status(401, { operation: 'token' }))(rig)
+    },
+  },
+  { transaction: 'account-stop', before: nothing, faults: [status(401, { operation: 'token' })] },
+  {
+    transaction: 'account-resume',
+    async before(rig) {
+      const db = await rig.store()
+      const parked = { state: 'parked', reason: 'a test parks it', retry_at: timeFromMs(0) } as const
+      await db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set(parked).execute())
+    },
+  },
+  ...['wave-taken-back', 'misses-forgiven'].map(
+    (transaction): KillPoint => ({
+      transaction,
+      before: due,
+      faults: reads.map((operation) => status(404, { operation })),
+    }),
+  ),
+  { transaction: 'sweep-take', provoke: (rig) => void rig.sandbox.deliver(ACCOUNT, '{"type":"submission.events"}') },
+  { transaction: 'sweep', provoke: (rig) => void rig.sandbox.deliver(ACCOUNT, '{"type":"submission.events"}') },
+  {
+    transaction: 'lost-webhooks',
+    async before(rig) {
+      const db = await rig.store()
+      const ago = timeFromMs(Date.now() - LOST_AFTER_MS - 1_000)
+      const seen = {
+        account: ACCOUNT,
+        entity: 'market_events',
+        submission_id: randomUUID(),
+        record_id: randomUUID(),
+        way: 'feed',
+        first_at: ago,
+      }
+      await db.write('test', (tx) => tx.sql.insertInto('sync_arrivals').values(seen).execute())
+    },
+  },
+  {
+    transaction: 'process-leave',
+    provoke(rig) {
+      for (const id of rig.sandbox.submissionIds(ACCOUNT).slice(0, 3)) addNews(rig, id)
+      rig.askToStop()
+    },
+  },
+]
+
+/** Everything is due at the next start. */
+async function due(rig: CrashRig): Promise<void> {
+  const db = await rig.store()
+  await db.write('test', (tx) => sql`update sync_reads set due_at = ${timeFromMs(0)}, lease_token = null`.execute(tx.sql))
+}

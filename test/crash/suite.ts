@@ -1,0 +1,74 @@
+import { randomInt } from 'node:crypto'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { waitFor } from '../e2e/agreement.ts'
+import { ACCOUNT } from './checks.ts'
+import { addNews, addWork } from './load.ts'
+import type { CrashPlace } from './place.ts'
+import { accountPoints, inboxPoints, type KillPoint, readPoints, startPoints } from './points.ts'
+import { CrashRig } from './rig.ts'
+
+const RANDOM_KILLS = 8
+const TEST_MS = 60_000
+
+const groups: readonly (readonly [string, readonly KillPoint[]])[] = [
+  ['a start', startPoints],
+  ['taking and applying deliveries', inboxPoints],
+  ['reading feeds and state', readPoints],
+  ['minding the account', accountPoints],
+]
+
+/** Kills the product on one database at every point, and at random moments. */
+export function crashSuite(name: string, place: () => Promise<CrashPlace>): void {
+  describe.each(groups)(`killed on ${name} at each commit of %s`, (_, points) => {
+    let rig: CrashRig
+    beforeAll(async () => {
+      rig = await CrashRig.open(await place())
+      if (points === startPoints) return
+      await rig.start()
+      for (let n = 0; n < 3; n++) addWork(rig)
+      await rig.settle()
+    })
+    afterAll(() => rig.close())
+
+    it.each(points)('$transaction', { timeout: TEST_MS }, async (point) => {
+      for (const time of point.times ?? [1]) {
+        for (const moment of ['before', 'after']) await killAt(rig, point, `${point.transaction}:${moment}-commit ${time} kill`)
+      }
+    })
+  })
+
+  it(`killed on ${name} at random moments under load`, { timeout: TEST_MS }, async () => {
+    const rig = await CrashRig.open(await place())
+    try {
+      await rig.start()
+      for (let n = 0; n < RANDOM_KILLS; n++) {
+        const before = rig.acknowledged.size
+        const wanted = randomInt(1, 25)
+        for (let each = 0; each < 4; each++) addWork(rig)
+        for (const id of rig.sandbox.submissionIds(ACCOUNT).slice(0, 6)) addNews(rig, id)
+        await waitFor(() => rig.acknowledged.size >= before + wanted, TEST_MS)
+        for (let turns = randomInt(200); turns > 0; turns--) await new Promise(setImmediate)
+        await rig.kill()
+        await rig.recover()
+      }
+    } finally {
+      await rig.close()
+    }
+  })
+}
+
+async function killAt(rig: CrashRig, point: KillPoint, where: string): Promise<void> {
+  const t0 = Date.now()
+  if (point.before) {
+    if (rig.isRunning) await rig.kill()
+    await point.before(rig)
+    await rig.start(where, point.settings?.(), point.faults)
+  } else {
+    await rig.arm(where)
+    await point.provoke?.(rig)
+  }
+  await rig.death(where)
+  console.log(where, Date.now() - t0)
+  await point.after?.(rig)
+  await rig.recover()
+}

@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/clock.ts'
+import { timeFromMs } from '../../src/model/time.ts'
+import { ensureAccounts, noteUnreadableEvents } from '../../src/store/accounts.ts'
+import type { Db } from '../../src/store/db.ts'
+import { countLostWebhooks, lostWebhooks, unannounced } from '../../src/store/lost-webhooks.ts'
+import { type OpenedDatabase, openAgain, testDatabases } from '../tools/databases.ts'
+import {
+  at,
+  byFirstWalk,
+  byPoll,
+  byWebhook,
+  eventFact,
+  messageFact,
+  START_MS,
+  trackFact,
+  uuid,
+  wireEvent,
+  wireMessage,
+} from '../tools/facts.ts'
+import { applyAll } from '../tools/mirror.ts'
+
+const ACCOUNT = 'default'
+const submission = uuid(9, 1)
+const MINUTE = 60_000
+
+/** Counts until there is nothing more to count. @returns what was counted. */
+async function countAll(db: Db): Promise<Record<string, number>> {
+  const total: Record<string, number> = {}
+  for (let more = true; more; ) {
+    const step = await countLostWebhooks(db, ACCOUNT)
+    for (const { entity, count } of step.lost) total[entity] = (total[entity] ?? 0) + count
+    more = step.more
+  }
+  return total
+}
+
+describe.each(testDatabases)('lost webhooks on $name', (database) => {
+  let clock: ManualClock
+  let opened: OpenedDatabase
+  let db: Db
+  beforeEach(async () => {
+    clock = new ManualClock(START_MS)
+    opened = await database.open({ clock })
+    db = opened.db
+    await ensureAccounts(db, [ACCOUNT])
+    await applyAll(db, [trackFact(ACCOUNT, submission)])
+  })
+  afterEach(() => opened.close())
+
+  it('are what a feed showed and no webhook told of within 15 minutes, each counted once', async () => {
+    await applyAll(db, [
+      eventFact(ACCOUNT, submission, wireEvent(1), byPoll),
+      eventFact(ACCOUNT, submission, wireEvent(2), byPoll),
+      messageFact(ACCOUNT, submission, wireMessage(1), byPoll),
+      eventFact(ACCOUNT, submission, wireEvent(3), byWebhook),
+    ])
+    clock.advance(5 * MINUTE)
+    // Late, but not lost.
+    await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(2), byWebhook)])
+    expect(await countAll(db)).toEqual({})
+    clock.advance(10 * MINUTE)
+    expect(await unannounced(db.read, ACCOUNT)).toEqual(expect.arrayContaining([uuid(1, 1), uuid(2, 1)]))
+    expect(await countAll(db)).toEqual({ market_events: 1, thread_messages: 1 })
+    expect(await countAll(db)).toEqual({})
+    expect(await lostWebhooks(db.read, ACCOUNT)).toEqual([
+      { entity: 'market_events', count: 1 },
+      { entity: 'thread_messages', count: 1 },
+    ])
+  })
+
+  it('are not the history of a submission that was tracked', async () => {
+    await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1, { occurred_at: at(-24 * 60) }), byFirstWalk)])
+    clock.advance(20 * MINUTE)
+    expect(await countAll(db)).toEqual({})
+  })
+
+  it('are no events while the event deliveries of the account cannot be read', async () => {
+    await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1), byPoll), messageFact(ACCOUNT, submission, wireMessage(1), byPoll)])
+    await db.write('test', (tx) => noteUnreadableEvents(tx, ACCOUNT, timeFromMs(clock.now())))
+    clock.advance(20 * MINUTE)
+    expect(await countAll(db)).toEqual({ thread_messages: 1 })
+  })
+
+  it('are counted once by several processes, in steps', async () => {
+    const n = 1_200
+    for (let from = 0; from < n; from += 100) {
+      const facts = Array.from({ length: 100 }, (_, i) => messageFact(ACCOUNT, submission, wireMessage(from + i), byPoll))
+      await applyAll(db, facts)
+      clock.advance(1_000)
+    }
+    clock.advance(20 * MINUTE)
+    const other = database.name === 'postgres' ? await openAgain(opened.config, { clock }) : db
+    try {
+      const counts = await Promise.all([countAll(db), countAll(other), countAll(db), countAll(other)])
+      const rest = await countAll(db)
+      const total = [...counts, rest].reduce((sum, count) => sum + (count['thread_messages'] ?? 0), 0)
+      expect(total).toBe(n)
+      expect(await lostWebhooks(db.read, ACCOUNT)).toEqual([{ entity: 'thread_messages', count: n }])
+    } finally {
+      if (other !== db) await other.close()
+    }
+  })
+})

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/clock.ts'
+import { timeFromMs } from '../../src/model/time.ts'
+import { createMetrics } from '../../src/ops/metrics.ts'
+import { StoreGauges } from '../../src/ops/store-gauges.ts'
+import { ensureAccounts, stopAccount } from '../../src/store/accounts.ts'
+import { InboxAppender } from '../../src/store/inbox-append.ts'
+import { silentLog, testDatabases } from '../tools/databases.ts'
+import { trackFact, uuid } from '../tools/facts.ts'
+import { applyAll } from '../tools/mirror.ts'
+
+const ACCOUNT = 'default'
+
+describe('metrics', () => {
+  it('bear the prefix of the product and a help text, and count, time and set what the stages report', async () => {
+    const { registry, observer } = createMetrics()
+    observer.count('deliveries_total', { account: ACCOUNT, answer: '204' })
+    observer.count('deliveries_total', { account: ACCOUNT, answer: '204' }, 2)
+    observer.time('acknowledge_seconds', 0.004, { account: ACCOUNT })
+    observer.set('upstream_rate', 2.5, { account: ACCOUNT })
+    const text = await registry.metrics()
+    expect(text).toContain('submission_mirror_deliveries_total{account="default",answer="204"} 3')
+    expect(text).toContain('submission_mirror_acknowledge_seconds_bucket{le="0.005",account="default"} 1')
+    expect(text).toContain('submission_mirror_upstream_rate{account="default"} 2.5')
+    expect(text).toContain('process_resident_memory_bytes')
+    const names = registry.getMetricsAsArray().map((metric) => metric.name)
+    for (const name of ['lost_webhooks_total', 'token_mints_total', 'upstream_requests_total', 'applied_rows_total', 'walks_total']) {
+      expect(names).toContain(`submission_mirror_${name}`)
+    }
+  })
+})
+
+describe.each(testDatabases)('gauges of the store on $name', (database) => {
+  it('show what waits, how late and how fresh the reads are, and the state of accounts', async () => {
+    const clock = new ManualClock(Date.now())
+    const opened = await database.open({ clock })
+    const { db } = opened
+    try {
+      await ensureAccounts(db, [ACCOUNT])
+      await applyAll(db, [trackFact(ACCOUNT, uuid(9, 1)), trackFact(ACCOUNT, uuid(9, 2))])
+      const headers = { 'svix-id': 'msg_1' }
+      const receivedAt = timeFromMs(clock.now() - 30_000)
+      await new InboxAppender(db).append([
+        { account: ACCOUNT, deliveryId: 'msg_1', receivedAt, headers, body: Buffer.from('{}'), secret: 1 },
+      ])
+      await stopAccount(db, ACCOUNT, 'parked', 'the credentials are refused', 900_000)
+      const { registry } = createMetrics()
+      const gauges = new StoreGauges(registry, db, silentLog)
+      await gauges.refresh()
+      const text = await registry.metrics()
+      for (const line of [
+        'store_up 1',
+        'inbox_deliveries{state="ready"} 1',
+        'inbox_oldest_seconds{state="ready"} 30',
+        'dead_letters{account="default"} 0',
+        'account_state{account="default",state="parked"} 1',
+        'account_state{account="default",state="active"} 0',
+        'never_read{account="default",read="events"} 2',
+        'last_seq 2',
+      ]) {
+        expect(text).toContain(`submission_mirror_${line}`)
+      }
+      // Asked again at once, the store is left alone.
+      await applyAll(db, [trackFact(ACCOUNT, uuid(9, 3))])
+      await gauges.refresh()
+      expect(await registry.metrics()).toContain('submission_mirror_last_seq 2')
+      clock.advance(5_000)
+      await gauges.refresh()
+      expect(await registry.metrics()).toContain('submission_mirror_last_seq 3')
+    } finally {
+      await opened.close()
+    }
+  })
+})

@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { timeFromMs } from '../../src/model/time.ts'
+import { Heartbeat } from '../../src/ops/heartbeat.ts'
+import { Readiness } from '../../src/ops/readiness.ts'
+import type { Db } from '../../src/store/db.ts'
+import { countPolling, leave, listProcesses, type ProcessRole } from '../../src/store/processes.ts'
+import { type OpenedDatabase, openAgain, silentLog, testDatabases } from '../tools/databases.ts'
+
+const entry = (id: string, role: ProcessRole) => ({ id, role, version: '0.0.0' })
+
+describe.each(testDatabases)('processes on $name', (database) => {
+  let opened: OpenedDatabase
+  let db: Db
+  beforeEach(async () => {
+    opened = await database.open()
+    db = opened.db
+  })
+  afterEach(() => opened.close())
+
+  it('know how many of them share the rate: those that read from the service', async () => {
+    const heard: number[] = []
+    const heart = (id: string, role: ProcessRole) => new Heartbeat(db, silentLog, entry(id, role), (n) => heard.push(n))
+    await heart('a', 'all').beat()
+    await heart('b', 'receive').beat()
+    await heart('c', 'work').beat()
+    await heart('d', 'sync').beat()
+    expect(heard).toEqual([1, 1, 2, 3])
+    await leave(db, 'd')
+    expect(await countPolling(db.read)).toBe(2)
+    expect((await listProcesses(db.read)).map((process) => process.process_id).sort()).toEqual(['a', 'b', 'c'])
+  })
+
+  it('are no longer counted when they were not seen for a while', async () => {
+    await new Heartbeat(db, silentLog, entry('a', 'all'), () => {}).beat()
+    await db.write('test', (tx) =>
+      tx.sql
+        .updateTable('sync_processes')
+        .set({ seen_at: timeFromMs(Date.now() - 60_000) })
+        .execute(),
+    )
+    expect(await countPolling(db.read)).toBe(0)
+    expect(await listProcesses(db.read)).toEqual([])
+  })
+
+  it('say good-bye when they stop', async () => {
+    const stopping = new AbortController()
+    const beat = Promise.withResolvers<void>()
+    const running = new Heartbeat(db, silentLog, entry('a', 'all'), () => beat.resolve()).run(stopping.signal)
+    await beat.promise
+    expect(await countPolling(db.read)).toBe(1)
+    stopping.abort()
+    await running
+    expect(await countPolling(db.read)).toBe(0)
+  })
+
+  it('are ready as long as the store takes a write, and not while they stop', async () => {
+    const other = await openAgain(opened.config)
+    const readiness = new Readiness(other, entry('a', 'all'))
+    expect(await readiness.notReady()).toBeNull()
+    await other.close()
+    expect(await new Readiness(other, entry('b', 'all')).notReady()).toMatch(/^cannot store a delivery now: /)
+    readiness.drain()
+    expect(await readiness.notReady()).toMatch(/^stopping/)
+  })
+})

@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import { findAccount, stopAccount } from '../../src/store/accounts.ts'
+import type { Db } from '../../src/store/db.ts'
+import { countPolling } from '../../src/store/processes.ts'
+import { claimReads, releaseRead } from '../../src/store/read-claims.ts'
+import { runHere } from '../app/run.ts'
+import { accountEnv, databaseEnv, type Environment } from '../e2e/serve.ts'
+import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+
+const ACCOUNT = 'default'
+
+describe.each(testDatabases)('commands on $name', (database) => {
+  let sandbox: Sandbox
+  let opened: OpenedDatabase
+  let db: Db
+  let env: Environment
+  let id: string
+  beforeEach(async () => {
+    sandbox = await startSandbox({ submissions: 0, autoStart: false })
+    opened = await database.open()
+    db = opened.db
+    env = { ...accountEnv(sandbox), ...databaseEnv(opened.config) }
+    id = sandbox.addSubmission(ACCOUNT)
+    sandbox.addMessage(ACCOUNT, id, { body_text: 'The quote is here.' })
+    expect((await runHere(['track', id], env)).code).toBe(0)
+  })
+  afterEach(async () => {
+    await sandbox.close()
+    await opened.close()
+  })
+
+  const messages = () => db.read.sql.selectFrom('thread_messages').select('message_id').execute()
+
+  it('sync reads a submission now, whether it is due or not', async () => {
+    expect(await runHere(['sync', id], env)).toMatchObject({ code: 0, err: '' })
+    expect(await messages()).toHaveLength(1)
+    sandbox.addMessage(ACCOUNT, id, { body_text: 'And another.' })
+    expect((await runHere(['sync', '--all'], env)).out).toMatch(/^1 submission read in account default: \d+ changes?, 0 reads failed\n$/)
+    expect(await messages()).toHaveLength(2)
+    expect(await countPolling(db.read)).toBe(0)
+  })
+
+  it('sync waits for a read that another process is making', async () => {
+    const [held] = await claimReads(db, { account: ACCOUNT, submissionIds: [id], read: 'thread', limit: 1, leaseMs: 60_000 })
+    if (!held) throw new Error('nothing could be claimed')
+    const syncing = runHere(['sync', id], env)
+    while ((await countPolling(db.read)) === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(await messages()).toHaveLength(0)
+    await releaseRead(db, held)
+    expect(await syncing).toMatchObject({ code: 0, err: '' })
+    expect(await messages()).toHaveLength(1)
+  })
+
+  it('sync tries a failing read again, then lists it and exits with 1', async () => {
+    sandbox.faults.add({ kind: 'status', status: 500, operation: 'requirements', count: 1 })
+    expect((await runHere(['sync', id], env)).code).toBe(0)
+    sandbox.faults.add({ kind: 'status', status: 500, operation: 'thread' })
+    const ended = await runHere(['sync', id], env)
+    expect(ended.code).toBe(1)
+    expect(ended.err).toMatch(new RegExp(`^thread of submission ${id} could not be read: .*500.*\\n$`))
+    expect(ended.out).toContain('1 read failed')
+  })
+
+  it('trap 48: sync asks once for what is "not found", and marks nothing for it', async () => {
+    expect((await runHere(['sync', id], env)).code).toBe(0)
+    sandbox.removeSubmission(ACCOUNT, id)
+    const ended = await runHere(['sync', id], env)
+    expect(ended.code).toBe(1)
+    expect(ended.err).toContain(`${id} could not be read: the service does not know it`)
+    const row = await db.read.sql.selectFrom('submissions').select('unreachable_since').executeTakeFirstOrThrow()
+    expect(row.unreachable_since).toBeNull()
+  })
+
+  it('account resume lets a stopped account try at once, and list tells its state', async () => {
+    await runHere(['sync', id], env)
+    await stopAccount(db, ACCOUNT, 'parked', 'the service refuses the credentials', 900_000)
+    const stopped = await runHere(['sync', id], env)
+    expect(stopped).toMatchObject({ code: 1 })
+    expect(stopped.err).toContain('account default is stopped')
+    expect((await runHere(['account', 'list'], env)).out).toMatch(/^default +parked/m)
+    expect((await runHere(['status'], env)).out).toContain('warning: account default is parked: the service refuses the credentials')
+    const resumed = await runHere(['account', 'resume', ACCOUNT], env)
+    expect(resumed).toMatchObject({ code: 0, err: '' })
+    expect(resumed.out).toContain('it asks the service again as soon as `submission-mirror serve` runs')
+    expect((await runHere(['sync', id], env)).code).toBe(0)
+    expect(await findAccount(db.read, ACCOUNT)).toMatchObject({ state: 'active' })
+    expect((await runHere(['account', 'resume', ACCOUNT], env)).out).toContain('there is nothing to resume')
+    expect(await runHere(['account', 'resume', 'acme'], env)).toMatchObject({
+      code: 2,
+      err: 'there is no account "acme"; there is default\n',
+    })
+  })
+})

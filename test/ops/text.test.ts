@@ -1,0 +1,46 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { table } from '../../src/ops/table.ts'
+import { ago, counted, printable, printableLine, shortTime } from '../../src/ops/text.ts'
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+const STEERS_A_TERMINAL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
+
+describe('text for a terminal', () => {
+  it('never lets through what could steer the terminal', () => {
+    expect(printable('a\u001b[2Jb\u0007\u202e')).toBe('a\\u001b[2Jb\\u0007\\u202e')
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !STEERS_A_TERMINAL.test(printable(text))))
+  })
+
+  it('keeps line breaks in a body, and none in a line', () => {
+    expect(printable('one\n\ttwo')).toBe('one\n\ttwo')
+    expect(printableLine(' one\n\ttwo ')).toBe('one two')
+    expect(printableLine('abcdef', 4)).toBe('abc…')
+  })
+
+  it('says how long ago in one unit', () => {
+    const now = Date.UTC(2026, 0, 10)
+    expect(ago('2026-01-09T23:59:18.000000Z', now)).toBe('42 s')
+    expect(ago('2026-01-09T23:00:00.000000Z', now)).toBe('60 min')
+    expect(ago('2026-01-09T00:00:00.000000Z', now)).toBe('24 h')
+    expect(ago('2026-01-01T00:00:00.000000Z', now)).toBe('9 d')
+    expect(ago('2026-01-11T00:00:00.000000Z', now)).toBe('0 s')
+    expect(ago(null, now)).toBe('-')
+    expect(shortTime('2026-01-09T23:59:18.123456Z')).toBe('2026-01-09 23:59:18')
+    expect([counted(1, 'read'), counted(2, 'delivery', 'deliveries')]).toEqual(['1 read', '2 deliveries'])
+  })
+})
+
+describe('a table', () => {
+  it('aligns its columns, numbers to the right, and shows what is missing as a dash', () => {
+    const rows = [
+      ['default', 12, null],
+      ['a', 3, 'two\nlines'],
+    ]
+    expect(table(['account', 'n', 'why'], rows)).toBe('account   n  why\ndefault  12  -\na         3  two lines\n')
+  })
+
+  it('shows its headings when there is nothing to show', () => {
+    expect(table(['account', 'state'], [])).toBe('account  state\n')
+  })
+})

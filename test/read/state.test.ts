@@ -1,0 +1,36 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { readState } from '../../src/read/state.ts'
+import { upstreamClass } from '../../src/upstream/errors.ts'
+import { uuid, wireLane, wireRequirements } from '../tools/facts.ts'
+import { clientOf, json, type Service, startService, thrownBy, withTokens } from '../upstream/service.ts'
+
+const SUBMISSION = uuid(9, 1)
+const never = new AbortController().signal
+
+let service: Service
+afterEach(() => service.close())
+
+async function read(answer: unknown) {
+  service = await startService(withTokens((_request, response) => json(response, answer)))
+  const client = clientOf(service)
+  try {
+    return await readState(client, SUBMISSION, never)
+  } finally {
+    await client.close()
+  }
+}
+
+describe('reading the requirements view', () => {
+  it('trap 11: gives the state of the submission and of its lanes', async () => {
+    const view = await read(wireRequirements(SUBMISSION, [wireLane(1)]))
+    expect(view.submission).toMatchObject({ insured_name: 'Harbour Bakery LLC', state: 'TX', marketing_status: 'matched' })
+    expect(view.rail?.lanes.map(({ lane }) => lane.lane_id)).toEqual([uuid(3, 1)])
+  })
+
+  it.each([{ detail: 'soon' }, {}, { submission_id: uuid(9, 2) }])(
+    'takes %j for a passing fault, never for an empty state',
+    async (answer) => {
+      expect(upstreamClass(await thrownBy(read(answer)))).toBe('unavailable')
+    },
+  )
+})

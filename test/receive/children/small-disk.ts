@@ -1,0 +1,17 @@
+// A receiver on SQLite whose disk is full: a shell has set a limit on the size of files. Arguments: the path of the database, the
+// webhook secret. Told `room`, it lifts the limit.
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { systemClock } from '../../../src/clock.ts'
+import { migrate } from '../../../src/store/migrate.ts'
+import { openDb } from '../../../src/store/open.ts'
+import { account, recordingLog, startTestReceiver } from '../support.ts'
+
+const [path = '', secret = ''] = process.argv.slice(2)
+const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log: recordingLog().log })
+await migrate(db)
+const { port } = await startTestReceiver({ db, accounts: [account('acme', [secret], true)] })
+console.log(`listening ${port}`)
+await once(process.stdin, 'data')
+spawnSync('prlimit', ['--pid', String(process.pid), '--fsize=unlimited'])
+console.log('there is room')

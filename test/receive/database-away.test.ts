@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import { migrate } from '../../src/store/migrate.ts'
+import { startChild } from '../tools/child.ts'
+import { newPostgres, newSqlite, openAgain } from '../tools/databases.ts'
+import { startPostgres } from '../tools/postgres-server.ts'
+import { type Answered, account, deliver, inboxOf, newSecret, startTestReceiver } from './support.ts'
+
+const BODY = '{"type":"submission.message"}'
+const secret = newSecret()
+const accounts = [account('acme', [secret], true)]
+const cannotStore = { status: 503, retryAfter: expect.stringMatching(/^\d+$/) }
+
+/** Sends a delivery again, as the service does, until it is acknowledged. */
+async function persist(send: () => Promise<Answered>): Promise<void> {
+  for (;;) {
+    const { status } = await send()
+    if (status === 204) return
+    expect(status).toBe(503)
+  }
+}
+
+describe('the database away', () => {
+  it('Postgres stopped: 503, never a 2xx, and recovery without a restart', async () => {
+    const server = await startPostgres({ fsync: false })
+    const db = await openAgain(newPostgres(server.url).config)
+    await migrate(db)
+    const { running, origin, lines } = await startTestReceiver({ db, accounts })
+    const send = (id: string) => deliver(`${origin}/webhooks`, secret, BODY, { id })
+    expect((await send('msg_1')).status).toBe(204)
+    await server.stop()
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => send(`away_${n}`)))
+    expect(answers).toEqual(answers.map(() => expect.objectContaining(cannotStore)))
+    expect(running.canStore()).toBe(false)
+    await server.start()
+    await persist(() => send('msg_2'))
+    expect(running.canStore()).toBe(true)
+    expect((await inboxOf(db)).map((row) => row.delivery_id)).toEqual(['msg_1', 'msg_2'])
+    const said = lines.map((line) => String(line['msg']))
+    expect(said.filter((line) => line.startsWith('deliveries cannot be stored now'))).toHaveLength(1)
+    expect(said).toContain('deliveries are stored again')
+    await running.stop(1_000)
+    await db.close()
+    await server.remove()
+  })
+
+  it('Postgres killed under load: nothing that was acknowledged is lost', async () => {
+    const server = await startPostgres()
+    const db = await openAgain(newPostgres(server.url).config)
+    await migrate(db)
+    const { running, origin } = await startTestReceiver({ db, accounts })
+    const acknowledged: string[] = []
+    let stop = false
+    const senders = Array.from({ length: 16 }, async (_, sender) => {
+      for (let n = 0; !stop; n++) {
+        const id = `msg_${sender}_${n}`
+        const { status } = await deliver(`${origin}/webhooks`, secret, BODY, { id })
+        expect([204, 503]).toContain(status)
+        if (status === 204) acknowledged.push(id)
+      }
+    })
+    while (acknowledged.length < 200) await new Promise(setImmediate)
+    await server.kill()
+    await server.start()
+    const before = acknowledged.length
+    while (acknowledged.length < before + 200) await new Promise(setImmediate)
+    stop = true
+    await Promise.all(senders)
+    const stored = new Set((await inboxOf(db)).map((row) => row.delivery_id))
+    expect(acknowledged.filter((id) => !stored.has(id))).toEqual([])
+    await running.stop(1_000)
+    await db.close()
+    await server.remove()
+  })
+
+  it('SQLite locked by another process: 503 once it has waited, and recovery without a restart', async () => {
+    const place = newSqlite()
+    const db = await openAgain(place.config)
+    await migrate(db)
+    const { running, origin } = await startTestReceiver({ db, accounts })
+    const other = startChild('store/children/hold-lock.ts', [place.config.path])
+    await other.says('locked')
+    const answers = await Promise.all([1, 2, 3].map((n) => deliver(`${origin}/webhooks`, secret, BODY, { id: `locked_${n}` })))
+    expect(answers).toEqual(answers.map(() => expect.objectContaining(cannotStore)))
+    await other.kill()
+    await persist(() => deliver(`${origin}/webhooks`, secret, BODY, { id: 'msg_1' }))
+    // Those that were told 503 while their transaction waited for the lock may be there as well.
+    expect((await inboxOf(db)).map((row) => row.delivery_id)).toContain('msg_1')
+    await running.stop(1_000)
+    await db.close()
+    await place.remove()
+  })
+
+  it('SQLite locked for a moment: a delivery waits, and other requests are answered meanwhile', async () => {
+    const place = newSqlite()
+    const db = await openAgain(place.config)
+    await migrate(db)
+    const { running, origin } = await startTestReceiver({ db, accounts })
+    const other = startChild('store/children/hold-lock.ts', [place.config.path])
+    await other.says('locked')
+    const waiting = deliver(`${origin}/webhooks`, secret, BODY, { id: 'msg_1' })
+    expect((await deliver(`${origin}/webhooks`, newSecret(), BODY)).status).toBe(401)
+    other.tell('let go')
+    expect((await waiting).status).toBe(204)
+    await running.stop(1_000)
+    await db.close()
+    await place.remove()
+  })
+
+  it('the disk full: 503, never a 2xx, and recovery when there is room', async () => {
+    const place = newSqlite()
+    const child = startChild('receive/children/small-disk.ts', [place.config.path, secret], 'ulimit -S -f 8000')
+    const url = `http://127.0.0.1:${await child.says('listening')}/webhooks`
+    const body = 'x'.repeat(60_000)
+    const acknowledged: string[] = []
+    let refused = 0
+    for (let n = 0; refused < 5 && n < 1_000; n++) {
+      const answer = await deliver(url, secret, body, { id: `msg_${n}` })
+      if (answer.status === 204) acknowledged.push(`msg_${n}`)
+      else {
+        expect(answer).toMatchObject(cannotStore)
+        refused += 1
+      }
+    }
+    expect([acknowledged.length > 0, refused]).toEqual([true, 5])
+    child.tell('room')
+    await child.says('there is room')
+    await persist(() => deliver(url, secret, body, { id: 'msg_last' }))
+    acknowledged.push('msg_last')
+    await child.kill()
+    const db = await openAgain(place.config)
+    expect((await inboxOf(db)).map((row) => row.delivery_id)).toEqual(acknowledged)
+    await db.close()
+    await place.remove()
+  })
+})

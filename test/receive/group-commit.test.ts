@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/clock.ts'
+import { TransientError } from '../../src/errors.ts'
+import { Deadlines } from '../../src/receive/deadlines.ts'
+import { GroupCommit } from '../../src/receive/group-commit.ts'
+import type { NewDelivery } from '../../src/store/inbox-append.ts'
+import { Counts, recordingLog } from './support.ts'
+import { HeldAppender } from './support-appenders.ts'
+
+const MIB = 1 << 20
+
+function delivery(n: number, bytes = 10): NewDelivery {
+  return {
+    account: 'acme',
+    deliveryId: `msg_${n}`,
+    receivedAt: '2026-05-04T12:00:00.000000Z',
+    headers: {},
+    body: Buffer.alloc(bytes),
+    secret: 1,
+  }
+}
+
+function begin(over: { waitingBytes?: number; waitingRows?: number } = {}) {
+  const appender = new HeldAppender()
+  const clock = new ManualClock()
+  const deadlines = new Deadlines(clock, 8_000)
+  const counts = new Counts()
+  const { log, lines } = recordingLog()
+  const commits = new GroupCommit({ appender, log, observer: counts, waitingBytes: 64 * MIB, ...over })
+  const add = (n: number, bytes?: number) => commits.add(delivery(n, bytes), deadlines.start())
+  return { appender, clock, counts, lines, commits, add }
+}
+
+const idsOf = (deliveries: readonly NewDelivery[]) => deliveries.map((one) => one.deliveryId)
+const stored = (deliveries: readonly unknown[]) => deliveries.map(() => null)
+
+describe('GroupCommit', () => {
+  it('stores all that wait in one transaction, one at a time, and tells each after its own', async () => {
+    const { appender, add, counts } = begin()
+    const told: string[] = []
+    const adding = [1, 2, 3].map((n) => add(n).then((failure) => told.push(`${n} ${failure}`)))
+    const first = await appender.next()
+    expect(idsOf(first.deliveries)).toEqual(['msg_1', 'msg_2', 'msg_3'])
+    adding.push(...[4, 5].map((n) => add(n).then((failure) => told.push(`${n} ${failure}`))))
+    // The event loop turns as often as it likes: no second transaction begins, and nobody is told anything.
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+    expect(told).toEqual([])
+    first.end(stored(first.deliveries))
+    const second = await appender.next()
+    expect(told).toEqual(['1 null', '2 null', '3 null'])
+    expect(idsOf(second.deliveries)).toEqual(['msg_4', 'msg_5'])
+    second.end(stored(second.deliveries))
+    await Promise.all(adding)
+    expect(counts.of('inbox_append_rows')).toBe(2)
+  })
+
+  it('one failed delivery never fails its companions', async () => {
+    const { appender, add, commits, lines } = begin()
+    const adding = Promise.all([add(1), add(2), add(3)])
+    const batch = await appender.next()
+    const poison = new Error('poison')
+    batch.end([null, poison, null])
+    expect(await adding).toEqual([null, poison, null])
+    expect(commits.storing).toBe(true)
+    expect(lines).toMatchObject([{ level: 50, delivery: 'msg_2' }])
+  })
+
+  it('invariant 1: what the store does not say to be stored is not', async () => {
+    const { appender, add } = begin()
+    const adding = Promise.all([add(1), add(2)])
+    ;(await appender.next()).end([null])
+    expect(await adding).toEqual([null, expect.any(TransientError)])
+    const failing = add(3)
+    ;(await appender.next()).fail(new Error('broken'))
+    expect(await failing).toEqual(new Error('broken'))
+  })
+
+  it('writes one line when storing begins to fail and one when it works again', async () => {
+    const { appender, add, commits, lines } = begin()
+    for (let n = 0; n < 3; n++) {
+      const adding = Promise.all([add(1), add(2)])
+      const batch = await appender.next()
+      batch.end(batch.deliveries.map(() => new TransientError('away')))
+      expect(await adding).toEqual([expect.any(TransientError), expect.any(TransientError)])
+      expect(commits.storing).toBe(false)
+    }
+    const adding = add(3)
+    ;(await appender.next()).end([null])
+    await adding
+    expect(commits.storing).toBe(true)
+    expect(lines).toMatchObject([{ level: 50 }, { level: 30, refused: 6 }])
+  })
+
+  it('refuses at once what is too much to wait, by number and by bytes', async () => {
+    const rows = begin({ waitingRows: 2 })
+    const waiting = [rows.add(1), rows.add(2)]
+    expect(await rows.add(3)).toEqual(expect.any(TransientError))
+    ;(await rows.appender.next()).end([null, null])
+    expect(await Promise.all(waiting)).toEqual([null, null])
+
+    const bytes = begin({ waitingBytes: 100 })
+    const large = bytes.add(1, 100)
+    expect(await bytes.add(2, 1)).toEqual(expect.any(TransientError))
+    ;(await bytes.appender.next()).end([null])
+    expect(await large).toBeNull()
+    const again = bytes.add(3, 100)
+    ;(await bytes.appender.next()).end([null])
+    expect(await again).toBeNull()
+  })
+
+  it('bounds a transaction by rows and by bytes; a larger body goes alone', async () => {
+    const { appender, add } = begin()
+    const adding = Array.from({ length: 600 }, (_, n) => add(n))
+    const sizes: number[] = []
+    for (let left = 600; left > 0; ) {
+      const batch = await appender.next()
+      sizes.push(batch.deliveries.length)
+      left -= batch.deliveries.length
+      batch.end(stored(batch.deliveries))
+    }
+    expect(sizes).toEqual([512, 88])
+    await Promise.all(adding)
+
+    const large = [5 * MIB, 4 * MIB, 20 * MIB, MIB].map((size, n) => add(n, size))
+    const ids: string[][] = []
+    for (let batches = 0; batches < 4; batches++) {
+      const batch = await appender.next()
+      ids.push(idsOf(batch.deliveries))
+      batch.end(stored(batch.deliveries))
+    }
+    expect(ids).toEqual([['msg_0'], ['msg_1'], ['msg_2'], ['msg_3']])
+    await Promise.all(large)
+  })
+
+  it('trap 29: nobody waits longer than the deadline, and what still waited then is not stored', async () => {
+    const { appender, add, clock } = begin()
+    const inHand = add(1)
+    const batch = await appender.next()
+    const waiting = add(2)
+    clock.advance(7_999)
+    const young = add(3)
+    clock.advance(1)
+    expect(await inHand).toEqual(expect.any(TransientError))
+    expect(await waiting).toEqual(expect.any(TransientError))
+    batch.end([null])
+    const next = await appender.next()
+    expect(idsOf(next.deliveries)).toEqual(['msg_3'])
+    next.end([null])
+    expect(await young).toBeNull()
+  })
+})

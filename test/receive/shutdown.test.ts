@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { account, deliver, head, newSecret, openRaw, type RawConnection, sign, startTestReceiver, type TestReceiver } from './support.ts'
+import { HeldAppender } from './support-appenders.ts'
+
+const [sqlite] = testDatabases
+const BODY = '{"type":"submission.message"}'
+
+describe('stopping the receiver', () => {
+  const secret = newSecret()
+  const appender = new HeldAppender()
+  let opened: OpenedDatabase
+  let receiver: TestReceiver
+
+  beforeEach(async () => {
+    if (!sqlite) throw new Error('there is no SQLite')
+    opened = await sqlite.open()
+    receiver = await startTestReceiver({ db: opened.db, accounts: [account('acme', [secret], true)], appender })
+  })
+  afterEach(async () => {
+    await receiver.running.stop(0)
+    await opened.close()
+  })
+
+  const whole = () => `${head('/webhooks', { ...sign(secret, BODY), 'content-length': String(BODY.length) })}${BODY}`
+
+  /** A connection that was used and is kept open. */
+  async function used(): Promise<RawConnection> {
+    const connection = await openRaw(receiver.port)
+    connection.write(whole())
+    ;(await appender.next()).end([null])
+    await connection.hears('\r\n\r\n')
+    return connection
+  }
+
+  it('answers what is in hand, refuses what comes, and closes idle connections at once', async () => {
+    const idle = await used()
+    const busy = await openRaw(receiver.port)
+    busy.write(whole())
+    const batch = await appender.next()
+    const late = await openRaw(receiver.port)
+    late.write(whole().slice(0, 40))
+    await late.hears('').then(() => new Promise(setImmediate))
+    const stopping = receiver.running.stop(60_000)
+    expect(receiver.running.canStore()).toBe(false)
+    await idle.closed()
+    late.write(whole().slice(40))
+    expect(await late.hears('\r\n\r\n')).toMatch(/^HTTP\/1\.1 503.*connection: close/is)
+    batch.end([null])
+    expect(await busy.closed()).toMatch(/^HTTP\/1\.1 204.*connection: close/is)
+    await stopping
+    await expect(deliver(`${receiver.origin}/webhooks`, secret, BODY)).rejects.toThrow(/ECONNREFUSED/)
+  })
+
+  it('closes connections that never said anything', async () => {
+    const silent = await openRaw(receiver.port)
+    await receiver.running.stop(60_000)
+    await silent.closed()
+  })
+
+  it('cuts what is not done after its grace', async () => {
+    const stuck = await openRaw(receiver.port)
+    stuck.write(whole())
+    const batch = await appender.next()
+    await receiver.running.stop(0)
+    expect(await stuck.closed()).toBe('')
+    batch.end([null])
+  })
+})

@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock, systemClock } from '../../src/clock.ts'
+import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { account, deliver, head, inboxOf, newSecret, openRaw, sign, startTestReceiver, type TestReceiver } from './support.ts'
+import { HeldAppender } from './support-appenders.ts'
+
+const [sqlite] = testDatabases
+const BODY = '{"type":"submission.message"}'
+
+describe('senders that are slow or cut', () => {
+  const secret = newSecret()
+  let opened: OpenedDatabase
+  let receiver: TestReceiver | undefined
+
+  beforeEach(async () => {
+    if (!sqlite) throw new Error('there is no SQLite')
+    opened = await sqlite.open()
+  })
+  afterEach(async () => {
+    await receiver?.running.stop(1_000)
+    await opened.close()
+  })
+
+  async function start(over: { clock?: ManualClock; appender?: HeldAppender; bodyLimitBytes?: number } = {}): Promise<TestReceiver> {
+    receiver = await startTestReceiver({ db: opened.db, accounts: [account('acme', [secret], true)], ...over })
+    return receiver
+  }
+
+  const announced = (atMs: number, length: number) =>
+    head('/webhooks', { ...sign(secret, BODY, { atMs }), 'content-length': String(length) })
+
+  it('a head that never ends costs its sender the connection, and nobody else anything', async () => {
+    const { port, origin } = await start()
+    const slow = await openRaw(port)
+    slow.write('POST /webhooks HTTP/1.1\r\nhost: localhost\r\nx-slow: ')
+    const silent = await openRaw(port)
+    expect((await deliver(`${origin}/webhooks`, secret, BODY)).status).toBe(204)
+    expect(await slow.closed()).toBe('')
+    expect(await silent.closed()).toBe('')
+  })
+
+  it('a head that is too long, or no HTTP at all, costs its sender the connection', async () => {
+    const { port } = await start()
+    for (const text of [head('/webhooks', { 'x-long': 'x'.repeat(20_000) }), 'no http\r\n\r\n']) {
+      const connection = await openRaw(port)
+      connection.write(text)
+      expect(await connection.closed()).toBe('')
+    }
+  })
+
+  it('a body that does not arrive in 8 s is answered 503, and what it held is free again', async () => {
+    const clock = new ManualClock(Date.now())
+    const { port, counts } = await start({ clock })
+    const connection = await openRaw(port)
+    connection.write(`${announced(clock.now(), 100)}{"type":`)
+    await arrived(port, clock)
+    clock.advance(8_000)
+    expect(await connection.hears('\r\n\r\n')).toMatch(/^HTTP\/1\.1 503.*retry-after: \d+/is)
+    expect(counts.of('deliveries_total', { account: 'acme', answer: '503' })).toBe(1)
+    expect(await inboxOf(opened.db)).toEqual([])
+    connection.socket.destroy()
+  })
+
+  it('a sender that goes away in the middle of a body leaves nothing', async () => {
+    const { port, origin } = await start()
+    const connection = await openRaw(port)
+    connection.write(`${announced(Date.now(), 100)}{"type":`)
+    await deliver(`${origin}/webhooks`, secret, BODY, { id: 'msg_1' })
+    connection.socket.destroy()
+    await connection.closed()
+    expect((await deliver(`${origin}/webhooks`, secret, BODY, { id: 'msg_2' })).status).toBe(204)
+    expect((await inboxOf(opened.db)).map((row) => row.delivery_id)).toEqual(['msg_1', 'msg_2'])
+  })
+
+  it('bodies that together fill the memory are answered 503, and the next ones are taken again', async () => {
+    const limit = 40 << 20
+    const { port, origin } = await start({ bodyLimitBytes: limit })
+    // Two bodies that stop short of their end hold 70 of 80 MiB.
+    const holders = [await openRaw(port), await openRaw(port)]
+    for (const holder of holders) holder.write(Buffer.concat([Buffer.from(announced(Date.now(), limit)), Buffer.alloc(35 << 20, 'x')]))
+    const large = 'x'.repeat(20 << 20)
+    for (;;) {
+      // Until the holders' bytes have arrived there is room.
+      const { status, retryAfter } = await deliver(`${origin}/webhooks`, secret, large)
+      if (status === 204) continue
+      expect([status, Number(retryAfter) > 0]).toEqual([503, true])
+      break
+    }
+    expect((await deliver(`${origin}/webhooks`, secret, BODY)).status).toBe(204)
+    for (const holder of holders) {
+      holder.socket.destroy()
+      await holder.closed()
+    }
+    while ((await deliver(`${origin}/webhooks`, secret, large)).status !== 204) await new Promise(setImmediate)
+  })
+
+  it('trap 29: a store that does not answer in 8 s is answered for with 503, never with a 2xx', async () => {
+    const clock = new ManualClock(Date.now())
+    const appender = new HeldAppender()
+    const { origin } = await start({ clock, appender })
+    const answering = deliver(`${origin}/webhooks`, secret, BODY, { atMs: clock.now() })
+    const batch = await appender.next()
+    clock.advance(8_000)
+    expect(await answering).toMatchObject({ status: 503, retryAfter: '5' })
+    // It was stored after all: the repeat finds it there.
+    batch.end([null])
+  })
+
+  it('trap 30: a delivery is acknowledged after its transaction has ended, not before', async () => {
+    const appender = new HeldAppender()
+    const { port, origin } = await start({ appender })
+    const connection = await openRaw(port)
+    let heard = ''
+    connection.socket.on('data', (text: string) => {
+      heard += text
+    })
+    connection.write(`${announced(Date.now(), BODY.length)}${BODY}`)
+    const batch = await appender.next()
+    // Another request is answered in between, so an early answer would have come too.
+    expect((await deliver(`${origin}/webhooks`, newSecret(), BODY)).status).toBe(401)
+    expect(heard).toBe('')
+    batch.end([null])
+    expect(await connection.hears('\r\n\r\n')).toMatch(/^HTTP\/1\.1 204/)
+    connection.socket.destroy()
+  })
+
+  /** Resolves when what was written before on other connections was read: the server reads connections in turn. */
+  async function arrived(port: number, clock: ManualClock): Promise<void> {
+    for (let n = 0; n < 3; n++) {
+      await deliver(`http://127.0.0.1:${port}/webhooks`, secret, BODY, { atMs: clock.now(), id: 'probe' })
+      await systemClock.sleep(0)
+    }
+    await opened.db.write('forget', (tx) => tx.sql.deleteFrom('sync_inbox').where('delivery_id', '=', 'probe').execute())
+  }
+})

@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest'
+import { marketEvents, submissions, threadMessages } from '../../src/model/entities.ts'
+import { findAccount } from '../../src/store/accounts.ts'
+import type { InboxTable } from '../../src/store/tables.ts'
+import { Endpoint } from '../sandbox/support.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { uuid, wireEvent, wireMessage } from '../tools/facts.ts'
+import { changesOf, rowsOf } from '../tools/mirror.ts'
+import { Rig } from '../tools/poller.ts'
+
+const ID = uuid(9, 1)
+
+function messageOf(n: number, over = {}, submission_id = ID): unknown {
+  return { type: 'submission.message', submission_id, message: wireMessage(n, over) }
+}
+
+async function inbox(rig: Rig): Promise<Pick<InboxTable, 'state' | 'kind' | 'submission_id' | 'error'>[]> {
+  return rig.db.read.sql.selectFrom('sync_inbox').select(['state', 'kind', 'submission_id', 'error']).orderBy('inbox_id').execute()
+}
+
+/** Delivers, and waits until all of it is settled. */
+async function work(rig: Rig, bodies: readonly unknown[], options: Parameters<Rig['deliver']>[1] = {}): Promise<void> {
+  const worker = rig.startWorker()
+  await rig.deliver(bodies, options)
+  const waiting = rig.db.read.sql.selectFrom('sync_inbox').select('inbox_id').where('state', '=', 'ready').limit(1)
+  await rig.until('the inbox is empty', async () => (await waiting.execute()).length === 0)
+  await worker.stop()
+}
+
+async function woken(rig: Rig): Promise<string[]> {
+  const rows = await rig.db.read.sql
+    .selectFrom('sync_reads')
+    .select(['submission_id', 'read', 'wake_no'])
+    .orderBy('submission_id')
+    .orderBy('read')
+    .execute()
+  return rows.filter((row) => row.wake_no > 0).map((row) => `${row.submission_id} ${row.read}`)
+}
+
+describe.each(testDatabases)('working on deliveries on $name', (database) => {
+  it.each(['events', 'data', 'single'] as const)(
+    'trap 25: whole events laid out as "%s" are applied at once, and the feeds are woken',
+    async (eventsPayload) => {
+      const rig = await Rig.open(database, { sandbox: { eventsPayload } })
+      const id = rig.sandbox.addSubmission('default')
+      const { bodies, events } = await announced(rig, id)
+      await work(rig, bodies)
+      expect((await rowsOf(rig.db, marketEvents)).map((row) => row['event_id'])).toEqual(events.sort())
+      expect(await woken(rig)).toEqual(expect.arrayContaining([`${id} events`, `${id} thread`]))
+      for (const row of await inbox(rig)) expect(row).toEqual({ state: 'done', kind: 'submission.events', submission_id: id, error: null })
+      expect((await findAccount(rig.db.read, 'default'))?.events_unreadable_at).toBeNull()
+    },
+  )
+
+  it('trap 25: of ids alone the feeds of their submission are woken', async () => {
+    const rig = await Rig.open(database, { sandbox: { eventsPayload: 'ids-only' } })
+    const id = rig.sandbox.addSubmission('default')
+    const { bodies, events } = await announced(rig, id)
+    await work(rig, bodies)
+    expect(await rowsOf(rig.db, marketEvents)).toEqual([])
+    expect(await woken(rig)).toEqual([`${id} events`, `${id} thread`])
+    expect(await inbox(rig)).toMatchObject([{ state: 'done', submission_id: id }])
+    expect((await findAccount(rig.db.read, 'default'))?.events_unreadable_at).not.toBeNull()
+    rig.startPoller()
+    await rig.rest()
+    expect((await rowsOf(rig.db, marketEvents)).map((row) => row['event_id'])).toEqual(events.sort())
+  })
+
+  it('trap 25: an id that is known wakes its feeds under whatever key it stands, and one that is not wakes nothing', async () => {
+    const rig = await Rig.open(database)
+    await rig.track([ID])
+    await work(rig, [{ type: 'submission.events', data: { about: [{ ref: ID.toUpperCase() }, uuid(9, 77)] } }])
+    expect(await woken(rig)).toEqual([`${ID} events`, `${ID} thread`])
+    expect(await rowsOf(rig.db, submissions)).toHaveLength(1)
+  })
+
+  it('trap 25: when nothing names a submission the active ones are read, at most once in five minutes', async () => {
+    const rig = await Rig.open(database, { sandbox: { eventsPayload: 'opaque' } })
+    const ids = Array.from({ length: 3 }, () => rig.sandbox.addSubmission('default'))
+    await rig.track(ids)
+    rig.startPoller()
+    await rig.rest()
+    const before = rig.asked('events').length
+    const { bodies, events } = await announced(rig, ids[0] ?? '')
+    await work(rig, [...bodies, ...bodies, ...bodies])
+    await rig.until('they are swept', () => rig.asked('events').length === before + ids.length)
+    await rig.rest()
+    expect(rig.counted('sweeps_total')).toBe(1)
+    expect((await rowsOf(rig.db, marketEvents)).map((row) => row['event_id'])).toEqual(events.sort())
+    expect(rig.asked('events').length).toBe(before + ids.length)
+    for (const row of await inbox(rig)) expect(row).toMatchObject({ state: 'aside', kind: 'submission.events', submission_id: null })
+    await work(rig, bodies)
+    await rig.rest()
+    expect(rig.counted('sweeps_total')).toBe(1)
+    await rig.pass(300_000)
+    await rig.until('they are swept again', () => rig.counted('sweeps_total') === 2)
+  })
+
+  it('trap 27: one message that comes under two delivery ids is one message', async () => {
+    const rig = await Rig.open(database)
+    await work(rig, [messageOf(1)], { ids: ['msg_a'] })
+    const before = await changesOf(rig.db)
+    await work(rig, [messageOf(1), messageOf(1)], { ids: ['msg_b', 'msg_a'] })
+    expect(await inbox(rig)).toHaveLength(2)
+    expect(await rowsOf(rig.db, threadMessages)).toHaveLength(1)
+    expect(await changesOf(rig.db)).toEqual(before)
+  })
+
+  it('trap 28: deliveries that come out of order, and over and over, end in what their feed says', async () => {
+    const rig = await Rig.open(database)
+    const id = rig.sandbox.addSubmission('default')
+    const lane = rig.sandbox.addLane('default', id).rail.submission_market_id
+    rig.sandbox.setRail('default', id, { available: false })
+    const events = ['market_attached', 'quote_received', 'declined'].map((type) =>
+      rig.sandbox.addEvent('default', id, { type, lane_id: lane }),
+    )
+    const bodies = events.map((event) => ({ type: 'submission.events', submission_id: id, events: [event] }))
+    for (const n of [2, 0, 1, 2, 0]) await work(rig, [bodies[n]])
+    const lanes = await rig.db.read.sql.selectFrom('lanes').select(['status', 'state_event_id']).execute()
+    expect(lanes).toEqual([{ status: 'declined', state_event_id: events[2]?.id }])
+    const before = await changesOf(rig.db)
+    rig.startPoller()
+    await rig.rest()
+    expect((await changesOf(rig.db)).slice(before.length).filter((change) => change.entity !== 'submissions')).toEqual([])
+  })
+
+  it('trap 35: a type that is not known is set aside with its reason, and wakes the feeds of what it names', async () => {
+    const rig = await Rig.open(database)
+    await rig.track([ID])
+    await work(rig, [{ type: 'submission.bound', submission_id: ID, more: { x: 1 } }, { type: 'billing.paid' }])
+    expect(await inbox(rig)).toMatchObject([
+      { state: 'aside', kind: 'submission.bound', submission_id: ID, error: expect.stringContaining('submission.bound') },
+      { state: 'aside', kind: 'billing.paid', submission_id: null },
+    ])
+    expect(await woken(rig)).toEqual([`${ID} events`, `${ID} thread`])
+    const bodies = await rig.db.read.sql.selectFrom('sync_inbox').select('body').orderBy('inbox_id').execute()
+    expect(bodies[0]?.body?.toString()).toBe(JSON.stringify({ type: 'submission.bound', submission_id: ID, more: { x: 1 } }))
+  })
+
+  it('trap 72: NUL and lone surrogates anywhere in a delivery break nothing, and stay in the inbox as they came', async () => {
+    const rig = await Rig.open(database)
+    const strange = 'a\u0000b\ud800'
+    const bodies = [
+      { type: strange, submission_id: ID },
+      messageOf(1, { body_text: strange }),
+      { type: 'submission.events', [strange]: strange },
+    ]
+    await work(rig, bodies)
+    expect((await inbox(rig)).map((row) => [row.state, row.kind])).toEqual([
+      ['aside', 'a\ufffdb\ufffd'],
+      ['done', 'submission.message'],
+      ['aside', 'submission.events'],
+    ])
+    expect(rig.counted('deliveries_settled_total', { state: 'retry' })).toBe(0)
+    expect(await rowsOf(rig.db, threadMessages)).toMatchObject([{ body_text: 'a\ufffdb\ufffd' }])
+    const kept = await rig.db.read.sql.selectFrom('sync_inbox').select('body').orderBy('inbox_id').execute()
+    expect(kept.map((row) => row.body?.toString())).toEqual(bodies.map((body) => JSON.stringify(body)))
+  })
+
+  it('trap 30: what cannot be read is kept as it came, set aside, and holds up nothing', async () => {
+    const rig = await Rig.open(database)
+    const broken = [
+      'no JSON',
+      '',
+      '[]',
+      'null',
+      '{"type":7}',
+      { type: 'submission.message', submission_id: ID, message: { id: 'no' } },
+      '{"type":"submission.message","submission_id":"no"}',
+    ]
+    await work(rig, [...broken, messageOf(1)])
+    const states = (await inbox(rig)).map((row) => row.state)
+    expect(states).toEqual([...broken.map(() => 'aside'), 'done'])
+    expect(await rowsOf(rig.db, threadMessages)).toHaveLength(1)
+    expect(rig.counted('deliveries_settled_total', { state: 'aside' })).toBe(broken.length)
+    // The message that could not be read is found in its feed.
+    expect(await woken(rig)).toContain(`${ID} thread`)
+  })
+
+  it('trap 36: the same body in two accounts is two rows, and wakes two submissions', async () => {
+    const rig = await Rig.open(database, { accounts: ['acme', 'acme-staging'] })
+    const body = { type: 'submission.events', submission_id: ID, events: [wireEvent(1)] }
+    await rig.deliver([body], { account: 'acme', ids: ['msg_1'] })
+    await work(rig, [body], { account: 'acme-staging', ids: ['msg_1'] })
+    expect((await rowsOf(rig.db, marketEvents)).map((row) => [row['account'], row['event_id']])).toEqual([
+      ['acme', uuid(1, 1)],
+      ['acme-staging', uuid(1, 1)],
+    ])
+    expect(await inbox(rig)).toMatchObject([{ state: 'done' }, { state: 'done' }])
+  })
+})
+
+/** Bodies of the deliveries that tell of two new events, as the sandbox lays them out. */
+async function announced(rig: Rig, id: string): Promise<{ bodies: string[]; events: string[] }> {
+  const endpoint = await Endpoint.open()
+  rig.sandbox.setTarget('default', endpoint.url)
+  const events = rig.sandbox.addEvents('default', id, [{ type: 'market_attached' }, { type: 'quote_received' }])
+  await rig.sandbox.deliveriesSettled()
+  rig.sandbox.setTarget('default', null)
+  return { bodies: endpoint.arrivals.map((arrival) => arrival.body), events: events.map((event) => event.id) }
+}
