@@ -1,14 +1,24 @@
 import type { EventFact, MessageFact } from '../model/facts.ts'
-import type { Via } from '../model/records.ts'
 import type { Session } from './session.ts'
 
 /**
- * Notes the way a record came. Every webhook is noted; a feed only where it was first, since that is what tells a lost webhook.
- * @param firstVia how the record was first seen, when that is now.
+ * Notes the way a record came, where its row does not tell: that a feed showed it as news first, and that a webhook told of it only
+ * later. So a lost webhook is a record of the first kind that never became one of the second.
+ * @param firstVia how the record was first seen.
+ * @param isNew whether that is now.
  */
-export function noteArrival(session: Session, fact: EventFact | MessageFact, entity: string, recordId: string, firstVia: Via | null): void {
-  if (fact.via !== 'webhook' && firstVia === null) return
-  const way = fact.via === 'webhook' ? 'webhook' : firstVia === 'backfill' ? 'backfill' : 'feed'
+export function noteArrival(
+  session: Session,
+  fact: EventFact | MessageFact,
+  entity: string,
+  recordId: string,
+  firstVia: string,
+  isNew: boolean,
+): void {
+  const news = isNew && firstVia !== 'webhook' && firstVia !== 'backfill'
+  const late = !isNew && fact.via === 'webhook' && firstVia !== 'webhook'
+  if (!news && !late) return
+  const way = late ? 'webhook' : 'feed'
   session.arrivals.push({ account: fact.account, entity, submission_id: fact.submissionId, record_id: recordId, way })
 }
 

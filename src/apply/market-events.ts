@@ -27,10 +27,10 @@ function applyEvent(session: Session, fact: EventFact): MarketEventRow | null {
     session.inserted += 1
     session.wake(fact, 'requirements')
     touchSubmission(session, fact, 'last_event_at', String(row.occurred_at))
-    noteArrival(session, fact, 'market_events', row.event_id, via)
+    noteArrival(session, fact, 'market_events', row.event_id, via, true)
     return row
   }
-  noteArrival(session, fact, 'market_events', stored.event_id, null)
+  noteArrival(session, fact, 'market_events', stored.event_id, String(stored.first_seen_via), false)
   const merge = mergeRecord(stored, fact.event, eventIdentity, fact.via !== 'webhook')
   if (merge.conflict !== null) {
     noteConflict(session, fact, 'market_events', stored.event_id, merge.conflict, stored.raw, fact.event.raw)

@@ -26,10 +26,10 @@ function applyMessage(session: Session, fact: MessageFact): void {
     session.inserted += 1
     session.wake(fact, 'requirements')
     touchSubmission(session, fact, 'last_message_at', String(row.occurred_at))
-    noteArrival(session, fact, 'thread_messages', row.message_id, via)
+    noteArrival(session, fact, 'thread_messages', row.message_id, via, true)
     return
   }
-  noteArrival(session, fact, 'thread_messages', stored.message_id, null)
+  noteArrival(session, fact, 'thread_messages', stored.message_id, String(stored.first_seen_via), false)
   const merge = mergeRecord(stored, fact.message.message, messageIdentity, fact.via !== 'webhook')
   const conflict = [...(merge.conflict ?? []), ...attachmentConflicts(session, fact)]
   if (conflict.length > 0 || merge.conflict !== null) {

@@ -3,13 +3,13 @@ import type { ReadKind, Via } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 import type { TableSpec, Tx } from './db.ts'
 
-/** A record met one of the ways: kept once per id and way, so that lost webhooks can be told. */
+/** A way in which a record came that its row does not tell: `feed` showed it first, as news; a `webhook` told of it later. */
 export interface Arrival {
   readonly account: string
   readonly entity: string
   readonly submission_id: string
   readonly record_id: string
-  readonly way: 'webhook' | 'feed' | 'backfill'
+  readonly way: 'webhook' | 'feed'
 }
 
 /** A record that contradicted what was kept of it (invariant 4). `kept` and `refused` are JSON text. */

@@ -10,13 +10,16 @@ export interface ServedFeeds {
   readonly submissionIds: readonly string[]
 }
 
-/** Starts a sandbox in a process of its own, so that it does not share the measured event loop. */
+/**
+ * Starts a sandbox in a process of its own, so that it does not share the measured event loop.
+ * @param answerMs how long it takes over each page; 0 answers at once, as nothing but an emulator on the same machine does.
+ */
 export async function serveFeeds(
   submissions: number,
   events: number,
-  messages: number,
+  answerMs: number,
 ): Promise<{ feeds: ServedFeeds; stop(): Promise<void> }> {
-  const child = fork(import.meta.filename, [String(submissions), String(events), String(messages)])
+  const child = fork(import.meta.filename, [String(submissions), String(events), String(answerMs)])
   const [feeds] = (await once(child, 'message')) as [ServedFeeds]
   return {
     feeds,
@@ -28,12 +31,16 @@ export async function serveFeeds(
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const [submissions = 0, events = 0, messages = 0] = process.argv.slice(2).map(Number)
-  const sandbox = await startSandbox({ accounts: [{ name: 'bench', submissions: 0 }], autoStart: false })
+  const [submissions = 0, events = 0, answerMs = 0] = process.argv.slice(2).map(Number)
+  const sandbox = await startSandbox({
+    accounts: [{ name: 'bench', submissions: 0 }],
+    autoStart: false,
+    faults: answerMs > 0 ? [{ kind: 'slow', ms: answerMs, operation: 'events' }] : 'none',
+  })
   const submissionIds: string[] = []
   for (let n = 0; n < submissions; n++) {
     const id = sandbox.addSubmission('bench')
-    sandbox.fillFeeds('bench', id, { events, messages })
+    sandbox.fillFeeds('bench', id, { events, messages: 0 })
     submissionIds.push(id)
   }
   const [credential] = sandbox.account('bench').credentials

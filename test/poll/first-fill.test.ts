@@ -92,7 +92,15 @@ describe.each(testDatabases)('what polling finds by itself on $name', (database)
     await rig.rest()
     await rig.deliver([{ type: 'submission.events', submission_id: id, events: [pushed] }])
     await rig.rest()
-    expect(await arrivals(rig)).toEqual({ [history.id]: ['backfill'], [silent.id]: ['feed'], [pushed.id]: ['webhook'] })
+    const seen = new Map((await rowsOf(rig.db, marketEvents)).map((row) => [row['event_id'], row['first_seen_via']]))
+    expect(seen).toEqual(
+      new Map([
+        [history.id, 'backfill'],
+        [silent.id, 'poll'],
+        [pushed.id, 'webhook'],
+      ]),
+    )
+    expect(await arrivals(rig)).toEqual({ [silent.id]: ['feed'] })
     // It comes late, but it does come.
     await rig.deliver([{ type: 'submission.events', submission_id: id, events: [silent] }])
     await rig.rest()

@@ -70,7 +70,7 @@ function messageStart(n: number, submissions: number): string {
 /** A message as the service sends it. Its text is made of many words: a database may compress, and must not find it too easy. */
 function bodyOf(bytes: number): string {
   const start = '{"type":"submission.message","submission_id":"6f1f5c0e-0000-4000-8000-000000000001","message":{"body_text":"'
-  const words = Array.from({ length: 400 }, () => randomBytes(2 + (randomBytes(1)[0] ?? 0) % 4).toString('hex'))
+  const words = Array.from({ length: 400 }, () => randomBytes(2 + ((randomBytes(1)[0] ?? 0) % 4)).toString('hex'))
   const text = words.join(' ').slice(0, bytes - start.length - 3)
   return `${start}${text.padEnd(bytes - start.length - 3, '.')}"}}`
 }
