@@ -94,13 +94,13 @@ export class PostgresDb implements Db {
     let result: T
     try {
       result = await work(tx)
+      tx.end()
+      this.#failPoint?.(`${name}:before-commit`)
     } catch (error) {
+      tx.end()
       await session.rollback()
       throw error
-    } finally {
-      tx.end()
     }
-    this.#failPoint?.(`${name}:before-commit`)
     await commit(session)
     return result
   }

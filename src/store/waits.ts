@@ -78,8 +78,9 @@ export function shortenWaits(db: Db, account: string, after: string, limit: numb
 function shorten(row: Waiting, now: number, longest: LongestWaits): { due_at: TimeText; replay_due_at: TimeText | null } | null {
   const { pollMs, replayMs } = longest(row.active_at === null ? 0 : Math.max(0, now - msFromTime(row.active_at)))
   const free = row.lease_token === null && row.rank !== rank.failing
-  const due_at = free ? earlier(row.due_at, timeFromMs(now + pollMs)) : row.due_at
   const replay_due_at = row.replay_due_at === null ? null : earlier(row.replay_due_at, timeFromMs(now + replayMs))
+  // A replay is made by a walk, so the walk may not come later than the replay that is due.
+  const due_at = free ? earlier(earlier(row.due_at, timeFromMs(now + pollMs)), replay_due_at ?? row.due_at) : row.due_at
   return due_at === row.due_at && replay_due_at === row.replay_due_at ? null : { due_at, replay_due_at }
 }
 

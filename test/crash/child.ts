@@ -2,6 +2,7 @@
 //   start ENV        the settings, as JSON
 //   arm POINT N HOW  at the Nth time from now that it comes to POINT it is killed, or (HOW is `throw`) the store fails once
 //   stop             as by SIGTERM
+import { flushCompileCache } from 'node:module'
 import { createInterface } from 'node:readline'
 import { type Serving, startServing } from '../../src/app/serving.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -47,4 +48,6 @@ function fail(error: unknown): void {
 }
 
 createInterface({ input: process.stdin }).on('line', (line) => void obey(line).catch(fail))
+// Whoever is killed cannot do it at its end.
+flushCompileCache()
 console.log('loaded')

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { LOST_AFTER_MS } from '../../src/store/lost-webhooks.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import type { FaultInput } from '../../src/sandbox/faults.ts'
+import { LOST_AFTER_MS } from '../../src/store/lost-webhooks.ts'
 import { waitFor } from '../e2e/agreement.ts'
 import { postSigned } from '../e2e/signed.ts'
 import { wireMessage } from '../tools/facts.ts'
@@ -28,10 +28,11 @@ export interface KillPoint {
   readonly after?: (rig: CrashRig) => Promise<void> | void
 }
 
+const MAX_ROUNDS = 50
+const ROUND_MS = 500
+
 const nothing = (): void => undefined
-const work = (rig: CrashRig): void => {
-  for (let n = 0; n < 2; n++) addWork(rig)
-}
+const work = (rig: CrashRig): void => void addWork(rig)
 const workUnder =
   (...faults: readonly FaultInput[]) =>
   (rig: CrashRig): void => {
@@ -50,7 +51,7 @@ let cure: (() => Promise<void>) | undefined
 
 /** What a start does, each time. */
 export const startPoints: readonly KillPoint[] = [
-  { transaction: 'migrate', times: [1, 2], before: nothing },
+  { transaction: 'migrate', before: nothing },
   { transaction: 'accounts', before: nothing },
   { transaction: 'process-beat', before: nothing },
   // Only a start with other settings looks through the stored waits.
@@ -64,9 +65,9 @@ export const startPoints: readonly KillPoint[] = [
 
 /** From the delivery to the mirror. */
 export const inboxPoints: readonly KillPoint[] = [
-  { transaction: 'inbox-append', times: [1, 3], provoke: work },
-  { transaction: 'inbox-claim', times: [1, 3], provoke: work },
-  { transaction: 'inbox-apply', times: [1, 3], provoke: work },
+  { transaction: 'inbox-append', times: [1, 3], provoke: workOn },
+  { transaction: 'inbox-claim', times: [1, 3], provoke: workOn },
+  { transaction: 'inbox-apply', times: [1, 3], provoke: workOn },
   {
     transaction: 'inbox-set-back',
     async provoke(rig) {
@@ -96,8 +97,8 @@ export const inboxPoints: readonly KillPoint[] = [
 /** From the feeds and views to the mirror. */
 export const readPoints: readonly KillPoint[] = [
   { transaction: 'read-claim', times: [1, 5], provoke: work },
-  { transaction: 'feed-page', times: [1, 5], provoke: work },
-  { transaction: 'state-read', times: [1, 2], provoke: work },
+  { transaction: 'feed-page', times: [1, 4], provoke: workOn },
+  { transaction: 'state-read', times: [1, 2], provoke: workOn },
   { transaction: 'read-failed', provoke: workUnder(status(500, { operation: 'events', count: 1 })) },
   { transaction: 'read-throttled', provoke: workUnder(status(429, { operation: 'thread', count: 1, retryAfterSeconds: 0 })) },
   { transaction: 'read-missed', provoke: workUnder(status(404, { operation: 'requirements', count: 1 })) },
@@ -153,8 +154,8 @@ export const accountPoints: readonly KillPoint[] = [
       faults: reads.map((operation) => status(404, { operation })),
     }),
   ),
-  { transaction: 'sweep-take', provoke: (rig) => void rig.sandbox.deliver(ACCOUNT, '{"type":"submission.events"}') },
-  { transaction: 'sweep', provoke: (rig) => void rig.sandbox.deliver(ACCOUNT, '{"type":"submission.events"}') },
+  { transaction: 'sweep-take', provoke: nameNothing },
+  { transaction: 'sweep', provoke: nameNothing },
   {
     transaction: 'lost-webhooks',
     async before(rig) {
@@ -179,6 +180,23 @@ export const accountPoints: readonly KillPoint[] = [
     },
   },
 ]
+
+/** Work that goes on until the product is dead. */
+async function workOn(rig: CrashRig): Promise<void> {
+  const id = addWork(rig)
+  for (let rounds = 0; rounds < MAX_ROUNDS && !rig.isDead; rounds++) {
+    const before = rig.acknowledged.size
+    addNews(rig, id)
+    await waitFor(() => rig.isDead || rig.acknowledged.size > before, ROUND_MS)
+  }
+}
+
+/** A delivery that names no submission, after such a time that it is heeded. */
+async function nameNothing(rig: CrashRig): Promise<void> {
+  const db = await rig.store()
+  await db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set({ swept_at: null }).execute())
+  rig.sandbox.deliver(ACCOUNT, '{"type":"submission.events"}')
+}
 
 /** Everything is due at the next start. */
 async function due(rig: CrashRig): Promise<void> {

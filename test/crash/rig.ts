@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../src/clock.ts'
 import { silentObserver } from '../../src/observe.ts'
 import type { FaultInput } from '../../src/sandbox/faults.ts'
@@ -15,6 +16,8 @@ import type { CrashPlace } from './place.ts'
 /** Longer than every lease and every backoff that a round leaves behind. */
 const PASS_MS = 1_200_000
 const DEATH_MS = 15_000
+/** So that a process is ready the sooner. */
+const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url))
 /** Feeds of many short pages, so that there are pages and cursors to be killed between. */
 const SHORT_PAGES: FaultInput = { kind: 'short_page', probability: 0.7 }
 
@@ -32,7 +35,7 @@ export class CrashRig implements Outside {
   #child: Child | null = null
   #receiver = ''
   /** Loaded and waiting for its orders, so that nobody waits for it. */
-  #spare = startChild('crash/child.ts', [])
+  #spare = loadChild()
   #db: Db | null = null
   #said = () => ''
 
@@ -93,6 +96,11 @@ export class CrashRig implements Outside {
     return this.#child !== null
   }
 
+  /** Whether it has been killed, and its death not been looked at yet. */
+  get isDead(): boolean {
+    return this.#child !== null && this.#child.process.signalCode !== null
+  }
+
   /**
    * Starts the product.
    * @param arm where it will be killed, see child.ts; then nobody waits until it is ready.
@@ -104,9 +112,11 @@ export class CrashRig implements Outside {
     Object.assign(this.#settings, settings)
     this.#child = this.#spare
     let said = ''
-    this.#child.process.stdout?.on('data', (chunk) => { said = `${said}${String(chunk)}`.slice(-6_000) })
+    this.#child.process.stdout?.on('data', (chunk) => {
+      said = `${said}${String(chunk)}`.slice(-6_000)
+    })
     this.#said = () => said
-    this.#spare = startChild('crash/child.ts', [])
+    this.#spare = loadChild()
     this.sandbox.faults.set([SHORT_PAGES, ...faults])
     if (arm) this.#child.tell(`arm ${arm}`)
     this.#child.tell(`start ${JSON.stringify(this.#settings)}`)
@@ -158,9 +168,10 @@ export class CrashRig implements Outside {
   async recover(): Promise<void> {
     const db = await this.store()
     const held = await leases(db)
-    if (await isMigrated(db)) await letTimePass(db, PASS_MS, { leases: true })
+    if (await isMigrated(db)) await letTimePass(db, PASS_MS, { leases: true, submissionIds: [...this.touched] })
     const since = Date.now()
-    await this.start(); const t1 = Date.now()
+    await this.start()
+    const t1 = Date.now()
     await checkSettled(this, await this.store(), since, held)
     console.log('start', t1 - since, 'settle', Date.now() - t1)
     this.touched.clear()
@@ -184,4 +195,8 @@ export class CrashRig implements Outside {
     await this.#db?.close()
     this.#db = null
   }
+}
+
+function loadChild(): Child {
+  return startChild('crash/child.ts', [], `NODE_COMPILE_CACHE=${COMPILED}; export NODE_COMPILE_CACHE`)
 }

@@ -11,8 +11,8 @@ import { endBackoffs, letTimePass } from './time.ts'
 
 /** Longer than every wait of the product, the retry of a stopped account included. */
 const LONG_MS = 1_200_000
-const LOOK_MS = 100
-const LOOKS_A_COMPARISON = 10
+const LOOK_MS = 25
+const LOOKS_A_COMPARISON = 40
 
 /**
  * Compares the mirror with what the sandbox shows now.

@@ -22,7 +22,7 @@ const SHORT: Environment = {
   UPSTREAM_RPS: '200',
 }
 /** Looks at the mirror before it is thought to stay as it is. */
-const LOOKS = 300
+const LOOKS = 1_200
 
 /** The service, played by the sandbox, and the product as processes; everything ends with the test. */
 export class Stage {

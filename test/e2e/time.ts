@@ -3,31 +3,35 @@ import { timeFromMs } from '../../src/model/time.ts'
 import type { Db } from '../../src/store/db.ts'
 import { timeValue } from '../../src/store/sql.ts'
 
-/**
- * Lets time pass in the store: everything in it becomes so much older, and what was to come is so much nearer.
- * @param options.leases leases run on too, as those of a dead process do; otherwise what is being made keeps its lease.
- */
-export async function letTimePass(db: Db, ms: number, options: { readonly leases?: boolean } = {}): Promise<void> {
-  const free = options.leases ? sql`` : sql`where lease_token is null`
+export interface Passing {
+  /** Leases run on too, as those of a dead process do; otherwise what is being made keeps its lease. */
+  readonly leases?: boolean
+  /** Of the reads only those of these submissions grow older, and those that are leased. */
+  readonly submissionIds?: readonly string[]
+}
+
+/** Lets time pass in the store: everything in it becomes so much older, and what was to come is so much nearer. */
+export async function letTimePass(db: Db, ms: number, { leases = false, submissionIds }: Passing = {}): Promise<void> {
+  const older = (columns: readonly string[]) => sql.join(columns.map((column) => sql`${sql.ref(column)} = ${earlier(db.kind, column, ms)}`))
+  const those = submissionIds ? sql`(lease_token is not null or submission_id in (${sql.join(['', ...submissionIds])}))` : sql`1 = 1`
+  const free = leases ? sql`1 = 1` : sql`lease_token is null`
   await db.write('test-pass', async (tx) => {
-    const older = (columns: readonly string[]) =>
-      sql.join(columns.map((column) => sql`${sql.ref(column)} = ${earlier(tx.kind, column, ms)}`))
     const reads = ['due_at', 'replay_due_at', 'last_replay_at', 'last_read_at', 'last_changed_at', 'active_at']
-    await sql`update sync_reads set ${older(reads)} ${free}`.execute(tx.sql)
+    await sql`update sync_reads set ${older(reads)} where ${free} and ${those}`.execute(tx.sql)
     await sql`update sync_accounts set ${older(['retry_at', 'swept_at'])}`.execute(tx.sql)
     await sql`update sync_arrivals set ${older(['first_at'])}`.execute(tx.sql)
-    const waiting = options.leases ? sql`` : sql`and (lease_token is null or attempts > 0)`
-    await sql`update sync_inbox set ${older(['available_at'])} where state = 'ready' ${waiting}`.execute(tx.sql)
+    await sql`update sync_inbox set ${older(['available_at'])} where state = 'ready' and (${free} or attempts > 0)`.execute(tx.sql)
   })
 }
 
-/** Makes due now what was not read to its end since, and lets a stopped account try again. */
-export async function endBackoffs(db: Db, sinceMs: number): Promise<void> {
+/** Makes due now what was not read to its end since, of these submissions or of all, and lets a stopped account try again. */
+export async function endBackoffs(db: Db, sinceMs: number, submissionIds?: readonly string[]): Promise<void> {
   const now = Date.now()
   await db.write('test-end-backoffs', async (tx) => {
     await tx.sql
       .updateTable('sync_reads')
       .set({ due_at: timeFromMs(now) })
+      .$if(submissionIds !== undefined, (query) => query.where('submission_id', 'in', ['', ...(submissionIds ?? [])]))
       .where('lease_token', 'is', null)
       .where('due_at', '>', timeValue(tx, timeFromMs(now)) as never)
       .where((eb) => eb.or([eb('last_read_at', 'is', null), eb('last_read_at', '<', timeValue(tx, timeFromMs(sinceMs)) as never)]))

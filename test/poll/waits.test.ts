@@ -46,6 +46,7 @@ describe.each(testDatabases)('shorter waits on $name', (database) => {
     expect(Date.parse((await rig.read(id, 'events')).replay_due_at ?? '')).toBeGreaterThan(Date.now() + 60 * MINUTE)
     await cap(rig.db, {}, { activeMs: 10 * MINUTE })
     expect(Date.parse((await rig.read(id, 'events')).replay_due_at ?? '')).toBeLessThanOrEqual(Date.now() + 10 * MINUTE)
+    expect(Date.parse((await rig.read(id, 'events')).due_at)).toBeLessThanOrEqual(Date.now() + 10 * MINUTE)
   })
 
   it('a longer setting, or the same, moves nothing', async () => {

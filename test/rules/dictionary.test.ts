@@ -101,4 +101,9 @@ describe('the data dictionary', () => {
       expect(Object.fromEntries(kinds), table).toEqual(columns)
     }
   })
+
+  it('trap 34: says that the mirror is not the full correspondence file, and whose view a direction is', () => {
+    expect(text).toMatch(/not the full correspondence file/)
+    expect(text).toMatch(/`direction` is the service's view/)
+  })
 })

@@ -55,8 +55,11 @@ function sign(job: Job): Buffer[] {
   })
 }
 
+/** Hexadecimal words: a database may compress a body, and must not find it too easy. */
+const WORDS = Array.from({ length: 400 }, () => randomBytes(2 + ((randomBytes(1)[0] ?? 0) % 4)).toString('hex')).join(' ')
+
 function padded(start: string): string {
-  return `${start}${'x'.repeat(BODY_BYTES - start.length - 3)}"}}`
+  return `${start}${WORDS.slice(0, BODY_BYTES - start.length - 3)}"}}`
 }
 
 /** A message whose id ends in `n`, up to its text. */
@@ -65,14 +68,6 @@ function messageStart(n: number, submissions: number): string {
   const message = `"id":"${id('bbbbbbbb', n)}","channel":"email","direction":"outbound","kind":"market_plan_update","occurred_at":"${new Date().toISOString()}"`
   const rest = '"subject":"Update","from":"desk@service.example","to":["producer@brokerage.example"],"attachments":[],"in_reply_to":null'
   return `{"type":"submission.message","submission_id":"${id('aaaaaaaa', n % submissions)}","message":{${message},${rest},"body_text":"`
-}
-
-/** A message as the service sends it. Its text is made of many words: a database may compress, and must not find it too easy. */
-function bodyOf(bytes: number): string {
-  const start = '{"type":"submission.message","submission_id":"6f1f5c0e-0000-4000-8000-000000000001","message":{"body_text":"'
-  const words = Array.from({ length: 400 }, () => randomBytes(2 + ((randomBytes(1)[0] ?? 0) % 4)).toString('hex'))
-  const text = words.join(' ').slice(0, bytes - start.length - 3)
-  return `${start}${text.padEnd(bytes - start.length - 3, '.')}"}}`
 }
 
 async function run(job: Job): Promise<LoadResult> {
