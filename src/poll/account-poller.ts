@@ -8,7 +8,7 @@ import type { Service } from '../service.ts'
 import type { Db } from '../store/db.ts'
 import { claimReads, type ReadClaim, releaseRead } from '../store/read-claims.ts'
 import { rank } from '../store/reads.ts'
-import { sweepStep, takeSweep } from '../store/reads-of-account.ts'
+import { endSweep, sweepStep, takeSweep } from '../store/reads-of-account.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { AccountGate } from './account-gate.ts'
 import type { PollPolicy } from './intervals.ts'
@@ -127,5 +127,6 @@ export class AccountPoller implements Service {
     log.info({ account }, 'a delivery named no submission; the feeds of all active submissions are read')
     const activeSince = timeFromMs(clock.now() - SWEEP_ACTIVE_MS)
     for (let after: string | null = ''; after !== null; ) after = await sweepStep(db, account, after, activeSince, SWEEP_STEP)
+    await endSweep(db, account)
   }
 }

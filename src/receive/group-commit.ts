@@ -6,6 +6,8 @@ import type { Deadline } from './deadlines.ts'
 
 /** The store, as far as it is needed here; see InboxAppender. */
 export interface Appender {
+  /** Whether the event loop stands still while a transaction is committed, so that a larger batch costs nobody anything. */
+  readonly blocking?: boolean
   append(deliveries: readonly NewDelivery[]): Promise<readonly (Error | null)[]>
 }
 
@@ -24,7 +26,7 @@ const WAITING_ROWS = 4_096
 const BATCH_ROWS = 512
 const BATCH_BYTES = 8 << 20
 /** How often the event loop may turn before a batch begins, as long as each turn brings more deliveries. */
-const MAX_TURNS = 8
+const MAX_TURNS = { blocking: 8, other: 1 } as const
 
 interface Waiting {
   readonly delivery: NewDelivery
@@ -79,10 +81,14 @@ export class GroupCommit {
     this.#running = false
   }
 
-  /** Waits as long as arriving requests are being read, which takes a few hundred microseconds and saves a whole commit. */
+  /**
+   * Lets requests that have arrived be read, which takes a few hundred microseconds. A store that blocks gets all of them in one
+   * commit; one that does not works at one half of them while the other half is read.
+   */
   async #gather(): Promise<void> {
+    const maxTurns = this.#o.appender.blocking ? MAX_TURNS.blocking : MAX_TURNS.other
     let before = -1
-    for (let turns = 0; turns < MAX_TURNS; turns++) {
+    for (let turns = 0; turns < maxTurns; turns++) {
       const { length } = this.#waiting
       if (length === before || length >= BATCH_ROWS) return
       before = length

@@ -65,7 +65,7 @@ export class Receiver {
   readonly #suspects = new NarrowDoor()
   #draining = false
   #inHand = 0
-  #whenEmpty: (() => void) | null = null
+  readonly #emptied = Promise.withResolvers<void>()
 
   constructor(options: ReceiverOptions) {
     const { clock, log, observer, bodyLimitBytes } = options
@@ -111,18 +111,15 @@ export class Receiver {
     this.#o.observer.count('deliveries_total', { ...labels, answer: answer.label })
     this.#o.observer.time('acknowledge_seconds', (performance.now() - startedAt) / 1000, labels)
     this.#inHand -= 1
-    if (this.#inHand === 0) this.#whenEmpty?.()
+    if (this.#draining && this.#inHand === 0) this.#emptied.resolve()
     return answer
   }
 
   /** From now on every request is answered 503. Resolves when those in hand are answered and what they left is written. */
   async drain(): Promise<void> {
     this.#draining = true
-    if (this.#inHand > 0) {
-      await new Promise<void>((resolve) => {
-        this.#whenEmpty = resolve
-      })
-    }
+    if (this.#inHand === 0) this.#emptied.resolve()
+    await this.#emptied.promise
     this.#deadlines.close()
     await this.#o.rejectedStore.settled()
   }

@@ -42,6 +42,8 @@ const KEPT_HEADERS = [
   'user-agent',
 ]
 
+const MAX_LOGGED_LENGTH = 128
+
 /** The label of requests whose path names no account: paths are a stranger's, and labels are for ever. */
 export const NO_ACCOUNT = 'unknown'
 
@@ -68,7 +70,8 @@ export class Rejections {
       body: request.body,
     })
     if (kept) {
-      const about = { account, reason, address: request.address, path: request.path, delivery: deliveryIdOf(request.headers) }
+      const path = request.path.slice(0, MAX_LOGGED_LENGTH)
+      const about = { account, reason, address: request.address, path, delivery: deliveryIdOf(request.headers) }
       if (reason === 'body_too_large')
         log.error(about, 'a delivery over WEBHOOK_BODY_LIMIT was refused: it will be lost unless the limit is raised')
       else log.warn({ ...about, notKeptSoFar: store.passedOver }, `a delivery was refused: ${reason}`)
@@ -94,5 +97,5 @@ function keptHeaders(headers: HeaderValues): Record<string, string> {
 
 function deliveryIdOf(headers: HeaderValues): string | undefined {
   const id = headers['svix-id'] ?? headers['webhook-id']
-  return typeof id === 'string' ? id.slice(0, 128) : undefined
+  return typeof id === 'string' ? id.slice(0, MAX_LOGGED_LENGTH) : undefined
 }

@@ -8,6 +8,9 @@ import type { AccountsTable } from './tables.ts'
 
 export type AccountState = AccountsTable['state']
 
+/** What `sweep_wanted` says: nothing is wanted, a sweep is, or one was begun and has not ended. */
+export const sweep = { none: 0, wanted: 1, begun: 2 } as const
+
 /** Makes sure that every configured account has its row. */
 export async function ensureAccounts(db: Db, names: readonly string[]): Promise<void> {
   await db.write('accounts', async (tx) => {
@@ -22,7 +25,7 @@ export async function ensureAccounts(db: Db, names: readonly string[]): Promise<
           retry_at: null,
           brokerage: null,
           client_id: null,
-          sweep_wanted: 0,
+          sweep_wanted: sweep.none,
           swept_at: null,
           events_unreadable_at: null,
         })
@@ -102,7 +105,12 @@ export async function pinBrokerage(db: Db, account: string, brokerage: string, c
 
 /** Asks for a sweep: a delivery said that something happened, but not where (trap 25). */
 export async function askSweep(tx: Tx, account: string): Promise<void> {
-  await tx.sql.updateTable('sync_accounts').set({ sweep_wanted: 1 }).where('account', '=', account).where('sweep_wanted', '=', 0).execute()
+  await tx.sql
+    .updateTable('sync_accounts')
+    .set({ sweep_wanted: sweep.wanted })
+    .where('account', '=', account)
+    .where('sweep_wanted', '<>', sweep.wanted)
+    .execute()
   await notifyOthers(tx, 'reads')
   tx.afterCommit(() => tx.signals.notify('reads'))
 }

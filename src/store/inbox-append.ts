@@ -55,10 +55,13 @@ const POSTGRES_INSERT = `
 
 /** Puts deliveries into the inbox, durably (invariant 1). */
 export class InboxAppender {
+  /** Whether the event loop stands still while a transaction is committed: SQLite works in this very thread. */
+  readonly blocking: boolean
   readonly #db: Db
 
   constructor(db: Db) {
     this.#db = db
+    this.blocking = db.kind === 'sqlite'
   }
 
   /**

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Place } from '../model/facts.ts'
 import { feeds, type ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
+import { sweep } from './accounts.ts'
 import type { Db, Query } from './db.ts'
 import { rank, wakeReads } from './reads.ts'
 import { dbTime, timeValue } from './sql.ts'
@@ -66,25 +67,40 @@ export async function sweepStep(db: Db, account: string, after: string, activeSi
   return rows.length < limit ? null : (rows.at(-1)?.submission_id ?? null)
 }
 
-/** Takes the account's wish for a sweep, if there is one and the last sweep is `everyMs` ago. */
+/**
+ * Takes the account's wish for a sweep, if there is one and the last sweep is `everyMs` ago. Until `endSweep` it counts as begun, so that a
+ * sweep whose process was killed is taken again, as late as a new one would be.
+ */
 export async function takeSweep(db: Db, account: string, everyMs: number): Promise<boolean> {
   const wanted = await db.read.sql
     .selectFrom('sync_accounts')
     .select('account')
     .where('account', '=', account)
-    .where('sweep_wanted', '=', 1)
+    .where('sweep_wanted', '<>', sweep.none)
     .executeTakeFirst()
   if (!wanted) return false
   return db.write('sweep-take', async (tx) => {
     const result = await tx.sql
       .updateTable('sync_accounts')
-      .set({ sweep_wanted: 0, swept_at: dbTime(tx) })
+      .set({ sweep_wanted: sweep.begun, swept_at: dbTime(tx) })
       .where('account', '=', account)
-      .where('sweep_wanted', '=', 1)
+      .where('sweep_wanted', '<>', sweep.none)
       .where((eb) => eb.or([eb('swept_at', 'is', null), eb('swept_at', '<=', dbTime(tx, -everyMs))]))
       .executeTakeFirst()
     return result.numUpdatedRows > 0n
   })
+}
+
+/** The sweep was made to its end. A wish that came meanwhile stays. */
+export async function endSweep(db: Db, account: string): Promise<void> {
+  await db.write('sweep-end', (tx) =>
+    tx.sql
+      .updateTable('sync_accounts')
+      .set({ sweep_wanted: sweep.none })
+      .where('account', '=', account)
+      .where('sweep_wanted', '=', sweep.begun)
+      .execute(),
+  )
 }
 
 /** Why a read failed the last time it was made; null when it did not. */

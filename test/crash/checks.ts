@@ -81,7 +81,7 @@ async function stillHeld(db: Db, held: ReadonlySet<string>): Promise<string[]> {
   return [...(await leases(db))].filter((token) => held.has(token))
 }
 
-/** Deliveries that wait, and reads that were not made since. */
+/** Accounts that are stopped, deliveries that wait, and reads that were not made since. */
 async function waiting(db: Db, sinceMs: number, submissionIds: readonly string[]): Promise<number> {
   const ready = (await inboxRows(db)).filter((row) => row['state'] === 'ready')
   const reads = db.read.sql
@@ -89,7 +89,8 @@ async function waiting(db: Db, sinceMs: number, submissionIds: readonly string[]
     .select('last_read_at')
     .where('submission_id', 'in', ['', ...submissionIds])
   const due = (await reads.execute()).filter((row) => row.last_read_at === null || Date.parse(row.last_read_at) < sinceMs)
-  return ready.length + due.length
+  const stopped = await db.read.sql.selectFrom('sync_accounts').select('account').where('state', '<>', 'active').execute()
+  return ready.length + due.length + stopped.length
 }
 
 /** Walks each feed from its stored cursor: what lies before it, and was there, is in the mirror. */

@@ -1,6 +1,7 @@
 // `serve`, put together as the program does it, in a process that ends where a test says. It is told, a line each:
 //   start ENV        the settings, as JSON
-//   arm POINT N HOW  at the Nth time from now that it comes to POINT it is killed, or (HOW is `throw`) the store fails once
+//   arm POINT N HOW  at the Nth time from now that it comes to POINT it is killed; or (HOW is `throw`) the store fails that once, or
+//                    (`refuse`) refuses what is written, that time and ever after
 //   stop             as by SIGTERM
 import { flushCompileCache } from 'node:module'
 import { createInterface } from 'node:readline'
@@ -15,6 +16,7 @@ function failPoint(point: string): void {
   if (!here) return
   here.left -= 1
   if (here.left > 0) return
+  if (here.how === 'refuse') throw new Error(`the store refuses what is written at ${point}`)
   armed.delete(point)
   if (here.how === 'throw') throw new TransientError(`the store fails at ${point}`)
   // No line after this one runs: the system has ended the process before the call returns.

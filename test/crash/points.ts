@@ -5,8 +5,6 @@ import type { FaultInput } from '../../src/sandbox/faults.ts'
 import { LOST_AFTER_MS } from '../../src/store/lost-webhooks.ts'
 import { waitFor } from '../e2e/agreement.ts'
 import { postSigned } from '../e2e/signed.ts'
-import { wireMessage } from '../tools/facts.ts'
-import { poison } from '../tools/poison.ts'
 import { ACCOUNT } from './checks.ts'
 import { addNews, addWork } from './load.ts'
 import type { CrashRig } from './rig.ts'
@@ -14,8 +12,8 @@ import type { CrashRig } from './rig.ts'
 /** One transaction of the product, and what makes it happen. */
 export interface KillPoint {
   readonly transaction: string
-  /** At which times that it comes to its commit it is killed: the first, when left out. */
-  readonly times?: readonly number[]
+  /** It is killed before its first commit, and after its nth; the first again, when left out. */
+  readonly later?: number
   /** Done while nothing runs; the transaction then comes by itself with the next start. */
   readonly before?: (rig: CrashRig) => Promise<void> | void
   /** Settings of that start, and of all after it. */
@@ -24,8 +22,6 @@ export interface KillPoint {
   readonly faults?: readonly FaultInput[]
   /** Done while the product runs, when `before` is left out. */
   readonly provoke?: (rig: CrashRig) => Promise<void> | void
-  /** Done after the death. */
-  readonly after?: (rig: CrashRig) => Promise<void> | void
 }
 
 const MAX_ROUNDS = 50
@@ -47,7 +43,6 @@ const status = (code: number, over: Partial<FaultInput & { kind: 'status' }> = {
 const reads = ['events', 'thread', 'requirements'] as const
 
 let pollActiveS = 60
-let cure: (() => Promise<void>) | undefined
 
 /** What a start does, each time. */
 export const startPoints: readonly KillPoint[] = [
@@ -55,28 +50,27 @@ export const startPoints: readonly KillPoint[] = [
   { transaction: 'accounts', before: nothing },
   { transaction: 'process-beat', before: nothing },
   // Only a start with other settings looks through the stored waits.
-  ...(['waits-shortened', 'waits-checked'].map((transaction) => ({
-    transaction,
-    before: addWork,
-    settings: () => ({ POLL_ACTIVE: `${--pollActiveS}s` }),
-  })) as KillPoint[]),
+  ...['waits-shortened', 'waits-checked'].map(
+    (transaction): KillPoint => ({
+      transaction,
+      before: work,
+      settings: () => ({ POLL_ACTIVE: `${--pollActiveS}s` }),
+    }),
+  ),
   { transaction: 'account-pin', before: nothing },
 ]
 
 /** From the delivery to the mirror. */
 export const inboxPoints: readonly KillPoint[] = [
-  { transaction: 'inbox-append', times: [1, 3], provoke: workOn },
-  { transaction: 'inbox-claim', times: [1, 3], provoke: workOn },
-  { transaction: 'inbox-apply', times: [1, 3], provoke: workOn },
+  { transaction: 'inbox-append', later: 3, provoke: workOn },
+  { transaction: 'inbox-claim', later: 3, provoke: workOn },
+  { transaction: 'inbox-apply', later: 3, provoke: workOn },
   {
     transaction: 'inbox-set-back',
     async provoke(rig) {
-      // Of a submission that the service does not know: only the delivery brings it.
-      const message = wireMessage(rig.acknowledged.size, { id: randomUUID() })
-      cure = await poison(await rig.store(), 'thread_messages', 'message_id', String(message['id']))
-      rig.sandbox.deliver(ACCOUNT, JSON.stringify({ type: 'submission.message', submission_id: randomUUID(), message }))
+      await rig.arm('inbox-apply:before-commit 1 refuse')
+      work(rig)
     },
-    after: () => cure?.(),
   },
   {
     transaction: 'inbox-release',
@@ -96,9 +90,9 @@ export const inboxPoints: readonly KillPoint[] = [
 
 /** From the feeds and views to the mirror. */
 export const readPoints: readonly KillPoint[] = [
-  { transaction: 'read-claim', times: [1, 5], provoke: work },
-  { transaction: 'feed-page', times: [1, 4], provoke: workOn },
-  { transaction: 'state-read', times: [1, 2], provoke: workOn },
+  { transaction: 'read-claim', later: 5, provoke: work },
+  { transaction: 'feed-page', later: 4, provoke: workOn },
+  { transaction: 'state-read', later: 2, provoke: workOn },
   { transaction: 'read-failed', provoke: workUnder(status(500, { operation: 'events', count: 1 })) },
   { transaction: 'read-throttled', provoke: workUnder(status(429, { operation: 'thread', count: 1, retryAfterSeconds: 0 })) },
   { transaction: 'read-missed', provoke: workUnder(status(404, { operation: 'requirements', count: 1 })) },
@@ -156,6 +150,7 @@ export const accountPoints: readonly KillPoint[] = [
   ),
   { transaction: 'sweep-take', provoke: nameNothing },
   { transaction: 'sweep', provoke: nameNothing },
+  { transaction: 'sweep-end', provoke: nameNothing },
   {
     transaction: 'lost-webhooks',
     async before(rig) {

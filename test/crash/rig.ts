@@ -52,7 +52,7 @@ export class CrashRig implements Outside {
       OPS_HOST: '127.0.0.1',
       OPS_PORT: '0',
       UPSTREAM_RPS: '1000',
-      LOG_LEVEL: process.env['CL'] ?? 'error',
+      LOG_LEVEL: 'warn',
     }
     this.client = createUpstreamClient({
       account: ACCOUNT,
@@ -73,7 +73,7 @@ export class CrashRig implements Outside {
     const sandbox = await startSandbox({
       submissions: 0,
       autoStart: false,
-      retryScheduleMs: Array.from({ length: 1_000 }, () => 25),
+      retryScheduleMs: Array.from({ length: 1_000 }, () => 50),
       observe(notice) {
         if (notice.kind === 'delivery' && notice.outcome === 'acknowledged') acknowledged.set(notice.deliveryId, notice.itemIds)
       },
@@ -160,6 +160,7 @@ export class CrashRig implements Outside {
     if (child.process.signalCode !== 'SIGKILL') throw new Error(`it ended by itself before ${where}: ${child.process.exitCode}`)
     this.#child = null
     this.sandbox.faults.set([])
+    await this.#closeStore()
     await this.#place.quiet()
     await checkDead(this, await this.store())
   }
@@ -171,9 +172,7 @@ export class CrashRig implements Outside {
     if (await isMigrated(db)) await letTimePass(db, PASS_MS, { leases: true, submissionIds: [...this.touched] })
     const since = Date.now()
     await this.start()
-    const t1 = Date.now()
     await checkSettled(this, await this.store(), since, held)
-    console.log('start', t1 - since, 'settle', Date.now() - t1)
     this.touched.clear()
   }
 

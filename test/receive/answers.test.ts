@@ -227,4 +227,12 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
     expect([counted(401), counted(429), counted(204)]).toEqual([20, 7, 2])
     expect(await inbox()).toHaveLength(4)
   })
+
+  it('counts bad signatures by the address that a trusted proxy names', async () => {
+    const behindProxy = await startTestReceiver({ db: opened.db, accounts: [account('acme', [secret], true)], trustProxy: true })
+    const from = async (address: string) => (await post(`${behindProxy.origin}/webhooks`, BODY, { 'x-forwarded-for': address })).status
+    for (let n = 0; n < 20; n++) expect(await from('203.0.113.1')).toBe(401)
+    expect([await from('203.0.113.1'), await from('203.0.113.2')]).toEqual([429, 401])
+    await behindProxy.running.stop(1_000)
+  })
 })

@@ -39,6 +39,21 @@ describe('senders that are slow or cut', () => {
     expect(await silent.closed()).toBe('')
   })
 
+  it('connections that are kept for nothing never keep a sender out', async () => {
+    const { port, origin } = await start()
+    const idle = await Promise.all(Array.from({ length: 1_024 }, () => openRaw(port)))
+    for (const connection of idle) connection.write(head('/nothing', { 'content-length': '0' }))
+    await Promise.all(idle.map((connection) => connection.hears('\r\n\r\n')))
+    // The first that finds all places taken is turned away, and makes room for those after it.
+    const status = () =>
+      deliver(`${origin}/webhooks`, secret, BODY).then(
+        (answer) => answer.status,
+        () => null,
+      )
+    while ((await status()) !== 204) await new Promise(setImmediate)
+    await Promise.all(idle.map((connection) => connection.closed()))
+  })
+
   it('a head that is too long, or no HTTP at all, costs its sender the connection', async () => {
     const { port } = await start()
     for (const text of [head('/webhooks', { 'x-long': 'x'.repeat(20_000) }), 'no http\r\n\r\n']) {

@@ -14,7 +14,7 @@ import {
   settleRead,
 } from '../../src/store/read-claims.ts'
 import { addReads, askReplay, rank, takeApplied, wakeReads } from '../../src/store/reads.ts'
-import { sweepStep, takeSweep } from '../../src/store/reads-of-account.ts'
+import { endSweep, sweepStep, takeSweep } from '../../src/store/reads-of-account.ts'
 import type { ReadsTable } from '../../src/store/tables.ts'
 import { openAgain, type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { uuid } from '../tools/facts.ts'
@@ -218,6 +218,23 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     expect((await row(db)).active_at).toBe(before.active_at)
     await db.write('test-ask', (tx) => askSweep(tx, ACCOUNT))
     expect(await takeSweep(db, ACCOUNT, 300_000)).toBe(false)
+    expect(await takeSweep(db, ACCOUNT, 0)).toBe(true)
+  })
+
+  it('trap 25: a sweep that a killed process began is made again, and a wish that comes during one is kept', async () => {
+    const db = await openWith(database, 1)
+    await ensureAccounts(db, [ACCOUNT])
+    const ask = () => db.write('test-ask', (tx) => askSweep(tx, ACCOUNT))
+    await ask()
+    expect(await takeSweep(db, ACCOUNT, 300_000)).toBe(true)
+    expect(await takeSweep(db, ACCOUNT, 300_000), 'it is being made').toBe(false)
+    expect(await takeSweep(db, ACCOUNT, 0), 'whoever made it is dead').toBe(true)
+    await endSweep(db, ACCOUNT)
+    expect(await takeSweep(db, ACCOUNT, 0)).toBe(false)
+    await ask()
+    expect(await takeSweep(db, ACCOUNT, 0)).toBe(true)
+    await ask()
+    await endSweep(db, ACCOUNT)
     expect(await takeSweep(db, ACCOUNT, 0)).toBe(true)
   })
 })

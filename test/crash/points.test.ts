@@ -1,0 +1,21 @@
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { accountPoints, inboxPoints, readPoints, startPoints } from './points.ts'
+
+/** Transactions of commands that run and end; `serve` makes none of them. */
+const OF_COMMANDS = ['account-retry', 'grant-reader', 'inbox-replay', 'rejected-replayed', 'track']
+
+it('the product is killed at every transaction that it makes', () => {
+  const source = fileURLToPath(new URL('../../src', import.meta.url))
+  const found = globSync(`${source}/**/*.ts`).flatMap((file) => transactionsIn(readFileSync(file, 'utf8')))
+  const killed = [...startPoints, ...inboxPoints, ...readPoints, ...accountPoints].map((point) => point.transaction)
+  expect([...new Set(found)].sort()).toEqual([...new Set([...killed, ...OF_COMMANDS])].sort())
+})
+
+/** Names that stand where a transaction is begun: as text, or as the constant of the file. */
+function transactionsIn(text: string): string[] {
+  const constant = /const NAME = '([a-z-]+)'/.exec(text)?.[1]
+  const begun = text.matchAll(/\b(?:\.write|db\.write|throughDoor)\(\s*(?:[\w.#]+,\s*)*(?:'([a-z-]+)'|NAME\b)/g)
+  return [...begun].flatMap(([, name]) => name ?? constant ?? [])
+}

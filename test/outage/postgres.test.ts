@@ -1,0 +1,92 @@
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import type { Db } from '../../src/store/db.ts'
+import { accountEnv, databaseEnv, type ServeProcess, startServe } from '../e2e/serve.ts'
+import { newPostgres, openAgain } from '../tools/databases.ts'
+import { type PostgresServer, startPostgres } from '../tools/postgres-server.ts'
+import { expectNothingLost, Load, readiness } from './load.ts'
+
+const TEST_MS = 120_000
+const ENOUGH = 40
+
+let server: PostgresServer
+let sandbox: Sandbox
+let running: ServeProcess
+let load: Load
+let place: ReturnType<typeof newPostgres>
+
+beforeAll(async () => {
+  server = await startPostgres()
+  sandbox = await startSandbox({ submissions: 0 })
+})
+afterAll(async () => {
+  await sandbox.close()
+  await server.remove()
+})
+beforeEach(async () => {
+  place = newPostgres(server.url)
+  running = await startServe({ ...databaseEnv(place.config), ...accountEnv(sandbox) })
+  load = new Load({
+    url: `${running.receiver}/webhooks`,
+    secret: sandbox.account('default').webhookSecret,
+    submissionId: sandbox.addSubmission('default'),
+  })
+  await load.answered(204, ENOUGH)
+})
+afterEach(async () => {
+  await running.kill()
+  await place.remove()
+})
+
+async function open(): Promise<Db> {
+  return await openAgain(place.config)
+}
+
+async function expectRecovery(): Promise<void> {
+  await load.answered(204, ENOUGH)
+  await load.stop()
+  await readiness(running, 200)
+  const db = await open()
+  await expectNothingLost(load, running, db)
+  await db.close()
+  expect(await running.stop()).toBe(0)
+}
+
+it.each(['stop', 'kill'] as const)(
+  'while Postgres is away (%s) deliveries are refused with 503, and taken again when it is back',
+  {
+    timeout: TEST_MS,
+  },
+  async (how) => {
+    await server[how]()
+    await load.answered(503, ENOUGH)
+    await readiness(running, 503)
+    await server.start()
+    await expectRecovery()
+  },
+)
+
+it('while Postgres hangs deliveries are refused with 503 in time, and taken again when it goes on', { timeout: TEST_MS }, async () => {
+  const processes = await postgresProcesses()
+  try {
+    for (const pid of processes) process.kill(pid, 'SIGSTOP')
+    await load.answered(503, ENOUGH / 2)
+    await readiness(running, 503)
+  } finally {
+    for (const pid of processes) process.kill(pid, 'SIGCONT')
+  }
+  await expectRecovery()
+})
+
+/** The server's own processes: every connection's, and the one that makes them. */
+async function postgresProcesses(): Promise<number[]> {
+  const client = new pg.Client({ connectionString: server.url })
+  await client.connect()
+  const text = "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
+  const { rows } = await client.query<{ pid: number }>(text)
+  const setting = await client.query<{ line: string }>("select pg_read_file('postmaster.pid') as line")
+  await client.end()
+  return [...rows.map((row) => row.pid), Number.parseInt(setting.rows[0]?.line ?? '', 10)]
+}
