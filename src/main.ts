@@ -30,6 +30,9 @@ for (const stream of [process.stdout, process.stderr]) {
   })
 }
 
+// What is mirrored is personal data: nothing that is written here is for everybody on the machine.
+process.umask(0o027)
+
 const stopping = new AbortController()
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {

@@ -2,7 +2,7 @@ import type { Row, SubmissionRow } from '../model/entities.ts'
 import type { StateFact } from '../model/facts.ts'
 import { type Json, sameJson } from '../model/json.ts'
 import { sameRaw } from '../model/merge.ts'
-import type { RailLane, Requirements } from '../model/records.ts'
+import type { Requirements } from '../model/records.ts'
 import { takeApplied } from '../store/reads.ts'
 import type { Session } from './session.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -19,7 +19,7 @@ export async function applyRequirements(session: Session, fact: StateFact): Prom
   // No rail: the service said nothing of its lanes; the last known ones stand (trap 64).
   if (rail === null) return true
   const place = { account: fact.account, submission_id: fact.submissionId }
-  await applyLanes(session, fact, rail.lanes)
+  await applyLanes(session, fact, rail)
   const quotes = rail.lanes.flatMap(({ lane, quotes }) =>
     quotes.map((quote) => ({ ...quote, ...place, lane_id: lane.lane_id, gone_at: null })),
   )
@@ -27,14 +27,17 @@ export async function applyRequirements(session: Session, fact: StateFact): Prom
     sourceOffers.map((offer) => ({ ...offer, ...place, lane_id: lane.lane_id, gone_at: null })),
   )
   if (isStillMatching(fact.requirements)) return true
-  await replaceAll(session.quotes, fact, quotes, ['lane_id', 'quote_id'])
-  await replaceAll(session.sourceOffers, fact, offers, ['lane_id', 'presentation_id'])
-  if (rail.quoteHistory !== null) {
-    const history = rail.quoteHistory.map((item) => ({ ...item, ...place, gone_at: null }))
-    await replaceAll(session.quoteHistory, fact, history, ['history_key'])
-  }
+  const wholes = new Map(rail.lanes.map(({ lane, whole }) => [lane.lane_id, whole]))
+  // What hangs on a lane that is gone is gone with it; what hangs on one that is shown may be gone by itself.
+  const tells = (list: 'quotes' | 'sourceOffers') => (row: Row) => wholes.get(String(row['lane_id']))?.[list] ?? rail.whole.lanes
+  await replaceAll(session.quotes, fact, quotes, ['lane_id', 'quote_id'], tells('quotes'))
+  await replaceAll(session.sourceOffers, fact, offers, ['lane_id', 'presentation_id'], tells('sourceOffers'))
+  const history = (rail.quoteHistory ?? []).map((item) => ({ ...item, ...place, gone_at: null }))
+  await replaceAll(session.quoteHistory, fact, history, ['history_key'], () => rail.whole.quoteHistory)
   return true
 }
+
+type Rail = NonNullable<Requirements['rail']>
 
 /** While markets are being matched an empty list means "not yet", not "no longer" (trap 62). */
 function isStillMatching(requirements: Requirements): boolean {
@@ -51,7 +54,8 @@ function applySubmission(session: Session, fact: StateFact): void {
   session.submissions.put(next, fact.cause)
 }
 
-async function applyLanes(session: Session, fact: StateFact, railLanes: readonly RailLane[]): Promise<void> {
+async function applyLanes(session: Session, fact: StateFact, rail: Rail): Promise<void> {
+  const railLanes = rail.lanes
   const stored = await session.lanes.loadSubmission(fact.account, fact.submissionId)
   const place = { account: fact.account, submission_id: fact.submissionId }
   await session.lanes.load(railLanes.map(({ lane }) => ({ ...place, lane_id: lane.lane_id })))
@@ -64,7 +68,7 @@ async function applyLanes(session: Session, fact: StateFact, railLanes: readonly
     const state = { state_source: 'rail', state_event_id: null, state_occurred_at: null, gone_at: null }
     session.lanes.put({ ...lane, ...place, raw, ...state }, fact.cause)
   }
-  if (isStillMatching(fact.requirements)) return
+  if (isStillMatching(fact.requirements) || !rail.whole.lanes) return
   for (const lane of stored) {
     // A lane that only events have named was never in the rail, so it cannot be gone from it.
     if (lane.state_source !== 'rail' || lane.gone_at !== null || named.has(lane.lane_id)) continue
@@ -72,8 +76,18 @@ async function applyLanes(session: Session, fact: StateFact, railLanes: readonly
   }
 }
 
-/** Sets what the view shows and marks as gone what it no longer does. `id` names the key columns below the submission. */
-async function replaceAll(set: WorkingSet, fact: StateFact, shown: readonly Row[], id: readonly string[]): Promise<void> {
+/**
+ * Sets what the view shows and marks as gone what it no longer does.
+ * @param id the key columns below the submission.
+ * @param tells whether the view, not showing a row, says that it is gone.
+ */
+async function replaceAll(
+  set: WorkingSet,
+  fact: StateFact,
+  shown: readonly Row[],
+  id: readonly string[],
+  tells: (row: Row) => boolean,
+): Promise<void> {
   const idOf = (row: Row) => JSON.stringify(id.map((column) => row[column]))
   const stored = await set.loadSubmission(fact.account, fact.submissionId)
   await set.load(shown)
@@ -84,7 +98,7 @@ async function replaceAll(set: WorkingSet, fact: StateFact, shown: readonly Row[
   }
   const present = new Set(shown.map(idOf))
   for (const row of stored) {
-    if (row['gone_at'] === null && !present.has(idOf(row))) set.put({ ...row, gone_at: fact.readAt }, fact.cause)
+    if (row['gone_at'] === null && !present.has(idOf(row)) && tells(row)) set.put({ ...row, gone_at: fact.readAt }, fact.cause)
   }
 }
 

@@ -33,23 +33,41 @@ export interface ThreadMessage {
   readonly attachments: readonly Attachment[]
 }
 
+/**
+ * Whether a list of the view was there and every item of it could be read. Only from a whole list may be concluded that what it does not
+ * show is gone (invariant 7).
+ */
+export type Whole<Lists extends string> = { readonly [List in Lists]: boolean }
+
 /** A lane of the rail with what hangs on it. */
 export interface RailLane {
   readonly lane: Omit<LaneRow, Placed | 'state_source' | 'state_event_id' | 'state_occurred_at' | 'gone_at'>
   readonly quotes: readonly Omit<QuoteRow, Placed | 'lane_id' | 'gone_at'>[]
   readonly sourceOffers: readonly Omit<SourceOfferRow, Placed | 'lane_id' | 'gone_at'>[]
+  readonly whole: Whole<'quotes' | 'sourceOffers'>
 }
+
+/** Columns of `submissions` that the requirements view tells. */
+export type RequirementsColumn =
+  | 'insured_name'
+  | 'lines'
+  | 'effective_date'
+  | 'state'
+  | 'marketing_status'
+  | 'marketing_hint'
+  | 'form_fill_active'
 
 /** What the requirements view says of a submission now, as far as the mirror keeps it in columns. */
 export interface Requirements {
-  readonly submission: Pick<
-    SubmissionRow,
-    'insured_name' | 'lines' | 'effective_date' | 'state' | 'marketing_status' | 'marketing_hint' | 'form_fill_active' | 'raw'
-  >
+  /** A column that the view does not speak of, or not in words that can be read, is left out: the last value stands. */
+  readonly submission: Partial<Pick<SubmissionRow, RequirementsColumn>> & { readonly raw: string }
   /** null: the service said nothing of its rail this time (trap 64). */
   readonly rail: {
     readonly lanes: readonly RailLane[]
     /** null: the history could not be had this time (trap 65). */
     readonly quoteHistory: readonly Omit<QuoteHistoryRow, Placed | 'gone_at'>[] | null
+    readonly whole: Whole<'lanes' | 'quoteHistory'>
+    /** Items that could not be read, as JSON text. */
+    readonly unreadable: readonly string[]
   } | null
 }

@@ -142,7 +142,8 @@ export class Sync {
 
   async #visit(claim: ReadClaim, signal: AbortSignal) {
     try {
-      return await visit({ ...this.#o, cause: 'command' }, claim, signal)
+      // Whoever asks wants all of it, what lies behind the cursor too.
+      return await visit({ ...this.#o, cause: 'command' }, { ...claim, replayDue: true }, signal)
     } catch (error) {
       // Given back, so that nobody waits for the lease to end; when even that fails, it ends by itself.
       await releaseRead(this.#o.db, claim).catch(() => undefined)

@@ -9,6 +9,7 @@ import type { Observer } from '../observe.ts'
 import { readState } from '../read/state.ts'
 import { applyPage, type FeedPage, type Walk, type WalkEnd, walkFeed } from '../read/walk.ts'
 import type { Db } from '../store/db.ts'
+import { noteUnreadable } from '../store/evidence.ts'
 import { LeaseLostError } from '../store/leases.ts'
 import { markPage, type ReadClaim, type ReadSettlement, refuseCursor, settleRead } from '../store/read-claims.ts'
 import { REPLAY_COALESCE_MS, rank } from '../store/reads.ts'
@@ -42,7 +43,7 @@ export interface VisitOptions {
 }
 
 /** How a visit ended, as far as the account's poller must know. */
-export type VisitEnd = 'read' | 'gone' | 'refused' | 'failed' | 'lost'
+export type VisitEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'failed' | 'lost'
 
 /**
  * Makes one claimed read: walks a feed or reads the state, applies what it finds, and settles when it comes again. It throws only when the
@@ -51,10 +52,9 @@ export type VisitEnd = 'read' | 'gone' | 'refused' | 'failed' | 'lost'
 export async function visit(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<VisitEnd> {
   const startedAt = o.clock.now()
   try {
-    if (claim.read === 'requirements') await visitState(o, claim, signal)
-    else await visitFeed(o, claim, signal)
-    o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: 'read' })
-    return 'read'
+    const end = claim.read === 'requirements' ? await visitState(o, claim, signal) : await visitFeed(o, claim, signal)
+    o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: end })
+    return end
   } catch (error) {
     if (error instanceof LeaseLostError) {
       o.log.info(place(claim), messageOf(error))
@@ -68,9 +68,9 @@ export async function visit(o: VisitOptions, claim: ReadClaim, signal: AbortSign
   }
 }
 
-async function visitFeed(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<void> {
+async function visitFeed(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<'read' | 'stalled'> {
   try {
-    await walk(o, claim, signal, claim.replayDue ? null : claim.cursor)
+    return await walk(o, claim, signal, claim.replayDue ? null : claim.cursor)
   } catch (error) {
     const refused = error instanceof UpstreamPermanentError && error.rejectedWithCursor
     if (!refused || claim.cursor === null) throw error
@@ -82,11 +82,11 @@ async function visitFeed(o: VisitOptions, claim: ReadClaim, signal: AbortSignal)
       `the cursor of ${claim.read} was refused; the feed is read again from the beginning`,
     )
     await o.db.write('cursor-refused', (tx) => refuseCursor(tx, claim, READ_LEASE_MS))
-    await walk(o, { ...claim, cursor: null }, signal, null)
+    return walk(o, { ...claim, cursor: null }, signal, null)
   }
 }
 
-async function walk(o: VisitOptions, claim: ReadClaim, signal: AbortSignal, since: string | null): Promise<void> {
+async function walk(o: VisitOptions, claim: ReadClaim, signal: AbortSignal, since: string | null): Promise<'read' | 'stalled'> {
   // A replay beside a valid cursor leaves the cursor alone (invariant 6).
   const keepsCursor = since === null && claim.cursor !== null
   const walk: Walk = {
@@ -114,6 +114,7 @@ async function walk(o: VisitOptions, claim: ReadClaim, signal: AbortSignal, sinc
   }
   const end = await walkFeed(o.client, walk, commit, signal)
   report(o, claim, walk, end)
+  return end.ended === 'stalled' ? 'stalled' : 'read'
 }
 
 function afterWalk(o: VisitOptions, claim: ReadClaim, walk: Walk, end: WalkEnd, lastInserted: number): ReadSettlement {
@@ -144,13 +145,16 @@ function activityOf(o: VisitOptions, claim: ReadClaim, end: WalkEnd, changed: bo
   return end.newestAt < now ? end.newestAt : now
 }
 
-async function visitState(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<void> {
+async function visitState(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<'read'> {
   const requirements = await readState(o.client, claim.submissionId, signal)
   await throughDoor(o.db, o.observer, 'state-read', async (door) => {
     const readAt = timeFromMs(o.clock.now())
     const { account, submissionId, readNo } = claim
     const state: Fact = { kind: 'state', account, submissionId, cause: o.cause, requirements, readNo, readAt }
     const applied = await door.apply([state, ...foundAgain(o, claim)])
+    const unreadable = (requirements.rail?.unreadable ?? []).map((raw) => ({ account, submission_id: submissionId, read: claim.read, raw }))
+    const kept = unreadable.length > 0 ? await noteUnreadable(door.tx, unreadable, readAt) : 0
+    if (kept > 0) door.tx.afterCommit(() => countUnreadable(o, claim, kept))
     const changed = applied.changes > 0
     const activeAt = changed && claim.lastReadAt !== null ? readAt : (claim.activeAt ?? readAt)
     const quietMs = o.clock.now() - msFromTime(activeAt)
@@ -166,6 +170,7 @@ async function visitState(o: VisitOptions, claim: ReadClaim, signal: AbortSignal
       activeAt,
     })
   })
+  return 'read'
 }
 
 async function settleFailure(o: VisitOptions, claim: ReadClaim, error: unknown, tookMs: number): Promise<VisitEnd> {

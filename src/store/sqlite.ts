@@ -16,7 +16,7 @@ import type { Tables } from './tables.ts'
 /** The event loop stands still while SQLite waits for a lock, so SQLite waits this long and we do the rest. */
 const BUSY_TIMEOUT_MS = 20
 const LOCK_WAIT_MS = 5_000
-const PATIENT_LOCK_WAIT_MS = 60_000
+const PATIENT_LOCK_WAIT_MS = 15_000
 const RETRY_BASE_MS = 4
 const RETRY_CAP_MS = 60
 

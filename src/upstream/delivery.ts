@@ -21,7 +21,7 @@ export interface Delivery {
 
 /** A body is searched this deep and for so many values; one that is larger is read by its feeds instead. */
 const MAX_DEPTH = 8
-const MAX_VALUES = 20_000
+const MAX_VALUES = 300_000
 
 /**
  * Reads a delivery. The payload of `submission.events` is not shown by the spec, so whole events are taken wherever they

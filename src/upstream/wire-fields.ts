@@ -84,15 +84,27 @@ function storable(value: string | null): string | null {
   return value === null ? null : storableText(value)
 }
 
+/** What could be read of a list. */
+export interface Shown<T> {
+  /** In the order in which their ids first appear. */
+  readonly items: readonly T[]
+  /** JSON text of what could not be read. */
+  readonly unreadable: readonly string[]
+  /** Whether there was a list and all of it could be read. */
+  readonly whole: boolean
+}
+
 /**
  * Reads every item of a list and keeps those that can be read. When an id comes twice, the last one counts.
- * @returns the readable items in the order in which their ids first appear.
+ * @param raw null: there is no list, which is not an empty one.
  */
-export function readAll<T>(raw: readonly unknown[], read: (item: unknown) => T | null, keyOf: (item: T) => string): T[] {
+export function readAll<T>(raw: readonly unknown[] | null, read: (item: unknown) => T | null, keyOf: (item: T) => string): Shown<T> {
   const found = new Map<string, T>()
-  for (const one of raw) {
+  const unreadable: string[] = []
+  for (const one of raw ?? []) {
     const item = read(one)
-    if (item !== null) found.set(keyOf(item), item)
+    if (item === null) unreadable.push(rawOf(one) ?? 'null')
+    else found.set(keyOf(item), item)
   }
-  return [...found.values()]
+  return { items: [...found.values()], unreadable, whole: raw !== null && unreadable.length === 0 }
 }

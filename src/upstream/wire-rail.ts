@@ -47,16 +47,29 @@ type Rail = NonNullable<Requirements['rail']>
 export function readRail(raw: unknown): Rail | null {
   const read = rail.safeParse(raw).data
   if (!read) return null
+  const lost: string[] = []
+  const lanes = readAll(
+    read.lanes,
+    (item) => readLane(item, lost),
+    (item) => item.lane.lane_id,
+  )
   const history = read.quote_history_unavailable ? null : read.quote_history
+  const items = readAll(history, readHistoryItem, (item) => item.history_key)
   return {
-    lanes: readAll(read.lanes, readLane, (item) => item.lane.lane_id),
-    quoteHistory: history && readAll(history, readHistoryItem, (item) => item.history_key),
+    lanes: lanes.items,
+    quoteHistory: history && items.items,
+    whole: { lanes: lanes.whole, quoteHistory: items.whole },
+    unreadable: [...lanes.unreadable, ...lost, ...items.unreadable],
   }
 }
 
-function readLane(raw: unknown): RailLane | null {
+/** @param lost takes what hangs on the lane and could not be read. */
+function readLane(raw: unknown, lost: string[]): RailLane | null {
   const read = lane.safeParse(raw).data
   if (!read) return null
+  const quotes = readAll(read.quotes, readQuote, (item) => item.quote_id)
+  const offers = readAll(read.source_offers, readSourceOffer, (item) => item.presentation_id)
+  lost.push(...quotes.unreadable, ...offers.unreadable)
   return {
     lane: {
       lane_id: read.submission_market_id,
@@ -77,8 +90,9 @@ function readLane(raw: unknown): RailLane | null {
       next_step: read.next_step,
       raw: rawOf(raw),
     },
-    quotes: readAll(read.quotes ?? [], readQuote, (item) => item.quote_id),
-    sourceOffers: readAll(read.source_offers ?? [], readSourceOffer, (item) => item.presentation_id),
+    quotes: quotes.items,
+    sourceOffers: offers.items,
+    whole: { quotes: quotes.whole, sourceOffers: offers.whole },
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { Attachment, MarketEvent, Requirements, ThreadMessage } from '../model/records.ts'
+import type { Attachment, MarketEvent, Requirements, RequirementsColumn, ThreadMessage } from '../model/records.ts'
 import { parseTime } from '../model/time.ts'
 import { parseUuid } from '../model/uuid.ts'
 import { date, flag, items, list, rawOf, required, text, textOf, uuid } from './wire-fields.ts'
@@ -123,16 +123,15 @@ export function readRequirements(raw: unknown): Requirements | null {
   const kept = rawOf(raw)
   if (!view || kept === null) return null
   return {
-    submission: {
-      insured_name: view.insured_name,
-      lines: view.lines,
-      effective_date: view.effective_date,
-      state: view.state,
-      marketing_status: view.marketing_status,
-      marketing_hint: view.marketing_hint,
-      form_fill_active: view.form_fill_active,
-      raw: kept,
-    },
+    submission: { ...saidOf(view, raw as Readonly<Record<string, unknown>>), raw: kept },
     rail: readRail(view['rail']),
   }
+}
+
+const SAID = ['insured_name', 'lines', 'effective_date', 'state', 'marketing_status', 'marketing_hint', 'form_fill_active'] as const
+
+/** The columns that the view speaks of: a value that could be read, or null said in so many words. */
+function saidOf(view: Record<RequirementsColumn, unknown>, raw: Readonly<Record<string, unknown>>): Partial<Requirements['submission']> {
+  const said = SAID.filter((column) => view[column] !== null || raw[column] === null)
+  return Object.fromEntries(said.map((column) => [column, view[column]]))
 }

@@ -2,7 +2,8 @@ import { inject, it, onTestFinished } from 'vitest'
 import { newPostgres } from '../tools/databases.ts'
 import { waitFor } from './agreement.ts'
 import { startRoundRobin } from './round-robin.ts'
-import { expectTheStory, Stage } from './story.ts'
+import { Stage } from './stage.ts'
+import { expectTheStory } from './story.ts'
 import { letTimePass } from './time.ts'
 
 const TEST_MS = 150_000
@@ -16,6 +17,7 @@ it('on Postgres two processes share the work, one of them is killed half-way, an
   const place = newPostgres(inject('postgresUrl'))
   onTestFinished(() => place.remove())
   const stage = await Stage.open(place.config, { seed: 'two processes', speed: 20, faults: 'all', submissions: 10 })
+  onTestFinished(() => stage.close())
   const { sandbox } = stage
   const [first, second] = [await stage.serve(), await stage.serve()]
   const balancer = await startRoundRobin([first.receiver, second.receiver])

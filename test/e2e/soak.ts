@@ -1,54 +1,115 @@
+/**
+ * Lets `serve` run, with settings as in the field but for shorter waits, against a sandbox on which everything goes wrong now and then,
+ * and compares at the end. Nothing is hastened: what an hour of weather does to the product takes an hour.
+ *
+ *   node test/e2e/soak.ts [--minutes 10] [--submissions 40] [--seed text]
+ *
+ * Prints a line every 30 s and the result; ends with 0 when mirror and service agree, else with 1.
+ */
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/clock.ts'
-import { startSandbox } from '../../src/sandbox/server.ts'
-import { newSqlite, openAgain } from '../tools/databases.ts'
-import { logFaults, untilAgreed } from './agreement.ts'
-import { accountEnv, databaseEnv, runCommand, startServe } from './serve.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import type { Db } from '../../src/store/db.ts'
+import { differences, inboxRows, logFaults, waitFor } from './agreement.ts'
+import { Stage } from './stage.ts'
 
-/*
- * `serve` with an account of the sandbox, all faults on, for as long as wanted; ends with 0 when the mirror agrees with the service.
- *
- *   npx node test/e2e/soak.ts --minutes 10 --submissions 40
- */
-
-/** What the story takes at speed 1. */
+const LINE_EVERY_MS = 30_000
+/** The story is written for five minutes, at speed 1. */
 const STORY_MINUTES = 5
-const SAY_MS = 30_000
-const LOOKS = 2_400
-const POLLING = { POLL_ACTIVE: '10s', POLL_QUIET: '20s', POLL_MAX: '30s', REPLAY_ACTIVE: '45s', REPLAY_QUIET: '60s', REPLAY_DORMANT: '90s' }
-
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' }, submissions: { type: 'string', default: '40' } } })
-const place = newSqlite()
-const sandbox = await startSandbox({
-  seed: 'soak',
-  submissions: Number(values.submissions),
-  speed: STORY_MINUTES / Number(values.minutes),
-  faults: 'all',
-  autoStart: false,
-})
-const settings = { ...accountEnv(sandbox), ...databaseEnv(place.config) }
-const serve = await startServe({ ...POLLING, ...settings })
-await runCommand(settings, ['track', ...sandbox.submissionIds('default')])
-sandbox.setTarget('default', `${serve.receiver}/webhooks`)
-sandbox.startStory()
-
-const ended = new AbortController()
-void sandbox.storyEnded.then(() => ended.abort())
-while (!ended.signal.aborted) {
-  await systemClock.sleep(SAY_MS, ended.signal)
-  const { deliveries, requests } = sandbox.stats()
-  const asked = Object.values(requests).reduce((sum, n) => sum + n, 0)
-  console.log(`${new Date().toISOString()} acknowledged ${deliveries.acknowledged}, lost ${deliveries.lost}, requests ${asked}`)
+/** After the story: an account that was stopped tries again after 15 minutes, a submission that was not found twice after two. */
+const LAST_WORD_MS = 20 * 60_000
+const SHOWN = 20
+const SETTINGS = {
+  POLL_ACTIVE: '5s',
+  POLL_QUIET: '30s',
+  POLL_MAX: '1m',
+  POLL_DORMANT: '1m',
+  REPLAY_ACTIVE: '1m',
+  REPLAY_QUIET: '1m',
+  REPLAY_DORMANT: '1m',
+  UPSTREAM_RPS: '50',
+  LOG_LEVEL: 'info',
 }
-await sandbox.deliveriesSettled()
 
-const db = await openAgain(place.config)
-const faults = [...(await untilAgreed(db, sandbox, LOOKS)), ...(await logFaults(db))]
-const code = await serve.stop()
-if (code !== 0) faults.push(`serve ended with ${code}`)
-for (const fault of faults) console.log(fault)
-console.log(faults.length === 0 ? 'mirror agrees with the service' : 'the mirror differs from the service')
-await db.close()
-await sandbox.close()
-await place.remove()
-process.exitCode = faults.length === 0 ? 0 : 1
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    submissions: { type: 'string', default: '40' },
+    seed: { type: 'string', default: 'soak' },
+  },
+})
+const minutes = Number(values.minutes)
+const folder = await mkdtemp(join(tmpdir(), 'submission-mirror-soak-'))
+const stage = await Stage.open(
+  { kind: 'sqlite', path: join(folder, 'mirror.db') },
+  { seed: values.seed, submissions: Number(values.submissions), speed: STORY_MINUTES / minutes, faults: 'all' },
+)
+const { sandbox } = stage
+const startedAt = Date.now()
+let exitCode = 1
+try {
+  const running = await stage.serve(SETTINGS)
+  const db = await stage.openStore()
+  await stage.track()
+  stage.deliverTo(running.receiver)
+  sandbox.startStory()
+  const over = new AbortController()
+  const lines = printLines(sandbox, db, over.signal)
+  await sandbox.storyEnded
+  await sandbox.deliveriesSettled()
+  say('the story has ended; waiting until mirror and service agree')
+  const agreed = await waitFor(async () => (await allDifferences(sandbox, db)).length === 0, LAST_WORD_MS)
+  over.abort()
+  await lines
+  exitCode = (await verdict(sandbox, db, agreed, await running.stop())) ? 0 : 1
+  if (exitCode !== 0) for (const line of running.lines().slice(-SHOWN)) console.log(line)
+} finally {
+  await stage.close()
+  if (exitCode === 0) rmSync(folder, { recursive: true, force: true })
+  else console.log(`the database is kept: ${join(folder, 'mirror.db')}`)
+}
+process.exitCode = exitCode
+
+async function allDifferences(service: Sandbox, db: Db): Promise<string[]> {
+  const found: string[] = []
+  for (const name of service.accountNames) found.push(...(await differences(db, service, name)))
+  return found
+}
+
+async function verdict(service: Sandbox, db: Db, agreed: boolean, code: number | null): Promise<boolean> {
+  const faults = [
+    ...(agreed ? [] : await allDifferences(service, db)),
+    ...(await logFaults(db)),
+    ...(await inboxRows(db)).filter((row) => row['state'] !== 'done').map((row) => `delivery ${row['delivery_id']} is ${row['state']}`),
+    ...(code === 0 ? [] : [`serve ended with ${code}`]),
+    ...service.writesSeen.map((request) => `the service was written to: ${request.operation}`),
+  ]
+  for (const fault of faults.slice(0, SHOWN)) console.log(fault)
+  if (faults.length > SHOWN) console.log(`and ${faults.length - SHOWN} more`)
+  say(faults.length === 0 ? 'mirror agrees with the service' : `${faults.length} faults`)
+  return faults.length === 0
+}
+
+async function printLines(service: Sandbox, db: Db, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await systemClock.sleep(LINE_EVERY_MS, signal)
+    if (signal.aborted) return
+    const { story, deliveries, requests, faults } = service.stats()
+    const struck = Object.values(faults).reduce((sum, n) => sum + n, 0)
+    const reads = (requests['events'] ?? 0) + (requests['thread'] ?? 0) + (requests['requirements'] ?? 0)
+    const { last_seq } = await db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()
+    const differing = (await allDifferences(service, db)).length
+    say(
+      `story ${story.played}/${story.total}, ${deliveries.acknowledged} deliveries taken, ${deliveries.lost} lost, ${reads} reads, ` +
+        `${struck} faults, ${last_seq} changes, ${differing} differences`,
+    )
+  }
+}
+
+function say(text: string): void {
+  console.log(`${String(Math.round((Date.now() - startedAt) / 1000)).padStart(5)} s  ${text}`)
+}

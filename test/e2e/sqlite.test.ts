@@ -1,7 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { newSqlite } from '../tools/databases.ts'
 import { postSigned } from './signed.ts'
-import { expectTheStory, Stage } from './story.ts'
+import { Stage } from './stage.ts'
+import { expectTheStory } from './story.ts'
 
 const TEST_MS = 150_000
 
@@ -19,6 +20,7 @@ it('trap 36, trap 44: on SQLite the mirror ends as what the service shows, accou
       { name: 'staging', submissions: 3 },
     ],
   })
+  onTestFinished(() => stage.close())
   const { sandbox } = stage
   const [id = ''] = sandbox.submissionIds('production')
   sandbox.addSubmission('staging', { submissionId: id, facts: { insured_name: 'Staging Tests LLC' } })

@@ -63,6 +63,26 @@ describe.each(testDatabases)('commands on $name', (database) => {
     expect(ended.out).toContain('1 read failed')
   })
 
+  it('trap 02: sync does not take a cursor that stands still for the end of a feed', async () => {
+    sandbox.faults.add({ kind: 'stuck_cursor', operation: 'thread' })
+    const ended = await runHere(['sync', id], env)
+    expect(ended.code).toBe(1)
+    expect(ended.err).toMatch(new RegExp(`^thread of submission ${id} could not be read: .*same cursor.*\\n$`))
+  })
+
+  it('trap 08: sync reads from the beginning: it finds what became visible behind the cursor', async () => {
+    const laneId = sandbox.addLane(ACCOUNT, id, { hidden: true }).rail.submission_market_id
+    const late = sandbox.addEvent(ACCOUNT, id, { type: 'market_attached', lane_id: laneId })
+    const later = Array.from({ length: 110 }, () => ({ type: 'status_changed' as const }))
+    sandbox.addEvents(ACCOUNT, id, later)
+    const found = () => db.read.sql.selectFrom('market_events').select('event_id').where('event_id', '=', late.id).execute()
+    expect((await runHere(['sync', id], env)).code).toBe(0)
+    expect(await found()).toHaveLength(0)
+    sandbox.revealLane(ACCOUNT, id, laneId)
+    expect((await runHere(['sync', id], env)).code).toBe(0)
+    expect(await found()).toHaveLength(1)
+  })
+
   it('trap 48: sync asks once for what is "not found", and marks nothing for it', async () => {
     expect((await runHere(['sync', id], env)).code).toBe(0)
     sandbox.removeSubmission(ACCOUNT, id)

@@ -10,6 +10,8 @@ import { expectNothingLost, Load, readiness } from './load.ts'
 
 const TEST_MS = 120_000
 const ENOUGH = 40
+/** Each takes as long as a sender may be let wait. */
+const FEW = 8
 
 let server: PostgresServer
 let sandbox: Sandbox
@@ -72,7 +74,7 @@ it('while Postgres hangs deliveries are refused with 503 in time, and taken agai
   const processes = await postgresProcesses()
   try {
     for (const pid of processes) process.kill(pid, 'SIGSTOP')
-    await load.answered(503, ENOUGH / 2)
+    await load.answered(503, FEW)
     await readiness(running, 503)
   } finally {
     for (const pid of processes) process.kill(pid, 'SIGCONT')

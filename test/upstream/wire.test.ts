@@ -226,6 +226,7 @@ describe('requirements', () => {
         lane: { ...columns, lane_id: LANE, program_id: ID, raw: JSON.stringify(lane) },
         quotes: [{ ...quotes[0], quote_id: ID, raw: JSON.stringify(quotes[0]) }],
         sourceOffers: [{ ...source_offers[0], raw: JSON.stringify(source_offers[0]) }],
+        whole: { quotes: true, sourceOffers: true },
       },
     ])
     expect(read?.rail?.quoteHistory).toMatchObject([{ history_key: 'h-1', outcome: 'expired', observed_at: '2026-02-01T00:00:00.000000Z' }])
@@ -239,7 +240,12 @@ describe('requirements', () => {
     for (const rail of [null, undefined, {}, 'soon', { lanes: null, quote_history: [] }]) {
       expect(readRequirements({ ...view, rail })).toMatchObject({ rail: null, submission: { state: 'CA' } })
     }
-    expect(readRequirements({ ...view, rail: { lanes: [] } })?.rail).toEqual({ lanes: [], quoteHistory: null })
+    expect(readRequirements({ ...view, rail: { lanes: [] } })?.rail).toEqual({
+      lanes: [],
+      quoteHistory: null,
+      whole: { lanes: true, quoteHistory: false },
+      unreadable: [],
+    })
   })
 
   test('trap 65: an unavailable or missing history is not an empty one', () => {

@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { lanes, quoteHistory, quotes, submissions } from '../../src/model/entities.ts'
+import type { Json } from '../../src/model/json.ts'
+import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { stateFact, uuid, wireLane, wireRequirements } from '../tools/facts.ts'
+import { applyAll, rowsOf } from '../tools/mirror.ts'
+
+const ACCOUNT = 'acme'
+const ID = uuid(9, 1)
+const quote = { quote_id: uuid(7, 1), premium_display: '$1,200', total_cents: 120_000, lines: [], is_revision: false }
+const item = { history_key: 'h-1', market_name: 'Market 0', program: null, outcome: 'expired', observed_at: '2026-01-05T12:00:00Z' }
+
+describe.each(testDatabases)('a view that does not say everything, on $name', ({ open }) => {
+  let opened: OpenedDatabase
+  let readNo = 0
+  const see = (railLanes: Json[] | null, over: Record<string, Json> = {}, rail: Record<string, Json> = {}) =>
+    applyAll(opened.db, [stateFact(ACCOUNT, ID, wireRequirements(ID, railLanes, over, rail), ++readNo)])
+  const gone = async (entity: typeof lanes | typeof quotes | typeof quoteHistory) =>
+    (await rowsOf(opened.db, entity)).map((row) => row['gone_at'] !== null)
+
+  beforeEach(async () => {
+    opened = await open()
+    await see([wireLane(0, { quotes: [quote] }), wireLane(1)], {}, { quote_history: [item] })
+  })
+  afterEach(() => opened.close())
+
+  it('trap 58: a lane that cannot be read makes nothing gone: the list was not wholly read', async () => {
+    await see([wireLane(0, { quotes: [quote] }), { ...wireLane(1), submission_market_id: 'lane-1' }, null])
+    expect(await gone(lanes)).toEqual([false, false])
+    await see([wireLane(0, { quotes: [quote] })])
+    expect(await gone(lanes)).toEqual([false, true])
+  })
+
+  it('trap 58: a lane that does not speak of its quotes, or not so that all can be read, loses none', async () => {
+    const { quotes: _, ...silent } = wireLane(0)
+    await see([silent, wireLane(1)])
+    await see([wireLane(0, { quotes: null }), wireLane(1)])
+    await see([wireLane(0, { quotes: [{ premium_display: 'no id' }] }), wireLane(1)])
+    expect(await gone(quotes)).toEqual([false])
+    await see([wireLane(0, { quotes: [] }), wireLane(1)])
+    expect(await gone(quotes)).toEqual([true])
+  })
+
+  it('what hung on a lane is gone with it', async () => {
+    await see([wireLane(1)])
+    expect(await gone(lanes)).toEqual([true, false])
+    expect(await gone(quotes)).toEqual([true])
+  })
+
+  it('trap 65: a history of which one item cannot be read loses none', async () => {
+    await see([wireLane(0, { quotes: [quote] }), wireLane(1)], {}, { quote_history: [{ outcome: 'invalid' }] })
+    expect(await gone(quoteHistory)).toEqual([false])
+    await see([wireLane(0, { quotes: [quote] }), wireLane(1)], {}, { quote_history: [] })
+    expect(await gone(quoteHistory)).toEqual([true])
+  })
+
+  it('a column that the view leaves out keeps its value; one that it says to be null loses it', async () => {
+    const { insured_name: _, state: __, ...bare } = wireRequirements(ID, null)
+    await applyAll(opened.db, [stateFact(ACCOUNT, ID, { ...bare, lines: 'not a list' }, ++readNo)])
+    const row = { insured_name: 'Harbour Bakery LLC', state: 'TX', lines: ['general_liability'] }
+    expect(await rowsOf(opened.db, submissions)).toMatchObject([row])
+    await see(null, { state: null })
+    expect(await rowsOf(opened.db, submissions)).toMatchObject([{ ...row, state: null }])
+  })
+})

@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../../src/clock.ts'
+import { createLog } from '../../src/log.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import type { DatabaseConfig, Db } from '../../src/store/db.ts'
+import { openDb } from '../../src/store/open.ts'
+import { databaseEnv, type Environment, runCommand, type ServeProcess, startServe, writeAccounts } from './serve.ts'
+
+/** As short as the settings allow, so that what is polled and replayed within days is polled and replayed within seconds. */
+const SHORT: Environment = {
+  POLL_ACTIVE: '1s',
+  POLL_QUIET: '2s',
+  POLL_MAX: '2s',
+  POLL_DORMANT: '2s',
+  REPLAY_ACTIVE: '2s',
+  REPLAY_QUIET: '2s',
+  REPLAY_DORMANT: '2s',
+  UPSTREAM_RPS: '200',
+}
+/** The service, played by the sandbox, and the product as processes. */
+export class Stage {
+  readonly sandbox: Sandbox
+  readonly database: DatabaseConfig
+  readonly #env: Environment
+  readonly #closing: (() => Promise<unknown> | unknown)[] = []
+
+  private constructor(sandbox: Sandbox, database: DatabaseConfig, env: Environment) {
+    this.sandbox = sandbox
+    this.database = database
+    this.#env = env
+  }
+
+  static async open(database: DatabaseConfig, options: SandboxOptions): Promise<Stage> {
+    const sandbox = await startSandbox({ retryScheduleMs: Array.from({ length: 100 }, () => 250), autoStart: false, ...options })
+    const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-e2e-'))
+    const env = { ...databaseEnv(database), ...writeAccounts(join(folder, 'accounts.yaml'), sandbox) }
+    const stage = new Stage(sandbox, database, env)
+    stage.#closing.push(
+      () => rmSync(folder, { recursive: true, force: true }),
+      () => sandbox.close(),
+    )
+    return stage
+  }
+
+  /** @param settings beside those of database and accounts; very short times when left out. */
+  async serve(settings: Environment = SHORT): Promise<ServeProcess> {
+    const running = await startServe({ ...settings, ...this.#env })
+    this.#closing.push(() => running.kill())
+    return running
+  }
+
+  /** Makes every submission of every account known, as an operator does on the first day: some will never be told of again. */
+  async track(): Promise<void> {
+    for (const name of this.sandbox.accountNames) {
+      await runCommand(this.#env, ['track', '--account', name, ...this.sandbox.submissionIds(name)])
+    }
+  }
+
+  /** Sends the deliveries of each account to its own path. @param origin of a receiver. */
+  deliverTo(origin: string): void {
+    for (const name of this.sandbox.accountNames) this.sandbox.setTarget(name, `${origin}/webhooks/${name}`)
+  }
+
+  async openStore(): Promise<Db> {
+    const db = await openDb(this.database, { clock: systemClock, log: createLog({ level: 'silent', pretty: false, secrets: [] }) })
+    this.#closing.push(() => db.close())
+    return db
+  }
+
+  /** Kills what runs and removes what was made, the database excepted. */
+  async close(): Promise<void> {
+    for (const close of this.#closing.splice(0).reverse()) await close()
+  }
+}
