@@ -92,10 +92,6 @@ export class CrashRig implements Outside {
     return this.#db
   }
 
-  get isRunning(): boolean {
-    return this.#child !== null
-  }
-
   /** Whether it has been killed, and its death not been looked at yet. */
   get isDead(): boolean {
     return this.#child !== null && this.#child.process.signalCode !== null
@@ -148,6 +144,14 @@ export class CrashRig implements Outside {
   async kill(): Promise<void> {
     this.#running().process.kill('SIGKILL')
     await this.death('from outside')
+  }
+
+  /** Ends the product that has nothing to do, without a look at what it leaves. */
+  async end(): Promise<void> {
+    await this.#child?.kill()
+    this.#child = null
+    await this.#closeStore()
+    await this.#place.quiet()
   }
 
   /** Waits until the product is killed, and looks at what it left. @param where for the message when it is not killed. */

@@ -7,7 +7,7 @@ import type { CrashPlace } from './place.ts'
 import { accountPoints, inboxPoints, type KillPoint, readPoints, startPoints } from './points.ts'
 import { CrashRig } from './rig.ts'
 
-const RANDOM_KILLS = 6
+const RANDOM_KILLS = 5
 const TEST_MS = 60_000
 
 const groups: readonly (readonly [string, readonly KillPoint[]])[] = [
@@ -61,7 +61,7 @@ export function crashSuite(name: string, place: () => Promise<CrashPlace>): void
 
 async function killAt(rig: CrashRig, point: KillPoint, where: string): Promise<void> {
   if (point.before) {
-    if (rig.isRunning) await rig.kill()
+    await rig.end()
     await point.before(rig)
     await rig.start(where, point.settings?.(), point.faults)
   } else {
