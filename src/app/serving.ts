@@ -57,8 +57,8 @@ export interface Serving {
 }
 
 /** While deliveries come, the worker rests for a multiple of what a batch took: both share SQLite's one thread, and the senders wait. */
-const REST_SHARE = 3
-const MOST_REST_MS = 60
+const REST_SHARE = 5
+const MOST_REST_MS = 120
 const MOMENT_MS = 50
 /** For closing what has already had its grace. */
 const CLOSE_MS = 2_000
