@@ -128,12 +128,14 @@ async function writeSqlite(rows: Rows): Promise<number> {
   await db.close()
   const database = new Database(place.config.path)
   database.pragma('synchronous = full')
-  const inserts = TABLES.map((table) => database.prepare(`insert into ${table} values (${(rows[table][0] ?? []).map(() => '?').join()})`))
+  // A message that a webhook brought leaves nothing in sync_arrivals.
+  const written = TABLES.filter((table) => rows[table].length > 0)
+  const inserts = written.map((table) => database.prepare(`insert into ${table} values (${(rows[table][0] ?? []).map(() => '?').join()})`))
   const transactions = DELIVERIES / BATCH.sqlite
   const startedAt = performance.now()
   for (let n = 0; n < transactions; n++) {
     database.transaction(() => {
-      TABLES.forEach((table, index) => {
+      written.forEach((table, index) => {
         for (const row of share(rows[table], n, transactions)) inserts[index]?.run(...row)
       })
     })()
