@@ -1,6 +1,7 @@
 import packageJson from '../package.json' with { type: 'json' }
 import { aborted, type ServeRole, startServing } from './app/serving.ts'
 import { systemClock } from './clock.ts'
+import { futureVariables } from './config/names.ts'
 import type { Config } from './config.ts'
 import { messageOf, UsageError } from './errors.ts'
 import { createLog } from './log.ts'
@@ -20,6 +21,8 @@ export function main(host: Host): Promise<number> {
 
 async function serve(config: Config, role: ServeRole, host: Host): Promise<void> {
   const serving = await startServing(config, { role, pretty: host.stdout.isTTY })
+  const future = futureVariables(host.env)
+  if (future !== null) serving.log.warn(future)
   host.onCrash((error) => serving.log.fatal({ err: error }, `submission-mirror stopped because of a fault of its own: ${messageOf(error)}`))
   try {
     await Promise.race([aborted(host.signal), serving.failed])

@@ -1,9 +1,22 @@
+import type { DestinationConfig } from './config/destination.ts'
+import { destinationOf, secretsOfDestination, writtenSecrets } from './config/destinations.ts'
 import { type Environment, readEnvironment } from './config/environment.ts'
 import { readConfigFile } from './config/file.ts'
+import { type KnownNames, unknownNames } from './config/known-names.ts'
 import { mergeReadings } from './config/merge.ts'
 import { type Settings, settingsSchema } from './config/schema.ts'
 import { Secret as HiddenText, secretsOfUrl } from './config/secret.ts'
 import { UsageError } from './errors.ts'
+
+export type {
+  AdapterDestination,
+  AuthConfig,
+  DestinationConfig,
+  FileDestination,
+  HttpDestination,
+  RequestTemplate,
+  WebhookDestination,
+} from './config/destination.ts'
 
 /** A value that only `reveal` shows: as text, as JSON or inspected it is a mask. */
 export interface Secret {
@@ -54,6 +67,9 @@ export interface Config {
     /** The two URLs may hold a password; see `proxySettings`. */
     readonly proxy: { readonly httpsProxy?: Secret; readonly httpProxy?: Secret; readonly noProxy?: string }
   }
+  /** Receivers of changes, in the order of the file. */
+  readonly destinations: readonly DestinationConfig[]
+  /** When it was not set: 25 s with a destination that is not idempotent, else 8 s. */
   readonly shutdownGraceMs: number
   readonly log: { readonly level: string }
 }
@@ -61,6 +77,8 @@ export interface Config {
 export interface LoadOptions {
   /** What the command cannot do without: an account (the default), or only the database. What is set is checked all the same. */
   readonly needs?: 'accounts' | 'database'
+  /** What a destination may name; when left out, such names are not looked at. */
+  readonly known?: KnownNames
 }
 
 /**
@@ -74,6 +92,7 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
   const merged = mergeReadings(environment, file)
   const parsed = settingsSchema.safeParse(merged.tree)
   const problems = [...merged.problems, ...(parsed.success ? [] : merged.problemsOf(parsed.error.issues))]
+  problems.push(...writtenSecrets(file.tree, file.references), ...unknownNames(merged.tree['destinations'], options.known))
   const accounts = merged.tree['accounts'] ?? []
   const noAccount = Array.isArray(accounts) && accounts.length === 0 && !file.broken
   if (noAccount && options.needs !== 'database') problems.push(NO_ACCOUNT)
@@ -84,8 +103,14 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
 const NO_ACCOUNT =
   'No account is set; set BROKER_API_BASE_URL, BROKER_API_CLIENT_ID, BROKER_API_CLIENT_SECRET and WEBHOOK_SECRETS, or list accounts in CONFIG_FILE'
 
+/** How long work in hand may take. A try that is cut off on the way to a target that is not idempotent is for a person to look into. */
+const GRACE_MS = 8_000
+const LONG_GRACE_MS = 25_000
+
 function configOf(settings: Settings): Config {
-  const { receiver, ops, poll, replay, upstream } = settings
+  const { receiver, ops, poll, replay, upstream, push } = settings
+  const defaults = { accounts: settings.accounts.map(({ name }) => name), timeoutMs: push.timeout, scheduleMs: push.schedule }
+  const destinations = settings.destinations.map((destination) => destinationOf(destination, defaults))
   return {
     accounts: settings.accounts.map((account) => ({
       name: account.name,
@@ -110,7 +135,8 @@ function configOf(settings: Settings): Config {
         ...(upstream.no_proxy && { noProxy: upstream.no_proxy }),
       },
     },
-    shutdownGraceMs: settings.shutdown_grace,
+    destinations,
+    shutdownGraceMs: settings.shutdown_grace ?? (destinations.every(({ idempotent }) => idempotent) ? GRACE_MS : LONG_GRACE_MS),
     log: settings.log,
   }
 }
@@ -138,6 +164,7 @@ export function secretValues(config: Config): string[] {
     ...config.accounts.flatMap((account) => account.credentials.map((credential) => credential.secret.reveal())),
     ...config.accounts.flatMap((account) => account.webhookSecrets.map((secret) => secret.reveal().replace(/^whsec_/, ''))),
     ...config.ops.tokens.map(({ token }) => token.reveal()),
+    ...config.destinations.flatMap(secretsOfDestination),
     ...urls.flatMap((url) => (url ? secretsOfUrl(url.reveal()) : [])),
   ]
   return [...new Set(values)]

@@ -29,6 +29,7 @@ export type CounterName =
   | 'replays_total' // account, read
   | 'sweeps_total' // account
   | 'lost_webhooks_total' // account, entity
+  | 'push_attempts_total' // destination, outcome (delivered, failed, unknown, dead, unmapped, stop)
 
 export type TimerName =
   | 'acknowledge_seconds' // account
@@ -36,11 +37,14 @@ export type TimerName =
   | 'apply_commit_seconds'
   | 'delivery_to_mirror_seconds'
   | 'upstream_seconds' // account, operation
+  | 'push_seconds' // destination
+  | 'push_lag_seconds' // destination
 
 export type GaugeName =
   | 'inbox_append_rows' // rows in the last group commit
   | 'upstream_rate' // account: requests a second now allowed
   | 'upstream_circuit_open' // account
+  | 'push_circuit_open' // destination
 
 /** Hears nothing: for commands and tests that do not look at metrics. */
 export const silentObserver: Observer = { count() {}, time() {}, set() {} }

@@ -18,6 +18,7 @@ import { type RunningReceiver, startReceiver } from '../receive/server.ts'
 import { type Service, supervise } from '../service.ts'
 import { ensureAccounts } from '../store/accounts.ts'
 import type { Db, FailPoint } from '../store/db.ts'
+import { ensureDestinations } from '../store/destinations.ts'
 import { InboxAppender } from '../store/inbox-append.ts'
 import { checkSchema, migrate } from '../store/migrate.ts'
 import { openDb } from '../store/open.ts'
@@ -26,6 +27,7 @@ import { RejectedStore } from '../store/rejected.ts'
 import { holdServeLock } from '../store/serve-lock.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { Worker } from '../work/worker.ts'
+import type { Pushing } from './pushing.ts'
 
 export type ServeRole = Exclude<ProcessRole, 'sync'>
 
@@ -92,6 +94,8 @@ export async function startServing(config: Config, options: ServeOptions): Promi
       db,
       config.accounts.map((account) => account.name),
     )
+    // Before anything is applied: from here on a new destination misses nothing.
+    await ensureDestinations(db, config.destinations)
     const running = new Running({ config, role: options.role, clock, log, db, closing })
     await running.start()
     const ms = Math.round(performance.now() - startedAt)
@@ -122,8 +126,10 @@ class Running {
   readonly #readiness: Readiness
   readonly #entry: { readonly id: string; readonly role: ServeRole; readonly version: string }
   readonly #stopping = new AbortController()
+  readonly #pushStopping = new AbortController()
   readonly #failure = Promise.withResolvers<never>()
   readonly #clients: UpstreamClient[] = []
+  #pushing: Pushing | null = null
   #services: Promise<void> = Promise.resolve()
   #receiver: RunningReceiver | null = null
   #ops: OpsHttp | null = null
@@ -175,8 +181,13 @@ class Running {
     this.#ops = await this.#startOps()
     closing.defer(() => this.#ops?.close())
     const services = [this.#heartbeat(), ...(role === 'receive' ? [] : this.#working())]
+    const pushers = role === 'receive' ? [] : await this.#createPushing()
     for (const client of this.#clients) closing.defer(() => client.close())
-    this.#services = Promise.all(services.map((service) => supervise(service, clock, log, this.#stopping.signal))).then(() => undefined)
+    closing.defer(() => this.#pushing?.close())
+    this.#services = Promise.all([
+      ...services.map((service) => supervise(service, clock, log, this.#stopping.signal)),
+      ...pushers.map((service) => supervise(service, clock, log, this.#pushStopping.signal)),
+    ]).then(() => undefined)
     this.#services.catch((error: unknown) => this.#failure.reject(error))
   }
 
@@ -186,6 +197,8 @@ class Running {
     this.#readiness.drain()
     const over = new AbortController()
     const grace = clock.sleep(config.shutdownGraceMs, over.signal).then(() => 'over' as const)
+    // At once: what is on its way to a destination may need all of the time that there is.
+    this.#pushStopping.abort()
     await this.#receiver?.stop(config.shutdownGraceMs)
     this.#stopping.abort()
     const ended = this.#services.then(
@@ -221,6 +234,7 @@ class Running {
     const { db, log } = this.#p
     return new Heartbeat(db, log, this.#entry, (processes) => {
       for (const client of this.#clients) client.shareAmong(processes)
+      this.#pushing?.shareAmong(processes)
     })
   }
 
@@ -245,6 +259,15 @@ class Running {
       new LostWebhooksTicker(db, log, this.#observer, names),
       ...pollers,
     ]
+  }
+
+  /** The services that push. Without a destination nothing of that is loaded. */
+  async #createPushing(): Promise<readonly Service[]> {
+    const { config, clock, log, db } = this.#p
+    if (config.destinations.length === 0) return []
+    const { createPushing } = await import('./pushing.ts')
+    this.#pushing = createPushing({ config, clock, log, db, observer: this.#observer })
+    return this.#pushing.services
   }
 
   async #capAllWaits(accounts: readonly string[], signal: AbortSignal): Promise<void> {

@@ -66,7 +66,7 @@ async function applyLanes(session: Session, fact: StateFact, rail: Rail): Promis
     if (before === null) session.askReplay(fact)
     const raw = before !== null && sameRaw(before.raw, lane.raw) ? before.raw : lane.raw
     const state = { state_source: 'rail', state_event_id: null, state_occurred_at: null, gone_at: null }
-    session.lanes.put({ ...lane, ...place, raw, ...state }, fact.cause)
+    session.lanes.merge({ ...lane, ...place, raw, ...state }, fact.cause)
   }
   if (isStillMatching(fact.requirements) || !rail.whole.lanes) return
   for (const lane of stored) {
@@ -94,7 +94,7 @@ async function replaceAll(
   for (const row of shown) {
     const before = set.get(row)
     const raw = before !== null && sameRaw(before['raw'], row['raw']) ? before['raw'] : row['raw']
-    set.put({ ...row, raw: raw ?? null }, fact.cause)
+    set.merge({ ...row, raw: raw ?? null }, fact.cause)
   }
   const present = new Set(shown.map(idOf))
   for (const row of stored) {

@@ -78,6 +78,12 @@ export class WorkingSet<R extends Row = Row> {
     entry.current = row
   }
 
+  /** Sets the columns that `said` holds; the others keep what they are, and are null in a new row. Its key must have been loaded. */
+  merge(said: Partial<R>, cause: Cause): void {
+    const blank = Object.fromEntries(Object.keys(this.#entity.columns).map((column) => [column, null]))
+    this.put({ ...blank, ...this.get(said as Row), ...said } as R, cause)
+  }
+
   /** Writes what differs, in key order, and notes the changes. */
   async flush(): Promise<void> {
     const inserts: Row[] = []

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { LineCounter, parseDocument } from 'yaml'
 import type { Environment } from './environment.ts'
 import type { Path } from './names.ts'
+import { withPresets } from './presets.ts'
 import { keyOf, type Reading, readValue, type Tree, tidyKey, UNREADABLE } from './reading.ts'
+import { parseYaml } from './yaml.ts'
 
 /** `broken`: the file could not be read at all, so that nothing can be said of what is missing in it. */
 export interface FileReading extends Reading {
   readonly broken: boolean
+  /** Keys (see `keyOf`) of the values that came from the environment or from a file, and from nowhere else. */
+  readonly references: ReadonlySet<string>
 }
 
-/** One slip makes many faults in the lines behind it. */
-const MAX_FAULTS = 5
-
-const NOTHING: FileReading = { tree: {}, problems: [], reported: new Set(), broken: false }
+const NOTHING: FileReading = { tree: {}, problems: [], reported: new Set(), broken: false, references: new Set() }
 
 /** @returns how a value of the settings file is called in a problem, such as `accounts[0].base_url in CONFIG_FILE`. */
 export function nameInFile(path: Path): string {
@@ -36,44 +36,28 @@ export function readConfigFile(env: Environment): FileReading {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
     return broken(`CONFIG_FILE names a file that cannot be read (${reason}); mend the path or its rights`)
   }
-  const parsed = parseYaml(text)
+  const parsed = parseYaml(text, 'CONFIG_FILE')
   if ('problems' in parsed) return broken(...parsed.problems)
+  const preset = withPresets(parsed.tree)
   const expansion = new Expansion(env, dirname(resolve(path)))
-  const tree = expansion.expand(parsed.tree, []) as Tree
-  return { tree, problems: expansion.problems, reported: expansion.reported, broken: false }
+  const tree = expansion.expand(preset.tree, []) as Tree
+  const problems = preset.problems.map(({ path: at, problem }) => `${nameInFile(at)} ${problem}`)
+  const reported = new Set([...preset.problems.map(({ path: at }) => keyOf(at.slice(0, 2))), ...expansion.reported])
+  return { tree, problems: [...problems, ...expansion.problems], reported, broken: false, references: expansion.references }
 }
 
 function broken(...problems: string[]): FileReading {
   return { ...NOTHING, problems, broken: true }
 }
 
-/** The library's own messages show the line they speak of, and a secret may stand in it: only code and place are told. */
-function parseYaml(text: string): { readonly tree: Tree } | { readonly problems: string[] } {
-  const lineCounter = new LineCounter()
-  const document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true, logLevel: 'silent' })
-  const faults = [...document.errors, ...document.warnings].slice(0, MAX_FAULTS)
-  if (faults.length > 0) {
-    return {
-      problems: faults.map(({ code, pos }) => {
-        const { line, col } = lineCounter.linePos(pos[0])
-        return `CONFIG_FILE is not valid YAML at line ${line}, column ${col} (${code.toLowerCase().replaceAll('_', ' ')}); mend it there`
-      }),
-    }
-  }
-  try {
-    const value: unknown = document.toJS()
-    if (value === null || value === undefined) return { tree: {} }
-    if (typeof value === 'object' && !Array.isArray(value)) return { tree: value as Tree }
-    return { problems: ['CONFIG_FILE must hold keys and values, such as `accounts:`'] }
-  } catch {
-    return { problems: ['CONFIG_FILE uses a YAML alias that has no anchor, or far too many; write the values out'] }
-  }
-}
+/** A value that holds nothing of its own. */
+const REFERENCES_ONLY = /^\s*(?:whsec_)?\$\{[^}]*\}(?:[\s,]+(?:whsec_)?\$\{[^}]*\})*\s*$/
 
 /** Puts values from the environment and from files in place of their references, after parsing: a value never becomes structure. */
 class Expansion {
   readonly problems: string[] = []
   readonly reported = new Set<string>()
+  readonly references = new Set<string>()
   readonly #env: Environment
   readonly #folder: string
 
@@ -96,6 +80,7 @@ class Expansion {
 
   #text(text: string, path: Path): string | null {
     let whole = true
+    if (REFERENCES_ONLY.test(text)) this.references.add(keyOf(path))
     const fail = (problem: string): string => {
       this.problems.push(`${nameInFile(path.map(tidyKey))} ${problem}`)
       this.reported.add(keyOf(path))

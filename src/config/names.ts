@@ -47,6 +47,17 @@ export const settings: readonly Setting[] = [
   { env: 'LOG_LEVEL', path: ['log', 'level'] },
 ]
 
+/** Settings of parts of the program that are still to come: whoever sets one is told that it does nothing yet. */
+const FUTURE = ['RETENTION_DAYS', 'CHANGES_RETENTION_DAYS', 'RECONCILE_CRON', 'RECONCILE_BUDGET', 'CRON_TIMEZONE', 'DOCUMENTS_DIR']
+
+/** @returns a sentence about the variables that are set and that no part of this release reads; null when there is none. */
+export function futureVariables(env: Readonly<Record<string, string | undefined>>): string | null {
+  const given = FUTURE.filter((name) => (env[name] ?? '').trim() !== '')
+  if (given.length === 0) return null
+  const verb = given.length === 1 ? 'does' : 'do'
+  return `${given.join(', ')} ${verb} nothing in this release: the part of the program that reads ${given.length === 1 ? 'it' : 'them'} is still to come`
+}
+
 /** Names that begin like this are ours, so that an unknown one is a mistake and not another program's variable. */
 const OUR_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|UPSTREAM|OPS|DATABASE)_/
 /** What Kubernetes sets in every container for a service that happens to be named `ops` or `database`. */

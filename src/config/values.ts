@@ -58,8 +58,11 @@ export function flag(text: string): Parsed<boolean> {
   return /^(?:false|off|no|0)$/i.test(text) ? good(false) : bad('must be true or false')
 }
 
-export function oneOf(words: readonly string[]): (text: string) => Parsed<string> {
-  return (text) => (words.includes(text) ? good(text) : bad(`must be one of ${words.join(', ')}`))
+export function oneOf<const T extends string>(words: readonly T[]): (text: string) => Parsed<T> {
+  return (text) => {
+    const word = words.find((each) => each === text)
+    return word === undefined ? bad(`must be one of ${words.join(', ')}`) : good(word)
+  }
 }
 
 export function matching(pattern: RegExp, problem: string): (text: string) => Parsed<string> {

@@ -39,11 +39,17 @@ export interface ThreadMessage {
  */
 export type Whole<Lists extends string> = { readonly [List in Lists]: boolean }
 
+/**
+ * What a view says of a row. A column that it does not speak of is left out: the last value stands. One that it says to be null, or in
+ * words that cannot be read, is null: the last value does not stand any more, and `raw` keeps what was said.
+ */
+export type Said<Columns, Always extends keyof Columns> = Partial<Columns> & Pick<Columns, Always>
+
 /** A lane of the rail with what hangs on it. */
 export interface RailLane {
-  readonly lane: Omit<LaneRow, Placed | 'state_source' | 'state_event_id' | 'state_occurred_at' | 'gone_at'>
-  readonly quotes: readonly Omit<QuoteRow, Placed | 'lane_id' | 'gone_at'>[]
-  readonly sourceOffers: readonly Omit<SourceOfferRow, Placed | 'lane_id' | 'gone_at'>[]
+  readonly lane: Said<Omit<LaneRow, Placed | 'state_source' | 'state_event_id' | 'state_occurred_at' | 'gone_at'>, 'lane_id' | 'raw'>
+  readonly quotes: readonly Said<Omit<QuoteRow, Placed | 'lane_id' | 'gone_at'>, 'quote_id' | 'raw'>[]
+  readonly sourceOffers: readonly Said<Omit<SourceOfferRow, Placed | 'lane_id' | 'gone_at'>, 'presentation_id' | 'raw'>[]
   readonly whole: Whole<'quotes' | 'sourceOffers'>
 }
 
@@ -59,13 +65,12 @@ export type RequirementsColumn =
 
 /** What the requirements view says of a submission now, as far as the mirror keeps it in columns. */
 export interface Requirements {
-  /** A column that the view does not speak of, or not in words that can be read, is left out: the last value stands. */
-  readonly submission: Partial<Pick<SubmissionRow, RequirementsColumn>> & { readonly raw: string }
+  readonly submission: Said<Pick<SubmissionRow, RequirementsColumn> & { readonly raw: string }, 'raw'>
   /** null: the service said nothing of its rail this time (trap 64). */
   readonly rail: {
     readonly lanes: readonly RailLane[]
     /** null: the history could not be had this time (trap 65). */
-    readonly quoteHistory: readonly Omit<QuoteHistoryRow, Placed | 'gone_at'>[] | null
+    readonly quoteHistory: readonly Said<Omit<QuoteHistoryRow, Placed | 'gone_at'>, 'history_key' | 'raw'>[] | null
     readonly whole: Whole<'lanes' | 'quoteHistory'>
     /** Items that could not be read, as JSON text. */
     readonly unreadable: readonly string[]

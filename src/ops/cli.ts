@@ -3,8 +3,11 @@ import { messageOf, UsageError } from '../errors.ts'
 import { addAccount } from './commands/account.ts'
 import type { CommandContext } from './commands/context.ts'
 import { addDemo } from './commands/demo.ts'
+import { addDestination } from './commands/destination.ts'
+import { addDoctor } from './commands/doctor.ts'
 import { addInbox } from './commands/inbox.ts'
 import { addMigrate } from './commands/migrate.ts'
+import { addOutbox } from './commands/outbox.ts'
 import { addSandbox } from './commands/sandbox.ts'
 import { addServe } from './commands/serve.ts'
 import { addStatus } from './commands/status.ts'
@@ -50,6 +53,7 @@ function commands(c: CommandContext): Command {
       writeErr: (text) => c.host.stderr.write(text),
       outputError: (text, write) => write(text.replace(/^error: /, '')),
     })
-  for (const add of [addServe, addMigrate, addTrack, addSync, addStatus, addInbox, addAccount, addSandbox, addDemo]) add(program, c)
+  const reading = [addServe, addMigrate, addTrack, addSync, addStatus, addInbox, addAccount]
+  for (const add of [...reading, addOutbox, addDestination, addDoctor, addSandbox, addDemo]) add(program, c)
   return program
 }

@@ -1,11 +1,14 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
+import { changesAfter } from '../store/changes-reader.ts'
 import type { Db } from '../store/db.ts'
 import { unannounced } from '../store/lost-webhooks.ts'
 import { openDb } from '../store/open.ts'
 import { type Compared, compareWithTruth } from './compare.ts'
+import { Ams } from './demo/ams.ts'
+import { type AmsVerdict, checkAms, isWhole } from './demo/ams-check.ts'
 import { Arrivals } from './demo/arrivals.ts'
 import { type Child, startChild } from './demo/child.ts'
 import { Screen } from './demo/screen.ts'
@@ -20,6 +23,7 @@ const LOOK_MS = 150
 /** How long after the story the mirror may take to have everything. */
 const SETTLE_MS = 60_000
 const SHOWN_DIFFERENCES = 20
+const PAGE = 500
 
 /**
  * Short waits, so that what is lost, late or refused is found while one watches; and a rate that some throttling does not
@@ -32,6 +36,17 @@ const HASTE = {
   REPLAY_ACTIVE: '4s',
   UPSTREAM_RPS: '1000',
 }
+
+/** The AMS gets everything, old things too; what it refuses comes again soon enough to be seen. */
+const AMS_SETTINGS = `destinations:
+  - name: ams
+    kind: webhook
+    url: \${AMS_URL}
+    secret: \${AMS_SECRET}
+    backfill: true
+    allow_private: true
+    schedule: [300ms, 1s, 2s, 4s, 8s]
+`
 
 export interface DemoOptions {
   readonly host: Host
@@ -56,7 +71,9 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   try {
     screen.text('An emulator of the service with its faults on, and submission-mirror beside it on SQLite.')
     const { sandbox, settings, service } = await startSandbox(options, closing)
-    const serve = startChild(host, 'serve', ['serve'], { ...settings, ...HASTE, DATABASE_URL: `sqlite:${path}` }, join(folder, 'serve.log'))
+    const ams = await startAms(options, screen, closing)
+    const serveSettings = { ...settings, ...HASTE, ...ams.settings, DATABASE_URL: `sqlite:${path}` }
+    const serve = startChild(host, 'serve', ['serve'], serveSettings, join(folder, 'serve.log'))
     closing.defer(async () => void (await serve.stop()))
     const receiver = await serve.first((line) => (line.includes('"ready after') ? /"receiver":"([^"]+)"/.exec(line)?.[1] : undefined))
     const db = await openDb({ kind: 'sqlite', path }, { clock, log })
@@ -64,12 +81,14 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     const arrivals = new Arrivals(db.read, screen)
     sandbox.onLine((line) => arrivals.hear(line))
     await service.deliverTo(`${receiver}/webhooks`)
-    const watching = { ...options, screen, service, arrivals, db, children: [sandbox, serve] }
+    const watching = { ...options, screen, service, arrivals, ams: ams.ams, db, children: [sandbox, serve] }
     await trackHistory(watching, { ...settings, DATABASE_URL: `sqlite:${path}` })
     await watchStory(watching)
     const compared = await settle(watching)
+    const pushed = await settleAms(watching)
     await summarize(watching, compared)
-    return finish(watching, compared, path)
+    summarizeAms(watching, pushed)
+    return finish(watching, compared, isWhole(pushed), path)
   } finally {
     await closing.disposeAsync()
   }
@@ -79,6 +98,7 @@ interface Watching extends DemoOptions {
   readonly screen: Screen
   readonly service: Service
   readonly arrivals: Arrivals
+  readonly ams: Ams
   readonly db: Db
   readonly children: readonly Child[]
 }
@@ -103,6 +123,18 @@ async function startSandbox({ host, folder }: DemoOptions, closing: AsyncDisposa
   // What is "not found" is asked for again after half a minute and not before: right, but long to watch.
   await service.withoutStatus(404)
   return { sandbox, settings, service }
+}
+
+/** The AMS and the settings that lead to it. */
+async function startAms({ clock, folder }: DemoOptions, screen: Screen, closing: AsyncDisposableStack) {
+  const log = join(folder, 'ams.log')
+  const ams = new Ams(log, () => clock.now())
+  const url = await ams.listen()
+  closing.defer(() => ams.close())
+  const configFile = join(folder, 'mirror.yaml')
+  writeFileSync(configFile, AMS_SETTINGS)
+  screen.text(`An AMS that is told every change. Watch it in another terminal: tail -f ${shortPath(log)}`)
+  return { ams, settings: { CONFIG_FILE: configFile, AMS_URL: url, AMS_SECRET: ams.secret } }
 }
 
 /** No webhook repeats what happened before the endpoint was made, so those submissions are tracked by hand. */
@@ -135,8 +167,25 @@ async function settle(w: Watching): Promise<Compared[]> {
   }
 }
 
+/** @returns the last comparison of what the AMS took with the change log: whole, or as it is when the time is over. */
+async function settleAms(w: Watching): Promise<AmsVerdict> {
+  const until = w.clock.now() + SETTLE_MS
+  const logged: { seq: number; submissionId: string | null }[] = []
+  for (;;) {
+    for (let more = true; more; ) {
+      const changes = await changesAfter(w.db.read, logged.at(-1)?.seq ?? 0, PAGE)
+      for (const { seq, submission_id: submissionId } of changes) logged.push({ seq, submissionId })
+      more = changes.length === PAGE
+    }
+    const verdict = checkAms(logged, w.ams.arrivals)
+    if (verdict.missing === 0 || w.clock.now() > until) return verdict
+    await look(w)
+  }
+}
+
 async function look(w: Watching): Promise<void> {
   await w.arrivals.follow()
+  w.ams.tell(w.screen)
   await Promise.race([w.clock.sleep(LOOK_MS, w.host.signal), ...w.children.map((child) => child.died)])
   w.host.signal.throwIfAborted()
 }
@@ -168,6 +217,25 @@ async function summarize(w: Watching, compared: readonly Compared[]): Promise<vo
   )
 }
 
+function summarizeAms(w: Watching, v: AmsVerdict): void {
+  w.screen.heading('The change log and the AMS, change by change')
+  w.screen.text(
+    table(
+      ['what', 'changes'],
+      [
+        ['logged by the mirror', v.logged],
+        ['arrived at the AMS', v.arrived],
+        ['refused by it at first, and sent again', v.refused],
+        ['taken twice, because its answer was lost', v.repeated],
+        ['missing', v.missing],
+        ['out of order within a submission', v.disordered],
+        ['under another id when it came again', v.otherIds],
+        ['with a bad signature', w.ams.badSignatures],
+      ],
+    ),
+  )
+}
+
 function serviceTable({ deliveries, requests, faults }: ServiceStats): string {
   const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((total, n) => total + n, 0)
   return table(
@@ -183,7 +251,7 @@ function serviceTable({ deliveries, requests, faults }: ServiceStats): string {
   )
 }
 
-function finish(w: Watching, compared: readonly Compared[], path: string): boolean {
+function finish(w: Watching, compared: readonly Compared[], pushed: boolean, path: string): boolean {
   const differences = compared.flatMap((each) => each.differences)
   for (const { table: of, submissionId, key, what } of differences.slice(0, SHOWN_DIFFERENCES)) {
     w.screen.text(`${of} ${submissionId} ${key}: ${typeof what === 'string' ? what : `different ${what.join(', ')}`}`)
@@ -191,8 +259,9 @@ function finish(w: Watching, compared: readonly Compared[], path: string): boole
   if (differences.length > SHOWN_DIFFERENCES) w.screen.text(`and ${differences.length - SHOWN_DIFFERENCES} more`)
   w.screen.heading('The database is left for you to look into:')
   w.screen.text(`  DATABASE_URL=sqlite:${path} ${w.host.self.map(shortPath).join(' ')} status\n`)
+  w.screen.text(pushed ? 'the AMS has every change, in order' : 'the AMS lacks changes, or has them out of order')
   w.screen.text(differences.length === 0 ? 'mirror agrees with the service' : 'the mirror differs from the service')
-  return differences.length === 0
+  return pushed && differences.length === 0
 }
 
 function shortPath(path: string): string {

@@ -1,4 +1,5 @@
 import { parseUuid } from '../model/uuid.ts'
+import { cellsOf, separatorIn } from './csv.ts'
 
 const COLUMN = 'submission_id'
 
@@ -27,7 +28,7 @@ export function readIdFile(text: string, name: string): IdFile {
     if (line === '' || line.startsWith('#')) continue
     if (first) {
       first = false
-      separator = [',', ';', '\t'].find((each) => line.includes(each)) ?? ','
+      separator = separatorIn(line)
       const heading = cellsOf(line, separator).findIndex((cell) => cell.toLowerCase() === COLUMN)
       if (heading >= 0) {
         column = heading
@@ -40,23 +41,4 @@ export function readIdFile(text: string, name: string): IdFile {
     else ids.add(id)
   }
   return { ids: [...ids], problems }
-}
-
-/** The cells of a CSV line. Quoted cells may hold the separator and doubled quotes, but no line break. */
-function cellsOf(line: string, separator: string): string[] {
-  const cells: string[] = []
-  let cell = ''
-  let quoted = false
-  for (let i = 0; i < line.length; i++) {
-    const character = line[i]
-    if (character === '"' && quoted && line[i + 1] === '"') {
-      cell += '"'
-      i += 1
-    } else if (character === '"') quoted = !quoted
-    else if (character === separator && !quoted) {
-      cells.push(cell.trim())
-      cell = ''
-    } else cell += character
-  }
-  return [...cells, cell.trim()]
 }

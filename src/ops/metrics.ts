@@ -40,6 +40,10 @@ const counters: Readonly<Record<CounterName, Definition>> = {
     help: 'Events and messages found in a feed of which no webhook told within 15 minutes; backfill excluded.',
     labels: ['account', 'entity'],
   },
+  push_attempts_total: {
+    help: 'Tries to deliver a change to a destination, by outcome: delivered, failed, unknown, dead, unmapped, stop.',
+    labels: ['destination', 'outcome'],
+  },
 }
 
 const timers: Readonly<Record<TimerName, Definition & { readonly buckets: readonly number[] }>> = {
@@ -68,12 +72,23 @@ const timers: Readonly<Record<TimerName, Definition & { readonly buckets: readon
     labels: ['account', 'operation'],
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
   },
+  push_seconds: {
+    help: 'Requests to a destination, or drops of files.',
+    labels: ['destination'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
+  },
+  push_lag_seconds: {
+    help: 'From the change in the mirror to its delivery; snapshots excluded.',
+    labels: ['destination'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 3600, 86400],
+  },
 }
 
 const gauges: Readonly<Record<GaugeName, Definition>> = {
   inbox_append_rows: { help: 'Deliveries in the last group commit.', labels: [] },
   upstream_rate: { help: 'Requests a second that this process allows itself now.', labels: ['account'] },
   upstream_circuit_open: { help: '1 while the service is thought dead and is not asked.', labels: ['account'] },
+  push_circuit_open: { help: '1 while the destination is thought dead and is tried only now and then.', labels: ['destination'] },
 }
 
 /** The metrics of this process, fed by the stages through `observer`. */

@@ -1,5 +1,5 @@
+import type { Config } from '../config.ts'
 import type { TimeText } from '../model/time.ts'
-import { listAccounts } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
 import { changeLogEnds } from '../store/gauges.ts'
 import { countInbox } from '../store/inbox-queries.ts'
@@ -7,6 +7,8 @@ import { lostWebhooks } from '../store/lost-webhooks.ts'
 import { listProcesses } from '../store/processes.ts'
 import { countEvidence, freshnessStatus, readsStatus } from '../store/status.ts'
 import type { InboxState } from '../store/tables.ts'
+import { knownAccounts, type ShownState } from './known-accounts.ts'
+import { type DestinationStatus, pushWarnings, readPushStatus } from './push-status.ts'
 
 /** From this share of the rate on, the demand is warned about: what is due begins to wait. */
 const WARN_SHARE = 0.7
@@ -16,6 +18,7 @@ export interface Status {
   readonly version: string
   readonly database: 'sqlite' | 'postgres'
   readonly accounts: readonly AccountStatus[]
+  readonly destinations: readonly DestinationStatus[]
   readonly change_log: { readonly first_seq: number; readonly last_seq: number }
   readonly processes: readonly {
     readonly process_id: string
@@ -29,7 +32,7 @@ export interface Status {
 
 export interface AccountStatus {
   readonly account: string
-  readonly state: 'active' | 'paused' | 'parked'
+  readonly state: ShownState
   readonly reason: string | null
   readonly since: TimeText | null
   readonly retry_at: TimeText | null
@@ -53,11 +56,12 @@ export interface AccountStatus {
 }
 
 /** Looks at everything; on a large database this takes a moment. */
-export async function readStatus(db: Db, version: string, limitRps: number): Promise<Status> {
+export async function readStatus(db: Db, version: string, config: Pick<Config, 'accounts' | 'destinations' | 'upstream'>): Promise<Status> {
+  const limitRps = config.upstream.requestsPerSecond
   const q = db.read
   const inbox = await countInbox(q)
   const accounts: AccountStatus[] = []
-  for (const row of await listAccounts(q)) {
+  for (const row of await knownAccounts(q, config.accounts)) {
     const { account, state, reason, since, retry_at, brokerage } = row
     const reads = await readsStatus(q, account)
     const freshness = await freshnessStatus(q, account)
@@ -76,6 +80,7 @@ export async function readStatus(db: Db, version: string, limitRps: number): Pro
       ...(await countEvidence(q, account)),
     })
   }
+  const destinations = await readPushStatus(q, config.destinations)
   const { firstSeq, lastSeq } = await changeLogEnds(q)
   const processes = (await listProcesses(q)).map(({ process_id, role, version: of, started_at }) => ({
     process_id,
@@ -84,16 +89,19 @@ export async function readStatus(db: Db, version: string, limitRps: number): Pro
     started_at,
   }))
   return {
-    ...{ version, database: db.kind, accounts },
+    ...{ version, database: db.kind, accounts, destinations },
     change_log: { first_seq: firstSeq, last_seq: lastSeq },
     processes,
-    warnings: accounts.flatMap(warningsOf),
+    warnings: [...accounts.flatMap(warningsOf), ...destinations.flatMap(pushWarnings)],
   }
 }
 
 function warningsOf(a: AccountStatus): string[] {
   const warnings: string[] = []
-  if (a.state !== 'active') warnings.push(`account ${a.account} is ${a.state}: ${a.reason ?? 'no reason is kept'}`)
+  if (a.state === 'not configured')
+    warnings.push(`account ${a.account} is not configured: nothing is received or read for it any more; its rows stay as they are`)
+  else if (a.state === 'not started') warnings.push(`account ${a.account} is not started: \`submission-mirror serve\` never ran with it`)
+  else if (a.state !== 'active') warnings.push(`account ${a.account} is ${a.state}: ${a.reason ?? 'no reason is kept'}`)
   const share = a.demand_rps / a.limit_rps
   if (share >= WARN_SHARE) {
     warnings.push(

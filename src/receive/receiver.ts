@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Observer } from '../observe.ts'
 import type { RejectedStore } from '../store/rejected.ts'
-import { checkHeaders, DeliveryVerifier, type HeaderValues, type SignatureClaim, type VerifyResult } from '../upstream/signature.ts'
+import { checkHeaders, DeliveryVerifier, type HeaderValues, type SignatureClaims, type VerifyResult } from '../upstream/signature.ts'
 import { type Answer, answers } from './answers.ts'
 import { BadSignatures } from './bad-signatures.ts'
 import { readBody } from './body.ts'
@@ -133,13 +133,13 @@ export class Receiver {
     if (body === 'too_large') return this.#refuse(request, account, deadline, 'body_too_large', null)
     if (typeof body === 'string') {
       this.#o.log.debug(
-        { account: account.name, delivery: checked.claim.deliveryId, reason: body },
+        { account: account.name, delivery: checked.claims[0].deliveryId, reason: body },
         'the body of a delivery did not arrive',
       )
       return answers.unavailable
     }
     try {
-      return await this.#verifyAndStore(account, request, checked.claim, body, deadline)
+      return await this.#verifyAndStore(account, request, checked.claims, body, deadline)
     } finally {
       this.#memory.give(body.length)
     }
@@ -148,12 +148,12 @@ export class Receiver {
   async #verifyAndStore(
     account: ReceivingAccount,
     request: DeliveryRequest,
-    claim: SignatureClaim,
+    claims: SignatureClaims,
     body: Buffer,
     deadline: Deadline,
   ): Promise<Answer> {
     const { log, observer } = this.#o
-    const verified = await this.#verify(account, request, claim, body, deadline)
+    const verified = await this.#verify(account, request, claims, body, deadline)
     if (verified === null) return answers.unavailable
     if (!verified.ok) return this.#refuse(request, account, deadline, verified.reason, body)
     observer.count('deliveries_verified_total', { account: account.name, secret: String(verified.secret) })
@@ -162,7 +162,7 @@ export class Receiver {
         account: account.name,
         deliveryId: verified.deliveryId,
         receivedAt: timeFromMs(deadline.startedAt),
-        headers: storedHeaders(claim, request.headers),
+        headers: storedHeaders(verified.headers, request.headers),
         body,
         secret: verified.secret,
       },
@@ -182,15 +182,15 @@ export class Receiver {
   #verify(
     account: ReceivingAccount,
     request: DeliveryRequest,
-    claim: SignatureClaim,
+    claims: SignatureClaims,
     body: Buffer,
     deadline: Deadline,
   ): VerifyResult | Promise<VerifyResult | null> {
     // A good signature is never limited, so even who sent too many bad ones is verified, but not at everybody's cost.
     if (body.length <= CHEAP_BODY_BYTES || !this.#badSignatures.isLimited(request.address, deadline.startedAt)) {
-      return account.verifier.verify(claim, body)
+      return account.verifier.verify(claims, body)
     }
-    return this.#suspects.pass(() => account.verifier.verify(claim, body))
+    return this.#suspects.pass(() => account.verifier.verify(claims, body))
   }
 
   #refuse(
@@ -207,8 +207,8 @@ export class Receiver {
 }
 
 /** With the body: all that is needed to verify a stored delivery once more, and to know how to read it. */
-function storedHeaders(claim: SignatureClaim, headers: HeaderValues): Record<string, string> {
-  const stored: Record<string, string> = { ...claim.headers }
+function storedHeaders(verified: Readonly<Record<string, string>>, headers: HeaderValues): Record<string, string> {
+  const stored: Record<string, string> = { ...verified }
   for (const name of ['content-type', 'content-encoding']) {
     const value = headers[name]
     if (typeof value === 'string') stored[name] = value

@@ -1,4 +1,4 @@
-import { msFromTime } from '../model/time.ts'
+import { msFromTime, type TimeText } from '../model/time.ts'
 import type { RejectedRecord, RejectedStore } from '../store/rejected.ts'
 import type { DeliveryVerifier } from '../upstream/signature.ts'
 import type { Appender } from './group-commit.ts'
@@ -10,6 +10,10 @@ export interface ReplayRejectedOptions {
   readonly verifiers: ReadonlyMap<string, DeliveryVerifier>
   /** Only those of this account; all when left out. */
   readonly account?: string
+  /** Only those that came at this time or later. */
+  readonly since?: TimeText | undefined
+  /** Only those that came before this time. */
+  readonly until?: TimeText | undefined
 }
 
 export interface ReplayedRejected {
@@ -32,7 +36,7 @@ export async function replayRejected(options: ReplayRejectedOptions): Promise<Re
   const kept = await store.list({ limit: MAX_ROWS, ...(account !== undefined && { account }) })
   let accepted = 0
   const refused: Record<string, number> = {}
-  for (const { id } of kept.filter(({ replayedAt }) => replayedAt === null).reverse()) {
+  for (const { id } of kept.filter((each) => each.replayedAt === null && isWithin(each.receivedAt, options)).reverse()) {
     const record = await store.get(id)
     if (record === null) continue
     const reason = await replayOne(options, record)
@@ -40,6 +44,10 @@ export async function replayRejected(options: ReplayRejectedOptions): Promise<Re
     else refused[reason] = (refused[reason] ?? 0) + 1
   }
   return { accepted, refused }
+}
+
+function isWithin(receivedAt: TimeText, { since, until }: ReplayRejectedOptions): boolean {
+  return (since === undefined || receivedAt >= since) && (until === undefined || receivedAt < until)
 }
 
 /** @returns why it is still refused, or null when it was accepted. */

@@ -34,6 +34,7 @@ const publicKinds = new Map<string, ColumnKind>([
   ),
   ['changes.before', 'json'],
   ['changes.after', 'json'],
+  ['push_map.fields', 'json'],
 ])
 
 /**

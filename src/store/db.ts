@@ -42,6 +42,11 @@ export type DatabaseConfig = Config['database']
 export interface WriteOptions {
   /** Goes before the other transactions that wait in this process; the receiver's appends do. */
   readonly first?: boolean
+  /**
+   * `work` is one statement and no more. On Postgres it is then its own transaction, in a single round trip: each trip waits for a
+   * turn of a busy event loop.
+   */
+  readonly single?: boolean
   /** Waits long for locks and sets no limit to a statement: for migrations. */
   readonly patient?: boolean
 }

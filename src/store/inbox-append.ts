@@ -5,6 +5,7 @@ import type { TimeText } from '../model/time.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Db, TableSpec, Tx } from './db.ts'
 import { notifyOthers } from './notify.ts'
+import { prepared } from './postgres-pool.ts'
 import { dbTime } from './sql.ts'
 
 /** A delivery whose signature was verified, on its way into the inbox. */
@@ -42,7 +43,9 @@ const inbox: TableSpec = {
  * All bodies travel as one binary parameter, cut up by the server: lists of bytea are sent as escaped text, which takes longer
  * than everything else. `now` is the statement's, so that deliveries of one batch are worked in the order of their ids.
  */
-const POSTGRES_INSERT = `
+const POSTGRES_INSERT = prepared(
+  NAME,
+  `
   insert into sync_inbox (account, delivery_id, received_at, secret, state, attempts, available_at, headers, body)
   select account, delivery_id, received_at, secret, 'ready', 0, statement_timestamp(), headers, substr($6::bytea, start, length)
   from unnest($1::text[], $2::text[], $3::timestamptz[], $4::int[], $5::text[], $7::int[], $8::int[])
@@ -51,7 +54,8 @@ const POSTGRES_INSERT = `
   on conflict (account, delivery_id) do update
     set state = 'ready', attempts = 0, available_at = excluded.available_at, lease_token = null, error = null, settled_at = null,
       body = coalesce(sync_inbox.body, excluded.body)
-    where sync_inbox.state = 'dead'`
+    where sync_inbox.state = 'dead'`,
+)
 
 /** Puts deliveries into the inbox, durably (invariant 1). */
 export class InboxAppender {
@@ -86,6 +90,7 @@ export class InboxAppender {
     try {
       await this.#db.write(NAME, (tx) => (tx.kind === 'sqlite' ? appendSqlite(tx, distinct) : appendPostgres(tx, distinct)), {
         first: true,
+        single: this.#db.kind === 'postgres',
       })
       return null
     } catch (error) {

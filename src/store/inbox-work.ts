@@ -41,7 +41,6 @@ const settled: TableSpec = {
     lease_token: 'text',
     state: 'text',
     attempts: 'int',
-    available_at: 'time',
     submission_id: 'text',
     kind: 'text',
     error: 'text',
@@ -89,25 +88,37 @@ export async function claimDeliveries(db: Db, limit: number, leaseMs: number): P
  * @throws LeaseLostError when one of them is no longer ours: then nothing of the transaction may stand.
  */
 export async function settleDeliveries(tx: Tx, settlements: readonly Settlement[]): Promise<void> {
-  const now = tx.clock.now()
+  const now = timeFromMs(tx.clock.now())
   const rows = settlements.map((s) => ({
     inbox_id: s.delivery.inboxId,
     lease_token: s.delivery.leaseToken,
     state: s.state,
     attempts: s.delivery.attempts + 1,
-    available_at: timeFromMs(now + (s.retryInMs ?? 0)),
     submission_id: s.submissionId,
     // Both may repeat what a body said, which may hold what Postgres refuses (trap 72).
     kind: s.kind === null ? null : storableText(s.kind),
     error: s.error === null ? null : storableText(s.error),
-    settled_at: s.state === 'ready' ? null : timeFromMs(now),
+    settled_at: s.state === 'ready' ? null : now,
   }))
-  const columns = ['state', 'attempts', 'available_at', 'submission_id', 'kind', 'error', 'settled_at']
+  const columns = ['state', 'attempts', 'submission_id', 'kind', 'error', 'settled_at']
   const matched = await tx.updateMany(settled, columns, rows)
   if (matched !== rows.length) throw new LeaseLostError(`deliveries ${settlements.map((s) => s.delivery.deliveryId).join(', ')}`)
+  for (const { delivery, state, retryInMs = 0 } of settlements) {
+    // Few are set back, and mostly one by one.
+    if (state === 'ready') await setAvailable(tx, delivery.inboxId, retryInMs)
+  }
 }
 
-/** Gives claimed deliveries back at once, untried: for a shutdown, or a database that was away. */
+/** By the database's clock, which says when it may be claimed (invariant 14). Its lease ends, so that no release takes the wait away. */
+async function setAvailable(tx: Tx, inboxId: number, inMs: number): Promise<void> {
+  await tx.sql
+    .updateTable('sync_inbox')
+    .set({ available_at: dbTime(tx, inMs), lease_token: null })
+    .where('inbox_id', '=', inboxId)
+    .execute()
+}
+
+/** Gives claimed deliveries of one claim back at once, untried, but for those that are settled: for a database that was away. */
 export async function releaseDeliveries(db: Db, deliveries: readonly ClaimedDelivery[]): Promise<void> {
   const ids = deliveries.map((delivery) => delivery.inboxId)
   const token = deliveries[0]?.leaseToken

@@ -7,6 +7,9 @@ import type { Db, Query, Tx } from './db.ts'
 import type { Migration } from './migration.ts'
 import { dbTime } from './sql.ts'
 
+/** The database is not up to date, or has no tables at all; the message says how to make it so. */
+export class SchemaBehindError extends FatalError {}
+
 /** What a database says of its own schema. */
 interface Applied {
   readonly versions: ReadonlySet<number>
@@ -33,16 +36,17 @@ export async function migrate(db: Db, migrations: readonly Migration[] = release
 
 /**
  * For a start without migrating.
- * @throws FatalError when a step is missing, or as `migrate` does.
+ * @throws SchemaBehindError when a step is missing; FatalError as `migrate` does.
  */
 export async function checkSchema(db: Db, migrations: readonly Migration[] = released): Promise<void> {
   const applied = await readApplied(db.read)
   refuseContracted(applied, migrations)
   const missing = migrations.filter((migration) => !applied.versions.has(migration.version))
-  if (missing.length > 0) {
-    const names = missing.map((migration) => `${migration.version} (${migration.name})`).join(', ')
-    throw new FatalError(`The database lacks migration ${names}; run \`submission-mirror migrate\`, or set MIGRATE_ON_START=true`)
-  }
+  if (missing.length === 0) return
+  const mend = 'run `submission-mirror migrate`, or set MIGRATE_ON_START=true'
+  if (applied.versions.size === 0) throw new SchemaBehindError(`The database has none of our tables yet; ${mend} and start \`serve\``)
+  const names = missing.map((migration) => `${migration.version} (${migration.name})`).join(', ')
+  throw new SchemaBehindError(`The database lacks migration ${names}; ${mend}`)
 }
 
 /** Takes the first step that is missing. @returns its name, or null when none is. */

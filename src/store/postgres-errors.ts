@@ -1,11 +1,13 @@
 import pg from 'pg'
 import { FatalError, messageOf, TransientError } from '../errors.ts'
 
-/** Classes and codes of SQLSTATE that pass by themselves or by somebody's mending the server. */
-const TRANSIENT: readonly (readonly [prefix: string, sentence: string])[] = [
-  ['08', 'Postgres cannot be reached'],
-  ['28', 'Postgres does not let us in'],
-  ['3D000', 'the database does not exist on the Postgres server'],
+const UNREACHABLE = ['Postgres cannot be reached', 'see whether it runs, and whether DATABASE_URL names its host and port'] as const
+
+/** Classes and codes of SQLSTATE that pass by themselves or by somebody's mending the server, and what to do where there is something. */
+const TRANSIENT: readonly (readonly [prefix: string, sentence: string, mend?: string])[] = [
+  ['08', ...UNREACHABLE],
+  ['28', 'Postgres does not let us in', 'see whether user and password of DATABASE_URL are right, and what pg_hba.conf allows'],
+  ['3D000', 'the database does not exist on the Postgres server', 'create it, or name another in DATABASE_URL'],
   ['53', 'Postgres has run out of disk, memory or connections'],
   ['58', 'Postgres meets an error of its system'],
   ['57P', 'Postgres is stopping or starting'],
@@ -38,11 +40,15 @@ export function postgresError(error: unknown): unknown {
   }
   const known = TRANSIENT.find(([prefix]) => code.startsWith(prefix))
   if (!known) return isAnswer(error) ? error : connectionError(error)
-  return new TransientError(`${known[1]} (${messageOf(error)})`, { cause: error })
+  return transient(known[1], known[2], error)
 }
 
 /** For whatever is thrown while connecting, or while a connection breaks. */
 export function connectionError(error: unknown): Error {
   const known = error instanceof pg.DatabaseError ? TRANSIENT.find(([prefix]) => error.code?.startsWith(prefix)) : undefined
-  return new TransientError(`${known?.[1] ?? 'Postgres cannot be reached'} (${messageOf(error)})`, { cause: error })
+  return known ? transient(known[1], known[2], error) : transient(...UNREACHABLE, error)
+}
+
+function transient(sentence: string, mend: string | undefined, error: unknown): TransientError {
+  return new TransientError(`${sentence} (${messageOf(error)})${mend === undefined ? '' : `; ${mend}`}`, { cause: error })
 }

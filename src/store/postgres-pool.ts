@@ -48,13 +48,35 @@ export function beginStatement(schema: string, kind: 'read' | 'write' | 'patient
   return ['begin', ...(kind === 'read' ? ['set transaction read only'] : []), ...local].join('; ')
 }
 
+/** Whether a pooler stands between, so that each transaction may meet another session of the server. */
+export function isPooled(config: PostgresConfig): boolean {
+  return config.listenUrl.reveal() !== config.url.reveal()
+}
+
+const PREPARED = /^\/\* prepared ([\w-]+) \*\//
+
+/**
+ * Marks a statement to be planned once per connection, where planning costs more than running. Only for one that has nothing to choose,
+ * for the plan stays while its tables grow.
+ * @param name stands for this text alone.
+ */
+export function prepared(name: string, text: string): string {
+  return `/* prepared ${name} */ ${text}`
+}
+
+function preparedName(text: string): string | undefined {
+  return text.startsWith('/* prepared') ? PREPARED.exec(text)?.[1] : undefined
+}
+
 /** Connections to one database, opened as they are needed and set up alike. */
 export class PostgresPool {
   readonly #pool: pg.Pool
+  readonly #pooled: boolean
   #ending: Promise<void> | undefined
 
   constructor(config: PostgresConfig, max: number, log: Log) {
     const setUp = sessionSettings(config.schema)
+    this.#pooled = isPooled(config)
     const pool = new pg.Pool({
       connectionString: config.url.reveal(),
       application_name: 'submission-mirror',
@@ -77,7 +99,7 @@ export class PostgresPool {
   /** @throws TransientError when no connection can be had within 5 s. */
   async connect(): Promise<PostgresSession> {
     try {
-      return new PostgresSession(await this.#pool.connect())
+      return new PostgresSession(await this.#pool.connect(), this.#pooled)
     } catch (error) {
       throw connectionError(error)
     }
@@ -93,10 +115,12 @@ export class PostgresPool {
 /** A connection in use. */
 export class PostgresSession {
   readonly #client: pg.PoolClient
+  readonly #pooled: boolean
   #broken = false
 
-  constructor(client: pg.PoolClient) {
+  constructor(client: pg.PoolClient, pooled: boolean) {
     this.#client = client
+    this.#pooled = pooled
   }
 
   /**
@@ -106,7 +130,13 @@ export class PostgresSession {
   async query(text: string, values?: readonly unknown[], patient = false): Promise<pg.QueryResult<Record<string, unknown>>> {
     if (this.#broken) throw new TransientError('The connection to Postgres was lost')
     try {
-      const query = { text, ...(values && { values: [...values] }), ...(!patient && { query_timeout: ANSWER_TIMEOUT_MS }) }
+      const name = this.#pooled ? undefined : preparedName(text)
+      const query = {
+        text,
+        ...(name !== undefined && { name }),
+        ...(values && { values: [...values] }),
+        ...(!patient && { query_timeout: ANSWER_TIMEOUT_MS }),
+      }
       return await this.#client.query<Record<string, unknown>>(query)
     } catch (error) {
       if (isAnswer(error)) throw error

@@ -9,7 +9,7 @@ import { kyselyOver } from './kysely-over.ts'
 import { isAnswer, mayRunAgain, postgresError } from './postgres-errors.ts'
 import { PostgresListener } from './postgres-listener.ts'
 import { PostgresNotifier } from './postgres-notifier.ts'
-import { beginStatement, type PostgresConfig, PostgresPool, type PostgresSession } from './postgres-pool.ts'
+import { beginStatement, isPooled, type PostgresConfig, PostgresPool, type PostgresSession } from './postgres-pool.ts'
 import * as rows from './postgres-rows.ts'
 import { createSignals, type Signals, type Topic } from './signals.ts'
 import type { Tables } from './tables.ts'
@@ -78,15 +78,35 @@ export class PostgresDb implements Db {
     const session = await (options.first ? this.#firstPool : this.#pool).connect()
     try {
       const patient = options.patient ?? false
-      await session.query(beginStatement(this.#config.schema, patient ? 'patient' : 'write'), undefined, patient)
-      const tx = new PostgresTx(this, (text, values) => session.query(text, values, patient))
-      const result = await this.#workAndCommit(name, session, tx, work)
+      const run: RunText = (text, values) => session.query(text, values, patient)
+      // Behind a pooler a statement needs the settings that come with `begin`.
+      const alone = options.single === true && !isPooled(this.#config)
+      const tx = new PostgresTx(this, alone ? once(name, run) : run)
+      let result: T
+      if (alone) {
+        result = await this.#workAlone(name, tx, work)
+      } else {
+        await session.query(beginStatement(this.#config.schema, patient ? 'patient' : 'write'), undefined, patient)
+        result = await this.#workAndCommit(name, session, tx, work)
+      }
       this.#failPoint?.(`${name}:after-commit`)
       for (const action of tx.actions) action()
       for (const topic of tx.topics) this.#notifier.notify(topic)
       return result
     } finally {
       session.release()
+    }
+  }
+
+  /** One statement that is its own transaction. */
+  async #workAlone<T>(name: string, tx: PostgresTx, work: (tx: Tx) => Promise<T>): Promise<T> {
+    this.#failPoint?.(`${name}:before-commit`)
+    try {
+      return await work(tx)
+    } catch (error) {
+      throw isAnswer(error) ? error : commitUnknown(error)
+    } finally {
+      tx.end()
     }
   }
 
@@ -113,15 +133,28 @@ async function commit(session: PostgresSession): Promise<void> {
   } catch (error) {
     // The server's own "no" means that nothing was committed; a connection that broke says nothing.
     if (isAnswer(error)) throw error
-    throw new TransientError(`It is unknown whether the transaction was committed: ${messageOf(error)}`, { cause: error })
+    throw commitUnknown(error)
   }
   if (command !== 'COMMIT') throw new Error('A statement failed and the transaction went on: it was rolled back')
+}
+
+function once(name: string, run: RunText): RunText {
+  let ran = false
+  return (text, values) => {
+    if (ran) return Promise.reject(new Error(`${name} was to be one statement`))
+    ran = true
+    return run(text, values)
+  }
+}
+
+function commitUnknown(error: unknown): TransientError {
+  return new TransientError(`It is unknown whether the transaction was committed: ${messageOf(error)}`, { cause: error })
 }
 
 /** Runs single statements, each on whichever connection is free. */
 function readerOf(pool: PostgresPool, config: PostgresConfig): RunText {
   // Behind a pooler a lone statement may run on a connection that was never set up, so it brings its settings along.
-  const pooled = config.listenUrl.reveal() !== config.url.reveal()
+  const pooled = isPooled(config)
   const begin = beginStatement(config.schema, 'read')
   return async (text, values) => {
     const session = await pool.connect()

@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts'
 
-/** What can wake a service: something new in the inbox, or a read that became due. */
-export type Topic = 'inbox' | 'reads'
+/** What can wake a service: something new in the inbox, a read that became due, a new change, or something to push. */
+export type Topic = 'inbox' | 'reads' | 'changes' | 'outbox'
 
-export const topics: readonly Topic[] = ['inbox', 'reads']
+export const topics: readonly Topic[] = ['inbox', 'reads', 'changes', 'outbox']
 
 /**
  * Wake-ups inside a process. A signal says only "look again"; what there is to see is in the store. A signal that comes
@@ -18,7 +18,7 @@ export interface Signals {
 /** @param clock measures the waiting. */
 export function createSignals(clock: Clock): Signals {
   const kept = new Set<Topic>()
-  const waiters: Record<Topic, Set<() => void>> = { inbox: new Set(), reads: new Set() }
+  const waiters: Record<Topic, Set<() => void>> = { inbox: new Set(), reads: new Set(), changes: new Set(), outbox: new Set() }
   return {
     notify(topic) {
       if (waiters[topic].size === 0) kept.add(topic)

@@ -56,6 +56,15 @@ export class SqliteConnection {
     if (this.database.inTransaction) this.database.exec('rollback')
   }
 
+  /** Opens the write-ahead log by reading; a database that cannot be read (any more) is left as it is. */
+  lookInto(): void {
+    try {
+      this.database.pragma('schema_version')
+    } catch {
+      // It is about to be closed: whoever opens it next meets the same error, and tells it.
+    }
+  }
+
   close(): void {
     this.#statements.clear()
     this.database.close()

@@ -91,7 +91,8 @@ export class SqliteDb implements Db {
     this.#gate.leave()
     await this.#checkpoints.close()
     this.#reader.close()
-    // The last connection to close checkpoints the rest of the log and removes it.
+    // The last connection to close checkpoints the rest of the log and removes it, if it has ever looked into it.
+    this.#writer.lookInto()
     this.#writer.close()
   }
 

@@ -1,9 +1,13 @@
 import type { Clock } from '../clock.ts'
 
-/** So many failures in a row, and the service is thought dead. */
-const FAILURES_TO_OPEN = 10
-const BACKOFF_BASE_MS = 1_000
-const BACKOFF_CAP_MS = 60_000
+export interface CircuitLimits {
+  /** So many failures in a row, and the service is thought dead. */
+  readonly failuresToOpen: number
+  readonly backoffBaseMs: number
+  readonly backoffCapMs: number
+}
+
+const LIMITS: CircuitLimits = { failuresToOpen: 10, backoffBaseMs: 1_000, backoffCapMs: 60_000 }
 
 /** Leave to send one request; it is given back with what became of it. */
 export interface Permit {
@@ -20,13 +24,21 @@ export type Outcome = 'alive' | 'dead' | 'unknown'
  */
 export class Circuit {
   readonly #clock: Clock
+  readonly #limits: CircuitLimits
   #failures = 0
   #openings = 0
   #openUntil: number | null = null
   #probing = false
 
-  constructor(clock: Clock) {
+  /** @param limits ten failures, and from a second to a minute, when left out. */
+  constructor(clock: Clock, limits = LIMITS) {
     this.#clock = clock
+    this.#limits = limits
+  }
+
+  /** Failures in a row. */
+  get failures(): number {
+    return this.#failures
   }
 
   get isOpen(): boolean {
@@ -37,7 +49,7 @@ export class Circuit {
   waitMs(): number {
     if (this.#openUntil === null) return 0
     const waitMs = Math.max(0, this.#openUntil - this.#clock.now())
-    return this.#probing ? Math.max(waitMs, BACKOFF_BASE_MS) : waitMs
+    return this.#probing ? Math.max(waitMs, this.#limits.backoffBaseMs) : waitMs
   }
 
   /** @returns leave to send, to be settled afterwards; null when nothing passes now. */
@@ -55,13 +67,14 @@ export class Circuit {
       this.#openUntil = null
     } else if (outcome === 'dead') {
       this.#failures += 1
-      const opens = this.isOpen ? permit.probe : this.#failures >= FAILURES_TO_OPEN
+      const opens = this.isOpen ? permit.probe : this.#failures >= this.#limits.failuresToOpen
       if (opens) this.#open()
     }
   }
 
   #open(): void {
-    const backoffMs = Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** Math.min(this.#openings, 16))
+    const { backoffBaseMs, backoffCapMs } = this.#limits
+    const backoffMs = Math.min(backoffCapMs, backoffBaseMs * 2 ** Math.min(this.#openings, 16))
     this.#openings += 1
     // Between half of it and all of it: never at once, and not all processes together.
     this.#openUntil = this.#clock.now() + backoffMs * (0.5 + this.#clock.random() / 2)

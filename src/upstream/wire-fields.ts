@@ -72,6 +72,15 @@ export const cents = optional((value) => (typeof value === 'number' && Number.is
 /** Items of a list, each still to be read by itself; null when there is no list, which is not an empty one. */
 export const items = optional((value) => (Array.isArray(value) ? (value as readonly unknown[]) : null))
 
+/**
+ * @param columns read from `raw`, under the names that they have there.
+ * @returns those that `raw` speaks of, be it to say null; what it leaves out is no statement (see `Said`).
+ */
+export function said<Columns extends object>(columns: Columns, raw: unknown): Partial<Columns> {
+  const spoken = Object.entries(columns).filter(([name]) => isObject(raw) && raw[name] !== undefined)
+  return Object.fromEntries(spoken) as Partial<Columns>
+}
+
 /** Text as it is; any other value as its JSON text; null when there is none. */
 export const textOrJson = optional((value) => (isObject(value) || Array.isArray(value) ? storable(rawOf(value)) : scalarText(value)))
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { RailLane, Requirements } from '../model/records.ts'
 import { parseUuid } from '../model/uuid.ts'
-import { cents, flag, id, idOf, items, list, rawOf, readAll, required, text, textOrJson, time } from './wire-fields.ts'
+import { cents, flag, id, idOf, items, list, rawOf, readAll, required, said, text, textOrJson, time } from './wire-fields.ts'
 
 /** Readers of the requirements view's `rail`: lanes, what is on offer in them, and the history of quotes. */
 
@@ -71,66 +71,39 @@ function readLane(raw: unknown, lost: string[]): RailLane | null {
   const offers = readAll(read.source_offers, readSourceOffer, (item) => item.presentation_id)
   lost.push(...quotes.unreadable, ...offers.unreadable)
   return {
-    lane: {
-      lane_id: read.submission_market_id,
-      market_id: read.market_id,
-      market_name: read.market_name,
-      program: read.program,
-      program_id: read.program_id,
-      program_category: read.program_category,
-      lines: read.lines,
-      status: read.status,
-      status_label: read.status_label,
-      submit_ready: read.submit_ready,
-      gapped: read.gapped,
-      unmet_labels: read.unmet_labels,
-      bound: read.bound,
-      chip: read.chip,
-      carrier_api_session_ids: read.carrier_api_session_ids,
-      next_step: read.next_step,
-      raw: rawOf(raw),
-    },
+    lane: { ...said(laneColumns(read), raw), lane_id: read.submission_market_id, raw: rawOf(raw) },
     quotes: quotes.items,
     sourceOffers: offers.items,
     whole: { quotes: quotes.whole, sourceOffers: offers.whole },
   }
 }
 
+function laneColumns(read: z.output<typeof lane>) {
+  const { market_id, market_name, program, program_id, program_category, lines, status, status_label } = read
+  const { submit_ready, gapped, unmet_labels, bound, chip, carrier_api_session_ids, next_step } = read
+  return {
+    ...{ market_id, market_name, program, program_id, program_category, lines, status, status_label },
+    ...{ submit_ready, gapped, unmet_labels, bound, chip, carrier_api_session_ids, next_step },
+  }
+}
+
 function readQuote(raw: unknown): RailLane['quotes'][number] | null {
   const read = quote.safeParse(raw).data
   if (!read) return null
-  return {
-    quote_id: read.quote_id,
-    premium_display: read.premium_display,
-    total_cents: read.total_cents,
-    lines: read.lines,
-    is_revision: read.is_revision,
-    raw: rawOf(raw),
-  }
+  const { quote_id, premium_display, total_cents, lines, is_revision } = read
+  return { ...said({ premium_display, total_cents, lines, is_revision }, raw), quote_id, raw: rawOf(raw) }
 }
 
 function readSourceOffer(raw: unknown): RailLane['sourceOffers'][number] | null {
   const read = sourceOffer.safeParse(raw).data
   if (!read) return null
-  return {
-    presentation_id: read.presentation_id,
-    kind: read.kind,
-    label: read.label,
-    document_url: read.document_url,
-    filename: read.filename,
-    raw: rawOf(raw),
-  }
+  const { presentation_id, kind, label, document_url, filename } = read
+  return { ...said({ kind, label, document_url, filename }, raw), presentation_id, raw: rawOf(raw) }
 }
 
 function readHistoryItem(raw: unknown): NonNullable<Rail['quoteHistory']>[number] | null {
   const read = historyItem.safeParse(raw).data
   if (!read) return null
-  return {
-    history_key: read.history_key,
-    market_name: read.market_name,
-    program: read.program,
-    outcome: read.outcome,
-    observed_at: read.observed_at,
-    raw: rawOf(raw),
-  }
+  const { history_key, market_name, program, outcome, observed_at } = read
+  return { ...said({ market_name, program, outcome, observed_at }, raw), history_key, raw: rawOf(raw) }
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { Attachment, MarketEvent, Requirements, RequirementsColumn, ThreadMessage } from '../model/records.ts'
+import type { Attachment, MarketEvent, Requirements, ThreadMessage } from '../model/records.ts'
 import { parseTime } from '../model/time.ts'
 import { parseUuid } from '../model/uuid.ts'
-import { date, flag, items, list, rawOf, required, text, textOf, uuid } from './wire-fields.ts'
+import { date, flag, items, list, rawOf, required, said, text, textOf, uuid } from './wire-fields.ts'
 import { readRail } from './wire-rail.ts'
 
 /**
@@ -122,16 +122,7 @@ export function readRequirements(raw: unknown): Requirements | null {
   const view = requirements.safeParse(raw).data
   const kept = rawOf(raw)
   if (!view || kept === null) return null
-  return {
-    submission: { ...saidOf(view, raw as Readonly<Record<string, unknown>>), raw: kept },
-    rail: readRail(view['rail']),
-  }
-}
-
-const SAID = ['insured_name', 'lines', 'effective_date', 'state', 'marketing_status', 'marketing_hint', 'form_fill_active'] as const
-
-/** The columns that the view speaks of: a value that could be read, or null said in so many words. */
-function saidOf(view: Record<RequirementsColumn, unknown>, raw: Readonly<Record<string, unknown>>): Partial<Requirements['submission']> {
-  const said = SAID.filter((column) => view[column] !== null || raw[column] === null)
-  return Object.fromEntries(said.map((column) => [column, view[column]]))
+  const { insured_name, lines, effective_date, state, marketing_status, marketing_hint, form_fill_active } = view
+  const columns = { insured_name, lines, effective_date, state, marketing_status, marketing_hint, form_fill_active }
+  return { submission: { ...said(columns, raw), raw: kept }, rail: readRail(view['rail']) }
 }

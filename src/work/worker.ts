@@ -17,6 +17,8 @@ const BATCH = { sqlite: 100, postgres: 250 } as const
 /** Batches under way at a time. SQLite has one writer. */
 const CONCURRENCY = { sqlite: 1, postgres: 2 } as const
 const LEASE_MS = 60_000
+/** Between two tries to give a batch back to a store that is away. */
+const RETURN_MS = { least: 200, base: 200, cap: 5_000 } as const
 /** Without a signal the inbox is looked at this often. */
 const SWEEP_MS = 1_000
 /** Tries before a delivery that cannot be applied is `dead`; with the backoff below that takes about an hour and a half. */
@@ -41,6 +43,7 @@ export class Worker implements Service {
   readonly name = 'worker'
   readonly #o: WorkerOptions
   readonly #queue: PQueue
+  readonly #returning = new Set<Promise<void>>()
 
   constructor(options: WorkerOptions) {
     this.#o = options
@@ -51,6 +54,7 @@ export class Worker implements Service {
     let failure: unknown
     while (!signal.aborted && failure === undefined) {
       const startedAt = performance.now()
+      const leaseEndsAt = this.#o.clock.now() + LEASE_MS
       const batch = await claimDeliveries(this.#o.db, BATCH[this.#o.db.kind], LEASE_MS)
       if (batch.length === 0) {
         await this.#o.db.signals.wait('inbox', SWEEP_MS, signal)
@@ -60,12 +64,15 @@ export class Worker implements Service {
         .add(() => this.#work(batch))
         .catch((error: unknown) => {
           failure = error
+          this.#return(batch, leaseEndsAt, signal)
         })
       await this.#placeFree()
       const restMs = this.#o.restMs(performance.now() - startedAt)
       if (restMs > 0) await this.#o.clock.sleep(restMs, signal)
     }
     await this.#queue.onIdle()
+    if (failure !== undefined && !signal.aborted) throw failure
+    await Promise.all(this.#returning)
     if (failure !== undefined) throw failure
   }
 
@@ -81,14 +88,43 @@ export class Worker implements Service {
       if (error instanceof LeaseLostError) {
         this.#o.log.warn({ deliveries: batch.length }, messageOf(error))
       } else if (error instanceof TransientError) {
-        // The store is away: nothing is wrong with the deliveries. Their lease ends by itself if they cannot be given back.
-        await releaseDeliveries(this.#o.db, batch).catch(() => undefined)
+        // The store is away: nothing is wrong with the deliveries.
         throw error
       } else if (batch.length === 1 && batch[0]) {
         await this.#setBack(batch[0], error)
       } else {
         for (const delivery of batch) await this.#work([delivery])
       }
+    }
+  }
+
+  /**
+   * Gives a batch back that the store went away under, as soon as it is there again, while the supervisor starts the worker anew: else it
+   * would wait for the end of its lease. Whatever of it is settled already stays so.
+   */
+  #return(batch: readonly ClaimedDelivery[], leaseEndsAt: number, signal: AbortSignal): void {
+    const returning = this.#giveBack(batch, leaseEndsAt, signal).finally(() => this.#returning.delete(returning))
+    this.#returning.add(returning)
+  }
+
+  /** Never rejects: when it cannot be done, the lease ends by itself. */
+  async #giveBack(batch: readonly ClaimedDelivery[], leaseEndsAt: number, signal: AbortSignal): Promise<void> {
+    const { db, clock, log } = this.#o
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await releaseDeliveries(db, batch)
+        db.signals.notify('inbox')
+        return
+      } catch (error) {
+        if (signal.aborted || clock.now() >= leaseEndsAt || !(error instanceof TransientError)) {
+          log.warn(
+            { deliveries: batch.length },
+            `deliveries wait for the end of their lease, they could not be given back: ${messageOf(error)}`,
+          )
+          return
+        }
+      }
+      await clock.sleep(RETURN_MS.least + backoffMs(clock, attempt, RETURN_MS.base, RETURN_MS.cap), signal)
     }
   }
 

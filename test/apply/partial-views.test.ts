@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { lanes, quoteHistory, quotes, submissions } from '../../src/model/entities.ts'
 import type { Json } from '../../src/model/json.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
-import { stateFact, uuid, wireLane, wireRequirements } from '../tools/facts.ts'
+import { eventFact, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'
 import { applyAll, rowsOf } from '../tools/mirror.ts'
 
 const ACCOUNT = 'acme'
@@ -54,12 +54,32 @@ describe.each(testDatabases)('a view that does not say everything, on $name', ({
     expect(await gone(quoteHistory)).toEqual([true])
   })
 
-  it('a column that the view leaves out keeps its value; one that it says to be null loses it', async () => {
+  it('a column that the view leaves out keeps its value; one that it says to be null, or not so that it can be read, loses it', async () => {
     const { insured_name: _, state: __, ...bare } = wireRequirements(ID, null)
-    await applyAll(opened.db, [stateFact(ACCOUNT, ID, { ...bare, lines: 'not a list' }, ++readNo)])
+    await applyAll(opened.db, [stateFact(ACCOUNT, ID, bare, ++readNo)])
     const row = { insured_name: 'Harbour Bakery LLC', state: 'TX', lines: ['general_liability'] }
     expect(await rowsOf(opened.db, submissions)).toMatchObject([row])
-    await see(null, { state: null })
-    expect(await rowsOf(opened.db, submissions)).toMatchObject([{ ...row, state: null }])
+    await see(null, { state: null, lines: 'not a list' })
+    expect(await rowsOf(opened.db, submissions)).toMatchObject([{ ...row, state: null, lines: null }])
+  })
+
+  it('the same holds for lanes and for what hangs on them', async () => {
+    await see([wireLane(0, { status: 'quoted', next_step: 'Sign', quotes: [quote] }), wireLane(1)], {}, { quote_history: [item] })
+    const [lane] = await rowsOf(opened.db, lanes)
+    const bare = { submission_market_id: lane?.['lane_id'] ?? null }
+    await see([{ ...bare, quotes: [{ quote_id: quote.quote_id }] }, wireLane(1)], {}, { quote_history: [{ history_key: 'h-1' }] })
+    expect((await rowsOf(opened.db, lanes))[0]).toEqual({ ...lane, raw: expect.stringContaining('quotes') })
+    expect(await rowsOf(opened.db, quotes)).toMatchObject([{ premium_display: '$1,200', total_cents: 120_000, is_revision: false }])
+    expect(await rowsOf(opened.db, quoteHistory)).toMatchObject([{ market_name: 'Market 0', outcome: 'expired' }])
+    await see([{ ...bare, next_step: null, quotes: [{ quote_id: quote.quote_id, total_cents: 12.5 }] }, wireLane(1)])
+    expect((await rowsOf(opened.db, lanes))[0]).toMatchObject({ status: 'quoted', next_step: null })
+    expect(await rowsOf(opened.db, quotes)).toMatchObject([{ premium_display: '$1,200', total_cents: null }])
+  })
+
+  it('a lane that the rail names without a word of its state keeps the state that its event gave it', async () => {
+    await applyAll(opened.db, [eventFact(ACCOUNT, ID, wireEvent(1, { status: 'declined' }, { lane_id: uuid(3, 7), name: 'Acme' }))])
+    await see([wireLane(0), wireLane(1), { submission_market_id: uuid(3, 7), chip: 'not_available' }])
+    const lane = (await rowsOf(opened.db, lanes)).find((row) => row['lane_id'] === uuid(3, 7))
+    expect(lane).toMatchObject({ status: 'declined', market_name: 'Acme', chip: 'not_available', state_source: 'rail' })
   })
 })

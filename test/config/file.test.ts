@@ -157,12 +157,11 @@ log: { level: warn }
   })
 
   test('unknown keys are refused, with the nearest known one or all that there are', () => {
-    expect(problemsOf(withFile('polll: {}\ndestinations: []\npush: {}\nreceiver: { prot: 1, hots: x }\n<<: {}\n', account))).toEqual([
+    expect(problemsOf(withFile('polll: {}\nsecrets: []\nreceiver: { prot: 1, hots: x }\n<<: {}\n', account))).toEqual([
       'receiver in CONFIG_FILE has an unknown key, prot; the nearest one is port',
       'receiver in CONFIG_FILE has an unknown key, hots; the nearest one is host',
       'CONFIG_FILE has an unknown key, polll; the nearest one is poll',
-      expect.stringMatching(/^CONFIG_FILE has an unknown key, destinations; known are accounts, database, /),
-      expect.stringMatching(/^CONFIG_FILE has an unknown key, push; known are accounts, /),
+      expect.stringMatching(/^CONFIG_FILE has an unknown key, secrets; known are accounts, database, /),
       expect.stringMatching(/^CONFIG_FILE has an unknown key, \(a key not shown\); known are accounts, /),
     ])
   })

@@ -6,8 +6,11 @@ import { Secret, secretsOfUrl } from '../../src/config/secret.ts'
 import { type Config, loadConfig, proxySettings, secretValues } from '../../src/config.ts'
 import { account, type Env, file, hook, problemsOf, withFile } from './support.ts'
 
-/** Text that cannot turn up by chance in a message or among the names of settings. */
-const odd = fc.uint8Array({ minLength: 24, maxLength: 64 }).map((bytes) => Buffer.from(bytes).toString('base64url').replace(/[-_]/g, 'Q'))
+/** Text that cannot turn up by chance in a message or among the names of settings, and that does not look like the name of a key. */
+const odd = fc
+  .uint8Array({ minLength: 24, maxLength: 64 })
+  .map((bytes) => Buffer.from(bytes).toString('base64url').replace(/[-_]/g, 'Q'))
+  .filter((text) => /\d/.test(text))
 
 /** Every part of `secret` of eight characters. */
 function parts(secret: string): string[] {
@@ -132,6 +135,11 @@ test('no part of a secret is in a problem of the file, be it a value, a key, a r
     'receiver: { trust_proxy: [%, "${%}"], host: "%/" }',
     'poll: %',
     'log: { level: % }',
+    'destinations: %',
+    'destinations: [%, { name: "%", kind: "%", preset: "%", %: % }, { kind: webhook, url: "https://u:%@h", secret: "%", accounts: [%], entities: ["%"] }]',
+    'destinations: [{ kind: http, auth: { type: "%" } }, { kind: http, auth: { type: basic, username: "%:", password: "%" }, request: { url: "", method: "%" } }]',
+    'destinations: [{ kind: adapter, credentials: { %: "%" }, settings: { %: {} } }, { kind: file, target: { type: sftp, host: "%/", private_key: "%" } }]',
+    'push: { schedule: "%", timeout: % }',
     'secret: "%',
     '%: %\n%: %',
     ' bad: [ %\n%: {',

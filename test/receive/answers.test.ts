@@ -64,6 +64,14 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
     expect(receiver.counts.of('deliveries_verified_total', { account: 'acme', secret: '2' })).toBe(1)
   })
 
+  it('stores a delivery under the triple that verified, when both came and one of them is spoiled', async () => {
+    const good = sign(secret, BODY, { id: 'msg_webhook', names: 'webhook' })
+    expect((await post(acme, BODY, { ...sign(newSecret(), BODY, { id: 'msg_svix' }), ...good })).status).toBe(204)
+    const [row, ...others] = await inbox()
+    expect([row?.delivery_id, others]).toEqual(['msg_webhook', []])
+    expect(JSON.parse(row?.headers ?? '')).toEqual({ ...good, 'content-type': 'application/json' })
+  })
+
   it('trap 27: a delivery that comes again is acknowledged and kept once', async () => {
     for (let n = 0; n < 3; n++) expect((await deliver(acme, secret, BODY, { id: 'msg_1' })).status).toBe(204)
     const many = await Promise.all(Array.from({ length: 20 }, () => deliver(acme, secret, BODY, { id: 'msg_2' })))

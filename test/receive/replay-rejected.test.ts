@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secret.ts'
+import { type TimeText, timeFromMs } from '../../src/model/time.ts'
 import { replayRejected } from '../../src/receive/replay-rejected.ts'
 import { InboxAppender } from '../../src/store/inbox-append.ts'
 import { DeliveryVerifier } from '../../src/upstream/signature.ts'
@@ -30,7 +31,7 @@ describe.each(testDatabases)('replaying refused deliveries on $name', (database)
     await opened.close()
   })
 
-  function replay(over: { account?: string } = {}) {
+  function replay(over: { account?: string; since?: TimeText | undefined; until?: TimeText | undefined } = {}) {
     const verifier = new DeliveryVerifier([new Secret(wrong), new Secret(right)])
     return replayRejected({
       store: receiver.rejected,
@@ -72,6 +73,21 @@ describe.each(testDatabases)('replaying refused deliveries on $name', (database)
     expect(await replay()).toMatchObject({ accepted: 1, refused: { unknown_account: 1 } })
     expect((await replay()).accepted).toBe(0)
     expect((await inboxOf(opened.db)).map((row) => row.delivery_id)).toEqual(['msg_1', 'msg_2', 'msg_9'])
+  })
+
+  it('takes only those of a time, when one is given', async () => {
+    const began = clock.now()
+    for (const id of ['msg_1', 'msg_2', 'msg_3']) {
+      await deliver(`${receiver.origin}/webhooks/acme`, right, id, { id, atMs: clock.now() })
+      await receiver.rejected.settled()
+      clock.advance(60_000)
+    }
+    const [first, second, third] = [0, 60_000, 120_000].map((ms) => timeFromMs(began + ms))
+    expect(await replay({ since: timeFromMs(began + 120_001) })).toEqual({ accepted: 0, refused: {} })
+    expect(await replay({ since: second, until: third })).toEqual({ accepted: 1, refused: {} })
+    expect(await replay({ until: second })).toEqual({ accepted: 1, refused: {} })
+    expect((await inboxOf(opened.db)).map((row) => row.delivery_id)).toEqual(['msg_2', 'msg_1'])
+    expect(await replay({ since: first })).toEqual({ accepted: 1, refused: {} })
   })
 
   it('fails when the database cannot store one, and marks nothing as replayed', async () => {

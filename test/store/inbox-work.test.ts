@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { ManualClock } from '../../src/clock.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { askSweep, ensureAccounts, findAccount } from '../../src/store/accounts.ts'
 import type { Db } from '../../src/store/db.ts'
@@ -99,6 +100,17 @@ describe.each(testDatabases)('claims of deliveries on $name', ({ name, open }) =
     expect(again).toMatchObject({ attempts: 1 })
     await expect(settle(db, [done(claim)])).rejects.toThrow(LeaseLostError)
     expect(await rows(db)).toMatchObject([{ state: 'ready', attempts: 1, error: 'not yet' }])
+  })
+
+  it("invariant 14: when a delivery is tried again is told by the database's clock, whatever our own says", async () => {
+    const { db, config } = await inboxOf(open, 1)
+    // SQLite has one machine, and its clock is ours.
+    const ahead = name === 'postgres' ? await openAgain(config, { clock: new ManualClock(Date.now() + 3_600_000) }) : db
+    onTestFinished(() => ahead.close())
+    const [claim] = await claimDeliveries(ahead, 1, LEASE_MS)
+    if (!claim) throw new Error('nothing was claimed')
+    await settle(ahead, [done(claim, { state: 'ready', error: 'not yet', retryInMs: 0 })])
+    expect(await claimDeliveries(db, 1, LEASE_MS)).toMatchObject([{ attempts: 1 }])
   })
 
   it('what is set back waits, and what is given back is there at once, untried', async () => {

@@ -4,7 +4,7 @@ import { migrations } from '../../migrations/index.ts'
 import { FatalError, UsageError } from '../../src/errors.ts'
 import { entities } from '../../src/model/entities.ts'
 import { grantReader } from '../../src/store/grant-reader.ts'
-import { checkSchema, migrate } from '../../src/store/migrate.ts'
+import { checkSchema, migrate, SchemaBehindError } from '../../src/store/migrate.ts'
 import type { Migration } from '../../src/store/migration.ts'
 import { startChild } from '../tools/child.ts'
 import { databaseText } from '../tools/database-json.ts'
@@ -13,6 +13,11 @@ import { type OpenedDatabase, openAgain, testDatabases } from '../tools/database
 function step(version: number, oldestCompatible: number, statement = `create table extra_${version} (id text)`): Migration {
   return { version, name: `step-${version}`, oldestCompatible, statements: () => [statement] }
 }
+
+const NAMES = migrations.map((migration) => migration.name)
+/** The newest version that is released, and the first two that a later release could have. */
+const NEWEST = Math.max(...migrations.map((migration) => migration.version))
+const [NEXT, AFTER_NEXT] = [NEWEST + 1, NEWEST + 2]
 
 async function infoOf(opened: OpenedDatabase) {
   return await opened.db.read.sql.selectFrom('mirror_info').selectAll().executeTakeFirstOrThrow()
@@ -27,11 +32,11 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
   afterEach(() => opened.close())
 
   it('make every public table with the columns that the code knows, and the one row of mirror_info', async () => {
-    expect(await migrate(opened.db)).toEqual(['mirror'])
+    expect(await migrate(opened.db)).toEqual(NAMES)
     for (const entity of entities) {
       expect(await opened.db.read.selectWhere(entity, {})).toEqual([])
     }
-    for (const view of ['freshness', 'submission_overview', 'activity_timeline', 'quote_board']) {
+    for (const view of ['freshness', 'submission_overview', 'activity_timeline', 'quote_board', 'push_status']) {
       expect(
         await opened.db.read.sql
           .selectFrom(view as 'freshness')
@@ -41,7 +46,7 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     }
     expect(await infoOf(opened)).toEqual({
       id: 1,
-      schema_version: 1,
+      schema_version: NEWEST,
       log_epoch: expect.stringMatching(/^[0-9a-f-]{36}$/),
       first_seq: 1,
       last_seq: 0,
@@ -53,32 +58,39 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await migrate(opened.db)
     const before = await infoOf(opened)
     expect(await migrate(opened.db)).toEqual([])
-    expect(await migrate(opened.db, [...migrations, step(2, 1), step(3, 1)])).toEqual(['step-2', 'step-3'])
-    expect(await infoOf(opened)).toEqual({ ...before, schema_version: 3 })
+    expect(await migrate(opened.db, [...migrations, step(NEXT, 1), step(AFTER_NEXT, 1)])).toEqual([`step-${NEXT}`, `step-${AFTER_NEXT}`])
+    expect(await infoOf(opened)).toEqual({ ...before, schema_version: AFTER_NEXT })
   })
 
   it('keep nothing of a step that fails, and everything before it', async () => {
-    const broken = [...migrations, step(2, 1), { ...step(3, 1), statements: () => ['create table half (id text)', 'create nonsense'] }]
-    await expect(migrate(opened.db, broken)).rejects.toThrow(/nonsense/)
-    expect((await infoOf(opened)).schema_version).toBe(2)
-    expect(await migrate(opened.db, [...broken.slice(0, 2), step(3, 1, 'create table half (id text)')])).toEqual(['step-3'])
+    const good = [...migrations, step(NEXT, 1)]
+    const broken = { ...step(AFTER_NEXT, 1), statements: () => ['create table half (id text)', 'create nonsense'] }
+    await expect(migrate(opened.db, [...good, broken])).rejects.toThrow(/nonsense/)
+    expect((await infoOf(opened)).schema_version).toBe(NEXT)
+    expect(await migrate(opened.db, [...good, step(AFTER_NEXT, 1, 'create table half (id text)')])).toEqual([`step-${AFTER_NEXT}`])
   })
 
   it('run on a database that a later release has expanded, not on one that it has contracted', async () => {
-    await migrate(opened.db, [...migrations, step(2, 1)])
+    await migrate(opened.db, [...migrations, step(NEXT, 1)])
     expect(await migrate(opened.db)).toEqual([])
     await checkSchema(opened.db)
-    expect((await infoOf(opened)).schema_version).toBe(2)
-    await migrate(opened.db, [...migrations, step(2, 1), step(3, 2)])
+    expect((await infoOf(opened)).schema_version).toBe(NEXT)
+    await migrate(opened.db, [...migrations, step(NEXT, 1), step(AFTER_NEXT, NEXT)])
+    const refusal = new RegExp(`later release has contracted.*version ${AFTER_NEXT}.*version ${NEXT} or later.*knows ${NEWEST}`)
     for (const start of [() => migrate(opened.db), () => checkSchema(opened.db)]) {
       await expect(start()).rejects.toThrow(FatalError)
-      await expect(start()).rejects.toThrow(/later release has contracted.*version 3.*version 2 or later.*knows 1/)
+      await expect(start()).rejects.toThrow(refusal)
     }
   })
 
   it('are asked for by name when the start may not take them', async () => {
-    await expect(checkSchema(opened.db)).rejects.toThrow(/lacks migration 1 \(mirror\); run `submission-mirror migrate`/)
-    await expect(checkSchema(opened.db)).rejects.toThrow(FatalError)
+    await expect(checkSchema(opened.db)).rejects.toThrow(/none of our tables yet; run `submission-mirror migrate`/)
+    await expect(checkSchema(opened.db)).rejects.toThrow(SchemaBehindError)
+    await migrate(opened.db)
+    const later = [...migrations, step(101, 1), step(102, 1)]
+    await expect(checkSchema(opened.db, later)).rejects.toThrow(
+      /lacks migration 101 \(step-101\), 102 \(step-102\); run `submission-mirror/,
+    )
   })
 
   it('are taken once by two processes that start together', async () => {
@@ -86,7 +98,8 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await Promise.all(children.map((child) => child.says('ready')))
     for (const child of children) child.tell('go')
     const taken = await Promise.all(children.map((child) => child.says('taken')))
-    expect(taken.toSorted()).toEqual(['["mirror"]', '[]'])
+    // Each step by one of them, whichever came first.
+    expect(taken.flatMap((names) => JSON.parse(names) as string[]).toSorted()).toEqual(NAMES.toSorted())
     await checkSchema(opened.db)
   })
 
@@ -112,10 +125,10 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
         () => true,
         () => false,
       )
-    for (const name of [...entities.map((e) => e.table), 'changes', 'mirror_info', 'freshness', 'submission_overview', 'quote_board']) {
+    for (const name of [...entities.map((e) => e.table), 'changes', 'mirror_info', 'push_map', 'freshness', 'quote_board', 'push_status']) {
       expect([name, await may(`select * from ${schema}.${name}`)]).toEqual([name, true])
     }
-    for (const name of ['sync_inbox', 'sync_reads', 'sync_migrations', 'sync_accounts']) {
+    for (const name of ['sync_inbox', 'sync_reads', 'sync_migrations', 'sync_accounts', 'sync_outbox', 'sync_destinations']) {
       expect([name, await may(`select * from ${schema}.${name}`)]).toEqual([name, false])
     }
     expect(await may(`delete from ${schema}.lanes`)).toBe(false)

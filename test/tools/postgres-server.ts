@@ -112,7 +112,10 @@ class Server implements PostgresServer {
   }
 
   async kill(): Promise<void> {
+    const children = childrenOf(this.#process?.pid)
     await this.#end('SIGKILL')
+    // They would go on for a moment, or, when they wait for one of each other, for ever.
+    for (const pid of children) killIfAlive(pid)
   }
 
   async remove(): Promise<void> {
@@ -205,6 +208,24 @@ function removeFolder(folder: string): void {
   const pidFile = join(folder, 'data', 'postmaster.pid')
   for (let waits = 0; waits < 100 && existsSync(pidFile); waits++) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
   rmSync(folder, { recursive: true, force: true })
+}
+
+/** The processes that `parent` started, as far as the system tells (Linux does). */
+function childrenOf(parent: number | undefined): number[] {
+  if (parent === undefined) return []
+  try {
+    return readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+  } catch {
+    return []
+  }
+}
+
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It is gone already.
+  }
 }
 
 function isAlive(pid: number): boolean {

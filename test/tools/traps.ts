@@ -25,7 +25,7 @@ export const trapsOfThisRelease: readonly number[] = [
   [57, 59],
   [61, 66],
   [69, 69],
-  [71, 72],
+  [71, 73],
   [76, 78],
   [80, 82],
 ].flatMap(([first = 0, last = 0]) => Array.from({ length: last - first + 1 }, (_, index) => first + index))

@@ -24,7 +24,7 @@ function signed(body: string | Buffer = BODY, with_: { secret?: string; id?: str
 describe('DeliveryVerifier', () => {
   it('accepts what the library signs, under either name of the headers', () => {
     for (const names of ['svix', 'webhook']) {
-      expect(verifier.verifyAt(NOW_MS, signed(BODY, { names }), BODY)).toEqual({ ok: true, deliveryId: 'msg_1', secret: 1 })
+      expect(verifier.verifyAt(NOW_MS, signed(BODY, { names }), BODY)).toMatchObject({ ok: true, deliveryId: 'msg_1', secret: 1 })
     }
   })
 
@@ -107,7 +107,7 @@ describe('checkHeaders', () => {
       const headers = { ...signed(), [`svix-${missing}`]: undefined }
       expect(checkHeaders(headers, NOW_MS)).toEqual({ ok: false, reason: 'missing_headers' })
       const whole = { ...headers, ...signed(BODY, { names: 'webhook', id: 'msg_2' }) }
-      expect(checkHeaders(whole, NOW_MS)).toMatchObject({ ok: true, claim: { deliveryId: 'msg_2' } })
+      expect(checkHeaders(whole, NOW_MS)).toMatchObject({ ok: true, claims: [{ deliveryId: 'msg_2' }] })
     }
     expect(checkHeaders({ ...signed(), 'svix-signature': '' }, NOW_MS)).toEqual({ ok: false, reason: 'missing_headers' })
     expect(checkHeaders({}, NOW_MS)).toEqual({ ok: false, reason: 'missing_headers' })
@@ -118,7 +118,30 @@ describe('checkHeaders', () => {
     expect(verifier.verifyAt(NOW_MS, headers, BODY)).toMatchObject({ ok: true, deliveryId: 'msg_svix' })
     // An id that nobody signed is not taken, however good the other triple is.
     const mixed = { ...headers, 'svix-id': 'msg_other' }
-    expect(verifier.verifyAt(NOW_MS, mixed, BODY)).toEqual({ ok: false, reason: 'wrong_signature' })
+    expect(verifier.verifyAt(NOW_MS, mixed, BODY)).toMatchObject({ ok: true, deliveryId: 'msg_webhook' })
+    expect(verifier.verifyAt(NOW_MS, { ...mixed, 'webhook-id': 'msg_other' }, BODY)).toEqual({ ok: false, reason: 'wrong_signature' })
+  })
+
+  it('tries the webhook triple when the svix one is stale, of an unknown scheme or does not verify, and keeps the headers that did', () => {
+    const good = signed(BODY, { id: 'msg_webhook', names: 'webhook' })
+    for (const spoiled of [
+      signed(BODY, { secret: other }),
+      signed(BODY, { atS: NOW_S - 1_000 }),
+      { ...signed(), 'svix-timestamp': 'soon' },
+      { ...signed(), 'svix-signature': 'v2,abc' },
+    ]) {
+      expect(verifier.verifyAt(NOW_MS, { ...spoiled, ...good }, BODY)).toEqual({
+        ...{ ok: true, deliveryId: 'msg_webhook', secret: 1 },
+        headers: good,
+      })
+    }
+    const stale = { ...signed(BODY, { atS: NOW_S - 1_000 }), ...signed(BODY, { atS: NOW_S - 1_000, names: 'webhook' }) }
+    expect(checkHeaders(stale, NOW_MS)).toEqual({ ok: false, reason: 'stale_timestamp' })
+  })
+
+  it('takes the same triple under both names for one claim', () => {
+    const both = checkHeaders({ ...signed(), ...signed(BODY, { names: 'webhook' }) }, NOW_MS)
+    expect(both.ok && both.claims).toHaveLength(1)
   })
 
   it('trap 26: a scheme that we do not know fails closed, with a reason of its own', () => {

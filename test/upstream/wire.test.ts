@@ -259,9 +259,10 @@ describe('requirements', () => {
   test('trap 69: money is a whole number of cents or nothing, and premium_display is never read as money', () => {
     const cents = (total_cents: unknown) => withLane({ quotes: [{ ...lane.quotes[0], total_cents }] })?.quotes[0]
     expect(cents(9_007_199_254_740_991)).toMatchObject({ total_cents: 9_007_199_254_740_991 })
-    for (const value of [12.5, '123456', 2 ** 60, null, undefined, Number.NaN]) {
+    for (const value of [12.5, '123456', 2 ** 60, null, Number.NaN]) {
       expect(cents(value)).toMatchObject({ total_cents: null, premium_display: '$1,234' })
     }
+    expect(cents(undefined)).not.toHaveProperty('total_cents')
   })
 
   test('trap 77: hedge_obtains stands in raw under its own name', () => {
@@ -275,6 +276,16 @@ describe('requirements', () => {
       bound: null,
       gapped: null,
     })
+  })
+
+  test('what a view leaves out is left out, and what it says to be null is null', () => {
+    const read = readRequirements({
+      submission_id: view.submission_id,
+      state: null,
+      rail: { lanes: [{ submission_market_id: LANE, chip: null }] },
+    })
+    expect(Object.keys(read?.submission ?? {}).sort()).toEqual(['raw', 'state'])
+    expect(read?.rail?.lanes[0]?.lane).toEqual({ lane_id: LANE, chip: null, raw: expect.any(String) })
   })
 
   test('next_step is text, or the JSON text of what else it is', () => {

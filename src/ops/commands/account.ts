@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { UsageError } from '../../errors.ts'
-import { findAccount, listAccounts, retryAccountNow } from '../../store/accounts.ts'
+import { retryAccountNow } from '../../store/accounts.ts'
 import { listProcesses } from '../../store/processes.ts'
+import { knownAccounts } from '../known-accounts.ts'
 import { table } from '../table.ts'
 import { shortTime } from '../text.ts'
 import { type CommandContext, printJson, withStore } from './context.ts'
@@ -22,10 +23,8 @@ export function addAccount(program: Command, c: CommandContext): void {
 }
 
 async function list(c: CommandContext, json: boolean): Promise<void> {
-  await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
-    const accounts = (await listAccounts(db.read)).map(({ account, state, reason, since, retry_at, brokerage, client_id }) => ({
-      ...{ account, state, reason, since, retry_at, brokerage, client_id },
-    }))
+  await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ config, db }) => {
+    const accounts = await knownAccounts(db.read, config.accounts)
     if (json) return printJson(c, accounts)
     c.host.stdout.write(
       table(
@@ -37,12 +36,16 @@ async function list(c: CommandContext, json: boolean): Promise<void> {
 }
 
 async function resume(c: CommandContext, name: string): Promise<void> {
-  await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
-    const row = await findAccount(db.read, name)
-    if (row === null) {
-      const names = (await listAccounts(db.read)).map((each) => each.account).join(', ')
+  await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ config, db }) => {
+    const known = await knownAccounts(db.read, config.accounts)
+    const row = known.find((each) => each.account === name)
+    if (row === undefined) {
+      const names = known.map((each) => each.account).join(', ')
       throw new UsageError([`there is no account ${JSON.stringify(name)}; there is ${names || 'none yet'}`])
     }
+    if (row.state === 'not started') throw new UsageError([`account ${name} was never served; start \`submission-mirror serve\``])
+    if (row.state === 'not configured')
+      throw new UsageError([`account ${name} is not in the settings; put it back, then start \`serve\` anew`])
     if (row.state === 'active') {
       c.host.stdout.write(`account ${name} is active: there is nothing to resume\n`)
       return

@@ -4,10 +4,11 @@ import { type Config, loadConfig } from '../../config.ts'
 import { UsageError } from '../../errors.ts'
 import { createLog, type Log } from '../../log.ts'
 import type { Db } from '../../store/db.ts'
-import { checkSchema, migrate } from '../../store/migrate.ts'
+import { checkSchema, migrate, SchemaBehindError } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
 import type { ProcessRole } from '../../store/processes.ts'
 import type { Host } from '../host.ts'
+import { knownNames } from '../known-names.ts'
 
 /** What the commands need of the parts of the program that lie above or beside them. */
 export interface Parts {
@@ -56,10 +57,19 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   const db = await openDb(database, { clock: c.clock, log })
   try {
     if (use.prepare && config.migrateOnStart) await migrate(db)
-    else await checkSchema(db)
+    else await checkPrepared(db)
     await work({ config, db, log })
   } finally {
     await db.close()
+  }
+}
+
+/** A database without its tables is a mistake of whoever called, as a missing file is: both databases end in the same exit code. */
+async function checkPrepared(db: Db): Promise<void> {
+  try {
+    await checkSchema(db)
+  } catch (error) {
+    throw error instanceof SchemaBehindError ? new UsageError([error.message], { cause: error }) : error
   }
 }
 
@@ -68,7 +78,7 @@ export function settingsOf(c: CommandContext, use: Pick<StoreUse, 'accounts' | '
   const problems = [...use.problems]
   let config: Config | undefined
   try {
-    config = loadConfig(c.host.env, { needs: use.accounts === 'needed' ? 'accounts' : 'database' })
+    config = loadConfig(c.host.env, { needs: use.accounts === 'needed' ? 'accounts' : 'database', known: knownNames })
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     problems.push(...error.problems)
@@ -93,6 +103,14 @@ export function accountOf(config: Config, name: string | undefined): Config['acc
   const account = config.accounts.find((each) => each.isDefault) ?? (others.length === 0 ? only : undefined)
   if (account) return account
   throw new UsageError([`--account: several accounts are configured and none is the default; name one of ${names}`])
+}
+
+/** The destination that a command is about. @throws UsageError when the settings have none of that name. */
+export function destinationOf(config: Config, name: string): Config['destinations'][number] {
+  const found = config.destinations.find((each) => each.name === name)
+  if (found) return found
+  const names = config.destinations.map((each) => each.name).join(', ')
+  throw new UsageError([`there is no destination ${JSON.stringify(name)} in the settings; there is ${names || 'none'}`])
 }
 
 /** Commands log nothing: they say what they have to say themselves. */

@@ -50,23 +50,23 @@ async function replay(c: CommandContext, ids: readonly string[], options: Replay
   if (ids.length > 0 && (options.account ?? options.since ?? options.until) !== undefined) {
     problems.push('inbox replay: --account, --since and --until go with --state or --rejected, not with ids')
   }
-  if (options.rejected && (options.since ?? options.until) !== undefined) {
-    problems.push('inbox replay: --since and --until go with --state, not with --rejected')
-  }
   const accounts = options.rejected ? 'needed' : 'optional'
   await withStore(c, { accounts, prepare: false, problems }, async (store) => {
-    if (options.rejected) return replayRefused(c, store, options.account)
+    if (options.rejected) return replayRefused(c, store, filter)
     const replayed = ids.length > 0 ? await replayIds(store.db, ids) : await replayAll(c, store.db, filter)
     c.host.stdout.write(`${counted(replayed, 'delivery', 'deliveries')} will be worked again\n`)
   })
 }
 
-async function replayRefused(c: CommandContext, { config, db, log }: OpenStore, account: string | undefined): Promise<void> {
+async function replayRefused(c: CommandContext, { config, db, log }: OpenStore, filter: InboxFilter): Promise<void> {
+  const { account, since, until } = filter
   const { accepted, refused } = await replayRejected({
     store: new RejectedStore(db, log),
     appender: new InboxAppender(db),
     verifiers: new Map(config.accounts.map(({ name, webhookSecrets }) => [name, new DeliveryVerifier(webhookSecrets)])),
     ...(account !== undefined && { account: accountOf(config, account).name }),
+    since,
+    until,
   })
   c.host.stdout.write(`${counted(accepted, 'refused delivery', 'refused deliveries')} verified and will be worked\n`)
   for (const [reason, n] of Object.entries(refused)) c.host.stdout.write(`${n} still refused: ${reason}\n`)

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { UsageError } from '../../errors.ts'
 import { choiceIn } from '../arguments.ts'
+import { refuseBrokenDestinations } from '../destination-problems.ts'
 import { type CommandContext, settingsOf } from './context.ts'
 
 const ROLES = ['all', 'receive', 'work'] as const
@@ -9,7 +10,7 @@ const ROLES = ['all', 'receive', 'work'] as const
 export function addServe(program: Command, c: CommandContext): void {
   program
     .command('serve')
-    .description('take deliveries, poll the feeds, keep the mirror')
+    .description('take deliveries, poll the feeds, keep the mirror, push what changes to destinations')
     .option('--role <role>', 'all, receive (deliveries are taken, work waits) or work; for several processes on Postgres', 'all')
     .action(async (options: { role: string }) => {
       const problems: string[] = []
@@ -18,6 +19,7 @@ export function addServe(program: Command, c: CommandContext): void {
       if (role === 'work' && config.database.kind === 'sqlite') {
         throw new UsageError(['--role work: a SQLite database has one serve, which must take deliveries too; use --role all, or Postgres'])
       }
+      await refuseBrokenDestinations(config)
       await c.parts.serve(config, role ?? 'all')
     })
 }

@@ -8,11 +8,11 @@ import { type CommandContext, printJson, withStore } from './context.ts'
 export function addStatus(program: Command, c: CommandContext): void {
   program
     .command('status')
-    .description('show how the mirror is: accounts, reads, freshness, inbox, change log')
+    .description('show how the mirror is: accounts, reads, freshness, inbox, change log, destinations')
     .option('--json', 'as JSON, for programs')
     .action(async (options: { json?: boolean }) => {
       await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ config, db }) => {
-        const status = await readStatus(db, c.version, config.upstream.requestsPerSecond)
+        const status = await readStatus(db, c.version, config)
         if (options.json) printJson(c, status)
         else c.host.stdout.write(textOf(status, c.clock.now()))
       })
@@ -20,7 +20,7 @@ export function addStatus(program: Command, c: CommandContext): void {
 }
 
 function textOf(status: Status, nowMs: number): string {
-  const { accounts, change_log, processes, warnings } = status
+  const { accounts, change_log, destinations, processes, warnings } = status
   const parts = [
     table(
       ['account', 'state', 'submissions', 'unreachable', 'overdue', 'due since', 'failing', 'requests/s', 'limit', 'used'],
@@ -55,6 +55,7 @@ function textOf(status: Status, nowMs: number): string {
         a.unreadable,
       ]),
     ),
+    ...(destinations.length === 0 ? [] : [destinationTable(status, nowMs)]),
     `change log ${change_log.first_seq} to ${change_log.last_seq}\n`,
     processes.length === 0
       ? 'no process is running\n'
@@ -65,4 +66,14 @@ function textOf(status: Status, nowMs: number): string {
   ]
   if (warnings.length > 0) parts.push(warnings.map((warning) => `warning: ${printableLine(warning, 500)}\n`).join(''))
   return parts.join('\n')
+}
+
+function destinationTable({ destinations, change_log }: Status, nowMs: number): string {
+  return table(
+    ['destination', 'state', 'queued', 'oldest', 'not queued yet', 'unmapped', 'held', 'dead', 'unknown'],
+    destinations.map((d) => [
+      ...[d.destination, d.state, d.queued, ago(d.oldest_queued_at, nowMs), d.cursor === null ? null : change_log.last_seq - d.cursor],
+      ...[d.unmapped_lanes, d.held_lanes, d.dead, d.unknown],
+    ]),
+  )
 }

@@ -9,6 +9,7 @@ const marks = {
   history: 'gray',
   lost: 'red',
   found: 'yellow',
+  ams: 'magenta',
 } as const
 export type Mark = keyof typeof marks
 

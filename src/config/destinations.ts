@@ -1,0 +1,182 @@
+import type { AuthConfig, DestinationConfig, RequestTemplate } from './destination.ts'
+import type { DestinationSettings } from './destination-schema.ts'
+import { nameInFile } from './file.ts'
+import type { Path } from './names.ts'
+import { keyOf, type Tree, tidyKey } from './reading.ts'
+
+/** What a destination takes over when it says nothing of its own. */
+export interface DestinationDefaults {
+  /** Names of all accounts. */
+  readonly accounts: readonly string[]
+  readonly timeoutMs: number
+  readonly scheduleMs: readonly number[]
+}
+
+type SettingsOf<K extends DestinationSettings['kind']> = Extract<DestinationSettings, { kind: K }>
+
+/** @returns the destination as the program takes it, every default filled in. */
+export function destinationOf(settings: DestinationSettings, defaults: DestinationDefaults): DestinationConfig {
+  const common = commonOf(settings, defaults)
+  switch (settings.kind) {
+    case 'webhook': {
+      const secrets = settings.secret === undefined ? (settings.secrets ?? []) : [settings.secret]
+      return { ...common, kind: 'webhook', url: settings.url, secrets }
+    }
+    case 'http':
+      return { ...common, ...httpOf(settings) }
+    case 'adapter': {
+      const { adapter, url, settings: values, credentials } = settings
+      return { ...common, kind: 'adapter', adapter, url, settings: values, credentials }
+    }
+    case 'file': {
+      const { format, per, max_rows: maxRows, gather: gatherMs } = settings
+      return { ...common, kind: 'file', format, per, target: targetOf(settings.target), maxRows, gatherMs }
+    }
+  }
+}
+
+function commonOf(settings: DestinationSettings, defaults: DestinationDefaults) {
+  return {
+    name: settings.name,
+    accounts: settings.accounts ?? defaults.accounts,
+    entities: settings.entities ?? null,
+    operations: settings.operations ?? null,
+    eventTypes: settings.event_types ?? null,
+    personalFields: settings.personal_fields,
+    start: settings.start,
+    backfill: settings.backfill,
+    maxAgeMs: settings.max_age,
+    onDead: settings.on_dead,
+    mapping: settings.mapping,
+    allowPrivate: settings.allow_private,
+    allowHosts: settings.allow_hosts ?? null,
+    timeoutMs: settings.timeout ?? defaults.timeoutMs,
+    scheduleMs: settings.schedule ?? defaults.scheduleMs,
+    requestsPerSecond: settings.rps,
+    concurrency: settings.concurrency,
+    idempotent: settings.idempotent,
+  }
+}
+
+function httpOf(settings: SettingsOf<'http'>) {
+  const { lookup } = settings
+  return {
+    kind: 'http' as const,
+    settings: settings.settings,
+    auth: settings.auth ? authOf(settings.auth) : null,
+    request: requestOf(settings.request),
+    update: settings.update ? requestOf(settings.update) : null,
+    lookup: lookup ? { ...requestOf(lookup), found: lookup.found } : null,
+    probe: settings.probe ? requestOf(settings.probe) : null,
+    success: settings.success ?? null,
+    duplicate: settings.duplicate ?? null,
+    remoteId: settings.remote_id ?? null,
+    parkOn: settings.park_on,
+  }
+}
+
+function requestOf({ method, url, headers, format, body }: SettingsOf<'http'>['request']): RequestTemplate {
+  return { method, url, headers, format, body: body ?? null }
+}
+
+function authOf(auth: NonNullable<SettingsOf<'http'>['auth']>): AuthConfig {
+  switch (auth.type) {
+    case 'oauth2': {
+      const { token_url: tokenUrl, client_id: clientId, client_secret: clientSecret, scope = null, audience = null, send } = auth
+      return { type: 'oauth2', tokenUrl, clientId, clientSecret, scope, audience, send }
+    }
+    case 'password': {
+      const { token_url: tokenUrl, username, password, client_id: clientId = null, client_secret: clientSecret = null, scope = null } = auth
+      return { type: 'password', tokenUrl, username, password, clientId, clientSecret, scope }
+    }
+    default:
+      return auth
+  }
+}
+
+function targetOf(target: SettingsOf<'file'>['target']): Extract<DestinationConfig, { kind: 'file' }>['target'] {
+  if (target.type === 'folder') return target
+  const { host, port, username, password = null, private_key: privateKey = null, host_key: hostKey, path } = target
+  return { type: 'sftp', host, port, username, password, privateKey, hostKey, path }
+}
+
+/** @returns every secret of a destination, in each form in which it could turn up in a text. */
+export function secretsOfDestination(destination: DestinationConfig): string[] {
+  switch (destination.kind) {
+    case 'webhook':
+      return destination.secrets.map((secret) => secret.reveal().replace(/^whsec_/, ''))
+    case 'http':
+      return destination.auth ? secretsOfAuth(destination.auth) : []
+    case 'adapter':
+      return Object.values(destination.credentials).map((secret) => secret.reveal())
+    case 'file': {
+      const { target } = destination
+      if (target.type === 'folder') return []
+      const key = target.privateKey?.reveal() ?? ''
+      // Of a key that is printed with other line breaks the lines are still to be known.
+      const lines = key.split('\n').filter((line) => line.length >= 24 && !line.startsWith('-----'))
+      return [target.password?.reveal() ?? '', key, ...lines].filter((text) => text !== '')
+    }
+  }
+}
+
+function secretsOfAuth(auth: AuthConfig): string[] {
+  const pair = (user: string, secret: string) => [secret, encodeURIComponent(secret), Buffer.from(`${user}:${secret}`).toString('base64')]
+  switch (auth.type) {
+    case 'oauth2':
+      return pair(auth.clientId, auth.clientSecret.reveal())
+    case 'password':
+      return [
+        ...pair(auth.username, auth.password.reveal()),
+        ...(auth.clientSecret ? pair(auth.clientId ?? '', auth.clientSecret.reveal()) : []),
+      ]
+    case 'basic':
+      return pair(auth.username, auth.password.reveal())
+    case 'bearer':
+      return [auth.token.reveal()]
+    case 'header':
+      return [auth.value.reveal()]
+  }
+}
+
+/**
+ * A destination's secret never stands in the settings file itself, which is copied, mailed and put under version control.
+ * @param references keys of the values that are nothing but references.
+ * @returns a problem for each secret that was written out.
+ */
+export function writtenSecrets(tree: Tree, references: ReadonlySet<string>): string[] {
+  const destinations = Array.isArray(tree['destinations']) ? (tree['destinations'] as unknown[]) : []
+  return destinations
+    .flatMap((destination, index) => secretPaths(destination).map((path) => ['destinations', index, ...path]))
+    .filter((path) => typeof valueAt(tree, path) === 'string' && !references.has(keyOf(path)))
+    .map(
+      (path) =>
+        `${nameInFile(path.map(tidyKey))} must be a reference, $${'{NAME}'} or $${'{file:PATH}'}; take the secret out of the file and make a new one`,
+    )
+}
+
+const SINGLE = [
+  ['secret'],
+  ['auth', 'client_secret'],
+  ['auth', 'password'],
+  ['auth', 'token'],
+  ['auth', 'value'],
+  ['target', 'password'],
+  ['target', 'private_key'],
+]
+
+function secretPaths(destination: unknown): Path[] {
+  const below = (key: string): Path[] => {
+    const value = valueAt(destination, [key])
+    if (Array.isArray(value)) return value.map((_, index) => [key, index])
+    return typeof value === 'object' && value !== null ? Object.keys(value).map((name) => [key, name]) : [[key]]
+  }
+  return [...SINGLE, ...below('secrets'), ...below('credentials')]
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (at, part) => (typeof at === 'object' && at !== null ? (at as Record<string | number, unknown>)[part] : undefined),
+    value,
+  )
+}

@@ -1,0 +1,32 @@
+import { LineCounter, parseDocument } from 'yaml'
+import type { Tree } from './reading.ts'
+
+/** One slip makes many faults in the lines behind it. */
+const MAX_FAULTS = 5
+
+/**
+ * Reads a YAML text that holds keys and values. The library's own messages show the line they speak of, and a secret may stand in it:
+ * only code and place are told.
+ * @param name what the text is called in a problem.
+ */
+export function parseYaml(text: string, name: string): { readonly tree: Tree } | { readonly problems: string[] } {
+  const lineCounter = new LineCounter()
+  const document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true, logLevel: 'silent' })
+  const faults = [...document.errors, ...document.warnings].slice(0, MAX_FAULTS)
+  if (faults.length > 0) {
+    return {
+      problems: faults.map(({ code, pos }) => {
+        const { line, col } = lineCounter.linePos(pos[0])
+        return `${name} is not valid YAML at line ${line}, column ${col} (${code.toLowerCase().replaceAll('_', ' ')}); mend it there`
+      }),
+    }
+  }
+  try {
+    const value: unknown = document.toJS()
+    if (value === null || value === undefined) return { tree: {} }
+    if (typeof value === 'object' && !Array.isArray(value)) return { tree: value as Tree }
+    return { problems: [`${name} must hold keys and values, such as \`accounts:\``] }
+  } catch {
+    return { problems: [`${name} uses a YAML alias that has no anchor, or far too many; write the values out`] }
+  }
+}

@@ -1,0 +1,74 @@
+import { entities, type Row } from './entities.ts'
+import { isObject, type Json } from './json.ts'
+
+/**
+ * `<table>.<column>` of everything that names a person or may (the classes `personal` and `free` of the data dictionary), and of the
+ * paths under which a person's documents lie. No push holds any of them, unless its destination asks for that one.
+ */
+export const personalColumns: readonly string[] = [
+  'submissions.insured_name',
+  'submissions.marketing_hint',
+  'market_events.detail',
+  'thread_messages.subject',
+  'thread_messages.body_text',
+  'thread_messages.from_address',
+  'thread_messages.to_addresses',
+  'thread_attachments.name',
+  'thread_attachments.download_path',
+  'lanes.unmet_labels',
+  'lanes.next_step',
+  'source_offers.filename',
+]
+
+/** Keys, in lower case and of letters alone, under which an FEIN or a social security number stands. */
+const TAX_IDS = new Set([
+  'fein',
+  'feinorssn',
+  'ssn',
+  'ein',
+  'tin',
+  'itin',
+  'taxid',
+  'taxidnumber',
+  'federaltaxid',
+  'federalein',
+  'socialsecuritynumber',
+  'employeridentificationnumber',
+  'federalemployeridentificationnumber',
+])
+
+/** Columns that hold JSON, by table: only there can a key stand below a column. */
+const jsonColumns: ReadonlyMap<string, readonly string[]> = new Map(
+  entities.map(({ table, columns }) => [table, Object.entries(columns).flatMap(([column, kind]) => (kind === 'json' ? [column] : []))]),
+)
+
+/**
+ * @param allowed `<table>.<column>` of personal columns that may go out.
+ * @returns a function that makes of a row (or some columns) of `entity` what may go out: without the other personal columns, and without
+ * any key that holds an FEIN or a social security number, at any depth (invariant 12). It leaves the row as it is.
+ */
+export function leavingOutPersonal(allowed: readonly string[]): (entity: string, row: Row | null) => Row | null {
+  const hidden = new Set(personalColumns.filter((column) => !allowed.includes(column)))
+  return (entity, row) => {
+    if (row === null) return null
+    const nested = jsonColumns.get(entity)
+    const kept: Row = {}
+    for (const [column, value] of Object.entries(row)) {
+      if (hidden.has(`${entity}.${column}`) || holdsTaxId(column)) continue
+      // Of a table that is not known here, every column may be JSON.
+      kept[column] = nested === undefined || nested.includes(column) ? withoutTaxIds(value) : value
+    }
+    return kept
+  }
+}
+
+function withoutTaxIds(value: Json): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => withoutTaxIds(item))
+  if (!isObject(value)) return value
+  const kept = Object.entries(value as { readonly [key: string]: Json }).filter(([key]) => !holdsTaxId(key))
+  return Object.fromEntries(kept.map(([key, item]) => [key, withoutTaxIds(item)]))
+}
+
+function holdsTaxId(key: string): boolean {
+  return TAX_IDS.has(key.toLowerCase().replace(/[^a-z]/g, ''))
+}

@@ -1,0 +1,56 @@
+import type { Arrival } from './ams.ts'
+
+/** What of the change log an AMS must have. */
+export interface Logged {
+  readonly seq: number
+  readonly submissionId: string | null
+}
+
+/** How what arrived compares with what was logged, in numbers of changes. */
+export interface AmsVerdict {
+  readonly logged: number
+  readonly arrived: number
+  /** Changes that never arrived, or were never taken. */
+  readonly missing: number
+  /** Changes that arrived after a later one of their submission. */
+  readonly disordered: number
+  /** Changes that came under more than one id, and ids that came with more than one change. */
+  readonly otherIds: number
+  /** Changes that were taken more than once. */
+  readonly repeated: number
+  /** Tries that were refused. */
+  readonly refused: number
+}
+
+/** Compares, change by change: each at least once, under one id, and in order within its submission. */
+export function checkAms(logged: readonly Logged[], arrivals: readonly Arrival[]): AmsVerdict {
+  const taken = arrivals.filter((arrival) => arrival.taken)
+  const seen = new Set<number>()
+  const newest = new Map<string, number>()
+  let [disordered, repeated] = [0, 0]
+  for (const { seq, submissionId } of taken) {
+    const before = submissionId === null ? 0 : (newest.get(submissionId) ?? 0)
+    if (seen.has(seq)) repeated += 1
+    else if (seq < before) disordered += 1
+    seen.add(seq)
+    if (submissionId !== null) newest.set(submissionId, Math.max(seq, before))
+  }
+  const missing = logged.filter(({ seq }) => !seen.has(seq)).length
+  return {
+    ...{ logged: logged.length, arrived: seen.size, missing, disordered, repeated },
+    otherIds: ambiguous(arrivals.map(({ seq, id }) => [seq, id])) + ambiguous(arrivals.map(({ seq, id }) => [id, seq])),
+    refused: arrivals.length - taken.length,
+  }
+}
+
+/** Whether nothing is missing, nothing in disorder, and every change has its one id. */
+export function isWhole({ missing, disordered, otherIds }: AmsVerdict): boolean {
+  return missing === 0 && disordered === 0 && otherIds === 0
+}
+
+/** How many of the first values came with more than one second value. */
+function ambiguous(pairs: readonly (readonly [unknown, unknown])[]): number {
+  const seconds = new Map<unknown, Set<unknown>>()
+  for (const [first, second] of pairs) seconds.set(first, (seconds.get(first) ?? new Set()).add(second))
+  return [...seconds.values()].filter((set) => set.size > 1).length
+}

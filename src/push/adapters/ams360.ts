@@ -1,0 +1,150 @@
+import { PermanentError } from '../../errors.ts'
+import { submissions } from '../../model/entities.ts'
+import type { Json } from '../../model/json.ts'
+import {
+  type Adapter,
+  type AdapterDefinition,
+  type AdapterOptions,
+  StepFailure,
+  type Steps,
+  type Taken,
+  withoutEffect,
+} from '../adapter.ts'
+import type { Mapping, PushItem } from '../delivery.ts'
+import { noteText } from '../note-text.ts'
+import { Session } from '../session.ts'
+import { callSoap, type SoapReply } from '../soap.ts'
+
+const GUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+const NUMBER = /^[1-9]\d{0,8}$/
+/** How much a note may hold is not published. */
+const NOTE_LENGTH = 30_000
+
+/**
+ * AMS360 (Vertafore) by its SOAP interface WSAPI v3: each change becomes a note of the customer that the submission is mapped to, by its
+ * customer id (a GUID) or its customer number. Read in copies of Vertafore's reference of WSAPI v3 and of its WSDL; never tried against a
+ * live system. The reference says: `Login` takes AgencyNo, LoginId, Password and EmployeeCode; every other call bears the ticket in the
+ * header WSAPISession; a note needs a CustomerId of a division that the user may see, and always gets a new id: there is no
+ * idempotency, and notes cannot be listed, so that an unknown outcome is held for a person, who finds our id in the note's last line.
+ *
+ * NOT VERIFIED: that a ticket that has ended is refused with a WSAPISecurityFault (then it is renewed, once); how long it lives; whether a
+ * WSAPIGeneralFault means that nothing was stored (it counts as unknown); the longest note; the answer's NoteId (without it the note counts as stored); the
+ * namespace, which the reference and the WSDL write differently (`settings.namespace` changes it).
+ */
+export const ams360: AdapterDefinition = {
+  settings: { agency: 'needed', user: 'needed', employee: 'optional', customer_field: 'optional', namespace: 'optional' },
+  credentials: { password: 'needed' },
+  check({ mapping, settings }) {
+    if (mapping === 'none') return ['mapping must be required or lookup: a note belongs to a customer']
+    const field = settings['customer_field']
+    if (mapping !== 'lookup' || (field !== undefined && field in submissions.columns)) return []
+    return ['mapping lookup needs settings.customer_field: the column of submissions that holds the number or id of the customer']
+  },
+  create: (options) => new Ams360(options),
+}
+
+class Ams360 implements Adapter {
+  readonly #o: AdapterOptions
+  readonly #namespace: string
+  readonly #session = new Session()
+  /** Customer number to id, which never changes. */
+  readonly #customers = new Map<string, string>()
+
+  constructor(options: AdapterOptions) {
+    this.#o = options
+    this.#namespace = options.settings['namespace'] ?? 'http://www.WSAPI.AMS360.com/v3.0'
+  }
+
+  async deliver(item: PushItem, steps: Steps): Promise<Taken> {
+    const { client = '', policy = null } = item.mapping ?? {}
+    const customer = GUID.test(client) ? client : await this.#customerId(client, steps)
+    if (customer === null) throw new PermanentError(`the submission is mapped to ${JSON.stringify(client)}, which is no customer of AMS360`)
+    if (policy !== null && !GUID.test(policy)) throw new PermanentError('the policy of the mapping must be a PolicyId of AMS360 (a GUID)')
+    // In the order of the WSDL: .NET passes over what comes late.
+    const note = { 'd:CustomerId': customer, 'd:NoteText': noteText(item, NOTE_LENGTH), 'd:NoteDate': dayOf(item), 'd:PolicyId': policy }
+    const reply = await this.#call('CustomerNoteInsert', { 'd:CustomerNote': note }, steps, 'tell')
+    return { status: reply.status, remoteId: reply.text('NoteId'), detail: null }
+  }
+
+  async findMapping(item: PushItem, steps: Steps): Promise<Mapping | null> {
+    const value = item.submission?.[this.#o.settings['customer_field'] ?? ''] ?? ''
+    const id = await this.#customerId(String(value), steps)
+    return id === null ? null : { client: id, policy: null, fields: {} }
+  }
+
+  async probe(steps: Steps): Promise<string> {
+    await this.#signIn(steps)
+    return `agency ${this.#o.settings['agency']} lets user ${this.#o.settings['user']} in`
+  }
+
+  /** @returns the id of the customer of this number or id, by nothing else; null when there is none. */
+  async #customerId(client: string, steps: Steps): Promise<string | null> {
+    const known = this.#customers.get(client)
+    if (known !== undefined || !(NUMBER.test(client) || GUID.test(client))) return known ?? null
+    const [operation, name] = NUMBER.test(client) ? ['CustomerGetByNumber', 'CustomerNumber'] : ['CustomerGetById', 'CustomerId']
+    const reply = await this.#call(operation, { [`d:${name}`]: client }, steps, 'ask')
+    const id = reply.text('CustomerId')
+    // Whatever was asked for, only the customer that bears it is taken.
+    if (id === null || !GUID.test(id) || reply.text(name)?.toLowerCase() !== client.toLowerCase()) return null
+    if (this.#customers.size >= 1_000) this.#customers.clear()
+    this.#customers.set(client, id)
+    return id
+  }
+
+  /** Calls an operation, and once more with a new ticket when the old one is refused: nothing was done then. */
+  async #call(operation: string, request: Json, steps: Steps, way: keyof Steps): Promise<SoapReply> {
+    for (let renewed = false; ; renewed = true) {
+      const ticket = await this.#session.ticket(() => this.#signIn(steps))
+      const header = { WSAPISession: { '@xmlns': this.#namespace, Ticket: ticket } }
+      const reply = await callSoap(steps, way, this.#soap(operation, request, header))
+      // Of who looks something up it says that there is no such thing.
+      if (!reply.isFault || (way === 'ask' && reply.has('WSAPIBusinessFault'))) return reply
+      if (renewed || !reply.has('WSAPISecurityFault')) {
+        throw new StepFailure(way === 'ask' ? withoutEffect(faulty(operation, reply)) : faulty(operation, reply))
+      }
+      this.#session.drop(ticket)
+    }
+  }
+
+  async #signIn(steps: Steps): Promise<string> {
+    const { settings, credentials } = this.#o
+    const { agency = '', user = '', employee = null } = settings
+    const who = {
+      'd:AgencyNo': agency,
+      'd:LoginId': user,
+      'd:Password': credentials['password']?.reveal() ?? '',
+      'd:EmployeeCode': employee,
+    }
+    const reply = await callSoap(steps, 'ask', this.#soap('Login', who, null))
+    if (reply.isFault && reply.has('WSAPISecurityFault')) {
+      const error = `AMS360 refuses the credentials (${saidBy(reply)}); see to user and password in WSAPI's set-up, then resume`
+      throw new StepFailure({ type: 'stop', state: 'parked', status: reply.status, error })
+    }
+    const ticket = reply.isFault ? null : reply.text('Ticket')
+    if (!ticket) throw new StepFailure(withoutEffect(faulty('Login', reply)))
+    return ticket
+  }
+
+  #soap(operation: string, request: Json, header: Json): Parameters<typeof callSoap>[2] {
+    const [url, action] = [this.#o.url, `${this.#namespace}/WSAPIServiceContract/${operation}`]
+    const content = { '@xmlns:d': `${this.#namespace}/DataContract`, ...(request as Record<string, Json>) }
+    return { url, action, header, body: { [operation]: { '@xmlns': this.#namespace, Request: content } } }
+  }
+}
+
+/** A business fault is about the request, a security fault with a fresh ticket about what the user may do; of others nobody knows. */
+function faulty(operation: string, reply: SoapReply): StepFailure['failure'] {
+  const refused = reply.has('WSAPIBusinessFault') || reply.has('WSAPISecurityFault')
+  const error = `AMS360 answered ${operation} with ${reply.isFault ? `a fault (${saidBy(reply)})` : 'nothing that was asked for'}`
+  if (!refused) return { type: 'unknown', error }
+  return { type: 'failed', permanent: true, alive: true, status: reply.status, error, retryAfterMs: null }
+}
+
+function saidBy(reply: SoapReply): string {
+  return (reply.text('Message') ?? reply.text('faultstring') ?? 'no reason is given').slice(0, 300)
+}
+
+/** The day of the change, in UTC: a note has no time of day. */
+function dayOf({ after, changedAt }: PushItem): string {
+  return `${String(after?.['occurred_at'] ?? changedAt).slice(0, 10)}T00:00:00`
+}

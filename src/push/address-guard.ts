@@ -1,0 +1,131 @@
+import { BlockList, isIP } from 'node:net'
+
+/** What an address is to us: `public`, reachable only where private ones are allowed, or never the address of a destination. */
+export type AddressClass = 'public' | 'private' | 'never'
+
+type Range = readonly [network: string, prefix: number]
+
+/** Loopback, private, link-local, shared, and what documentation, benchmarks and the future have for themselves. */
+const PRIVATE_V4: readonly Range[] = [
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+]
+/** Unspecified, multicast, reserved, and where clouds tell a machine its own credentials. */
+const NEVER_V4: readonly Range[] = [
+  ['0.0.0.0', 8],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+  ['169.254.169.254', 32],
+  ['169.254.169.253', 32],
+  ['169.254.170.2', 32],
+  ['169.254.170.23', 32],
+  ['100.100.100.200', 32],
+  ['168.63.129.16', 32],
+  ['192.0.0.192', 32],
+]
+const PRIVATE_V6: readonly Range[] = [
+  ['::1', 128],
+  ['64:ff9b:1::', 48],
+  ['100::', 64],
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['3fff::', 20],
+  ['5f00::', 16],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['fec0::', 10],
+]
+const NEVER_V6: readonly Range[] = [
+  ['::', 128],
+  ['ff00::', 8],
+  ['fd00:ec2::254', 128],
+  ['fd00:ec2::23', 128],
+  ['fd20:ce::254', 128],
+]
+
+const lists = {
+  never: { 4: listOf(NEVER_V4, 'ipv4'), 6: listOf(NEVER_V6, 'ipv6') },
+  private: { 4: listOf(PRIVATE_V4, 'ipv4'), 6: listOf(PRIVATE_V6, 'ipv6') },
+} as const
+
+/** How many groups of an IPv6 address stand before the IPv4 address that it holds, by the prefix that says so. */
+const HOLDS_V4: readonly { readonly prefix: readonly number[]; readonly at: number }[] = [
+  { prefix: [0, 0, 0, 0, 0, 0xffff], at: 6 },
+  { prefix: [0, 0, 0, 0, 0xffff, 0], at: 6 },
+  { prefix: [0, 0, 0, 0, 0, 0], at: 6 },
+  { prefix: [0x64, 0xff9b, 0, 0, 0, 0], at: 6 },
+  { prefix: [0x2002], at: 1 },
+]
+
+/** @param address an IP address as text, a zone (`%eth0`) allowed. @returns `never` for what is no address at all. */
+export function classOf(address: string): AddressClass {
+  const bare = address.replace(/%.*$/, '')
+  const version = isIP(bare)
+  if (version === 4) return classIn(bare, 4)
+  if (version !== 6) return 'never'
+  const own = classIn(bare, 6)
+  if (own !== 'public') return own
+  const held = heldV4(groupsOf(bare))
+  return held === null ? 'public' : classIn(held, 4)
+}
+
+/** @returns whether a destination may be connected to at `address`. */
+export function mayConnect(address: string, allowPrivate: boolean): boolean {
+  const found = classOf(address)
+  return found === 'public' || (found === 'private' && allowPrivate)
+}
+
+/**
+ * What can be said of a host before its name is resolved: addresses as such, and names that mean this machine.
+ * @param host as it stands in a URL; IPv6 in brackets or not.
+ */
+export function mayName(host: string, allowPrivate: boolean): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
+  if (isIP(bare) !== 0) return mayConnect(bare, allowPrivate)
+  return allowPrivate || !/^(?:.+\.)?localhost$/i.test(bare)
+}
+
+function classIn(address: string, version: 4 | 6): AddressClass {
+  const family = version === 4 ? 'ipv4' : 'ipv6'
+  if (lists.never[version].check(address, family)) return 'never'
+  return lists.private[version].check(address, family) ? 'private' : 'public'
+}
+
+function heldV4(groups: readonly number[]): string | null {
+  for (const { prefix, at } of HOLDS_V4) {
+    if (!prefix.every((group, position) => groups[position] === group)) continue
+    const [high = 0, low = 0] = groups.slice(at, at + 2)
+    return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+  }
+  return null
+}
+
+/** The eight groups of an IPv6 address that is known to be one. */
+function groupsOf(address: string): number[] {
+  const hex = address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) => {
+    const [a = 0, b = 0, c = 0, d = 0] = bytes.slice(0, 4).map(Number)
+    return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
+  })
+  const [head = '', tail] = hex.split('::')
+  const read = (text: string): number[] => (text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16)))
+  const before = read(head)
+  if (tail === undefined) return before
+  const after = read(tail)
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after]
+}
+
+function listOf(ranges: readonly Range[], family: 'ipv4' | 'ipv6'): BlockList {
+  const list = new BlockList()
+  for (const [network, prefix] of ranges) list.addSubnet(network, prefix, family)
+  return list
+}

@@ -1,0 +1,114 @@
+import type { Clock } from '../clock.ts'
+import type { DestinationConfig } from '../config.ts'
+import { storableText } from '../model/json.ts'
+import type { OutboxRow, RowResult } from '../store/outbox-work.ts'
+import type { LaneBlock } from '../store/tables.ts'
+import type { Outcome } from './delivery.ts'
+
+/** Tries before a message that the target refuses for what it is becomes a dead letter. */
+const PERMANENT_TRIES = 3
+/** What is kept of an error or a remark. */
+const TEXT_LENGTH = 1_000
+
+/** How the lane goes on after a row: with the next one, after a while with the same one, or not before somebody does something. */
+export type LaneStep =
+  | { readonly type: 'go_on' }
+  | { readonly type: 'due'; readonly inMs: number }
+  | { readonly type: 'blocked'; readonly as: LaneBlock }
+
+export interface AttemptPlan {
+  readonly row: RowResult
+  readonly lane: LaneStep
+}
+
+/** What a plan depends on beside the row and the outcome. */
+export interface PlanContext {
+  readonly destination: Pick<DestinationConfig, 'idempotent' | 'onDead' | 'scheduleMs'>
+  readonly clock: Clock
+  /** Whether the kind can ask the target for what it has. */
+  readonly canLookUp: boolean
+}
+
+/** The row stays as it was before its claim: its try never came to anything. */
+export function planUntried(row: RowOf, error: string | null = null): AttemptPlan {
+  return { row: result(row, { uncertain: row.uncertain, error }), lane: { type: 'due', inMs: 0 } }
+}
+
+/**
+ * What becomes of a row after a try, or after a look for an earlier one. A refusal for good is tried three times, anything else as often
+ * as the schedule says. A try whose end nobody saw is repeated where that does no harm; else it is looked for, or held for a human.
+ * @param looked whether the outcome is of a look, so that an earlier try is still uncertain unless the look found it.
+ */
+export function planAttempt(
+  row: Pick<OutboxRow, 'outboxId' | 'attempts' | 'uncertain'>,
+  outcome: Outcome,
+  context: PlanContext,
+  looked = false,
+): AttemptPlan {
+  switch (outcome.type) {
+    case 'delivered': {
+      const { status, remoteId } = outcome
+      const delivered = { state: 'delivered', attempts: row.attempts + 1, uncertain: false, remoteId } as const
+      return { row: result(row, { ...delivered, status, detail: outcome.detail }), lane: { type: 'go_on' } }
+    }
+    case 'unmapped':
+      return { row: result(row, { error: outcome.error, uncertain: looked }), lane: { type: 'blocked', as: 'unmapped' } }
+    case 'stop':
+      // Its destination stands still until an operator resumes it; then this row is the first to go.
+      return { row: result(row, { error: outcome.error, status: outcome.status, uncertain: looked }), lane: { type: 'due', inMs: 0 } }
+    case 'unknown':
+      return afterUnknown(row, outcome, context)
+    case 'failed':
+      return afterFailure(row, outcome, context, looked)
+  }
+}
+
+function afterUnknown(row: RowOf, outcome: Of<'unknown'>, context: PlanContext): AttemptPlan {
+  const { destination, canLookUp } = context
+  const failed = { type: 'failed', permanent: false, alive: false, status: null, error: outcome.error, retryAfterMs: null } as const
+  if (destination.idempotent) return afterFailure(row, failed, context, false)
+  if (canLookUp) return afterFailure(row, failed, context, true)
+  const text = `${outcome.error}; it may have arrived, and this destination must not get it twice`
+  return givenUp(row, 'unknown', { error: text }, destination.onDead)
+}
+
+function afterFailure(row: RowOf, outcome: Of<'failed'>, context: PlanContext, uncertain: boolean): AttemptPlan {
+  const { destination, clock } = context
+  const attempts = row.attempts + 1
+  const { error, status } = outcome
+  const most = destination.scheduleMs.length + 1
+  // An uncertain row was not refused: its earlier try may have arrived, whatever kept us from finding out.
+  const limit = outcome.permanent && !uncertain ? Math.min(PERMANENT_TRIES, most) : most
+  if (attempts >= limit) return givenUp(row, uncertain ? 'unknown' : 'dead', { error, status }, destination.onDead)
+  const planned = destination.scheduleMs[attempts - 1] ?? 0
+  const jittered = planned * (0.9 + clock.random() * 0.2)
+  const inMs = Math.round(Math.max(jittered, outcome.retryAfterMs ?? 0))
+  return { row: result(row, { attempts, error, status, uncertain }), lane: { type: 'due', inMs } }
+}
+
+function givenUp(
+  row: RowOf,
+  state: 'dead' | 'unknown',
+  said: Pick<Partial<RowResult>, 'error' | 'status'>,
+  onDead: DestinationConfig['onDead'],
+): AttemptPlan {
+  return {
+    row: result(row, { state, attempts: row.attempts + 1, uncertain: state === 'unknown', ...said }),
+    lane: onDead === 'hold' ? { type: 'blocked', as: 'held' } : { type: 'go_on' },
+  }
+}
+
+type RowOf = Pick<OutboxRow, 'outboxId' | 'attempts' | 'uncertain'>
+type Of<T extends Outcome['type']> = Extract<Outcome, { type: T }>
+
+/** A row that stays as it is, except for what `change` says. */
+function result(row: RowOf, change: Partial<RowResult>): RowResult {
+  const { detail = null, error = null } = change
+  const same = { state: 'ready', attempts: row.attempts, uncertain: false, status: null, remoteId: null } as const
+  return { outboxId: row.outboxId, ...same, ...change, detail: cut(detail), error: cut(error) }
+}
+
+/** Both may repeat what a target said, which may be long, and hold what Postgres refuses. */
+function cut(text: string | null): string | null {
+  return text === null ? null : storableText(text.length <= TEXT_LENGTH ? text : `${text.slice(0, TEXT_LENGTH)}…`)
+}

@@ -1,0 +1,211 @@
+import type { Clock } from '../clock.ts'
+import type { DestinationConfig } from '../config.ts'
+import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Observer } from '../observe.ts'
+import type { Db } from '../store/db.ts'
+import type { ClaimedLane, LaneResult, OutboxRow, RowResult } from '../store/outbox-work.ts'
+import { storeMappings } from '../store/push-map.ts'
+import { type AttemptPlan, type LaneStep, planAttempt, planUntried } from './attempt-plan.ts'
+import type { DeliveryKind, Mapping, Outcome, PushItem } from './delivery.ts'
+import type { Gate } from './gate.ts'
+import { type ItemMaker, itemMaker } from './item.ts'
+import { Reports } from './reports.ts'
+
+export interface CourierOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: Observer
+  readonly destination: DestinationConfig
+  readonly kind: DeliveryKind
+  readonly gate: Gate
+}
+
+/** When to leave off: `stopping` before the next row, `over` in the middle of one. */
+export interface Limits {
+  readonly stopping: AbortSignal
+  readonly over: AbortSignal
+  /** No try of the lane begins later: its lease must not end under it. */
+  readonly until: number
+}
+
+/** What is to be done with a row: send it, or nothing, because what becomes of it is known already. */
+type Prepared =
+  | { readonly type: 'send'; readonly item: PushItem }
+  | { readonly type: 'done'; readonly outcome: Outcome | null; readonly plan: AttemptPlan }
+
+/** Sends rows of claimed lanes, and says what became of them; it writes nothing of that down itself. */
+export class Courier {
+  readonly #o: CourierOptions
+  readonly #itemOf: ItemMaker
+  readonly #reports: Reports
+
+  constructor(options: CourierOptions) {
+    this.#o = options
+    this.#itemOf = itemMaker(options.destination)
+    this.#reports = new Reports(options.clock, options.log, options.observer, options.destination.name)
+  }
+
+  /** Sends the rows of one lane, one after another, as far as it comes. @param paid whether the turn of the first one was waited for. */
+  async sendLane(lane: ClaimedLane, limits: Limits, paid: boolean): Promise<LaneResult> {
+    const rows: RowResult[] = []
+    let step: LaneStep = { type: 'go_on' }
+    for (const row of lane.rows) {
+      if (!(paid && rows.length === 0) && !(await this.#turn(limits))) break
+      const plan = await this.#tryOne(row, limits.over)
+      if (plan === null) break
+      rows.push(plan.row)
+      step = plan.lane
+      if (step.type !== 'go_on') break
+    }
+    return { lane, rows, next: nextOf(step) }
+  }
+
+  /** Sends rows of many lanes together. @returns null when nothing may be sent now. */
+  async sendTogether(lanes: readonly ClaimedLane[], limits: Limits): Promise<LaneResult[] | null> {
+    const { gate, kind } = this.#o
+    if (!(await this.#turn(limits))) return null
+    const permit = gate.admit()
+    if (permit === null) return null
+    const batch = await this.#prepareAll(lanes, limits.over)
+    const items = batch.flatMap(({ steps }) => steps.flatMap((step) => (step.type === 'send' ? [step.item] : [])))
+    const startedAt = performance.now()
+    const outcomes = items.length === 0 ? [] : await outcomesOf(kind.send(items, limits.over), items.length)
+    gate.settle(permit, limits.over.aborted ? null : verdictOf(outcomes))
+    if (items.length > 0) this.#reports.took(startedAt)
+    let sent = 0
+    return batch.map(({ lane, steps }) => {
+      const plans = steps.map((step, position) => {
+        const row = lane.rows[position]
+        if (step.type === 'done' || row === undefined) return (step as Extract<Prepared, { type: 'done' }>).plan
+        return this.#planned(row, outcomes[sent++] ?? first([]), false, limits.over)
+      })
+      const stays = plans.find((plan) => plan.lane.type !== 'go_on')
+      return { lane, rows: plans.map((plan) => plan.row), next: nextOf(stays?.lane ?? { type: 'go_on' }) }
+    })
+  }
+
+  async #turn({ stopping, until }: Limits): Promise<boolean> {
+    const { gate, clock } = this.#o
+    if (stopping.aborted || clock.now() > until) return false
+    return (gate.rate === null || (await gate.turn(stopping))) && clock.now() <= until
+  }
+
+  /** @returns null when it may not be tried now. */
+  async #tryOne(row: OutboxRow, over: AbortSignal): Promise<AttemptPlan | null> {
+    const { gate, kind } = this.#o
+    const permit = gate.admit()
+    if (permit === null) return null
+    let outcome: Outcome | null = null
+    try {
+      const prepared = await this.#prepare(row, over)
+      if (prepared.type === 'done') {
+        outcome = prepared.outcome
+        return prepared.plan
+      }
+      const startedAt = performance.now()
+      outcome = first(await outcomesOf(kind.send([prepared.item], over), 1))
+      this.#reports.took(startedAt)
+      return this.#planned(row, outcome, false, over)
+    } finally {
+      // What was broken off by ourselves says nothing of the target.
+      gate.settle(permit, over.aborted ? null : outcome)
+    }
+  }
+
+  /** The rows of each lane up to the first that is not to be sent now. */
+  async #prepareAll(lanes: readonly ClaimedLane[], over: AbortSignal): Promise<{ lane: ClaimedLane; steps: Prepared[] }[]> {
+    const batch: { lane: ClaimedLane; steps: Prepared[] }[] = []
+    for (const lane of lanes) {
+      const steps: Prepared[] = []
+      for (const row of lane.rows) {
+        const prepared = await this.#prepare(row, over)
+        steps.push(prepared)
+        if (prepared.type === 'done' && prepared.plan.lane.type !== 'go_on') break
+      }
+      batch.push({ lane, steps })
+    }
+    return batch
+  }
+
+  /** What cannot be prepared, whatever the reason, is a failed try like any other: it must not come back for ever. */
+  async #prepare(row: OutboxRow, over: AbortSignal): Promise<Prepared> {
+    try {
+      return await this.#prepared(row, over)
+    } catch (error) {
+      const outcome = notFound(error)
+      return { type: 'done', outcome: null, plan: this.#planned(row, outcome, row.uncertain, over) }
+    }
+  }
+
+  async #prepared(row: OutboxRow, over: AbortSignal): Promise<Prepared> {
+    const { mapping, idempotent } = this.#o.destination
+    let item = this.#itemOf(row)
+    if (mapping !== 'none' && item.mapping === null && item.submissionId !== null) {
+      const found = await this.#findMapping(item, over)
+      if ('type' in found) return { type: 'done', outcome: found, plan: this.#planned(row, found, row.uncertain, over) }
+      item = { ...item, mapping: found }
+    }
+    const seen = row.uncertain && !idempotent ? await this.#lookUp(item, over) : null
+    if (seen !== null) return { type: 'done', outcome: seen, plan: this.#planned(row, seen, true, over) }
+    return { type: 'send', item }
+  }
+
+  async #findMapping(item: PushItem, over: AbortSignal): Promise<Mapping | Outcome> {
+    const { db, kind, destination } = this.#o
+    const { account, submissionId } = item
+    const unmapped: Outcome = { type: 'unmapped', error: 'no client is known for this submission' }
+    if (destination.mapping !== 'lookup' || !kind.findMapping || submissionId === null) return unmapped
+    try {
+      const found = await kind.findMapping(item, over)
+      if (found === null) return unmapped
+      await storeMappings(db, [{ destination: destination.name, account, submissionId, ...found }], 'lookup')
+      return found
+    } catch (error) {
+      return notFound(error)
+    }
+  }
+
+  /** @returns null when the target does not have it: then it may be sent. */
+  async #lookUp(item: PushItem, over: AbortSignal): Promise<Outcome | null> {
+    const { kind } = this.#o
+    if (!kind.lookUp) return { type: 'unknown', error: 'a try was begun, and the process ended before its answer came' }
+    return await kind.lookUp(item, over).catch(notFound)
+  }
+
+  /** @param looked whether the outcome is of a look for an earlier try. */
+  #planned(row: OutboxRow, outcome: Outcome, looked: boolean, over: AbortSignal): AttemptPlan {
+    const { destination, clock, kind } = this.#o
+    const brokenOff = over.aborted && (outcome.type === 'failed' ? !outcome.alive : outcome.type === 'unknown')
+    // It does no harm to send it again, or it was not sent at all: this try did not take place.
+    if (brokenOff && (destination.idempotent || looked || outcome.type === 'failed')) return planUntried(row)
+    const plan = planAttempt(row, outcome, { destination, clock, canLookUp: kind.lookUp !== undefined }, looked)
+    this.#reports.tried(row, outcome, plan)
+    return plan
+  }
+}
+
+function nextOf(step: LaneStep): LaneResult['next'] {
+  return step.type === 'go_on' ? { type: 'due', inMs: 0 } : step
+}
+
+/** One outcome for each of `count` items, whatever the kind does: one that is missing is one that nobody knows. */
+async function outcomesOf(sending: Promise<readonly Outcome[]>, count: number): Promise<Outcome[]> {
+  const outcomes = await sending.catch((error: unknown) => Array<Outcome>(count).fill({ type: 'unknown', error: messageOf(error) }))
+  return Array.from({ length: count }, (_, position) => outcomes[position] ?? { type: 'unknown', error: 'the sender gave no outcome' })
+}
+
+function notFound(error: unknown): Outcome {
+  return { type: 'failed', permanent: false, alive: false, status: null, error: messageOf(error), retryAfterMs: null }
+}
+
+/** What a batch says of its target: it is asked to stop, or nothing was taken, or it works. */
+function verdictOf(outcomes: readonly Outcome[]): Outcome | null {
+  const stop = outcomes.find((outcome) => outcome.type === 'stop')
+  return stop ?? outcomes.find((outcome) => outcome.type === 'failed' && outcome.retryAfterMs !== null) ?? outcomes.at(-1) ?? null
+}
+
+function first(outcomes: readonly Outcome[]): Outcome {
+  return outcomes[0] ?? { type: 'unknown', error: 'the sender gave no outcome' }
+}

@@ -1,0 +1,134 @@
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../clock.ts'
+import { retryAfterMs } from '../upstream/answer.ts'
+
+/** `not_sent`: surely nothing reached the target. `no_answer`: the request was sent, at least in part, and nothing whole came back. */
+export type TransportResult =
+  | {
+      readonly type: 'answer'
+      readonly status: number
+      /** Names in lower case. */
+      readonly headers: Readonly<Record<string, string>>
+      /** Cut off at its limit. */
+      readonly body: string
+      readonly retryAfterMs: number | null
+    }
+  | { readonly type: 'not_sent'; readonly error: string; readonly permanent: boolean }
+  | { readonly type: 'no_answer'; readonly error: string }
+
+type HeaderValues = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
+
+/**
+ * One request and what became of it. undici tells it when the request is about to be written, so that it knows whether the target can
+ * have seen any of it.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #clock: Clock
+  readonly #bodyLimitBytes: number
+  readonly #result = Promise.withResolvers<TransportResult>()
+  #controller: Dispatcher.DispatchController | null = null
+  #settled = false
+  #status = 0
+  #headers: HeaderValues = {}
+  readonly #chunks: Buffer[] = []
+  #size = 0
+
+  constructor(clock: Clock, bodyLimitBytes: number) {
+    this.#clock = clock
+    this.#bodyLimitBytes = bodyLimitBytes
+  }
+
+  /** Sends the request. Never rejects. @param timeoutMs for all of it. */
+  async run(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions, timeoutMs: number, signal: AbortSignal): Promise<TransportResult> {
+    if (signal.aborted) return { type: 'not_sent', error: 'given up before it was sent', permanent: false }
+    const timer = setTimeout(() => this.#giveUp(`no whole answer within ${timeoutMs} ms`), timeoutMs)
+    const abort = () => this.#giveUp('given up by ourselves')
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      dispatcher.dispatch(options, this)
+    } catch (error) {
+      this.#fail(error)
+    }
+    try {
+      return await this.#result.promise
+    } finally {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    // Given up while it waited for a connection: nothing was written yet, and nothing will be.
+    if (this.#settled) controller.abort(new Error('given up'))
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: HeaderValues): void {
+    this.#status = status
+    this.#headers = headers
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk.subarray(0, this.#bodyLimitBytes - this.#size))
+    this.#size += chunk.length
+    if (this.#size < this.#bodyLimitBytes) return
+    this.#answer()
+    controller.abort(new Error('the answer is too long'))
+  }
+
+  onResponseEnd(): void {
+    this.#answer()
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | null, error: unknown): void {
+    this.#fail(error)
+  }
+
+  #answer(): void {
+    const headers: Record<string, string> = {}
+    for (const [name, value] of Object.entries(this.#headers)) {
+      if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value
+    }
+    const [first] = this.#chunks
+    const body = first === undefined ? '' : (this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks)).toString()
+    const pauseMs = headers['retry-after'] === undefined ? null : (retryAfterMs(headers, this.#clock.now()) ?? null)
+    this.#settle({ type: 'answer', status: this.#status, headers, body, retryAfterMs: pauseMs })
+  }
+
+  #giveUp(why: string): void {
+    if (this.#settled) return
+    this.#fail(null, why)
+    this.#controller?.abort(new Error('given up'))
+  }
+
+  #fail(error: unknown, why = describe(error)): void {
+    // The status of a refusal says enough, although the rest of it did not come.
+    if (this.#status >= 300) this.#answer()
+    else if (this.#controller === null || refusedByProxy(error)) {
+      this.#settle({ type: 'not_sent', error: why, permanent: codeOf(error) === 'UND_ERR_INVALID_ARG' && !refusedByProxy(error) })
+    } else this.#settle({ type: 'no_answer', error: why })
+  }
+
+  #settle(result: TransportResult): void {
+    if (this.#settled) return
+    this.#settled = true
+    this.#result.resolve(result)
+  }
+}
+
+/** undici tells it in these words alone. */
+function refusedByProxy(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('Proxy Authentication Required')
+}
+
+/** Codes say enough (ECONNREFUSED, CERT_HAS_EXPIRED); messages of other people's errors may hold what must not be told. */
+function describe(error: unknown): string {
+  if (refusedByProxy(error)) return 'the proxy wants other credentials (407)'
+  if (error instanceof Error && error.name === 'RefusedAddressError') return error.message
+  return `no answer (${codeOf(error)})`
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}

@@ -1,0 +1,91 @@
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { messageOf, TransientError } from '../../errors.ts'
+import { abortable, type Drop, type DropEntry, type DropTarget } from './drop.ts'
+
+/** A folder of this machine, or one that is mounted. It is never created: under a share that is not mounted it would be a wrong one. */
+export function folderTarget(path: string): DropTarget {
+  return { place: `the folder ${path}`, open: (signal) => openFolder(path, signal) }
+}
+
+async function openFolder(path: string, signal: AbortSignal): Promise<Drop> {
+  // A share that does not answer holds the call for ever; nothing can break that off but no longer to wait for it.
+  const tried = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await abortable(work, signal)
+    } catch (error) {
+      throw error === signal.reason ? error : explained(path, error)
+    }
+  }
+  await tried(mustBeFolder(path))
+  return {
+    write: (name, chunks) => tried(writeDurably(join(path, name), chunks, signal)),
+    rename: (from, to) => tried(rename(join(path, from), join(path, to))),
+    sync: () => tried(syncFolder(path)),
+    remove: (name) => tried(rm(join(path, name), { force: true })),
+    list: (wanted) => tried(listFolder(path, wanted)),
+    close: () => Promise.resolve(),
+  }
+}
+
+async function mustBeFolder(path: string): Promise<void> {
+  if (!(await stat(path)).isDirectory()) throw codeError('ENOTDIR')
+}
+
+async function writeDurably(path: string, chunks: AsyncIterable<Buffer>, signal: AbortSignal): Promise<void> {
+  const file = await open(path, 'wx')
+  try {
+    for await (const chunk of chunks) {
+      signal.throwIfAborted()
+      await file.writeFile(chunk)
+    }
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** A name is durable only when its folder is. */
+async function syncFolder(path: string): Promise<void> {
+  let folder: FileHandle | undefined
+  try {
+    folder = await open(path, 'r')
+    await folder.sync()
+  } catch (error) {
+    // Some file systems cannot do it for a folder; they keep names by themselves.
+    if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR', 'EPERM'].includes(codeOf(error))) throw error
+  } finally {
+    await folder?.close()
+  }
+}
+
+async function listFolder(path: string, wanted: (name: string) => boolean): Promise<readonly DropEntry[]> {
+  const names = (await readdir(path)).filter(wanted)
+  return Promise.all(names.map(async (name) => ({ name, modifiedMs: (await stat(join(path, name))).mtimeMs })))
+}
+
+/** None of these is the row's fault, and an administrator can mend each: rows wait. */
+const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
+  ENOENT: (path) => `the folder ${path} does not exist: create it, or mount the share that it lies on`,
+  ENOTDIR: (path) => `${path} is not a folder`,
+  EACCES: (path) => `no permission to write in ${path}: let the user that this process runs as create, rename and remove files there`,
+  EPERM: (path) => `no permission to write in ${path}: let the user that this process runs as create, rename and remove files there`,
+  EROFS: (path) => `${path} is read-only`,
+  ENOSPC: (path) => `the disk of ${path} is full`,
+  EDQUOT: (path) => `the disk quota of ${path} is used up`,
+  EFBIG: (path) => `a file in ${path} would be larger than is allowed: lower max_rows`,
+  ENAMETOOLONG: (path) => `the names of files in ${path} would be too long: shorten the destination's name`,
+}
+
+function explained(path: string, error: unknown): TransientError {
+  const sentence = SENTENCES[codeOf(error)]?.(path) ?? `cannot write in ${path}: ${messageOf(error)}`
+  return new TransientError(sentence, { cause: error })
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
+function codeError(code: string): Error {
+  return Object.assign(new Error(code), { code })
+}

@@ -1,0 +1,113 @@
+import { stringify } from 'csv-stringify/sync'
+import type { FileDestination } from '../../config.ts'
+import { type ColumnKind, type Entity, entities } from '../../model/entities.ts'
+import type { Json } from '../../model/json.ts'
+import { personalColumns } from '../../model/personal.ts'
+import type { PushItem } from '../delivery.ts'
+
+type Cells = Record<string, Json>
+
+/** What every row says of its change, in both formats. */
+const FRAME: Readonly<Record<string, (item: PushItem) => Json>> = {
+  message_id: (item) => item.messageId,
+  seq: (item) => item.seq,
+  account: (item) => item.account,
+  submission_id: (item) => item.submissionId,
+  entity: (item) => item.entity,
+  entity_id: (item) => item.entityId,
+  operation: (item) => item.operation,
+  changed_at: (item) => item.changedAt,
+  cause: (item) => item.cause,
+  snapshot: (item) => item.snapshot,
+  direction: (item) => item.direction,
+  echo: (item) => item.echo,
+}
+
+/** Writes rows as text, some at a time. */
+export interface RowWriter {
+  /** Of the file's name. */
+  readonly extension: string
+  /** What the file begins with. */
+  readonly head: string
+  rows(items: readonly PushItem[]): string
+}
+
+/**
+ * The rows of a destination. Which columns they have follows from its settings, never from the rows: `before` and `after` as objects,
+ * or, in CSV for a single entity, that entity's own columns.
+ */
+export function rowWriter(destination: Pick<FileDestination, 'format' | 'entities' | 'personalFields'>): RowWriter {
+  if (destination.format === 'ndjson') {
+    return { extension: 'ndjson', head: '', rows: (items) => items.map((item) => `${JSON.stringify(withObjects(item))}\n`).join('') }
+  }
+  const entity = singleEntity(destination)
+  return entity === null ? objectsAsCsv() : columnsAsCsv(entity, destination.personalFields)
+}
+
+function objectsAsCsv(): RowWriter {
+  const columns = [...Object.keys(FRAME), 'before', 'after']
+  const record = (item: PushItem): Cells => ({ ...frameOf(item), before: jsonText(item.before), after: jsonText(item.after) })
+  return csvWriter(columns, record)
+}
+
+/** `changed` tells an emptied column from one that an update left alone. */
+function columnsAsCsv(entity: Entity, personalFields: readonly string[]): RowWriter {
+  const isHidden = (column: string): boolean => {
+    const field = `${entity.table}.${column}`
+    return personalColumns.includes(field) && !personalFields.includes(field)
+  }
+  // `direction` of a message is told from the brokerage's side, by the frame.
+  const own = Object.entries(entity.columns).filter(([column, kind]) => kind !== 'raw' && !(column in FRAME) && !isHidden(column))
+  const columns = [...Object.keys(FRAME), 'changed', ...own.map(([column]) => column)]
+  const record = (item: PushItem): Cells => {
+    const after = item.after ?? {}
+    const cells = own.map(([column, kind]) => [column, cell(after[column] ?? null, kind)])
+    return { ...frameOf(item), changed: Object.keys(after).join(' '), ...Object.fromEntries(cells) }
+  }
+  return csvWriter(columns, record)
+}
+
+function csvWriter(columns: readonly string[], record: (item: PushItem) => Cells): RowWriter {
+  return { extension: 'csv', head: csv([], columns, true), rows: (items) => csv(items.map(record), columns, false) }
+}
+
+/**
+ * RFC 4180. Text is always quoted, and null is an empty cell without quotes, as Postgres reads and writes it. A spreadsheet takes a cell
+ * for a formula by its first character: such text gets a `'` before it; numbers, whose minus is harmless, do not.
+ */
+function csv(records: readonly Cells[], columns: readonly string[], header: boolean): string {
+  return stringify([...records], {
+    columns,
+    header,
+    record_delimiter: '\r\n',
+    quote_record_delimiter: true,
+    quoted_string: true,
+    escape_formulas: true,
+    cast: {
+      boolean: (value) => (value ? 'true' : 'false'),
+      // The library knows every other character that a formula can begin with.
+      string: (value) => (value.startsWith('\n') ? `'${value}` : value),
+    },
+  })
+}
+
+function frameOf(item: PushItem): Cells {
+  return Object.fromEntries(Object.entries(FRAME).map(([column, value]) => [column, value(item)]))
+}
+
+function withObjects(item: PushItem): Cells {
+  return { ...frameOf(item), before: item.before, after: item.after }
+}
+
+function jsonText(value: Json): Json {
+  return value === null ? null : JSON.stringify(value)
+}
+
+function cell(value: Json, kind: ColumnKind): Json {
+  const plain = typeof value === 'number' || typeof value === 'boolean' || (kind !== 'json' && typeof value === 'string')
+  return plain ? value : jsonText(value)
+}
+
+function singleEntity({ entities: names }: Pick<FileDestination, 'entities'>): Entity | null {
+  return names?.length === 1 ? (entities.find(({ table }) => table === names[0]) ?? null) : null
+}

@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto'
+import type { Socket } from 'node:net'
+import type SftpClient from 'ssh2-sftp-client'
+import type { FileDestination } from '../../config.ts'
+import { messageOf, PermanentError, TransientError } from '../../errors.ts'
+import { abortable, type Drop, type DropTarget } from './drop.ts'
+
+export type SftpSettings = Extract<FileDestination['target'], { type: 'sftp' }>
+
+/** Opens the connection that SSH goes over. @throws TransientError, or PermanentError for an address that is not allowed. */
+export type Dial = (host: string, port: number, signal: AbortSignal) => Promise<Socket>
+
+/** The library's own handle on the session, for what it does not do itself: durable writes. */
+type Session = Awaited<ReturnType<SftpClient['connect']>>
+
+/** Bytes in one write request, which every server takes. */
+const WRITE_BYTES = 32_768
+/** Write requests under way at a time, so that the way there and back is not waited for each time. */
+const WRITES_AT_A_TIME = 16
+/** How long a server may take to say goodbye. */
+const GOODBYE_MS = 1_000
+
+/** A folder behind SFTP. Each batch has a connection of its own: servers close those that rest. */
+export function sftpTarget(settings: SftpSettings, dial: Dial): DropTarget {
+  const place = `${settings.path} on sftp://${settings.username}@${settings.host}:${settings.port}`
+  return { place, open: (signal) => openSftp(settings, place, dial, signal) }
+}
+
+async function openSftp(settings: SftpSettings, place: string, dial: Dial, signal: AbortSignal): Promise<Drop> {
+  const socket = await dial(settings.host, settings.port, signal)
+  const over = AbortSignal.any([signal, goneSignal(socket)])
+  const cut = () => socket.destroy()
+  signal.addEventListener('abort', cut, { once: true })
+  const end = () => {
+    signal.removeEventListener('abort', cut)
+    socket.destroy()
+  }
+  const { client, session } = await connect(settings, socket, over).catch((error: unknown) => {
+    end()
+    throw error
+  })
+  const path = (name: string) => `${settings.path.replace(/\/+$/, '')}/${name}`
+  const tried = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await abortable(work(), over)
+    } catch (error) {
+      throw error === signal.reason ? error : explained(place, error)
+    }
+  }
+  return {
+    write: (name, chunks) => tried(() => writeDurably(session, path(name), chunks)),
+    rename: (from, to) => tried(() => renameOver(client, path(from), path(to))),
+    // Names are the server's business; the protocol has nothing for it.
+    sync: () => Promise.resolve(),
+    remove: (name) => tried(() => client.delete(path(name), true)).then(() => {}),
+    list: (wanted) => tried(() => listFolder(client, settings.path, wanted)),
+    async close() {
+      await abortable(client.end(), AbortSignal.any([over, AbortSignal.timeout(GOODBYE_MS)])).catch(() => {})
+      end()
+    },
+  }
+}
+
+/** The library leaves some calls unanswered when the connection goes: this ends them all. */
+function goneSignal(socket: Socket): AbortSignal {
+  const gone = new AbortController()
+  socket.once('close', () => gone.abort(new Error('the server closed the connection')))
+  return gone.signal
+}
+
+/** @param over whose reason, when it aborts, is the failure. */
+async function connect(settings: SftpSettings, socket: Socket, over: AbortSignal): Promise<{ client: SftpClient; session: Session }> {
+  // Loaded when it is used: a start without SFTP does not wait for it.
+  const { default: Client } = await import('ssh2-sftp-client')
+  const client = new Client('sftp', { error() {}, end() {}, close() {} })
+  let refusal: string | null = null
+  client.on('error', (error: unknown) => {
+    if (error instanceof Error && 'level' in error && error.level === 'client-authentication') refusal ??= refusedLogin(settings)
+  })
+  // Many servers ask for the password in a dialogue.
+  client.on('keyboard-interactive', (_name, _instructions, _language, prompts: unknown[], answer: (answers: string[]) => void) =>
+    answer(prompts.map(() => settings.password?.reveal() ?? '')),
+  )
+  try {
+    const session = await abortable(
+      client.connect({
+        sock: socket,
+        username: settings.username,
+        ...(settings.password ? { password: settings.password.reveal(), tryKeyboard: true } : {}),
+        ...(settings.privateKey ? { privateKey: settings.privateKey.reveal() } : {}),
+        // `over` is the only limit.
+        readyTimeout: 0,
+        hostVerifier: (key: Buffer) => {
+          refusal = wrongKey(settings, key)
+          return refusal === null
+        },
+      }),
+      over,
+    )
+    return { client, session }
+  } catch (error) {
+    if (refusal !== null) throw new PermanentError(refusal, { cause: error })
+    if (/privateKey/.test(messageOf(error))) throw new PermanentError(`the private key cannot be used: ${messageOf(error)}`)
+    throw new TransientError(`cannot open SFTP at ${settings.host}:${settings.port}: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** @returns null when the server's key is the one of the settings. */
+function wrongKey({ host, port, hostKey }: SftpSettings, key: Buffer): string | null {
+  const shown = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
+  if (shown === hostKey.replace(/=+$/, '')) return null
+  // A key begins with the length and the name of its kind.
+  const kind = key.subarray(4, 4 + key.readUInt32BE(0)).toString('latin1')
+  return `${host}:${port} shows the ${kind} key ${shown}, and host_key is ${hostKey}: nothing was sent; make sure who answers there before you change host_key`
+}
+
+function refusedLogin({ host, port, username, password, privateKey }: SftpSettings): string {
+  const means = [password ? 'password' : '', privateKey ? 'private key' : ''].filter((mean) => mean !== '').join(' and ')
+  return `${host}:${port} refuses the user ${username} with the ${means}`
+}
+
+async function writeDurably(session: Session, path: string, chunks: AsyncIterable<Buffer>): Promise<void> {
+  const handle = await called<Buffer>((done) => session.open(path, 'wx', done))
+  let position = 0
+  try {
+    for await (const chunk of chunks) {
+      for (let at = 0; at < chunk.length; at += WRITE_BYTES * WRITES_AT_A_TIME) {
+        const part = chunk.subarray(at, at + WRITE_BYTES * WRITES_AT_A_TIME)
+        await writePart(session, handle, part, position + at)
+      }
+      position += chunk.length
+    }
+    await syncIfOffered(session, handle)
+  } finally {
+    await called<void>((done) => session.close(handle, done))
+  }
+}
+
+async function writePart(session: Session, handle: Buffer, part: Buffer, position: number): Promise<void> {
+  const writes: Promise<void>[] = []
+  for (let at = 0; at < part.length; at += WRITE_BYTES) {
+    const length = Math.min(WRITE_BYTES, part.length - at)
+    writes.push(called<void>((done) => session.write(handle, part, at, length, position + at, (error) => done(error ?? undefined))))
+  }
+  const failed = (await Promise.allSettled(writes)).find((result) => result.status === 'rejected')
+  if (failed) throw failed.reason
+}
+
+async function syncIfOffered(session: Session, handle: Buffer): Promise<void> {
+  try {
+    await called<void>((done) => session.ext_openssh_fsync(handle, (error) => done(error)))
+  } catch (error) {
+    if (!isNotOffered(error)) throw error
+  }
+}
+
+/** The protocol's own rename refuses a name that is taken; OpenSSH's takes its place. */
+async function renameOver(client: SftpClient, from: string, to: string): Promise<void> {
+  try {
+    await client.posixRename(from, to)
+  } catch (error) {
+    if (!isNotOffered(error)) throw error
+    await renameOrKeep(client, from, to)
+  }
+}
+
+/** A file that is there already under this name came of an earlier try with the same rows; a name with a hash has one content. */
+async function renameOrKeep(client: SftpClient, from: string, to: string): Promise<void> {
+  try {
+    await client.rename(from, to)
+  } catch (error) {
+    const sizes = await Promise.all([from, to].map((path) => client.stat(path).then((file) => file.size))).catch(() => null)
+    if (sizes === null || sizes[0] !== sizes[1]) throw error
+    await client.delete(from)
+  }
+}
+
+async function listFolder(client: SftpClient, path: string, wanted: (name: string) => boolean) {
+  const files = await client.list(path, (file) => wanted(file.name))
+  return files.map((file) => ({ name: file.name, modifiedMs: file.modifyTime }))
+}
+
+/** Codes of the protocol, and what the library makes of them. None is the row's fault, and an administrator can mend each: rows wait. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  2: 'the folder does not exist: create it there, or correct path',
+  ENOENT: 'the folder does not exist: create it there, or correct path',
+  3: 'no permission to write there: let the user create, rename and remove files',
+  EACCES: 'no permission to write there: let the user create, rename and remove files',
+  4: 'the server says no more than that it failed: its disk or quota may be full',
+  14: 'the disk is full there',
+  15: 'the disk quota there is used up',
+}
+
+function explained(place: string, error: unknown): TransientError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return new TransientError(`cannot write ${place}: ${SENTENCES[code] ?? messageOf(error)}`, { cause: error })
+}
+
+function isNotOffered(error: unknown): boolean {
+  const unsupported = error instanceof Error && 'code' in error && error.code === 8
+  return unsupported || /does not support this extended request/.test(messageOf(error))
+}
+
+/** A call with a callback as a promise; what the call throws itself rejects it too. */
+function called<T>(call: (done: (error?: Error | null, value?: T) => void) => unknown): Promise<T> {
+  return new Promise((resolve, reject) => {
+    call((error, value) => (error ? reject(error) : resolve(value as T)))
+  })
+}

@@ -1,0 +1,174 @@
+import type { Clock } from '../clock.ts'
+import type { DestinationConfig } from '../config.ts'
+import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Observer } from '../observe.ts'
+import type { Db } from '../store/db.ts'
+import { holdDestination, setDestinationState } from '../store/destinations.ts'
+import { Circuit, type Permit } from '../upstream/circuit.ts'
+import { RateLimiter } from '../upstream/limiter.ts'
+import type { Outcome } from './delivery.ts'
+
+const FAILURES_TO_OPEN = 5
+const CIRCUIT_BASE_MS = 5_000
+const CIRCUIT_CAP_MS = 60_000
+/** Nobody is obeyed for longer than this. */
+const LONGEST_REST_MS = 3_600_000
+/** Rests that end so close to each other are one. */
+const SAME_REST_MS = 250
+
+export interface GateOptions {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: Observer
+  readonly destination: Pick<DestinationConfig, 'name' | 'requestsPerSecond' | 'scheduleMs'>
+}
+
+/**
+ * Whether anything may be sent to a destination now: its rate, its circuit, the rest that it asked for. Rests are written down too, so that
+ * other processes and the next start keep them.
+ */
+export class Gate {
+  readonly #o: GateOptions
+  readonly #circuit: Circuit
+  readonly #limiter: RateLimiter | null
+  #restUntil = 0
+  #stopped = false
+  #spareTurns = 0
+  /** Writes one after another, so that the last one stands. */
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(options: GateOptions) {
+    this.#o = options
+    const { scheduleMs, requestsPerSecond } = options.destination
+    this.#circuit = new Circuit(options.clock, {
+      failuresToOpen: FAILURES_TO_OPEN,
+      backoffBaseMs: Math.min(CIRCUIT_BASE_MS, scheduleMs[0] ?? CIRCUIT_BASE_MS),
+      backoffCapMs: CIRCUIT_CAP_MS,
+    })
+    this.#limiter = requestsPerSecond === null ? null : new RateLimiter(options.clock, requestsPerSecond)
+  }
+
+  /** For how long it is thought dead and nothing is tried, in milliseconds. Rests that it asked for are kept by the store. */
+  get deadMs(): number {
+    return this.#circuit.waitMs()
+  }
+
+  /** Whether only one try at a time may find out whether it is alive again. */
+  get probing(): boolean {
+    return this.#circuit.isOpen
+  }
+
+  /** Tries a second that are allowed now; null when there is no limit. */
+  get rate(): number | null {
+    return this.#limiter?.rate ?? null
+  }
+
+  /** The store gave something to send, after all that is known here was written: no rest and no stop holds any more. */
+  begin(): void {
+    this.#stopped = false
+    this.#restUntil = 0
+  }
+
+  shareAmong(processes: number): void {
+    this.#limiter?.shareAmong(processes)
+  }
+
+  /** Waits for the turn that the rate gives. @returns false when `signal` aborted before. */
+  async turn(signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted || this.#limiter === null) return !signal.aborted
+    if (this.#spareTurns > 0) {
+      this.#spareTurns -= 1
+      return true
+    }
+    return await this.#limiter.take('live', signal).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  /** A turn that was waited for was of no use; the next one gets it. */
+  giveBack(): void {
+    this.#spareTurns += 1
+  }
+
+  /** @returns leave for one try, to be settled; null when nothing may be sent now. */
+  admit(): Permit | null {
+    if (this.#stopped || this.#restUntil > this.#o.clock.now()) return null
+    return this.#circuit.admit()
+  }
+
+  /** What a try showed of the destination. @param outcome null when it was given up by ourselves. */
+  settle(permit: Permit, outcome: Outcome | null): void {
+    const wasOpen = this.#circuit.isOpen
+    const found = aliveness(outcome)
+    this.#circuit.settle(permit, found)
+    if (this.#circuit.isOpen !== wasOpen) this.#turned()
+    else if (permit.probe && found === 'dead') this.#rest(this.#circuit.waitMs())
+    if (outcome?.type === 'failed' && outcome.retryAfterMs !== null) this.#asked(Math.min(outcome.retryAfterMs, LONGEST_REST_MS))
+    if (outcome?.type === 'stop') this.#stop(outcome)
+  }
+
+  /** Resolves when everything that was to be written down is, or could not be. */
+  async settled(): Promise<void> {
+    await this.#writing
+  }
+
+  #turned(): void {
+    const { observer, log, destination } = this.#o
+    const { isOpen, failures } = this.#circuit
+    const { name } = destination
+    observer.set('push_circuit_open', isOpen ? 1 : 0, { destination: name })
+    if (isOpen) {
+      log.warn({ destination: name, failures }, `destination ${name} did not answer ${failures} times in a row; it is tried now and then`)
+      this.#rest(this.#circuit.waitMs())
+    } else {
+      log.info({ destination: name }, `destination ${name} answers again`)
+      this.#restUntil = 0
+      this.#write((db) => holdDestination(db, name, null, 0))
+    }
+  }
+
+  #asked(pauseMs: number): void {
+    const { clock, log, destination } = this.#o
+    const until = clock.now() + pauseMs
+    if (until <= this.#restUntil + SAME_REST_MS) return
+    this.#restUntil = until
+    log.info({ destination: destination.name, pauseMs }, `destination ${destination.name} asks to be left alone for ${pauseMs} ms`)
+    this.#rest(pauseMs)
+  }
+
+  #rest(ms: number): void {
+    const { name } = this.#o.destination
+    const { failures } = this.#circuit
+    this.#write((db) => holdDestination(db, name, ms, failures))
+  }
+
+  #stop(outcome: Extract<Outcome, { type: 'stop' }>): void {
+    if (this.#stopped) return
+    this.#stopped = true
+    const { log, destination } = this.#o
+    const { name } = destination
+    const { state, error, status } = outcome
+    log.error(
+      { destination: name, status },
+      `destination ${name} is ${state}: ${error}; nothing more is sent until \`submission-mirror destination resume ${name}\``,
+    )
+    this.#write(async (db) => void (await setDestinationState(db, name, state, error)))
+  }
+
+  /** A store that is away is no reason to fail: what is known here still holds in this process. */
+  #write(work: (db: Db) => Promise<void>): void {
+    const { db, log, destination } = this.#o
+    this.#writing = this.#writing
+      .then(() => work(db))
+      .catch((error: unknown) => log.warn({ destination: destination.name, err: error }, messageOf(error)))
+  }
+}
+
+function aliveness(outcome: Outcome | null): 'alive' | 'dead' | 'unknown' {
+  if (outcome === null || outcome.type === 'unmapped') return 'unknown'
+  if (outcome.type === 'unknown') return 'dead'
+  return outcome.type === 'failed' && !outcome.alive ? 'dead' : 'alive'
+}

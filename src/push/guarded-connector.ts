@@ -1,0 +1,48 @@
+import { isIP } from 'node:net'
+import { buildConnector } from 'undici'
+import { mayConnect } from './address-guard.ts'
+
+/** Resolves a name to all its addresses, as `dns.lookup` does. */
+export type LookupAll = (host: string, options: { readonly all: true }, done: LookupDone) => void
+type LookupDone = (error: Error | null, addresses: readonly { readonly address: string; readonly family: number }[]) => void
+
+/** Refused by us, before a connection was tried. */
+export class RefusedAddressError extends Error {
+  override readonly name = 'RefusedAddressError'
+}
+
+/** Connects to allowed addresses only; the certificate is checked against the name as ever. */
+export function guardedConnector(allowPrivate: boolean, timeoutMs: number, lookup: LookupAll): buildConnector.connector {
+  const connect = buildConnector({
+    allowH2: false,
+    timeout: timeoutMs,
+    lookup(host, options, done) {
+      lookup(host, { all: true }, (error, addresses) => {
+        if (error) return done(error, '', 0)
+        const allowed = addresses.filter(({ address }) => mayConnect(address, allowPrivate))
+        const [first] = allowed
+        if (first === undefined) {
+          const [refused] = addresses
+          return done(new RefusedAddressError(refusedAddress(host, refused?.address ?? 'nothing')), '', 0)
+        }
+        if (options.all) return done(null, [...allowed])
+        return done(null, first.address, first.family)
+      })
+    },
+  })
+  return (options, done) => {
+    const { hostname } = options
+    // Nobody looks an address up, so that the check above would never see it.
+    if (isIP(hostname) !== 0 && !mayConnect(hostname, allowPrivate)) {
+      done(new RefusedAddressError(refusedAddress(hostname, hostname)), null)
+      return
+    }
+    connect(options, done)
+  }
+}
+
+/** What is told of an address that is not allowed. @param host the name it was found under, or the address itself. */
+export function refusedAddress(host: string, address: string): string {
+  const which = host === address ? host : `${host} resolves to ${address}, which`
+  return `${which} is a loopback, private or otherwise special address, which is refused (allow_private)`
+}

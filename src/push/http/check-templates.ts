@@ -1,0 +1,45 @@
+import jsonata from 'jsonata'
+import type { HttpDestination, RequestTemplate } from '../../config.ts'
+import { allExpressions } from './expressions.ts'
+import { problemOf } from './template-problem.ts'
+
+const METHOD = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE)$/
+const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/**
+ * Looks over the templates of a destination before anything starts; it evaluates nothing.
+ * @returns one sentence for each thing that is wrong: an expression that is no JSONata, a method or a header that HTTP does not know.
+ */
+export function checkTemplates(destination: HttpDestination): string[] {
+  const at = `destination ${destination.name}:`
+  const broken = allExpressions(destination).flatMap(({ name, text }) => {
+    const problem = compileProblem(text)
+    return problem === null ? [] : [`${at} ${name} is no JSONata expression: ${problem}`]
+  })
+  const requests = Object.entries({
+    request: destination.request,
+    update: destination.update,
+    lookup: destination.lookup,
+    probe: destination.probe,
+  })
+  return [...requests.flatMap(([name, template]) => (template === null ? [] : requestProblems(`${at} ${name}`, template))), ...broken]
+}
+
+function requestProblems(at: string, template: RequestTemplate): string[] {
+  const problems = METHOD.test(template.method) ? [] : [`${at}.method must be GET, HEAD, POST, PUT, PATCH or DELETE`]
+  for (const header of Object.keys(template.headers)) {
+    if (!HEADER.test(header)) problems.push(`${at}.headers: ${JSON.stringify(header)} is no name of a header`)
+    else if (header.toLowerCase() === 'authorization') problems.push(`${at}.headers: authorization comes from auth alone`)
+  }
+  if (template.body !== null && /^(?:GET|HEAD)$/.test(template.method)) problems.push(`${at}: a ${template.method} has no body`)
+  return problems
+}
+
+function compileProblem(text: string): string | null {
+  try {
+    jsonata(text)
+    return null
+  } catch (error) {
+    return problemOf(error)
+  }
+}

@@ -1,0 +1,49 @@
+import type { RequestTemplate } from '../../config.ts'
+import { PermanentError } from '../../errors.ts'
+import { isObject, type Json } from '../../model/json.ts'
+import { xmlText } from './xml.ts'
+
+/** A body as it goes out, and the type that its format has when no header says another. */
+export interface EncodedBody {
+  readonly text: string
+  readonly contentType: string
+}
+
+/** Longer bodies are not sent. */
+const MAX_BYTES = 8 * 1024 * 1024
+
+/**
+ * Writes what a body's expression yielded. Templates yield values, never text that already is JSON, XML or a form, so nothing
+ * can be escaped wrongly.
+ * @throws PermanentError when the value does not fit the format, or is too long.
+ */
+export function encodeBody(format: RequestTemplate['format'], value: Json): EncodedBody {
+  if (value === null) throw new PermanentError('the body yields nothing')
+  const encoded = encode(format, value)
+  if (Buffer.byteLength(encoded.text) > MAX_BYTES) throw new PermanentError(`the body is longer than ${MAX_BYTES} bytes`)
+  return encoded
+}
+
+function encode(format: RequestTemplate['format'], value: Json): EncodedBody {
+  switch (format) {
+    case 'json':
+      return { text: JSON.stringify(value), contentType: 'application/json' }
+    case 'xml':
+      return { text: xmlText(value), contentType: 'application/xml; charset=utf-8' }
+    case 'form':
+      return { text: formText(value), contentType: 'application/x-www-form-urlencoded' }
+  }
+}
+
+/** An object: a list repeats its field, null leaves it out. */
+function formText(value: Json): string {
+  if (!isObject(value)) throw new PermanentError('a form must be an object of fields')
+  const form = new URLSearchParams()
+  for (const [name, field] of Object.entries(value as Record<string, Json>)) {
+    for (const item of Array.isArray(field) ? (field as readonly Json[]) : [field]) {
+      if (typeof item === 'object' && item !== null) throw new PermanentError(`the form's field ${name} is no text`)
+      if (item !== null) form.append(name, String(item))
+    }
+  }
+  return form.toString()
+}

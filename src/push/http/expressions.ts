@@ -1,0 +1,38 @@
+import type { HttpDestination, RequestTemplate } from '../../config.ts'
+
+/** A JSONata expression of a destination's settings; its name says where it stands there. */
+export interface Expression {
+  readonly name: string
+  readonly text: string
+}
+
+/** Which of a destination's requests. */
+export type RequestName = 'request' | 'update' | 'lookup' | 'probe'
+
+/** @returns every expression of the destination, those of `expressionsOf` for each request included. */
+export function allExpressions(destination: HttpDestination): Expression[] {
+  const { request, update, lookup, probe, success, duplicate, remoteId } = destination
+  return [
+    ...expressionsOf('request', request),
+    ...(update === null ? [] : expressionsOf('update', update)),
+    ...(lookup === null ? [] : [...expressionsOf('lookup', lookup), { name: 'lookup.found', text: lookup.found }]),
+    ...(probe === null ? [] : expressionsOf('probe', probe)),
+    ...(success === null ? [] : [{ name: 'success', text: success }]),
+    ...(duplicate === null ? [] : [{ name: 'duplicate', text: duplicate }]),
+    ...(remoteId === null ? [] : [{ name: 'remote_id', text: remoteId }]),
+  ]
+}
+
+/** @returns the expressions of one request: its URL, its body when it has one, then its headers in their order. */
+export function expressionsOf(name: RequestName, template: RequestTemplate): Expression[] {
+  return [
+    { name: `${name}.url`, text: template.url },
+    ...(template.body === null ? [] : [{ name: `${name}.body`, text: template.body }]),
+    ...Object.entries(template.headers).map(([header, text]) => ({ name: headerName(name, header), text })),
+  ]
+}
+
+/** @returns the name of the expression of one header. */
+export function headerName(name: RequestName, header: string): string {
+  return `${name}.headers.${header}`
+}

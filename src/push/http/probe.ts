@@ -1,0 +1,30 @@
+import type { HttpDestination } from '../../config.ts'
+import type { ProbeResult } from '../delivery.ts'
+import { type Answer, answered, type Failure, isSuccess } from './outcomes.ts'
+
+/** @returns what a probe showed, in one sentence for the operator: what is right, or what is wrong and what to do. */
+export function explainProbe(
+  reply: { readonly answer: Answer } | { readonly failure: Failure },
+  destination: HttpDestination,
+): ProbeResult {
+  if ('failure' in reply) return { ok: false, text: failureText(reply.failure) }
+  const { answer } = reply
+  const { status } = answer
+  const what = `it ${answered(answer)}`
+  if (isSuccess(status)) return { ok: true, text: `${what}: it is reached and takes the credentials` }
+  if (status === 401) return { ok: false, text: `${what}: it refuses the credentials; compare those under auth with what the vendor gave` }
+  if (status === 403)
+    return { ok: false, text: `${what}: the credentials are right but may not do this; ask the agency whether it still allows it` }
+  if (status === 404) return { ok: false, text: `${what}: compare the URL and the settings of the destination with what the vendor gave` }
+  if (destination.parkOn.includes(status)) return { ok: false, text: `${what}: that parks the destination (park_on)` }
+  if (status === 429) return { ok: false, text: `${what}: it asks to be left alone for a while; try again later` }
+  return {
+    ok: false,
+    text: status >= 500 ? `${what}: it is out of order; try again later` : `${what}: see the probe request of the destination`,
+  }
+}
+
+function failureText(failure: Failure): string {
+  if (failure.type === 'stop') return `${failure.error}; compare those under auth with what the vendor gave`
+  return failure.type === 'failed' ? failure.error : `it cannot be reached: ${failure.error}`
+}

@@ -1,0 +1,53 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import jsonata from 'jsonata'
+import type { Json } from '../../model/json.ts'
+import { problemOf } from './template-problem.ts'
+import type { TemplateAnswer, TemplateJob } from './templates.ts'
+import { urlOf } from './url.ts'
+
+/**
+ * The worker thread of templates.ts. It compiles every expression once, says that it is ready, and answers one job after
+ * another. Whatever an expression does, it can reach neither the environment nor anything but its input; one that never ends is ended
+ * together with this thread.
+ */
+
+/**
+ * How deep functions may call each other, and how long a list may get. An allocation that is too big at once would end the
+ * whole process, whatever limit the thread has; these two keep any from getting there by mistake.
+ */
+const BOUNDS = { stack: 1_000, sequence: 100_000 }
+
+const expressions = new Map<string, jsonata.Expression>()
+for (const [name, text] of Object.entries(workerData as Record<string, string>)) {
+  const expression = jsonata(text, BOUNDS)
+  expression.registerFunction('url', (...parts: readonly unknown[]) => urlOf(parts[0], ...parts.slice(1)))
+  expressions.set(name, expression)
+}
+
+parentPort?.on('message', (job: TemplateJob) => {
+  void answer(job).then((result) => parentPort?.postMessage(result))
+})
+parentPort?.postMessage('ready')
+
+async function answer(job: TemplateJob): Promise<TemplateAnswer> {
+  const values: Json[] = []
+  for (const name of job.names) {
+    try {
+      values.push(plain(await expressions.get(name)?.evaluate(job.input)))
+    } catch (error) {
+      return { values: null, problem: `${name} failed: ${problemOf(error)}` }
+    }
+  }
+  return { values, problem: null }
+}
+
+/** What JSONata yields may be nothing at all, or hold functions; only JSON leaves the thread. */
+function plain(value: unknown): Json {
+  const text = JSON.stringify(value, (_, part: unknown) => (isFunction(part) ? null : part)) as string | undefined
+  return text === undefined ? null : (JSON.parse(text) as Json)
+}
+
+/** JSONata's own functions are objects. */
+function isFunction(part: unknown): boolean {
+  return typeof part === 'object' && part !== null && ('_jsonata_function' in part || '_jsonata_lambda' in part)
+}

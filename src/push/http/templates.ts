@@ -1,0 +1,156 @@
+import { Worker } from 'node:worker_threads'
+import { messageOf, PermanentError, TransientError } from '../../errors.ts'
+import type { Json } from '../../model/json.ts'
+import type { Expression } from './expressions.ts'
+
+/** What a worker is asked: the values of some expressions over one input. */
+export interface TemplateJob {
+  readonly names: readonly string[]
+  readonly input: Json
+}
+
+/** The values in the order of the names, or the sentence of what went wrong. */
+export type TemplateAnswer = { readonly values: Json[]; readonly problem: null } | { readonly values: null; readonly problem: string }
+
+export interface TemplateLimits {
+  /** How long all expressions of one job may take together. Starting a worker does not count. */
+  readonly deadlineMs: number
+  readonly workers: number
+  /** Of one worker's heap. */
+  readonly memoryMb: number
+}
+
+/** An evaluation takes microseconds: a second is for a machine that is very busy. */
+const LIMITS: TemplateLimits = { deadlineMs: 1_000, workers: 2, memoryMb: 128 }
+
+interface Pending {
+  readonly job: TemplateJob
+  readonly resolve: (values: Json[]) => void
+  readonly reject: (error: Error) => void
+}
+
+/** One worker and what it is at. */
+interface Slot {
+  readonly worker: Worker
+  ready: boolean
+  current: Pending | null
+  deadline: NodeJS.Timeout | null
+}
+
+/**
+ * Evaluates a destination's JSONata in worker threads, one job at a time in each, so that an expression that never ends, or
+ * eats all memory, harms nobody but its own job: its worker is killed and another one takes its place. Workers start when
+ * they are first needed.
+ */
+export class Templates {
+  readonly #expressions: Readonly<Record<string, string>>
+  readonly #limits: TemplateLimits
+  readonly #slots = new Set<Slot>()
+  readonly #queue: Pending[] = []
+  #closed = false
+
+  /** @param expressions must compile: `checkTemplates` says so. */
+  constructor(expressions: readonly Expression[], limits: Partial<TemplateLimits> = {}) {
+    this.#expressions = Object.fromEntries(expressions.map(({ name, text }) => [name, text]))
+    this.#limits = { ...LIMITS, ...limits }
+  }
+
+  /**
+   * @param names of expressions.
+   * @param input what they see as `$`.
+   * @returns their values in this order; nothing becomes null.
+   * @throws PermanentError when one fails, does not end in time, or takes too much memory. TransientError when it cannot be told now.
+   */
+  evaluate(names: readonly string[], input: Json): Promise<Json[]> {
+    if (this.#closed) return Promise.reject(new TransientError('the destination is being closed'))
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ job: { names, input }, resolve, reject })
+      this.#pump()
+    })
+  }
+
+  /** Ends every worker; what is under way fails. */
+  async close(): Promise<void> {
+    this.#closed = true
+    const slots = [...this.#slots]
+    for (const pending of this.#queue.splice(0)) pending.reject(new TransientError('the destination is being closed'))
+    for (const slot of slots) this.#drop(slot, new TransientError('the destination is being closed'))
+    await Promise.all(slots.map((slot) => slot.worker.terminate()))
+  }
+
+  #pump(): void {
+    while (this.#queue.length > 0) {
+      const slots = [...this.#slots]
+      const idle = slots.find((slot) => slot.ready && slot.current === null)
+      if (idle === undefined) {
+        const starting = slots.some((slot) => !slot.ready)
+        if (!starting && slots.length < this.#limits.workers) this.#start()
+        return
+      }
+      const pending = this.#queue.shift()
+      if (pending !== undefined) this.#give(idle, pending)
+    }
+  }
+
+  #give(slot: Slot, pending: Pending): void {
+    slot.current = pending
+    slot.worker.ref()
+    slot.deadline = setTimeout(() => {
+      const names = pending.job.names.join(', ')
+      this.#drop(slot, new PermanentError(`${names} did not end within ${this.#limits.deadlineMs} ms`))
+      void slot.worker.terminate()
+      this.#pump()
+    }, this.#limits.deadlineMs)
+    slot.worker.postMessage(pending.job)
+  }
+
+  #start(): void {
+    // Run from its source the program's files end in .ts, built ones in .js.
+    const file = import.meta.url.endsWith('.ts') ? './template-worker.ts' : './template-worker.js'
+    const worker = new Worker(new URL(file, import.meta.url), {
+      workerData: this.#expressions,
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: this.#limits.memoryMb },
+    })
+    const slot: Slot = { worker, ready: false, current: null, deadline: null }
+    this.#slots.add(slot)
+    worker.on('message', (message: TemplateAnswer | 'ready') => {
+      if (message === 'ready') slot.ready = true
+      else this.#answered(slot, message)
+      // An idle worker keeps no process alive.
+      worker.unref()
+      this.#pump()
+    })
+    worker.on('error', (error) => this.#lost(slot, messageOf(error)))
+    worker.on('exit', () => this.#lost(slot, 'the thread ended'))
+  }
+
+  #answered(slot: Slot, answer: TemplateAnswer): void {
+    const pending = slot.current
+    this.#free(slot)
+    if (answer.values !== null) pending?.resolve(answer.values)
+    else pending?.reject(new PermanentError(answer.problem))
+  }
+
+  /** A worker ended by itself: at a job, that one was too much for it; before its first, no job is to blame. */
+  #lost(slot: Slot, why: string): void {
+    if (!this.#slots.has(slot)) return
+    const names = slot.current?.job.names.join(', ')
+    this.#drop(slot, new PermanentError(`${names} broke its thread, which had ${this.#limits.memoryMb} MB: ${why}`))
+    if (slot.ready) this.#pump()
+    else for (const pending of this.#queue.splice(0)) pending.reject(new TransientError(`templates cannot be evaluated: ${why}`))
+  }
+
+  #drop(slot: Slot, error: Error): void {
+    const pending = slot.current
+    this.#slots.delete(slot)
+    this.#free(slot)
+    pending?.reject(error)
+  }
+
+  #free(slot: Slot): void {
+    if (slot.deadline !== null) clearTimeout(slot.deadline)
+    slot.deadline = null
+    slot.current = null
+  }
+}

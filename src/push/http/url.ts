@@ -1,0 +1,34 @@
+import { isObject } from '../../model/json.ts'
+
+/**
+ * The function `$url(base, step, …, query)` of templates: joins a URL so that no value can leave its place, or be missing unseen.
+ * @param base such as `https://host/path`, without a query.
+ * @param rest steps of the path, text or numbers, which are escaped; at the end perhaps an object: names to text, numbers or
+ * booleans of the query, in which null is left out.
+ * @throws Error, without any value in its message, when a step is missing, empty, `.` or `..`, or something is no text.
+ */
+export function urlOf(base: unknown, ...rest: readonly unknown[]): string {
+  if (typeof base !== 'string' || base === '') throw new Error('$url has no base')
+  const last = rest.at(-1)
+  const query = isObject(last) ? last : {}
+  const steps = isObject(last) ? rest.slice(0, -1) : rest
+  const path = steps.map((step, index) => {
+    const text = textOf(step)
+    if (text === null || text === '' || text === '.' || text === '..') {
+      throw new Error(`step ${index + 1} of $url is missing, empty, dots, or no text`)
+    }
+    return encodeURIComponent(text)
+  })
+  const pairs = Object.entries(query).flatMap(([name, value]) => {
+    if (value === null) return []
+    const text = textOf(value)
+    if (text === null) throw new Error(`${name} in the query of $url is no text`)
+    return [`${encodeURIComponent(name)}=${encodeURIComponent(text)}`]
+  })
+  return `${[base.replace(/\/+$/, ''), ...path].join('/')}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`
+}
+
+function textOf(value: unknown): string | null {
+  if (typeof value === 'string') return value.toWellFormed()
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null
+}

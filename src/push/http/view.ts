@@ -1,0 +1,32 @@
+import type { HttpDestination } from '../../config.ts'
+import type { Json } from '../../model/json.ts'
+import type { PushItem } from '../delivery.ts'
+
+/**
+ * What templates see as `$`: the change, named as in the body of a webhook, and what belongs to it. `config/presets/README.md` lists it.
+ * No secret is in it.
+ */
+export function viewOf(item: PushItem, settings: HttpDestination['settings']): Json {
+  return {
+    message_id: item.messageId,
+    destination: item.destination,
+    account: item.account,
+    submission_id: item.submissionId,
+    entity: item.entity,
+    entity_id: item.entityId,
+    operation: item.operation,
+    cause: item.cause,
+    seq: item.seq,
+    snapshot: item.snapshot,
+    changed_at: item.changedAt,
+    before: item.before,
+    after: item.after,
+    direction: item.direction,
+    echo: item.echo,
+    submission: item.submission,
+    mapping: item.mapping === null ? null : { client: item.mapping.client, policy: item.mapping.policy, fields: item.mapping.fields },
+    remote_id: item.remoteId,
+    attempts: item.attempts,
+    settings,
+  }
+}

@@ -1,0 +1,42 @@
+import type { DestinationConfig } from '../config.ts'
+import { leavingOutPersonal } from '../model/personal.ts'
+import type { OutboxRow } from '../store/outbox-work.ts'
+import type { PushItem } from './delivery.ts'
+
+/** Makes of a row of the outbox what may go out to one destination. */
+export type ItemMaker = (row: OutboxRow) => PushItem
+
+/** @returns the maker for `destination`, which leaves out the personal columns that it did not opt in to. */
+export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'personalFields'>): ItemMaker {
+  const { name, personalFields } = destination
+  const strip = leavingOutPersonal(personalFields)
+  return (row) => ({
+    outboxId: row.outboxId,
+    messageId: row.messageId,
+    destination: name,
+    account: row.account,
+    submissionId: row.submissionId,
+    entity: row.entity,
+    entityId: row.entityId,
+    operation: row.operation,
+    cause: row.cause,
+    seq: row.seq,
+    snapshot: row.snapshot,
+    changedAt: row.changedAt,
+    before: strip(row.entity, row.before),
+    after: strip(row.entity, row.after),
+    direction: directionOf(row.direction),
+    echo: row.direction === 'inbound',
+    submission: strip('submissions', row.submission),
+    mapping: row.mapping,
+    remoteId: row.remoteId,
+    attempts: row.attempts,
+    uncertain: row.uncertain,
+  })
+}
+
+/** The service says it from its own side; a word that it does not have today says nothing of a side (trap 73). */
+function directionOf(service: string | null): PushItem['direction'] {
+  if (service === 'inbound') return 'sent'
+  return service === 'outbound' ? 'received' : null
+}

@@ -1,0 +1,124 @@
+import type { Clock } from '../../clock.ts'
+import type { AdapterDestination } from '../../config.ts'
+import { messageOf, PermanentError, TransientError, UsageError } from '../../errors.ts'
+import { type Adapter, type AdapterDefinition, StepFailure, type Steps, type Taken, withoutEffect } from '../adapter.ts'
+import { adapters } from '../adapters.ts'
+import type { DeliveryKind, KindContext, Outcome, PushItem } from '../delivery.ts'
+import { type Failure, notTried, unanswered } from '../http/outcomes.ts'
+import { openTransport, type Transport } from '../transport.ts'
+
+/**
+ * Delivers through the adapter that the destination names.
+ * @throws UsageError when there is none of that name, or its settings do not fit; see `checkAdapter`.
+ */
+export function createAdapter(destination: AdapterDestination, context: KindContext): DeliveryKind {
+  const problems = checkAdapter(destination)
+  const definition = adapters.get(destination.adapter)
+  if (definition === undefined || problems.length > 0) throw new UsageError(problems)
+  const { clock } = context
+  const { url, settings, credentials } = destination
+  const adapter = definition.create({ url, settings, credentials, clock })
+  return new AdapterKind(destination, adapter, openTransport(destination, context.proxy, { clock }), clock)
+}
+
+/** @returns one sentence for each thing that is wrong with the destination: its adapter, names of its settings, or what they hold. */
+export function checkAdapter(destination: AdapterDestination): string[] {
+  const at = `destination ${destination.name}:`
+  const definition = adapters.get(destination.adapter)
+  if (definition === undefined) return [`${at} there is no adapter ${destination.adapter}; there is ${[...adapters.keys()].join(', ')}`]
+  const problems = (['settings', 'credentials'] as const).flatMap((part) => nameProblems(part, definition, destination))
+  return (problems.length > 0 ? problems : definition.check(destination)).map((problem) => `${at} ${problem}`)
+}
+
+function nameProblems(part: 'settings' | 'credentials', definition: AdapterDefinition, destination: AdapterDestination): string[] {
+  const known = definition[part]
+  const missing = Object.keys(known).filter((name) => known[name] === 'needed' && destination[part][name] === undefined)
+  const unknown = Object.keys(destination[part]).filter((name) => known[name] === undefined)
+  return [
+    ...missing.map((name) => `${part}.${name} is missing; the adapter ${destination.adapter} needs it`),
+    ...unknown.map((name) => `${part} has an unknown key, ${JSON.stringify(name)}; known are ${Object.keys(known).join(', ')}`),
+  ]
+}
+
+class AdapterKind implements DeliveryKind {
+  readonly batch = { type: 'one' } as const
+  readonly lookUp: DeliveryKind['lookUp']
+  readonly findMapping: DeliveryKind['findMapping']
+  readonly #destination: AdapterDestination
+  readonly #adapter: Adapter
+  readonly #transport: Transport
+  readonly #clock: Clock
+
+  constructor(destination: AdapterDestination, adapter: Adapter, transport: Transport, clock: Clock) {
+    this.#destination = destination
+    this.#adapter = adapter
+    this.#transport = transport
+    this.#clock = clock
+    const { lookUp, findMapping } = adapter
+    this.lookUp = lookUp && ((item, signal) => this.#judge(async () => orNull(await lookUp.call(adapter, item, this.#steps(signal)))))
+    this.findMapping = findMapping && ((item, signal) => findMapping.call(adapter, item, this.#steps(signal)))
+  }
+
+  async send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
+    const outcomes: Outcome[] = []
+    for (const item of items) outcomes.push(await this.#sendOne(item, signal))
+    return outcomes
+  }
+
+  async probe(signal: AbortSignal): ReturnType<DeliveryKind['probe']> {
+    try {
+      return { ok: true, text: await this.#adapter.probe(this.#steps(signal)) }
+    } catch (error) {
+      return { ok: false, text: messageOf(error) }
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#transport.close()
+  }
+
+  async #sendOne(item: PushItem, signal: AbortSignal): Promise<Outcome> {
+    if (this.#destination.mapping !== 'none' && item.mapping === null) {
+      if (item.submissionId === null) return notTried('it belongs to no submission, and so to no client', true)
+      return { type: 'unmapped', error: 'no client is known for its submission' }
+    }
+    return await this.#judge(async () => delivered(await this.#adapter.deliver(item, this.#steps(signal))))
+  }
+
+  /** The requests of one delivery: all of them together take no longer than the destination's timeout. */
+  #steps(signal: AbortSignal): Steps {
+    const endsAt = this.#clock.now() + this.#destination.timeoutMs
+    const send = async (request: Parameters<Steps['ask']>[0], meaning: (failure: Failure) => Failure) => {
+      const timeoutMs = endsAt - this.#clock.now()
+      if (timeoutMs <= 0) throw new TransientError(`the steps took longer than ${this.#destination.timeoutMs} ms`)
+      const result = await this.#transport.send({ ...request, timeoutMs }, signal)
+      if (result.type !== 'answer') throw new StepFailure(meaning(unanswered(result)))
+      return result
+    }
+    return { ask: (request) => send(request, withoutEffect), tell: (request) => send(request, (failure) => failure) }
+  }
+
+  /** Turns what an adapter throws into the outcome that it means. */
+  async #judge<T extends Outcome | null>(work: () => Promise<T>): Promise<T | Failure> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof StepFailure) return error.failure
+      const retryAfterMs = error instanceof TransientError ? (error.retryAfterMs ?? null) : null
+      return { ...failed(messageOf(error), error instanceof PermanentError), retryAfterMs }
+    }
+  }
+}
+
+/** It lies with us, not with the target. */
+function failed(error: string, permanent: boolean): Extract<Failure, { type: 'failed' }> {
+  return { type: 'failed', permanent, alive: true, status: null, error, retryAfterMs: null }
+}
+
+function delivered({ status, remoteId, detail }: Taken): Outcome {
+  return { type: 'delivered', status, remoteId, detail }
+}
+
+function orNull(taken: Taken | null): Outcome | null {
+  return taken === null ? null : delivered(taken)
+}

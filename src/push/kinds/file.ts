@@ -1,0 +1,134 @@
+import type { FileDestination } from '../../config.ts'
+import { messageOf, PermanentError } from '../../errors.ts'
+import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../delivery.ts'
+import { type BatchProgress, writeBatch } from '../file/batch.ts'
+import { dial } from '../file/dial.ts'
+import type { Drop, DropTarget } from '../file/drop.ts'
+import { folderTarget } from '../file/folder.ts'
+import { isTemporary, temporaryName } from '../file/names.ts'
+import { type RowWriter, rowWriter } from '../file/rows.ts'
+import { sftpTarget } from '../file/sftp.ts'
+
+/** Temporary files older than this are nobody's: whoever wrote them has given up or died. */
+const STALE_MS = 3_600_000
+/** The share of a try's time in which rows are begun; the rest is for finishing. */
+const WRITING_SHARE = 0.6
+
+/** Puts changes as files into a folder, near or behind SFTP. `config/README.md` says how files are named and what is in them. */
+export function createFile(destination: FileDestination, context: KindContext): DeliveryKind {
+  return new FileKind(destination, context)
+}
+
+class FileKind implements DeliveryKind {
+  readonly batch: DeliveryKind['batch']
+  readonly #destination: FileDestination
+  readonly #context: KindContext
+  readonly #target: DropTarget
+  readonly #writer: RowWriter
+  #cleanedAtMs: number | null = null
+
+  constructor(destination: FileDestination, context: KindContext) {
+    const { target, maxRows, gatherMs } = destination
+    this.batch = { type: 'many', maxItems: maxRows, gatherMs }
+    this.#destination = destination
+    this.#context = context
+    this.#target = target.type === 'folder' ? folderTarget(target.path) : sftpTarget(target, dial(destination))
+    this.#writer = rowWriter(destination)
+  }
+
+  async send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
+    if (items.length === 0) return []
+    const { clock } = this.#context
+    const progress: BatchProgress = { placing: false }
+    const lateAt = clock.now() + this.#destination.timeoutMs * WRITING_SHARE
+    const options = { destination: this.#destination, writer: this.#writer, late: () => clock.now() >= lateAt, progress }
+    try {
+      const names = await this.#opened(signal, async (drop) => {
+        await this.#clean(drop)
+        return writeBatch(drop, items, options)
+      })
+      return items.map((item) => written(names.get(item.outboxId)))
+    } catch (error) {
+      const outcome = notWritten(error, progress)
+      return items.map(() => outcome)
+    }
+  }
+
+  /** Does what a delivery does, with a file that nobody sees. */
+  async probe(signal: AbortSignal): Promise<ProbeResult> {
+    const { place } = this.#target
+    try {
+      await this.#opened(signal, async (drop) => {
+        const [from, to] = [temporaryName(this.#destination.name), temporaryName(this.#destination.name)]
+        await drop.write(from, nothing())
+        await drop.rename(from, to)
+        await drop.sync()
+        await drop.remove(to)
+      })
+      return { ok: true, text: `a file was written, renamed and removed in ${place}` }
+    } catch (error) {
+      return { ok: false, text: messageOf(error) }
+    }
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  /** Ends within the destination's time. */
+  async #opened<T>(signal: AbortSignal, work: (drop: Drop) => Promise<T>): Promise<T> {
+    const { timeoutMs } = this.#destination
+    const late = new AbortController()
+    const over = new AbortController()
+    const timer = this.#context.clock.sleep(timeoutMs, over.signal).then(() => {
+      if (!over.signal.aborted) late.abort(new Error(`${this.#target.place} did not take it within ${timeoutMs} ms`))
+    })
+    try {
+      const drop = await this.#target.open(AbortSignal.any([signal, late.signal]))
+      try {
+        return await work(drop)
+      } finally {
+        await drop.close()
+      }
+    } finally {
+      over.abort()
+      await timer
+    }
+  }
+
+  /** Removes temporary files that a crash has left. Failing at it hinders nobody. */
+  async #clean(drop: Drop): Promise<void> {
+    const { clock, log } = this.#context
+    const { name } = this.#destination
+    const now = clock.now()
+    if (this.#cleanedAtMs !== null && now - this.#cleanedAtMs < STALE_MS) return
+    this.#cleanedAtMs = now
+    try {
+      const files = await drop.list((file) => isTemporary(name, file))
+      for (const file of files) if (now - file.modifiedMs > STALE_MS) await drop.remove(file.name)
+    } catch (error) {
+      log.debug({ destination: name, error: messageOf(error) }, 'stale temporary files were not removed')
+    }
+  }
+}
+
+function written(name: string | undefined): Outcome {
+  if (name !== undefined) return { type: 'delivered', status: null, remoteId: null, detail: name }
+  return failed('there was no time left for it: the rows before it went first', true)
+}
+
+/** Neither a folder nor a server refuses one row and takes another: a failure is one of the whole target. */
+function notWritten(error: unknown, progress: BatchProgress): Outcome {
+  const text = messageOf(error)
+  if (progress.placing) return { type: 'unknown', error: text }
+  if (error instanceof PermanentError) return { type: 'stop', state: 'parked', status: null, error: text }
+  return failed(text, false)
+}
+
+function failed(error: string, alive: boolean): Outcome {
+  return { type: 'failed', permanent: false, alive, status: null, error, retryAfterMs: null }
+}
+
+async function* nothing(): AsyncGenerator<Buffer> {
+  yield Buffer.from('')
+}

@@ -1,0 +1,199 @@
+import type { Clock } from '../../clock.ts'
+import type { HttpDestination, RequestTemplate } from '../../config.ts'
+import { messageOf, PermanentError } from '../../errors.ts'
+import type { Json } from '../../model/json.ts'
+import { parseJson } from '../../upstream/answer.ts'
+import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../delivery.ts'
+import type { Auth } from '../http/auth.ts'
+import { createAuth } from '../http/create-auth.ts'
+import { encodeBody } from '../http/encode.ts'
+import { allExpressions, expressionsOf, headerName, type RequestName } from '../http/expressions.ts'
+import { type Answer, answered, type Failure, isSuccess, notTried, refused, unanswered } from '../http/outcomes.ts'
+import { explainProbe } from '../http/probe.ts'
+import { Templates } from '../http/templates.ts'
+import { viewOf } from '../http/view.ts'
+import { type OutgoingRequest, openTransport, type Transport } from '../transport.ts'
+
+/** What came of a request: an answer to judge, or an outcome that needs none. */
+type Reply = { readonly answer: Answer } | { readonly failure: Failure }
+type Built = Pick<OutgoingRequest, 'method' | 'url' | 'headers' | 'body'>
+
+const MAX_REMOTE_ID = 512
+
+/** Delivers by one templated request for each change, to REST and SOAP systems alike. */
+export function createHttp(destination: HttpDestination, context: KindContext): DeliveryKind {
+  const transport = openTransport(destination, context.proxy, { clock: context.clock })
+  return new HttpKind(destination, transport, context.clock)
+}
+
+class HttpKind implements DeliveryKind {
+  readonly batch = { type: 'one' } as const
+  readonly lookUp: DeliveryKind['lookUp']
+  readonly #destination: HttpDestination
+  readonly #transport: Transport
+  readonly #clock: Clock
+  readonly #auth: Auth
+  readonly #templates: Templates
+
+  constructor(destination: HttpDestination, transport: Transport, clock: Clock) {
+    this.#destination = destination
+    this.#transport = transport
+    this.#clock = clock
+    this.#auth = createAuth(destination.auth, transport, clock)
+    this.#templates = new Templates(allExpressions(destination))
+    this.lookUp = destination.lookup === null ? undefined : (item, signal) => this.#lookUp(item, signal)
+  }
+
+  async send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
+    const outcomes: Outcome[] = []
+    for (const item of items) outcomes.push(await this.#sendOne(item, signal))
+    return outcomes
+  }
+
+  async probe(signal: AbortSignal): Promise<ProbeResult> {
+    const { probe, settings, timeoutMs } = this.#destination
+    if (probe !== null) return explainProbe(await this.#ask('probe', probe, { settings }, signal), this.#destination)
+    const got = await this.#auth.headers(timeoutMs, signal)
+    if ('failure' in got) return explainProbe(got, this.#destination)
+    return { ok: false, text: 'it has no probe request, so nothing harmless can be tried' }
+  }
+
+  async close(): Promise<void> {
+    await this.#templates.close()
+    await this.#transport.close()
+  }
+
+  async #sendOne(item: PushItem, signal: AbortSignal): Promise<Outcome> {
+    const { mapping, request, update, settings } = this.#destination
+    if (mapping === 'required' && item.mapping === null) {
+      return { type: 'unmapped', error: 'no client is known for its submission' }
+    }
+    const view = viewOf(item, settings)
+    const reply =
+      item.remoteId !== null && update !== null
+        ? await this.#ask('update', update, view, signal)
+        : await this.#ask('request', request, view, signal)
+    return 'failure' in reply ? reply.failure : await this.#judge(reply.answer, view)
+  }
+
+  async #lookUp(item: PushItem, signal: AbortSignal): Promise<Outcome | null> {
+    const { lookup, settings } = this.#destination
+    if (lookup === null) return null
+    const view = viewOf(item, settings)
+    const reply = await this.#ask('lookup', lookup, view, signal)
+    if ('failure' in reply) return lookingFailed(reply.failure)
+    const { answer } = reply
+    if (!isSuccess(answer.status) && answer.status !== 404) return lookingFailed(this.#refused(answer))
+    try {
+      const [found = null] = await this.#templates.evaluate(['lookup.found'], seen(answer, view))
+      if (found === null || found === false || found === '') return null
+      return { type: 'delivered', status: answer.status, remoteId: remoteIdOf(found), detail: 'the target has it: it was found by its id' }
+    } catch (error) {
+      return lookingFailed(notTried(messageOf(error), false))
+    }
+  }
+
+  /** Builds a request, sends it, and once more with a new token when the first was refused. Never rejects. */
+  async #ask(name: RequestName, template: RequestTemplate, view: Json, signal: AbortSignal): Promise<Reply> {
+    let built: Built
+    try {
+      built = await this.#build(name, template, view)
+    } catch (error) {
+      return { failure: notTried(messageOf(error), error instanceof PermanentError) }
+    }
+    const startedAt = this.#clock.now()
+    const leftMs = (): number => Math.max(1, this.#destination.timeoutMs - (this.#clock.now() - startedAt))
+    for (let renewed = false; ; renewed = true) {
+      const auth = await this.#auth.headers(leftMs(), signal)
+      if ('failure' in auth) return auth
+      const headers = { ...built.headers, ...auth.headers }
+      const result = await this.#transport.send({ ...built, headers, timeoutMs: leftMs() }, signal)
+      if (result.type !== 'answer') return { failure: unanswered(result) }
+      // A 401 was given before anything was done, so that repeating the request does no harm.
+      if (result.status === 401 && !renewed && this.#auth.renew(auth.headers)) continue
+      return { answer: result }
+    }
+  }
+
+  /** @throws PermanentError when a template fails, or yields what cannot be sent. */
+  async #build(name: RequestName, template: RequestTemplate, view: Json): Promise<Built> {
+    const names = expressionsOf(name, template).map((expression) => expression.name)
+    const values = await this.#templates.evaluate(names, view)
+    const yielded = (expression: string): Json => values[names.indexOf(expression)] ?? null
+    const url = yielded(`${name}.url`)
+    if (typeof url !== 'string' || !URL.canParse(url)) throw new PermanentError(`${name}.url yields no URL`)
+    const headers: Record<string, string> = {}
+    for (const header of Object.keys(template.headers)) {
+      const value = yielded(headerName(name, header))
+      if (value === null) continue
+      if (typeof value !== 'string' || !/^[\t\x20-\x7e]*$/.test(value))
+        throw new PermanentError(`${name}.headers.${header} yields no plain text`)
+      headers[header.toLowerCase()] = value
+    }
+    if (template.body === null) return { method: template.method, url, headers, body: null }
+    const { text, contentType } = encodeBody(template.format, yielded(`${name}.body`))
+    return { method: template.method, url, headers: { 'content-type': contentType, ...headers }, body: text }
+  }
+
+  async #judge(answer: Answer, view: Json): Promise<Outcome> {
+    const { success, duplicate } = this.#destination
+    const names = [success === null ? null : 'success', duplicate === null ? null : 'duplicate'].filter((name) => name !== null)
+    let said: ReadonlyMap<string, Json> = new Map()
+    try {
+      if (names.length > 0) {
+        const values = await this.#templates.evaluate(names, seen(answer, view))
+        said = new Map(names.map((name, index) => [name, values[index] ?? null]))
+      }
+    } catch (error) {
+      // It answered, perhaps that it has the message, and nobody can read it.
+      if (isSuccess(answer.status)) return { type: 'unknown', error: `it ${answered(answer)}, but ${messageOf(error)}` }
+      return this.#refused(answer)
+    }
+    const taken = success === null ? isSuccess(answer.status) : said.get('success') === true
+    if (taken) return await this.#delivered(answer, view, null)
+    if (said.get('duplicate') === true) return await this.#delivered(answer, view, 'the target had it already')
+    return this.#refused(answer)
+  }
+
+  async #delivered(answer: Answer, view: Json, detail: string | null): Promise<Outcome> {
+    const { status } = answer
+    if (this.#destination.remoteId === null) return { type: 'delivered', status, remoteId: null, detail }
+    try {
+      const [id = null] = await this.#templates.evaluate(['remote_id'], seen(answer, view))
+      return { type: 'delivered', status, remoteId: remoteIdOf(id), detail }
+    } catch (error) {
+      // That it was taken is certain all the same.
+      return { type: 'delivered', status, remoteId: null, detail: messageOf(error) }
+    }
+  }
+
+  #refused(answer: Answer): Failure {
+    const { status } = answer
+    if (!this.#destination.parkOn.includes(status)) return isSuccess(status) ? noSuccess(answer) : refused(answer)
+    return { type: 'stop', state: 'parked', status, error: `it ${answered(answer)}: it refuses the credential (park_on)` }
+  }
+}
+
+/** What the expressions about an answer see. */
+function seen({ status, headers, body }: Answer, item: Json): Json {
+  return { status, headers, body: (parseJson(body) as Json | undefined) ?? body, item }
+}
+
+/** A 2xx whose content says otherwise, as SOAP systems do. */
+function noSuccess(answer: Answer): Failure {
+  const error = `it ${answered(answer)}, which is no success (success)`
+  return { type: 'failed', permanent: false, alive: true, status: answer.status, error, retryAfterMs: answer.retryAfterMs }
+}
+
+/** Looking changes nothing, so that an outcome that nobody knows is only a failure; nor does a refusal say anything about the message. */
+function lookingFailed(failure: Failure): Outcome {
+  const error = 'error' in failure ? `it could not be looked up: ${failure.error}` : ''
+  if (failure.type === 'stop') return { ...failure, error }
+  const { alive, status, retryAfterMs } = failure.type === 'failed' ? failure : { alive: false, status: null, retryAfterMs: null }
+  return { type: 'failed', permanent: false, alive, status, error, retryAfterMs }
+}
+
+function remoteIdOf(value: Json): string | null {
+  const text = typeof value === 'number' ? String(value) : value
+  return typeof text === 'string' && text !== '' ? text.slice(0, MAX_REMOTE_ID) : null
+}

@@ -1,0 +1,66 @@
+import type { Tx } from '../store/db.ts'
+import type { FanOutChange, NewOutboxRow } from '../store/outbox-fan-out.ts'
+import { type RecordTime, recordText, recordTimes } from '../store/record-times.ts'
+import { type Wants, wants } from './filter.ts'
+import { messageId } from './message-id.ts'
+
+/** What fanning out knows of a destination. */
+export type FanOutDestination = Wants & { readonly name: string }
+
+/**
+ * The rows that changes make in the outbox, in the order of the changes.
+ * @param logEpoch the numbering of the changes.
+ */
+export async function rowsFor(
+  tx: Tx,
+  destinations: readonly FanOutDestination[],
+  changes: readonly FanOutChange[],
+  logEpoch: string,
+): Promise<NewOutboxRow[]> {
+  const times = await timesOf(tx, destinations, changes)
+  const rows: NewOutboxRow[] = []
+  for (const change of changes) {
+    const time = times.get(recordText(change))
+    const { account, entity, operation, cause } = change
+    const considered = {
+      ...{ account, entity, operation, cause, snapshot: false },
+      eventType: change.event_type ?? time?.type ?? null,
+      occurredAt: change.occurred_at ?? time?.occurredAt ?? null,
+    }
+    const getters = destinations.filter((destination) => wants(destination, considered, tx.clock.now()))
+    if (getters.length > 0) rows.push(...rowsOfChange(change, getters, logEpoch))
+  }
+  return rows
+}
+
+function rowsOfChange(change: FanOutChange, getters: readonly FanOutDestination[], logEpoch: string): NewOutboxRow[] {
+  const subject = { ...change, entityId: change.entity_id, snapshot: false }
+  const id = messageId(subject, logEpoch)
+  return getters.map(({ name }) => ({
+    destination: name,
+    account: change.account,
+    submissionId: change.submission_id,
+    entity: change.entity,
+    entityId: change.entity_id,
+    operation: change.operation,
+    cause: change.cause,
+    seq: change.seq,
+    messageId: id,
+    snapshot: null,
+  }))
+}
+
+/** Changes that do not name what a filter asks for: their records are looked up, if any destination asks. */
+async function timesOf(
+  tx: Tx,
+  destinations: readonly FanOutDestination[],
+  changes: readonly FanOutChange[],
+): Promise<ReadonlyMap<string, RecordTime>> {
+  const asked = destinations.some(({ eventTypes, maxAgeMs }) => eventTypes !== null || maxAgeMs !== null)
+  return asked
+    ? recordTimes(
+        tx,
+        changes.filter((change) => change.occurred_at === null),
+      )
+    : new Map()
+}

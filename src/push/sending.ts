@@ -1,0 +1,91 @@
+import type { Clock } from '../clock.ts'
+import type { DestinationConfig } from '../config.ts'
+import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Db } from '../store/db.ts'
+import { type ClaimedLane, claimLanes, type LaneResult, releaseLanes } from '../store/outbox-work.ts'
+import type { Courier, Limits } from './courier.ts'
+import type { DeliveryKind } from './delivery.ts'
+import type { Gate } from './gate.ts'
+import type { Settler } from './settler.ts'
+import type { Wake } from './wake.ts'
+
+/** Without a ring the outbox is looked at this often. */
+export const SWEEP_MS = 1_000
+/** What a lease has beside its tries, and what of it is left alone at its end. */
+const LEASE_MS = 30_000
+const LEASE_MARGIN_MS = 5_000
+
+export interface SendingParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  readonly destination: DestinationConfig
+  readonly kind: DeliveryKind
+  readonly gate: Gate
+  readonly courier: Courier
+  readonly settler: Settler
+  readonly wake: Wake
+  /** Nothing new is begun after it. */
+  readonly stopping: AbortSignal
+  /** What is under way is broken off. */
+  readonly over: AbortSignal
+}
+
+/** Claimed lanes, and when their lease is over by our own clock. */
+export interface Claim {
+  readonly lanes: readonly ClaimedLane[]
+  readonly leaseUntil: number
+}
+
+/** Claiming and giving back, as both ways of sending do it. */
+export class Sending {
+  readonly parts: SendingParts
+  readonly #leaseMs: number
+  /** The longest that one row can take, from its beginning. */
+  readonly #rowMs: number
+
+  constructor(parts: SendingParts) {
+    this.parts = parts
+    const { kind, destination } = parts
+    const requests = 1 + (kind.lookUp ? 1 : 0) + (kind.findMapping ? 1 : 0)
+    this.#rowMs = destination.timeoutMs * requests + LEASE_MARGIN_MS
+    this.#leaseMs = LEASE_MS + destination.timeoutMs + this.#rowMs
+  }
+
+  /** Claims lanes that are due. Whatever the destination asked for is written down first, so that the claim heeds it. */
+  async claim(lanes: number, rowsPerLane: number): Promise<Claim> {
+    const { db, clock, gate, destination } = this.parts
+    await gate.settled()
+    const leaseUntil = clock.now() + this.#leaseMs
+    const uncertain = !destination.idempotent
+    const claimed = await claimLanes(db, destination.name, { lanes, rowsPerLane, leaseMs: this.#leaseMs, uncertain })
+    if (claimed.length > 0) gate.begin()
+    return { lanes: claimed, leaseUntil }
+  }
+
+  limits(leaseUntil: number): Limits {
+    const { stopping, over } = this.parts
+    return { stopping, over, until: leaseUntil - this.#rowMs }
+  }
+
+  /** Writes down what became of a lane; one of which nothing was tried is given back. */
+  async settle(result: LaneResult, leaseUntil: number): Promise<void> {
+    if (result.rows.length === 0) await this.putBack([result.lane])
+    else await this.parts.settler.add(result, leaseUntil)
+  }
+
+  /** Gives lanes back untried. Their leases end by themselves if that cannot be done. */
+  async putBack(lanes: readonly ClaimedLane[]): Promise<void> {
+    const { db, log, destination } = this.parts
+    // A mark from before the claim stays: nobody has found out yet.
+    const doubtful = lanes.filter((lane) => lane.rows.some((row) => row.uncertain))
+    const clear = lanes.filter((lane) => !doubtful.includes(lane))
+    try {
+      if (clear.length > 0) await releaseLanes(db, clear, { clearUncertain: !destination.idempotent })
+      if (doubtful.length > 0) await releaseLanes(db, doubtful, { clearUncertain: false })
+    } catch (error) {
+      log.warn({ destination: destination.name, err: error }, `lanes could not be given back: ${messageOf(error)}`)
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { timeFromMs } from '../model/time.ts'
+import type { Db, Tx } from '../store/db.ts'
+import { type DestinationRow, findDestination } from '../store/destinations.ts'
+import { changesToFanOut, lockFanOut, logEnd, type NewOutboxRow, queueRows } from '../store/outbox-fan-out.ts'
+import { recordText, recordTimes } from '../store/record-times.ts'
+import { type SnapshotRow, snapshotPage, stillToCome } from '../store/snapshot-rows.ts'
+import { wants } from './filter.ts'
+import { messageId } from './message-id.ts'
+import { type FanOutDestination, rowsFor } from './queued-rows.ts'
+
+/** Rows of the mirror in one transaction, besides as many changes. */
+const PAGE_ROWS = { sqlite: 100, postgres: 200 } as const
+/** While so many rows wait for a destination, its snapshot does not go on: a dead one must not double the database. */
+const MAX_QUEUED = 10_000
+
+/** What a step did: `moved`, and there may be more to do at once; or there is nothing to do now. */
+export type SnapshotStep = 'moved' | 'idle'
+
+/**
+ * Takes one step of a destination's snapshot. It walks through the mirror in the order of its keys; a page is read at a moment at which
+ * nobody appends to the change log and every change up to there is fanned out. What happens to a record later is then queued behind its
+ * row; what happens to one that the walk has still before it is left out, since its row will show it. So the destination gets each
+ * row once, as of a known `seq`, and each later change of it once, in order.
+ */
+export function stepSnapshot(db: Db, destination: FanOutDestination, limit: number): Promise<SnapshotStep> {
+  return db.write('push-snapshot', async (tx) => {
+    await lockFanOut(tx)
+    const end = await logEnd(tx, { hold: true })
+    const state = await findDestination(tx, destination.name)
+    if (state === null || state.snapshot === null) return 'idle'
+    const { rows, cursor } = await knownChanges(tx, destination, state, limit, end.logEpoch)
+    const caughtUp = cursor === end.lastSeq
+    if (!caughtUp || state.queued + rows.length >= MAX_QUEUED) {
+      if (cursor === state.cursor) return 'idle'
+      await queueRows(tx, rows, [{ destination: destination.name, cursor }])
+      return caughtUp ? 'idle' : 'moved'
+    }
+    const page = await snapshotPage(tx, destination, state.snapshot.position, PAGE_ROWS[tx.kind])
+    rows.push(...(await pageRows(tx, destination, page.rows, cursor, end.logEpoch)))
+    const snapshot = page.position === null ? null : { position: page.position }
+    await queueRows(tx, rows, [{ destination: destination.name, cursor, snapshot }])
+    return 'moved'
+  })
+}
+
+/** The next changes, as far as they are about records that the snapshot has passed. */
+async function knownChanges(
+  tx: Tx,
+  destination: FanOutDestination,
+  state: DestinationRow,
+  limit: number,
+  logEpoch: string,
+): Promise<{ rows: NewOutboxRow[]; cursor: number }> {
+  const changes = await changesToFanOut(tx, state.cursor, limit)
+  const toCome = await stillToCome(tx, state.snapshot?.position ?? null, changes)
+  const known = changes.filter((_, index) => !toCome[index])
+  return { rows: await rowsFor(tx, [destination], known, logEpoch), cursor: changes.at(-1)?.seq ?? state.cursor }
+}
+
+/** @param seq the newest change that the rows contain. */
+async function pageRows(
+  tx: Tx,
+  destination: FanOutDestination,
+  rows: readonly SnapshotRow[],
+  seq: number,
+  logEpoch: string,
+): Promise<NewOutboxRow[]> {
+  const named = rows.map((row) => ({ account: row.account, entity: row.entity, entity_id: row.entityId }))
+  const times = destination.maxAgeMs === null ? new Map() : await recordTimes(tx, named)
+  const now = tx.clock.now()
+  const wanted = rows.filter((row, index) => {
+    const about = { account: row.account, entity: row.entity, operation: 'insert', cause: 'snapshot', snapshot: true }
+    const eventType = row.entity === 'market_events' ? String(row.after['type']) : null
+    const time = named[index] && times.get(recordText(named[index]))
+    return wants(destination, { ...about, eventType, occurredAt: time?.occurredAt ?? null }, now)
+  })
+  return wanted.map((row) => ({
+    destination: destination.name,
+    account: row.account,
+    submissionId: row.submissionId,
+    entity: row.entity,
+    entityId: row.entityId,
+    operation: 'insert',
+    cause: 'snapshot',
+    seq,
+    messageId: messageId({ ...row, operation: 'insert', seq, snapshot: true }, logEpoch),
+    snapshot: { changed_at: timeFromMs(now), after: row.after },
+  }))
+}

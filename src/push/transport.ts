@@ -1,0 +1,99 @@
+import { lookup as systemLookup } from 'node:dns'
+import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent } from 'undici'
+import type { Clock } from '../clock.ts'
+import type { DestinationConfig } from '../config.ts'
+import type { ProxySettings } from '../upstream/http.ts'
+import { mayName } from './address-guard.ts'
+import { Exchange, type TransportResult } from './exchange.ts'
+import { guardedConnector, type LookupAll, refusedAddress } from './guarded-connector.ts'
+
+export type { TransportResult } from './exchange.ts'
+
+/** One request to a destination. */
+export interface OutgoingRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Buffer | null
+  /** For all of it, from connecting to the last byte of the answer. */
+  readonly timeoutMs: number
+}
+
+/** The way to one destination's hosts: TLS verified, no redirects, no address that is not allowed, answers bounded. */
+export interface Transport {
+  /** Never rejects; an abort of `signal` is a result as well. */
+  send(request: OutgoingRequest, signal: AbortSignal): Promise<TransportResult>
+  close(): Promise<void>
+}
+
+export interface TransportOptions {
+  readonly clock: Clock
+  /** Of an answer no more is read. */
+  readonly bodyLimitBytes?: number
+  /** Resolves names, as `dns.lookup` does with `all`; a test puts its own in the place. */
+  readonly lookup?: LookupAll
+}
+
+const CONNECT_MS = 10_000
+const BODY_LIMIT_BYTES = 256 * 1024
+/** Methods that HTTP lets a client repeat; every other one is not sent over a connection that the target may be closing just then. */
+const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+/**
+ * Opens the way to one destination. What a name resolves to is judged when it is connected to, so that no later answer of the DNS can
+ * lead elsewhere. Through a proxy, which resolves names itself, only names and addresses in the URL are judged.
+ * @param destination `allowHosts` are compared with the URL's host, without its port and whatever the case.
+ */
+export function openTransport(
+  destination: Pick<DestinationConfig, 'allowPrivate' | 'allowHosts' | 'idempotent'>,
+  proxy: ProxySettings,
+  options: TransportOptions,
+): Transport {
+  const { clock, bodyLimitBytes = BODY_LIMIT_BYTES, lookup = systemLookup as LookupAll } = options
+  const dispatcher = dispatcherOf(guardedConnector(destination.allowPrivate, CONNECT_MS, lookup), proxy)
+  const allowHosts = destination.allowHosts?.map((host) => host.toLowerCase()) ?? null
+  return {
+    async send(request, signal) {
+      const target = targetOf(request.url)
+      const refusal = target === null ? 'the URL is none' : refusalOf(target.hostname, destination.allowPrivate, allowHosts)
+      if (target === null || refusal !== null) return { type: 'not_sent', error: refusal ?? '', permanent: true }
+      const exchange = new Exchange(clock, bodyLimitBytes)
+      const reset = !destination.idempotent && !REPEATABLE.has(request.method)
+      return await exchange.run(dispatcher, optionsOf(request, target, reset), request.timeoutMs, signal)
+    },
+    async close() {
+      await dispatcher.destroy()
+    },
+  }
+}
+
+function optionsOf(request: OutgoingRequest, target: URL, reset: boolean): Dispatcher.DispatchOptions {
+  return {
+    origin: target.origin,
+    path: `${target.pathname}${target.search}`,
+    method: request.method,
+    headers: { 'user-agent': 'submission-mirror', accept: '*/*', 'accept-encoding': 'identity', ...request.headers },
+    body: request.body,
+    // The exchange has a time for everything, which is shorter than these would be.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    ...(reset && { reset }),
+  }
+}
+
+function targetOf(url: string): URL | null {
+  if (!URL.canParse(url)) return null
+  const target = new URL(url)
+  return target.protocol === 'https:' || target.protocol === 'http:' ? target : null
+}
+
+function refusalOf(host: string, allowPrivate: boolean, allowHosts: readonly string[] | null): string | null {
+  if (allowHosts !== null && !allowHosts.includes(host)) return `the host ${host} is not among those that are allowed (allow_hosts)`
+  return mayName(host, allowPrivate) ? null : refusedAddress(host, host)
+}
+
+function dispatcherOf(connect: buildConnector.connector, proxy: ProxySettings): Dispatcher {
+  const { httpsProxy = '', httpProxy = '', noProxy = '' } = proxy
+  const pool = { connect, connectTimeout: CONNECT_MS, allowH2: false }
+  return httpsProxy || httpProxy ? new EnvHttpProxyAgent({ ...pool, httpsProxy, httpProxy, noProxy }) : new Agent(pool)
+}

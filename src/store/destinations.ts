@@ -1,0 +1,126 @@
+import { type RawBuilder, sql } from 'kysely'
+import { storableText } from '../model/json.ts'
+import type { TimeText } from '../model/time.ts'
+import type { Db, Query, Tx } from './db.ts'
+import { notifyOthers } from './notify.ts'
+import { dbTime } from './sql.ts'
+import type { DestinationState, DestinationsTable } from './tables.ts'
+
+/** How far a snapshot has come: the last row that was looked at. */
+export interface SnapshotPosition {
+  readonly account: string
+  readonly submissionId: string
+  /** The table's name. */
+  readonly entity: string
+  /** The row's key after `account` and `submission_id`; null: all rows of the table up to the submission's last. */
+  readonly key: readonly (string | number)[] | null
+}
+
+export interface DestinationRow extends Omit<DestinationsTable, 'snapshot'> {
+  /** null when no snapshot is under way; its position is null before the first row. */
+  readonly snapshot: { readonly position: SnapshotPosition | null } | null
+}
+
+/** A destination as the settings name it, and where it begins when it was never seen before. */
+export interface DestinationStart {
+  readonly name: string
+  readonly start: 'now' | 'snapshot' | number
+}
+
+/**
+ * Makes sure that every configured destination has its row. Where one begins is settled then, for ever: behind the newest change, with a
+ * snapshot, or behind a given one (the oldest that is kept, if that is younger; the newest, if that is older).
+ */
+export async function ensureDestinations(db: Db, starts: readonly DestinationStart[]): Promise<void> {
+  const known = new Set((await listDestinations(db.read)).map((row) => row.destination))
+  const missing = starts.filter(({ name }) => !known.has(name))
+  if (missing.length === 0) return
+  await db.write('destinations', async (tx) => {
+    for (const start of missing) await addDestination(tx, start)
+  })
+}
+
+async function addDestination(tx: Tx, { name, start }: DestinationStart): Promise<void> {
+  const info = await tx.sql.selectFrom('mirror_info').selectAll().where('id', '=', 1).executeTakeFirstOrThrow()
+  const cursor = typeof start === 'number' ? Math.min(Math.max(start, info.first_seq - 1), info.last_seq) : info.last_seq
+  await tx.sql
+    .insertInto('sync_destinations')
+    .values({
+      destination: name,
+      state: 'active',
+      reason: null,
+      since: null,
+      cursor,
+      log_epoch: info.log_epoch,
+      retry_at: null,
+      failures: 0,
+      queued: 0,
+      dead: 0,
+      unknown: 0,
+      snapshot: start === 'snapshot' ? JSON.stringify({ position: null }) : null,
+    })
+    .onConflict((conflict) => conflict.column('destination').doNothing())
+    .execute()
+}
+
+/** All that were ever configured here, by name. */
+export async function listDestinations(q: Query): Promise<DestinationRow[]> {
+  const rows = await q.sql.selectFrom('sync_destinations').selectAll().orderBy('destination').execute()
+  return rows.map(destinationOf)
+}
+
+/** The destination, or null when it was never configured here. */
+export async function findDestination(q: Query, name: string): Promise<DestinationRow | null> {
+  const row = await q.sql.selectFrom('sync_destinations').selectAll().where('destination', '=', name).executeTakeFirst()
+  return row ? destinationOf(row) : null
+}
+
+function destinationOf(row: DestinationsTable): DestinationRow {
+  return { ...row, snapshot: row.snapshot === null ? null : (JSON.parse(row.snapshot) as DestinationRow['snapshot']) }
+}
+
+/**
+ * Stops a destination or lets it go on; what is to be sent gathers in every state. `active` also ends its rest and forgets its failures.
+ * @returns false when there is no such destination.
+ */
+export async function setDestinationState(db: Db, name: string, state: DestinationState, reason: string | null): Promise<boolean> {
+  return db.write('destination-state', async (tx) => {
+    const rested = state === 'active' ? sql`, retry_at = null, failures = 0` : sql``
+    const { numAffectedRows } = await sql`
+      update sync_destinations set state = ${state}, reason = ${reason === null ? null : storableText(reason)},
+        since = ${state === 'active' ? sql`null` : sql`case when state = ${state} then coalesce(since, ${dbTime(tx)}) else ${dbTime(tx)} end`} ${rested}
+      where destination = ${name}`.execute(tx.sql)
+    await wakeSenders(tx)
+    return numAffectedRows === 1n
+  })
+}
+
+/**
+ * Lets all of a destination rest for `retryInMs` from now (null: no longer), and notes how many tries in a row found it not alive. A rest
+ * that is longer already stays, unless it is ended.
+ */
+export async function holdDestination(db: Db, name: string, retryInMs: number | null, failures: number): Promise<void> {
+  await db.write('destination-state', async (tx) => {
+    await sql`
+      update sync_destinations set failures = ${failures}, retry_at = ${retryInMs === null ? sql`null` : later(tx, dbTime(tx, retryInMs))}
+      where destination = ${name}`.execute(tx.sql)
+    if (retryInMs === null) await wakeSenders(tx)
+  })
+}
+
+function later(tx: Tx, at: RawBuilder<TimeText>): RawBuilder<unknown> {
+  return tx.kind === 'sqlite' ? sql`max(coalesce(retry_at, ''), ${at})` : sql`greatest(retry_at, ${at})`
+}
+
+/** When the oldest row that waits for a destination was queued; null when none waits. */
+export async function oldestQueued(q: Query, destination: string): Promise<TimeText | null> {
+  const { rows } = await sql<{ queued_at: TimeText }>`
+    select queued_at from sync_outbox where destination = ${destination} and state = 'ready' order by outbox_id limit 1`.execute(q.sql)
+  return rows[0]?.queued_at ?? null
+}
+
+/** After the commit, wakes whoever sends, in this process and in others. */
+export async function wakeSenders(tx: Tx): Promise<void> {
+  await notifyOthers(tx, 'outbox')
+  tx.afterCommit(() => tx.signals.notify('outbox'))
+}

@@ -1,0 +1,195 @@
+import { sql } from 'kysely'
+import type { TimeText } from '../model/time.ts'
+import type { Db, Query, Tx } from './db.ts'
+import { wakeSenders } from './destinations.ts'
+import { numberIn } from './inbox-queries.ts'
+import { closeEmptyLanes, type LaneKey, type LockedLane, lanesOf, laneText, lockLanes, openLanes, Tallies } from './outbox-lanes.ts'
+import { dbTime, timeValue } from './sql.ts'
+import type { OutboxState, PushStatusView } from './tables.ts'
+
+/** Which rows of the outbox are meant; what is left out does not narrow. */
+export interface OutboxFilter {
+  readonly destination?: string | undefined
+  readonly account?: string | undefined
+  readonly submissionId?: string | undefined
+  readonly state?: OutboxState | undefined
+  /** Queued at or after. */
+  readonly since?: TimeText | undefined
+  /** Queued before. */
+  readonly until?: TimeText | undefined
+}
+
+/** A row as lists show it; `state` as in the view push_status (`waiting`, `retrying`, `unmapped`, `held` for what is ready). */
+export interface OutboxEntry extends PushStatusView {
+  readonly outbox_id: number
+  readonly lane: string
+  readonly detail: string | null
+}
+
+const ENTRY = sql`
+  select o.outbox_id, o.destination, d.state as destination_state, o.account, o.lane, o.submission_id, o.entity, o.entity_id, o.operation,
+    o.seq, o.message_id,
+    case when o.state <> 'ready' then o.state when l.blocked is not null then l.blocked when o.attempts > 0 then 'retrying' else 'waiting' end as state,
+    o.attempts, o.queued_at, o.tried_at,
+    case when o.state <> 'ready' or l.blocked is not null or d.state <> 'active' then null
+      when d.retry_at > l.due_at then d.retry_at else l.due_at end as next_try_at,
+    case when o.state = 'delivered' then o.settled_at end as delivered_at, o.status, o.detail, o.error, r.remote_id`
+const JOINED = sql`
+  join sync_destinations d on d.destination = o.destination
+  left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane
+  left join sync_remote_ids r on r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id`
+
+/** Rows that the filter names, the newest first. */
+export async function listOutbox(q: Query, filter: OutboxFilter, limit: number): Promise<OutboxEntry[]> {
+  const { rows } = await sql<OutboxEntry>`
+    ${ENTRY} from sync_outbox o ${JOINED} where ${matches(q, filter)} order by o.outbox_id desc limit ${sql.lit(limit)}`.execute(q.sql)
+  return rows
+}
+
+/** The rows of that message id (one for each destination that gets it), or the one of that outbox id when `id` is a number. */
+export async function findOutboxRows(q: Query, id: string): Promise<OutboxEntry[]> {
+  const outboxId = numberIn(id)
+  const which = outboxId === null ? sql`o.message_id = ${id.toLowerCase()}` : sql`o.outbox_id = ${outboxId}`
+  const { rows } = await sql<OutboxEntry>`${ENTRY} from sync_outbox o ${JOINED} where ${which} order by o.outbox_id`.execute(q.sql)
+  return rows
+}
+
+/** The state stands in the text, so that the databases use the index that holds only rows of that state. */
+function matches(q: Query, filter: OutboxFilter) {
+  const conditions = [sql`1 = 1`]
+  if (filter.destination !== undefined) conditions.push(sql`o.destination = ${filter.destination}`)
+  if (filter.account !== undefined) conditions.push(sql`o.account = ${filter.account}`)
+  if (filter.submissionId !== undefined) conditions.push(sql`o.submission_id = ${filter.submissionId}`)
+  if (filter.state !== undefined) conditions.push(sql`o.state = ${sql.lit(filter.state)}`)
+  if (filter.state !== undefined && STOPPED.includes(filter.state)) conditions.push(sql`o.state in ('dead', 'unknown', 'skipped')`)
+  if (filter.since !== undefined) conditions.push(sql`o.queued_at >= ${timeValue(q, filter.since)}`)
+  if (filter.until !== undefined) conditions.push(sql`o.queued_at < ${timeValue(q, filter.until)}`)
+  return sql.join(conditions, sql` and `)
+}
+
+const STOPPED: readonly OutboxState[] = ['dead', 'unknown', 'skipped']
+
+/**
+ * What one step did. `underWay`: rows left alone, because a process is sending from their lanes. `nextAfter`: where the next step begins;
+ * null at the end.
+ */
+export interface OutboxStep {
+  readonly changed: number
+  readonly underWay: number
+  readonly nextAfter: number | null
+}
+
+/** Which rows a command is about: those of a filter, or these. */
+export type OutboxSelection = OutboxFilter | { readonly outboxIds: readonly number[] }
+
+/** A row that a command is about, as it was when it was looked for. */
+interface Chosen extends LaneKey {
+  readonly outbox_id: number
+  readonly state: OutboxState
+}
+
+/**
+ * Makes rows that were given up ready again, untried, at their old place in their lanes; a lane that one of them held goes on. A filter
+ * that names no state means those that are dead or whose outcome is unknown. One step of up to `limit` rows behind `after` (0 to begin).
+ */
+export async function retryRows(db: Db, selection: OutboxSelection, after: number, limit: number): Promise<OutboxStep> {
+  const chosen = await choose(db.read, selection, ['dead', 'unknown', 'skipped'], after, limit)
+  const changed = await db.write('outbox-retry', async (tx) => {
+    const lanes = lanesOf(chosen)
+    await openLanes(tx, lanes)
+    const locked = await lockLanes(tx, lanes)
+    const rows = await lockRows(tx, chosen, ['dead', 'unknown', 'skipped'])
+    await setRows(
+      tx,
+      rows,
+      sql`state = 'ready', attempts = 0, uncertain = 0, status = null, detail = null, error = null, settled_at = null`,
+    )
+    await letGo(tx, locked, rows)
+    await finish(tx, locked, rows, 'ready')
+    return rows.length
+  })
+  return { changed, underWay: 0, nextAfter: nextAfter(chosen, limit) }
+}
+
+/**
+ * Gives rows up for good, ready ones too unless they may just be sent; a lane that one of them held goes on. A filter that names no state
+ * means those that are dead or whose outcome is unknown. In steps, as `retryRows`.
+ */
+export async function skipRows(db: Db, selection: OutboxSelection, after: number, limit: number): Promise<OutboxStep> {
+  const chosen = await choose(db.read, selection, ['ready', 'dead', 'unknown'], after, limit)
+  const { changed, underWay } = await db.write('outbox-skip', async (tx) => {
+    const locked = await lockLanes(tx, lanesOf(chosen))
+    const free = new Set(locked.filter((lane) => lane.under_way === 0).map(laneText))
+    const found = await lockRows(tx, chosen, ['ready', 'dead', 'unknown'])
+    const rows = found.filter((row) => row.state !== 'ready' || free.has(laneText(row)))
+    await setRows(tx, rows, sql`state = 'skipped', settled_at = ${dbTime(tx)}`)
+    await letGo(tx, locked, rows)
+    await finish(tx, locked, rows, 'skipped')
+    return { changed: rows.length, underWay: found.length - rows.length }
+  })
+  return { changed, underWay, nextAfter: nextAfter(chosen, limit) }
+}
+
+function nextAfter(chosen: readonly Chosen[], limit: number): number | null {
+  return chosen.length < limit ? null : (chosen.at(-1)?.outbox_id ?? null)
+}
+
+async function choose(
+  q: Query,
+  selection: OutboxSelection,
+  states: readonly OutboxState[],
+  after: number,
+  limit: number,
+): Promise<Chosen[]> {
+  const named = 'outboxIds' in selection
+  if (named && selection.outboxIds.length === 0) return []
+  if (!named && selection.state !== undefined && !states.includes(selection.state)) return []
+  const implied = named || selection.state !== undefined ? states : (['dead', 'unknown'] as const)
+  const stopped = implied.every((state) => STOPPED.includes(state)) ? sql`and o.state in ('dead', 'unknown', 'skipped')` : sql``
+  const which = named ? sql`o.outbox_id in (${sql.join(selection.outboxIds)})` : matches(q, selection)
+  const { rows } = await sql<Chosen>`
+    select o.outbox_id, o.destination, o.account, o.lane, o.state from sync_outbox o
+    where ${which} and o.state in (${sql.join(implied.map((state) => sql.lit(state)))}) ${stopped} and o.outbox_id > ${after}
+    order by o.outbox_id limit ${sql.lit(limit)}`.execute(q.sql)
+  return rows
+}
+
+/** The chosen rows as they are now that nobody can change them, as far as they are still in one of `states`. */
+async function lockRows(tx: Tx, chosen: readonly Chosen[], states: readonly OutboxState[]): Promise<Chosen[]> {
+  if (chosen.length === 0) return []
+  const lock = tx.kind === 'postgres' ? sql`for update` : sql``
+  const { rows } = await sql<Chosen>`
+    select outbox_id, destination, account, lane, state from sync_outbox
+    where outbox_id in (${sql.join(chosen.map((row) => row.outbox_id))}) order by outbox_id ${lock}`.execute(tx.sql)
+  return rows.filter((row) => states.includes(row.state))
+}
+
+async function setRows(tx: Tx, rows: readonly Chosen[], set: ReturnType<typeof sql>): Promise<void> {
+  if (rows.length === 0) return
+  await sql`update sync_outbox set ${set} where outbox_id in (${sql.join(rows.map((row) => row.outbox_id))})`.execute(tx.sql)
+}
+
+/**
+ * Lanes that one of the rows held go on; of the others, those that nobody sends from are due at once. A lease that has ended is taken away,
+ * so that whoever had it writes nothing over this.
+ */
+async function letGo(tx: Tx, locked: readonly LockedLane[], rows: readonly Chosen[]): Promise<void> {
+  const touched = new Set(rows.map(laneText))
+  const ids = new Set(rows.map((row) => row.outbox_id))
+  for (const lane of locked) {
+    if (!touched.has(laneText(lane)) || lane.under_way === 1) continue
+    const held = lane.held_by !== null && !ids.has(lane.held_by)
+    await sql`
+      update sync_push_lanes set lease_token = null, due_at = ${dbTime(tx)}
+        ${held || lane.blocked === 'unmapped' ? sql`` : sql`, blocked = null, held_by = null`}
+      where destination = ${lane.destination} and account = ${lane.account} and lane = ${lane.lane}`.execute(tx.sql)
+  }
+}
+
+async function finish(tx: Tx, locked: readonly LockedLane[], rows: readonly Chosen[], to: OutboxState): Promise<void> {
+  await closeEmptyLanes(tx, locked)
+  const tallies = new Tallies()
+  for (const row of rows) tallies.move(row.destination, row.state, to)
+  await tallies.write(tx)
+  await wakeSenders(tx)
+}

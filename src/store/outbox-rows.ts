@@ -1,0 +1,180 @@
+import { sql } from 'kysely'
+import { type Row, submissions as submissionsEntity } from '../model/entities.ts'
+import type { TimeText } from '../model/time.ts'
+import type { Query, TableSpec } from './db.ts'
+import type { LaneKey } from './outbox-lanes.ts'
+import { givenRows } from './sql.ts'
+
+/** A row of the outbox, with all that sending it needs. Nothing personal was left out yet. */
+export interface OutboxRow {
+  readonly outboxId: number
+  readonly messageId: string
+  readonly account: string
+  readonly submissionId: string | null
+  readonly entity: string
+  readonly entityId: string
+  readonly operation: string
+  readonly cause: string
+  readonly seq: number
+  readonly snapshot: boolean
+  readonly changedAt: TimeText
+  readonly before: Row | null
+  readonly after: Row | null
+  /** Tries that have ended. */
+  readonly attempts: number
+  /** As it was before this claim: a try was begun once, and nobody knows how it ended. */
+  readonly uncertain: boolean
+  readonly remoteId: string | null
+  readonly mapping: { readonly client: string; readonly policy: string | null; readonly fields: Readonly<Record<string, string>> } | null
+  /** The submission's row as it is now, without `raw`. */
+  readonly submission: Row | null
+  /** Of a message, `thread_messages.direction` as the service says it: `inbound` was written by the brokerage. Else null. */
+  readonly direction: string | null
+}
+
+const submissions: TableSpec = {
+  ...submissionsEntity,
+  columns: Object.fromEntries(Object.entries(submissionsEntity.columns).filter(([column]) => column !== 'raw')),
+}
+
+const directions: TableSpec = {
+  table: 'thread_messages',
+  key: ['account', 'submission_id', 'message_id'],
+  columns: { account: 'text', submission_id: 'text', message_id: 'text', direction: 'text' },
+}
+
+interface Found {
+  lane: string
+  outbox_id: number
+  message_id: string
+  account: string
+  submission_id: string | null
+  entity: string
+  entity_id: string
+  operation: string
+  cause: string
+  seq: number
+  snapshot: string | null
+  attempts: number
+  uncertain: number
+  changed_at: TimeText | null
+  before: Row | null
+  after: Row | null
+  remote_id: string | null
+  client: string | null
+  policy: string | null
+  fields: Record<string, string> | null
+}
+
+/** @returns the first `limit` ready rows of each lane, in their order, by lane: `account lane`. */
+export async function firstRows(q: Query, lanes: readonly LaneKey[], limit: number): Promise<ReadonlyMap<string, OutboxRow[]>> {
+  const found = await readRows(q, lanes, limit)
+  const [known, directionOf] = await Promise.all([readSubmissions(q, found), readDirections(q, found)])
+  const byLane = new Map<string, OutboxRow[]>()
+  for (const row of found) {
+    const key = `${row.account} ${row.lane}`
+    const rows = byLane.get(key) ?? []
+    byLane.set(key, rows)
+    const submission = known.get(`${row.account} ${row.submission_id}`) ?? null
+    rows.push(outboxRow(row, submission, directionOf.get(row.outbox_id) ?? null))
+  }
+  return byLane
+}
+
+/** Each database in the way that makes it go from lane to rows by the index, however many rows there are. */
+async function readRows(q: Query, lanes: readonly LaneKey[], limit: number): Promise<Found[]> {
+  const given = givenRows(
+    q,
+    { destination: 'text', account: 'text', lane: 'text' },
+    lanes.map(({ destination, account, lane }): Row => ({ destination, account, lane })),
+  )
+  const ofLane = (columns: string) => sql`
+    select ${sql.raw(columns)} from sync_outbox i where i.destination = given.destination and i.account = given.account
+      and i.lane = given.lane and i.state = 'ready' order by i.outbox_id limit ${sql.lit(limit)}`
+  const from =
+    q.kind === 'postgres'
+      ? sql`${given} cross join lateral (${ofLane('*')}) as o`
+      : sql`${given} cross join sync_outbox o on o.outbox_id in (${ofLane('i.outbox_id')})`
+  const { rows } = await sql<Found>`
+    select o.lane, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
+      o.attempts, o.uncertain, c.changed_at, c.before, c.after, r.remote_id, m.client, m.policy, m.fields
+    from ${from}
+    left join changes c on c.seq = o.seq and o.snapshot is null
+    left join sync_remote_ids r
+      on r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id
+    left join push_map m on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id
+    order by o.outbox_id`.execute(q.sql)
+  return rows
+}
+
+async function readSubmissions(q: Query, found: readonly Found[]): Promise<ReadonlyMap<string, Row>> {
+  const keys = new Map(
+    found.flatMap(({ account, submission_id }) =>
+      submission_id === null ? [] : [[`${account} ${submission_id}`, { account, submission_id } as Row]],
+    ),
+  )
+  const rows = await q.selectMany(submissions, [...keys.values()])
+  return new Map(rows.map((row) => [`${row['account']} ${row['submission_id']}`, row]))
+}
+
+/** Who wrote a message stands in a change only when all of it does. @returns by `outbox_id`. */
+async function readDirections(q: Query, found: readonly Found[]): Promise<ReadonlyMap<number, string>> {
+  const directionOf = new Map<number, string>()
+  const missing = new Map<string, Row>()
+  const messages = found.filter((row) => row.entity === 'thread_messages')
+  for (const row of messages) {
+    const after = contentOf(row).after
+    if (typeof after?.['direction'] === 'string') directionOf.set(row.outbox_id, after['direction'])
+    else missing.set(messageText(row.account, row.entity_id), messageKey(row))
+  }
+  const rows = await q.selectMany(directions, [...missing.values()])
+  const looked = new Map(
+    rows.map((row) => [messageText(String(row['account']), JSON.stringify([row['submission_id'], row['message_id']])), row]),
+  )
+  for (const row of messages) {
+    const direction = looked.get(messageText(row.account, row.entity_id))?.['direction']
+    if (!directionOf.has(row.outbox_id) && typeof direction === 'string') directionOf.set(row.outbox_id, direction)
+  }
+  return directionOf
+}
+
+function messageKey(row: Found): Row {
+  const [submissionId = null, messageId = null] = JSON.parse(row.entity_id) as (string | null)[]
+  return { account: row.account, submission_id: submissionId, message_id: messageId }
+}
+
+function messageText(account: string, entityId: string): string {
+  return `${account} ${entityId}`
+}
+
+/** What a change says stands in the log, what a row of a snapshot says in the outbox. */
+function contentOf(row: Found): { changed_at: TimeText | null; before: Row | null; after: Row | null } {
+  if (row.snapshot === null) return row
+  return { before: null, ...(JSON.parse(row.snapshot) as { changed_at: TimeText; after: Row }) }
+}
+
+function outboxRow(row: Found, submission: Row | null, direction: string | null): OutboxRow {
+  const { changed_at, before, after } = contentOf(row)
+  return {
+    outboxId: row.outbox_id,
+    messageId: row.message_id,
+    account: row.account,
+    submissionId: row.submission_id,
+    entity: row.entity,
+    entityId: row.entity_id,
+    operation: row.operation,
+    cause: row.cause,
+    seq: row.seq,
+    snapshot: row.snapshot !== null,
+    // The log is kept as long as something of it waits here.
+    changedAt: changed_at ?? '',
+    before,
+    after,
+    attempts: row.attempts,
+    uncertain: row.uncertain !== 0,
+    remoteId: row.remote_id,
+    mapping: row.client === null ? null : { client: row.client, policy: row.policy, fields: row.fields ?? {} },
+    submission,
+    direction,
+  }
+}

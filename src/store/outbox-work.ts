@@ -1,0 +1,254 @@
+import { randomUUID } from 'node:crypto'
+import { type RawBuilder, sql } from 'kysely'
+import type { Row } from '../model/entities.ts'
+import { storableText } from '../model/json.ts'
+import { timeFromMs } from '../model/time.ts'
+import type { Db, TableSpec, Tx } from './db.ts'
+import { wakeSenders } from './destinations.ts'
+import { closeEmptyLanes, type LaneKey, laneText, lockLanes, Tallies } from './outbox-lanes.ts'
+import { firstRows, type OutboxRow } from './outbox-rows.ts'
+import { lockMappings, mappedLanes } from './push-map.ts'
+import { dbTime, givenRows, skipLocked } from './sql.ts'
+import type { LaneBlock, OutboxState } from './tables.ts'
+
+export type { OutboxRow }
+
+/** A lane that this process may send from until its lease ends. */
+export interface ClaimedLane extends LaneKey {
+  readonly leaseToken: string
+  /** The first rows of the lane, in their order; at least one. */
+  readonly rows: readonly OutboxRow[]
+}
+
+export interface LaneClaim {
+  /** Lanes at most. */
+  readonly lanes: number
+  /** Rows of a lane at most. */
+  readonly rowsPerLane: number
+  readonly leaseMs: number
+  /** Whether a try of each row may begin at once: the claim itself marks them, so that a try that nobody sees end is known of. */
+  readonly uncertain: boolean
+}
+
+/** What became of a row. Rows of the claim that were not looked at are left out of a LaneResult. */
+export interface RowResult {
+  readonly outboxId: number
+  readonly state: Exclude<OutboxState, 'skipped'>
+  /** Tries that have ended, this one included when it has. */
+  readonly attempts: number
+  readonly uncertain: boolean
+  readonly status: number | null
+  readonly detail: string | null
+  readonly error: string | null
+  /** What the target calls the record; null leaves what is known. */
+  readonly remoteId: string | null
+}
+
+/** What became of a claimed lane, and when it goes on, if any row of it is left. */
+export interface LaneResult {
+  readonly lane: ClaimedLane
+  readonly rows: readonly RowResult[]
+  readonly next: { readonly type: 'due'; readonly inMs: number } | { readonly type: 'blocked'; readonly as: LaneBlock }
+}
+
+/** What others said is kept this long. */
+const MAX_TEXT = 2_000
+
+const settled: TableSpec = {
+  table: 'sync_outbox',
+  key: ['outbox_id'],
+  columns: {
+    outbox_id: 'int',
+    state: 'text',
+    attempts: 'int',
+    uncertain: 'int',
+    status: 'int',
+    detail: 'text',
+    error: 'text',
+    tried_at: 'time',
+    settled_at: 'time',
+  },
+}
+const SETTLED = ['state', 'attempts', 'uncertain', 'status', 'detail', 'error', 'settled_at']
+
+/**
+ * Claims lanes of a destination whose time has come, the longest due first; none while the destination is not active or rests. A claim
+ * is a lease by the database's clock: it moves the lane's time on, so that a lane whose process died becomes due again by itself.
+ */
+export async function claimLanes(db: Db, destination: string, claim: LaneClaim): Promise<ClaimedLane[]> {
+  const leaseToken = randomUUID()
+  return db.write('outbox-claim', async (tx) => {
+    const { rows: keys } = await sql<LaneKey>`
+      with due as (
+        select destination, account, lane from sync_push_lanes
+        where destination = ${destination} and blocked is null and due_at <= ${dbTime(tx)} and exists (
+          select 1 from sync_destinations d
+          where d.destination = ${destination} and d.state = 'active' and (d.retry_at is null or d.retry_at <= ${dbTime(tx)}))
+        order by due_at limit ${sql.lit(claim.lanes)} ${skipLocked(tx)})
+      update sync_push_lanes set lease_token = ${leaseToken}, due_at = ${dbTime(tx, claim.leaseMs)} from due
+      where sync_push_lanes.destination = due.destination and sync_push_lanes.account = due.account and sync_push_lanes.lane = due.lane
+      returning sync_push_lanes.destination, sync_push_lanes.account, sync_push_lanes.lane`.execute(tx.sql)
+    if (keys.length === 0) return []
+    const rows = await firstRows(tx, keys, claim.rowsPerLane)
+    const lanes = keys.map((key) => ({ ...key, leaseToken, rows: rows.get(`${key.account} ${key.lane}`) ?? [] }))
+    if (claim.uncertain) await setUncertain(tx, lanes.flatMap(certainRows), true)
+    // The lanes come in any order; the one that has waited the longest has the oldest row, nearly always.
+    return lanes.sort((a, b) => (a.rows[0]?.outboxId ?? 0) - (b.rows[0]?.outboxId ?? 0))
+  })
+}
+
+/**
+ * Writes down what became of lanes, all in one transaction: rows, remote ids, when each lane goes on, counters.
+ * @returns those whose lease was lost: nothing of them was written.
+ */
+export async function settleLanes(db: Db, results: readonly LaneResult[]): Promise<LaneResult[]> {
+  if (results.length === 0) return []
+  return db.write('outbox-settle', async (tx) => {
+    const unmapped = results.filter(({ next }) => next.type === 'blocked' && next.as === 'unmapped').map(({ lane }) => lane)
+    // A map that is stored meanwhile is either seen here, or finds the lanes that are blocked here.
+    if (unmapped.length > 0) await lockMappings(tx)
+    const tokens = new Map(
+      (
+        await lockLanes(
+          tx,
+          results.map(({ lane }) => lane),
+        )
+      ).map((lane) => [laneText(lane), lane.lease_token]),
+    )
+    const isOurs = ({ lane }: LaneResult) => tokens.get(laneText(lane)) === lane.leaseToken
+    const ours = results.filter(isOurs)
+    await writeRows(tx, ours)
+    await writeRemoteIds(tx, ours)
+    await writeLanes(tx, ours, await mappedLanes(tx, unmapped))
+    await countMoves(tx, ours)
+    return results.filter((result) => !isOurs(result))
+  })
+}
+
+async function writeRows(tx: Tx, results: readonly LaneResult[]): Promise<void> {
+  const now = timeFromMs(tx.clock.now())
+  const tried: Row[] = []
+  const others: Row[] = []
+  for (const { lane, rows } of results) {
+    const before = new Map(lane.rows.map((row) => [row.outboxId, row.attempts]))
+    for (const row of rows) {
+      const isTried = row.attempts > (before.get(row.outboxId) ?? 0) || row.state !== 'ready'
+      const target = isTried ? tried : others
+      target.push({
+        outbox_id: row.outboxId,
+        state: row.state,
+        attempts: row.attempts,
+        uncertain: row.uncertain ? 1 : 0,
+        status: row.status,
+        detail: keptText(row.detail),
+        error: keptText(row.error),
+        tried_at: now,
+        settled_at: row.state === 'ready' ? null : now,
+      })
+    }
+  }
+  await tx.updateMany(settled, [...SETTLED, 'tried_at'], tried)
+  await tx.updateMany(settled, SETTLED, others)
+}
+
+/** It may repeat what a target said, which may hold what Postgres refuses (trap 72), and may be long. */
+function keptText(text: string | null): string | null {
+  return text === null ? null : storableText(text.slice(0, MAX_TEXT))
+}
+
+async function writeRemoteIds(tx: Tx, results: readonly LaneResult[]): Promise<void> {
+  const ids = new Map<string, { key: LaneKey; row: OutboxRow; remoteId: string }>()
+  for (const { lane, rows } of results) {
+    const byId = new Map(lane.rows.map((row) => [row.outboxId, row]))
+    for (const { outboxId, remoteId } of rows) {
+      const row = byId.get(outboxId)
+      if (row && remoteId !== null) ids.set(`${laneText(lane)} ${row.entity} ${row.entityId}`, { key: lane, row, remoteId })
+    }
+  }
+  for (const key of [...ids.keys()].sort()) {
+    const found = ids.get(key)
+    if (!found) continue
+    const { destination, account } = found.key
+    const remote_id = storableText(found.remoteId)
+    await tx.sql
+      .insertInto('sync_remote_ids')
+      .values({ destination, account, entity: found.row.entity, entity_id: found.row.entityId, remote_id, stored_at: dbTime(tx) })
+      .onConflict((conflict) =>
+        conflict.columns(['destination', 'account', 'entity', 'entity_id']).doUpdateSet({ remote_id, stored_at: dbTime(tx) }),
+      )
+      .execute()
+  }
+}
+
+async function writeLanes(tx: Tx, results: readonly LaneResult[], mapped: ReadonlySet<string>): Promise<void> {
+  if (results.length === 0) return
+  const lanes = results.map(({ lane, rows, next }) => {
+    const blocked = next.type === 'blocked' && !(next.as === 'unmapped' && mapped.has(laneText(lane))) ? next.as : null
+    const held_by = blocked === 'held' ? (rows.findLast(({ state }) => state === 'dead' || state === 'unknown')?.outboxId ?? null) : null
+    const inMs = next.type === 'due' ? Math.max(0, Math.round(next.inMs)) : 0
+    const { destination, account, lane: name } = lane
+    return { destination, account, lane: name, due_at: timeFromMs(tx.clock.now() + inMs), in_ms: inMs, blocked, held_by }
+  })
+  const columns = {
+    destination: 'text',
+    account: 'text',
+    lane: 'text',
+    due_at: 'text',
+    in_ms: 'int',
+    blocked: 'text',
+    held_by: 'int',
+  } as const
+  const dueAt: RawBuilder<unknown> =
+    tx.kind === 'sqlite' ? sql`given.due_at` : sql`clock_timestamp() + given.in_ms * interval '1 millisecond'`
+  await sql`
+    update sync_push_lanes set lease_token = null, due_at = ${dueAt}, blocked = given.blocked, held_by = given.held_by
+    from ${givenRows(tx, columns, lanes)}
+    where sync_push_lanes.destination = given.destination and sync_push_lanes.account = given.account
+      and sync_push_lanes.lane = given.lane`.execute(tx.sql)
+  await closeEmptyLanes(
+    tx,
+    results.map(({ lane }) => lane),
+  )
+}
+
+async function countMoves(tx: Tx, results: readonly LaneResult[]): Promise<void> {
+  const tallies = new Tallies()
+  for (const { lane, rows } of results) {
+    for (const row of rows) tallies.move(lane.destination, 'ready', row.state)
+  }
+  await tallies.write(tx)
+}
+
+/**
+ * Gives lanes back, due at once; one whose lease was lost is left alone.
+ * @param options `clearUncertain`: the marks that their claim set are taken away, for no try was begun.
+ */
+export async function releaseLanes(db: Db, lanes: readonly ClaimedLane[], options: { readonly clearUncertain: boolean }): Promise<void> {
+  if (lanes.length === 0) return
+  await db.write('outbox-release', async (tx) => {
+    const tokens = new Map((await lockLanes(tx, lanes)).map((lane) => [laneText(lane), lane.lease_token]))
+    const ours = lanes.filter((lane) => tokens.get(laneText(lane)) === lane.leaseToken)
+    const keys = ours.map(({ destination, account, lane }): Row => ({ destination, account, lane }))
+    await sql`
+      update sync_push_lanes set lease_token = null, due_at = ${dbTime(tx)}
+      where (destination, account, lane) in (
+        select destination, account, lane from ${givenRows(tx, { destination: 'text', account: 'text', lane: 'text' }, keys)})`.execute(
+      tx.sql,
+    )
+    if (options.clearUncertain) await setUncertain(tx, ours.flatMap(certainRows), false)
+    await wakeSenders(tx)
+  })
+}
+
+/** The rows that nothing was known of before the claim. */
+function certainRows(lane: ClaimedLane): number[] {
+  return lane.rows.filter((row) => !row.uncertain).map((row) => row.outboxId)
+}
+
+async function setUncertain(tx: Tx, outboxIds: readonly number[], uncertain: boolean): Promise<void> {
+  await tx.updateMany(
+    settled,
+    ['uncertain'],
+    outboxIds.map((outbox_id) => ({ outbox_id, uncertain: uncertain ? 1 : 0 })),
+  )
+}

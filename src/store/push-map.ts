@@ -1,0 +1,138 @@
+import { sql } from 'kysely'
+import { storableText } from '../model/json.ts'
+import type { TimeText } from '../model/time.ts'
+import type { Db, Query, Tx } from './db.ts'
+import { wakeSenders } from './destinations.ts'
+import { lockNamed } from './locks.ts'
+import { type LaneKey, lanesOf, laneText, lockLanes } from './outbox-lanes.ts'
+import { dbTime, givenRows } from './sql.ts'
+import type { PushMapTable } from './tables.ts'
+
+/** Which client or policy of a destination's AMS a submission belongs to. */
+export interface MappingRow {
+  readonly destination: string
+  readonly account: string
+  readonly submissionId: string
+  readonly client: string
+  readonly policy: string | null
+  readonly fields: Readonly<Record<string, string>>
+}
+
+export interface StoredMapping extends MappingRow {
+  readonly mappedAt: TimeText
+  readonly mappedVia: string
+}
+
+/** Rows of one transaction: on SQLite it stays short beside a running serve. */
+const STEP = 200
+
+/**
+ * Stores mappings, in place of those of the same submissions, and lets the lanes go on that waited for them. In steps; what was stored
+ * before a failure stays.
+ * @param via `import`, `admin`, `lookup`.
+ */
+export async function storeMappings(db: Db, rows: readonly MappingRow[], via: string): Promise<void> {
+  const distinct = new Map(rows.map((row) => [laneText(laneOf(row)), row]))
+  const all = [...distinct.keys()].sort().flatMap((key) => distinct.get(key) ?? [])
+  for (let from = 0; from < all.length; from += STEP) await storeStep(db, all.slice(from, from + STEP), via)
+}
+
+async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Promise<void> {
+  await db.write('push-map', async (tx) => {
+    await lockMappings(tx)
+    for (const row of rows) {
+      const fields = Object.fromEntries(Object.entries(row.fields).map(([key, value]) => [storableText(key), storableText(value)]))
+      const mapping = {
+        client: storableText(row.client),
+        policy: row.policy === null ? null : storableText(row.policy),
+        fields: JSON.stringify(fields),
+        mapped_at: dbTime(tx),
+        mapped_via: via,
+      }
+      await tx.sql
+        .insertInto('push_map')
+        .values({ destination: row.destination, account: row.account, submission_id: row.submissionId, ...mapping })
+        .onConflict((conflict) => conflict.columns(['destination', 'account', 'submission_id']).doUpdateSet(mapping))
+        .execute()
+    }
+    await unblock(tx, rows.map(laneOf))
+  })
+}
+
+async function unblock(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
+  const waiting = (await lockLanes(tx, lanes)).filter((lane) => lane.blocked === 'unmapped')
+  for (const { destination, account, lane } of waiting) {
+    await sql`
+      update sync_push_lanes set blocked = null, due_at = ${dbTime(tx)}
+      where destination = ${destination} and account = ${account} and lane = ${lane}`.execute(tx.sql)
+  }
+  if (waiting.length > 0) await wakeSenders(tx)
+}
+
+/** Keeps mappings as they are until the transaction ends. To be taken before any lane is locked. */
+export async function lockMappings(tx: Tx): Promise<void> {
+  await lockNamed(tx, 'push-map')
+}
+
+/** Which of the lanes, each a submission's, have a mapping. @returns by `laneText`. */
+export async function mappedLanes(q: Query, lanes: readonly LaneKey[]): Promise<ReadonlySet<string>> {
+  if (lanes.length === 0) return new Set()
+  const keys = lanesOf(lanes).map(({ destination, account, lane }) => ({ destination, account, lane }))
+  const { rows } = await sql<LaneKey>`
+    select given.destination, given.account, given.lane
+    from ${givenRows(q, { destination: 'text', account: 'text', lane: 'text' }, keys)} join push_map m
+      on m.destination = given.destination and m.account = given.account and m.submission_id = given.lane`.execute(q.sql)
+  return new Set(rows.map(laneText))
+}
+
+function laneOf({ destination, account, submissionId }: MappingRow): LaneKey {
+  return { destination, account, lane: submissionId }
+}
+
+/** The mappings of some submissions of an account; those without one are left out. */
+export async function findMappings(
+  q: Query,
+  destination: string,
+  account: string,
+  submissionIds: readonly string[],
+): Promise<StoredMapping[]> {
+  if (submissionIds.length === 0) return []
+  const rows = await q.sql
+    .selectFrom('push_map')
+    .selectAll()
+    .where('destination', '=', destination)
+    .where('account', '=', account)
+    .where('submission_id', 'in', [...new Set(submissionIds)])
+    .orderBy('submission_id')
+    .execute()
+  return rows.map(mappingOf)
+}
+
+export interface MappingFilter {
+  readonly destination?: string | undefined
+  readonly account?: string | undefined
+  readonly submissionId?: string | undefined
+}
+
+/** Mappings that the filter names, by destination, account and submission. */
+export async function listMappings(q: Query, filter: MappingFilter, limit: number): Promise<StoredMapping[]> {
+  let query = q.sql.selectFrom('push_map').selectAll()
+  if (filter.destination !== undefined) query = query.where('destination', '=', filter.destination)
+  if (filter.account !== undefined) query = query.where('account', '=', filter.account)
+  if (filter.submissionId !== undefined) query = query.where('submission_id', '=', filter.submissionId)
+  const rows = await query.orderBy('destination').orderBy('account').orderBy('submission_id').limit(limit).execute()
+  return rows.map(mappingOf)
+}
+
+function mappingOf(row: PushMapTable): StoredMapping {
+  return {
+    destination: row.destination,
+    account: row.account,
+    submissionId: row.submission_id,
+    client: row.client,
+    policy: row.policy,
+    fields: (row.fields ?? {}) as Record<string, string>,
+    mappedAt: row.mapped_at,
+    mappedVia: row.mapped_via,
+  }
+}

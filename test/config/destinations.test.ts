@@ -1,0 +1,314 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the settings file are written like that.
+import { describe, expect, test } from 'vitest'
+import { presetNames, withPresets } from '../../src/config/presets.ts'
+import { type DestinationConfig, type LoadOptions, loadConfig, secretValues } from '../../src/config.ts'
+import { knownNames } from '../../src/ops/known-names.ts'
+import { account, file, hook, problemsOf, withFile } from './support.ts'
+
+const env = { ...account, S1: hook(11), S2: hook(12), PASSWORD: 'p&ss-word', TOKEN: 'token-of-the-ams', CLIENT_SECRET: 'cs-of-the-ams' }
+
+function load(yaml: string, more: Record<string, string> = {}) {
+  return loadConfig(withFile(yaml, { ...env, ...more }))
+}
+
+function first(yaml: string): DestinationConfig | undefined {
+  return load(yaml).destinations[0]
+}
+
+function problems(yaml: string, options?: LoadOptions): readonly string[] {
+  return problemsOf(withFile(yaml, env), options)
+}
+
+const webhook = (more = '') => `{ name: agency, kind: webhook, url: "https://ams.test/in", secret: "\${S1}"${more && `, ${more}`} }`
+
+describe('what a destination gets', () => {
+  test('a webhook needs a name, a URL and a secret, and has the defaults of the contract besides', () => {
+    const destination = first(`destinations: [${webhook()}]`)
+    expect(destination).toMatchObject({
+      ...{ name: 'agency', kind: 'webhook', url: 'https://ams.test/in', accounts: ['default'] },
+      ...{ entities: null, operations: null, eventTypes: null, personalFields: [], start: 'now', backfill: false, maxAgeMs: null },
+      ...{ onDead: 'continue', mapping: 'none', allowPrivate: false, allowHosts: null, timeoutMs: 20_000, requestsPerSecond: null },
+      ...{ concurrency: 16, idempotent: true },
+    })
+    const hours = destination?.scheduleMs.map((ms) => ms / 3_600_000)
+    expect(destination?.scheduleMs.slice(0, 3)).toEqual([5_000, 300_000, 1_800_000])
+    expect(hours?.slice(3)).toEqual([2, 5, 10, 14, 20, 24])
+    // At least ten tries over 75 hours.
+    expect(hours).toHaveLength(9)
+    expect(hours?.reduce((sum, each) => sum + each)).toBeGreaterThan(75)
+    expect(destination?.kind === 'webhook' && destination.secrets.map((secret) => secret.reveal())).toEqual([hook(11)])
+  })
+
+  test('each key is read', () => {
+    const yaml = `
+push: { schedule: 1s 2s, timeout: 3s }
+destinations:
+  - name: one
+    kind: webhook
+    url: http://127.0.0.1:9000/in?x=1
+    secrets: ["\${S1}", "\${S2}"]
+    accounts: default
+    entities: [market_events, thread_messages]
+    operations: insert
+    event_types: [quote_received]
+    personal_fields: [thread_messages.subject]
+    start: 1234567890123
+    backfill: true
+    max_age: 30d
+    on_dead: hold
+    mapping: required
+    allow_private: true
+    allow_hosts: [127.0.0.1, AMS.test]
+    rps: 2.5
+    concurrency: 3
+    idempotent: false
+  - { name: two, kind: webhook, url: "https://b.test", secret: "\${S1}", schedule: [1m], timeout: 9s, start: snapshot }
+`
+    const { destinations, shutdownGraceMs } = load(yaml)
+    expect(destinations[0]).toMatchObject({
+      ...{ url: 'http://127.0.0.1:9000/in?x=1', accounts: ['default'], entities: ['market_events', 'thread_messages'] },
+      ...{ operations: ['insert'], eventTypes: ['quote_received'], personalFields: ['thread_messages.subject'], start: 1_234_567_890_123 },
+      ...{ backfill: true, maxAgeMs: 2_592_000_000, onDead: 'hold', mapping: 'required', allowPrivate: true },
+      ...{ allowHosts: ['127.0.0.1', 'ams.test'], timeoutMs: 3_000, scheduleMs: [1_000, 2_000], requestsPerSecond: 2.5 },
+      ...{ concurrency: 3, idempotent: false },
+    })
+    expect(destinations[0]?.kind === 'webhook' && destinations[0].secrets.map((secret) => secret.reveal())).toEqual([hook(11), hook(12)])
+    expect(destinations[1]).toMatchObject({ start: 'snapshot', timeoutMs: 9_000, scheduleMs: [60_000], url: 'https://b.test/' })
+    expect(shutdownGraceMs).toBe(25_000)
+  })
+
+  test('the grace is longer when a destination is not idempotent, unless it is set', () => {
+    expect(load(`destinations: [${webhook()}]`).shutdownGraceMs).toBe(8_000)
+    expect(load(`destinations: [${webhook('idempotent: false')}]`).shutdownGraceMs).toBe(25_000)
+    expect(load(`destinations: [${webhook('idempotent: false')}]`, { SHUTDOWN_GRACE: '8s' }).shutdownGraceMs).toBe(8_000)
+  })
+
+  test('an http destination', () => {
+    const destination = first(`
+destinations:
+  - name: ams
+    kind: http
+    settings: { base: "https://ams.test/api", office: 12 }
+    auth: { type: oauth2, token_url: "https://ams.test/token", client_id: mirror, client_secret: "\${CLIENT_SECRET}", scope: "a b" }
+    request: { url: "settings.base & '/notes'", headers: { X-Office: settings.office }, body: "{ 'text': item.entity }" }
+    update: { method: PUT, url: "settings.base & '/notes/' & remoteId" }
+    lookup: { method: GET, url: "settings.base", found: "body[0].id" }
+    probe: { method: GET, url: "settings.base" }
+    success: status = 201
+    duplicate: status = 409
+    remote_id: body.id
+    park_on: [403]
+`)
+    expect(destination).toMatchObject({
+      ...{ kind: 'http', idempotent: false, concurrency: 4, settings: { base: 'https://ams.test/api', office: '12' }, parkOn: [403] },
+      request: { method: 'POST', url: "settings.base & '/notes'", headers: { 'X-Office': 'settings.office' }, format: 'json' },
+      update: { method: 'PUT', headers: {}, body: null },
+      lookup: { method: 'GET', found: 'body[0].id' },
+      probe: { method: 'GET', url: 'settings.base' },
+      ...{ success: 'status = 201', duplicate: 'status = 409', remoteId: 'body.id' },
+    })
+    expect(destination?.kind === 'http' && destination.auth).toMatchObject({
+      ...{ type: 'oauth2', tokenUrl: 'https://ams.test/token', clientId: 'mirror', scope: 'a b', audience: null, send: 'basic' },
+    })
+  })
+
+  test.each([
+    [
+      '{ type: password, token_url: "https://a.test/t", username: u, password: "${PASSWORD}" }',
+      { type: 'password', username: 'u', clientId: null, clientSecret: null, scope: null },
+    ],
+    ['{ type: basic, username: u, password: "${PASSWORD}" }', { type: 'basic', username: 'u' }],
+    ['{ type: bearer, token: "${TOKEN}" }', { type: 'bearer' }],
+    ['{ type: header, name: X-Api-Key, value: "${TOKEN}" }', { type: 'header', name: 'X-Api-Key' }],
+  ])('auth %s', (auth, expected) => {
+    const destination = first(`destinations: [{ name: a, kind: http, auth: ${auth}, request: { url: "'x'" } }]`)
+    expect(destination?.kind === 'http' && destination.auth).toMatchObject(expected)
+  })
+
+  test('an adapter', () => {
+    const yaml =
+      'destinations: [{ name: a, kind: adapter, adapter: some-ams, url: "https://a.test/", settings: { office: 1 }, credentials: { user: "${TOKEN}" }, mapping: lookup }]'
+    const destination = first(yaml)
+    expect(destination).toMatchObject({
+      kind: 'adapter',
+      adapter: 'some-ams',
+      settings: { office: '1' },
+      idempotent: false,
+      mapping: 'lookup',
+    })
+    expect(destination?.kind === 'adapter' && destination.credentials['user']?.reveal()).toBe('token-of-the-ams')
+  })
+
+  test('files in a folder, or on a server', () => {
+    const folder = first('destinations: [{ name: a, kind: file, target: { type: folder, path: /drop } }]')
+    expect(folder).toMatchObject({
+      ...{ kind: 'file', format: 'ndjson', per: 'batch', maxRows: 10_000, gatherMs: 60_000, idempotent: true, concurrency: 1 },
+      target: { type: 'folder', path: '/drop' },
+    })
+    const key = `-----BEGIN OPENSSH PRIVATE KEY-----\n${'a'.repeat(70)}\n-----END OPENSSH PRIVATE KEY-----\n`
+    file(key, 'drop.key')
+    const target = `{ type: sftp, host: sftp.test, username: mirror, private_key: "\${file:drop.key}", host_key: "SHA256:${'b'.repeat(43)}", path: /in }`
+    const config = load(`destinations: [{ name: a, kind: file, format: csv, per: submission, max_rows: 5, gather: 2s, target: ${target} }]`)
+    const [sftp] = config.destinations
+    expect(sftp).toMatchObject({
+      format: 'csv',
+      per: 'submission',
+      maxRows: 5,
+      gatherMs: 2_000,
+      target: { port: 22, host: 'sftp.test', password: null },
+    })
+    expect(sftp?.kind === 'file' && sftp.target.type === 'sftp' && sftp.target.privateKey?.reveal()).toBe(key)
+    expect(secretValues(config)).toEqual(expect.arrayContaining([key, 'a'.repeat(70)]))
+  })
+
+  test('every secret of every kind is told to the log, as it stands and as it is sent', () => {
+    const config = load(`
+destinations:
+  - ${webhook()}
+  - { name: b, kind: http, auth: { type: basic, username: u, password: "\${PASSWORD}" }, request: { url: "'x'" } }
+  - { name: c, kind: http, auth: { type: header, name: X-Key, value: "\${TOKEN}" }, request: { url: "'x'" } }
+  - { name: d, kind: adapter, adapter: x, url: "https://a.test", credentials: { k: "\${CLIENT_SECRET}" } }
+`)
+    const basic = Buffer.from('u:p&ss-word').toString('base64')
+    expect(secretValues(config)).toEqual(
+      expect.arrayContaining([hook(11).slice(6), 'p&ss-word', encodeURIComponent('p&ss-word'), basic, 'token-of-the-ams', 'cs-of-the-ams']),
+    )
+    expect(JSON.stringify(config)).not.toMatch(/p&ss-word|token-of-the-ams|cs-of-the-ams/)
+  })
+})
+
+describe('what is refused', () => {
+  const at = 'destinations[0]'
+
+  test('secrets that are written out, of every kind', () => {
+    const auth = '{ type: password, token_url: "https://a.test/t", username: u, password: hidden-1, client_id: c, client_secret: hidden-2 }'
+    const sftp = `{ type: sftp, host: h, username: u, password: "hidden-3 \${S1}", host_key: "SHA256:${'b'.repeat(43)}", path: /in }`
+    const found = problems(`
+destinations:
+  - { name: a, kind: webhook, url: "https://ams.test/in", secrets: ["\${S1}", "${hook(9)}"] }
+  - { name: b, kind: http, auth: ${auth}, request: { url: "'x'" } }
+  - { name: c, kind: file, target: ${sftp} }
+  - { name: d, kind: adapter, adapter: x, url: "https://a.test", credentials: { key: hidden-4 } }
+`)
+    const mend = 'in CONFIG_FILE must be a reference, ${NAME} or ${file:PATH}; take the secret out of the file and make a new one'
+    const places = ['[0].secrets[1]', '[1].auth.client_secret', '[1].auth.password', '[2].target.password', '[3].credentials.key']
+    expect(found).toEqual(places.map((place) => `destinations${place} ${mend}`))
+  })
+
+  test('all problems are told at once, each by its place', () => {
+    const found = problems(`
+destinations:
+  - { kind: webhook, url: "ftp://x", secrets: [], on_dead: stop, start: soon, concurrency: 0, timeot: 5s, mapping: lookup, max_age: old }
+  - { name: b, kind: pigeon }
+  - { name: c, kind: http }
+  - { name: d, kind: file }
+  - { name: e, kind: file, target: { type: sftp, host: "https://x", username: u, host_key: abc, path: /in } }
+  - text
+push: { schedule: [soon], timeout: 1ms }
+`)
+    expect(found).toEqual([
+      `${at}.name in CONFIG_FILE is missing; give the destination a name, which stays its key for ever`,
+      `${at}.start in CONFIG_FILE must be now, snapshot, or a number of the change log`,
+      `${at}.max_age in CONFIG_FILE must be a duration from 1s to 3650d, such as 60s, 15m, 6h or 7d`,
+      `${at}.on_dead in CONFIG_FILE must be one of continue, hold`,
+      `${at}.mapping in CONFIG_FILE must be one of none, required`,
+      `${at}.concurrency in CONFIG_FILE must be a whole number from 1 to 256`,
+      `${at}.url in CONFIG_FILE must be a URL that begins with https://`,
+      `${at} in CONFIG_FILE has an unknown key, timeot; the nearest one is timeout`,
+      `${at}.secret in CONFIG_FILE is missing; set it, as a reference to a secret of whsec_ and base64`,
+      'destinations[1].kind in CONFIG_FILE must be one of webhook, http, adapter, file',
+      'destinations[2].request in CONFIG_FILE is missing; set it',
+      'destinations[3].target in CONFIG_FILE is missing; set its type to folder or sftp',
+      'destinations[4].target.host in CONFIG_FILE must be a host such as ams.example.com, without https:// and without a port',
+      'destinations[4].target.host_key in CONFIG_FILE must be SHA256: and the fingerprint, as ssh-keygen -lf prints it',
+      'destinations[4].target.password in CONFIG_FILE is missing; set it or private_key',
+      'destinations[5] in CONFIG_FILE must hold keys and values',
+      'push.schedule[0] in CONFIG_FILE must be a duration from 1ms to 30d, such as 60s, 15m, 6h or 7d',
+      'push.timeout in CONFIG_FILE must be a duration from 100ms to 10m, such as 60s, 15m, 6h or 7d',
+    ])
+  })
+
+  test('plain http but for private addresses, users in URLs, and hosts that are not allowed', () => {
+    const url = (text: string, more = '') =>
+      problems(`destinations: [{ name: a, kind: webhook, url: "${text}", secret: "\${S1}" ${more} }]`)
+    expect(url('http://ams.test/')).toEqual([
+      `${at}.url in CONFIG_FILE must use https; http is only for a destination with allow_private: true`,
+    ])
+    expect(url('http://ams.test/', ', allow_private: true')).toEqual([])
+    expect(url('https://u:p@ams.test/')).toEqual([
+      `${at}.url in CONFIG_FILE must not hold a user or a password; give them as secrets of their own`,
+    ])
+    expect(url('https://ams.test/', ', allow_hosts: [other.test]')).toEqual([
+      `${at}.url in CONFIG_FILE is at a host that allow_hosts does not name; add it there`,
+    ])
+    expect(url('https://[::1]:9/', ', allow_hosts: "::1"')).toEqual([])
+    const token = `{ name: a, kind: http, auth: { type: oauth2, token_url: "http://a.test/t", client_id: c, client_secret: "\${S1}" }, request: { url: "'x'" } }`
+    expect(problems(`destinations: [${token}]`)).toEqual([expect.stringMatching(/auth\.token_url in CONFIG_FILE must use https/)])
+  })
+
+  test('webhook secrets that are short, long, given twice over or more than two', () => {
+    const secrets = (text: string, more: Record<string, string>) =>
+      problemsOf(withFile(`destinations: [{ name: a, kind: webhook, url: "https://a.test", ${text} }]`, { ...env, ...more }))
+    expect(secrets('secret: "${X}"', { X: hook(1, 23) })).toEqual([
+      expect.stringMatching(/secret in CONFIG_FILE must stand for 24 to 64 bytes/),
+    ])
+    expect(secrets('secret: "${X}"', { X: hook(1, 65) })).toEqual([expect.stringMatching(/must stand for 24 to 64 bytes/)])
+    expect(secrets('secret: "${S1}", secrets: ["${S2}"]', {})).toEqual([
+      `${at}.secrets in CONFIG_FILE and secret are both set; keep one of them`,
+    ])
+    expect(secrets('secrets: "${S1} ${S2} ${X}"', { X: hook(3) })).toEqual([`${at}.secrets in CONFIG_FILE must not hold more than 2`])
+  })
+
+  test('names that are used twice, and accounts that are not there or left to a guess', () => {
+    expect(problems(`destinations: [${webhook()}, ${webhook('accounts: [other]')}]`)).toEqual([
+      'destinations[1].name in CONFIG_FILE is the same as destinations[0].name in CONFIG_FILE; choose another',
+      'destinations[1].accounts[0] in CONFIG_FILE is no account of the settings; there is default',
+    ])
+    const of = (name: string, n: number) =>
+      `{ name: ${name}, base_url: "https://a.test", client_credentials: [{ id: i, secret: s }], webhook_secrets: [${hook(n)}] }`
+    const two = `accounts: [${of('a', 1)}, ${of('b', 2)}]\ndestinations: [${webhook()}, { name: x, kind: webhook, url: "https://a.test", secret: "\${S1}", accounts: a }]`
+    expect(problemsOf(withFile(two, { S1: hook(5) }))).toEqual([
+      'destinations[0].accounts in CONFIG_FILE is missing; name the accounts whose changes it gets, since there are several',
+    ])
+    // Commands that look at the database alone know no account.
+    expect(problemsOf(withFile(`destinations: [${webhook('accounts: [other]')}]`, { S1: hook(5) }), { needs: 'database' })).toEqual([])
+  })
+
+  test('tables, operations and personal columns that there are not', () => {
+    const yaml = `destinations: [${webhook('entities: [market_event], operations: [inserted], personal_fields: [submissions.insured]')}]`
+    expect(problems(yaml, { known: knownNames })).toEqual([
+      `${at}.entities[0] in CONFIG_FILE is no public table; the nearest one is market_events`,
+      `${at}.operations[0] in CONFIG_FILE is no operation; the nearest one is insert`,
+      `${at}.personal_fields[0] in CONFIG_FILE is no personal column; the nearest one is submissions.insured_name`,
+    ])
+    expect(
+      problems(`destinations: [${webhook('entities: market_events quotes, operations: [insert, gone]')}]`, { known: knownNames }),
+    ).toEqual([])
+  })
+
+  test('a preset that there is not, which is then the only problem of its destination', () => {
+    expect(problems('destinations: [{ name: a, preset: "../x" }]')).toEqual([
+      expect.stringMatching(/^destinations\[0\]\.preset in CONFIG_FILE is no preset; there is /),
+    ])
+  })
+})
+
+describe('a preset', () => {
+  test.each(presetNames())('%s stands below what the destination says itself', (preset) => {
+    const alone = withPresets({ destinations: [{ preset }] })
+    const [base] = alone.tree['destinations'] as Record<string, unknown>[]
+    expect(alone.problems).toEqual([])
+    expect(['webhook', 'http', 'adapter', 'file']).toContain(base?.['kind'])
+    const own = { preset, name: 'mine', concurrency: 7, settings: { of_mine: 'x' }, entities: ['quotes'], timeout: null }
+    const { tree } = withPresets({ destinations: [{ name: 'other' }, own] })
+    const { timeout: _, ...given } = own
+    expect(tree['destinations']).toEqual([
+      { name: 'other' },
+      { ...base, ...given, settings: { ...(base?.['settings'] as object | undefined), of_mine: 'x' } },
+    ])
+  })
+
+  test('there are some', () => {
+    expect(presetNames()).toEqual(expect.arrayContaining(['applied-epic', 'hawksoft']))
+  })
+})

@@ -1,0 +1,89 @@
+import { isObject } from '../../src/model/json.ts'
+import { parseUuid } from '../../src/model/uuid.ts'
+import { type Arrived, type EmulatorServer, type Reply, startServer } from './server.ts'
+
+/** A note in a client's log, as it was taken. */
+export interface LogNote {
+  readonly client: string
+  readonly refId: string
+  readonly ts: string
+  readonly channel: number
+  readonly text: string
+  readonly policyId: string | null
+}
+
+export interface HawkSoftOptions {
+  readonly user: string
+  readonly password: string
+  readonly agency: string
+  readonly clients: readonly string[]
+}
+
+/** HawkSoft's partner API v3, as far as its documentation and its clients agree. It keeps a second note with the same refId. */
+export interface HawkSoftEmulator extends EmulatorServer {
+  readonly notes: readonly LogNote[]
+  /** The agency no longer shares with this vendor: 403. */
+  optOut(): void
+  optIn(): void
+  /** The agency's system is not connected: what is taken is queued there, and answered with 202. */
+  goOffline(): void
+}
+
+/** Channels are numbered from 1 to 56. */
+const CHANNELS = 56
+
+export async function startHawkSoft(options: HawkSoftOptions): Promise<HawkSoftEmulator> {
+  const notes: LogNote[] = []
+  let subscribed = true
+  let offline = false
+  const right = `Basic ${Buffer.from(`${options.user}:${options.password}`).toString('base64')}`
+  const answer = (request: Arrived): Reply => {
+    const { method, path, query } = request
+    if (request.headers.authorization !== right) return text(401, 'The provided credentials are invalid')
+    if (query.get('version') !== '3.0') return text(400, 'version is missing')
+    const [, vendor, agencies, agency, what, client, log] = path.split('/')
+    if (vendor !== 'vendor') return text(404, 'Not found')
+    if (method === 'GET' && path === '/vendor/agencies') return { status: 200, body: subscribed ? [Number(options.agency)] : [] }
+    if (agencies !== 'agency') return text(404, 'Not found')
+    if (!subscribed || agency !== options.agency) return text(403, 'The requested agency is not available to the vendor')
+    if (method === 'GET' && what === 'offices') return { status: 200, body: [{ OfficeId: 1, PrimaryOffice: true }] }
+    if (method !== 'POST' || what !== 'client' || log !== 'log') return text(404, 'Not found')
+    if (!options.clients.includes(client ?? '')) return text(404, 'The client does not exist')
+    const note = noteOf(client ?? '', request)
+    if (note === null) return text(400, 'The log note is invalid')
+    notes.push(note)
+    return offline ? text(202, '') : text(200, '')
+  }
+  const server = await startServer(answer, (request) => request.method === 'POST')
+  return {
+    ...server,
+    notes,
+    optOut: () => {
+      subscribed = false
+    },
+    optIn: () => {
+      subscribed = true
+    },
+    goOffline: () => {
+      offline = true
+    },
+  }
+}
+
+function noteOf(client: string, { headers, body }: Arrived): LogNote | null {
+  if (!headers['content-type']?.startsWith('application/json')) return null
+  const parsed: unknown = JSON.parse(body)
+  if (!isObject(parsed)) return null
+  const { refId, ts, channel, note, description, body: long, policyId = null } = parsed
+  const said =
+    typeof note === 'string' ? note : typeof description === 'string' && typeof long === 'string' ? `${description}\n${long}` : ''
+  if (parseUuid(refId) === null || typeof refId !== 'string') return null
+  if (typeof ts !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(ts)) return null
+  if (typeof channel !== 'number' || !Number.isInteger(channel) || channel < 1 || channel > CHANNELS) return null
+  if (said === '' || (policyId !== null && typeof policyId !== 'string')) return null
+  return { client, refId, ts, channel, text: said, policyId }
+}
+
+function text(status: number, body: string): Reply {
+  return { status, type: 'text/plain', body }
+}

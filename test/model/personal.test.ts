@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { entities } from '../../src/model/entities.ts'
+import { leavingOutPersonal, personalColumns } from '../../src/model/personal.ts'
+
+describe('personal columns', () => {
+  it('are all that the data dictionary calls personal or free', async () => {
+    const text = await readFile(new URL('../../migrations/README.md', import.meta.url), 'utf8')
+    const documented = text.split(/^### /m).flatMap((section) => {
+      const table = section.split('\n', 1)[0] ?? ''
+      if (!entities.some((entity) => entity.table === table)) return []
+      return [...section.matchAll(/^\| `(\w+)` \| (\w+) \| (?:personal|free) \|/gm)].flatMap(([, column = '', kind]) =>
+        kind === 'raw' ? [] : [`${table}.${column}`],
+      )
+    })
+    expect(documented.length).toBeGreaterThan(8)
+    expect(personalColumns.filter((column) => column !== 'thread_attachments.download_path').sort()).toEqual(documented.sort())
+  })
+
+  it('are columns that there are', () => {
+    const columns = entities.flatMap((entity) => Object.keys(entity.columns).map((column) => `${entity.table}.${column}`))
+    expect(personalColumns.filter((column) => !columns.includes(column))).toEqual([])
+  })
+})
+
+describe('leaving out what is personal', () => {
+  const row = { message_id: 'm', subject: 'Renewal', from_address: 'jane@brokerage.example', to_addresses: ['a@b.example'], kind: 'chat' }
+
+  it('keeps only what was asked for, column by column, and the row as it was', () => {
+    expect(leavingOutPersonal([])('thread_messages', row)).toEqual({ message_id: 'm', kind: 'chat' })
+    const some = leavingOutPersonal(['thread_messages.subject', 'submissions.insured_name'])
+    expect(some('thread_messages', row)).toEqual({ message_id: 'm', kind: 'chat', subject: 'Renewal' })
+    expect(some('submissions', { insured_name: 'Jane Doe', state: 'TX' })).toEqual({ insured_name: 'Jane Doe', state: 'TX' })
+    expect(some('submissions', null)).toBeNull()
+    expect(row.from_address).toBe('jane@brokerage.example')
+  })
+
+  it('invariant 12: keeps no FEIN and no social security number, at any depth, whatever was asked for', () => {
+    const all = leavingOutPersonal(personalColumns)
+    const lines = [{ name: 'gl', fein_or_ssn: '12-3456789', owners: [{ SSN: '123-45-6789', share: 50 }] }, 'auto', null]
+    expect(all('lanes', { lines, status: 'quoted' })).toEqual({
+      lines: [{ name: 'gl', owners: [{ share: 50 }] }, 'auto', null],
+      status: 'quoted',
+    })
+    expect(all('a_table_of_later', { fein: '12-3456789', view: { 'tax-id': '1', taxes: 2 } })).toEqual({ view: { taxes: 2 } })
+  })
+})

@@ -1,0 +1,279 @@
+import { chmodSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ManualClock, systemClock } from '../../../src/clock.ts'
+import type { PushItem } from '../../../src/push/delivery.ts'
+import { startChild } from '../../tools/child.ts'
+import { folderKind, newFolder, pushItem, pushItems, readDrop, readRows, send, submissionOf } from './support.ts'
+
+const HOUR = 3_600_000
+
+describe('a drop of files into a folder', () => {
+  it('puts what waits into one file, whose name says which seqs, and a manifest with counts and hashes', async () => {
+    const folder = newFolder()
+    const outcomes = await send(folderKind(folder), pushItems(5))
+    const { files, manifests, others } = readDrop(folder)
+    expect(files).toHaveLength(1)
+    expect(files[0]).toMatch(/^agency_000000001001-000000001005_[0-9a-f]{16}\.ndjson$/)
+    expect(others).toEqual([])
+    expect(manifests).toHaveLength(1)
+    expect(manifests[0]?.name).toBe(files[0]?.replace('.ndjson', '.manifest.json'))
+    expect(manifests[0]).toMatchObject({ rows: 5, files: [{ name: files[0], rows: 5, first_seq: 1001, last_seq: 1005 }] })
+    expect(manifests[0]?.files[0]?.sha256.startsWith(files[0]?.slice(-23, -7) ?? '?')).toBe(true)
+    expect(outcomes).toEqual(Array(5).fill({ type: 'delivered', status: null, remoteId: null, detail: files[0] }))
+  })
+
+  it('writes a change as one line of JSON', async () => {
+    const folder = newFolder()
+    const message = pushItem(2, {
+      entity: 'thread_messages',
+      operation: 'update',
+      before: { subject: 'Grüße' },
+      after: { subject: 'line\nbreak \u2028 "quoted"' },
+      direction: 'sent',
+      echo: true,
+    })
+    await send(folderKind(folder), [pushItem(1), message])
+    const [first, second] = readRows(join(folder, readDrop(folder).files[0] ?? ''))
+    expect(first).toEqual({
+      message_id: '00000000-0000-5000-8000-000000000001',
+      seq: 1001,
+      account: 'acme',
+      submission_id: submissionOf(1),
+      entity: 'market_events',
+      entity_id: JSON.stringify([submissionOf(1), 'event-1']),
+      operation: 'insert',
+      changed_at: '2026-11-21T12:00:00.000000Z',
+      cause: 'webhook',
+      snapshot: false,
+      direction: null,
+      echo: false,
+      before: null,
+      after: pushItem(1).after,
+    })
+    expect(second).toMatchObject({ direction: 'sent', echo: true, before: { subject: 'Grüße' }, after: message.after })
+  })
+
+  it('has a file for each submission, and one manifest for all of them', async () => {
+    const folder = newFolder()
+    const without = pushItem(7, { submissionId: null, entity: 'insureds' })
+    const outcomes = await send(folderKind(folder, { per: 'submission' }), [...pushItems(6), without])
+    const { files, manifests } = readDrop(folder)
+    expect(files.map((name) => name.replace(/_[0-9a-f]{16}\./, '_#.'))).toEqual([
+      `agency_acme_${submissionOf(0)}_000000001003-000000001006_#.ndjson`,
+      `agency_acme_${submissionOf(1)}_000000001001-000000001004_#.ndjson`,
+      `agency_acme_${submissionOf(2)}_000000001002-000000001005_#.ndjson`,
+      'agency_acme_insureds_000000001007-000000001007_#.ndjson',
+    ])
+    expect(manifests).toHaveLength(1)
+    expect(manifests[0]?.rows).toBe(7)
+    expect(manifests[0]?.files.map(({ account, submission_id }) => [account, submission_id])).toEqual([
+      ['acme', submissionOf(1)],
+      ['acme', submissionOf(2)],
+      ['acme', submissionOf(0)],
+      ['acme', null],
+    ])
+    expect(outcomes[0]).toMatchObject({ detail: expect.stringContaining(submissionOf(1)) as string })
+    expect(outcomes[6]).toMatchObject({ detail: expect.stringContaining('insureds') as string })
+  })
+
+  it('writes the same rows into the same file, in whatever order they come', async () => {
+    const folder = newFolder()
+    await send(folderKind(folder), pushItems(5))
+    const before = readDrop(folder)
+    await send(
+      folderKind(folder),
+      pushItems(5)
+        .reverse()
+        .map((item) => ({ ...item, attempts: 3 })),
+    )
+    expect(readDrop(folder)).toEqual(before)
+    expect(readRows(join(folder, before.files[0] ?? '')).map((row) => row['seq'])).toEqual([1001, 1002, 1003, 1004, 1005])
+  })
+
+  it('writes other rows of the same seqs beside them', async () => {
+    const folder = newFolder()
+    const snapshot = (n: number) => pushItem(n, { seq: 500, snapshot: true })
+    await send(folderKind(folder), [snapshot(1), snapshot(2)])
+    await send(folderKind(folder), [snapshot(3)])
+    expect(readDrop(folder).files).toHaveLength(2)
+  })
+
+  it('lets others have the event loop while it writes many rows', async () => {
+    const folder = newFolder()
+    const body = 'x'.repeat(2_000)
+    const items = pushItems(10_000).map((item) => ({ ...item, after: { ...item.after, body } }))
+    let turns = 0
+    const turn = () => {
+      turns++
+      next = setImmediate(turn)
+    }
+    let next = setImmediate(turn)
+    await send(folderKind(folder), items)
+    clearImmediate(next)
+    expect(readDrop(folder).manifests[0]?.rows).toBe(10_000)
+    expect(turns).toBeGreaterThanOrEqual(100)
+  })
+
+  it('removes temporary files of its own that a crash has left, and nobody else’s', async () => {
+    const folder = newFolder()
+    const left = (name: string, ageMs: number) => {
+      writeFileSync(join(folder, name), 'half')
+      const at = new Date(Date.now() - ageMs)
+      utimesSync(join(folder, name), at, at)
+    }
+    left('.agency~0123456789abcdef.part', 2 * HOUR)
+    left('.agency~0123456789abcde0.part', HOUR / 2)
+    left('.agency-2~0123456789abcdef.part', 2 * HOUR)
+    left('.agency~notes.part', 2 * HOUR)
+    await send(folderKind(folder), pushItems(1))
+    expect(readDrop(folder).others).toEqual(['.agency-2~0123456789abcdef.part', '.agency~0123456789abcde0.part', '.agency~notes.part'])
+  })
+
+  it('delivers what there was time for, and leaves the rest for the next try', async () => {
+    const folder = newFolder()
+    const clock = new ManualClock()
+    // Each row takes a second of this clock to be made into text; rows are begun for 60 % of 100 s, and made 100 at a time.
+    const slow = (item: PushItem): PushItem => ({
+      ...item,
+      get after() {
+        clock.advance(1_000)
+        return item.after
+      },
+    })
+    const kind = folderKind(folder, { timeoutMs: 250_000 }, clock)
+    const outcomes = await send(kind, pushItems(500).map(slow))
+    expect(outcomes.map(({ type }) => type)).toEqual([...Array<string>(200).fill('delivered'), ...Array<string>(300).fill('failed')])
+    expect(outcomes[200]).toMatchObject({ permanent: false, alive: true })
+    expect(readDrop(folder).manifests[0]).toMatchObject({ rows: 200, files: [{ first_seq: 1001, last_seq: 1200 }] })
+  })
+})
+
+describe('a folder that cannot be written', () => {
+  it('is not created when it is missing, and the rows wait', async () => {
+    const folder = join(newFolder(), 'share')
+    const outcomes = await send(folderKind(folder), pushItems(2))
+    const error = `the folder ${folder} does not exist: create it, or mount the share that it lies on`
+    expect(outcomes).toEqual(Array(2).fill({ type: 'failed', permanent: false, alive: false, status: null, error, retryAfterMs: null }))
+    expect(await folderKind(folder).probe(new AbortController().signal)).toEqual({ ok: false, text: error })
+    mkdirSync(folder)
+    expect((await send(folderKind(folder), pushItems(2)))[0]?.type).toBe('delivered')
+  })
+
+  it('is told from a file', async () => {
+    const file = join(newFolder(), 'file')
+    writeFileSync(file, '')
+    expect((await send(folderKind(file), pushItems(1)))[0]).toMatchObject({
+      type: 'failed',
+      permanent: false,
+      error: `${file} is not a folder`,
+    })
+  })
+
+  it('says so when permission is missing', async () => {
+    const folder = newFolder()
+    chmodSync(folder, 0o555)
+    const child = startChild('push/file/children/drop.ts', [folder, 'nobody'])
+    const said = JSON.parse(await child.says('outcome')) as unknown
+    expect(await child.ended()).toBe(0)
+    expect(said).toMatchObject({
+      type: 'failed',
+      permanent: false,
+      alive: false,
+      error: `no permission to write in ${folder}: let the user that this process runs as create, rename and remove files there`,
+    })
+  })
+
+  it('leaves nothing behind when it is full, and goes on when there is room', async () => {
+    const folder = newFolder()
+    const child = startChild('push/file/children/drop.ts', [folder, 'full'], 'ulimit -S -f 64')
+    expect(JSON.parse(await child.says('outcome'))).toMatchObject({ type: 'failed', permanent: false, alive: false })
+    expect(readDrop(folder)).toEqual({ files: [], manifests: [], others: [] })
+    child.tell('room')
+    expect(JSON.parse(await child.says('outcome'))).toMatchObject({ type: 'delivered' })
+    expect(await child.ended()).toBe(0)
+    expect(readDrop(folder).manifests[0]?.rows).toBe(500)
+  })
+})
+
+describe('a crash while files are written', () => {
+  it.each(['write', 'manifest', 'rename', 'last'])(
+    'at the %s leaves no half file under a final name, and a retry completes it',
+    async (point) => {
+      const folder = newFolder()
+      const child = startChild('push/file/children/drop.ts', [folder, point])
+      await child.ended()
+      expect(child.process.signalCode).toBe('SIGKILL')
+      const after = readDrop(folder)
+      expect(after.manifests).toEqual([])
+      expect(after.files).toHaveLength(point === 'last' ? 3 : point === 'rename' ? 1 : 0)
+      const items = pushItems(500)
+      const outcomes = await send(folderKind(folder, { per: 'submission' }), items)
+      expect(outcomes.every(({ type }) => type === 'delivered')).toBe(true)
+      const { files, manifests } = readDrop(folder)
+      expect(files).toHaveLength(3)
+      expect(files).toEqual(expect.arrayContaining([...after.files]))
+      expect(manifests).toHaveLength(1)
+      const ids = files.flatMap((name) => readRows(join(folder, name)).map((row) => row['message_id']))
+      expect(ids.sort()).toEqual(items.map((item) => item.messageId))
+    },
+  )
+})
+
+describe('time and shutdown', () => {
+  it('breaks off what takes longer than a try may', async () => {
+    const folder = newFolder()
+    const clock = new ManualClock()
+    const kind = folderKind(folder, { timeoutMs: 20_000 }, clock)
+    // The whole time passes while a row is read.
+    const late: PushItem = {
+      ...pushItem(1),
+      get after() {
+        clock.advance(20_000)
+        return null
+      },
+    }
+    const outcomes = await send(kind, [late])
+    expect(outcomes).toEqual([
+      {
+        type: 'failed',
+        permanent: false,
+        alive: false,
+        status: null,
+        error: `the folder ${folder} did not take it within 20000 ms`,
+        retryAfterMs: null,
+      },
+    ])
+    expect(readDrop(folder).files).toEqual([])
+  })
+
+  it('writes nothing any more once it is told to stop', async () => {
+    const folder = newFolder()
+    const outcomes = await send(folderKind(folder), pushItems(1), AbortSignal.abort(new Error('the process stops')))
+    expect(outcomes[0]).toMatchObject({ type: 'failed', permanent: false, error: 'the process stops' })
+    expect(readDrop(folder)).toEqual({ files: [], manifests: [], others: [] })
+  })
+})
+
+describe('the probe', () => {
+  it('writes and removes a file', async () => {
+    const folder = newFolder()
+    const before = statSync(folder).mtimeMs
+    const probe = await folderKind(folder, {}, systemClock).probe(new AbortController().signal)
+    expect(probe).toEqual({ ok: true, text: `a file was written, renamed and removed in the folder ${folder}` })
+    expect(statSync(folder).mtimeMs).toBeGreaterThan(before)
+    expect(readDrop(folder)).toEqual({ files: [], manifests: [], others: [] })
+  })
+})
+
+describe('a manifest', () => {
+  it('bears no time and no order of arrival: the same delivery is the same bytes', async () => {
+    const texts = []
+    for (const items of [pushItems(4), pushItems(4).reverse()]) {
+      const folder = newFolder()
+      await send(folderKind(folder, { per: 'submission' }), items)
+      texts.push(readFileSync(join(folder, readDrop(folder).manifests[0]?.name ?? ''), 'utf8'))
+    }
+    expect(texts[0]).toBe(texts[1])
+  })
+})

@@ -1,0 +1,254 @@
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import ssh2 from 'ssh2'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ManualClock, systemClock } from '../../../src/clock.ts'
+import { Secret } from '../../../src/config/secret.ts'
+import type { FileDestination } from '../../../src/config.ts'
+import type { DeliveryKind } from '../../../src/push/delivery.ts'
+import { type SftpServer, type SftpServerOptions, startSftpServer } from '../../emulators/sftp-server.ts'
+import { fileDestination, fileKind, newFolder, pushItems, readDrop, readRows, send, submissionOf } from './support.ts'
+
+const PASSWORD = 'a password'
+
+interface Place {
+  readonly folder: string
+  readonly server: SftpServer
+  kind(changes?: Partial<FileDestination>, target?: Partial<SftpTarget>, clock?: ManualClock): DeliveryKind
+}
+
+type SftpTarget = Extract<FileDestination['target'], { type: 'sftp' }>
+
+async function place(options: Partial<SftpServerOptions> = { password: PASSWORD }): Promise<Place> {
+  const folder = newFolder()
+  const server = await startSftpServer({ root: folder, username: 'mirror', ...options })
+  onTestFinished(() => server.close())
+  return {
+    folder,
+    server,
+    kind(changes = {}, target = {}, clock) {
+      const sftp: SftpTarget = {
+        type: 'sftp',
+        host: '127.0.0.1',
+        port: server.port,
+        username: 'mirror',
+        password: new Secret(PASSWORD),
+        privateKey: null,
+        hostKey: server.hostKey,
+        path: '/',
+        ...target,
+      }
+      return fileKind(fileDestination(sftp, changes), clock ?? systemClock)
+    },
+  }
+}
+
+describe('a drop of files by SFTP', () => {
+  it('writes, syncs and renames files, and the manifest last', async () => {
+    const { folder, server, kind } = await place()
+    const outcomes = await send(kind(), pushItems(5))
+    const { files, manifests, others } = readDrop(folder)
+    expect(outcomes).toEqual(Array(5).fill({ type: 'delivered', status: null, remoteId: null, detail: files[0] }))
+    expect([files.length, manifests.length, others.length]).toEqual([1, 1, 0])
+    expect(readRows(join(folder, files[0] ?? '')).map((row) => row['seq'])).toEqual([1001, 1002, 1003, 1004, 1005])
+    const steps = server.requests.map((request) => request.replace(/~[0-9a-f]{16}/, '~#').replace(/_[0-9a-f]{16}/g, '_#'))
+    const file = ['open /.agency~#.part', 'write /.agency~#.part', 'fsync /.agency~#.part', 'close /.agency~#.part']
+    expect(steps.filter((step) => !/^(?:opendir|readdir|close) \/$/.test(step))).toEqual([
+      ...file,
+      ...file,
+      'posix-rename /.agency~#.part /agency_000000001001-000000001005_#.ndjson',
+      'posix-rename /.agency~#.part /agency_000000001001-000000001005_#.manifest.json',
+    ])
+  })
+
+  it('does it with a private key', async () => {
+    const keys = ssh2.utils.generateKeyPairSync('ed25519')
+    const { folder, kind } = await place({ publicKey: keys.public })
+    const outcomes = await send(kind({}, { password: null, privateKey: new Secret(keys.private) }), pushItems(2))
+    expect(outcomes[0]?.type).toBe('delivered')
+    expect(readDrop(folder).manifests[0]?.rows).toBe(2)
+  })
+
+  it('does it where the password is asked for in a dialogue', async () => {
+    const { folder, kind } = await place({ password: PASSWORD, dialogue: true })
+    expect((await send(kind(), pushItems(2)))[0]?.type).toBe('delivered')
+    expect(readDrop(folder).manifests[0]?.rows).toBe(2)
+  })
+
+  it('writes large files whole', async () => {
+    const { folder, kind } = await place()
+    const body = 'x'.repeat(3_000)
+    await send(
+      kind(),
+      pushItems(1_500).map((item) => ({ ...item, after: { body } })),
+    )
+    expect(readDrop(folder).manifests[0]).toMatchObject({ rows: 1_500 })
+  })
+
+  it('writes many files at a time', async () => {
+    const { folder, kind } = await place()
+    const items = pushItems(60).map((item, n) => ({ ...item, submissionId: submissionOf(0).replace(/..$/, String(n + 10)) }))
+    const outcomes = await send(kind({ per: 'submission' }), items)
+    expect(outcomes.every(({ type }) => type === 'delivered')).toBe(true)
+    expect(readDrop(folder).files).toHaveLength(60)
+    expect(readDrop(folder).manifests[0]?.files).toHaveLength(60)
+  })
+
+  it('does without OpenSSH’s extensions, also when the file is there from an earlier try', async () => {
+    const { folder, server, kind } = await place({ password: PASSWORD, openssh: false })
+    expect((await send(kind(), pushItems(5)))[0]?.type).toBe('delivered')
+    const before = readDrop(folder)
+    expect((await send(kind(), pushItems(5)))[0]?.type).toBe('delivered')
+    expect(readDrop(folder)).toEqual(before)
+    expect(server.requests.filter((request) => /^(?:posix-rename|fsync)/.test(request))).toEqual([])
+  })
+
+  it('puts nothing in place of a file of the same name that is not ours', async () => {
+    const { folder, kind } = await place({ password: PASSWORD, openssh: false })
+    await send(kind(), pushItems(5))
+    const [name = ''] = readDrop(folder).files
+    writeFileSync(join(folder, name), 'something else')
+    expect((await send(kind(), pushItems(5)))[0]).toMatchObject({ type: 'unknown' })
+  })
+
+  it('replaces it where it can be replaced at once', async () => {
+    const { folder, kind } = await place()
+    await send(kind(), pushItems(5))
+    const [name = ''] = readDrop(folder).files
+    writeFileSync(join(folder, name), 'something else')
+    expect((await send(kind(), pushItems(5)))[0]?.type).toBe('delivered')
+    expect(readDrop(folder).manifests[0]?.rows).toBe(5)
+  })
+
+  it('probes with a file that nobody sees', async () => {
+    const { folder, server, kind } = await place()
+    expect(await kind().probe(new AbortController().signal)).toEqual({
+      ok: true,
+      text: `a file was written, renamed and removed in / on sftp://mirror@127.0.0.1:${server.port}`,
+    })
+    expect(readDrop(folder)).toEqual({ files: [], manifests: [], others: [] })
+  })
+})
+
+describe('an SFTP server that is not to be trusted, or does not trust us', () => {
+  it('gets nothing, not even a login, when its key is another one', async () => {
+    const { folder, server, kind } = await place()
+    const [outcome] = await send(kind({}, { hostKey: `SHA256:${'A'.repeat(43)}` }), pushItems(2))
+    expect(outcome).toEqual({
+      type: 'stop',
+      state: 'parked',
+      status: null,
+      error: `127.0.0.1:${server.port} shows the ssh-ed25519 key ${server.hostKey}, and host_key is SHA256:${'A'.repeat(43)}: nothing was sent; make sure who answers there before you change host_key`,
+    })
+    expect(server.logins()).toBe(0)
+    expect(readDrop(folder).files).toEqual([])
+  })
+
+  it('parks the destination when it refuses the password, so that no account is locked by trying', async () => {
+    const { server, kind } = await place()
+    const wrong = { password: new Secret('another password') }
+    const error = `127.0.0.1:${server.port} refuses the user mirror with the password`
+    expect((await send(kind({}, wrong), pushItems(1)))[0]).toEqual({ type: 'stop', state: 'parked', status: null, error })
+    expect(await kind({}, wrong).probe(new AbortController().signal)).toEqual({ ok: false, text: error })
+  })
+
+  it('parks it when the private key is refused, or is none', async () => {
+    const { server, kind } = await place({ publicKey: ssh2.utils.generateKeyPairSync('ed25519').public })
+    const other = new Secret(ssh2.utils.generateKeyPairSync('ed25519').private)
+    const [refused] = await send(kind({}, { password: null, privateKey: other }), pushItems(1))
+    expect(refused).toMatchObject({ type: 'stop', error: `127.0.0.1:${server.port} refuses the user mirror with the private key` })
+    const [none] = await send(kind({}, { password: null, privateKey: new Secret('not a key') }), pushItems(1))
+    expect(none).toMatchObject({
+      type: 'stop',
+      state: 'parked',
+      error: expect.stringContaining('the private key cannot be used') as string,
+    })
+  })
+
+  it('is not connected to at an address that is not allowed', async () => {
+    const { server, kind } = await place()
+    const [refused] = await send(kind({ allowPrivate: false }), pushItems(1))
+    expect(refused).toMatchObject({ type: 'stop', error: expect.stringContaining('allow_private') as string })
+    const [unlisted] = await send(kind({ allowHosts: ['sftp.example.com'] }), pushItems(1))
+    expect(unlisted).toMatchObject({ type: 'stop', error: '127.0.0.1 is not in allow_hosts' })
+    expect(server.logins()).toBe(0)
+  })
+})
+
+describe('an SFTP server that fails', () => {
+  it.each([
+    ['open', 2, 'the folder does not exist: create it there, or correct path'],
+    ['open', 3, 'no permission to write there: let the user create, rename and remove files'],
+    ['write', 4, 'the server says no more than that it failed: its disk or quota may be full'],
+    ['fsync', 4, 'the server says no more than that it failed: its disk or quota may be full'],
+  ])('at %s with status %i leaves the rows waiting, and no file', async (request, code, sentence) => {
+    const { folder, server, kind } = await place()
+    server.fault = (heard) => (heard.startsWith(`${request} /.agency`) ? code : null)
+    const [outcome] = await send(kind(), pushItems(300))
+    const error = `cannot write / on sftp://mirror@127.0.0.1:${server.port}: ${sentence}`
+    expect(outcome).toEqual({ type: 'failed', permanent: false, alive: false, status: null, error, retryAfterMs: null })
+    expect(readDrop(folder)).toEqual({ files: [], manifests: [], others: [] })
+    server.fault = () => null
+    expect((await send(kind(), pushItems(300)))[0]?.type).toBe('delivered')
+  })
+
+  it.each(['opendir', 'open', 'write', 'fsync', 'close'])(
+    'by cutting the connection at %s leaves no file that is seen',
+    async (request) => {
+      const { folder, server, kind } = await place()
+      server.fault = (heard) => (heard.startsWith(`${request} /`) ? 'cut' : null)
+      const [outcome] = await send(kind(), pushItems(3))
+      expect(outcome).toMatchObject({ type: 'failed', permanent: false, alive: false })
+      expect(readDrop(folder)).toMatchObject({ files: [], manifests: [] })
+      server.fault = () => null
+      expect((await send(kind(), pushItems(3)))[0]?.type).toBe('delivered')
+    },
+  )
+
+  it('by cutting the connection at a rename leaves it open what readers see; the same rows make it whole', async () => {
+    const { folder, server, kind } = await place()
+    server.fault = (heard) => (heard.includes('manifest') ? 'cut' : null)
+    expect((await send(kind(), pushItems(3)))[0]).toMatchObject({ type: 'unknown' })
+    const before = readDrop(folder)
+    expect([before.files.length, before.manifests.length]).toEqual([1, 0])
+    server.fault = () => null
+    expect((await send(kind(), pushItems(3)))[0]?.type).toBe('delivered')
+    expect(readDrop(folder)).toMatchObject({ files: before.files, manifests: [{ rows: 3 }] })
+  })
+
+  it('by not answering is given up in time', async () => {
+    const { folder, server, kind } = await place()
+    const clock = new ManualClock()
+    server.fault = (heard) => {
+      if (!heard.startsWith('write ')) return null
+      clock.advance(20_000)
+      return 'hang'
+    }
+    const [outcome] = await send(kind({}, {}, clock), pushItems(3))
+    expect(outcome).toMatchObject({
+      type: 'failed',
+      alive: false,
+      error: `/ on sftp://mirror@127.0.0.1:${server.port} did not take it within 20000 ms`,
+    })
+    expect(readDrop(folder).files).toEqual([])
+  })
+
+  it('by accepting a connection and saying nothing is given up in time', async () => {
+    const clock = new ManualClock()
+    const silent = createServer(() => clock.advance(20_000)).listen(0, '127.0.0.1')
+    onTestFinished(() => void silent.close())
+    await new Promise((resolve) => silent.once('listening', resolve))
+    const { kind } = await place()
+    const { port } = silent.address() as { port: number }
+    expect((await send(kind({}, { port }, clock), pushItems(1)))[0]).toMatchObject({ type: 'failed', permanent: false, alive: false })
+  })
+
+  it('by not being there is one clear sentence', async () => {
+    const { server, kind } = await place()
+    await server.close()
+    const [outcome] = await send(kind(), pushItems(1))
+    expect(outcome).toMatchObject({ type: 'failed', permanent: false, alive: false })
+    expect(outcome).toMatchObject({ error: expect.stringMatching(/^cannot connect to 127\.0\.0\.1:\d+: connect ECONNREFUSED/) as string })
+  })
+})

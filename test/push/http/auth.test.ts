@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/clock.ts'
+import type { AuthConfig } from '../../../src/config.ts'
+import { type Handler, json, type Service } from '../../upstream/service.ts'
+import { destinationTo, itemOf, openKind, secret, sendOne, serve } from './support.ts'
+
+type Oauth2 = Extract<AuthConfig, { type: 'oauth2' }>
+
+const oauth2 = (tokenUrl: string, own: Partial<Oauth2> = {}): Oauth2 => ({
+  type: 'oauth2',
+  tokenUrl,
+  clientId: 'key',
+  clientSecret: secret('the-secret'),
+  scope: 'notes:write',
+  audience: 'api/ams',
+  send: 'basic',
+  ...own,
+})
+
+/** A target that takes the newest of the tokens that it gave out. */
+async function tokenService(tokenAnswer: Handler | null = null): Promise<Service & { revoke(): void }> {
+  let given = 0
+  let newest = ''
+  const service = await serve((request, response) => {
+    if (request.url.endsWith('/token')) {
+      if (tokenAnswer !== null) return tokenAnswer(request, response)
+      given += 1
+      newest = `t${given}`
+      return json(response, { access_token: newest, expires_in: 1000, token_type: 'Bearer' })
+    }
+    return json(response, {}, request.headers.authorization === `Bearer ${newest}` ? 200 : 401)
+  })
+  return {
+    ...service,
+    revoke: () => {
+      newest = 'none'
+    },
+  }
+}
+
+const withAuth = (service: Service, auth: AuthConfig, own = {}) => destinationTo(service.baseUrl, { auth, ...own })
+
+describe('client credentials', () => {
+  it('are exchanged once for many, with the id and the secret in the header', async () => {
+    const target = await tokenService()
+    const kind = openKind(withAuth(target, oauth2(`${target.baseUrl}/token`)))
+    const outcomes = await Promise.all([1, 2, 3, 4].map(() => sendOne(kind)))
+
+    expect(outcomes.map(({ type }) => type)).toEqual(['delivered', 'delivered', 'delivered', 'delivered'])
+    const exchanges = target.to('/token')
+    expect(exchanges).toHaveLength(1)
+    expect(exchanges[0]?.headers.authorization).toBe(`Basic ${Buffer.from('key:the-secret').toString('base64')}`)
+    expect(exchanges[0]?.headers['content-type']).toBe('application/x-www-form-urlencoded')
+    expect(Object.fromEntries(new URLSearchParams(exchanges[0]?.body))).toEqual({
+      grant_type: 'client_credentials',
+      scope: 'notes:write',
+      audience: 'api/ams',
+    })
+  })
+
+  it('go into the form where the target wants them there', async () => {
+    const target = await tokenService()
+    await sendOne(openKind(withAuth(target, oauth2(`${target.baseUrl}/token`, { send: 'body', scope: null, audience: null }))))
+    expect(target.to('/token')[0]?.headers).not.toHaveProperty('authorization')
+    expect(Object.fromEntries(new URLSearchParams(target.to('/token')[0]?.body))).toEqual({
+      grant_type: 'client_credentials',
+      client_id: 'key',
+      client_secret: 'the-secret',
+    })
+  })
+
+  it('are exchanged again before a token ends, and once when it is refused', async () => {
+    const clock = new ManualClock()
+    const target = await tokenService()
+    const kind = openKind(withAuth(target, oauth2(`${target.baseUrl}/token`)), clock)
+    await sendOne(kind)
+    clock.advance(800_000)
+    await sendOne(kind)
+    expect(target.to('/token')).toHaveLength(1)
+    clock.advance(60_000)
+    await sendOne(kind)
+    expect(target.to('/token')).toHaveLength(2)
+
+    target.revoke()
+    const outcomes = await Promise.all([1, 2, 3].map(() => sendOne(kind)))
+    expect(outcomes.map(({ type }) => type)).toEqual(['delivered', 'delivered', 'delivered'])
+    expect(target.to('/token')).toHaveLength(3)
+  })
+
+  it('whose new token is refused too are a refusal, after one try more', async () => {
+    const target = await serve((request, response) =>
+      request.url.endsWith('/token') ? json(response, { access_token: 'x', expires_in: 60 }) : json(response, {}, 401),
+    )
+    const auth = oauth2(`${target.baseUrl}/token`)
+    expect(await sendOne(openKind(withAuth(target, auth)))).toMatchObject({ type: 'failed', permanent: true, status: 401 })
+    expect(target.to('/notes')).toHaveLength(2)
+    expect(await sendOne(openKind(withAuth(target, auth, { parkOn: [401] })))).toMatchObject({ type: 'stop', state: 'parked', status: 401 })
+  })
+
+  it.each([
+    [401, {}, 'stop'],
+    [400, { error: 'invalid_client' }, 'stop'],
+    [400, { error: 'invalid_scope' }, 'failed'],
+    [500, {}, 'failed'],
+    [200, { token_type: 'Bearer' }, 'failed'],
+    [200, { access_token: 'a\r\nb' }, 'failed'],
+  ])('answered %i %j', async (status, body, type) => {
+    const target = await tokenService((_, response) => json(response, body, status))
+    const outcome = await sendOne(openKind(withAuth(target, oauth2(`${target.baseUrl}/token`))))
+    expect(outcome).toMatchObject(type === 'stop' ? { type, state: 'parked' } : { type, permanent: false })
+    expect(JSON.stringify(outcome)).not.toContain('the-secret')
+    expect(target.to('/notes')).toEqual([])
+  })
+
+  it('that get no answer leave nothing unknown: no message was sent', async () => {
+    const target = await tokenService(() => {})
+    const outcome = await sendOne(openKind(withAuth(target, oauth2(`${target.baseUrl}/token`), { timeoutMs: 100 })))
+    expect(outcome).toMatchObject({ type: 'failed', permanent: false, alive: false })
+  })
+
+  it('do not hold up a send that is given up', async () => {
+    const target = await tokenService(() => {})
+    const kind = openKind(withAuth(target, oauth2(`${target.baseUrl}/token`)))
+    const stop = new AbortController()
+    const sending = kind.send([itemOf()], stop.signal)
+    stop.abort()
+    expect(await sending).toMatchObject([{ type: 'failed', permanent: false, error: 'given up before it was sent' }])
+  })
+})
+
+describe('other credentials', () => {
+  it('are a password for a token', async () => {
+    const target = await tokenService()
+    const auth: AuthConfig = {
+      type: 'password',
+      tokenUrl: `${target.baseUrl}/token`,
+      username: 'ann',
+      password: secret('pass word'),
+      clientId: 'app',
+      clientSecret: null,
+      scope: null,
+    }
+    expect(await sendOne(openKind(withAuth(target, auth)))).toMatchObject({ type: 'delivered' })
+    expect(Object.fromEntries(new URLSearchParams(target.to('/token')[0]?.body))).toEqual({
+      grant_type: 'password',
+      username: 'ann',
+      password: 'pass word',
+      client_id: 'app',
+    })
+  })
+
+  it.each([
+    [
+      { type: 'basic', username: 'ann', password: secret('pä:ss') },
+      'authorization',
+      `Basic ${Buffer.from('ann:pä:ss').toString('base64')}`,
+    ],
+    [{ type: 'bearer', token: secret('abc') }, 'authorization', 'Bearer abc'],
+    [{ type: 'header', name: 'X-Api-Key', value: secret('k1') }, 'x-api-key', 'k1'],
+  ] as const)('stand in a header: %j', async (auth, header, value) => {
+    const target = await serve()
+    await sendOne(openKind(withAuth(target, auth)))
+    expect(target.arrived[0]?.headers[header]).toBe(value)
+  })
+})

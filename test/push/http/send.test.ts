@@ -1,0 +1,228 @@
+import { describe, expect, it } from 'vitest'
+import { json } from '../../upstream/service.ts'
+import { destinationTo, itemOf, ok, openKind, sendOne, serve } from './support.ts'
+
+const NEVER = new AbortController().signal
+
+describe('a templated request', () => {
+  it('is made of the change, escaped by its place', async () => {
+    const target = await serve()
+    const own = {
+      request: {
+        method: 'POST',
+        url: '$url(settings.base_url, "clients", "a/b ?#", submission_id, {"v": "3&4", "none": null, "n": seq})',
+        headers: { 'X-Kind': '"change " & entity', 'X-None': 'nothing' },
+        format: 'json' as const,
+        body: '{"id": message_id, "text": after.detail, "from": direction, "seq": seq}',
+      },
+    }
+    const outcome = await sendOne(openKind(destinationTo(target.baseUrl, own)))
+
+    expect(outcome).toEqual({ type: 'delivered', status: 200, remoteId: null, detail: null })
+    const [request] = target.arrived
+    expect(request?.url).toBe(`/api/v1/clients/a%2Fb%20%3F%23/${itemOf().submissionId}?v=3%264&n=7`)
+    expect(request?.headers['x-kind']).toBe('change market_events')
+    expect(request?.headers).not.toHaveProperty('x-none')
+    expect(request?.headers['content-type']).toBe('application/json')
+    expect(JSON.parse(request?.body ?? '')).toEqual({ id: itemOf().messageId, text: 'Quote "A" & <B>', from: null, seq: 7 })
+  })
+
+  it('speaks XML, with the type that its header says', async () => {
+    const target = await serve()
+    const request = {
+      method: 'POST',
+      url: 'settings.base_url',
+      headers: { SOAPAction: '"urn:add"', 'content-type': '"text/xml; charset=utf-8"' },
+      format: 'xml' as const,
+      body: '{"s:Envelope": {"@xmlns:s": "urn:soap", "s:Body": {"note": {"@of": after.type, "#text": after.detail}}}}',
+    }
+    await sendOne(openKind(destinationTo(target.baseUrl, { request })))
+
+    const [arrived] = target.arrived
+    expect(arrived?.headers['content-type']).toBe('text/xml; charset=utf-8')
+    expect(arrived?.headers['soapaction']).toBe('urn:add')
+    expect(arrived?.body).toBe(
+      '<?xml version="1.0" encoding="utf-8"?><s:Envelope xmlns:s="urn:soap"><s:Body><note of="quote_received">Quote "A" &amp; &lt;B&gt;</note></s:Body></s:Envelope>',
+    )
+  })
+
+  it('speaks forms', async () => {
+    const target = await serve()
+    const request = {
+      method: 'PUT',
+      url: 'settings.base_url',
+      headers: {},
+      format: 'form' as const,
+      body: '{"a": after.detail, "b": [1, true]}',
+    }
+    await sendOne(openKind(destinationTo(target.baseUrl, { request })))
+
+    expect(target.arrived[0]?.method).toBe('PUT')
+    expect([...new URLSearchParams(target.arrived[0]?.body)]).toEqual([
+      ['a', 'Quote "A" & <B>'],
+      ['b', '1'],
+      ['b', 'true'],
+    ])
+  })
+
+  it.each([
+    ['url', 'after.detail', 'request.url yields no URL'],
+    ['url', '$url(settings.base_url, "..")', 'request.url failed: step 1 of $url is missing, empty, dots, or no text (at character 5)'],
+    [
+      'url',
+      '$url(settings.base_url, mapping.client)',
+      'request.url failed: step 1 of $url is missing, empty, dots, or no text (at character 5)',
+    ],
+    ['body', 'mapping.client', 'the body yields nothing'],
+    ['body', '$number(after.detail)', 'request.body failed: Unable to cast value to a number: … (at character 8)'],
+    ['body', '$error("no client " & seq)', 'request.body failed: no client 7'],
+  ])('whose %s is `%s` fails for good, without data of the change in its sentence', async (key, text, error) => {
+    const target = await serve()
+    const base = destinationTo(target.baseUrl)
+    const outcome = await sendOne(openKind({ ...base, request: { ...base.request, [key]: text } }))
+
+    expect(outcome).toEqual({ type: 'failed', permanent: true, alive: true, status: null, error, retryAfterMs: null })
+    expect(target.arrived).toEqual([])
+  })
+
+  it('cannot smuggle a line into a header', async () => {
+    const target = await serve()
+    const base = destinationTo(target.baseUrl)
+    const request = { ...base.request, headers: { 'x-note': '"a\\r\\nb: c"' } }
+    expect(await sendOne(openKind({ ...base, request }))).toMatchObject({
+      permanent: true,
+      error: 'request.headers.x-note yields no plain text',
+    })
+    expect(target.arrived).toEqual([])
+  })
+
+  it('is another one when the target knows the record already', async () => {
+    const target = await serve((request, response) => json(response, { id: request.method === 'POST' ? 41 : 42 }))
+    const base = destinationTo(target.baseUrl)
+    const update = { ...base.request, method: 'PATCH', url: '$url(settings.base_url, "notes", remote_id)' }
+    const kind = openKind({ ...base, update, remoteId: 'body.id' })
+
+    expect(await sendOne(kind)).toMatchObject({ type: 'delivered', remoteId: '41' })
+    expect(await sendOne(kind, itemOf({ remoteId: '41' }))).toMatchObject({ type: 'delivered', remoteId: '42' })
+    expect(target.arrived.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      `POST /api/v1/notes/${itemOf().submissionId}`,
+      'PATCH /api/v1/notes/41',
+    ])
+  })
+
+  it('is not made for a submission that is not mapped', async () => {
+    const target = await serve()
+    const outcome = await sendOne(openKind(destinationTo(target.baseUrl, { mapping: 'required' })))
+    expect(outcome).toEqual({ type: 'unmapped', error: 'no client is known for its submission' })
+    expect(target.arrived).toEqual([])
+  })
+})
+
+describe('an answer', () => {
+  it.each([
+    [400, {}, { type: 'failed', permanent: true, alive: true, status: 400, error: 'answered 400 (no such code)' }],
+    [404, {}, { type: 'failed', permanent: true, alive: true }],
+    [
+      302,
+      { location: 'http://127.0.0.1:1/' },
+      { type: 'failed', permanent: true, error: 'answered 302 (no such code); redirects are not followed' },
+    ],
+    [408, {}, { type: 'failed', permanent: false, alive: true }],
+    [429, { 'retry-after': '30' }, { type: 'failed', permanent: false, alive: true, retryAfterMs: 30_000 }],
+    [409, { 'retry-after': '1' }, { type: 'failed', permanent: false, retryAfterMs: 1_000 }],
+    [500, {}, { type: 'failed', permanent: false, alive: false }],
+    [503, { 'retry-after': '9' }, { type: 'failed', permanent: false, alive: false, retryAfterMs: 9_000 }],
+    [502, {}, { type: 'unknown', error: 'answered 502 (no such code): the system behind the gateway may have taken it' }],
+    [403, {}, { type: 'stop', state: 'parked', status: 403 }],
+  ])('of %i is judged by its class', async (status, headers, expected) => {
+    const target = await serve((_, response) => json(response, { detail: 'no such code' }, status, headers))
+    expect(await sendOne(openKind(destinationTo(target.baseUrl, { parkOn: [403] })))).toMatchObject(expected)
+  })
+
+  it('that never comes leaves the outcome unknown; one that could not be asked for does not', async () => {
+    const silent = await serve(() => {})
+    expect(await sendOne(openKind(destinationTo(silent.baseUrl, { timeoutMs: 100 })))).toMatchObject({ type: 'unknown' })
+    const reset = await serve((_, response) => response.socket?.destroy())
+    expect(await sendOne(openKind(destinationTo(reset.baseUrl)))).toMatchObject({ type: 'unknown' })
+    const closed = await serve()
+    const { baseUrl } = closed
+    await closed.close()
+    const outcome = await sendOne(openKind(destinationTo(baseUrl)))
+    expect(outcome).toMatchObject({ type: 'failed', permanent: false, alive: false, status: null })
+  })
+
+  it('is a success or a duplicate as the conditions say', async () => {
+    const answers = [{ ok: false }, { ok: true, id: 'n1' }, { ok: false, code: 'exists', id: 'n0' }]
+    const target = await serve((_, response) => json(response, answers.shift()))
+    const kind = openKind(destinationTo(target.baseUrl, { success: 'body.ok', duplicate: 'body.code = "exists"', remoteId: 'body.id' }))
+
+    expect(await sendOne(kind)).toMatchObject({ type: 'failed', permanent: false, alive: true, status: 200 })
+    expect(await sendOne(kind)).toEqual({ type: 'delivered', status: 200, remoteId: 'n1', detail: null })
+    expect(await sendOne(kind)).toEqual({ type: 'delivered', status: 200, remoteId: 'n0', detail: 'the target had it already' })
+  })
+
+  it('that its conditions cannot judge is unknown, and known when only the remote id is missing', async () => {
+    const target = await serve((_, response) => ok(response))
+    const judged = await sendOne(openKind(destinationTo(target.baseUrl, { success: '$error("what is this")' })))
+    expect(judged).toEqual({ type: 'unknown', error: 'it answered 200, but success failed: what is this' })
+    const taken = await sendOne(openKind(destinationTo(target.baseUrl, { remoteId: '$error("no id")' })))
+    expect(taken).toEqual({ type: 'delivered', status: 200, remoteId: null, detail: 'remote_id failed: no id' })
+  })
+})
+
+describe('looking up', () => {
+  const lookup = {
+    method: 'GET',
+    url: '$url(settings.base_url, "notes", {"ref": message_id})',
+    headers: {},
+    format: 'json' as const,
+    body: null,
+    found: '$count(body.notes) > 1 ? $error("several have it") : body.notes[ref = $$.item.message_id].id',
+  }
+
+  it.each([
+    [200, { notes: [{ id: 'n1', ref: itemOf().messageId }] }, { type: 'delivered', status: 200, remoteId: 'n1' }],
+    [200, { notes: [{ id: 'n1', ref: 'another' }] }, null],
+    [404, {}, null],
+    [
+      200,
+      { notes: [1, 2] },
+      { type: 'failed', permanent: false, error: 'it could not be looked up: lookup.found failed: several have it' },
+    ],
+    [400, {}, { type: 'failed', permanent: false, alive: true }],
+    [500, {}, { type: 'failed', permanent: false, alive: false }],
+    [502, {}, { type: 'failed', permanent: false, alive: false }],
+    [403, {}, { type: 'stop', state: 'parked' }],
+  ])('answers %i with %j', async (status, body, expected) => {
+    const target = await serve((_, response) => json(response, body, status))
+    const kind = openKind(destinationTo(target.baseUrl, { lookup, parkOn: [403] }))
+    const found = await kind.lookUp?.(itemOf(), NEVER)
+    if (expected === null) expect(found).toBeNull()
+    else expect(found).toMatchObject(expected)
+    expect(target.arrived[0]?.url).toBe(`/api/v1/notes?ref=${itemOf().messageId}`)
+  })
+
+  it('is not offered where there is no way to ask', async () => {
+    expect(openKind(destinationTo('http://127.0.0.1:1')).lookUp).toBeUndefined()
+  })
+})
+
+describe('a probe', () => {
+  const probe = { method: 'GET', url: '$url(settings.base_url, "me")', headers: {}, format: 'json' as const, body: null }
+
+  it.each([
+    [200, true, 'it answered 200: it is reached and takes the credentials'],
+    [401, false, 'it answered 401: it refuses the credentials; compare those under auth with what the vendor gave'],
+    [403, false, 'it answered 403: the credentials are right but may not do this; ask the agency whether it still allows it'],
+    [404, false, 'it answered 404: compare the URL and the settings of the destination with what the vendor gave'],
+    [500, false, 'it answered 500: it is out of order; try again later'],
+  ])('explains %i', async (status, good, text) => {
+    const target = await serve((_, response) => json(response, {}, status))
+    expect(await openKind(destinationTo(target.baseUrl, { probe })).probe(NEVER)).toEqual({ ok: good, text })
+  })
+
+  it('says so when there is none', async () => {
+    const result = await openKind(destinationTo('http://127.0.0.1:1')).probe(NEVER)
+    expect(result).toEqual({ ok: false, text: 'it has no probe request, so nothing harmless can be tried' })
+  })
+})

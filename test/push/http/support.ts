@@ -1,0 +1,112 @@
+import type { ServerResponse } from 'node:http'
+import { onTestFinished } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { Secret } from '../../../src/config/secret.ts'
+import type { HttpDestination } from '../../../src/config.ts'
+import { createLog } from '../../../src/log.ts'
+import type { DeliveryKind, Outcome, PushItem } from '../../../src/push/delivery.ts'
+import { createHttp } from '../../../src/push/kinds/http.ts'
+import { type Handler, type Service, startService } from '../../upstream/service.ts'
+
+/** @returns a secret of a test. */
+export function secret(text: string): Secret {
+  return new Secret(text)
+}
+
+/** A destination that posts each change as JSON to `url`; a test says what is different. */
+export function destinationTo(url: string, own: Partial<HttpDestination> = {}): HttpDestination {
+  return {
+    name: 'ams',
+    kind: 'http',
+    accounts: ['acme'],
+    entities: null,
+    operations: null,
+    eventTypes: null,
+    personalFields: [],
+    start: 'now',
+    backfill: false,
+    maxAgeMs: null,
+    onDead: 'continue',
+    mapping: 'none',
+    allowPrivate: true,
+    allowHosts: null,
+    timeoutMs: 5_000,
+    scheduleMs: [1_000],
+    requestsPerSecond: null,
+    concurrency: 4,
+    idempotent: false,
+    settings: { base_url: url },
+    auth: null,
+    request: {
+      method: 'POST',
+      url: '$url(settings.base_url, "notes", submission_id)',
+      headers: {},
+      format: 'json',
+      body: '{"id": message_id, "text": after.detail}',
+    },
+    update: null,
+    lookup: null,
+    probe: null,
+    success: null,
+    duplicate: null,
+    remoteId: null,
+    parkOn: [],
+    ...own,
+  }
+}
+
+const SUBMISSION = '3f0d9c52-7d4b-4b43-9a53-6a6f4e6d1f10'
+
+/** A market event on its way. */
+export function itemOf(own: Partial<PushItem> = {}): PushItem {
+  return {
+    outboxId: 1,
+    messageId: '9b2d8a8e-6c52-5b43-8f1e-2f9f4a1c7e55',
+    destination: 'ams',
+    account: 'acme',
+    submissionId: SUBMISSION,
+    entity: 'market_events',
+    entityId: JSON.stringify([SUBMISSION, 'e1']),
+    operation: 'insert',
+    cause: 'webhook',
+    seq: 7,
+    snapshot: false,
+    changedAt: '2026-03-04T05:06:07.123456Z',
+    before: null,
+    after: { type: 'quote_received', detail: 'Quote "A" & <B>', occurred_at: '2026-03-04T05:06:00.000000Z' },
+    direction: null,
+    echo: false,
+    submission: { submission_id: SUBMISSION, state: 'open' },
+    mapping: null,
+    remoteId: null,
+    attempts: 0,
+    uncertain: false,
+    ...own,
+  }
+}
+
+/** Opens the kind; the test closes it when it ends. */
+export function openKind(destination: HttpDestination, clock = systemClock): DeliveryKind {
+  const log = createLog({ level: 'silent', pretty: false, secrets: [] })
+  const kind = createHttp(destination, { clock, log, proxy: {} })
+  onTestFinished(() => kind.close())
+  return kind
+}
+
+/** Sends one item. */
+export async function sendOne(kind: DeliveryKind, item: PushItem = itemOf()): Promise<Outcome> {
+  const [outcome] = await kind.send([item], new AbortController().signal)
+  if (outcome === undefined) throw new Error('no outcome')
+  return outcome
+}
+
+/** A server for one test; it answers 200 with `{}` unless it is told otherwise. */
+export async function serve(handler: Handler = (_, response) => ok(response)): Promise<Service> {
+  const service = await startService(handler)
+  onTestFinished(() => service.close())
+  return service
+}
+
+export function ok(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+}

@@ -1,0 +1,101 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { PermanentError, TransientError } from '../../../src/errors.ts'
+import { checkTemplates } from '../../../src/push/http/check-templates.ts'
+import { type TemplateLimits, Templates } from '../../../src/push/http/templates.ts'
+import { destinationTo } from './support.ts'
+
+const ENDLESS = '($loop := function($n) { $loop($n + 1) }; $loop(0))'
+
+function open(expressions: Readonly<Record<string, string>>, limits: Partial<TemplateLimits> = {}): Templates {
+  const templates = new Templates(
+    Object.entries(expressions).map(([name, text]) => ({ name, text })),
+    limits,
+  )
+  onTestFinished(() => templates.close())
+  return templates
+}
+
+describe('templates', () => {
+  it('yield JSON, and null for nothing', async () => {
+    const templates = open({ a: 'x.y', none: 'z', list: 'l.n', fn: '{"f": $sum, "d": x}' })
+    const input = { x: { y: 'ü\u0000' }, l: [{ n: 1 }, { n: 2 }] }
+    expect(await templates.evaluate(['a', 'none', 'list', 'fn'], input)).toEqual([
+      'ü\u0000',
+      null,
+      [1, 2],
+      { f: null, d: { y: 'ü\u0000' } },
+    ])
+  })
+
+  it('that never end harm no other job, and their worker is replaced', async () => {
+    const templates = open({ endless: ENDLESS, fine: 'n * 2' }, { deadlineMs: 300, workers: 1 })
+    const [stuck, ...others] = await Promise.allSettled([
+      templates.evaluate(['endless'], {}),
+      templates.evaluate(['fine'], { n: 1 }),
+      templates.evaluate(['fine'], { n: 2 }),
+    ])
+    expect(stuck).toMatchObject({ status: 'rejected', reason: new PermanentError('endless did not end within 300 ms') })
+    expect(others).toEqual([
+      { status: 'fulfilled', value: [2] },
+      { status: 'fulfilled', value: [4] },
+    ])
+  })
+
+  it('that hang in one step are ended too', async () => {
+    const templates = open({ hang: '$match(s, /^(a+)+$/)', fine: '1' }, { deadlineMs: 300, workers: 1 })
+    await expect(templates.evaluate(['hang'], { s: `${'a'.repeat(40)}!` })).rejects.toThrow('hang did not end within 300 ms')
+    expect(await templates.evaluate(['fine'], {})).toEqual([1])
+  })
+
+  it('that would eat all memory fail alone', async () => {
+    const hungry = {
+      bit: '$map([1..100000], function($n) { $map([1..1000], function($m) { {"a": $m, "n": $n} }) })',
+      deep: '($f := function($n) { 1 + $f($n + 1) }; $f(0))',
+      long: '[1..9000000].{"n": $}',
+      text: '$reduce([1..26], function($all, $n) { $all & $all }, "0123456789abcdef") ~> $uppercase',
+    }
+    const templates = open({ ...hungry, fine: '1' }, { workers: 1, deadlineMs: 30_000, memoryMb: 32 })
+    for (const name of Object.keys(hungry)) await expect(templates.evaluate([name], {})).rejects.toBeInstanceOf(PermanentError)
+    expect(await templates.evaluate(['fine'], {})).toEqual([1])
+  })
+
+  it('cannot reach the environment of the process', async () => {
+    const templates = open({ reach: '$string($.constructor) & $string(($f := function($x){$x}; $f.constructor))' })
+    const [seen] = await templates.evaluate(['reach'], {})
+    expect(seen).toBe('')
+  })
+
+  it('fail as something that passes when they are closed meanwhile', async () => {
+    const templates = open({ fine: '1' })
+    const asked = templates.evaluate(['fine'], {})
+    await Promise.all([expect(asked).rejects.toBeInstanceOf(TransientError), templates.close()])
+    await expect(templates.evaluate(['fine'], {})).rejects.toBeInstanceOf(TransientError)
+  })
+})
+
+describe('the check at start', () => {
+  it('finds nothing in what is right', () => {
+    expect(checkTemplates(destinationTo('http://x'))).toEqual([])
+  })
+
+  it('names each broken place in one sentence', () => {
+    const base = destinationTo('http://x')
+    const broken = {
+      ...base,
+      request: { ...base.request, body: '{"a": ', headers: { Authorization: '"x"', 'x y': '"z"', 'x-ok': '1 +' } },
+      probe: { ...base.request, method: 'get' },
+      lookup: { ...base.request, method: 'GET', found: ')' },
+      success: 'status = ',
+    }
+    expect(checkTemplates(broken)).toEqual([
+      'destination ams: request.headers: authorization comes from auth alone',
+      'destination ams: request.headers: "x y" is no name of a header',
+      'destination ams: lookup: a GET has no body',
+      'destination ams: probe.method must be GET, HEAD, POST, PUT, PATCH or DELETE',
+      expect.stringMatching(/^destination ams: request\.body is no JSONata expression: .+\(at character \d+\)$/),
+      expect.stringMatching(/^destination ams: request\.headers\.x-ok is no JSONata expression: /),
+      expect.stringMatching(/^destination ams: lookup\.found is no JSONata expression: /),
+      expect.stringMatching(/^destination ams: success is no JSONata expression: /),
+    ])
+  })
+})

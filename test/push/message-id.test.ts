@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { type MessageSubject, messageId } from '../../src/push/message-id.ts'
+
+const EPOCH = '3c8b1f52-0000-4000-8000-000000000001'
+const OTHER_EPOCH = '3c8b1f52-0000-4000-8000-000000000002'
+
+function subject(over: Partial<MessageSubject> = {}): MessageSubject {
+  return {
+    account: 'acme',
+    entity: 'market_events',
+    entityId: '["s","e"]',
+    operation: 'insert',
+    seq: 7,
+    after: { type: 'bound' },
+    snapshot: false,
+    ...over,
+  }
+}
+
+describe('message ids', () => {
+  it('are UUIDs of version 5, and stay what they are', () => {
+    expect(messageId(subject(), EPOCH)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    // As another implementation of RFC 9562 makes them. Receivers have stored them: to change them is to change the contract.
+    expect(messageId(subject(), EPOCH)).toBe('b57e8e5b-7e2d-54f4-800d-85dcfbb48701')
+    expect(messageId(subject({ entity: 'lanes' }), EPOCH)).toBe('6e934626-654c-5bca-b862-66373118adaf')
+  })
+
+  it('of a new event or message are the same in every log, at every place in it, and in a snapshot', () => {
+    for (const entity of ['market_events', 'thread_messages']) {
+      const id = messageId(subject({ entity }), EPOCH)
+      expect(messageId(subject({ entity, seq: 99, after: null }), OTHER_EPOCH)).toBe(id)
+      expect(messageId(subject({ entity, seq: 99, snapshot: true }), EPOCH)).toBe(id)
+      expect(messageId(subject({ entity, account: 'other' }), EPOCH)).not.toBe(id)
+      expect(messageId(subject({ entity, entityId: '["s","f"]' }), EPOCH)).not.toBe(id)
+    }
+  })
+
+  it('of an update of one are made of what it changes, in whatever order', () => {
+    const update = (after: MessageSubject['after'], seq = 7) => messageId(subject({ operation: 'update', after, seq }), EPOCH)
+    expect(update({ detail: 'a', status: 'b' })).toBe(update({ status: 'b', detail: 'a' }, 8))
+    expect(update({ detail: 'a' })).not.toBe(update({ detail: 'b' }))
+    expect(update({ type: 'bound' })).not.toBe(messageId(subject(), EPOCH))
+  })
+
+  it('of state are of its place in the log', () => {
+    const lane = (over: Partial<MessageSubject>, epoch = EPOCH) => messageId(subject({ entity: 'lanes', ...over }), epoch)
+    expect(lane({ after: null, operation: 'update' })).toBe(lane({}))
+    expect(lane({ seq: 8 })).not.toBe(lane({}))
+    expect(lane({}, OTHER_EPOCH)).not.toBe(lane({}))
+    expect(lane({ snapshot: true })).not.toBe(lane({}))
+    expect(lane({ snapshot: true, entityId: '["s","f"]' })).not.toBe(lane({ snapshot: true }))
+  })
+})

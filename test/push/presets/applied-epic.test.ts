@@ -1,0 +1,175 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { setDestinationState } from '../../../src/store/destinations.ts'
+import { type EpicEmulator, startEpic } from '../../emulators/applied-epic.ts'
+import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { at, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { ACCOUNT, PushRig } from './rig.ts'
+
+const SUBMISSION = uuid(9, 1)
+const PERSONAL = 'market_events.detail, thread_messages.subject, thread_messages.body_text'
+
+async function start(database: TestDatabase, own = ''): Promise<{ epic: EpicEmulator; rig: PushRig }> {
+  const epic = await startEpic({
+    clientId: 'the-key',
+    clientSecret: 'the-secret',
+    audience: 'api.myappliedproducts.com/epic',
+    clients: ['c-1', 'c-2'],
+    policies: { 'p-7': 'c-2' },
+    codes: ['code-1'],
+    accessLevels: ['level-1'],
+    agencies: ['agency-1'],
+    branches: ['branch-1'],
+    today: new Date().toISOString().slice(0, 10),
+  })
+  onTestFinished(() => epic.close())
+  const where = `allow_private: true, allow_hosts: [127.0.0.1], settings: { base_url: "${epic.url}" }, auth: { token_url: "${epic.tokenUrl}" }`
+  const patient = 'schedule: [50ms, 50ms, 50ms, 50ms, 50ms], timeout: 500ms, rps: 100'
+  const rig = await PushRig.start(database, `{ name: epic, preset: applied-epic, ${where}, ${patient}, ${own} }`, {
+    EPIC_CLIENT_ID: 'the-key',
+    EPIC_CLIENT_SECRET: 'the-secret',
+    EPIC_ACTIVITY_CODE_ID: 'code-1',
+    EPIC_AGENCY_ID: 'agency-1',
+    EPIC_BRANCH_ID: 'branch-1',
+    EPIC_ACCESS_LEVEL_ID: 'level-1',
+  })
+  await rig.track(SUBMISSION)
+  await rig.run()
+  return { epic, rig }
+}
+
+const event = (n: number, over = {}) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n, over))
+const message = (n: number, over = {}) => messageFact(ACCOUNT, SUBMISSION, wireMessage(n, over))
+
+describe.each(testDatabases)('Applied Epic ($name)', (database) => {
+  it('gets nothing before the submission is mapped, and then an activity for each event and message, in order', async () => {
+    const { epic, rig } = await start(database, `personal_fields: [${PERSONAL}]`)
+    await rig.apply(event(1, { type: 'quote_received', detail: 'Premium "10,000" <draft>' }))
+    await rig.apply(message(2, { subject: 'Clearance\n question' }))
+    await rig.becomes('unmapped', 'unmapped')
+    expect(epic.arrived).toEqual([])
+
+    await rig.map(SUBMISSION, 'c-1')
+    const rows = await rig.becomes('delivered', 'delivered')
+    const [quote, mail] = epic.activities
+    expect(epic.activities).toHaveLength(2)
+    expect(quote).toMatchObject({ client: 'c-1', associationType: 'CLIENT', code: 'code-1', status: 'CLOSED' })
+    expect(quote?.description).toBe(`Quote received: Market 1 [${rows[0]?.message_id}]`)
+    expect(quote?.body['startFollowUpOn']).toBe(at(1).replace('.000', ''))
+    expect(quote?.notes[0]?.content).toBe(
+      [
+        'Quote received: Market 1',
+        'Lines: general_liability',
+        'Category: binding',
+        'Status: In progress',
+        'Premium "10,000" <draft>',
+        `At: ${at(1).replace('.000', '')}`,
+        `Submission: ${SUBMISSION}`,
+        `Reference: ${rows[0]?.message_id}`,
+      ].join('\n'),
+    )
+    expect(mail?.description).toBe(`Received from the submission service: Clearance question [${rows[1]?.message_id}]`)
+    expect(rows.map(({ remote_id: id }) => id)).toEqual(epic.activities.map(({ id }) => id))
+    expect(epic.tokens).toBe(1)
+  })
+
+  it('is told directions from the brokerage’s side, and nothing personal that was not asked for (trap 73)', async () => {
+    const { epic, rig } = await start(database)
+    await rig.map(SUBMISSION, 'c-1')
+    await rig.apply(message(1, { direction: 'inbound' }))
+    await rig.apply(message(2, { direction: 'outbound' }))
+    const rows = await rig.becomes('delivered', 'delivered')
+    expect(epic.activities.map(({ description }) => description)).toEqual([
+      `Sent to the submission service [${rows[0]?.message_id}]`,
+      `Received from the submission service [${rows[1]?.message_id}]`,
+    ])
+    expect(epic.activities[0]?.notes[0]?.content).toContain('Written by the brokerage itself.')
+    expect(epic.activities[1]?.notes[0]?.content).not.toContain('Written by')
+    const sent = epic.arrived.map(({ body }) => body).join()
+    for (const personal of ['Text of message', 'Update 1', '@']) expect(sent).not.toContain(personal)
+  })
+
+  it('is asked first when nobody knows whether it took an activity: each is there once', async () => {
+    const { epic, rig } = await start(database)
+    await rig.map(SUBMISSION, 'c-1')
+    epic.fail('lose', 'drop', 'hang', 'refuse', 'busy')
+    for (const n of [1, 2, 3, 4]) await rig.apply(event(n))
+    const rows = await rig.becomes('delivered', 'delivered', 'delivered', 'delivered')
+
+    expect(epic.activities.map(({ description }) => description)).toEqual(
+      rows.map(({ message_id: id }) => expect.stringContaining(`[${id}]`)),
+    )
+    expect(rows.map(({ remote_id: id }) => id)).toEqual(epic.activities.map(({ id }) => id))
+    const lookups = epic.arrived.filter(({ path }) => path === '/workflow-management/v1/clients/c-1/activities')
+    expect(lookups).toHaveLength(3)
+    expect(rows[0]?.detail).toBe('the target has it: it was found by its id')
+  })
+
+  it('gets what is filled in later as a note on the activity, once', async () => {
+    const { epic, rig } = await start(database, `personal_fields: [${PERSONAL}]`)
+    await rig.map(SUBMISSION, 'c-1')
+    await rig.apply(event(1, { detail: null }))
+    await rig.becomes('delivered')
+    epic.fail('lose')
+    await rig.apply(event(1, { detail: 'They need loss runs' }))
+    const rows = await rig.becomes('delivered', 'delivered')
+
+    expect(epic.activities).toHaveLength(1)
+    expect(epic.activities[0]?.notes.map(({ content }) => content)).toEqual([
+      expect.stringContaining('Reference:'),
+      `Filled in since:\ndetail: They need loss runs\nReference: ${rows[1]?.message_id}`,
+    ])
+    expect(rows.map(({ remote_id: id }) => id)).toEqual([epic.activities[0]?.id, epic.activities[0]?.id])
+  })
+
+  it('is parked when it takes the access away, and gets the rest when it is resumed', async () => {
+    const { epic, rig } = await start(database)
+    await rig.map(SUBMISSION, 'c-1')
+    epic.withdraw()
+    await rig.apply(event(1))
+    await rig.until(async () => (await rig.state())?.state === 'parked')
+    expect((await rig.state())?.reason).toContain('answered 403')
+    const asked = epic.arrived.length
+    await rig.apply(event(2))
+    await rig.becomes('waiting', 'waiting')
+    expect(epic.arrived).toHaveLength(asked)
+
+    epic.restore()
+    await setDestinationState(rig.db, 'epic', 'active', null)
+    await rig.becomes('delivered', 'delivered')
+    expect(epic.activities).toHaveLength(2)
+  })
+
+  it('gives a new token for one that it no longer takes', async () => {
+    const { epic, rig } = await start(database)
+    await rig.map(SUBMISSION, 'c-2', 'p-7')
+    await rig.apply(event(1))
+    await rig.becomes('delivered')
+    epic.revokeTokens()
+    await rig.apply(event(2))
+    const rows = await rig.becomes('delivered', 'delivered')
+    expect(epic.tokens).toBe(2)
+    expect(rows[1]?.attempts).toBe(1)
+    expect(epic.activities.map(({ client, associationType }) => [client, associationType])).toEqual([
+      ['c-2', 'POLICY'],
+      ['c-2', 'POLICY'],
+    ])
+  })
+
+  it('refuses what its contract does not allow, for good', async () => {
+    const { epic, rig } = await start(database)
+    await rig.map(SUBMISSION, 'c-9')
+    await rig.apply(event(1))
+    const [row] = await rig.becomes('dead')
+    expect(row).toMatchObject({ attempts: 3, status: 400, error: 'answered 400 (association is invalid)' })
+    expect(epic.activities).toEqual([])
+  })
+
+  it('answers a probe', async () => {
+    const { epic, rig } = await start(database)
+    const signal = new AbortController().signal
+    expect(await rig.kind.probe(signal)).toEqual({ ok: true, text: 'it answered 200: it is reached and takes the credentials' })
+    epic.withdraw()
+    expect(await rig.kind.probe(signal)).toMatchObject({ ok: false, text: expect.stringContaining('answered 403') })
+    expect(epic.activities).toEqual([])
+  })
+})

@@ -1,0 +1,136 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { setDestinationState } from '../../../src/store/destinations.ts'
+import { retryRows } from '../../../src/store/outbox-queries.ts'
+import { type HawkSoftEmulator, startHawkSoft } from '../../emulators/hawksoft.ts'
+import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { at, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { ACCOUNT, PushRig } from './rig.ts'
+
+const SUBMISSION = uuid(9, 1)
+const PERSONAL = 'market_events.detail, thread_messages.subject, thread_messages.body_text'
+
+async function start(database: TestDatabase, own = '', settings = ''): Promise<{ hawksoft: HawkSoftEmulator; rig: PushRig }> {
+  const hawksoft = await startHawkSoft({ user: 'vendor', password: 'the-secret', agency: '17', clients: ['4711'] })
+  onTestFinished(() => hawksoft.close())
+  const where = `allow_private: true, allow_hosts: [127.0.0.1], settings: { base_url: "${hawksoft.url}", ${settings} }`
+  const patient = 'schedule: [50ms, 50ms, 50ms, 50ms, 50ms], timeout: 500ms, rps: 100'
+  const rig = await PushRig.start(database, `{ name: hawksoft, preset: hawksoft, ${where}, ${patient}, ${own} }`, {
+    HAWKSOFT_USER: 'vendor',
+    HAWKSOFT_PASSWORD: 'the-secret',
+    HAWKSOFT_AGENCY_ID: '17',
+  })
+  await rig.track(SUBMISSION)
+  await rig.run()
+  return { hawksoft, rig }
+}
+
+const event = (n: number, over = {}) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n, over))
+const message = (n: number, over = {}) => messageFact(ACCOUNT, SUBMISSION, wireMessage(n, over))
+
+describe.each(testDatabases)('HawkSoft ($name)', (database) => {
+  it('gets nothing before the submission is mapped, and then a note for each event and message, in order', async () => {
+    const { hawksoft, rig } = await start(database, `personal_fields: [${PERSONAL}]`)
+    await rig.apply(event(1, { type: 'quote_received', detail: 'Premium 10,000 <b>& more</b>' }))
+    await rig.apply(message(2))
+    await rig.becomes('unmapped', 'unmapped')
+    expect(hawksoft.arrived).toEqual([])
+
+    await rig.map(SUBMISSION, '4711')
+    const rows = await rig.becomes('delivered', 'delivered')
+    expect(hawksoft.notes.map(({ refId }) => refId)).toEqual(rows.map(({ message_id: id }) => id))
+    expect(hawksoft.notes[0]).toEqual({
+      client: '4711',
+      refId: rows[0]?.message_id,
+      ts: at(1),
+      channel: 32,
+      policyId: null,
+      text: [
+        'Quote received: Market 1',
+        'Lines: general_liability',
+        'Category: binding',
+        'Status: In progress',
+        'Premium 10,000 ‹b›& more‹/b›',
+        `Submission: ${SUBMISSION}`,
+        `Reference: ${rows[0]?.message_id}`,
+      ].join('\n'),
+    })
+    expect(hawksoft.notes[1]?.text).toContain('Received from the submission service: Update 2\nText of message 2\n')
+  })
+
+  it('is told directions from the brokerage’s side, and nothing personal that was not asked for (trap 73)', async () => {
+    const { hawksoft, rig } = await start(database, '', 'text_as: description_body')
+    await rig.map(SUBMISSION, '4711', 'a-policy')
+    const written = [
+      ['inbound', 'email'],
+      ['outbound', 'email'],
+      ['inbound', 'chat'],
+      ['outbound', 'chat'],
+    ]
+    for (const [n, [direction, channel]] of written.entries()) await rig.apply(message(n, { direction, channel }))
+    await rig.becomes('delivered', 'delivered', 'delivered', 'delivered')
+    // Email and chat, to and from a third party.
+    expect(hawksoft.notes.map(({ channel }) => channel)).toEqual([36, 40, 52, 56])
+    expect(hawksoft.notes.map(({ text }) => text.split('\n').slice(0, 2).join('|'))).toEqual([
+      'Sent to the submission service|Written by the agency itself.',
+      expect.stringMatching(/^Received from the submission service\|Submission: /),
+      'Sent to the submission service|Written by the agency itself.',
+      expect.stringMatching(/^Received from the submission service\|Submission: /),
+    ])
+    expect(hawksoft.notes[0]?.policyId).toBe('a-policy')
+    const sent = hawksoft.arrived.map(({ body }) => body).join()
+    for (const personal of ['Text of message', 'Update', '@']) expect(sent).not.toContain(personal)
+  })
+
+  it('is never sent a note twice by ourselves: one whose outcome nobody knows is held for a person', async () => {
+    const { hawksoft, rig } = await start(database)
+    await rig.map(SUBMISSION, '4711')
+    hawksoft.fail('lose', 'refuse')
+    await rig.apply(event(1), event(2))
+    const rows = await rig.becomes('unknown', 'delivered')
+    expect(hawksoft.notes.map(({ refId }) => refId)).toEqual(rows.map(({ message_id: id }) => id))
+
+    // The person did not find it, and says that it is to be sent again: under the same reference.
+    await retryRows(rig.db, { outboxIds: [rows[0]?.outbox_id ?? 0] }, 0, 10)
+    await rig.becomes('delivered', 'delivered')
+    expect(hawksoft.notes.filter(({ refId }) => refId === rows[0]?.message_id)).toHaveLength(2)
+  })
+
+  it('is parked when the agency opts out, and gets the rest when it is resumed', async () => {
+    const { hawksoft, rig } = await start(database)
+    await rig.map(SUBMISSION, '4711')
+    hawksoft.optOut()
+    await rig.apply(event(1))
+    await rig.until(async () => (await rig.state())?.state === 'parked')
+    expect((await rig.state())?.reason).toContain('answered 403')
+    const asked = hawksoft.arrived.length
+    await rig.apply(event(2))
+    await rig.becomes('waiting', 'waiting')
+    expect(hawksoft.arrived).toHaveLength(asked)
+
+    hawksoft.optIn()
+    await setDestinationState(rig.db, 'hawksoft', 'active', null)
+    await rig.becomes('delivered', 'delivered')
+    expect(hawksoft.notes).toHaveLength(2)
+  })
+
+  it('has taken what it queues, and refuses an unknown client for good', async () => {
+    const { hawksoft, rig } = await start(database)
+    await rig.map(SUBMISSION, '4711')
+    hawksoft.goOffline()
+    await rig.apply(event(1))
+    expect(await rig.becomes('delivered')).toMatchObject([{ status: 202 }])
+    await rig.map(SUBMISSION, '4712')
+    await rig.apply(event(2))
+    expect(await rig.becomes('delivered', 'dead')).toMatchObject([{}, { status: 404, attempts: 3 }])
+  })
+
+  it('answers a probe', async () => {
+    const { hawksoft, rig } = await start(database)
+    const signal = new AbortController().signal
+    expect(await rig.kind.probe(signal)).toMatchObject({ ok: true })
+    hawksoft.optOut()
+    const text = 'it answered 403: the credentials are right but may not do this; ask the agency whether it still allows it'
+    expect(await rig.kind.probe(signal)).toEqual({ ok: false, text })
+    expect(hawksoft.notes).toEqual([])
+  })
+})

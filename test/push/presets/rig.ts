@@ -1,0 +1,120 @@
+import { onTestFinished } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { type DestinationConfig, loadConfig } from '../../../src/config.ts'
+import type { Fact } from '../../../src/model/facts.ts'
+import { silentObserver } from '../../../src/observe.ts'
+import type { DeliveryKind } from '../../../src/push/delivery.ts'
+import { FanOut } from '../../../src/push/fan-out.ts'
+import { checkTemplates } from '../../../src/push/http/check-templates.ts'
+import { createKind } from '../../../src/push/kinds.ts'
+import { Sender } from '../../../src/push/sender.ts'
+import type { Service } from '../../../src/service.ts'
+import type { Db } from '../../../src/store/db.ts'
+import { type DestinationRow, findDestination } from '../../../src/store/destinations.ts'
+import { listOutbox, type OutboxEntry } from '../../../src/store/outbox-queries.ts'
+import { storeMappings } from '../../../src/store/push-map.ts'
+import { account, type Env, withFile } from '../../config/support.ts'
+import { silentLog, type TestDatabase } from '../../tools/databases.ts'
+import { trackFact } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+export const ACCOUNT = 'default'
+const PATIENCE_MS = 20_000
+const LOOK_MS = 10
+
+/** The way from the change log to one destination that a preset describes, with everything real. */
+export class PushRig {
+  readonly db: Db
+  readonly destination: DestinationConfig
+  readonly kind: DeliveryKind
+  readonly #stop = new AbortController()
+  #running: Promise<unknown> = Promise.resolve()
+
+  private constructor(db: Db, destination: DestinationConfig) {
+    this.db = db
+    this.destination = destination
+    this.kind = createKind(destination, { clock: systemClock, log: silentLog, proxy: {} })
+  }
+
+  /** @param destination the YAML of one destination, in one line; it runs until the test ends. */
+  static async start(database: TestDatabase, destination: string, env: Env): Promise<PushRig> {
+    const opened = await database.open()
+    const rig = new PushRig(opened.db, destinationIn(destination, env))
+    onTestFinished(async () => {
+      await rig.#close()
+      await opened.close()
+    })
+    return rig
+  }
+
+  /** Starts fan-out and sender; what is in the change log already is not sent. */
+  async run(): Promise<void> {
+    const { db, destination, kind } = this
+    const common = { db, clock: systemClock, log: silentLog, observer: silentObserver }
+    const fanOut = new FanOut({ ...common, destinations: [destination] })
+    const services: Service[] = [fanOut, new Sender({ ...common, destination, kind, graceMs: 5_000 })]
+    this.#running = Promise.all(services.map((service) => service.run(this.#stop.signal)))
+    await this.until(async () => (await this.state()) !== null)
+  }
+
+  async apply(...facts: readonly Fact[]): Promise<void> {
+    await applyAll(this.db, facts)
+  }
+
+  track(submissionId: string): Promise<void> {
+    return this.apply(trackFact(ACCOUNT, submissionId))
+  }
+
+  /** Says which client of the AMS a submission belongs to. */
+  async map(submissionId: string, client: string, policy: string | null = null): Promise<void> {
+    const destination = this.destination.name
+    await storeMappings(this.db, [{ destination, account: ACCOUNT, submissionId, client, policy, fields: {} }], 'import')
+  }
+
+  async state(): Promise<DestinationRow | null> {
+    return await findDestination(this.db.read, this.destination.name)
+  }
+
+  /** The outbox, the oldest first. */
+  async outbox(): Promise<OutboxEntry[]> {
+    return (await listOutbox(this.db.read, { destination: this.destination.name }, 100)).reverse()
+  }
+
+  /** Waits until the rows of the outbox, the oldest first, are in these states. */
+  async becomes(...states: readonly string[]): Promise<OutboxEntry[]> {
+    let rows: OutboxEntry[] = []
+    await this.until(async () => {
+      rows = await this.outbox()
+      return rows.map(({ state }) => state).join() === states.join()
+    }).catch((error: unknown) => {
+      throw new Error(`the outbox is ${rows.map(({ state, error: why }) => `${state} (${why ?? ''})`).join()}, not ${states.join()}`, {
+        cause: error,
+      })
+    })
+    return rows
+  }
+
+  /** No signal tells of what is awaited here, so the database is asked again and again. */
+  async until(condition: () => Promise<boolean>): Promise<void> {
+    const deadline = Date.now() + PATIENCE_MS
+    while (!(await condition())) {
+      if (Date.now() > deadline) throw new Error('it did not come about')
+      await systemClock.sleep(LOOK_MS)
+    }
+  }
+
+  async #close(): Promise<void> {
+    this.#stop.abort()
+    await this.#running
+    await this.kind.close()
+  }
+}
+
+function destinationIn(yaml: string, env: Env): DestinationConfig {
+  const config = loadConfig({ ...account, ...withFile(`destinations:\n  - ${yaml}\n`, env) })
+  const [destination] = config.destinations
+  if (destination === undefined) throw new Error('no destination')
+  const problems = destination.kind === 'http' ? checkTemplates(destination) : []
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  return destination
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { TransientError } from '../../src/errors.ts'
+import { threadMessages } from '../../src/model/entities.ts'
+import { silentObserver } from '../../src/observe.ts'
+import { supervise } from '../../src/service.ts'
+import type { Db } from '../../src/store/db.ts'
+import { Worker } from '../../src/work/worker.ts'
+import { silentLog, testDatabases } from '../tools/databases.ts'
+import { uuid, wireMessage } from '../tools/facts.ts'
+import { rowsOf } from '../tools/mirror.ts'
+import { poison } from '../tools/poison.ts'
+import { Rig } from '../tools/poller.ts'
+
+const ID = uuid(9, 1)
+const messageOf = (n: number) => ({ type: 'submission.message', submission_id: ID, message: wireMessage(n) })
+
+/** The same database, whose transactions fail as often as `failing` says, by name, as they do while it is away. */
+function away(db: Db, failing: Record<string, number>): Db {
+  return {
+    kind: db.kind,
+    clock: db.clock,
+    signals: db.signals,
+    read: db.read,
+    async write(name, work, options) {
+      if ((failing[name] ?? 0) > 0) {
+        failing[name] = (failing[name] ?? 0) - 1
+        throw new TransientError('the store is away')
+      }
+      return db.write(name, work, options)
+    },
+    listen: (signal) => db.listen(signal),
+    close: () => db.close(),
+  }
+}
+
+describe.each(testDatabases)('a worker whose store goes away on $name', (database) => {
+  async function worked(rig: Rig, failing: Record<string, number>): Promise<() => Promise<void>> {
+    const abort = new AbortController()
+    const worker = new Worker({
+      db: away(rig.db, failing),
+      clock: systemClock,
+      log: silentLog,
+      observer: silentObserver,
+      restMs: () => 0,
+    })
+    const running = supervise(worker, systemClock, silentLog, abort.signal)
+    const stop = () => {
+      abort.abort()
+      return running
+    }
+    onTestFinished(() => stop())
+    return stop
+  }
+
+  it('gives its batch back when the store is there again, and does not wait for the end of the lease', async () => {
+    const rig = await Rig.open(database)
+    await rig.deliver([messageOf(1), messageOf(2)], { ids: ['msg_1', 'msg_2'] })
+    const failing = { 'inbox-apply': 1, 'inbox-release': 3 }
+    await worked(rig, failing)
+    await rig.until('they are applied', async () => (await rowsOf(rig.db, threadMessages)).length === 2)
+    expect(failing).toEqual({ 'inbox-apply': 0, 'inbox-release': 0 })
+    expect(await rig.db.read.sql.selectFrom('sync_inbox').select(['state', 'attempts']).execute()).toEqual(
+      [1, 2].map(() => ({ state: 'done', attempts: 1 })),
+    )
+  })
+
+  it('gives back what is left of a batch of which one was set back, whose wait stays', async () => {
+    const rig = await Rig.open(database)
+    const cure = await poison(rig.db, 'thread_messages', 'message_id', uuid(2, 1))
+    await rig.deliver([messageOf(1), messageOf(2)], { ids: ['msg_1', 'msg_2'] })
+    // The batch fails for the poison; then its first delivery does, and is set back; with the second the store goes away.
+    const failing: Record<string, number> = {}
+    const db = rig.db
+    const write = db.write.bind(db)
+    onTestFinished(() => {
+      db.write = write
+    })
+    db.write = async (name, work, options) => {
+      const result = await write(name, work, options)
+      if (name === 'inbox-set-back') failing['inbox-apply'] = 1
+      return result
+    }
+    await worked(rig, failing)
+    await rig.until('the other is applied', async () => (await rowsOf(rig.db, threadMessages)).length === 1)
+    const rows = await db.read.sql.selectFrom('sync_inbox').select(['state', 'attempts', 'available_at']).orderBy('inbox_id').execute()
+    expect(rows).toMatchObject([
+      { state: 'ready', attempts: 1 },
+      { state: 'done', attempts: 1 },
+    ])
+    expect(Date.parse(rows[0]?.available_at ?? '')).toBeGreaterThan(Date.now() + 2_000)
+    await cure()
+  })
+
+  it('ends at once when it is told to stop while the store is away', async () => {
+    const rig = await Rig.open(database)
+    await rig.deliver([messageOf(1)])
+    const failing = { 'inbox-apply': 1, 'inbox-release': 1_000 }
+    const stop = await worked(rig, failing)
+    await rig.until('it tries to give back', () => failing['inbox-release'] < 1_000)
+    await stop()
+  })
+})
