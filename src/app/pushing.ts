@@ -33,7 +33,7 @@ export function createPushing({ config, ...common }: PushingParts): Pushing {
   const pairs = destinations.map((destination) => ({ destination, kind: createKind(destination, { clock, log, proxy }) }))
   const senders = pairs.map((pair) => new Sender({ ...common, ...pair, graceMs }))
   return {
-    services: [new FanOut({ ...common, destinations }), new OutboxBell(common.db, senders), ...senders],
+    services: [new FanOut({ db: common.db, log: common.log, destinations }), new OutboxBell(common.db, senders), ...senders],
     shareAmong(processes) {
       for (const sender of senders) sender.shareAmong(processes)
     },

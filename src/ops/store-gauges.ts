@@ -4,12 +4,14 @@ import type { Log } from '../log.ts'
 import { msFromTime, type TimeText } from '../model/time.ts'
 import { listAccounts } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
+import { listDestinations, oldestQueued } from '../store/destinations.ts'
 import { COUNT_CAP, changeLogEnds, freshnessGauges, inboxGauges, oldestDue, rankNames, SMALL_COUNT_CAP } from '../store/gauges.ts'
 import { PREFIX } from './metrics.ts'
 
 /** However often it is scraped, the store is asked no more often than this. */
 const CACHE_MS = 5_000
 const STATES = ['active', 'paused', 'parked'] as const
+const DESTINATION_STATES = ['active', 'paused', 'parked', 'disabled'] as const
 
 const definitions = {
   store_up: ['1 when the database answered the last time it was asked.', []],
@@ -21,6 +23,10 @@ const definitions = {
   never_read: [`Submissions of which this was never read to the end, counted no further than ${SMALL_COUNT_CAP}.`, ['account', 'read']],
   account_state: ['1 for the state that the account is in: active, paused, parked.', ['account', 'state']],
   last_seq: ['The last number of the change log.', []],
+  destination_state: ['1 for the state that the destination is in: active, paused, parked, disabled.', ['destination', 'state']],
+  destination_rows: ['Rows of the outbox by state: queued, dead, unknown.', ['destination', 'state']],
+  destination_oldest_seconds: ['Age of the oldest row that is queued; 0 when there is none.', ['destination']],
+  destination_behind: ['Rows of the change log that were not yet fanned out to the destination.', ['destination']],
 } as const satisfies Record<string, readonly [help: string, labels: readonly string[]]>
 
 type Name = keyof typeof definitions
@@ -91,6 +97,23 @@ export class StoreGauges {
       for (const { read, oldestAt, never } of await freshnessGauges(q, account)) {
         values.push(['freshness_seconds', { account, read }, this.#age(oldestAt)], ['never_read', { account, read }, never])
       }
+    }
+    values.push(...(await this.#destinations()))
+    return values
+  }
+
+  async #destinations(): Promise<[Name, Record<string, string>, number][]> {
+    const q = this.#db.read
+    const { lastSeq } = await changeLogEnds(q)
+    const values: [Name, Record<string, string>, number][] = []
+    for (const { destination, state, cursor, queued, dead, unknown } of await listDestinations(q)) {
+      for (const each of DESTINATION_STATES) values.push(['destination_state', { destination, state: each }, each === state ? 1 : 0])
+      for (const [name, rows] of Object.entries({ queued, dead, unknown })) {
+        values.push(['destination_rows', { destination, state: name }, rows])
+      }
+      const oldest = queued === 0 ? null : await oldestQueued(q, destination)
+      values.push(['destination_oldest_seconds', { destination }, this.#age(oldest)])
+      values.push(['destination_behind', { destination }, Math.max(0, lastSeq - cursor)])
     }
     return values
   }

@@ -1,6 +1,4 @@
-import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import type { Observer } from '../observe.ts'
 import type { Service } from '../service.ts'
 import type { Db } from '../store/db.ts'
 import { type DestinationRow, type DestinationStart, ensureDestinations, listDestinations } from '../store/destinations.ts'
@@ -18,9 +16,7 @@ const SWEEP_MS = 1_000
 
 export interface FanOutOptions {
   readonly db: Db
-  readonly clock: Clock
   readonly log: Log
-  readonly observer: Observer
   readonly destinations: readonly (FanOutDestination & DestinationStart)[]
 }
 
@@ -62,7 +58,10 @@ export class FanOut implements Service {
     }
     for (const { destination, snapshot } of states) {
       const one = configured.get(destination)
-      if (snapshot !== null && one && (await stepSnapshot(db, one, MAX_CHANGES[db.kind])) === 'moved') more = true
+      if (snapshot === null || !one) continue
+      const step = await stepSnapshot(db, one, MAX_CHANGES[db.kind])
+      if (step === 'ended') this.#o.log.info({ destination }, `the snapshot for destination ${destination} is in its outbox as a whole`)
+      if (step !== 'idle') more = true
     }
     return more
   }

@@ -124,10 +124,16 @@ export class LaneLoop {
       if (!this.#drained) this.#sending.parts.wake.ring()
     })
     await this.#sending.settle(result, leaseUntil)
+    const { next, rows } = result
+    if (rows.length === 0 || next.type !== 'due') return
     // The lane may have more: what did not fit its claim, or what came meanwhile and could not be claimed.
-    const { next } = result
-    const more = result.rows.length > 0 && next.type === 'due' && next.inMs === 0
-    if (more && (lane.rows.length === this.#rowsPerLane || rings !== this.#rings)) this.#look()
+    if (next.inMs === 0 && (lane.rows.length === this.#rowsPerLane || rings !== this.#rings)) this.#look()
+    if (next.inMs > 0 && next.inMs < SWEEP_MS) this.#lookIn(next.inMs)
+  }
+
+  #lookIn(ms: number): void {
+    const { clock, stopping } = this.#sending.parts
+    void clock.sleep(ms, stopping).then(() => this.#look())
   }
 
   #look(): void {

@@ -13,8 +13,8 @@ const PAGE_ROWS = { sqlite: 100, postgres: 200 } as const
 /** While so many rows wait for a destination, its snapshot does not go on: a dead one must not double the database. */
 const MAX_QUEUED = 10_000
 
-/** What a step did: `moved`, and there may be more to do at once; or there is nothing to do now. */
-export type SnapshotStep = 'moved' | 'idle'
+/** What a step did: it `moved` on, and there may be more to do at once; it came to the end; or there is nothing to do now. */
+export type SnapshotStep = 'moved' | 'ended' | 'idle'
 
 /**
  * Takes one step of a destination's snapshot. It walks through the mirror in the order of its keys; a page is read at a moment at which
@@ -39,7 +39,7 @@ export function stepSnapshot(db: Db, destination: FanOutDestination, limit: numb
     rows.push(...(await pageRows(tx, destination, page.rows, cursor, end.logEpoch)))
     const snapshot = page.position === null ? null : { position: page.position }
     await queueRows(tx, rows, [{ destination: destination.name, cursor, snapshot }])
-    return 'moved'
+    return snapshot === null ? 'ended' : 'moved'
   })
 }
 

@@ -45,12 +45,12 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
  * @param destination `allowHosts` are compared with the URL's host, without its port and whatever the case.
  */
 export function openTransport(
-  destination: Pick<DestinationConfig, 'allowPrivate' | 'allowHosts' | 'idempotent'>,
+  destination: Pick<DestinationConfig, 'allowPrivate' | 'allowHosts' | 'idempotent' | 'concurrency'>,
   proxy: ProxySettings,
   options: TransportOptions,
 ): Transport {
   const { clock, bodyLimitBytes = BODY_LIMIT_BYTES, lookup = systemLookup as LookupAll } = options
-  const dispatcher = dispatcherOf(guardedConnector(destination.allowPrivate, CONNECT_MS, lookup), proxy)
+  const dispatcher = dispatcherOf(guardedConnector(destination.allowPrivate, CONNECT_MS, lookup), destination.concurrency, proxy)
   const allowHosts = destination.allowHosts?.map((host) => host.toLowerCase()) ?? null
   return {
     async send(request, signal) {
@@ -92,8 +92,8 @@ function refusalOf(host: string, allowPrivate: boolean, allowHosts: readonly str
   return mayName(host, allowPrivate) ? null : refusedAddress(host, host)
 }
 
-function dispatcherOf(connect: buildConnector.connector, proxy: ProxySettings): Dispatcher {
+function dispatcherOf(connect: buildConnector.connector, connections: number, proxy: ProxySettings): Dispatcher {
   const { httpsProxy = '', httpProxy = '', noProxy = '' } = proxy
-  const pool = { connect, connectTimeout: CONNECT_MS, allowH2: false }
+  const pool = { connect, connections, connectTimeout: CONNECT_MS, allowH2: false }
   return httpsProxy || httpProxy ? new EnvHttpProxyAgent({ ...pool, httpsProxy, httpProxy, noProxy }) : new Agent(pool)
 }

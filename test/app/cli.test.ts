@@ -22,7 +22,20 @@ describe('the command line', () => {
     expect(await run(['--version'])).toEqual({ code: 0, out: `${packageJson.version}\n`, err: '' })
     const help = await run(['--help'])
     expect(help).toMatchObject({ code: 0, err: '' })
-    for (const command of ['serve', 'migrate', 'track', 'sync', 'status', 'inbox', 'account', 'sandbox', 'demo']) {
+    for (const command of [
+      'serve',
+      'migrate',
+      'track',
+      'sync',
+      'status',
+      'inbox',
+      'account',
+      'outbox',
+      'destination',
+      'doctor',
+      'sandbox',
+      'demo',
+    ]) {
       expect(help.out).toMatch(new RegExp(`^ {2}${command}\\b`, 'm'))
     }
   })
@@ -51,6 +64,25 @@ describe('the command line', () => {
     const ended = await run(['serve'], database)
     expect(ended).toMatchObject({ code: 2, out: '' })
     expect(ended.err).toContain('BROKER_API_BASE_URL')
+  })
+
+  it('does not serve with a template that is no JSONata, or an adapter that there is not, and says all that is wrong', async () => {
+    const file = join(folder, 'broken.yaml')
+    const destinations = [
+      { name: 'notes', kind: 'http', request: { url: '"https://ams.example/" &', body: '{ "a": ' } },
+      { name: 'other', kind: 'adapter', adapter: 'no-such-ams', url: 'https://ams.example' },
+    ]
+    writeFileSync(file, JSON.stringify({ destinations }))
+    for (const command of [['serve'], ['destination', 'test', 'notes']]) {
+      const ended = await run(command, { ...account, ...database, CONFIG_FILE: file })
+      expect(ended).toMatchObject({ code: 2, out: '' })
+      const lines = ended.err.trimEnd().split('\n')
+      expect(lines).toEqual([
+        expect.stringMatching(/^destination notes: request\.url is no JSONata expression: /),
+        expect.stringMatching(/^destination notes: request\.body is no JSONata expression: /),
+        expect.stringMatching(/^destination other: .*ams360/),
+      ])
+    }
   })
 
   it('does not make a database only to look into it', async () => {

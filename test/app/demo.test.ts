@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
@@ -7,15 +7,18 @@ import { run } from './run.ts'
 const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-demo-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-it('the demo shows arrivals of every kind, ends with agreement, and leaves a database that can be looked into', {
+it('the demo shows arrivals of every kind, ends with agreement of service, mirror and AMS, and leaves a database that can be looked into', {
   timeout: 300_000,
 }, async () => {
   const ended = await run(['demo', '--folder', folder])
   expect(ended).toMatchObject({ code: 0, err: '' })
-  for (const mark of ['webhook', 'history', 'lost', 'found']) expect(ended.out).toMatch(new RegExp(`^ *[\\d.]+ s  ${mark} `, 'm'))
-  expect(ended.out.endsWith('\nmirror agrees with the service\n')).toBe(true)
+  for (const mark of ['webhook', 'history', 'lost', 'found', 'ams']) expect(ended.out).toMatch(new RegExp(`^ *[\\d.]+ s  ${mark} `, 'm'))
+  expect(ended.out.endsWith('\nthe AMS has every change, in order\nmirror agrees with the service\n')).toBe(true)
   const path = join(folder, 'mirror.db')
   expect(existsSync(path)).toBe(true)
+  expect(ended.out).toMatch(/^logged by the mirror +(\d+)\narrived at the AMS +\1$/m)
+  const amsLog = readFileSync(join(folder, 'ams.log'), 'utf8')
+  for (const answered of ['200', '503', 'gone']) expect(amsLog).toMatch(new RegExp(`^\\S+Z  ${answered} `, 'm'))
   expect(ended.out).toMatch(/^ {2}DATABASE_URL=sqlite:\S+ \S+ \S+ status$/m)
   expect(await run(['status'], { DATABASE_URL: `sqlite:${path}` })).toMatchObject({ code: 0, err: '' })
 })

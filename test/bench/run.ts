@@ -1,5 +1,6 @@
 import { cpus, totalmem } from 'node:os'
 import { applyBench } from './apply.ts'
+import { pushBench } from './push.ts'
 import { receiveBench } from './receive.ts'
 import { replayBench } from './replay.ts'
 import { scaleBench } from './scale.ts'
@@ -14,6 +15,7 @@ const benches: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   apply: applyBench,
   walk: walkBench,
   replay: replayBench,
+  push: pushBench,
   scale: scaleBench,
   start: startBench,
 }

@@ -2,9 +2,13 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { destinationSchema } from '../../src/config/destination-schema.ts'
 import { type Path, settings } from '../../src/config/names.ts'
 import { loadConfig } from '../../src/config.ts'
-import { account, hook } from './support.ts'
+import { personalColumns } from '../../src/model/personal.ts'
+import { knownNames } from '../../src/ops/known-names.ts'
+import { checkTemplates } from '../../src/push/http/check-templates.ts'
+import { account, file, hook } from './support.ts'
 
 const place = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const read = (path: string) => readFileSync(place(path), 'utf8')
@@ -47,8 +51,32 @@ test('the example of the YAML file loads, shows every key, and has the defaults'
   const text = read('config/mirror.example.yaml')
   for (const { path } of settings) expect(text, keyInFile(path)).toMatch(new RegExp(`^[ #-]*${path.at(-1)}:`, 'm'))
   expect(Object.keys(parse(text) as object)).toEqual(
-    [...new Set(['accounts', ...settings.map(({ path }) => path[0])])].sort(byFirstUse(text)),
+    [...new Set(['accounts', 'destinations', 'push', ...settings.map(({ path }) => path[0])])].sort(byFirstUse(text)),
   )
+})
+
+test('the destinations that the example comments out load, when their secrets are there', () => {
+  const text = read('config/mirror.example.yaml')
+  const commented = text.slice(text.indexOf('# destinations:\n'), text.indexOf('\n\n# What destinations have'))
+  const destinations = commented.replaceAll(/^# ?/gm, '')
+  const path = file(text.replace('\ndestinations: []\n', `\n${destinations}\n`))
+  const epic = ['CLIENT_ID', 'CLIENT_SECRET', 'ACTIVITY_CODE_ID', 'AGENCY_ID', 'BRANCH_ID', 'ACCESS_LEVEL_ID']
+  const secrets = { AGENCY_SECRET: hook(3), NOTES_PASSWORD: 'a-password', ...Object.fromEntries(epic.map((name) => [`EPIC_${name}`, '1'])) }
+  const config = loadConfig({ ...exampleEnv, ...secrets, CONFIG_FILE: path }, { known: knownNames })
+  expect(config.destinations.map(({ name, kind }) => [name, kind])).toEqual([
+    ['agency', 'webhook'],
+    ['epic', 'http'],
+    ['notes', 'http'],
+    ['drop', 'file'],
+  ])
+  for (const destination of config.destinations) if (destination.kind === 'http') expect(checkTemplates(destination)).toEqual([])
+})
+
+test('the reference tells of every key of a destination, and of every personal column', () => {
+  const reference = read('config/README.md')
+  for (const option of destinationSchema.options)
+    for (const key of Object.keys(option.shape)) expect(reference, key).toMatch(new RegExp(`\`${key}[\`.]`))
+  for (const column of personalColumns) expect(reference).toContain(`\`${column}\``)
 })
 
 function byFirstUse(text: string) {

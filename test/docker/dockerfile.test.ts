@@ -42,6 +42,11 @@ describe('the Dockerfile', async () => {
     })
   })
 
+  it('brings the presets, where the program looks for them', () => {
+    const copied = image?.steps.filter(({ name }) => name === 'COPY').map(({ rest }) => rest)
+    expect(copied).toContain('config/presets ./config/presets')
+  })
+
   it('bears the version of the package', async () => {
     const { version } = JSON.parse(await read('package.json')) as { version: string }
     expect(pairs(settingsOf(image).get('LABEL') ?? '')['org.opencontainers.image.version']).toBe(version)

@@ -33,7 +33,8 @@ async function main(): Promise<void> {
     })
     await deliver(program, 'msg_packed')
     await stopProgram(program)
-    console.log(`${archive} installs, says its version, serves, and stops`)
+    await checkPreset(bin, folder, env)
+    console.log(`${archive} installs, says its version, serves, stops, and has its presets`)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -43,6 +44,17 @@ async function checkVersion(bin: string, env: NodeJS.ProcessEnv): Promise<void> 
   const { version } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as { version: string }
   const { stdout } = await run(bin, ['--version'], { env })
   if (stdout.trim() !== version) throw new Error(`--version says ${stdout.trim()}, the package is ${version}`)
+}
+
+/** A preset is found from where the package is installed. */
+async function checkPreset(bin: string, folder: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const file = join(folder, 'mirror.yaml')
+  await writeFile(file, 'destinations: [{ name: ams, preset: hawksoft }]\n')
+  const settings = { DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}`, CONFIG_FILE: file }
+  const secrets = { HAWKSOFT_USER: 'user', HAWKSOFT_PASSWORD: 'password', HAWKSOFT_AGENCY_ID: '1' }
+  const { stdout } = await run(bin, ['destination', 'list', '--json'], { env: { PATH: env['PATH'], ...settings, ...secrets } })
+  const [ams] = JSON.parse(stdout) as { kind?: string }[]
+  if (ams?.kind !== 'http') throw new Error(`the preset was not found: ${stdout}`)
 }
 
 await main()

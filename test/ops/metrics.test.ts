@@ -4,6 +4,7 @@ import { timeFromMs } from '../../src/model/time.ts'
 import { createMetrics } from '../../src/ops/metrics.ts'
 import { StoreGauges } from '../../src/ops/store-gauges.ts'
 import { ensureAccounts, stopAccount } from '../../src/store/accounts.ts'
+import { ensureDestinations, setDestinationState } from '../../src/store/destinations.ts'
 import { InboxAppender } from '../../src/store/inbox-append.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
 import { trackFact, uuid } from '../tools/facts.ts'
@@ -43,6 +44,8 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
       await new InboxAppender(db).append([
         { account: ACCOUNT, deliveryId: 'msg_1', receivedAt, headers, body: Buffer.from('{}'), secret: 1 },
       ])
+      await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
+      await setDestinationState(db, 'ams', 'disabled', 'answered 410')
       await stopAccount(db, ACCOUNT, 'parked', 'the credentials are refused', 900_000)
       const { registry } = createMetrics()
       const gauges = new StoreGauges(registry, db, silentLog)
@@ -56,6 +59,10 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
         'account_state{account="default",state="parked"} 1',
         'account_state{account="default",state="active"} 0',
         'never_read{account="default",read="events"} 2',
+        'destination_state{destination="ams",state="disabled"} 1',
+        'destination_state{destination="ams",state="active"} 0',
+        'destination_rows{destination="ams",state="dead"} 0',
+        'destination_oldest_seconds{destination="ams"} 0',
         'last_seq 2',
       ]) {
         expect(text).toContain(`submission_mirror_${line}`)

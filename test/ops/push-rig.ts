@@ -1,8 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { systemClock } from '../../src/clock.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
-import { silentObserver } from '../../src/observe.ts'
 import { FanOut } from '../../src/push/fan-out.ts'
 import type { Db } from '../../src/store/db.ts'
 import { ensureDestinations } from '../../src/store/destinations.ts'
@@ -38,7 +36,7 @@ export async function knowDestinations(db: Db, env: Readonly<Record<string, stri
 
 /** Queues everything that was logged. */
 export async function fanOut(db: Db, destinations: Config['destinations']): Promise<void> {
-  const service = new FanOut({ db, clock: systemClock, log: silentLog, observer: silentObserver, destinations })
+  const service = new FanOut({ db, log: silentLog, destinations })
   while (await service.step());
 }
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
+import { Secret } from '../../src/config/secret.ts'
 import type { WebhookDestination } from '../../src/config.ts'
 import type { TimeText } from '../../src/model/time.ts'
 import { itemMaker } from '../../src/push/item.ts'
@@ -45,7 +46,7 @@ async function pushed(row: OutboxRow) {
     ...{ name: 'ams', kind: 'webhook', url: `http://127.0.0.1:${port}/`, accounts: ['default'], entities: null, operations: null },
     ...{ eventTypes: null, personalFields: [], start: 'now', backfill: false, maxAgeMs: null, onDead: 'continue', mapping: 'none' },
     ...{ allowPrivate: true, allowHosts: null, timeoutMs: 5_000, scheduleMs: [1_000], requestsPerSecond: null, concurrency: 1 },
-    ...{ idempotent: true, secrets: [{ reveal: () => `whsec_${Buffer.alloc(32, 1).toString('base64')}` }] },
+    ...{ idempotent: true, secrets: [new Secret(`whsec_${Buffer.alloc(32, 1).toString('base64')}`)] },
   }
   const kind = createKind(destination, { clock: systemClock, log: silentLog, proxy: {} })
   try {

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { onTestFinished } from 'vitest'
-import { type Clock, systemClock } from '../../src/clock.ts'
-import { silentObserver } from '../../src/observe.ts'
+import type { Clock } from '../../src/clock.ts'
 import { FanOut } from '../../src/push/fan-out.ts'
 import type { FanOutDestination } from '../../src/push/queued-rows.ts'
 import type { Db } from '../../src/store/db.ts'
@@ -49,7 +48,7 @@ export async function openedDb(open: (options?: TestOptions) => Promise<OpenedDa
 }
 
 export function fanOutOf(db: Db, destinations: readonly TestDestination[]): FanOut {
-  return new FanOut({ db, clock: systemClock, log: silentLog, observer: silentObserver, destinations })
+  return new FanOut({ db, log: silentLog, destinations })
 }
 
 /** Fans out until there is nothing left to do. */

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
+import { Secret } from '../../src/config/secret.ts'
 import type { DestinationConfig, WebhookDestination } from '../../src/config.ts'
 import { createLog, type Log } from '../../src/log.ts'
 import type { Fact } from '../../src/model/facts.ts'
@@ -26,7 +27,7 @@ export function webhookTo(url: string, over: Partial<WebhookDestination> = {}): 
     name: 'ams',
     kind: 'webhook',
     url,
-    secrets: [{ reveal: () => SECRET }],
+    secrets: [new Secret(SECRET)],
     accounts: ['default'],
     entities: null,
     operations: null,
@@ -109,7 +110,7 @@ export class PushRig {
     const common = { db, clock: systemClock, log: this.log, observer: this.counts }
     const kinds = destinations.map((destination) => kindOf?.(destination) ?? createKind(destination, { ...common, proxy: {} }))
     const senders = kinds.map((kind, n) => new Sender({ ...common, kind, graceMs, destination: destinations[n] as DestinationConfig }))
-    const services: Service[] = [new FanOut({ ...common, destinations }), new OutboxBell(db, senders), ...senders]
+    const services: Service[] = [new FanOut({ db, log: this.log, destinations }), new OutboxBell(db, senders), ...senders]
     const stopping = new AbortController()
     const ended = Promise.all(services.map((service) => supervise(service, systemClock, this.log, stopping.signal)))
     const running: Running = {

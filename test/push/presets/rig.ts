@@ -1,14 +1,12 @@
 import { onTestFinished } from 'vitest'
+import { createPushing, type Pushing } from '../../../src/app/pushing.ts'
 import { systemClock } from '../../../src/clock.ts'
-import { type DestinationConfig, loadConfig } from '../../../src/config.ts'
+import { type Config, type DestinationConfig, loadConfig } from '../../../src/config.ts'
 import type { Fact } from '../../../src/model/facts.ts'
 import { silentObserver } from '../../../src/observe.ts'
 import type { DeliveryKind } from '../../../src/push/delivery.ts'
-import { FanOut } from '../../../src/push/fan-out.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { createKind } from '../../../src/push/kinds.ts'
-import { Sender } from '../../../src/push/sender.ts'
-import type { Service } from '../../../src/service.ts'
 import type { Db } from '../../../src/store/db.ts'
 import { type DestinationRow, findDestination } from '../../../src/store/destinations.ts'
 import { listOutbox, type OutboxEntry } from '../../../src/store/outbox-queries.ts'
@@ -27,19 +25,23 @@ export class PushRig {
   readonly db: Db
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
+  readonly #pushing: Pushing
   readonly #stop = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
 
-  private constructor(db: Db, destination: DestinationConfig) {
+  private constructor(db: Db, config: Config) {
+    const { destination, problems } = onlyOne(config)
+    if (problems.length > 0) throw new Error(problems.join('\n'))
     this.db = db
     this.destination = destination
     this.kind = createKind(destination, { clock: systemClock, log: silentLog, proxy: {} })
+    this.#pushing = createPushing({ config, db, clock: systemClock, log: silentLog, observer: silentObserver })
   }
 
   /** @param destination the YAML of one destination, in one line; it runs until the test ends. */
   static async start(database: TestDatabase, destination: string, env: Env): Promise<PushRig> {
     const opened = await database.open()
-    const rig = new PushRig(opened.db, destinationIn(destination, env))
+    const rig = new PushRig(opened.db, configWith(destination, env))
     onTestFinished(async () => {
       await rig.#close()
       await opened.close()
@@ -47,13 +49,9 @@ export class PushRig {
     return rig
   }
 
-  /** Starts fan-out and sender; what is in the change log already is not sent. */
+  /** Starts the push stage; what is in the change log already is not sent. */
   async run(): Promise<void> {
-    const { db, destination, kind } = this
-    const common = { db, clock: systemClock, log: silentLog, observer: silentObserver }
-    const fanOut = new FanOut({ ...common, destinations: [destination] })
-    const services: Service[] = [fanOut, new Sender({ ...common, destination, kind, graceMs: 5_000 })]
-    this.#running = Promise.all(services.map((service) => service.run(this.#stop.signal)))
+    this.#running = Promise.all(this.#pushing.services.map((service) => service.run(this.#stop.signal)))
     await this.until(async () => (await this.state()) !== null)
   }
 
@@ -106,15 +104,16 @@ export class PushRig {
   async #close(): Promise<void> {
     this.#stop.abort()
     await this.#running
-    await this.kind.close()
+    await Promise.all([this.kind.close(), this.#pushing.close()])
   }
 }
 
-function destinationIn(yaml: string, env: Env): DestinationConfig {
-  const config = loadConfig({ ...account, ...withFile(`destinations:\n  - ${yaml}\n`, env) })
-  const [destination] = config.destinations
-  if (destination === undefined) throw new Error('no destination')
-  const problems = destination.kind === 'http' ? checkTemplates(destination) : []
-  if (problems.length > 0) throw new Error(problems.join('\n'))
-  return destination
+function configWith(yaml: string, env: Env): Config {
+  return loadConfig({ ...account, ...withFile(`destinations:\n  - ${yaml}\n`, env) })
+}
+
+function onlyOne({ destinations }: Config): { readonly destination: DestinationConfig; readonly problems: readonly string[] } {
+  const [destination] = destinations
+  if (destination?.kind !== 'http') throw new Error('no destination of the kind http')
+  return { destination, problems: checkTemplates(destination) }
 }

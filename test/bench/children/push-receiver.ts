@@ -1,0 +1,69 @@
+// An AMS that takes everything, as cheaply as can be: raw sockets, 204 to each request. Says `listening PORT`. Takes, a line each:
+// `reset nothing|times|bodies`: forgets what came, and keeps what it says of what comes. `wait N`: answers `received N` once so many came.
+// `times`: answers with a list of [number of the message, milliseconds since the epoch]. `save FILE`: writes the bodies, a line each.
+import { writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+
+const END_OF_HEAD = Buffer.from('\r\n\r\n')
+const ACCEPTED = Buffer.from('HTTP/1.1 204 No Content\r\n\r\n')
+
+let keep = 'nothing'
+let received = 0
+let wanted = Number.POSITIVE_INFINITY
+let times: [number, number][] = []
+let bodies: string[] = []
+
+function hear(body: Buffer): void {
+  received++
+  if (keep === 'times') times.push([numberOf(body), performance.timeOrigin + performance.now()])
+  if (keep === 'bodies') bodies.push(body.toString())
+  if (received === wanted) console.log(`received ${received}`)
+}
+
+/** Messages are numbered by the last digits of their ids. */
+function numberOf(body: Buffer): number {
+  const { data } = JSON.parse(body.toString()) as { data: { after: { message_id: string } } }
+  return Number(data.after.message_id.slice(-12))
+}
+
+function serve(socket: Socket): void {
+  let waiting: Buffer = Buffer.alloc(0)
+  socket.setNoDelay(true)
+  socket.on('error', () => {})
+  socket.on('data', (chunk) => {
+    waiting = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk])
+    for (;;) {
+      const head = waiting.indexOf(END_OF_HEAD)
+      if (head === -1) return
+      const length = Number(/content-length: *(\d+)/i.exec(waiting.toString('latin1', 0, head))?.[1] ?? 0)
+      const end = head + END_OF_HEAD.length + length
+      if (waiting.length < end) return
+      hear(waiting.subarray(head + END_OF_HEAD.length, end))
+      socket.write(ACCEPTED)
+      waiting = waiting.subarray(end)
+    }
+  })
+}
+
+const server = createServer(serve).listen(0, '127.0.0.1', () => {
+  console.log(`listening ${(server.address() as { port: number }).port}`)
+})
+for await (const line of createInterface({ input: process.stdin })) {
+  const [command = '', argument = ''] = line.split(' ')
+  if (command === 'reset') {
+    keep = argument
+    received = 0
+    wanted = Number.POSITIVE_INFINITY
+    times = []
+    bodies = []
+    console.log('ready')
+  } else if (command === 'wait') {
+    wanted = Number(argument)
+    if (received >= wanted) console.log(`received ${received}`)
+  } else if (command === 'times') console.log(`times ${JSON.stringify(times)}`)
+  else if (command === 'save') {
+    writeFileSync(argument, bodies.join('\n'))
+    console.log('saved')
+  }
+}

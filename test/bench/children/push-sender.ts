@@ -1,0 +1,75 @@
+// Sends to a receiver, as the product does or as a bare client does. Takes a job as JSON a line, `SendJob` below; answers `took MS`.
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { Agent, request } from 'undici'
+import { systemClock } from '../../../src/clock.ts'
+import { silentObserver } from '../../../src/observe.ts'
+import { createKind } from '../../../src/push/kinds.ts'
+import { Sender } from '../../../src/push/sender.ts'
+import { openDb } from '../../../src/store/open.ts'
+import { silentLog } from '../../tools/databases.ts'
+import { destinationTo } from '../push-destination.ts'
+
+export type SendJob =
+  | {
+      readonly type: 'product'
+      /** A SQLite database whose outbox is full. */
+      readonly path: string
+      /** Destinations by name; the first is the one that is measured, and has `rows` rows. */
+      readonly urls: readonly (readonly [name: string, url: string])[]
+      readonly rows: number
+    }
+  | { readonly type: 'bare'; readonly file: string; readonly url: string; readonly concurrency: number }
+
+console.log('ready')
+for await (const line of createInterface({ input: process.stdin })) {
+  const job = JSON.parse(line) as SendJob
+  console.log(`took ${job.type === 'bare' ? await sendBare(job) : await sendAll(job)}`)
+}
+
+/** @returns the milliseconds until the last outcome was written down. */
+async function sendAll({ path, urls, rows }: Extract<SendJob, { type: 'product' }>): Promise<number> {
+  const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log: silentLog })
+  const done = new AbortController()
+  const [[measured] = ['']] = urls
+  let delivered = 0
+  const observer: typeof silentObserver = {
+    ...silentObserver,
+    count(name, labels, by = 1) {
+      if (name !== 'push_attempts_total' || labels?.['destination'] !== measured || labels['outcome'] !== 'delivered') return
+      delivered += by
+      if (delivered === rows) done.abort()
+    },
+  }
+  const pairs = urls.map(([name, url]) => {
+    const destination = destinationTo(name, url)
+    return { destination, kind: createKind(destination, { clock: systemClock, log: silentLog, proxy: {} }) }
+  })
+  const senders = pairs.map((pair) => new Sender({ db, clock: systemClock, log: silentLog, observer, ...pair, graceMs: 5_000 }))
+  const startedAt = performance.now()
+  const [first, ...others] = senders.map((sender) => sender.run(done.signal))
+  await first
+  const took = performance.now() - startedAt
+  await Promise.all(others)
+  await Promise.all(pairs.map(({ kind }) => kind.close()))
+  await db.close()
+  return took
+}
+
+async function sendBare({ file, url, concurrency }: Extract<SendJob, { type: 'bare' }>): Promise<number> {
+  const bodies = readFileSync(file, 'utf8').split('\n')
+  const dispatcher = new Agent({ connections: concurrency })
+  const headers = { 'content-type': 'application/json' }
+  let next = 0
+  const post = async (): Promise<void> => {
+    for (let body = bodies[next++]; body !== undefined; body = bodies[next++]) {
+      const answer = await request(url, { method: 'POST', headers, body, dispatcher })
+      await answer.body.dump()
+    }
+  }
+  const startedAt = performance.now()
+  await Promise.all(Array.from({ length: concurrency }, post))
+  const took = performance.now() - startedAt
+  await dispatcher.close()
+  return took
+}

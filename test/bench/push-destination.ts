@@ -1,0 +1,49 @@
+import { Secret } from '../../src/config/secret.ts'
+import type { WebhookDestination } from '../../src/config.ts'
+
+/** Tries under way at a time: the default of the settings. */
+export const CONCURRENCY = 16
+
+export const PUSH_SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
+
+/** A webhook destination for messages, with the defaults of the settings. */
+export function destinationTo(name: string, url: string): WebhookDestination {
+  return {
+    kind: 'webhook',
+    name,
+    url,
+    secrets: [new Secret(PUSH_SECRET)],
+    accounts: ['default'],
+    entities: ['thread_messages'],
+    operations: null,
+    eventTypes: null,
+    personalFields: ['thread_messages.subject', 'thread_messages.body_text'],
+    start: 'now',
+    backfill: false,
+    maxAgeMs: null,
+    onDead: 'continue',
+    mapping: 'none',
+    allowPrivate: true,
+    allowHosts: null,
+    timeoutMs: 20_000,
+    scheduleMs: [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 50_400_000, 72_000_000, 86_400_000],
+    requestsPerSecond: null,
+    concurrency: CONCURRENCY,
+    idempotent: true,
+  }
+}
+
+/** The same, as a settings file. */
+export function settingsFor(urls: readonly (readonly [name: string, url: string])[]): string {
+  const destinations = urls.map(([name, url]) => ({
+    name,
+    kind: 'webhook',
+    url,
+    secret: '${BENCH_PUSH_SECRET}',
+    entities: ['thread_messages'],
+    personal_fields: ['thread_messages.subject', 'thread_messages.body_text'],
+    allow_private: true,
+  }))
+  // JSON is YAML.
+  return JSON.stringify({ destinations })
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Ams360Emulator, startAms360 } from '../../emulators/ams360.ts'
+import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { eventFact, stateFact, trackFact, uuid, wireEvent, wireRequirements } from '../../tools/facts.ts'
+import { ACCOUNT, AdapterRig } from './rig.ts'
+
+const SUBMISSION = uuid(9, 1)
+const CUSTOMER = '4491edb1-3d68-468b-8adc-0d41c04a25e9'
+
+async function start(database: TestDatabase, own = 'mapping: required', settings = ''): Promise<{ ams: Ams360Emulator; rig: AdapterRig }> {
+  const ams = await startAms360({
+    ...{ agency: '8880006-1', user: 'wsapi', password: 'the-password' },
+    customers: [{ id: CUSTOMER, number: 5544, name: 'Harbour Bakery LLC' }],
+  })
+  onTestFinished(() => ams.close())
+  const what = `kind: adapter, adapter: ams360, url: "${ams.url}", credentials: { password: "\${AMS_PASSWORD}" }, entities: [market_events]`
+  const patient = 'allow_private: true, schedule: [50ms, 50ms, 50ms], timeout: 500ms'
+  const names = `settings: { agency: 8880006-1, user: wsapi, ${settings} }`
+  const rig = await AdapterRig.start(database, `{ name: ams, ${what}, ${names}, ${patient}, ${own} }`, { AMS_PASSWORD: 'the-password' })
+  await rig.apply(trackFact(ACCOUNT, SUBMISSION))
+  return { ams, rig }
+}
+
+const event = (n: number) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n))
+
+describe.each(testDatabases)('AMS360 ($name)', (database) => {
+  it('gets nothing before the submission is mapped, and then one note for each event, in order', async () => {
+    const { ams, rig } = await start(database)
+    await rig.apply(event(1), event(2))
+    await rig.becomes('unmapped', 'unmapped')
+    expect(ams.arrived).toEqual([])
+    await rig.map(SUBMISSION, '5544')
+    const rows = await rig.becomes('delivered', 'delivered')
+    expect(ams.notes.map(({ text }) => text.split(' ').at(-1))).toEqual(rows.map((row) => row.message_id))
+    expect(rows.map((row) => row.remote_id)).toEqual(ams.notes.map(({ id }) => id))
+  })
+
+  it('keeps a note whose answer was lost for a person, and goes on without sending it again', async () => {
+    const { ams, rig } = await start(database)
+    await rig.map(SUBMISSION, CUSTOMER)
+    ams.fail('hang')
+    await rig.apply(event(1), event(2))
+    const [lost] = await rig.becomes('unknown', 'delivered')
+    expect(ams.notes).toHaveLength(2)
+    expect(ams.notes.filter(({ text }) => text.endsWith(String(lost?.message_id)))).toHaveLength(1)
+  })
+
+  it('is parked when the agency withdraws the user; nothing is lost', async () => {
+    const { ams, rig } = await start(database)
+    await rig.map(SUBMISSION, CUSTOMER)
+    ams.withdraw()
+    await rig.apply(event(1))
+    await rig.until(async () => (await rig.state())?.state === 'parked')
+    await rig.becomes('waiting')
+    expect(ams.notes).toEqual([])
+  })
+
+  it('finds the customer itself by the number in the field that is named', async () => {
+    const { ams, rig } = await start(
+      database,
+      'mapping: lookup, personal_fields: [submissions.insured_name]',
+      'customer_field: insured_name',
+    )
+    await rig.apply(stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [], { insured_name: '5544' }), 1), event(1))
+    await rig.becomes('delivered')
+    expect(ams.notes).toMatchObject([{ customer: CUSTOMER }])
+  })
+})

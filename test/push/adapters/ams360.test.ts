@@ -1,0 +1,215 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { systemClock } from '../../../src/clock.ts'
+import { Secret } from '../../../src/config/secret.ts'
+import type { AdapterDestination } from '../../../src/config.ts'
+import { UsageError } from '../../../src/errors.ts'
+import type { DeliveryKind, Outcome, PushItem } from '../../../src/push/delivery.ts'
+import { checkAdapter, createAdapter } from '../../../src/push/kinds/adapter.ts'
+import { type Ams360Emulator, startAms360 } from '../../emulators/ams360.ts'
+import { silentLog } from '../../tools/databases.ts'
+import { itemOf } from '../http/support.ts'
+
+const CUSTOMER = '4491edb1-3d68-468b-8adc-0d41c04a25e9'
+const OTHER = '5591edb1-3d68-468b-8adc-0d41c04a25e9'
+const POLICY = '6691edb1-3d68-468b-8adc-0d41c04a25e9'
+const PASSWORD = 'p&ss<word>"'
+
+async function emulator(): Promise<Ams360Emulator> {
+  const ams = await startAms360({
+    ...{ agency: '8880006-1', user: 'wsapi', password: PASSWORD },
+    customers: [
+      { id: CUSTOMER, number: 5544, name: 'Harbour Bakery LLC', policies: [POLICY] },
+      { id: OTHER, number: 17, name: 'Another' },
+    ],
+  })
+  onTestFinished(() => ams.close())
+  return ams
+}
+
+function destinationTo(url: string, own: Partial<AdapterDestination> = {}): AdapterDestination {
+  return {
+    ...{ name: 'ams', kind: 'adapter', adapter: 'ams360', url, accounts: ['acme'], entities: null, operations: null, eventTypes: null },
+    ...{ personalFields: [], start: 'now', backfill: false, maxAgeMs: null, onDead: 'continue', mapping: 'required', allowPrivate: true },
+    ...{ allowHosts: null, timeoutMs: 2_000, scheduleMs: [1_000], requestsPerSecond: null, concurrency: 4, idempotent: false },
+    settings: { agency: '8880006-1', user: 'wsapi' },
+    credentials: { password: new Secret(PASSWORD) },
+    ...own,
+  }
+}
+
+function open(ams: Ams360Emulator, own: Partial<AdapterDestination> = {}): DeliveryKind {
+  const kind = createAdapter(destinationTo(ams.url, own), { clock: systemClock, log: silentLog, proxy: {} })
+  onTestFinished(() => kind.close())
+  return kind
+}
+
+const signal = new AbortController().signal
+const mapped = (client: string, own: Partial<PushItem> = {}): PushItem => itemOf({ mapping: { client, policy: null, fields: {} }, ...own })
+
+async function send(kind: DeliveryKind, item: PushItem = mapped(CUSTOMER)): Promise<Outcome | undefined> {
+  return (await kind.send([item], signal))[0]
+}
+
+describe('the adapter ams360', () => {
+  it('signs in once, and writes a note of the mapped customer, with every character of the change', async () => {
+    const ams = await emulator()
+    const kind = open(ams)
+    const detail = 'Quote "A" & <B> ]]> \r\n\tünïcode \u0000 \ud800 </d:NoteText>'
+    const item = mapped(CUSTOMER, { after: { detail, occurred_at: '2026-03-04T05:06:00.000000Z', status: null, market_lines: ['gl'] } })
+    const outcome = await send(kind, item)
+    expect(outcome).toEqual({ type: 'delivered', status: 200, remoteId: ams.notes[0]?.id, detail: null })
+    expect(ams.notes).toMatchObject([{ customer: CUSTOMER, date: '2026-03-04T00:00:00', policy: undefined }])
+    expect(ams.notes[0]?.text.split('\n')).toEqual([
+      `Submission ${item.submissionId}: market_events insert`,
+      'detail: Quote "A" & <B> ]]> \r',
+      '\tünïcode \ufffd \ufffd </d:NoteText>',
+      'occurred_at: 2026-03-04T05:06:00.000000Z',
+      'market_lines: ["gl"]',
+      `submission-mirror ${item.messageId}`,
+    ])
+    await send(kind, mapped(CUSTOMER, { direction: 'sent', entity: 'thread_messages' }))
+    expect(ams.notes[1]?.text).toContain('thread_messages insert, sent by the agency')
+    expect(ams.operations()).toEqual(['Login', 'CustomerNoteInsert', 'CustomerNoteInsert'])
+  })
+
+  it('looks a customer up by its number once, and attaches the note to the policy of the mapping', async () => {
+    const ams = await emulator()
+    const kind = open(ams)
+    const item = mapped('5544', { mapping: { client: '5544', policy: POLICY, fields: {} } })
+    for (const _ of [1, 2]) expect(await send(kind, item)).toMatchObject({ type: 'delivered' })
+    expect(ams.notes).toMatchObject([1, 2].map(() => ({ customer: CUSTOMER, policy: POLICY })))
+    expect(ams.operations()).toEqual(['Login', 'CustomerGetByNumber', 'CustomerNoteInsert', 'CustomerNoteInsert'])
+  })
+
+  it('never takes a customer by name, and says which mapping is of no use', async () => {
+    const ams = await emulator()
+    const kind = open(ams)
+    for (const client of ['Harbour Bakery LLC', '99', '0', '-1', '5544 OR 1=1', OTHER.replace('5', '7')]) {
+      const permanent = { type: 'failed', permanent: true, alive: true }
+      expect(await send(kind, mapped(client)), client).toMatchObject(permanent)
+    }
+    expect(ams.operations().filter((name) => name.includes('Name'))).toEqual([])
+    expect(await send(kind, mapped(CUSTOMER, { mapping: { client: CUSTOMER, policy: 'BOP-1', fields: {} } }))).toMatchObject({
+      permanent: true,
+      error: expect.stringContaining('PolicyId'),
+    })
+    expect(ams.notes).toEqual([])
+  })
+
+  it('waits for a mapping', async () => {
+    const ams = await emulator()
+    expect(await send(open(ams), itemOf())).toMatchObject({ type: 'unmapped' })
+    expect(await send(open(ams), itemOf({ submissionId: null }))).toMatchObject({ type: 'failed', permanent: true })
+    expect(ams.arrived).toEqual([])
+  })
+
+  it('finds the mapping by the number or the id in the field that the settings name, and by nothing else', async () => {
+    const ams = await emulator()
+    const lookup = { mapping: 'lookup', settings: { agency: '8880006-1', user: 'wsapi', customer_field: 'insured_name' } } as const
+    const kind = open(ams, lookup)
+    const find = (value: string | null) => kind.findMapping?.(itemOf({ submission: { insured_name: value } }), signal)
+    expect(await find('5544')).toEqual({ client: CUSTOMER, policy: null, fields: {} })
+    expect(await find(OTHER.toUpperCase())).toEqual({ client: OTHER, policy: null, fields: {} })
+    for (const value of ['Harbour Bakery LLC', '404', null, '']) expect(await find(value)).toBeNull()
+    expect(await kind.findMapping?.(itemOf({ submission: null }), signal)).toBeNull()
+    ams.withdraw()
+    await expect(find('18')).rejects.toMatchObject({ failure: { type: 'stop', state: 'parked' } })
+  })
+
+  it('renews a ticket that has ended, once for all who wait, and writes each note once', async () => {
+    const ams = await emulator()
+    const kind = open(ams)
+    await send(kind)
+    ams.expire()
+    const outcomes = await Promise.all([1, 2, 3].map((seq) => send(kind, mapped(CUSTOMER, { seq }))))
+    expect(outcomes.map((outcome) => outcome?.type)).toEqual(['delivered', 'delivered', 'delivered'])
+    expect(ams.notes).toHaveLength(4)
+    expect(ams.operations().filter((name) => name === 'Login')).toHaveLength(2)
+  })
+
+  it('parks the destination when the agency withdraws the user, and does not tell the password', async () => {
+    const ams = await emulator()
+    const kind = open(ams)
+    await send(kind)
+    ams.withdraw()
+    const outcome = await send(kind)
+    expect(outcome).toMatchObject({
+      type: 'stop',
+      state: 'parked',
+      status: 500,
+      error: expect.stringContaining('could not be authenticated'),
+    })
+    expect(JSON.stringify(outcome)).not.toContain('p&ss')
+  })
+
+  it('takes a right that the user lacks, and what AMS360 objects to, for refusals of this change', async () => {
+    const ams = await emulator()
+    const kind = open(ams)
+    ams.mayWrite(false)
+    const refused = { type: 'failed', permanent: true, alive: true, status: 500 }
+    expect(await send(kind)).toMatchObject({ ...refused, error: expect.stringContaining('may not insert notes') })
+    expect(ams.operations()).toEqual(['Login', 'CustomerNoteInsert', 'Login', 'CustomerNoteInsert'])
+    ams.mayWrite(true)
+    ams.faultNext('Business')
+    expect(await send(kind)).toMatchObject(refused)
+    expect(await send(kind, mapped(CUSTOMER))).toMatchObject({ type: 'delivered' })
+  })
+
+  it('knows nothing of a note whose answer was lost, and does not send it again', async () => {
+    const ams = await emulator()
+    const kind = open(ams, { timeoutMs: 500 })
+    await send(kind)
+    for (const fault of ['lose', 'hang', 'drop', 'refuse'] as const) {
+      ams.fail(fault)
+      expect(await send(kind), fault).toMatchObject({ type: 'unknown' })
+    }
+    ams.faultNext('General')
+    expect(await send(kind)).toMatchObject({ type: 'unknown', error: expect.stringContaining('kind General') })
+    expect(ams.notes).toHaveLength(3)
+    expect(ams.operations().filter((name) => name === 'CustomerNoteInsert')).toHaveLength(6)
+    expect(kind.lookUp).toBeUndefined()
+  })
+
+  it('tries later when nothing was told yet: no server, a busy one, a login without answer', async () => {
+    const ams = await emulator()
+    const kind = open(ams)
+    ams.fail('busy')
+    expect(await send(kind)).toMatchObject({ type: 'failed', permanent: false, alive: true, status: 429, retryAfterMs: 2_000 })
+    const elsewhere = open(ams, { url: ams.url.replace('WSAPIService', 'Service') })
+    expect(await send(elsewhere)).toMatchObject({ type: 'failed', permanent: false, status: 404 })
+    await ams.close()
+    expect(await send(kind)).toMatchObject({ type: 'failed', permanent: false, alive: false })
+    expect(await send(open(ams))).toMatchObject({ type: 'failed', permanent: false, alive: false })
+  })
+
+  it('says in a probe whether the user is let in, and writes nothing', async () => {
+    const ams = await emulator()
+    expect(await open(ams).probe(signal)).toEqual({ ok: true, text: 'agency 8880006-1 lets user wsapi in' })
+    const wrong = open(ams, { credentials: { password: new Secret('other') } })
+    expect(await wrong.probe(signal)).toMatchObject({ ok: false, text: expect.stringMatching(/^AMS360 refuses the credentials \(/) })
+    expect(ams.operations()).toEqual(['Login', 'Login'])
+  })
+})
+
+describe('the settings of an adapter', () => {
+  const problems = (own: Partial<AdapterDestination>) => checkAdapter(destinationTo('https://wsapi.example/v3', own))
+
+  it('are right, or each mistake is named', () => {
+    expect(problems({})).toEqual([])
+    expect(problems({ adapter: 'ams3600' })).toEqual(['destination ams: there is no adapter ams3600; there is ams360'])
+    expect(problems({ settings: { agency: '1', usr: 'x' }, credentials: {} })).toEqual([
+      'destination ams: settings.user is missing; the adapter ams360 needs it',
+      expect.stringMatching(/^destination ams: settings has an unknown key, "usr"; known are agency, user, /),
+      'destination ams: credentials.password is missing; the adapter ams360 needs it',
+    ])
+    expect(problems({ mapping: 'none' })).toEqual([expect.stringContaining('mapping must be required or lookup')])
+    expect(problems({ mapping: 'lookup' })).toEqual([expect.stringContaining('customer_field')])
+    const settings = { agency: '1', user: 'x', customer_field: 'no_column' }
+    expect(problems({ mapping: 'lookup', settings })).toEqual([expect.stringContaining('customer_field')])
+  })
+
+  it('are refused before anything is sent', () => {
+    const context = { clock: systemClock, log: silentLog, proxy: {} }
+    expect(() => createAdapter(destinationTo('https://wsapi.example/v3', { adapter: 'none' }), context)).toThrow(UsageError)
+  })
+})

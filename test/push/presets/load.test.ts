@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest'
+import { presetNames } from '../../../src/config/presets.ts'
+import { loadConfig } from '../../../src/config.ts'
+import { checkTemplates } from '../../../src/push/http/check-templates.ts'
+import { account, type Env, problemsOf, withFile } from '../../config/support.ts'
+
+/** What the agency has to say, by preset. */
+const NEEDS: Readonly<Record<string, readonly string[]>> = {
+  'applied-epic': [
+    'EPIC_ACTIVITY_CODE_ID',
+    'EPIC_AGENCY_ID',
+    'EPIC_BRANCH_ID',
+    'EPIC_ACCESS_LEVEL_ID',
+    'EPIC_CLIENT_ID',
+    'EPIC_CLIENT_SECRET',
+  ],
+  hawksoft: ['HAWKSOFT_AGENCY_ID', 'HAWKSOFT_USER', 'HAWKSOFT_PASSWORD'],
+}
+
+const settings = (preset: string, env: Env = {}): Env => ({
+  ...account,
+  ...withFile(`destinations: [{ name: ams, preset: ${preset} }]`, env),
+})
+
+describe.each(presetNames())('the preset %s', (preset) => {
+  const needs = NEEDS[preset] ?? []
+
+  it('needs no more than its name and its variables', () => {
+    const config = loadConfig(settings(preset, Object.fromEntries(needs.map((name) => [name, 'a-value']))))
+    const [destination] = config.destinations
+    expect(destination).toMatchObject({ kind: 'http', mapping: 'required', idempotent: false, personalFields: [], allowPrivate: false })
+    expect(destination?.allowHosts).toHaveLength(1)
+    expect(destination?.kind === 'http' && checkTemplates(destination)).toEqual([])
+  })
+
+  it('names each variable that is missing', () => {
+    const problems = problemsOf(settings(preset))
+    expect(problems).toHaveLength(needs.length)
+    for (const name of needs) expect(problems.join('\n')).toContain(name)
+  })
+})

@@ -1,0 +1,267 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { type OutgoingRequest, openTransport, type TransportOptions } from '../../src/push/transport.ts'
+import type { ProxySettings } from '../../src/upstream/http.ts'
+import { selfSigned } from './certificate.ts'
+import { type Behaviour, startReceiver } from './receiver.ts'
+
+const open = { allowPrivate: true, allowHosts: null, idempotent: true, concurrency: 1 } as const
+const answers: Behaviour = (_, response) => response.writeHead(204).end()
+const never = new AbortController().signal
+
+function transportOf(
+  over: Partial<Parameters<typeof openTransport>[0]> = {},
+  proxy: ProxySettings = {},
+  options: Partial<TransportOptions> = {},
+) {
+  const transport = openTransport({ ...open, ...over }, proxy, { clock: systemClock, ...options })
+  onTestFinished(() => transport.close())
+  return transport
+}
+
+function post(url: string, over: Partial<OutgoingRequest> = {}): OutgoingRequest {
+  return { method: 'POST', url, headers: { 'content-type': 'text/plain' }, body: 'hello', timeoutMs: 5_000, ...over }
+}
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
+
+/** A server that does what it likes with whatever connects. */
+async function startTcp(handle: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>()
+  const server = createTcpServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    handle(socket)
+  })
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  return `http://127.0.0.1:${await listening(server)}/`
+}
+
+const resolvesTo =
+  (...addresses: string[]): NonNullable<TransportOptions['lookup']> =>
+  (_, __, done) =>
+    done(
+      null,
+      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    )
+
+describe('an answer', () => {
+  test('is told with its status, headers in lower case and body', async () => {
+    const receiver = await startReceiver((_, response) => response.writeHead(201, { 'X-Remote': 'r1' }).end('made'))
+    const result = await transportOf().send(post(receiver.url), never)
+    expect(result).toMatchObject({ type: 'answer', status: 201, body: 'made', retryAfterMs: null, headers: { 'x-remote': 'r1' } })
+    expect(receiver.arrived).toMatchObject([
+      { method: 'POST', url: '/hook', body: 'hello', headers: { 'user-agent': 'submission-mirror' } },
+    ])
+  })
+
+  test('that redirects is not followed', async () => {
+    const receiver = await startReceiver((_, response) => response.writeHead(307, { location: '/elsewhere' }).end())
+    expect(await transportOf().send(post(receiver.url), never)).toMatchObject({ type: 'answer', status: 307 })
+    expect(receiver.arrived).toHaveLength(1)
+  })
+
+  test('is cut off at its limit', async () => {
+    const receiver = await startReceiver((_, response) => response.writeHead(200).end('x'.repeat(1_000_000)))
+    const result = await transportOf({}, {}, { bodyLimitBytes: 1_000 }).send(post(receiver.url), never)
+    expect(result).toMatchObject({ type: 'answer', status: 200, body: 'x'.repeat(1_000) })
+  })
+
+  test('says when to come back, in seconds or as a date, and is obeyed for an hour at most', async () => {
+    let after = '7'
+    const receiver = await startReceiver((_, response) => response.writeHead(503, { 'retry-after': after }).end())
+    const transport = transportOf()
+    expect(await transport.send(post(receiver.url), never)).toMatchObject({ retryAfterMs: 7_000 })
+    after = new Date(Date.now() + 90_000).toUTCString()
+    const { retryAfterMs } = (await transport.send(post(receiver.url), never)) as { retryAfterMs: number }
+    expect(Math.abs(retryAfterMs - 90_000)).toBeLessThan(5_000)
+    after = '86400'
+    expect(await transport.send(post(receiver.url), never)).toMatchObject({ retryAfterMs: 3_600_000 })
+  })
+
+  test('that refuses counts although its body never ends', async () => {
+    const receiver = await startReceiver((_, response) => response.writeHead(422).write('{'))
+    expect(await transportOf().send(post(receiver.url, { timeoutMs: 300 }), never)).toMatchObject({
+      type: 'answer',
+      status: 422,
+      body: '{',
+    })
+  })
+})
+
+describe('without an answer it is told whether the target can have seen the request', () => {
+  test('not when nobody listens', async () => {
+    const server = createTcpServer()
+    const port = await listening(server)
+    server.close()
+    await once(server, 'close')
+    const result = await transportOf().send(post(`http://127.0.0.1:${port}/`), never)
+    expect(result).toEqual({ type: 'not_sent', error: 'no answer (ECONNREFUSED)', permanent: false })
+  })
+
+  test('not when the name has no address', async () => {
+    const lookup: TransportOptions['lookup'] = (_, __, done) => done(Object.assign(new Error('none'), { code: 'ENOTFOUND' }), [])
+    const result = await transportOf({}, {}, { lookup }).send(post('http://ams.example.com/'), never)
+    expect(result).toEqual({ type: 'not_sent', error: 'no answer (ENOTFOUND)', permanent: false })
+  })
+
+  test('not when connecting takes too long', async () => {
+    const lookup: TransportOptions['lookup'] = () => undefined
+    const result = await transportOf({}, {}, { lookup }).send(post('http://ams.example.com/', { timeoutMs: 100 }), never)
+    expect(result).toEqual({ type: 'not_sent', error: 'no whole answer within 100 ms', permanent: false })
+  })
+
+  test('yes when it is reset after the request arrived', async () => {
+    const url = await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy()))
+    expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'no_answer' })
+  })
+
+  test('yes when it hangs, or its answer stops in the middle', async () => {
+    const hanging = await startTcp((socket) => void socket.resume())
+    const late = { type: 'no_answer', error: 'no whole answer within 100 ms' }
+    expect(await transportOf().send(post(hanging, { timeoutMs: 100 }), never)).toEqual(late)
+    const half = await startTcp((socket) => socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf')))
+    expect(await transportOf().send(post(half, { timeoutMs: 100 }), never)).toEqual(late)
+    const cut = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf')))
+    expect(await transportOf().send(post(cut), never)).toMatchObject({ type: 'no_answer' })
+  })
+
+  test('yes when it answers what is no HTTP', async () => {
+    const url = await startTcp((socket) => socket.once('data', () => socket.end('220 smtp.example.com\r\n')))
+    expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'no_answer' })
+  })
+
+  test('it is told too when it is given up by the caller', async () => {
+    const arrived = Promise.withResolvers<void>()
+    const url = await startTcp((socket) => void socket.once('data', () => arrived.resolve()))
+    const giveUp = new AbortController()
+    const sending = transportOf().send(post(url), giveUp.signal)
+    await arrived.promise
+    giveUp.abort()
+    expect(await sending).toMatchObject({ type: 'no_answer' })
+    expect(await transportOf().send(post(url), giveUp.signal)).toMatchObject({ type: 'not_sent' })
+  })
+
+  test('a header that cannot be written is refused for good', async () => {
+    const receiver = await startReceiver(answers)
+    const result = await transportOf().send(post(receiver.url, { headers: { 'x-bad': 'a\r\nb' } }), never)
+    expect(result).toMatchObject({ type: 'not_sent', permanent: true })
+    expect(receiver.arrived).toHaveLength(0)
+  })
+})
+
+describe('addresses', () => {
+  test('a loopback, private or link-local address is refused, as it stands or as a name resolves to it', async () => {
+    const receiver = await startReceiver(answers)
+    const { port } = new URL(receiver.url)
+    const closed = { allowPrivate: false }
+    for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '10.0.0.1', '169.254.169.254']) {
+      const result = await transportOf(closed).send(post(`http://${host}:${port}/`), never)
+      expect(result, host).toMatchObject({ type: 'not_sent', permanent: true })
+    }
+    const named = transportOf(closed, {}, { lookup: resolvesTo('127.0.0.1') })
+    expect(await named.send(post(`http://ams.example.com:${port}/`), never)).toMatchObject({
+      type: 'not_sent',
+      permanent: false,
+      error: expect.stringContaining('ams.example.com resolves to 127.0.0.1'),
+    })
+    const mixed = transportOf(closed, {}, { lookup: resolvesTo('::ffff:127.0.0.1', '127.0.0.1') })
+    expect(await mixed.send(post(`http://ams.example.com:${port}/`), never)).toMatchObject({ type: 'not_sent' })
+    expect(receiver.arrived).toHaveLength(0)
+  })
+
+  test('what a name resolves to is judged at each connection, so that the DNS cannot change its mind in between', async () => {
+    const asked: string[] = []
+    const receiver = await startReceiver(answers)
+    const { port } = new URL(receiver.url)
+    // The first answer is the one that is judged and connected to; there is no second look-up that could give another.
+    const lookup: TransportOptions['lookup'] = (host, _, done) => {
+      asked.push(host)
+      done(null, [{ address: asked.length === 1 ? '127.0.0.1' : '169.254.169.254', family: 4 }])
+    }
+    const transport = transportOf({ allowPrivate: true, idempotent: false }, {}, { lookup })
+    expect(await transport.send(post(`http://ams.example.com:${port}/`), never)).toMatchObject({ type: 'answer', status: 204 })
+    expect(asked).toHaveLength(1)
+    expect(await transport.send(post(`http://ams.example.com:${port}/`), never)).toMatchObject({ type: 'not_sent' })
+    expect(receiver.arrived).toHaveLength(1)
+  })
+
+  test('with a list of hosts nothing else is connected to', async () => {
+    const receiver = await startReceiver(answers)
+    const { port } = new URL(receiver.url)
+    const transport = transportOf({ allowHosts: ['AMS.example.com'] }, {}, { lookup: resolvesTo('127.0.0.1') })
+    expect(await transport.send(post(`http://ams.EXAMPLE.com:${port}/`), never)).toMatchObject({ type: 'answer' })
+    expect(await transport.send(post(receiver.url), never)).toMatchObject({ type: 'not_sent', permanent: true })
+  })
+
+  test.each(['ftp://ams.example.com/', 'file:///etc/passwd', 'no URL', ''])('%s is no place to send to', async (url) => {
+    expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'not_sent', permanent: true })
+  })
+})
+
+describe('connections', () => {
+  test('a certificate that nobody vouches for is refused', async () => {
+    const server = createTlsServer(selfSigned, (_, response) => response.end('secret'))
+    const port = await listening(server)
+    const result = await transportOf().send(post(`https://127.0.0.1:${port}/`), never)
+    expect(result).toMatchObject({ type: 'not_sent', permanent: false, error: expect.stringMatching(/SELF_SIGNED|VERIFY/) })
+  })
+
+  test('are kept, except for what must not be sent twice', async () => {
+    const ports = async (idempotent: boolean) => {
+      const seen: (number | undefined)[] = []
+      const server = createHttpServer((request, response) => {
+        seen.push(request.socket.remotePort)
+        response.end()
+      })
+      const url = `http://127.0.0.1:${await listening(server)}/`
+      const transport = transportOf({ idempotent })
+      for (let n = 0; n < 3; n++) await transport.send(post(url), never)
+      return new Set(seen).size
+    }
+    expect([await ports(true), await ports(false)]).toEqual([1, 3])
+  })
+
+  test('go through the proxy of the settings; a proxy that refuses has sent nothing on', async () => {
+    const receiver = await startReceiver(answers)
+    const asked: string[] = []
+    let refuses = false
+    const server = createHttpServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`)
+      if (refuses) response.writeHead(407).end()
+      else response.writeHead(204).end()
+    })
+    server.on('connect', (request, socket) => {
+      asked.push(`CONNECT ${request.url}`)
+      const { hostname, port } = new URL(`http://${request.url}`)
+      const onward = connect(Number(port), hostname, () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n')
+        onward.pipe(socket).pipe(onward)
+      })
+      onward.on('error', () => socket.destroy())
+      socket.on('error', () => onward.destroy())
+    })
+    const proxyUrl = `http://127.0.0.1:${await listening(server)}`
+    const transport = transportOf({ allowPrivate: false }, { httpProxy: proxyUrl, httpsProxy: proxyUrl })
+    // The proxy lies on a private address and resolves the name itself.
+    expect(await transport.send(post('http://ams.example.com/a'), never)).toMatchObject({ type: 'answer', status: 204 })
+    expect(asked).toEqual(['POST http://ams.example.com/a'])
+    expect(await transport.send(post(receiver.url), never)).toMatchObject({ type: 'not_sent', permanent: true })
+    refuses = true
+    expect(await transport.send(post('http://ams.example.com/b'), never)).toMatchObject({
+      type: 'not_sent',
+      error: 'the proxy wants other credentials (407)',
+    })
+  })
+})

@@ -1,0 +1,271 @@
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/clock.ts'
+import type { Db } from '../../src/store/db.ts'
+import { holdDestination, oldestQueued, setDestinationState } from '../../src/store/destinations.ts'
+import { type ClaimedLane, claimLanes, type LaneClaim, releaseLanes, settleLanes } from '../../src/store/outbox-work.ts'
+import {
+  ACCOUNT,
+  counters,
+  destinationOf,
+  fanAll,
+  lanesIn,
+  openedDb,
+  openedDbs,
+  outboxOf,
+  result,
+  type TestDestination,
+} from '../push/outbox.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { byPoll, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
+import { applyAll } from '../tools/mirror.ts'
+
+const ams = destinationOf('ams', { entities: ['market_events', 'thread_messages'] })
+const LANES = [uuid(9, 1), uuid(9, 2), uuid(9, 3), uuid(9, 4)]
+const CLAIM: LaneClaim = { lanes: 10, rowsPerLane: 10, leaseMs: 60_000, uncertain: false }
+
+function claim(db: Db, over: Partial<LaneClaim> = {}, destination = 'ams'): Promise<ClaimedLane[]> {
+  return claimLanes(db, destination, { ...CLAIM, ...over })
+}
+
+/** `rows` events for each of the first `lanes` lanes, in the outbox of the destinations. */
+async function queue(db: Db, lanes: number, rows: number, destinations: readonly TestDestination[] = [ams], from = 0): Promise<void> {
+  for (let n = 0; n < rows; n++) {
+    await applyAll(
+      db,
+      LANES.slice(0, lanes).map((lane) => eventFact(ACCOUNT, lane, wireEvent(from + n))),
+    )
+  }
+  await fanAll(db, destinations)
+}
+
+function one<T>(list: readonly T[]): T {
+  const [only] = list
+  if (only === undefined || list.length > 1) throw new Error(`one was expected, not ${list.length}`)
+  return only
+}
+
+async function expectRightCounters(db: Db, destination = 'ams'): Promise<void> {
+  const { kept, counted } = await counters(db, destination)
+  expect(kept).toEqual(counted)
+}
+
+describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
+  it('give each lane to one, with its first rows in their order, and all that is known of them', async () => {
+    const dbs = await openedDbs(open, 2)
+    const [db, other] = dbs as [Db, Db]
+    await queue(db, 4, 3)
+    const claims = await Promise.all([0, 1, 2, 3, 4, 5].map((n) => claim(n % 2 ? db : other, { lanes: 1, rowsPerLane: 2 })))
+    const lanes = claims.flat()
+    expect(lanes.map((lane) => lane.lane).sort()).toEqual(LANES)
+    const stored = await outboxOf(db)
+    for (const { lane, account, destination, rows } of lanes) {
+      const first = stored.filter((row) => row.lane === lane).slice(0, 2)
+      expect([destination, account]).toEqual(['ams', ACCOUNT])
+      expect(rows.map((row) => [row.outboxId, row.messageId, row.seq])).toEqual(
+        first.map((row) => [row.outbox_id, row.message_id, row.seq]),
+      )
+      expect(rows[0]).toMatchObject({
+        ...{ submissionId: lane, entity: 'market_events', operation: 'insert', cause: 'webhook', snapshot: false, attempts: 0 },
+        ...{ uncertain: false, remoteId: null, mapping: null, direction: null, before: null },
+        after: { type: 'status_changed', submission_id: lane, market_lines: ['general_liability'] },
+        submission: { submission_id: lane, account: ACCOUNT, form_fill_active: null },
+        changedAt: expect.stringMatching(/^\d{4}-.{21}Z$/),
+      })
+      expect(rows[0]?.submission).not.toHaveProperty('raw')
+    }
+  })
+
+  it('take the lane that has been due the longest first', async () => {
+    const db = await openedDb(open)
+    for (const [n, lane] of [...LANES].reverse().entries()) {
+      await applyAll(db, [eventFact(ACCOUNT, lane, wireEvent(n))])
+      await fanAll(db, [ams])
+    }
+    const order: string[] = []
+    for (let n = 0; n < 4; n++) order.push(one(await claim(db, { lanes: 1 })).lane)
+    expect(order).toEqual([...LANES].reverse())
+  })
+
+  it('know who wrote a message, also when the change does not say so', async () => {
+    const db = await openedDb(open)
+    const [lane = ''] = LANES
+    await applyAll(db, [messageFact(ACCOUNT, lane, wireMessage(1, { direction: 'inbound', subject: null }))])
+    await applyAll(db, [messageFact(ACCOUNT, lane, wireMessage(1, { direction: 'inbound', subject: 'now known' }), byPoll)])
+    await fanAll(db, [ams])
+    const { rows } = one(await claim(db))
+    expect(rows.map((row) => [row.operation, row.direction, row.after?.['direction']])).toEqual([
+      ['insert', 'inbound', 'inbound'],
+      ['update', 'inbound', undefined],
+    ])
+  })
+
+  it('give nothing while the destination is stopped or rests, and all of it afterwards', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1, 1)
+    for (const state of ['paused', 'parked', 'disabled'] as const) {
+      expect(await setDestinationState(db, 'ams', state, 'because\u0000')).toBe(true)
+      expect(await claim(db)).toEqual([])
+    }
+    await setDestinationState(db, 'ams', 'active', null)
+    await holdDestination(db, 'ams', 60_000, 5)
+    await holdDestination(db, 'ams', 1, 6)
+    expect(await claim(db)).toEqual([])
+    expect(await setDestinationState(db, 'nobody', 'active', null)).toBe(false)
+    await holdDestination(db, 'ams', null, 0)
+    const lanes = await claim(db)
+    expect(lanes).toHaveLength(1)
+    await releaseLanes(db, lanes, { clearUncertain: false })
+    await holdDestination(db, 'ams', 60_000, 5)
+    await setDestinationState(db, 'ams', 'active', null)
+    expect(await claim(db), 'resume ends a rest').toHaveLength(1)
+  })
+
+  it('a lane whose process died is claimed again when its lease has ended, not before', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1, 2)
+    const lost = one(await claim(db, { leaseMs: 0 }))
+    const again = one(await claim(db))
+    expect(again.leaseToken).not.toBe(lost.leaseToken)
+    expect(again.rows).toEqual(lost.rows)
+    expect(await claim(db)).toEqual([])
+  })
+
+  it('mark rows before their try when asked to, and take the mark away when no try was begun', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1, 2)
+    const first = one(await claim(db, { uncertain: true, rowsPerLane: 1 }))
+    expect(first.rows.map((row) => row.uncertain)).toEqual([false])
+    expect((await outboxOf(db)).map((row) => row.uncertain)).toEqual([1, 0])
+    await releaseLanes(db, [first], { clearUncertain: true })
+    expect((await outboxOf(db)).map((row) => row.uncertain)).toEqual([0, 0])
+    await claim(db, { uncertain: true, rowsPerLane: 1, leaseMs: 0 })
+    const known = one(await claim(db, { uncertain: true }))
+    expect(known.rows.map((row) => row.uncertain)).toEqual([true, false])
+    await releaseLanes(db, [known], { clearUncertain: true })
+    expect(
+      (await outboxOf(db)).map((row) => row.uncertain),
+      'what another try left stays',
+    ).toEqual([1, 0])
+  })
+})
+
+describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
+  it('writes down rows, remote ids and counters, and takes away lanes that are done', async () => {
+    const db = await openedDb(open)
+    await queue(db, 2, 2)
+    expect(await oldestQueued(db.read, 'ams')).toMatch(/^\d{4}-/)
+    const lanes = await claim(db)
+    expect(
+      await settleLanes(
+        db,
+        lanes.map((lane) => result(lane, 'delivered', { remoteId: `r-${lane.lane}`, status: 201 })),
+      ),
+    ).toEqual([])
+    expect(await lanesIn(db)).toEqual([])
+    const stored = await outboxOf(db)
+    for (const row of stored) expect(row).toMatchObject({ state: 'delivered', attempts: 1, status: 201, error: null, uncertain: 0 })
+    await expectRightCounters(db)
+    expect(await oldestQueued(db.read, 'ams')).toBeNull()
+    const { rows: ids } = await sql<{ remote_id: string }>`select remote_id from sync_remote_ids`.execute(db.read.sql)
+    expect(ids).toHaveLength(4)
+    // What the target calls a record comes with its next change.
+    await applyAll(db, [eventFact(ACCOUNT, LANES[0] ?? '', wireEvent(0, { detail: 'filled in' }), byPoll)])
+    await fanAll(db, [ams])
+    const { rows } = one(await claim(db))
+    expect(rows).toMatchObject([{ operation: 'update', remoteId: `r-${LANES[0]}` }])
+    expect(await settleLanes(db, [])).toEqual([])
+  })
+
+  it('goes on with what is left of a lane when its time has come', async () => {
+    const clock = new ManualClock()
+    const db = await openedDb(open, clock)
+    await queue(db, 1, 3)
+    const lane = one(await claim(db))
+    const [first, second] = result(lane, 'delivered').rows
+    if (!first || !second) throw new Error('no rows')
+    const failed = { ...second, state: 'ready', error: 'no\u0000!', status: 503 } as const
+    await settleLanes(db, [{ lane, rows: [first, failed], next: { type: 'due', inMs: 0 } }])
+    const again = one(await claim(db))
+    expect(again.rows.map((row) => [row.outboxId, row.attempts])).toEqual([
+      [second.outboxId, 1],
+      [second.outboxId + 1, 0],
+    ])
+    await settleLanes(db, [{ lane: again, rows: [], next: { type: 'due', inMs: 60_000 } }])
+    expect(await claim(db)).toEqual([])
+    expect((await outboxOf(db)).map((row) => [row.state, row.attempts, row.status, row.error])).toEqual([
+      ['delivered', 1, 200, null],
+      ['ready', 1, 503, 'no\uFFFD!'],
+      ['ready', 0, null, null],
+    ])
+    await expectRightCounters(db)
+  })
+
+  it('invariant 14: nothing of a lane whose lease was lost is written, all of the others is', async () => {
+    const dbs = await openedDbs(open, 2)
+    const [db, other] = dbs as [Db, Db]
+    await queue(db, 2, 1)
+    const mine = await claim(db, { leaseMs: 0 })
+    const theirs = one(await claim(other, { lanes: 1 }))
+    const lost = await settleLanes(
+      db,
+      mine.map((lane) => result(lane, 'dead', { remoteId: 'x' })),
+    )
+    expect(lost.map(({ lane }) => lane.lane)).toEqual([theirs.lane])
+    expect((await outboxOf(db)).map((row) => [row.lane === theirs.lane, row.state]).sort()).toEqual([
+      [false, 'dead'],
+      [true, 'ready'],
+    ])
+    const { rows: ids } = await sql`select 1 from sync_remote_ids`.execute(db.read.sql)
+    expect(ids).toHaveLength(1)
+    await releaseLanes(db, mine, { clearUncertain: true })
+    expect(await claim(db), 'a lease that is lost gives nothing back').toEqual([])
+    expect(await settleLanes(other, [result(theirs, 'delivered')])).toEqual([])
+    expect(await settleLanes(other, [result(theirs, 'delivered')]), 'what is settled is not settled again').toHaveLength(1)
+    await expectRightCounters(db)
+  })
+
+  it('a lane that a dead letter holds stays so, empty or not, until it is let go', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1, 1)
+    const lane = one(await claim(db))
+    await settleLanes(db, [result(lane, 'dead', {}, { type: 'blocked', as: 'held' })])
+    const holder = (await outboxOf(db))[0]?.outbox_id
+    expect(await lanesIn(db)).toEqual([{ destination: 'ams', lane: LANES[0], lease_token: null, blocked: 'held', held_by: holder }])
+    await queue(db, 1, 1, [ams], 10)
+    expect(await claim(db)).toEqual([])
+    await expectRightCounters(db)
+  })
+
+  it('meets a fan-out on the same lane without losing a row, at any moment', async () => {
+    const dbs = await openedDbs(open, 2)
+    const [db, other] = dbs as [Db, Db]
+    const [lane = ''] = LANES
+    let queued = 0
+    let sent = 0
+    for (let round = 0; round < 40; round++) {
+      await applyAll(db, [eventFact(ACCOUNT, lane, wireEvent(queued++))])
+      const claimed = await claim(db)
+      const [lost] = await Promise.all([
+        settleLanes(
+          db,
+          claimed.map((one) => result(one, 'delivered')),
+        ),
+        fanAll(other, [ams]),
+      ])
+      expect(lost).toEqual([])
+      sent += claimed.reduce((sum, one) => sum + one.rows.length, 0)
+    }
+    for (let claimed = await claim(db); claimed.length > 0; claimed = await claim(db)) {
+      sent += claimed.reduce((sum, one) => sum + one.rows.length, 0)
+      await settleLanes(
+        db,
+        claimed.map((one) => result(one, 'delivered')),
+      )
+    }
+    expect(sent).toBe(queued)
+    expect((await outboxOf(db)).every((row) => row.state === 'delivered')).toBe(true)
+    expect(await lanesIn(db)).toEqual([])
+    await expectRightCounters(db)
+  })
+})

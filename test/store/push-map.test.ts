@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import type { Db } from '../../src/store/db.ts'
+import { type ClaimedLane, claimLanes, settleLanes } from '../../src/store/outbox-work.ts'
+import { findMappings, listMappings, type MappingRow, storeMappings } from '../../src/store/push-map.ts'
+import { ACCOUNT, destinationOf, fanAll, lanesIn, openedDb, openedDbs } from '../push/outbox.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
+import { applyAll } from '../tools/mirror.ts'
+
+const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
+const ams = destinationOf('ams', { entities: ['market_events'] })
+
+function mapping(submissionId: string, client: string, over: Partial<MappingRow> = {}): MappingRow {
+  return { destination: 'ams', account: ACCOUNT, submissionId, client, policy: null, fields: {}, ...over }
+}
+
+function claim(db: Db): Promise<ClaimedLane[]> {
+  return claimLanes(db, 'ams', { lanes: 10, rowsPerLane: 10, leaseMs: 60_000, uncertain: false })
+}
+
+function unmapped(lane: ClaimedLane) {
+  return { lane, rows: [], next: { type: 'blocked', as: 'unmapped' } } as const
+}
+
+describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
+  it('is stored, replaced, found and listed', async () => {
+    const db = await openedDb(open)
+    await storeMappings(
+      db,
+      [mapping(TWO, 'C-2'), mapping(ONE, 'C-0', { fields: { branch: '7' } }), mapping(ONE, 'C-1', { policy: 'P-1' })],
+      'import',
+    )
+    await storeMappings(db, [mapping(ONE, 'other', { destination: 'crm' })], 'lookup')
+    await storeMappings(db, [mapping(TWO, 'C-3\u0000', { fields: { desk: 'a"b' } })], 'admin')
+    const found = await findMappings(db.read, 'ams', ACCOUNT, [TWO, ONE, ONE, 'nobody'])
+    expect(found).toMatchObject([
+      { submissionId: ONE, client: 'C-1', policy: 'P-1', fields: {}, mappedVia: 'import', mappedAt: expect.stringMatching(/^\d{4}-/) },
+      { submissionId: TWO, client: 'C-3\uFFFD', policy: null, fields: { desk: 'a"b' }, mappedVia: 'admin' },
+    ])
+    expect(await findMappings(db.read, 'ams', 'other', [ONE])).toEqual([])
+    expect(await findMappings(db.read, 'ams', ACCOUNT, [])).toEqual([])
+    expect((await listMappings(db.read, {}, 10)).map((row) => [row.destination, row.submissionId])).toEqual([
+      ['ams', ONE],
+      ['ams', TWO],
+      ['crm', ONE],
+    ])
+    expect(await listMappings(db.read, { destination: 'ams', submissionId: ONE, account: ACCOUNT }, 10)).toHaveLength(1)
+    expect(await listMappings(db.read, {}, 1)).toHaveLength(1)
+  })
+
+  it('lets the lanes go on that waited for it, and no others, with all that waits in them', async () => {
+    const db = await openedDb(open)
+    for (const submission of [ONE, TWO])
+      await applyAll(
+        db,
+        [1, 2].map((n) => eventFact(ACCOUNT, submission, wireEvent(n))),
+      )
+    await fanAll(db, [ams])
+    await settleLanes(db, (await claim(db)).map(unmapped))
+    expect((await lanesIn(db)).map((lane) => lane.blocked)).toEqual(['unmapped', 'unmapped'])
+    await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(3))])
+    await fanAll(db, [ams])
+    expect(await claim(db)).toEqual([])
+    await storeMappings(db, [mapping(ONE, 'C-1', { fields: { branch: '7' } }), mapping(TWO, 'x', { destination: 'crm' })], 'import')
+    const [lane, ...others] = await claim(db)
+    expect(others).toEqual([])
+    expect(lane?.rows).toHaveLength(3)
+    expect(lane?.rows[0]?.mapping).toEqual({ client: 'C-1', policy: null, fields: { branch: '7' } })
+    expect((await lanesIn(db)).map((one) => one.blocked)).toEqual([null, 'unmapped'])
+  })
+
+  it('that is stored while a lane is settled as unmapped blocks it not for ever, at any moment', async () => {
+    const [db, other] = (await openedDbs(open, 2)) as [Db, Db]
+    const submissions = Array.from({ length: 12 }, (_, n) => uuid(9, n))
+    await applyAll(
+      db,
+      submissions.map((submission) => eventFact(ACCOUNT, submission, wireEvent(1))),
+    )
+    await fanAll(db, [ams])
+    for (const lane of await claim(db)) {
+      await Promise.all([settleLanes(db, [unmapped(lane)]), storeMappings(other, [mapping(lane.lane, 'C')], 'import')])
+    }
+    expect((await lanesIn(db)).filter((lane) => lane.blocked !== null)).toEqual([])
+    const left = await claimLanes(db, 'ams', { lanes: 20, rowsPerLane: 1, leaseMs: 1, uncertain: false })
+    expect(left).toHaveLength(12)
+  })
+})
