@@ -1,0 +1,44 @@
+import type { DeliveryKind, Outcome, PushItem } from '../../src/push/delivery.ts'
+
+export const delivered: Outcome = { type: 'delivered', status: 200, remoteId: null, detail: null }
+export const lost: Outcome = { type: 'unknown', error: 'no answer (ECONNRESET)' }
+
+export interface TestKind extends DeliveryKind {
+  /** The seqs of each call of `send`, in order. */
+  readonly calls: number[][]
+  /** The seqs that were looked up. */
+  readonly looked: number[]
+}
+
+export interface TestKindOptions {
+  readonly batch?: DeliveryKind['batch']
+  /** What becomes of an item; the signal aborts when the try is broken off. */
+  readonly send?: (item: PushItem, signal: AbortSignal) => Outcome | Promise<Outcome>
+  readonly lookUp?: (item: PushItem) => Outcome | null
+  readonly findMapping?: DeliveryKind['findMapping']
+}
+
+/** A target that can be asked what it was told. */
+export function testKind(options: TestKindOptions = {}): TestKind {
+  const { batch = { type: 'one' }, send = () => delivered, lookUp, findMapping } = options
+  const calls: number[][] = []
+  const looked: number[] = []
+  return {
+    batch,
+    calls,
+    looked,
+    async send(items, signal) {
+      calls.push(items.map(({ seq }) => seq))
+      return await Promise.all(items.map((item) => send(item, signal)))
+    },
+    ...(lookUp && {
+      lookUp: async (item: PushItem) => {
+        looked.push(item.seq)
+        return lookUp(item)
+      },
+    }),
+    ...(findMapping && { findMapping }),
+    probe: async () => ({ ok: true, text: 'it is there' }),
+    close: async () => undefined,
+  }
+}
