@@ -2,6 +2,22 @@ import type { Migration } from '../src/store/migration.ts'
 import { mirror } from './0001-mirror.ts'
 import { inlineBodies } from './0002-inline-bodies.ts'
 import { push } from './0003-push.ts'
+import { reconcile } from './0004-reconcile.ts'
+import { completeness } from './0005-completeness.ts'
+import { operations } from './0006-operations.ts'
+import { alarms } from './0007-alarms.ts'
+import { retention } from './0008-retention.ts'
+import { webhookSecrets } from './0009-webhook-secrets.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
-export const migrations: readonly Migration[] = [mirror, inlineBodies, push]
+export const migrations: readonly Migration[] = [
+  mirror,
+  inlineBodies,
+  push,
+  reconcile,
+  completeness,
+  operations,
+  alarms,
+  retention,
+  webhookSecrets,
+]

@@ -1,5 +1,7 @@
 import packageJson from '../package.json' with { type: 'json' }
-import { aborted, type ServeRole, startServing } from './app/serving.ts'
+import { aborted } from './app/aborted.ts'
+import type { ServeRole } from './app/running.ts'
+import { startServing } from './app/serving.ts'
 import { systemClock } from './clock.ts'
 import { futureVariables } from './config/names.ts'
 import type { Config } from './config.ts'
@@ -15,12 +17,20 @@ export function main(host: Host): Promise<number> {
     host,
     clock: systemClock,
     version,
-    parts: { serve: (config, role) => serve(config, role, host), sandbox: (options) => sandbox(options, host) },
+    parts: { serve: (load, role) => serve(load, role, host), sandbox: (options) => sandbox(options, host) },
   })
 }
 
-async function serve(config: Config, role: ServeRole, host: Host): Promise<void> {
-  const serving = await startServing(config, { role, pretty: host.stdout.isTTY })
+async function serve(load: () => Promise<Config>, role: ServeRole, host: Host): Promise<void> {
+  let asked = false
+  let reload = () => {
+    asked = true
+  }
+  host.onReload(() => reload())
+  const serving = await startServing(load, { role, pretty: host.stdout.isTTY })
+  reload = () => void serving.reload()
+  // Whoever asked while it started may have meant files that were read before.
+  if (asked) reload()
   const future = futureVariables(host.env)
   if (future !== null) serving.log.warn(future)
   host.onCrash((error) => serving.log.fatal({ err: error }, `submission-mirror stopped because of a fault of its own: ${messageOf(error)}`))

@@ -4,6 +4,7 @@ import { type Environment, readEnvironment } from './config/environment.ts'
 import { readConfigFile } from './config/file.ts'
 import { type KnownNames, unknownNames } from './config/known-names.ts'
 import { mergeReadings } from './config/merge.ts'
+import { type OperatorConfig, operatorOf, secretsOfOperator, writtenOperatorSecrets } from './config/operators.ts'
 import { type Settings, settingsSchema } from './config/schema.ts'
 import { Secret as HiddenText, secretsOfUrl } from './config/secret.ts'
 import { UsageError } from './errors.ts'
@@ -17,6 +18,7 @@ export type {
   RequestTemplate,
   WebhookDestination,
 } from './config/destination.ts'
+export type { EmailOperator, OperatorConfig, WebhookOperator } from './config/operators.ts'
 
 /** A value that only `reveal` shows: as text, as JSON or inspected it is a mask. */
 export interface Secret {
@@ -36,6 +38,8 @@ export interface AccountConfig {
   readonly scope: string
   /** At least one, as given: `whsec_…` or base64, of 24 to 64 bytes. No other account has any of them (trap 36). */
   readonly webhookSecrets: readonly Secret[]
+  /** Paths that are probed for ids of submissions, and how often; left out: none is. */
+  readonly discovery?: { readonly paths: readonly string[]; readonly everyMs: number }
 }
 
 /** Every setting, checked; frozen to its depths. Times are milliseconds, sizes bytes. `config/README.md` says what each means. */
@@ -51,6 +55,8 @@ export interface Config {
     readonly bodyLimitBytes: number
     /** As Fastify's option of that name: a text is a list of addresses and networks, separated by commas. */
     readonly trustProxy: boolean | string
+    /** Where the service reaches it, without a slash at its end; for `doctor`. */
+    readonly publicUrl?: string
   }
   readonly ops: {
     readonly host: string
@@ -67,8 +73,16 @@ export interface Config {
     /** The two URLs may hold a password; see `proxySettings`. */
     readonly proxy: { readonly httpsProxy?: Secret; readonly httpProxy?: Secret; readonly noProxy?: string }
   }
+  /** Days that raw deliveries and what was pushed are kept, and that the change log is; null: for ever. */
+  readonly retention: { readonly days: number | null; readonly changesDays: number | null }
+  /** `cron`: when every account is reconciled, five fields; null: never by itself. */
+  readonly reconcile: { readonly cron: string | null; readonly budgetMs: number }
+  /** By which timetables count, as the IANA names it. */
+  readonly cronTimezone: string
   /** Receivers of changes, in the order of the file. */
   readonly destinations: readonly DestinationConfig[]
+  /** Who is told of alarms. */
+  readonly operators: readonly OperatorConfig[]
   /** When it was not set: 25 s with a destination that is not idempotent, else 8 s. */
   readonly shutdownGraceMs: number
   readonly log: { readonly level: string }
@@ -92,6 +106,7 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
   const merged = mergeReadings(environment, file)
   const parsed = settingsSchema.safeParse(merged.tree)
   const problems = [...merged.problems, ...(parsed.success ? [] : merged.problemsOf(parsed.error.issues))]
+  problems.push(...writtenOperatorSecrets(file.tree, file.references))
   problems.push(...writtenSecrets(file.tree, file.references), ...unknownNames(merged.tree['destinations'], options.known))
   const accounts = merged.tree['accounts'] ?? []
   const noAccount = Array.isArray(accounts) && accounts.length === 0 && !file.broken
@@ -119,10 +134,17 @@ function configOf(settings: Settings): Config {
       credentials: account.client_credentials,
       scope: account.scope,
       webhookSecrets: account.webhook_secrets,
+      ...(account.discovery && { discovery: { paths: [...new Set(account.discovery.paths)], everyMs: account.discovery.every } }),
     })),
     database: databaseOf(settings.database),
     migrateOnStart: settings.migrate_on_start,
-    receiver: { host: receiver.host, port: receiver.port, bodyLimitBytes: receiver.body_limit, trustProxy: receiver.trust_proxy },
+    receiver: {
+      host: receiver.host,
+      port: receiver.port,
+      bodyLimitBytes: receiver.body_limit,
+      trustProxy: receiver.trust_proxy,
+      ...(receiver.public_url !== undefined && { publicUrl: receiver.public_url }),
+    },
     ops,
     poll: { activeMs: poll.active, quietMs: poll.quiet, maxMs: poll.max, dormantMs: poll.dormant },
     replay: { activeMs: replay.active, quietMs: replay.quiet, dormantMs: replay.dormant },
@@ -135,7 +157,11 @@ function configOf(settings: Settings): Config {
         ...(upstream.no_proxy && { noProxy: upstream.no_proxy }),
       },
     },
+    retention: { days: settings.retention.days, changesDays: settings.retention.changes_days },
+    reconcile: { cron: settings.reconcile.cron, budgetMs: settings.reconcile.budget },
+    cronTimezone: settings.cron_timezone,
     destinations,
+    operators: settings.operators.map(operatorOf),
     shutdownGraceMs: settings.shutdown_grace ?? (destinations.every(({ idempotent }) => idempotent) ? GRACE_MS : LONG_GRACE_MS),
     log: settings.log,
   }
@@ -165,6 +191,7 @@ export function secretValues(config: Config): string[] {
     ...config.accounts.flatMap((account) => account.webhookSecrets.map((secret) => secret.reveal().replace(/^whsec_/, ''))),
     ...config.ops.tokens.map(({ token }) => token.reveal()),
     ...config.destinations.flatMap(secretsOfDestination),
+    ...config.operators.flatMap(secretsOfOperator),
     ...urls.flatMap((url) => (url ? secretsOfUrl(url.reveal()) : [])),
   ]
   return [...new Set(values)]

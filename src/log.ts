@@ -9,7 +9,7 @@ export interface LogOptions {
   /** Readable lines in place of JSON. */
   readonly pretty: boolean
   /** Values that must never be written, whole or inside another text: every secret that the settings hold. */
-  readonly secrets: readonly string[]
+  readonly secrets: readonly string[] | KnownSecrets
   /** Where lines go; standard output when left out. */
   readonly destination?: DestinationStream
 }
@@ -43,25 +43,39 @@ export function createLog(options: LogOptions): Log {
   const destination =
     options.destination ??
     (options.pretty ? pretty({ colorize: true, ignore: 'pid,hostname', sync: true }) : pino.destination({ dest: 1, sync: true }))
-  const mask = maskOf(options.secrets)
+  const known = options.secrets instanceof KnownSecrets ? options.secrets : new KnownSecrets(options.secrets)
   const masked: DestinationStream = {
     write(line: string) {
-      destination.write(mask(line))
+      destination.write(known.mask(line))
     },
   }
   return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, masked)
 }
 
-/** @returns a function that masks what must not be written in a line of JSON, which stays one. */
-function maskOf(secrets: readonly string[]): (line: string) => string {
-  // Longest first: of two secrets that begin alike the shorter would leave the rest of the longer.
-  const known = [...new Set(secrets)].filter((secret) => secret !== '').sort((a, b) => b.length - a.length)
-  const anySecret = known.length > 0 ? new RegExp(known.map(escapeRegExp).join('|'), 'g') : null
-  const inJson = known.map((secret) => JSON.stringify(secret).slice(1, -1))
-  return (line) => {
-    if (!MAYBE_REDACTED.test(line) && !inJson.some((secret) => line.includes(secret))) return line
+/** The values that a log masks. One that was ever known stays so: the settings may have dropped it, and others still go by it. */
+export class KnownSecrets {
+  #known: readonly string[] = []
+  #inJson: readonly string[] = []
+  #any: RegExp | null = null
+
+  constructor(secrets: readonly string[]) {
+    this.add(secrets)
+  }
+
+  /** From the next line on these are masked too. */
+  add(secrets: readonly string[]): void {
+    // Longest first: of two secrets that begin alike the shorter would leave the rest of the longer.
+    const known = [...new Set([...this.#known, ...secrets])].filter((secret) => secret !== '').sort((a, b) => b.length - a.length)
+    this.#known = known
+    this.#any = known.length > 0 ? new RegExp(known.map(escapeRegExp).join('|'), 'g') : null
+    this.#inJson = known.map((secret) => JSON.stringify(secret).slice(1, -1))
+  }
+
+  /** @returns a line of JSON without what must not be written, which stays one. */
+  mask(line: string): string {
+    if (!MAYBE_REDACTED.test(line) && !this.#inJson.some((secret) => line.includes(secret))) return line
     const entries = Object.entries(JSON.parse(line) as Record<string, unknown>)
-    const masked = entries.map(([key, value]) => (isFrame(key, value) ? [key, value] : maskEntry(key, value, anySecret)))
+    const masked = entries.map(([key, value]) => (isFrame(key, value) ? [key, value] : maskEntry(key, value, this.#any)))
     return `${JSON.stringify(Object.fromEntries(masked))}\n`
   }
 }

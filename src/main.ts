@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { isatty } from 'node:tty'
 import type { Host } from './ops/host.ts'
 
 /** Below this the database driver does not fail but takes the whole process down, so nothing else may be loaded before it is checked. */
@@ -23,10 +24,10 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   })
 }
 
-// Who reads what is written may leave before the end, like `head`.
+// Who reads what is written may leave before the end, like `head`, or a terminal that is closed.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
   })
 }
 
@@ -34,12 +35,22 @@ for (const stream of [process.stdout, process.stderr]) {
 process.umask(0o027)
 
 const stopping = new AbortController()
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  process.on(signal, () => {
-    if (stopping.signal.aborted) process.exit(1)
-    stopping.abort(new Error(`stopped by ${signal}`))
-  })
+const stop = (signal: string) => {
+  if (stopping.signal.aborted) process.exit(1)
+  stopping.abort(new Error(`stopped by ${signal}`))
 }
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
+
+let askedEarly = false
+let reload = () => {
+  askedEarly = true
+}
+process.on('SIGHUP', (signal) => {
+  // Whoever closes the terminal that the program was started from asks for no reload; and of all commands `serve` alone has one.
+  const closed = process.stdout.isTTY === true && !isatty(1)
+  if (closed || process.argv[2] !== 'serve') stop(signal)
+  else reload()
+})
 
 const host: Host = {
   argv: process.argv.slice(2),
@@ -48,6 +59,10 @@ const host: Host = {
   stderr: { write: (text) => process.stderr.write(text), isTTY: process.stderr.isTTY === true },
   signal: stopping.signal,
   self: [process.execPath, import.meta.filename],
+  onReload(asked) {
+    reload = asked
+    if (askedEarly) asked()
+  },
   onCrash(report) {
     lastWords = report
   },

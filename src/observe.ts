@@ -29,6 +29,10 @@ export type CounterName =
   | 'replays_total' // account, read
   | 'sweeps_total' // account
   | 'lost_webhooks_total' // account, entity
+  | 'reloads_total' // outcome (applied, unchanged, refused)
+  | 'discovery_probes_total' // account, outcome (ok, or the class of the failure)
+  | 'discovered_submissions_total' // account
+  | 'operator_messages_total' // operator, outcome (sent, failed, given_up)
   | 'push_attempts_total' // destination, outcome (delivered, failed, unknown, dead, unmapped, stop)
 
 export type TimerName =
@@ -45,6 +49,9 @@ export type GaugeName =
   | 'upstream_rate' // account: requests a second now allowed
   | 'upstream_circuit_open' // account
   | 'push_circuit_open' // destination
+  | 'clock_skew_seconds' // account: how far the service's clock is ahead of ours
+  | 'disk_free_bytes'
+  | 'disk_size_bytes'
 
 /** Hears nothing: for commands and tests that do not look at metrics. */
 export const silentObserver: Observer = { count() {}, time() {}, set() {} }

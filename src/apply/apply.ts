@@ -1,15 +1,13 @@
-import type { EventFact, Fact, MessageFact } from '../model/facts.ts'
+import type { Change } from '../model/change.ts'
+import type { Fact } from '../model/facts.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Observer } from '../observe.ts'
 import type { Db, Tx } from '../store/db.ts'
 import { noteArrivals, noteConflicts } from '../store/evidence.ts'
 import { type MirrorWriter, writeMirror } from '../store/mirror-writer.ts'
 import { askReplay, wakeReads } from '../store/reads.ts'
-import { applyEvents } from './market-events.ts'
-import { applyRequirements } from './requirements.ts'
+import { applyTo } from './apply-to.ts'
 import { Session } from './session.ts'
-import { applyReach, lockSubmissions } from './submissions.ts'
-import { applyMessages } from './thread-messages.ts'
 
 /** What applying some facts came to. */
 export interface Applied {
@@ -19,6 +17,10 @@ export interface Applied {
   readonly changes: number
   /** State facts that came too late: a read sent after theirs has been applied. */
   readonly stale: number
+  /** Those rows. */
+  readonly changed: readonly Change[]
+  /** Rows that were written because their `raw` alone differed; no rows of the change log. */
+  readonly rawOnly: readonly Change[]
 }
 
 /** The door into the mirror, open for one transaction. */
@@ -47,34 +49,20 @@ export function throughDoor<T>(db: Db, observer: Observer, name: string, work: (
 }
 
 async function applyFacts(writer: MirrorWriter, facts: readonly Fact[], observer: Observer): Promise<Applied> {
-  if (facts.length === 0) return { inserted: 0, changes: 0, stale: 0 }
+  if (facts.length === 0) return { inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [] }
   const { tx } = writer
   const session = new Session(writer, timeFromMs(tx.clock.now()))
-  await lockSubmissions(session, facts)
-  await applyEvents(
-    session,
-    facts.filter((fact): fact is EventFact => fact.kind === 'event'),
-  )
-  await applyMessages(
-    session,
-    facts.filter((fact): fact is MessageFact => fact.kind === 'message'),
-  )
-  let stale = 0
-  for (const fact of facts) {
-    if (fact.kind === 'state' && !(await applyRequirements(session, fact))) stale += 1
-    if (fact.kind === 'reach') applyReach(session, fact)
-    if (fact.kind === 'wake') session.wake(fact, ...fact.reads)
-  }
+  const stale = await applyTo(session, facts)
   await session.flush()
   await wakeReads(tx, session.wakes)
   await askReplay(tx, [...session.replays.values()])
   await noteArrivals(tx, session.arrivals, session.now)
-  await keepConflicts(session, observer)
-  return { inserted: session.inserted, changes: writer.changes.length, stale }
+  await keepConflicts(session, tx, observer)
+  const { changes } = writer
+  return { inserted: session.inserted, changes: changes.length, stale, changed: changes, rawOnly: session.rawOnly }
 }
 
-async function keepConflicts(session: Session, observer: Observer): Promise<void> {
-  const { tx } = session.writer
+async function keepConflicts(session: Session, tx: Tx, observer: Observer): Promise<void> {
   const groups = Map.groupBy(session.conflicts, ({ account, entity }) => `${account} ${entity}`)
   for (const [, conflicts] of [...groups].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const kept = await noteConflicts(tx, conflicts, session.now)

@@ -2,8 +2,8 @@ import type { EventFact, MessageFact } from '../model/facts.ts'
 import type { Session } from './session.ts'
 
 /**
- * Notes the way a record came, where its row does not tell: that a feed showed it as news first, and that a webhook told of it only
- * later. So a lost webhook is a record of the first kind that never became one of the second.
+ * Notes the way a record came, where its row does not tell: that a feed showed it as news first (and that it was a replay that did),
+ * and that a webhook told of it only later. So a lost webhook is a record of the first kind that never became one of the second.
  * @param firstVia how the record was first seen.
  * @param isNew whether that is now.
  */
@@ -18,8 +18,10 @@ export function noteArrival(
   const news = isNew && firstVia !== 'webhook' && firstVia !== 'backfill'
   const late = !isNew && fact.via === 'webhook' && firstVia !== 'webhook'
   if (!news && !late) return
-  const way = late ? 'webhook' : 'feed'
-  session.arrivals.push({ account: fact.account, entity, submission_id: fact.submissionId, record_id: recordId, way })
+  const note = { account: fact.account, entity, submission_id: fact.submissionId, record_id: recordId }
+  session.arrivals.push({ ...note, way: late ? 'webhook' : 'feed' })
+  // What the first reading of a feed shows was there before: nothing had to be read again to find it.
+  if (news && fact.fromReplay && !fact.firstWalk && firstVia === 'poll') session.arrivals.push({ ...note, way: 'replay' })
 }
 
 /** Keeps what contradicted a stored record, with what was kept. */

@@ -1,6 +1,6 @@
 import type { LaneRow, MarketEventRow } from '../model/entities.ts'
 import type { EventFact } from '../model/facts.ts'
-import { eventIdentity, mergeRecord } from '../model/merge.ts'
+import { eventIdentity, goneAfter, mergeFound } from '../model/merge.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
 import type { Session } from './session.ts'
 import { touchSubmission } from './submissions.ts'
@@ -16,28 +16,31 @@ export async function applyEvents(session: Session, facts: readonly EventFact[])
   await applyToLanes(session, kept)
 }
 
-/** @returns the row as it now stands, or null when the fact was refused. */
+/** @returns the row as it now stands, for its lane to follow; null when the fact was refused, or the lanes are looked at later. */
 function applyEvent(session: Session, fact: EventFact): MarketEventRow | null {
   const key = keyOf(fact)
   const stored = session.marketEvents.get(key)
   if (stored === null) {
     const via = session.isBackfill(fact, String(fact.event.occurred_at)) ? 'backfill' : fact.via
-    const row: MarketEventRow = { ...fact.event, ...key, first_seen_at: session.now, first_seen_via: via }
+    const row: MarketEventRow = { ...fact.event, ...key, first_seen_at: session.now, first_seen_via: via, gone_at: null }
     session.marketEvents.put(row, via === 'backfill' ? 'backfill' : fact.cause)
     session.inserted += 1
     session.wake(fact, 'requirements')
-    touchSubmission(session, fact, 'last_event_at', String(row.occurred_at))
     noteArrival(session, fact, 'market_events', row.event_id, via, true)
+    if (fact.via === 'reconcile') return null
+    touchSubmission(session, fact, 'last_event_at', String(row.occurred_at))
     return row
   }
   noteArrival(session, fact, 'market_events', stored.event_id, String(stored.first_seen_via), false)
-  const merge = mergeRecord(stored, fact.event, eventIdentity, fact.via !== 'webhook')
+  const merge = mergeFound(stored, fact.event, eventIdentity, fact.via)
   if (merge.conflict !== null) {
     noteConflict(session, fact, 'market_events', stored.event_id, merge.conflict, stored.raw, fact.event.raw)
     return null
   }
-  const row = merge.row as MarketEventRow
+  const row = { ...merge.row, gone_at: goneAfter(stored, fact.via) } as MarketEventRow
   session.marketEvents.put(row, fact.cause)
+  // What follows from the records a reconcile run works out from all of them (`DerivedFact`).
+  if (fact.via === 'reconcile') return null
   touchSubmission(session, fact, 'last_event_at', String(row.occurred_at))
   return row
 }
@@ -63,7 +66,8 @@ function isNewer(lane: LaneRow, row: MarketEventRow): boolean {
   return shown > `${row.occurred_at} ${row.event_id}`
 }
 
-function laneOf(row: MarketEventRow, lane: LaneRow | null): LaneRow {
+/** A lane as an event tells it. */
+export function laneOf(row: MarketEventRow, lane: LaneRow | null): LaneRow {
   return {
     ...(lane ?? emptyLane(row)),
     market_name: row.market_name,

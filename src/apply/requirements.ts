@@ -3,7 +3,6 @@ import type { StateFact } from '../model/facts.ts'
 import { type Json, sameJson } from '../model/json.ts'
 import { sameRaw } from '../model/merge.ts'
 import type { Requirements } from '../model/records.ts'
-import { takeApplied } from '../store/reads.ts'
 import type { Session } from './session.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -13,7 +12,7 @@ import type { WorkingSet } from './working-set.ts'
  * @returns false when a view that was asked for later has been applied already (invariant 6, trap 81).
  */
 export async function applyRequirements(session: Session, fact: StateFact): Promise<boolean> {
-  if (!(await takeApplied(session.writer.tx, fact, 'requirements', fact.readNo))) return false
+  if (!(await session.access.takeApplied(fact, 'requirements', fact.readNo))) return false
   applySubmission(session, fact)
   const { rail } = fact.requirements
   // No rail: the service said nothing of its lanes; the last known ones stand (trap 64).

@@ -1,3 +1,4 @@
+import type { Change } from '../model/change.ts'
 import {
   type LaneRow,
   lanes,
@@ -20,7 +21,7 @@ import type { Origin, Place } from '../model/facts.ts'
 import type { ReadKind } from '../model/records.ts'
 import { msFromTime, type TimeText } from '../model/time.ts'
 import type { Arrival, Conflict } from '../store/evidence.ts'
-import type { MirrorWriter } from '../store/mirror-writer.ts'
+import type { MirrorAccess } from '../store/mirror-access.ts'
 import type { Wake } from '../store/reads.ts'
 import { WorkingSet } from './working-set.ts'
 
@@ -29,7 +30,7 @@ const BACKFILL_AFTER_MS = 3_600_000
 
 /** What one transaction of `apply` works on: a working set per table, and what it leaves for later. */
 export class Session {
-  readonly writer: MirrorWriter
+  readonly access: MirrorAccess
   readonly now: TimeText
   readonly submissions: WorkingSet<SubmissionRow>
   readonly marketEvents: WorkingSet<MarketEventRow>
@@ -45,17 +46,17 @@ export class Session {
   readonly conflicts: Conflict[] = []
   inserted = 0
 
-  constructor(writer: MirrorWriter, now: TimeText) {
-    this.writer = writer
+  constructor(access: MirrorAccess, now: TimeText) {
+    this.access = access
     this.now = now
-    this.submissions = new WorkingSet(writer, submissions)
-    this.marketEvents = new WorkingSet(writer, marketEvents)
-    this.threadMessages = new WorkingSet(writer, threadMessages)
-    this.threadAttachments = new WorkingSet(writer, threadAttachments)
-    this.lanes = new WorkingSet(writer, lanes)
-    this.quotes = new WorkingSet(writer, quotes)
-    this.sourceOffers = new WorkingSet(writer, sourceOffers)
-    this.quoteHistory = new WorkingSet(writer, quoteHistory)
+    this.submissions = new WorkingSet(access, submissions)
+    this.marketEvents = new WorkingSet(access, marketEvents)
+    this.threadMessages = new WorkingSet(access, threadMessages)
+    this.threadAttachments = new WorkingSet(access, threadAttachments)
+    this.lanes = new WorkingSet(access, lanes)
+    this.quotes = new WorkingSet(access, quotes)
+    this.sourceOffers = new WorkingSet(access, sourceOffers)
+    this.quoteHistory = new WorkingSet(access, quoteHistory)
   }
 
   wake(place: Place, ...reads: ReadKind[]): void {
@@ -83,5 +84,11 @@ export class Session {
     await this.quotes.flush()
     await this.sourceOffers.flush()
     await this.quoteHistory.flush()
+  }
+
+  /** What `flush` wrote that is no row of the change log, because only `raw` differed. */
+  get rawOnly(): Change[] {
+    const sets = [this.submissions, this.marketEvents, this.threadMessages, this.threadAttachments]
+    return [...sets, this.lanes, this.quotes, this.sourceOffers, this.quoteHistory].flatMap((set) => set.rawOnly)
   }
 }

@@ -1,7 +1,6 @@
 import { type SubmissionRow, submissions } from '../model/entities.ts'
 import type { Fact, Place, ReachFact } from '../model/facts.ts'
 import { laterTime } from '../model/time.ts'
-import { addReads } from '../store/reads.ts'
 import type { Session } from './session.ts'
 
 /**
@@ -16,7 +15,7 @@ export async function lockSubmissions(session: Session, facts: readonly Fact[]):
   }
   const keys = [...first.keys()].sort().map((key) => keyOf(first.get(key) as Fact))
   const viaOf = (key: { account: string; submission_id: string }) => trackedVia(first.get(`${key.account} ${key.submission_id}`) as Fact)
-  const { rows, added } = await session.writer.lockSubmissions(submissions, keys, session.now, (key) => viaOf(key as SubmissionRow))
+  const { rows, added } = await session.access.lockSubmissions(submissions, keys, session.now, (key) => viaOf(key as SubmissionRow))
   const isAdded = new Set(added.map((key) => `${key['account']} ${key['submission_id']}`))
   for (const row of rows as SubmissionRow[]) {
     const key = `${row.account} ${row.submission_id}`
@@ -26,7 +25,7 @@ export async function lockSubmissions(session: Session, facts: readonly Fact[]):
   const fresh = rows.filter((row) => isAdded.has(`${row['account']} ${row['submission_id']}`)) as SubmissionRow[]
   for (const live of [true, false]) {
     const places = fresh.filter((row) => (trackedVia(first.get(`${row.account} ${row.submission_id}`) as Fact) === 'webhook') === live)
-    if (places.length > 0) await addReads(session.writer.tx, places.map(placeOf), session.now, live)
+    if (places.length > 0) await session.access.addReads(places.map(placeOf), session.now, live)
   }
 }
 
@@ -54,5 +53,6 @@ function placeOf(row: SubmissionRow): Place {
 }
 
 function trackedVia(fact: Fact): string {
+  if (fact.kind === 'wake' && fact.trackedVia !== undefined) return fact.trackedVia
   return fact.cause === 'backfill' ? 'poll' : fact.cause
 }

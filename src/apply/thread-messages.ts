@@ -1,6 +1,6 @@
 import type { ThreadAttachmentRow, ThreadMessageRow } from '../model/entities.ts'
 import type { MessageFact } from '../model/facts.ts'
-import { mergeRecord, messageIdentity } from '../model/merge.ts'
+import { goneAfter, mergeFound, mergeRecord, messageIdentity } from '../model/merge.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
 import type { Session } from './session.ts'
 import { touchSubmission } from './submissions.ts'
@@ -19,29 +19,32 @@ function applyMessage(session: Session, fact: MessageFact): void {
   const stored = session.threadMessages.get(key)
   if (stored === null) {
     const via = session.isBackfill(fact, String(fact.message.message.occurred_at)) ? 'backfill' : fact.via
-    const row: ThreadMessageRow = { ...fact.message.message, ...key, first_seen_at: session.now, first_seen_via: via }
+    const row: ThreadMessageRow = { ...fact.message.message, ...key, first_seen_at: session.now, first_seen_via: via, gone_at: null }
     const cause = via === 'backfill' ? 'backfill' : fact.cause
     session.threadMessages.put(row, cause)
     putAttachments(session, { ...fact, cause })
     session.inserted += 1
     session.wake(fact, 'requirements')
-    touchSubmission(session, fact, 'last_message_at', String(row.occurred_at))
+    if (fact.via !== 'reconcile') touchSubmission(session, fact, 'last_message_at', String(row.occurred_at))
     noteArrival(session, fact, 'thread_messages', row.message_id, via, true)
     return
   }
   noteArrival(session, fact, 'thread_messages', stored.message_id, String(stored.first_seen_via), false)
-  const merge = mergeRecord(stored, fact.message.message, messageIdentity, fact.via !== 'webhook')
+  const merge = mergeFound(stored, fact.message.message, messageIdentity, fact.via)
   const conflict = [...(merge.conflict ?? []), ...attachmentConflicts(session, fact)]
   if (conflict.length > 0 || merge.conflict !== null) {
     noteConflict(session, fact, 'thread_messages', stored.message_id, conflict, stored.raw, fact.message.message.raw)
     return
   }
-  session.threadMessages.put(merge.row as ThreadMessageRow, fact.cause)
+  const gone_at = goneAfter(stored, fact.via)
+  session.threadMessages.put({ ...merge.row, gone_at } as ThreadMessageRow, fact.cause)
   putAttachments(session, fact)
-  touchSubmission(session, fact, 'last_message_at', String(stored.occurred_at))
+  // What follows from the records a reconcile run works out from all of them (`DerivedFact`).
+  if (fact.via !== 'reconcile') touchSubmission(session, fact, 'last_message_at', String(stored.occurred_at))
 }
 
 function attachmentConflicts(session: Session, fact: MessageFact): string[] {
+  if (fact.via === 'reconcile') return []
   const differs = fact.message.attachments.some((attachment) => {
     const stored = session.threadAttachments.get({ ...keyOf(fact), position: attachment.position })
     return stored !== null && mergeRecord(stored, attachment, ['name'], false).conflict !== null
@@ -53,8 +56,9 @@ function putAttachments(session: Session, fact: MessageFact): void {
   for (const attachment of fact.message.attachments) {
     const key = { ...keyOf(fact), position: attachment.position }
     const stored = session.threadAttachments.get(key)
-    const merge = stored === null ? null : mergeRecord(stored, attachment, ['name'], fact.via !== 'webhook')
-    const row = merge === null ? { ...attachment, ...key } : merge.conflict === null ? merge.row : null
+    const merge = stored === null ? null : mergeFound(stored, attachment, ['name'], fact.via)
+    const gone_at = stored === null ? null : goneAfter(stored, fact.via)
+    const row = merge === null ? { ...attachment, ...key, gone_at } : merge.conflict === null ? { ...merge.row, gone_at } : null
     if (row !== null) session.threadAttachments.put(row as ThreadAttachmentRow, fact.cause)
   }
 }

@@ -1,8 +1,8 @@
 import type { Change } from '../model/change.ts'
-import { diffRow } from '../model/diff.ts'
+import { diffRow, rawChange } from '../model/diff.ts'
 import type { Entity, Row } from '../model/entities.ts'
 import type { Cause } from '../model/records.ts'
-import type { MirrorWriter } from '../store/mirror-writer.ts'
+import type { MirrorAccess } from '../store/mirror-access.ts'
 
 interface Entry {
   /** As it was at the beginning of the transaction; null when it is new. */
@@ -19,11 +19,13 @@ interface Entry {
  */
 export class WorkingSet<R extends Row = Row> {
   readonly #entity: Entity
-  readonly #writer: MirrorWriter
+  readonly #access: MirrorAccess
   readonly #entries = new Map<string, Entry>()
+  /** Rows of which `flush` found that `raw` alone differs, as changes that the log does not hold. */
+  readonly rawOnly: Change[] = []
 
-  constructor(writer: MirrorWriter, entity: Entity) {
-    this.#writer = writer
+  constructor(access: MirrorAccess, entity: Entity) {
+    this.#access = access
     this.#entity = entity
   }
 
@@ -35,7 +37,7 @@ export class WorkingSet<R extends Row = Row> {
       if (!this.#entries.has(text)) wanted.set(text, key)
     }
     if (wanted.size === 0) return
-    this.adopt(await this.#writer.load(this.#entity, [...wanted.values()]))
+    this.adopt(await this.#access.load(this.#entity, [...wanted.values()]))
     for (const text of wanted.keys()) {
       if (!this.#entries.has(text)) this.#entries.set(text, { stored: null, current: null, cause: 'poll', placed: false })
     }
@@ -43,7 +45,7 @@ export class WorkingSet<R extends Row = Row> {
 
   /** Loads every row of a submission and returns those as they now stand, with what this transaction has set but not written yet. */
   async loadSubmission(account: string, submissionId: string): Promise<R[]> {
-    this.adopt(await this.#writer.loadOfSubmission(this.#entity, account, submissionId))
+    this.adopt(await this.#access.loadOfSubmission(this.#entity, account, submissionId))
     const rows = [...this.#entries.values()].map((entry) => entry.current)
     return rows.filter((row) => row?.['account'] === account && row['submission_id'] === submissionId) as R[]
   }
@@ -102,10 +104,11 @@ export class WorkingSet<R extends Row = Row> {
         updates.push(entry.current)
         for (const column of diff.columns) if (!this.#entity.key.includes(column)) columns.add(column)
         if (diff.change) updateChanges.push(diff.change)
+        else this.rawOnly.push(rawChange(this.#entity, entry.current, entry.cause))
       }
     }
-    if (inserts.length > 0) await this.#writer.insert(this.#entity, inserts, insertChanges)
-    if (updates.length > 0) await this.#writer.update(this.#entity, this.#inTableOrder(columns), updates, updateChanges)
+    if (inserts.length > 0) await this.#access.insert(this.#entity, inserts, insertChanges)
+    if (updates.length > 0) await this.#access.update(this.#entity, this.#inTableOrder(columns), updates, updateChanges)
   }
 
   /** In the table's order, so that few different statements are ever prepared. */

@@ -38,6 +38,9 @@ export const checkPorts = z.superRefine((values: unknown, context) => {
   context.addIssue({ code: 'custom', path: ['ops', 'port'], message: 'must differ from {receiver.port}; choose another' })
 }, always)
 
+/** Who acts in the notes of what was done by commands. */
+const COMMAND = 'command'
+
 /** A name tells who did something, so neither names nor tokens are given twice. */
 export const checkTokens = z.superRefine((tokens: unknown, context) => {
   const [names, texts] = [new Set<unknown>(), new Set<string>()]
@@ -45,6 +48,12 @@ export const checkTokens = z.superRefine((tokens: unknown, context) => {
     const [name, token] = [field(item, 'name'), field(item, 'token')]
     if (typeof name === 'string' && names.has(name))
       context.addIssue({ code: 'custom', path: [index], message: 'has a name that was used before; choose another' })
+    if (name === COMMAND)
+      context.addIssue({
+        code: 'custom',
+        path: [index],
+        message: `must not be named ${COMMAND}, which is who acts by commands; choose another name`,
+      })
     names.add(name)
     if (!(token instanceof Secret)) return
     if (texts.has(token.reveal()))

@@ -28,6 +28,7 @@ export const settings: readonly Setting[] = [
   { env: 'PORT', path: ['receiver', 'port'] },
   { env: 'WEBHOOK_BODY_LIMIT', path: ['receiver', 'body_limit'] },
   { env: 'TRUST_PROXY', path: ['receiver', 'trust_proxy'] },
+  { env: 'PUBLIC_URL', path: ['receiver', 'public_url'] },
   { env: 'OPS_HOST', path: ['ops', 'host'] },
   { env: 'OPS_PORT', path: ['ops', 'port'] },
   { env: 'OPS_TOKENS', path: ['ops', 'tokens'], file: true },
@@ -43,12 +44,17 @@ export const settings: readonly Setting[] = [
   { env: 'HTTPS_PROXY', path: ['upstream', 'https_proxy'], lowerCase: true },
   { env: 'HTTP_PROXY', path: ['upstream', 'http_proxy'], lowerCase: true },
   { env: 'NO_PROXY', path: ['upstream', 'no_proxy'], lowerCase: true },
+  { env: 'RETENTION_DAYS', path: ['retention', 'days'] },
+  { env: 'CHANGES_RETENTION_DAYS', path: ['retention', 'changes_days'] },
+  { env: 'RECONCILE_CRON', path: ['reconcile', 'cron'] },
+  { env: 'RECONCILE_BUDGET', path: ['reconcile', 'budget'] },
+  { env: 'CRON_TIMEZONE', path: ['cron_timezone'] },
   { env: 'SHUTDOWN_GRACE', path: ['shutdown_grace'] },
   { env: 'LOG_LEVEL', path: ['log', 'level'] },
 ]
 
 /** Settings of parts of the program that are still to come: whoever sets one is told that it does nothing yet. */
-const FUTURE = ['RETENTION_DAYS', 'CHANGES_RETENTION_DAYS', 'RECONCILE_CRON', 'RECONCILE_BUDGET', 'CRON_TIMEZONE', 'DOCUMENTS_DIR']
+const FUTURE = ['DOCUMENTS_DIR']
 
 /** @returns a sentence about the variables that are set and that no part of this release reads; null when there is none. */
 export function futureVariables(env: Readonly<Record<string, string | undefined>>): string | null {
@@ -59,7 +65,7 @@ export function futureVariables(env: Readonly<Record<string, string | undefined>
 }
 
 /** Names that begin like this are ours, so that an unknown one is a mistake and not another program's variable. */
-const OUR_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|UPSTREAM|OPS|DATABASE)_/
+const OUR_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|RECONCILE|UPSTREAM|OPS|DATABASE)_/
 /** What Kubernetes sets in every container for a service that happens to be named `ops` or `database`. */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT_\d+_(?:TCP|UDP)(?:_\w+)?$|_PORT$/
 

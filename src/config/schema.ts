@@ -1,10 +1,27 @@
 import { z } from 'zod'
+import { cronOrOff } from './cron.ts'
 import { checkAccounts, checkDatabase, checkOrder, checkPorts, checkTokens } from './cross-checks.ts'
 import { databaseUrl, postgresUrl } from './database-url.ts'
 import { checkDestinations } from './destination-checks.ts'
 import { destinationSchema, keyName, schedule, timeout } from './destination-schema.ts'
+import { checkOperators, operatorSchema } from './operator-schema.ts'
 import { holdsSome, items, secret, section, value, words } from './pieces.ts'
-import { anySecret, baseUrl, duration, flag, matching, number, oneOf, proxyUrl, size, trustProxy, webhookSecret } from './values.ts'
+import { probePath } from './probe-path.ts'
+import {
+  anySecret,
+  baseUrl,
+  daysOrOff,
+  duration,
+  flag,
+  matching,
+  number,
+  oneOf,
+  proxyUrl,
+  size,
+  timeZone,
+  trustProxy,
+  webhookSecret,
+} from './values.ts'
 
 // Every message here follows the name of its setting, and is made of fixed words: never of a value.
 
@@ -29,6 +46,10 @@ const account = section({
     holdsSome,
     'must hold the signing secret of the webhook endpoint',
   ),
+  discovery: section({
+    paths: items(value(probePath), 20).refine(holdsSome, 'must hold at least one path; else leave discovery out'),
+    every: value(duration('1m', '30d')).prefault('1h'),
+  }).optional(),
 })
 
 function tokenPairs(text: string): unknown[] {
@@ -50,6 +71,13 @@ const tokens = items(
   tokenPairs,
 )
 
+/** Where the service reaches the receiver: an https URL without a path of its own, or with the one that a balancer puts before ours. */
+function publicUrl(text: string): ReturnType<typeof baseUrl> {
+  const parsed = baseUrl(text)
+  if (!('problems' in parsed)) return parsed
+  return { problems: ['must be an https URL, such as https://mirror.example.com, without a query; http is only for this machine'] }
+}
+
 const pollTime = duration('1s', '3650d')
 
 /** Every setting, by the keys of the settings file; the defaults are those of `config/README.md`. */
@@ -70,6 +98,7 @@ export const settingsSchema = section({
     port: port.prefault(8080),
     body_limit: value(size('1KiB', '64MiB')).prefault('4MiB'),
     trust_proxy: z.preprocess((given) => (Array.isArray(given) ? given.join(',') : given), value(trustProxy)).prefault('off'),
+    public_url: value(publicUrl).optional(),
   }).prefault({}),
   ops: section({
     host: host.prefault('127.0.0.1'),
@@ -98,11 +127,21 @@ export const settingsSchema = section({
     http_proxy: secret((text) => proxyUrl(text.trim()), '').optional(),
     no_proxy: value(matching(/^[^\p{Cc}]*$/u, 'must be host names, separated by commas')).optional(),
   }).prefault({}),
+  retention: section({
+    days: value(daysOrOff(36_500)).prefault(30),
+    changes_days: value(daysOrOff(36_500)).prefault(400),
+  }).prefault({}),
+  reconcile: section({
+    cron: value(cronOrOff).prefault('0 3 * * *'),
+    budget: value(duration('1s', '30d')).prefault('4h'),
+  }).prefault({}),
+  cron_timezone: value(timeZone).prefault('UTC'),
   destinations: items(destinationSchema, 100).prefault([]),
   push: section({
     schedule: schedule.prefault(['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h']),
     timeout: timeout.prefault('20s'),
   }).prefault({}),
+  operators: items(operatorSchema, 20).check(checkOperators).prefault([]),
   shutdown_grace: value(duration('100ms', '1h')).optional(),
   log: section({
     level: value(oneOf(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'])).prefault('info'),

@@ -53,6 +53,24 @@ export function number(min: number, max: number, kind: 'whole' | 'any' = 'whole'
   }
 }
 
+/** A parser of whole days, of which there is at least one, or `off`, which is null. */
+export function daysOrOff(max: number): (text: string) => Parsed<number | null> {
+  const days = number(1, max)
+  return (text) => {
+    if (text === 'off') return good(null)
+    return 'value' in days(text) ? days(text) : bad(`must be a number of days from 1 to ${max}, or off`)
+  }
+}
+
+/** A time zone as the IANA names it. */
+export function timeZone(text: string): Parsed<string> {
+  try {
+    return good(new Intl.DateTimeFormat('en-US', { timeZone: text }).resolvedOptions().timeZone)
+  } catch {
+    return bad('must be a time zone such as UTC or America/New_York')
+  }
+}
+
 export function flag(text: string): Parsed<boolean> {
   if (/^(?:true|on|yes|1)$/i.test(text)) return good(true)
   return /^(?:false|off|no|0)$/i.test(text) ? good(false) : bad('must be true or false')

@@ -25,6 +25,11 @@ export function diffRow(entity: Entity, before: Row | null, after: Row, cause: C
   return { columns: changed, change: change(entity, operation, pick(before, logged), pick(after, logged), after, cause) }
 }
 
+/** What is no row of the change log: `raw` alone says something else than before. */
+export function rawChange(entity: Entity, row: Row, cause: Cause): Change {
+  return change(entity, 'update', { raw: null }, { raw: null }, row, cause)
+}
+
 function change(entity: Entity, operation: Operation, before: Row | null, after: Row, row: Row, cause: Cause): Change {
   const entity_id = JSON.stringify(entity.key.slice(1).map((column) => row[column]))
   return {

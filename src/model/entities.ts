@@ -67,6 +67,7 @@ export const marketEvents = {
     detail: 'text',
     first_seen_at: 'time',
     first_seen_via: 'text',
+    gone_at: 'time',
     raw: 'raw',
   },
 } as const satisfies Entity
@@ -89,6 +90,7 @@ export const threadMessages = {
     in_reply_to: 'text',
     first_seen_at: 'time',
     first_seen_via: 'text',
+    gone_at: 'time',
     raw: 'raw',
   },
 } as const satisfies Entity
@@ -104,6 +106,7 @@ export const threadAttachments = {
     name: 'text',
     download_path: 'text',
     document_key: 'text',
+    gone_at: 'time',
     raw: 'raw',
   },
 } as const satisfies Entity

@@ -51,6 +51,25 @@ export interface WakeFact extends Place {
   readonly kind: 'wake'
   readonly cause: Cause
   readonly reads: readonly ReadKind[]
+  /** How a submission that was not known became known, where the cause does not tell. */
+  readonly trackedVia?: string
 }
 
-export type Fact = EventFact | MessageFact | StateFact | ReachFact | WakeFact
+/** Records that two whole replays no longer showed (invariant 7). */
+export interface AbsentFact extends Place {
+  readonly kind: 'absent'
+  readonly cause: Cause
+  readonly events: readonly string[]
+  readonly messages: readonly string[]
+  readonly attachments: readonly { readonly messageId: string; readonly position: number }[]
+  readonly goneAt: TimeText
+}
+
+/** What follows from a submission's records, such as when the newest was, is to be worked out from all that are stored. */
+export interface DerivedFact extends Place {
+  readonly kind: 'derived'
+  readonly cause: Cause
+  readonly now: TimeText
+}
+
+export type Fact = EventFact | MessageFact | StateFact | ReachFact | WakeFact | AbsentFact | DerivedFact

@@ -1,5 +1,7 @@
 import type { Row } from './entities.ts'
 import { type Json, sameJson } from './json.ts'
+import type { Via } from './records.ts'
+import type { TimeText } from './time.ts'
 
 /** Identity columns of a market event (invariant 4): once they have a value, it never changes. */
 export const eventIdentity = ['type', 'occurred_at', 'market_name', 'market_lines', 'category', 'status', 'detail'] as const
@@ -38,6 +40,27 @@ export function mergeRecord(stored: Row, newcomer: Row, identity: readonly strin
   }
   if (sameRaw(stored['raw'], row['raw'])) row['raw'] = stored['raw'] ?? null
   return { conflict: null, row }
+}
+
+/** Merges a record by the way in which it came: a reconcile run corrects, any other feed fills and follows, a delivery only fills. */
+export function mergeFound(stored: Row, newcomer: Row, identity: readonly string[], via: Via): Merge {
+  if (via === 'reconcile') return { conflict: null, row: correctRecord(stored, newcomer) }
+  return mergeRecord(stored, newcomer, identity, via !== 'webhook')
+}
+
+/** Whether a record that came again is still marked: what a feed shows is there, but a delivery may have been sent long before. */
+export function goneAfter(stored: { readonly gone_at: TimeText | null }, via: Via): TimeText | null {
+  return via === 'webhook' ? stored.gone_at : null
+}
+
+/**
+ * What a stored row must be by the word of a replay that is the authority (invariant 4): whatever the newcomer says, null too.
+ * @returns the row; it equals the stored one when nothing differs.
+ */
+function correctRecord(stored: Row, newcomer: Row): Row {
+  const row: Row = { ...stored, ...newcomer }
+  if (sameRaw(stored['raw'], row['raw'])) row['raw'] = stored['raw'] ?? null
+  return row
 }
 
 function has(value: Json | undefined): value is NonNullable<Json> {

@@ -49,17 +49,29 @@ const jsonColumns: ReadonlyMap<string, readonly string[]> = new Map(
  */
 export function leavingOutPersonal(allowed: readonly string[]): (entity: string, row: Row | null) => Row | null {
   const hidden = new Set(personalColumns.filter((column) => !allowed.includes(column)))
+  // Rows by the thousand have the same few columns: what is done with each is found out once.
+  const treatments = new Map<string, Map<string, Treatment>>()
   return (entity, row) => {
     if (row === null) return null
-    const nested = jsonColumns.get(entity)
+    const known = treatments.get(entity) ?? new Map<string, Treatment>()
+    treatments.set(entity, known)
     const kept: Row = {}
     for (const [column, value] of Object.entries(row)) {
-      if (hidden.has(`${entity}.${column}`) || holdsTaxId(column)) continue
-      // Of a table that is not known here, every column may be JSON.
-      kept[column] = nested === undefined || nested.includes(column) ? withoutTaxIds(value) : value
+      const treatment = known.get(column) ?? treatmentOf(entity, column, hidden)
+      known.set(column, treatment)
+      if (treatment !== 'leave out') kept[column] = treatment === 'look into' ? withoutTaxIds(value) : value
     }
     return kept
   }
+}
+
+type Treatment = 'leave out' | 'look into' | 'keep'
+
+function treatmentOf(entity: string, column: string, hidden: ReadonlySet<string>): Treatment {
+  if (hidden.has(`${entity}.${column}`) || holdsTaxId(column)) return 'leave out'
+  const nested = jsonColumns.get(entity)
+  // Of a table that is not known here, every column may be JSON.
+  return nested === undefined || nested.includes(column) ? 'look into' : 'keep'
 }
 
 function withoutTaxIds(value: Json): Json {

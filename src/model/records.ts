@@ -19,13 +19,13 @@ export const feeds = ['events', 'thread'] as const satisfies readonly ReadKind[]
 export const readKinds = ['events', 'thread', 'requirements'] as const satisfies readonly ReadKind[]
 
 type Placed = 'account' | 'submission_id'
-type Seen = 'first_seen_at' | 'first_seen_via'
+type Seen = 'first_seen_at' | 'first_seen_via' | 'gone_at'
 
 /** A market event of the spec in the columns of the mirror, before it is known where and how it was seen. */
 export type MarketEvent = Omit<MarketEventRow, Placed | Seen>
 
 /** An attachment of a message; its position is its place in the list, from 0. */
-export type Attachment = Omit<ThreadAttachmentRow, Placed | 'message_id'>
+export type Attachment = Omit<ThreadAttachmentRow, Placed | 'message_id' | 'gone_at'>
 
 /** A ThreadMessage of the spec in the columns of the mirror, with its attachments. */
 export interface ThreadMessage {

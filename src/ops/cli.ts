@@ -1,6 +1,8 @@
 import { Command, CommanderError } from 'commander'
 import { messageOf, UsageError } from '../errors.ts'
 import { addAccount } from './commands/account.ts'
+import { addAlarm } from './commands/alarm.ts'
+import { addBackup, addRestore } from './commands/backup.ts'
 import type { CommandContext } from './commands/context.ts'
 import { addDemo } from './commands/demo.ts'
 import { addDestination } from './commands/destination.ts'
@@ -8,6 +10,7 @@ import { addDoctor } from './commands/doctor.ts'
 import { addInbox } from './commands/inbox.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addOutbox } from './commands/outbox.ts'
+import { addReconcile } from './commands/reconcile.ts'
 import { addSandbox } from './commands/sandbox.ts'
 import { addServe } from './commands/serve.ts'
 import { addStatus } from './commands/status.ts'
@@ -17,7 +20,7 @@ import { exitCodeOf, exitCodes } from './exit-codes.ts'
 
 const EXIT_CODES = `
 Exit codes: 0 done; 1 failed while running, or something could not be checked; 2 wrong usage or settings;
-3 drift found and left; 4 not done, because another run is in progress.
+3 something was found and left; 4 not done: another run is in progress, or the run's budget ended.
 The settings are told in config/README.md.`
 
 /**
@@ -53,7 +56,8 @@ function commands(c: CommandContext): Command {
       writeErr: (text) => c.host.stderr.write(text),
       outputError: (text, write) => write(text.replace(/^error: /, '')),
     })
-  const reading = [addServe, addMigrate, addTrack, addSync, addStatus, addInbox, addAccount]
-  for (const add of [...reading, addOutbox, addDestination, addDoctor, addSandbox, addDemo]) add(program, c)
+  const reading = [addServe, addMigrate, addTrack, addSync, addReconcile, addStatus, addInbox, addAccount]
+  for (const add of [...reading, addOutbox, addDestination, addAlarm, addDoctor, addBackup, addRestore, addSandbox, addDemo])
+    add(program, c)
   return program
 }

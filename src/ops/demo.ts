@@ -11,6 +11,7 @@ import { Ams } from './demo/ams.ts'
 import { type AmsVerdict, checkAms, isWhole } from './demo/ams-check.ts'
 import { Arrivals } from './demo/arrivals.ts'
 import { type Child, startChild } from './demo/child.ts'
+import { prove } from './demo/proof.ts'
 import { Screen } from './demo/screen.ts'
 import { Service, type ServiceStats } from './demo/service.ts'
 import type { Host } from './host.ts'
@@ -88,6 +89,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     const pushed = await settleAms(watching)
     await summarize(watching, compared)
     summarizeAms(watching, pushed)
+    await reconcile(watching, serveSettings)
     return finish(watching, compared, isWhole(pushed), path)
   } finally {
     await closing.disposeAsync()
@@ -234,6 +236,15 @@ function summarizeAms(w: Watching, v: AmsVerdict): void {
       ],
     ),
   )
+}
+
+/** In calm weather: what the service refuses for good cannot be proven, only reported. */
+async function reconcile(w: Watching, settings: Readonly<Record<string, string>>): Promise<void> {
+  w.screen.heading('submission-mirror reconcile: everything read once more from the beginning, and compared')
+  await w.service.calm()
+  const { said, report } = await prove(w.host, settings, w.folder)
+  w.screen.text(said)
+  if (report !== null) w.screen.text(`The report, for a browser or to print and file: ${shortPath(report)}`)
 }
 
 function serviceTable({ deliveries, requests, faults }: ServiceStats): string {

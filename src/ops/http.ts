@@ -1,4 +1,6 @@
 import { fastify } from 'fastify'
+import { adminApi } from './admin/admin.ts'
+import type { AdminParts } from './admin/parts.ts'
 
 export interface OpsHttpOptions {
   readonly host: string
@@ -7,6 +9,8 @@ export interface OpsHttpOptions {
   readonly notReady: () => Promise<string | null>
   /** The text of `/metrics`, and its content type. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
+  /** For `/api`, which is there only while the settings have a token. */
+  readonly admin: AdminParts
 }
 
 /** The ops server: its address, and how it ends. */
@@ -18,7 +22,7 @@ export interface OpsHttp {
 
 /**
  * Serves `/healthz` (the process lives and its event loop turns), `/readyz` (a delivery can be stored: 200, else 503 with the reason) and
- * `/metrics`. All else is 404.
+ * `/metrics`, open to whoever can reach the port; and `/api` for those who bear a token. All else is 404.
  * @throws what listening throws when the port is taken.
  */
 export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
@@ -36,6 +40,7 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
     return reply.header('content-type', type).send(text)
   })
   app.setNotFoundHandler((_request, reply) => reply.code(404).type('text/plain').send('not found\n'))
+  await app.register((scope) => adminApi(scope, options.admin), { prefix: '/api' })
   const origin = await app.listen({ host: options.host, port: options.port })
   return { origin, close: () => app.close() }
 }

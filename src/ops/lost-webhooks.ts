@@ -1,13 +1,17 @@
 import type { Log } from '../log.ts'
 import type { Observer } from '../observe.ts'
 import type { Service } from '../service.ts'
+import { countArrivals } from '../store/arrival-counts.ts'
 import type { Db } from '../store/db.ts'
 import { countLostWebhooks } from '../store/lost-webhooks.ts'
 
 const EVERY_MS = 60_000
 const PAUSE_MS = 50
 
-/** Counts, each minute, what the feeds showed and no webhook told of: the measure of how much is lost on the way. */
+/**
+ * Counts, each minute, what became known and how, and what the feeds showed and no webhook told of: the measure of how much is lost on
+ * the way.
+ */
 export class LostWebhooksTicker implements Service {
   readonly name = 'lost webhooks'
   readonly #db: Db
@@ -28,6 +32,10 @@ export class LostWebhooksTicker implements Service {
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
+      for (let more = true; more && !signal.aborted; ) {
+        more = await countArrivals(this.#db)
+        if (more) await this.#db.clock.sleep(PAUSE_MS, signal)
+      }
       for (const account of this.#accounts) await this.#count(account, signal)
       await this.#db.clock.sleep(EVERY_MS, signal)
     }

@@ -40,6 +40,19 @@ const counters: Readonly<Record<CounterName, Definition>> = {
     help: 'Events and messages found in a feed of which no webhook told within 15 minutes; backfill excluded.',
     labels: ['account', 'entity'],
   },
+  reloads_total: {
+    help: 'Reloads of the settings, by outcome: applied, unchanged, refused (something was wrong, and nothing was changed).',
+    labels: ['outcome'],
+  },
+  discovery_probes_total: {
+    help: 'Probes of paths for ids of submissions, by outcome: ok, auth, gone, throttled, rejected, unavailable, network.',
+    labels: ['account', 'outcome'],
+  },
+  discovered_submissions_total: { help: 'Submissions that became known by probing.', labels: ['account'] },
+  operator_messages_total: {
+    help: 'Tries to tell an operator of an alarm, by outcome: sent, failed (it is tried again), given_up.',
+    labels: ['operator', 'outcome'],
+  },
   push_attempts_total: {
     help: 'Tries to deliver a change to a destination, by outcome: delivered, failed, unknown, dead, unmapped, stop.',
     labels: ['destination', 'outcome'],
@@ -89,6 +102,12 @@ const gauges: Readonly<Record<GaugeName, Definition>> = {
   upstream_rate: { help: 'Requests a second that this process allows itself now.', labels: ['account'] },
   upstream_circuit_open: { help: '1 while the service is thought dead and is not asked.', labels: ['account'] },
   push_circuit_open: { help: '1 while the destination is thought dead and is tried only now and then.', labels: ['destination'] },
+  clock_skew_seconds: { help: "How far the service's clock is ahead of this machine's; negative when it is behind.", labels: ['account'] },
+  disk_free_bytes: {
+    help: 'What is free on the volume of the SQLite database, as seen by the process that watches for alarms.',
+    labels: [],
+  },
+  disk_size_bytes: { help: 'How large that volume is.', labels: [] },
 }
 
 /** The metrics of this process, fed by the stages through `observer`. */

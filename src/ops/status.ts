@@ -7,8 +7,10 @@ import { lostWebhooks } from '../store/lost-webhooks.ts'
 import { listProcesses } from '../store/processes.ts'
 import { countEvidence, freshnessStatus, readsStatus } from '../store/status.ts'
 import type { InboxState } from '../store/tables.ts'
+import { COMPLETENESS_SCOPE, type CompletenessStatus, completenessStatus, completenessWarnings } from './completeness-status.ts'
 import { knownAccounts, type ShownState } from './known-accounts.ts'
 import { type DestinationStatus, pushWarnings, readPushStatus } from './push-status.ts'
+import { type SecretState, secretStates } from './webhook-secrets.ts'
 
 /** From this share of the rate on, the demand is warned about: what is due begins to wait. */
 const WARN_SHARE = 0.7
@@ -26,6 +28,8 @@ export interface Status {
     readonly version: string
     readonly started_at: TimeText
   }[]
+  /** What "complete" means here, and what cannot be excluded. */
+  readonly scope: string
   /** What an operator should look into, a sentence each. */
   readonly warnings: readonly string[]
 }
@@ -51,8 +55,12 @@ export interface AccountStatus {
   }[]
   readonly inbox: Readonly<Record<InboxState, number>>
   readonly lost_webhooks: Readonly<Record<string, number>>
+  /** Those of the settings, in their order. */
+  readonly webhook_secrets: readonly SecretState[]
   readonly conflicts: number
   readonly unreadable: number
+  /** What is known to be complete, and by what means; null before `serve` first ran with the account. */
+  readonly completeness: CompletenessStatus | null
 }
 
 /** Looks at everything; on a large database this takes a moment. */
@@ -60,6 +68,7 @@ export async function readStatus(db: Db, version: string, config: Pick<Config, '
   const limitRps = config.upstream.requestsPerSecond
   const q = db.read
   const inbox = await countInbox(q)
+  const secrets = await secretStates(q, config.accounts)
   const accounts: AccountStatus[] = []
   for (const row of await knownAccounts(q, config.accounts)) {
     const { account, state, reason, since, retry_at, brokerage } = row
@@ -77,7 +86,14 @@ export async function readStatus(db: Db, version: string, config: Pick<Config, '
       freshness: freshness.map(({ read, oldestAt, medianAt, never }) => ({ read, oldest_at: oldestAt, median_at: medianAt, never })),
       inbox: { ready: count('ready'), done: count('done'), aside: count('aside'), dead: count('dead') },
       lost_webhooks: Object.fromEntries(lost.map(({ entity, count: n }) => [entity, n])),
+      webhook_secrets: secrets.get(account) ?? [],
       ...(await countEvidence(q, account)),
+      completeness: await completenessStatus(
+        q,
+        account,
+        config.accounts.find(({ name }) => name === account),
+        db.clock.now(),
+      ),
     })
   }
   const destinations = await readPushStatus(q, config.destinations)
@@ -92,6 +108,7 @@ export async function readStatus(db: Db, version: string, config: Pick<Config, '
     ...{ version, database: db.kind, accounts, destinations },
     change_log: { first_seq: firstSeq, last_seq: lastSeq },
     processes,
+    scope: COMPLETENESS_SCOPE,
     warnings: [...accounts.flatMap(warningsOf), ...destinations.flatMap(pushWarnings)],
   }
 }
@@ -113,5 +130,6 @@ function warningsOf(a: AccountStatus): string[] {
     warnings.push(`account ${a.account} has ${a.inbox.dead} dead deliveries; see \`submission-mirror inbox list --state dead\``)
   if (a.conflicts > 0) warnings.push(`account ${a.account} has ${a.conflicts} contradictions, kept in sync_conflicts`)
   if (a.unreadable > 0) warnings.push(`account ${a.account} has ${a.unreadable} items that could not be read, kept in sync_unreadable`)
+  warnings.push(...completenessWarnings(a.account, a.completeness))
   return warnings
 }

@@ -1,15 +1,28 @@
 import { Gauge, type Registry } from 'prom-client'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { msFromTime, type TimeText } from '../model/time.ts'
+import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
 import { listAccounts } from '../store/accounts.ts'
+import { webhookLoss } from '../store/alarm-signs.ts'
+import { oldestProof } from '../store/completeness.ts'
 import type { Db } from '../store/db.ts'
 import { listDestinations, oldestQueued } from '../store/destinations.ts'
-import { COUNT_CAP, changeLogEnds, freshnessGauges, inboxGauges, oldestDue, rankNames, SMALL_COUNT_CAP } from '../store/gauges.ts'
+import {
+  COUNT_CAP,
+  changeLogEnds,
+  failingProbes,
+  freshnessGauges,
+  inboxGauges,
+  oldestDue,
+  rankNames,
+  SMALL_COUNT_CAP,
+} from '../store/gauges.ts'
+import { alarmGauges, alarmValues, storeAwayValue } from './alarms/gauges.ts'
 import { PREFIX } from './metrics.ts'
 
 /** However often it is scraped, the store is asked no more often than this. */
 const CACHE_MS = 5_000
+const DAY_MS = 86_400_000
 const STATES = ['active', 'paused', 'parked'] as const
 const DESTINATION_STATES = ['active', 'paused', 'parked', 'disabled'] as const
 
@@ -21,12 +34,19 @@ const definitions = {
   feed_lag_seconds: ['How long the most overdue read has been due, by rank: live, routine, failing.', ['account', 'rank']],
   freshness_seconds: ['How long ago the submission that was read the longest ago was read.', ['account', 'read']],
   never_read: [`Submissions of which this was never read to the end, counted no further than ${SMALL_COUNT_CAP}.`, ['account', 'read']],
+  webhook_loss_ratio: ['Records of the last 24 hours of which no webhook told, to all of which one should have.', ['account']],
+  proof_age_seconds: [
+    'How long ago the submission was proven whose proof by a reconcile run is the oldest; 0 when none was ever proven.',
+    ['account'],
+  ],
+  discovery_failing: [`Probed paths that fail, counted no further than ${SMALL_COUNT_CAP}.`, ['account']],
   account_state: ['1 for the state that the account is in: active, paused, parked.', ['account', 'state']],
   last_seq: ['The last number of the change log.', []],
   destination_state: ['1 for the state that the destination is in: active, paused, parked, disabled.', ['destination', 'state']],
   destination_rows: ['Rows of the outbox by state: queued, dead, unknown.', ['destination', 'state']],
   destination_oldest_seconds: ['Age of the oldest row that is queued; 0 when there is none.', ['destination']],
   destination_behind: ['Rows of the change log that were not yet fanned out to the destination.', ['destination']],
+  ...alarmGauges,
 } as const satisfies Record<string, readonly [help: string, labels: readonly string[]]>
 
 type Name = keyof typeof definitions
@@ -70,6 +90,8 @@ export class StoreGauges {
     } catch (error) {
       for (const gauge of Object.values(this.#gauges)) gauge.reset()
       this.#gauges.store_up.set(0)
+      const [name, labels, value] = storeAwayValue
+      this.#gauges[name].set(labels, value)
       this.#log.warn({ err: error }, `the gauges could not be read: ${messageOf(error)}`)
     }
     this.#readAt = this.#db.clock.now()
@@ -98,8 +120,20 @@ export class StoreGauges {
         values.push(['freshness_seconds', { account, read }, this.#age(oldestAt)], ['never_read', { account, read }, never])
       }
     }
+    for (const { account } of accounts) values.push(...(await this.#completeness(account)))
     values.push(...(await this.#destinations()))
+    for (const [name, labels, value] of await alarmValues(q)) values.push([name, labels, value])
     return values
+  }
+
+  async #completeness(account: string): Promise<[Name, Record<string, string>, number][]> {
+    const q = this.#db.read
+    const { expected, lost } = await webhookLoss(q, account, timeFromMs(this.#db.clock.now() - DAY_MS))
+    return [
+      ['webhook_loss_ratio', { account }, expected === 0 ? 0 : lost / expected],
+      ['proof_age_seconds', { account }, this.#age(await oldestProof(q, account))],
+      ['discovery_failing', { account }, await failingProbes(q, account)],
+    ]
   }
 
   async #destinations(): Promise<[Name, Record<string, string>, number][]> {

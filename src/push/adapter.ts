@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { AdapterDestination } from '../config.ts'
-import { ProductError } from '../errors.ts'
+import { messageOf, ProductError, TransientError } from '../errors.ts'
 import type { Mapping, PushItem } from './delivery.ts'
-import type { Answer, Failure } from './http/outcomes.ts'
+import type { Answer, Failure } from './outcomes.ts'
 import type { OutgoingRequest } from './transport.ts'
 
 /** What an adapter is made of: its destination's settings, and the time. */
@@ -71,4 +71,11 @@ export function withoutEffect(failure: Failure): Failure {
   if (failure.type === 'stop' || (failure.type === 'failed' && !failure.permanent)) return failure
   const { alive, status, retryAfterMs } = failure.type === 'failed' ? failure : { alive: false, status: null, retryAfterMs: null }
   return { type: 'failed', permanent: false, alive, status, error: failure.error, retryAfterMs }
+}
+
+/** @returns what it means that asking the target for something threw `error`. */
+export function askingFailed(error: unknown): Failure {
+  if (error instanceof StepFailure) return withoutEffect(error.failure)
+  const retryAfterMs = error instanceof TransientError ? (error.retryAfterMs ?? null) : null
+  return { type: 'failed', permanent: false, alive: false, status: null, error: messageOf(error), retryAfterMs }
 }

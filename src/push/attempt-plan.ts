@@ -1,20 +1,27 @@
 import type { Clock } from '../clock.ts'
 import type { DestinationConfig } from '../config.ts'
 import { storableText } from '../model/json.ts'
+import { msFromTime } from '../model/time.ts'
 import type { OutboxRow, RowResult } from '../store/outbox-work.ts'
 import type { LaneBlock } from '../store/tables.ts'
 import type { Outcome } from './delivery.ts'
 
 /** Tries before a message that the target refuses for what it is becomes a dead letter. */
 const PERMANENT_TRIES = 3
+/** A client that is not there is looked for again when the change is twice as old, and at the latest after so long. */
+const LONGEST_WAIT_MS = 3_600_000
+const SHORTEST_WAIT_MS = 5_000
 /** What is kept of an error or a remark. */
 const TEXT_LENGTH = 1_000
 
-/** How the lane goes on after a row: with the next one, after a while with the same one, or not before somebody does something. */
+/**
+ * How the lane goes on after a row: with the next one, after a while with the same one, or not before somebody does something. A client
+ * that was not found is looked for again after `inMs`, where it is looked for at all.
+ */
 export type LaneStep =
   | { readonly type: 'go_on' }
   | { readonly type: 'due'; readonly inMs: number }
-  | { readonly type: 'blocked'; readonly as: LaneBlock }
+  | { readonly type: 'blocked'; readonly as: LaneBlock; readonly inMs?: number }
 
 export interface AttemptPlan {
   readonly row: RowResult
@@ -40,7 +47,7 @@ export function planUntried(row: RowOf, error: string | null = null): AttemptPla
  * @param looked whether the outcome is of a look, so that an earlier try is still uncertain unless the look found it.
  */
 export function planAttempt(
-  row: Pick<OutboxRow, 'outboxId' | 'attempts' | 'uncertain'>,
+  row: RowOf & Pick<OutboxRow, 'changedAt'>,
   outcome: Outcome,
   context: PlanContext,
   looked = false,
@@ -52,7 +59,10 @@ export function planAttempt(
       return { row: result(row, { ...delivered, status, detail: outcome.detail }), lane: { type: 'go_on' } }
     }
     case 'unmapped':
-      return { row: result(row, { error: outcome.error, uncertain: looked }), lane: { type: 'blocked', as: 'unmapped' } }
+      return {
+        row: result(row, { error: outcome.error, uncertain: looked }),
+        lane: { type: 'blocked', as: 'unmapped', inMs: againInMs(row, context) },
+      }
     case 'stop':
       // Its destination stands still until an operator resumes it; then this row is the first to go.
       return { row: result(row, { error: outcome.error, status: outcome.status, uncertain: looked }), lane: { type: 'due', inMs: 0 } }
@@ -61,6 +71,12 @@ export function planAttempt(
     case 'failed':
       return afterFailure(row, outcome, context, looked)
   }
+}
+
+function againInMs({ changedAt }: Pick<OutboxRow, 'changedAt'>, { clock, destination }: PlanContext): number {
+  const shortest = Math.min(SHORTEST_WAIT_MS, destination.scheduleMs[0] ?? SHORTEST_WAIT_MS)
+  const ageMs = clock.now() - msFromTime(changedAt)
+  return Math.min(LONGEST_WAIT_MS, Math.max(shortest, Number.isNaN(ageMs) ? 0 : ageMs))
 }
 
 function afterUnknown(row: RowOf, outcome: Of<'unknown'>, context: PlanContext): AttemptPlan {

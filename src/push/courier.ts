@@ -6,6 +6,7 @@ import type { Observer } from '../observe.ts'
 import type { Db } from '../store/db.ts'
 import type { ClaimedLane, LaneResult, OutboxRow, RowResult } from '../store/outbox-work.ts'
 import { storeMappings } from '../store/push-map.ts'
+import { askingFailed } from './adapter.ts'
 import { type AttemptPlan, type LaneStep, planAttempt, planUntried } from './attempt-plan.ts'
 import type { DeliveryKind, Mapping, Outcome, PushItem } from './delivery.ts'
 import type { Gate } from './gate.ts'
@@ -72,7 +73,8 @@ export class Courier {
     const items = batch.flatMap(({ steps }) => steps.flatMap((step) => (step.type === 'send' ? [step.item] : [])))
     const startedAt = performance.now()
     const outcomes = items.length === 0 ? [] : await outcomesOf(kind.send(items, limits.over), items.length)
-    gate.settle(permit, limits.over.aborted ? null : verdictOf(outcomes))
+    const asked = batch.flatMap(({ steps }) => steps.flatMap((step) => (step.type === 'done' ? (step.outcome ?? []) : [])))
+    gate.settle(permit, limits.over.aborted ? null : verdictOf([...asked, ...outcomes]))
     if (items.length > 0) this.#reports.took(startedAt)
     let sent = 0
     return batch.map(({ lane, steps }) => {
@@ -134,7 +136,7 @@ export class Courier {
     try {
       return await this.#prepared(row, over)
     } catch (error) {
-      const outcome = notFound(error)
+      const outcome = askingFailed(error)
       return { type: 'done', outcome: null, plan: this.#planned(row, outcome, row.uncertain, over) }
     }
   }
@@ -163,7 +165,7 @@ export class Courier {
       await storeMappings(db, [{ destination: destination.name, account, submissionId, ...found }], 'lookup')
       return found
     } catch (error) {
-      return notFound(error)
+      return askingFailed(error)
     }
   }
 
@@ -171,7 +173,7 @@ export class Courier {
   async #lookUp(item: PushItem, over: AbortSignal): Promise<Outcome | null> {
     const { kind } = this.#o
     if (!kind.lookUp) return { type: 'unknown', error: 'a try was begun, and the process ended before its answer came' }
-    return await kind.lookUp(item, over).catch(notFound)
+    return await kind.lookUp(item, over).catch(askingFailed)
   }
 
   /** @param looked whether the outcome is of a look for an earlier try. */
@@ -194,10 +196,6 @@ function nextOf(step: LaneStep): LaneResult['next'] {
 async function outcomesOf(sending: Promise<readonly Outcome[]>, count: number): Promise<Outcome[]> {
   const outcomes = await sending.catch((error: unknown) => Array<Outcome>(count).fill({ type: 'unknown', error: messageOf(error) }))
   return Array.from({ length: count }, (_, position) => outcomes[position] ?? { type: 'unknown', error: 'the sender gave no outcome' })
-}
-
-function notFound(error: unknown): Outcome {
-  return { type: 'failed', permanent: false, alive: false, status: null, error: messageOf(error), retryAfterMs: null }
 }
 
 /** What a batch says of its target: it is asked to stop, or nothing was taken, or it works. */

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock.ts'
 import { retryAfterMs } from '../upstream/answer.ts'
+import { hintFor } from './network-hints.ts'
 
 /** `not_sent`: surely nothing reached the target. `no_answer`: the request was sent, at least in part, and nothing whole came back. */
 export type TransportResult =
@@ -125,7 +126,9 @@ function refusedByProxy(error: unknown): boolean {
 function describe(error: unknown): string {
   if (refusedByProxy(error)) return 'the proxy wants other credentials (407)'
   if (error instanceof Error && error.name === 'RefusedAddressError') return error.message
-  return `no answer (${codeOf(error)})`
+  const code = codeOf(error)
+  const hint = hintFor(code)
+  return hint === null ? `no answer (${code})` : `no answer (${code}: ${hint})`
 }
 
 function codeOf(error: unknown): string {

@@ -3,7 +3,8 @@ import type { Service } from '../service.ts'
 import type { Db } from '../store/db.ts'
 import { type DestinationRow, type DestinationStart, ensureDestinations, listDestinations } from '../store/destinations.ts'
 import { changeLogEnds } from '../store/gauges.ts'
-import { changesToFanOut, lockFanOut, logEnd, queueRows } from '../store/outbox-fan-out.ts'
+import { readEpochs } from '../store/log-epoch.ts'
+import { changesToFanOut, lockFanOut, queueRows } from '../store/outbox-fan-out.ts'
 import { type FanOutDestination, rowsFor } from './queued-rows.ts'
 import { stepSnapshot } from './snapshot.ts'
 
@@ -79,9 +80,8 @@ export class FanOut implements Service {
       const changes = await changesToFanOut(tx, cursor, limit)
       const last = changes.at(-1)
       if (!last) return false
-      const { logEpoch } = await logEnd(tx, { hold: false })
       const getters = group.filter(({ name }) => here.has(name))
-      const rows = await rowsFor(tx, getters, changes, logEpoch)
+      const rows = await rowsFor(tx, getters, changes, await readEpochs(tx))
       await queueRows(
         tx,
         rows,

@@ -6,7 +6,7 @@ import { canonicalJson, type Json } from '../model/json.ts'
 const NAMESPACE = Buffer.from('da38f491c21b49f6a85ffedceedc78ab', 'hex')
 
 /** Records that exist once, for ever (invariant 4): what is said of them has the same id whichever log or snapshot says it. */
-const IMMUTABLE = new Set(['market_events', 'thread_messages'])
+export const IMMUTABLE: ReadonlySet<string> = new Set(['market_events', 'thread_messages'])
 
 /** What a message is about. */
 export interface MessageSubject {

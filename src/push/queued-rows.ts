@@ -1,21 +1,22 @@
 import type { Tx } from '../store/db.ts'
+import type { EpochOfChange } from '../store/log-epoch.ts'
 import type { FanOutChange, NewOutboxRow } from '../store/outbox-fan-out.ts'
 import { type RecordTime, recordText, recordTimes } from '../store/record-times.ts'
 import { type Wants, wants } from './filter.ts'
-import { messageId } from './message-id.ts'
+import { IMMUTABLE, messageId } from './message-id.ts'
 
 /** What fanning out knows of a destination. */
 export type FanOutDestination = Wants & { readonly name: string }
 
 /**
  * The rows that changes make in the outbox, in the order of the changes.
- * @param logEpoch the numbering of the changes.
+ * @param epochOf which numbering a change's number belongs to.
  */
 export async function rowsFor(
   tx: Tx,
   destinations: readonly FanOutDestination[],
   changes: readonly FanOutChange[],
-  logEpoch: string,
+  epochOf: (seq: number) => EpochOfChange,
 ): Promise<NewOutboxRow[]> {
   const times = await timesOf(tx, destinations, changes)
   const rows: NewOutboxRow[] = []
@@ -28,14 +29,14 @@ export async function rowsFor(
       occurredAt: change.occurred_at ?? time?.occurredAt ?? null,
     }
     const getters = destinations.filter((destination) => wants(destination, considered, tx.clock.now()))
-    if (getters.length > 0) rows.push(...rowsOfChange(change, getters, logEpoch))
+    if (getters.length > 0) rows.push(...rowsOfChange(change, getters, epochOf(change.seq)))
   }
   return rows
 }
 
-function rowsOfChange(change: FanOutChange, getters: readonly FanOutDestination[], logEpoch: string): NewOutboxRow[] {
+function rowsOfChange(change: FanOutChange, getters: readonly FanOutDestination[], epoch: EpochOfChange): NewOutboxRow[] {
   const subject = { ...change, entityId: change.entity_id, snapshot: false }
-  const id = messageId(subject, logEpoch)
+  const id = messageId(subject, epoch.logEpoch)
   return getters.map(({ name }) => ({
     destination: name,
     account: change.account,
@@ -47,7 +48,13 @@ function rowsOfChange(change: FanOutChange, getters: readonly FanOutDestination[
     seq: change.seq,
     messageId: id,
     snapshot: null,
+    uncertain: mayHaveBeenSent(change, epoch),
   }))
+}
+
+/** What happened before a backup was restored, and is learned again, may have been sent by the database that was lost. */
+function mayHaveBeenSent({ entity, operation, occurred_at }: FanOutChange, { restoredAt }: EpochOfChange): boolean {
+  return IMMUTABLE.has(entity) && operation === 'insert' && restoredAt !== null && occurred_at !== null && occurred_at < restoredAt
 }
 
 /** Changes that do not name what a filter asks for: their records are looked up, if any destination asks. */

@@ -88,9 +88,10 @@ export class Sender implements Service {
 export class OutboxBell implements Service {
   readonly name = 'outbox bell'
   readonly #db: Db
-  readonly #senders: readonly Sender[]
+  readonly #senders: Iterable<Sender>
 
-  constructor(db: Db, senders: readonly Sender[]) {
+  /** @param senders those that there are, looked at anew each time. */
+  constructor(db: Db, senders: Iterable<Sender>) {
     this.#db = db
     this.#senders = senders
   }

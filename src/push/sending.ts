@@ -12,6 +12,8 @@ import type { Wake } from './wake.ts'
 
 /** Without a ring the outbox is looked at this often. */
 export const SWEEP_MS = 1_000
+/** Where clients are looked for, lanes that wait for theirs are looked at this often, if the schedule is not shorter. */
+const LOOK_AGAIN_MS = 5_000
 /** What a lease has beside its tries, and what of it is left alone at its end. */
 const LEASE_MS = 30_000
 const LEASE_MARGIN_MS = 5_000
@@ -44,12 +46,15 @@ export class Sending {
   readonly #leaseMs: number
   /** The longest that one row can take, from its beginning. */
   readonly #rowMs: number
+  readonly #lookAgainMs: number
+  #lookAt = 0
 
   constructor(parts: SendingParts) {
     this.parts = parts
     const { kind, destination } = parts
     const requests = 1 + (kind.lookUp ? 1 : 0) + (kind.findMapping ? 1 : 0)
     this.#rowMs = destination.timeoutMs * requests + LEASE_MARGIN_MS
+    this.#lookAgainMs = Math.min(LOOK_AGAIN_MS, destination.scheduleMs[0] ?? LOOK_AGAIN_MS)
     this.#leaseMs = LEASE_MS + destination.timeoutMs + this.#rowMs
   }
 
@@ -59,9 +64,19 @@ export class Sending {
     await gate.settled()
     const leaseUntil = clock.now() + this.#leaseMs
     const uncertain = !destination.idempotent
-    const claimed = await claimLanes(db, destination.name, { lanes, rowsPerLane, leaseMs: this.#leaseMs, uncertain })
+    const common = { rowsPerLane, leaseMs: this.#leaseMs, uncertain }
+    const claimed = this.#isTimeToLook() ? await claimLanes(db, destination.name, { ...common, lanes, unmapped: true }) : []
+    const room = lanes - claimed.length
+    if (room > 0) claimed.push(...(await claimLanes(db, destination.name, { ...common, lanes: room })))
     if (claimed.length > 0) gate.begin()
     return { lanes: claimed, leaseUntil }
+  }
+
+  #isTimeToLook(): boolean {
+    const { clock, destination } = this.parts
+    if (destination.mapping !== 'lookup' || clock.now() < this.#lookAt) return false
+    this.#lookAt = clock.now() + this.#lookAgainMs
+    return true
   }
 
   limits(leaseUntil: number): Limits {

@@ -1,6 +1,7 @@
 import { timeFromMs } from '../model/time.ts'
 import type { Db, Tx } from '../store/db.ts'
 import { type DestinationRow, findDestination } from '../store/destinations.ts'
+import { readEpochs } from '../store/log-epoch.ts'
 import { changesToFanOut, lockFanOut, logEnd, type NewOutboxRow, queueRows } from '../store/outbox-fan-out.ts'
 import { recordText, recordTimes } from '../store/record-times.ts'
 import { type SnapshotRow, snapshotPage, stillToCome } from '../store/snapshot-rows.ts'
@@ -28,7 +29,7 @@ export function stepSnapshot(db: Db, destination: FanOutDestination, limit: numb
     const end = await logEnd(tx, { hold: true })
     const state = await findDestination(tx, destination.name)
     if (state === null || state.snapshot === null) return 'idle'
-    const { rows, cursor } = await knownChanges(tx, destination, state, limit, end.logEpoch)
+    const { rows, cursor } = await knownChanges(tx, destination, state, limit)
     const caughtUp = cursor === end.lastSeq
     if (!caughtUp || state.queued + rows.length >= MAX_QUEUED) {
       if (cursor === state.cursor) return 'idle'
@@ -49,12 +50,11 @@ async function knownChanges(
   destination: FanOutDestination,
   state: DestinationRow,
   limit: number,
-  logEpoch: string,
 ): Promise<{ rows: NewOutboxRow[]; cursor: number }> {
   const changes = await changesToFanOut(tx, state.cursor, limit)
   const toCome = await stillToCome(tx, state.snapshot?.position ?? null, changes)
   const known = changes.filter((_, index) => !toCome[index])
-  return { rows: await rowsFor(tx, [destination], known, logEpoch), cursor: changes.at(-1)?.seq ?? state.cursor }
+  return { rows: await rowsFor(tx, [destination], known, await readEpochs(tx)), cursor: changes.at(-1)?.seq ?? state.cursor }
 }
 
 /** @param seq the newest change that the rows contain. */
@@ -85,5 +85,6 @@ async function pageRows(
     seq,
     messageId: messageId({ ...row, operation: 'insert', seq, snapshot: true }, logEpoch),
     snapshot: { changed_at: timeFromMs(now), after: row.after },
+    uncertain: false,
   }))
 }

@@ -1,5 +1,7 @@
 import type { Clock } from '../clock.ts'
 
+const RUNG = 'rung'
+
 /** A bell for one listener: a ring that comes while it does not listen is kept, once. */
 export class Wake {
   readonly #clock: Clock
@@ -12,7 +14,8 @@ export class Wake {
 
   ring(): void {
     this.#rung = true
-    this.#listening?.abort()
+    // With a reason of its own, none is made for each ring.
+    this.#listening?.abort(RUNG)
   }
 
   /** Waits for a ring, at most `ms` milliseconds, and not after `signal` aborted. @returns whether it rang. */

@@ -1,14 +1,20 @@
 import type { Requirements } from '../model/records.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { UpstreamTransientError } from '../upstream/errors.ts'
+import type { Priority } from '../upstream/limiter.ts'
 import { readRequirements } from '../upstream/wire.ts'
 
 /**
  * Reads the requirements view of a submission, the one documented source of its state (trap 11).
  * @throws what the client throws; an answer that is no requirements view is transient, like any other that cannot be used.
  */
-export async function readState(client: UpstreamClient, submissionId: string, signal: AbortSignal): Promise<Requirements> {
-  const requirements = readRequirements(await client.requirements(submissionId, signal))
+export async function readState(
+  client: UpstreamClient,
+  submissionId: string,
+  signal: AbortSignal,
+  priority?: Priority,
+): Promise<Requirements> {
+  const requirements = readRequirements(await client.requirements(submissionId, signal, priority))
   if (requirements === null) {
     throw new UpstreamTransientError(
       'unavailable',

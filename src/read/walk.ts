@@ -4,6 +4,7 @@ import type { ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 import { noteUnreadable, type Unreadable } from '../store/evidence.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
+import type { Priority } from '../upstream/limiter.ts'
 import { readEvent, readMessage } from '../upstream/wire.ts'
 
 /** A page of a feed, read. */
@@ -21,6 +22,8 @@ export interface Walk extends Place, Origin {
   readonly read: Exclude<ReadKind, 'requirements'>
   /** The cursor to begin behind; null begins at the beginning. */
   readonly since: string | null
+  /** `live` when left out. */
+  readonly priority?: Priority
 }
 
 /** How a walk ended: at the end of the feed, or at a cursor that was given before, so that the feed does not move on (trap 2). */
@@ -84,9 +87,11 @@ export async function applyPage(
 }
 
 async function fetchPage(client: UpstreamClient, walk: Walk, since: string | null, signal: AbortSignal): Promise<FeedPage> {
+  const { account, submissionId, via, cause, fromReplay, firstWalk, priority } = walk
   const page =
-    walk.read === 'events' ? await client.events(walk.submissionId, since, signal) : await client.thread(walk.submissionId, since, signal)
-  const { account, submissionId, via, cause, fromReplay, firstWalk } = walk
+    walk.read === 'events'
+      ? await client.events(submissionId, since, signal, priority)
+      : await client.thread(submissionId, since, signal, priority)
   const from = { account, submissionId, via, cause, fromReplay, firstWalk }
   const facts: (EventFact | MessageFact)[] = []
   const unreadable: Unreadable[] = []

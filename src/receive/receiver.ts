@@ -14,12 +14,14 @@ import { type Deadline, Deadlines } from './deadlines.ts'
 import { type Appender, GroupCommit } from './group-commit.ts'
 import { NarrowDoor } from './narrow-door.ts'
 import { NO_ACCOUNT, type RefusedRequest, Rejections, type RejectReason } from './rejections.ts'
+import type { SecretUses } from './secret-uses.ts'
 
 export interface ReceiverOptions {
   readonly accounts: readonly AccountConfig[]
   readonly bodyLimitBytes: number
   readonly appender: Appender
   readonly rejectedStore: RejectedStore
+  readonly secretUses: Pick<SecretUses, 'note'>
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
@@ -45,7 +47,8 @@ const CHEAP_BODY_BYTES = 32 << 10
 
 interface ReceivingAccount {
   readonly name: string
-  readonly verifier: DeliveryVerifier
+  /** Another one when its secrets change: a delivery whose body is still coming then goes by the new ones. */
+  verifier: DeliveryVerifier
 }
 
 /**
@@ -55,8 +58,8 @@ interface ReceivingAccount {
  */
 export class Receiver {
   readonly #o: ReceiverOptions
-  readonly #accounts: ReadonlyMap<string, ReceivingAccount>
-  readonly #default: ReceivingAccount | undefined
+  #accounts: ReadonlyMap<string, ReceivingAccount> = new Map()
+  #default: ReceivingAccount | undefined
   readonly #commits: GroupCommit
   readonly #deadlines: Deadlines
   readonly #memory: Budget
@@ -70,16 +73,22 @@ export class Receiver {
   constructor(options: ReceiverOptions) {
     const { clock, log, observer, bodyLimitBytes } = options
     this.#o = options
-    this.#accounts = new Map(
-      options.accounts.map(({ name, webhookSecrets }) => [name, { name, verifier: new DeliveryVerifier(webhookSecrets) }]),
-    )
-    const standard = options.accounts.find((account) => account.isDefault)
-    this.#default = standard && this.#accounts.get(standard.name)
+    this.setAccounts(options.accounts)
     const memoryBytes = Math.max(MEMORY_BYTES, 2 * bodyLimitBytes)
     this.#memory = new Budget(memoryBytes)
     this.#commits = new GroupCommit({ appender: options.appender, log, observer, waitingBytes: memoryBytes })
     this.#deadlines = new Deadlines(clock, ANSWER_WITHIN_MS)
     this.#rejections = new Rejections({ store: options.rejectedStore, badSignatures: this.#badSignatures, log, observer })
+  }
+
+  /** Takes deliveries for these accounts from now on. @throws Error when a webhook secret is none; then nothing has changed. */
+  setAccounts(accounts: readonly AccountConfig[]): void {
+    const verifiers = accounts.map(({ name, webhookSecrets }) => ({ name, verifier: new DeliveryVerifier(webhookSecrets) }))
+    this.#accounts = new Map(
+      verifiers.map(({ name, verifier }) => [name, Object.assign(this.#accounts.get(name) ?? { name, verifier }, { verifier })]),
+    )
+    const standard = accounts.find((account) => account.isDefault)
+    this.#default = standard && this.#accounts.get(standard.name)
   }
 
   /** Whether, as far as is known, the next delivery can be stored. */
@@ -152,11 +161,13 @@ export class Receiver {
     body: Buffer,
     deadline: Deadline,
   ): Promise<Answer> {
-    const { log, observer } = this.#o
-    const verified = await this.#verify(account, request, claims, body, deadline)
+    const { log, observer, secretUses } = this.#o
+    const { verifier } = account
+    const verified = await this.#verify(verifier, request, claims, body, deadline)
     if (verified === null) return answers.unavailable
     if (!verified.ok) return this.#refuse(request, account, deadline, verified.reason, body)
     observer.count('deliveries_verified_total', { account: account.name, secret: String(verified.secret) })
+    secretUses.note(account.name, verifier.tags[verified.secret - 1] ?? '', deadline.startedAt)
     const failure = await this.#commits.add(
       {
         account: account.name,
@@ -180,7 +191,7 @@ export class Receiver {
 
   /** @returns null when too many suspicious bodies wait to be verified. */
   #verify(
-    account: ReceivingAccount,
+    verifier: DeliveryVerifier,
     request: DeliveryRequest,
     claims: SignatureClaims,
     body: Buffer,
@@ -188,9 +199,9 @@ export class Receiver {
   ): VerifyResult | Promise<VerifyResult | null> {
     // A good signature is never limited, so even who sent too many bad ones is verified, but not at everybody's cost.
     if (body.length <= CHEAP_BODY_BYTES || !this.#badSignatures.isLimited(request.address, deadline.startedAt)) {
-      return account.verifier.verify(claims, body)
+      return verifier.verify(claims, body)
     }
-    return this.#suspects.pass(() => account.verifier.verify(claims, body))
+    return this.#suspects.pass(() => verifier.verify(claims, body))
   }
 
   #refuse(

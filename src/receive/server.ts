@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import type { Config } from '../config.ts'
+import type { AccountConfig, Config } from '../config.ts'
 import { type Answer, answers } from './answers.ts'
 import { Receiver, type ReceiverOptions } from './receiver.ts'
 
@@ -13,6 +13,11 @@ export interface RunningReceiver {
   readonly address: { readonly host: string; readonly port: number }
   /** Whether, as far as is known, the next delivery can be stored. */
   canStore(): boolean
+  /**
+   * Takes deliveries for these accounts, by these secrets, from now on; nothing that is under way is broken off.
+   * @throws Error when a webhook secret is none; then nothing has changed.
+   */
+  setAccounts(accounts: readonly AccountConfig[]): void
   /**
    * Stops listening, answers what is in hand, and closes every connection.
    * @param graceMs after this long, connections are cut whatever is in hand.
@@ -49,6 +54,7 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
   return {
     address: { host: config.host, port },
     canStore: () => receiver.storing,
+    setAccounts: (accounts) => receiver.setAccounts(accounts),
     async stop(graceMs) {
       const over = new AbortController()
       const closed = app.close()

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import { parseUuid } from '../model/uuid.ts'
 import { type Answer, answerFaults, invalid, refusal, send, skewDate, spoil } from './answers.ts'
 import type { FaultBook, Operation } from './faults.ts'
+import { listAnswer, listPaths } from './lists.ts'
 import { type Logbook, seen } from './logbook.ts'
 import { type PageRequest, page } from './pages.ts'
 import { requirementsView } from './requirements.ts'
@@ -16,6 +17,8 @@ export interface ApiOptions {
   readonly tokens: Tokens
   readonly faults: FaultBook
   readonly logbook: Logbook
+  /** Whether lists of submissions and insureds are answered. */
+  readonly lists: boolean
 }
 
 interface SubmissionRequest {
@@ -67,6 +70,14 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
   onSubmission('events', (submission, asked) => page(submission.events, asked, faults, clock.now()))
   onSubmission('thread', (submission, asked) => page(submission.thread, asked, faults, clock.now()))
   onSubmission('requirements', (submission) => ({ status: 200, body: requirementsView(submission, clock.now()) }))
+
+  for (const path of options.lists ? listPaths : []) {
+    app.get<{ Params: { insuredId?: string } }>(path, (request, reply) =>
+      handle('list', request, reply, undefined, ({ account }) =>
+        listAnswer(path, [...world.submissions(account.name).values()], request.params.insuredId),
+      ),
+    )
+  }
 
   app.route({
     method: ['POST', 'PUT', 'PATCH', 'DELETE'],

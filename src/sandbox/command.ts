@@ -28,6 +28,8 @@ export const sandboxCommandSchema = z.strictObject({
   eventsPayload: z.enum(eventsPayloads).default('events'),
   /** First part of the signature headers' names. */
   signatureHeaders: z.enum(['svix', 'webhook']).default('svix'),
+  /** Whether submissions and insureds are listed, which the service does not describe. */
+  lists: z.boolean().default(false),
   /** Whether the story waits until it is started by `POST /_sandbox/story`. */
   paused: z.boolean().default(false),
 })

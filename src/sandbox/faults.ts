@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Prng } from './world/prng.ts'
 
 /** The operations that a fault can be limited to. */
-export const operations = ['token', 'metadata', 'me', 'events', 'thread', 'requirements', 'delivery'] as const
+export const operations = ['token', 'metadata', 'me', 'events', 'thread', 'requirements', 'list', 'delivery'] as const
 export type Operation = (typeof operations)[number]
 
 /** What every fault can be limited by; without a limit it strikes each time. */

@@ -48,6 +48,11 @@ export class Feed<T extends Positioned> {
     return hidden.map((entry) => entry.item)
   }
 
+  /** Makes items that `chosen` names invisible again, until they are revealed. */
+  conceal(chosen: (item: T) => boolean): void {
+    for (const entry of this.#entries) if (chosen(entry.item)) entry.visibleAtMs = Number.POSITIVE_INFINITY
+  }
+
   /** Replaces fields of an item in its place; its id and time stay. @throws RangeError when there is none with that id. */
   amend(id: string, patch: Partial<T>): T {
     const entry = this.#entries.find((other) => other.item.id === id)

@@ -48,6 +48,8 @@ export interface SandboxOptions {
   readonly signatureHeaders?: 'svix' | 'webhook'
   /** Whether events that become visible behind a cursor are delivered too; false when left out. */
   readonly announceLate?: boolean
+  /** Whether `/broker/submissions` and `/broker/insureds` list what there is; false when left out: the service describes no list. */
+  readonly lists?: boolean
   /** The waits between the tries of a delivery; after the last it is given up. */
   readonly retryScheduleMs?: readonly number[]
   /** Deliveries that are under way at the same time. */

@@ -216,6 +216,18 @@ export class Sandbox {
     return this.#parts.world.submission(account, submissionId).thread.amend(messageId, patch)
   }
 
+  /** No longer shows items of the feeds that were visible, by their ids; quietly. */
+  concealItems(account: string, submissionId: string, ids: readonly string[]): void {
+    const { events, thread } = this.#parts.world.submission(account, submissionId)
+    for (const feed of [events, thread]) feed.conceal(({ id }) => ids.includes(id))
+  }
+
+  /** Shows concealed items again, in their old places; quietly. */
+  showItems(account: string, submissionId: string, ids: readonly string[]): void {
+    const { events, thread } = this.#parts.world.submission(account, submissionId)
+    for (const feed of [events, thread]) feed.reveal(({ id }) => ids.includes(id), this.#parts.clock.now())
+  }
+
   /** Fills a submission's feeds with that many items of plain history, for measuring. */
   fillFeeds(account: string, submissionId: string, counts: { events: number; messages: number }): void {
     const { clock, prng, world } = this.#parts

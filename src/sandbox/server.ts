@@ -111,7 +111,7 @@ function registerService(api: FastifyInstance, parts: Parts, options: SandboxOpt
   })
   // Whatever else is sent is taken, so that a write is seen and refused by its own route.
   api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  registerApi(api, parts)
+  registerApi(api, { ...parts, lists: options.lists ?? false })
   const token = {
     tokenLifetimeMs: options.tokenLifetimeMs ?? HOUR_MS,
     expiresIn: options.expiresIn ?? 'number',

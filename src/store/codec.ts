@@ -35,6 +35,10 @@ const publicKinds = new Map<string, ColumnKind>([
   ['changes.before', 'json'],
   ['changes.after', 'json'],
   ['push_map.fields', 'json'],
+  ['reconcile_runs.options', 'json'],
+  ['reconcile_findings.fields', 'json'],
+  ['reconcile_findings.standing', 'bool'],
+  ['operator_actions.detail', 'json'],
 ])
 
 /**

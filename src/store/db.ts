@@ -49,6 +49,11 @@ export interface WriteOptions {
   readonly single?: boolean
   /** Waits long for locks and sets no limit to a statement: for migrations. */
   readonly patient?: boolean
+  /**
+   * On SQLite the statements run in a thread of their own, while the other transactions wait and the event loop does not: for upkeep,
+   * which touches much that nobody has in mind.
+   */
+  readonly aside?: boolean
 }
 
 /** Queries of kysely, plus the differences between the databases that queries need. */
@@ -65,6 +70,8 @@ export interface Query {
   selectMany(table: TableSpec, keys: readonly Row[], options?: { readonly lock?: boolean }): Promise<Row[]>
   /** All rows whose columns equal those of `where` (null equals null), in key order. */
   selectWhere(table: TableSpec, where: Row): Promise<Row[]>
+  /** The rows of each of these submissions, at most `limitEach` of each. @param table its key begins with account and submission. */
+  selectOfSubmissions(table: TableSpec, account: string, submissionIds: readonly string[], limitEach: number): Promise<Row[]>
 }
 
 /** A write transaction: everything a Query can, and writing. It is of no use after its transaction ended. */

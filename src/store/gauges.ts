@@ -110,6 +110,11 @@ export async function freshnessGauges(q: Query, account: string): Promise<Freshn
   return gauges
 }
 
+/** Paths of an account whose probing fails, counted no further than `SMALL_COUNT_CAP`. */
+export function failingProbes(q: Query, account: string): Promise<number> {
+  return countCapped(q, sql`sync_discovery where account = ${account} and failures > 0`, SMALL_COUNT_CAP)
+}
+
 /** The ends of the change log. */
 export async function changeLogEnds(q: Query): Promise<{ readonly firstSeq: number; readonly lastSeq: number }> {
   const row = await q.sql.selectFrom('mirror_info').select(['first_seq', 'last_seq']).where('id', '=', 1).executeTakeFirst()

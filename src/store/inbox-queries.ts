@@ -14,6 +14,8 @@ export interface InboxFilter {
   readonly since?: TimeText | undefined
   /** Received before. */
   readonly until?: TimeText | undefined
+  /** Only those behind the one of this number in the list: older ones. */
+  readonly after?: number | undefined
 }
 
 /** A delivery as lists show it: without its body. */
@@ -115,5 +117,6 @@ function filtered(q: Query, filter: InboxFilter) {
   if (filter.submissionId !== undefined) query = query.where('submission_id', '=', filter.submissionId)
   if (filter.since !== undefined) query = query.where('received_at', '>=', timeValue(q, filter.since) as never)
   if (filter.until !== undefined) query = query.where('received_at', '<', timeValue(q, filter.until) as never)
+  if (filter.after !== undefined) query = query.where('inbox_id', '<', filter.after)
   return query
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
 import { findAccount } from './accounts.ts'
+import { addCount, type HourCount, hourOf } from './arrival-counts.ts'
 import type { Db, Query, Tx } from './db.ts'
 import { timeValue } from './sql.ts'
 
@@ -43,8 +44,9 @@ export async function countLostWebhooks(db: Db, account: string): Promise<{ read
   const unreadable = (await findAccount(db.read, account))?.events_unreadable_at != null
   return db.write('lost-webhooks', async (tx) => {
     if (!(await moveMark(tx, account, mark, next.mark))) return { lost: [], more: false }
-    const counted = await countBetween(tx, account, mark, next.mark)
-    const lost = counted.filter(({ entity }) => !(unreadable && entity === 'market_events'))
+    const hours = (await hoursBetween(tx, account, mark, next.mark)).filter(({ entity }) => !(unreadable && entity === 'market_events'))
+    for (const hour of hours) await addCount(tx, hour, 'lost')
+    const lost = totalsOf(hours)
     for (const { entity, count } of lost) await add(tx, account, entity, count)
     return { lost, more: next.more }
   })
@@ -105,13 +107,20 @@ const neverTold = sql`not exists (
   where told.account = seen.account and told.entity = seen.entity and told.submission_id = seen.submission_id
     and told.record_id = seen.record_id and told.way = 'webhook')`
 
-async function countBetween(tx: Tx, account: string, after: TimeText, upTo: TimeText): Promise<LostWebhooks[]> {
-  const { rows } = await sql<{ entity: string; n: number }>`
-    select entity, count(*) as n from sync_arrivals as seen
-    where account = ${account} and way = 'feed' and first_at > ${timeValue(tx, after)} and first_at <= ${timeValue(tx, upTo)}
-      and ${neverTold}
-    group by entity`.execute(tx.sql)
-  return rows.map((row) => ({ entity: row.entity, count: row.n }))
+/** By the hour in which they became known. */
+async function hoursBetween(tx: Tx, account: string, after: TimeText, upTo: TimeText): Promise<HourCount[]> {
+  const { rows } = await sql<HourCount>`
+    select account, entity, hour, count(*) as n from (
+      select account, entity, ${hourOf(tx, 'first_at')} as hour from sync_arrivals as seen
+      where account = ${account} and way = 'feed' and first_at > ${timeValue(tx, after)} and first_at <= ${timeValue(tx, upTo)}
+        and ${neverTold}) as lost
+    group by account, entity, hour order by hour, entity`.execute(tx.sql)
+  return rows.map((row) => ({ ...row, n: Number(row.n) }))
+}
+
+function totalsOf(hours: readonly HourCount[]): LostWebhooks[] {
+  const byEntity = Map.groupBy(hours, ({ entity }) => entity)
+  return [...byEntity].map(([entity, counts]) => ({ entity, count: counts.reduce((sum, { n }) => sum + n, 0) }))
 }
 
 async function add(tx: Tx, account: string, entity: string, count: number): Promise<void> {

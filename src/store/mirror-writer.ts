@@ -1,15 +1,20 @@
 import type { Change } from '../model/change.ts'
 import type { Entity, Row } from '../model/entities.ts'
+import type { Place } from '../model/facts.ts'
+import type { ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 import { appendChanges } from './change-log.ts'
 import type { Db, Tx } from './db.ts'
+import type { MirrorAccess, Newest } from './mirror-access.ts'
+import { newestOf } from './newest.ts'
+import { addReads, takeApplied } from './reads.ts'
 import { timeValue } from './sql.ts'
 
 /**
  * The one hand that writes mirror rows and change-log rows; only `apply/` may hold it. It lives inside one transaction,
  * whose last statement is its own: see `appendChanges`.
  */
-export class MirrorWriter {
+export class MirrorWriter implements MirrorAccess {
   readonly tx: Tx
   readonly #changes: Change[] = []
 
@@ -25,6 +30,18 @@ export class MirrorWriter {
   /** Every row of `entity` that belongs to one of the submissions. */
   async loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<Row[]> {
     return this.tx.selectWhere(entity, { account, submission_id: submissionId })
+  }
+
+  newest(account: string, submissionId: string): Promise<Newest> {
+    return newestOf(this.tx, account, submissionId)
+  }
+
+  addReads(places: readonly Place[], now: TimeText, live: boolean): Promise<void> {
+    return addReads(this.tx, places, now, live)
+  }
+
+  takeApplied(place: Place, read: ReadKind, readNo: number): Promise<boolean> {
+    return takeApplied(this.tx, place, read, readNo)
   }
 
   async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {

@@ -36,6 +36,8 @@ export interface NewOutboxRow {
   readonly messageId: string
   /** Of a row of a snapshot, what a change would say; null for a change, which stands in the log. */
   readonly snapshot: { readonly changed_at: TimeText; readonly after: Row } | null
+  /** It may have been sent before, by a database that was lost: see log-epoch.ts. */
+  readonly uncertain: boolean
 }
 
 const outbox: TableSpec = {
@@ -139,7 +141,7 @@ function givenOf(row: NewOutboxRow, queuedAt: TimeText): GivenRow {
     message_id: row.messageId,
     state: 'ready',
     attempts: 0,
-    uncertain: 0,
+    uncertain: row.uncertain ? 1 : 0,
     queued_at: queuedAt,
   }
 }

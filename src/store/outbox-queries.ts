@@ -17,6 +17,8 @@ export interface OutboxFilter {
   readonly since?: TimeText | undefined
   /** Queued before. */
   readonly until?: TimeText | undefined
+  /** Only those behind the one of this number in the list: older ones. */
+  readonly after?: number | undefined
 }
 
 /** A row as lists show it; `state` as in the view push_status (`waiting`, `retrying`, `unmapped`, `held` for what is ready). */
@@ -64,6 +66,7 @@ function matches(q: Query, filter: OutboxFilter) {
   if (filter.state !== undefined && STOPPED.includes(filter.state)) conditions.push(sql`o.state in ('dead', 'unknown', 'skipped')`)
   if (filter.since !== undefined) conditions.push(sql`o.queued_at >= ${timeValue(q, filter.since)}`)
   if (filter.until !== undefined) conditions.push(sql`o.queued_at < ${timeValue(q, filter.until)}`)
+  if (filter.after !== undefined) conditions.push(sql`o.outbox_id < ${filter.after}`)
   return sql.join(conditions, sql` and `)
 }
 

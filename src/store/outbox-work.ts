@@ -28,6 +28,8 @@ export interface LaneClaim {
   readonly leaseMs: number
   /** Whether a try of each row may begin at once: the claim itself marks them, so that a try that nobody sees end is known of. */
   readonly uncertain: boolean
+  /** Lanes that wait for a client, and whose time to look for one has come, in the place of those that wait for nothing. */
+  readonly unmapped?: boolean
 }
 
 /** What became of a row. Rows of the claim that were not looked at are left out of a LaneResult. */
@@ -48,7 +50,10 @@ export interface RowResult {
 export interface LaneResult {
   readonly lane: ClaimedLane
   readonly rows: readonly RowResult[]
-  readonly next: { readonly type: 'due'; readonly inMs: number } | { readonly type: 'blocked'; readonly as: LaneBlock }
+  readonly next:
+    | { readonly type: 'due'; readonly inMs: number }
+    /** `inMs`: when a lane that is unmapped may be claimed as such; at once when left out. */
+    | { readonly type: 'blocked'; readonly as: LaneBlock; readonly inMs?: number }
 }
 
 /** What others said is kept this long. */
@@ -81,7 +86,7 @@ export async function claimLanes(db: Db, destination: string, claim: LaneClaim):
     const { rows: keys } = await sql<LaneKey>`
       with due as (
         select destination, account, lane from sync_push_lanes
-        where destination = ${destination} and blocked is null and due_at <= ${dbTime(tx)} and exists (
+        where destination = ${destination} and ${claim.unmapped ? sql`blocked = 'unmapped'` : sql`blocked is null`} and due_at <= ${dbTime(tx)} and exists (
           select 1 from sync_destinations d
           where d.destination = ${destination} and d.state = 'active' and (d.retry_at is null or d.retry_at <= ${dbTime(tx)}))
         order by due_at limit ${sql.lit(claim.lanes)} ${skipLocked(tx)})
@@ -185,7 +190,9 @@ async function writeLanes(tx: Tx, results: readonly LaneResult[], mapped: Readon
   const lanes = results.map(({ lane, rows, next }) => {
     const blocked = next.type === 'blocked' && !(next.as === 'unmapped' && mapped.has(laneText(lane))) ? next.as : null
     const held_by = blocked === 'held' ? (rows.findLast(({ state }) => state === 'dead' || state === 'unknown')?.outboxId ?? null) : null
-    const inMs = next.type === 'due' ? Math.max(0, Math.round(next.inMs)) : 0
+    // A map that was stored meanwhile is one that was waited for.
+    const waits = next.type === 'due' || blocked === 'unmapped'
+    const inMs = waits ? Math.max(0, Math.round(next.inMs ?? 0)) : 0
     const { destination, account, lane: name } = lane
     return { destination, account, lane: name, due_at: timeFromMs(tx.clock.now() + inMs), in_ms: inMs, blocked, held_by }
   })

@@ -58,6 +58,19 @@ export async function selectWhere(run: RunText, spec: TableSpec, where: Row): Pr
   return (await run(text, values)).rows as Row[]
 }
 
+export async function selectOfSubmissions(
+  run: RunText,
+  spec: TableSpec,
+  account: string,
+  submissionIds: readonly string[],
+  limitEach: number,
+): Promise<Row[]> {
+  const text = `select ${keptColumns(spec)} from json_array_elements_text($2::json) as given(submission_id) cross join lateral (
+      select * from ${name(spec.table)} where account = $1 and submission_id = given.submission_id
+      order by ${spec.key.map(name).join(', ')} limit ${limitEach}) as kept`
+  return (await run(text, [account, JSON.stringify(submissionIds)])).rows as Row[]
+}
+
 async function runAll(run: RunText, text: string, columns: readonly string[], rows: readonly Row[]): Promise<number> {
   let count = 0
   for (const json of chunks(columns, rows)) count += (await run(text, [json])).rowCount ?? 0

@@ -199,6 +199,10 @@ class PostgresQuery implements Query {
     return rows.selectWhere(this.run, table, where)
   }
 
+  selectOfSubmissions(table: TableSpec, account: string, submissionIds: readonly string[], limitEach: number): Promise<Row[]> {
+    return rows.selectOfSubmissions(this.run, table, account, submissionIds, limitEach)
+  }
+
   /** From here on nothing more may come: the connection is another's. */
   end(): void {
     this.#ended = true

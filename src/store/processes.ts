@@ -1,8 +1,8 @@
 import type { Db, Query } from './db.ts'
 import { dbTime } from './sql.ts'
 
-/** What a process does: the roles of `serve`, and `sync`, which reads from the service beside them. */
-export type ProcessRole = 'all' | 'receive' | 'work' | 'sync'
+/** What a process does: the roles of `serve`, and the commands that read from the service beside them. */
+export type ProcessRole = 'all' | 'receive' | 'work' | 'sync' | 'reconcile'
 
 /** A process that works on the database. */
 export interface ProcessEntry {
@@ -15,7 +15,7 @@ export interface ProcessEntry {
 const STALE_MS = 20_000
 /** Entries of the dead are kept a while for whoever looks into it. */
 const FORGET_MS = 86_400_000
-const POLLING: readonly ProcessRole[] = ['all', 'work', 'sync']
+const POLLING: readonly ProcessRole[] = ['all', 'work', 'sync', 'reconcile']
 
 /** Says that the process is alive, by the database's clock. It is a real write, so it also tells whether one succeeds now. */
 export async function beat(db: Db, entry: ProcessEntry): Promise<void> {

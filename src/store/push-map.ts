@@ -61,9 +61,10 @@ async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Prom
 
 async function unblock(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
   const waiting = (await lockLanes(tx, lanes)).filter((lane) => lane.blocked === 'unmapped')
-  for (const { destination, account, lane } of waiting) {
+  for (const { destination, account, lane, under_way } of waiting) {
+    // Who just looks for the client has the lane until he says what he found.
     await sql`
-      update sync_push_lanes set blocked = null, due_at = ${dbTime(tx)}
+      update sync_push_lanes set blocked = null ${under_way === 1 ? sql`` : sql`, due_at = ${dbTime(tx)}`}
       where destination = ${destination} and account = ${account} and lane = ${lane}`.execute(tx.sql)
   }
   if (waiting.length > 0) await wakeSenders(tx)
@@ -112,6 +113,8 @@ export interface MappingFilter {
   readonly destination?: string | undefined
   readonly account?: string | undefined
   readonly submissionId?: string | undefined
+  /** Only those of the accounts and submissions behind this one, for a list of one destination. */
+  readonly after?: { readonly account: string; readonly submissionId: string } | undefined
 }
 
 /** Mappings that the filter names, by destination, account and submission. */
@@ -120,6 +123,8 @@ export async function listMappings(q: Query, filter: MappingFilter, limit: numbe
   if (filter.destination !== undefined) query = query.where('destination', '=', filter.destination)
   if (filter.account !== undefined) query = query.where('account', '=', filter.account)
   if (filter.submissionId !== undefined) query = query.where('submission_id', '=', filter.submissionId)
+  if (filter.after !== undefined)
+    query = query.where(sql<boolean>`(account, submission_id) > (${filter.after.account}, ${filter.after.submissionId})`)
   const rows = await query.orderBy('destination').orderBy('account').orderBy('submission_id').limit(limit).execute()
   return rows.map(mappingOf)
 }

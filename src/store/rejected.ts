@@ -33,6 +33,8 @@ export interface RejectedRecord extends RejectedSummary {
 
 export interface ListRejectedOptions {
   readonly account?: string
+  /** Only those behind the one of this number in the list: older ones. */
+  readonly after?: number | undefined
   readonly limit: number
 }
 
@@ -106,6 +108,7 @@ export class RejectedStore {
       .orderBy('rejected_id', 'desc')
       .limit(options.limit)
     if (options.account !== undefined) query = query.where('account', '=', options.account)
+    if (options.after !== undefined) query = query.where('rejected_id', '<', options.after)
     return (await query.execute()).map(summaryOf)
   }
 

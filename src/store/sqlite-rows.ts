@@ -40,11 +40,12 @@ export class SqliteRows {
     return found
   }
 
-  selectWhere(spec: TableSpec, where: Row): Row[] {
+  selectWhere(spec: TableSpec, where: Row, limit = -1): Row[] {
     const columns = Object.keys(where)
     const nulls = columns.filter((column) => where[column] === null)
     const given = columns.filter((column) => where[column] !== null)
-    const select = this.#once(spec, `where ${given.join()} ${nulls.join()}`, () => this.#makeSelect(spec, given, nulls))
+    const name = `where ${given.join()} ${nulls.join()} ${limit}`
+    const select = this.#once(spec, name, () => this.#makeSelect(spec, given, nulls, limit))
     return select.statement.all(...encode(select, where)).map((row) => decode(select, row))
   }
 
@@ -75,10 +76,10 @@ export class SqliteRows {
     return bound as T
   }
 
-  #makeSelect(spec: TableSpec, given: readonly string[], nulls: readonly string[]): Select {
+  #makeSelect(spec: TableSpec, given: readonly string[], nulls: readonly string[], limit = -1): Select {
     const conditions = [...given.map((column) => `"${column}" = ?`), ...nulls.map((column) => `"${column}" is null`)]
     const where = conditions.length > 0 ? ` where ${conditions.join(' and ')}` : ''
-    const text = `select ${list(Object.keys(spec.columns))} from "${spec.table}"${where} order by ${list(spec.key)}`
+    const text = `select ${list(Object.keys(spec.columns))} from "${spec.table}"${where} order by ${list(spec.key)} limit ${limit}`
     const decoders = Object.entries(spec.columns).flatMap(([column, kind]): [string, Decode][] => {
       const decoder = decoderOf(kind)
       return decoder ? [[column, decoder]] : []

@@ -7,6 +7,7 @@ import type { Db, FailPoint, Query, TableSpec, Tx, WriteOptions } from './db.ts'
 import { Gate } from './gate.ts'
 import { kyselyOver } from './kysely-over.ts'
 import { createSignals, type Signals } from './signals.ts'
+import { AsideConnection, AsideTx } from './sqlite-aside.ts'
 import { SqliteCheckpoints } from './sqlite-checkpoints.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { isBusy, sqliteError } from './sqlite-errors.ts'
@@ -39,6 +40,7 @@ export class SqliteDb implements Db {
   readonly #reader: SqliteConnection
   readonly #rows: SqliteRows
   readonly #checkpoints: SqliteCheckpoints
+  readonly #aside: AsideConnection
   #closed = false
 
   /** @throws FatalError when the file is damaged, TransientError when it cannot be opened now. */
@@ -55,6 +57,7 @@ export class SqliteDb implements Db {
     }
     this.#rows = new SqliteRows(this.#writer)
     this.#checkpoints = new SqliteCheckpoints(path, this.#gate, options.log)
+    this.#aside = new AsideConnection(path)
     this.read = new SqliteQuery(this, this.#reader, new SqliteRows(this.#reader), path)
   }
 
@@ -62,12 +65,17 @@ export class SqliteDb implements Db {
     const deadline = systemClock.now() + (options.patient ? PATIENT_LOCK_WAIT_MS : LOCK_WAIT_MS)
     await this.#gate.enter(options.first ?? false)
     let result: T
-    let tx: SqliteTx
+    let tx: SqliteTx | AsideTx
     try {
       if (this.#closed) throw new TransientError(`${this.#path} is closed: the process is stopping`)
-      await this.#begin(deadline)
-      tx = new SqliteTx(this, this.#writer, this.#rows, this.#path)
-      result = await this.#workAndCommit(name, tx, work)
+      if (options.aside) {
+        tx = new AsideTx(this, this.#aside)
+        result = await this.#workAside(name, tx, work)
+      } else {
+        await this.#begin(deadline)
+        tx = new SqliteTx(this, this.#writer, this.#rows, this.#path)
+        result = await this.#workAndCommit(name, tx, work)
+      }
     } catch (error) {
       throw sqliteError(error, this.#path)
     } finally {
@@ -90,6 +98,7 @@ export class SqliteDb implements Db {
     this.#closed = true
     this.#gate.leave()
     await this.#checkpoints.close()
+    await this.#aside.close()
     this.#reader.close()
     // The last connection to close checkpoints the rest of the log and removes it, if it has ever looked into it.
     this.#writer.lookInto()
@@ -107,6 +116,21 @@ export class SqliteDb implements Db {
         if (!isBusy(error) || systemClock.now() >= deadline) throw error
       }
       await systemClock.sleep(1 + backoffMs(systemClock, attempt, RETRY_BASE_MS, RETRY_CAP_MS))
+    }
+  }
+
+  async #workAside<T>(name: string, tx: AsideTx, work: (tx: Tx) => Promise<T>): Promise<T> {
+    await this.#aside.ask({ do: 'exec', text: 'begin immediate' })
+    try {
+      const result = await work(tx)
+      tx.end()
+      this.#failPoint?.(`${name}:before-commit`)
+      await this.#aside.ask({ do: 'exec', text: 'commit' })
+      return result
+    } catch (error) {
+      tx.end()
+      await this.#aside.ask({ do: 'exec', text: 'rollback' })
+      throw error
     }
   }
 
@@ -167,6 +191,10 @@ class SqliteQuery implements Query {
 
   async selectWhere(table: TableSpec, where: Row): Promise<Row[]> {
     return this.use((rows) => rows.selectWhere(table, where))
+  }
+
+  async selectOfSubmissions(table: TableSpec, account: string, submissionIds: readonly string[], limitEach: number): Promise<Row[]> {
+    return this.use((rows) => submissionIds.flatMap((id) => rows.selectWhere(table, { account, submission_id: id }, limitEach)))
   }
 
   /** From here on nothing more may come: it would run in whichever transaction is open then. */

@@ -1,7 +1,14 @@
 import type { SubmissionRow } from '../model/entities.ts'
 import { submissions } from '../model/entities.ts'
 import type { TimeText } from '../model/time.ts'
-import type { Query } from './db.ts'
+import type { Query, TableSpec } from './db.ts'
+
+/** Without the rest of the row, which is long. */
+const keysOnly: TableSpec = {
+  table: submissions.table,
+  key: submissions.key,
+  columns: { account: 'text', submission_id: 'text' },
+}
 
 /** @returns those of the given submissions that are tracked, each as `account submission_id`. */
 export async function knownSubmissions(
@@ -9,8 +16,8 @@ export async function knownSubmissions(
   keys: readonly { account: string; submission_id: string }[],
 ): Promise<ReadonlySet<string>> {
   const distinct = [...new Map(keys.map((key) => [`${key.account} ${key.submission_id}`, key])).values()]
-  const rows = (await q.selectMany(submissions, distinct)) as SubmissionRow[]
-  return new Set(rows.map((row) => `${row.account} ${row.submission_id}`))
+  const rows = await q.selectMany(keysOnly, distinct)
+  return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
 }
 
 /** Ids of an account's tracked submissions behind `after`, in their order: a page of all of them. */

@@ -12,9 +12,15 @@ import type {
 import type { Json } from '../model/json.ts'
 import type { ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
+import type { AlarmTables } from './tables-alarms.ts'
+import type { CompletenessTables } from './tables-completeness.ts'
+import type { OperationsTables } from './tables-operations.ts'
+import type { ReconcileTables } from './tables-reconcile.ts'
+import type { RetentionTables } from './tables-retention.ts'
+import type { WebhookSecretsTables } from './tables-webhook-secrets.ts'
 
 /** Every table and view, for kysely. What each holds is told in migrations/README.md. */
-export interface Tables {
+export interface Tables extends AlarmTables, ReconcileTables, CompletenessTables, OperationsTables, RetentionTables, WebhookSecretsTables {
   submissions: SubmissionRow
   market_events: MarketEventRow
   thread_messages: ThreadMessageRow

@@ -48,6 +48,20 @@ export function retryAfterMs(headers: HttpAnswer['headers'], nowMs: number): num
   return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, 0), LONGEST_PAUSE_MS)
 }
 
+/** Between its `Date`, which is cut to the second, and now an answer was on its way for half of the time that the request took. */
+const HALF_SECOND_MS = 500
+
+/**
+ * How far the service's clock is ahead of ours, by the `Date` of an answer, in milliseconds; negative when it is behind. About a second
+ * is the best that can be told.
+ * @param sentAt, nowMs our time before the request and after the answer.
+ * @returns undefined when the answer bears no date that can be read.
+ */
+export function clockSkewMs(headers: HttpAnswer['headers'], sentAt: number, nowMs: number): number | undefined {
+  const date = dateMs(first(headers['date']) ?? '')
+  return Number.isNaN(date) ? undefined : date + HALF_SECOND_MS - (sentAt + nowMs) / 2
+}
+
 function first(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
 }

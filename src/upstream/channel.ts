@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { TransientError } from '../errors.ts'
 import type { Observer } from '../observe.ts'
-import { failureOf, type HttpAnswer, retryAfterMs } from './answer.ts'
+import { clockSkewMs, failureOf, type HttpAnswer, retryAfterMs } from './answer.ts'
 import { Circuit, type Outcome, type Permit } from './circuit.ts'
 import { UpstreamTransientError, upstreamClass } from './errors.ts'
 import type { Http, Parts } from './http.ts'
@@ -11,7 +11,18 @@ import type { Call } from './operations.ts'
 export interface Manner {
   readonly signal?: AbortSignal | undefined
   readonly priority?: Priority | undefined
+  /**
+   * The request is about nothing that is known to be there: its failure says nothing of the service, so neither the circuit nor
+   * the rate heeds it, and it is never the request that tries a service thought dead.
+   */
+  readonly aside?: boolean | undefined
 }
+
+/** While the service is thought dead, what is asked aside waits for others to find it alive again. */
+const ASIDE_WAIT_MS = 1_000
+
+/** What an answer told of the clocks is believed for so long. */
+const SKEW_KNOWN_MS = 3_600_000
 
 /**
  * The one way to the service for all requests of an account, token exchanges included: through the rate limit and the
@@ -24,6 +35,7 @@ export class Channel {
   readonly #observer: Observer
   readonly #circuit: Circuit
   readonly #labels: { readonly account: string }
+  #skew: { readonly ms: number; readonly at: number } | null = null
 
   constructor(account: string, http: Http, requestsPerSecond: number, clock: Clock, observer: Observer) {
     this.limiter = new RateLimiter(clock, requestsPerSecond)
@@ -42,19 +54,21 @@ export class Channel {
   async run<T>(call: Call, parts: Parts, read: (answer: HttpAnswer) => T, manner: Manner): Promise<T> {
     this.#refuseIfDead(call, this.#circuit.waitMs())
     await this.#take(call, manner)
+    if (manner.aside && this.#circuit.isOpen) throw deadError(call, Math.max(this.#circuit.waitMs(), ASIDE_WAIT_MS))
     const permit = this.#circuit.admit()
     if (permit === null) throw deadError(call, this.#circuit.waitMs())
     const sentAt = this.#clock.now()
     try {
       const answer = await this.#http.send(call, parts, manner.signal)
-      this.#heed(answer, sentAt)
+      this.#noteClock(answer, sentAt)
+      if (!manner.aside) this.#heed(answer, sentAt)
       const failure = failureOf(call, answer, this.#clock.now())
       if (failure !== null) throw failure
       const result = read(answer)
       this.#settle(call, permit, sentAt, 'ok')
       return result
     } catch (error) {
-      this.#settle(call, permit, sentAt, upstreamClass(error))
+      this.#settle(call, permit, sentAt, upstreamClass(error), manner.aside)
       throw error
     }
   }
@@ -62,6 +76,11 @@ export class Channel {
   /** For how long a request would be refused unsent, in milliseconds: the service is dead, or asked for a pause. */
   waitMs(): number {
     return Math.max(this.#circuit.waitMs(), this.limiter.pausedMs)
+  }
+
+  /** How far the service's clock is ahead of ours, by an answer of the last hour, in milliseconds; null when none told. */
+  get clockSkewMs(): number | null {
+    return this.#skew === null || this.#clock.now() - this.#skew.at > SKEW_KNOWN_MS ? null : this.#skew.ms
   }
 
   async close(): Promise<void> {
@@ -82,6 +101,14 @@ export class Channel {
     }
   }
 
+  #noteClock(answer: HttpAnswer, sentAt: number): void {
+    const now = this.#clock.now()
+    const ms = clockSkewMs(answer.headers, sentAt, now)
+    if (ms === undefined) return
+    this.#skew = { ms, at: now }
+    this.#observer.set('clock_skew_seconds', ms / 1000, this.#labels)
+  }
+
   /** A service that says when to come back, on whatever status, is obeyed (trap 49). */
   #heed(answer: HttpAnswer, sentAt: number): void {
     const pauseMs = retryAfterMs(answer.headers, this.#clock.now())
@@ -89,8 +116,8 @@ export class Channel {
   }
 
   /** @param outcome the class of the failure; null when there is none, because the caller gave up. */
-  #settle(call: Call, permit: Permit, sentAt: number, outcome: 'ok' | ReturnType<typeof upstreamClass>): void {
-    this.#circuit.settle(permit, circuitOutcome(outcome))
+  #settle(call: Call, permit: Permit, sentAt: number, outcome: 'ok' | ReturnType<typeof upstreamClass>, aside = false): void {
+    this.#circuit.settle(permit, aside ? 'unknown' : circuitOutcome(outcome))
     this.#observer.set('upstream_circuit_open', this.#circuit.isOpen ? 1 : 0, this.#labels)
     this.#observer.set('upstream_rate', this.limiter.rate, this.#labels)
     if (outcome === null) return

@@ -26,12 +26,27 @@ export interface UpstreamClient {
   thread(submissionId: string, since: string | null, signal?: AbortSignal, priority?: Priority): Promise<FeedPage<unknown>>
   /** The requirements view, a raw object. */
   requirements(submissionId: string, signal?: AbortSignal, priority?: Priority): Promise<unknown>
+  /**
+   * Gets a path that the settings name, in the background and aside: whatever comes of it harms no other read. A refused token is
+   * not renewed for it.
+   * @param path relative to the base URL, with a query or without.
+   * @returns the answer's body, which is JSON of any shape.
+   */
+  probe(path: string, signal?: AbortSignal): Promise<ProbeAnswer>
   /** For how long asking would be in vain, in milliseconds: the service is dead, or asked for a pause. 0 when it may be asked. */
   waitMs(): number
+  /** How far the service's clock is ahead of ours, by an answer of the last hour, in milliseconds; null when none told. */
+  clockSkewMs(): number | null
   /** How many processes share the account's rate, this one included. */
   shareAmong(processes: number): void
   /** Breaks off what is under way. */
   close(): Promise<void>
+}
+
+/** What a probed path answered: its text, and the value that the text means. */
+export interface ProbeAnswer {
+  readonly text: string
+  readonly json: unknown
 }
 
 export interface UpstreamOptions {
@@ -50,6 +65,8 @@ export interface UpstreamOptions {
 
 const TIMEOUTS: Timeouts = { connectMs: 5_000, headersMs: 10_000, overallMs: 20_000 }
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024
+/** A list may be long, but nobody waits for it: what is parsed at once holds up everything else. */
+const PROBE_LIMIT_BYTES = 8 * 1024 * 1024
 const PARK_MS = 15 * 60_000
 
 /** The most that the service gives at once; more is clamped, and a page may be shorter all the same (trap 6). */
@@ -79,8 +96,14 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
     async requirements(submissionId, signal, priority) {
       return await reader.read(callOf('requirements', submissionIdOf(submissionId)), {}, viewIn, { signal, priority })
     },
+    async probe(path, signal) {
+      return await reader.probe(path, signal)
+    },
     waitMs() {
       return channel.waitMs()
+    },
+    clockSkewMs() {
+      return channel.clockSkewMs
     },
     shareAmong(processes) {
       channel.limiter.shareAmong(processes)
@@ -110,6 +133,19 @@ class Reader {
     return await this.read(call, since === null ? { limit } : { since, limit }, pageIn, manner)
   }
 
+  async probe(path: string, signal: AbortSignal | undefined): Promise<ProbeAnswer> {
+    const call = callOf('probe')
+    const token = await this.#tokens.get(signal)
+    const [only = '', query = ''] = path.split('?', 2)
+    const parts = {
+      path: only,
+      query: Object.fromEntries(new URLSearchParams(query)),
+      headers: { authorization: `Bearer ${token}` },
+      bodyLimitBytes: PROBE_LIMIT_BYTES,
+    }
+    return await this.#channel.run(call, parts, (answer) => anyJson(call, answer), { signal, priority: 'background', aside: true })
+  }
+
   /** A token that is refused is renewed once, and the same request sent again, with the same cursor (trap 39). */
   async read<T>(call: Call, query: Query, read: (call: Call, body: unknown) => T, manner: Manner): Promise<T> {
     const once = async (token: string): Promise<T> => {
@@ -135,6 +171,12 @@ function bodyOf(call: Call, answer: HttpAnswer): unknown {
   const body = parseJson(answer.body)
   if (!isObject(body)) throw misshapen(call, 'is no JSON object')
   return body
+}
+
+function anyJson(call: Call, answer: HttpAnswer): ProbeAnswer {
+  const json = parseJson(answer.body)
+  if (answer.body === null || json === undefined) throw misshapen(call, 'is no JSON')
+  return { text: answer.body, json }
 }
 
 function pageIn(call: Call, body: unknown): FeedPage<unknown> {

@@ -31,6 +31,10 @@ export interface HttpOptions {
 /** What is sent beside the method and the path, which the operation names. */
 export interface Parts {
   readonly query?: Readonly<Record<string, string>>
+  /** In place of the operation's path: what the settings name to be probed. It stays below the base URL like any other. */
+  readonly path?: string
+  /** In place of the usual limit. */
+  readonly bodyLimitBytes?: number
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
 }
@@ -104,7 +108,7 @@ export class Http {
     signal?.throwIfAborted()
     const deadline = new Deadline(this.#options.timeouts, signal)
     try {
-      const url = urlUnder(this.#options.baseUrl, pathOf(call.operation, call.submissionId), parts.query)
+      const url = urlUnder(this.#options.baseUrl, parts.path ?? pathOf(call.operation, call.submissionId), parts.query)
       const answer = await request(url, {
         method: operations[call.operation].method,
         headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'submission-mirror', ...parts.headers },
@@ -114,7 +118,8 @@ export class Http {
       })
       deadline.headersArrived()
       const success = answer.statusCode >= 200 && answer.statusCode < 300
-      const body = success ? await this.#read(call, answer.body) : await this.#read(call, answer.body).catch(() => null)
+      const limit = parts.bodyLimitBytes ?? this.#options.bodyLimitBytes
+      const body = success ? await this.#read(call, answer.body, limit) : await this.#read(call, answer.body, limit).catch(() => null)
       signal?.throwIfAborted()
       return { status: answer.statusCode, headers: answer.headers, body }
     } catch (error) {
@@ -131,13 +136,13 @@ export class Http {
     await this.#dispatcher.destroy()
   }
 
-  async #read(call: Call, body: AsyncIterable<Buffer>): Promise<string> {
+  async #read(call: Call, body: AsyncIterable<Buffer>, limitBytes: number): Promise<string> {
     const chunks: Buffer[] = []
     let size = 0
     for await (const chunk of body) {
       size += chunk.length
-      if (size > this.#options.bodyLimitBytes) {
-        throw new UpstreamTransientError('unavailable', call, `the answer is longer than ${this.#options.bodyLimitBytes} bytes`)
+      if (size > limitBytes) {
+        throw new UpstreamTransientError('unavailable', call, `the answer is longer than ${limitBytes} bytes`)
       }
       chunks.push(chunk)
     }
@@ -146,7 +151,7 @@ export class Http {
 }
 
 /** The code says enough (ECONNREFUSED, CERT_HAS_EXPIRED); messages of other people's errors may hold what must not be told. */
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }

@@ -2,8 +2,9 @@ import { PermanentError } from '../errors.ts'
 import { parseUuid } from '../model/uuid.ts'
 
 /**
- * Everything that is ever asked of the service: four reads, and the exchange of credentials for a token. There is no
- * operation that writes and none that is metered, so a read-only key is enough (traps 44, 55).
+ * Everything that is ever asked of the service: four reads, the exchange of credentials for a token, and a GET of those paths
+ * that an operator has named to be probed. There is no operation that writes and none that is metered, so a read-only key is
+ * enough (traps 44, 55).
  */
 export const operations = {
   token: { method: 'POST', path: '/oauth/token' },
@@ -11,6 +12,8 @@ export const operations = {
   events: { method: 'GET', path: '/broker/submissions/{submission_id}/events' },
   thread: { method: 'GET', path: '/broker/submissions/{submission_id}/thread' },
   requirements: { method: 'GET', path: '/broker/submissions/{submission_id}/requirements' },
+  /** Its path is whatever the settings name. */
+  probe: { method: 'GET', path: '' },
 } as const
 
 export type Operation = keyof typeof operations

@@ -12,6 +12,9 @@ const MAX_SIGNATURES = 16
 const TIMESTAMP = /^\d{1,11}$/
 const SCHEME = 'v1,'
 const SECRET_PREFIX = 'whsec_'
+/** What a secret signs to give its tag. */
+const TAG_TEXT = 'submission-mirror: which secret is this?'
+const TAG_LENGTH = 8
 
 /** Why a delivery is not trusted. `unknown_scheme`: no signature in the header is one that we can verify (trap 26). */
 export type SignatureFault = 'missing_headers' | 'bad_timestamp' | 'stale_timestamp' | 'unknown_scheme' | 'wrong_signature'
@@ -70,6 +73,8 @@ function readClaim(found: Triple, atMs: number): SignatureClaim | SignatureFault
  * two can live at once while one replaces the other (trap 37).
  */
 export class DeliveryVerifier {
+  /** Those of the secrets, in their order. */
+  readonly tags: readonly string[]
   readonly #keys: readonly { readonly webhook: Webhook; readonly bytes: Buffer }[]
 
   /**
@@ -82,6 +87,7 @@ export class DeliveryVerifier {
       const base64 = text.startsWith(SECRET_PREFIX) ? text.slice(SECRET_PREFIX.length) : text
       return { webhook: new Webhook(text), bytes: Buffer.from(base64, 'base64') }
     })
+    this.tags = this.#keys.map(({ bytes }) => tagOf(bytes))
   }
 
   /**
@@ -117,6 +123,19 @@ export class DeliveryVerifier {
     }
     return null
   }
+}
+
+/**
+ * A short name by which a webhook secret is known again, wherever it stands in the settings. It is 32 bits of a signature that is made
+ * with the secret: whoever can read the store finds whole signatures there anyway, and neither tells anything of a secret that is random.
+ */
+export function secretTag(secret: Secret): string {
+  const text = secret.reveal()
+  return tagOf(Buffer.from(text.startsWith(SECRET_PREFIX) ? text.slice(SECRET_PREFIX.length) : text, 'base64'))
+}
+
+function tagOf(key: Buffer): string {
+  return createHmac('sha256', key).update(TAG_TEXT).digest('hex').slice(0, TAG_LENGTH)
 }
 
 interface Triple {

@@ -18,6 +18,8 @@ export interface Identity {
   readonly brokerage: string
   /** The public id of the credential, when the service gives it. */
   readonly clientId: string | null
+  /** The scopes that are granted, when the service says. */
+  readonly scopes?: readonly string[]
 }
 
 /** A token and how long it may be used, in seconds. */
@@ -38,7 +40,7 @@ const pages = {
   messages: z.looseObject({ ...pageFields, messages: z.array(z.unknown()) }),
 }
 
-const identity = z.looseObject({ kind: required(textOf), brokerage: required(brokerageOf), client_id: id, id })
+const identity = z.looseObject({ kind: required(textOf), brokerage: required(brokerageOf), client_id: id, id, scope: optional(scopesOf) })
 
 const token = z.looseObject({
   // Nothing that would break the header in which it is sent.
@@ -60,7 +62,9 @@ export function readPage(raw: unknown, list: 'events' | 'messages'): FeedPage<un
 /** Reads the answer of `GET /broker/me`; null when it does not name a kind and a brokerage. */
 export function readIdentity(raw: unknown): Identity | null {
   const read = identity.safeParse(raw).data
-  return read ? { kind: read.kind, brokerage: read.brokerage, clientId: read.client_id ?? read.id } : null
+  if (!read) return null
+  const { kind, brokerage, scope } = read
+  return { kind, brokerage, clientId: read.client_id ?? read.id, ...(scope && { scopes: scope }) }
 }
 
 /** Reads the answer of the token endpoint; null when it holds no usable token. Everything but the token may be missing. */
@@ -68,6 +72,14 @@ export function readToken(raw: unknown): TokenAnswer | null {
   const read = token.safeParse(raw).data
   if (!read) return null
   return { accessToken: read.access_token, lifetimeSeconds: Math.min(read.expires_in ?? Infinity, LONGEST_LIFETIME_SECONDS) }
+}
+
+// Its shape is not shown: one text, as a token's is, or a list.
+function scopesOf(value: unknown): readonly string[] | null {
+  const words =
+    typeof value === 'string' ? value.split(/[\s,]+/) : Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
+  const scopes = words.filter((word) => /^[\x21-\x7e]{1,64}$/.test(word))
+  return scopes.length > 0 ? scopes : null
 }
 
 function secondsOf(value: unknown): number | null {

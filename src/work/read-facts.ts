@@ -4,6 +4,7 @@ import type { Db } from '../store/db.ts'
 import type { ClaimedDelivery, Settlement } from '../store/inbox-work.ts'
 import { knownSubmissions } from '../store/submissions.ts'
 import { type Delivery, readDelivery } from '../upstream/delivery.ts'
+import { SELF_DELIVERY_TYPE } from '../upstream/self-delivery-type.ts'
 
 /** A delivery, read: what to apply, how to settle it, and whether it can only be answered by a sweep. */
 export interface ReadDelivery {
@@ -36,6 +37,10 @@ async function knownAmong(db: Db, read: readonly { delivery: ClaimedDelivery; co
 
 function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySet<string>): ReadDelivery {
   const { account } = delivery
+  // Our own, which only shows that deliveries arrive.
+  if (content.type === SELF_DELIVERY_TYPE) {
+    return { facts: [], settlement: settle(delivery, content, null, 'done', null), sweep: false, unreadableEvents: false }
+  }
   if (content.message !== null) {
     const { submissionId, message } = content.message
     return {

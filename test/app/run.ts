@@ -41,6 +41,7 @@ export async function runHere(args: readonly string[], env: Environment): Promis
     stderr: into('err'),
     signal: new AbortController().signal,
     self: [process.execPath, MAIN],
+    onReload() {},
     onCrash() {},
   })
   return { code, ...written }

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { destinationSchema } from '../../src/config/destination-schema.ts'
 import { type Path, settings } from '../../src/config/names.ts'
+import { operatorSchema } from '../../src/config/operator-schema.ts'
 import { loadConfig } from '../../src/config.ts'
 import { personalColumns } from '../../src/model/personal.ts'
 import { knownNames } from '../../src/ops/known-names.ts'
@@ -51,7 +52,7 @@ test('the example of the YAML file loads, shows every key, and has the defaults'
   const text = read('config/mirror.example.yaml')
   for (const { path } of settings) expect(text, keyInFile(path)).toMatch(new RegExp(`^[ #-]*${path.at(-1)}:`, 'm'))
   expect(Object.keys(parse(text) as object)).toEqual(
-    [...new Set(['accounts', 'destinations', 'push', ...settings.map(({ path }) => path[0])])].sort(byFirstUse(text)),
+    [...new Set(['accounts', 'destinations', 'push', 'operators', ...settings.map(({ path }) => path[0])])].sort(byFirstUse(text)),
   )
 })
 
@@ -70,6 +71,20 @@ test('the destinations that the example comments out load, when their secrets ar
     ['drop', 'file'],
   ])
   for (const destination of config.destinations) if (destination.kind === 'http') expect(checkTemplates(destination)).toEqual([])
+})
+
+test('the operators that the example comments out load, when their secrets are there, and the reference tells of every key', () => {
+  const text = read('config/mirror.example.yaml')
+  const commented = text.slice(text.indexOf('# operators:\n'), text.indexOf('\n\n# How long work in hand'))
+  const path = file(text.replace('\noperators: []\n', `\n${commented.replaceAll(/^# ?/gm, '')}\n`))
+  const { operators } = loadConfig({ ...exampleEnv, ONCALL_SECRET: hook(3), SMTP_PASSWORD: 'a-password', CONFIG_FILE: path })
+  expect(operators.map(({ name, kind }) => [name, kind])).toEqual([
+    ['oncall', 'webhook'],
+    ['mail', 'email'],
+  ])
+  const reference = read('config/README.md')
+  const section = reference.slice(reference.indexOf('\n## Operators'))
+  for (const option of operatorSchema.options) for (const key of Object.keys(option.shape)) expect(section, key).toContain(`\`${key}\``)
 })
 
 test('the reference tells of every key of a destination, and of every personal column', () => {

@@ -7,6 +7,8 @@ test('one account in the environment is enough, and everything else has the defa
   expect(rest).toEqual({
     database: { kind: 'sqlite', path: 'data/mirror.db' },
     migrateOnStart: true,
+    retention: { days: 30, changesDays: 400 },
+    cronTimezone: 'UTC',
     receiver: { host: '0.0.0.0', port: 8080, bodyLimitBytes: 4_194_304, trustProxy: false },
     ops: { host: '127.0.0.1', port: 8081, tokens: [] },
     poll: { activeMs: 60_000, quietMs: 900_000, maxMs: 21_600_000, dormantMs: 604_800_000 },
@@ -42,6 +44,10 @@ test('every variable is read', () => {
     PORT: '0',
     WEBHOOK_BODY_LIMIT: '512KiB',
     TRUST_PROXY: '10.0.0.0/8, loopback',
+    PUBLIC_URL: 'https://mirror.test/',
+    RETENTION_DAYS: '7',
+    CHANGES_RETENTION_DAYS: 'off',
+    CRON_TIMEZONE: 'America/New_York',
     OPS_HOST: '0.0.0.0',
     OPS_PORT: '9000',
     OPS_TOKENS: 'alice:0123456789abcdef bob:fedcba:9876543210',
@@ -64,7 +70,9 @@ test('every variable is read', () => {
   expect(config.database).toMatchObject({ kind: 'postgres', schema: 'acme_mirror' })
   expect(config.database.kind === 'postgres' && config.database.listenUrl.reveal()).toBe('postgres://u:p@direct.test/mirror')
   expect(config.migrateOnStart).toBe(false)
-  expect(config.receiver).toEqual({ host: '::', port: 0, bodyLimitBytes: 524_288, trustProxy: '10.0.0.0/8,loopback' })
+  const publicUrl = 'https://mirror.test'
+  expect(config.receiver).toEqual({ host: '::', port: 0, bodyLimitBytes: 524_288, trustProxy: '10.0.0.0/8,loopback', publicUrl })
+  expect(config).toMatchObject({ retention: { days: 7, changesDays: null }, cronTimezone: 'America/New_York' })
   expect(config.ops.tokens.map(({ name, token }) => [name, token.reveal()])).toEqual([
     ['alice', '0123456789abcdef'],
     ['bob', 'fedcba:9876543210'],

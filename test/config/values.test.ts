@@ -6,11 +6,13 @@ import { distance, nearest } from '../../src/config/names.ts'
 import {
   anySecret,
   baseUrl,
+  daysOrOff,
   duration,
   flag,
   number,
   type Parsed,
   size,
+  timeZone,
   trustProxy,
   webhookKey,
   webhookSecret,
@@ -31,6 +33,22 @@ test('sizes are bytes or have a binary unit, within bounds', () => {
   const parse = (text: string) => meant(size('1KiB', '64MiB')(text))
   expect(['4MiB', '512KiB', '65536', '1024'].map(parse)).toEqual([4_194_304, 524_288, 65_536, 1024])
   expect(['', '1023', '65MiB', '1GiB', '4MB', '4M', '4 MiB', '0x1000', '1e6', '-1'].map(parse)).toEqual(Array(10).fill(null))
+})
+
+test('days are whole, at least one, or off', () => {
+  const parse = (text: string) => {
+    const parsed = daysOrOff(36_500)(text)
+    return 'value' in parsed ? parsed.value : 'wrong'
+  }
+  expect(['1', '36500', 'off'].map(parse)).toEqual([1, 36_500, null])
+  expect(['0', '36501', '', 'none', '-1', '1.5', '30d', 'OFF'].map(parse)).toEqual(Array(8).fill('wrong'))
+})
+
+test('a time zone is one that the IANA knows', () => {
+  expect(['UTC', 'America/New_York', 'Mars/Olympus', '', '+25:00'].map((text) => meant(timeZone(text)))).toEqual([
+    ...['UTC', 'America/New_York'],
+    ...Array(3).fill(null),
+  ])
 })
 
 test('numbers are plain, within bounds', () => {

@@ -2,12 +2,19 @@
 //   start ENV        the settings, as JSON
 //   arm POINT N HOW  at the Nth time from now that it comes to POINT it is killed; or (HOW is `throw`) the store fails that once, or
 //                    (`refuse`) refuses what is written, that time and ever after
+//   retry, skip, map as the commands of that name do, with a connection of their own: `outbox retry`, `outbox skip` of dead letters,
+//                    `destination map` of the mapping that follows as JSON
 //   stop             as by SIGTERM
 import { flushCompileCache } from 'node:module'
 import { createInterface } from 'node:readline'
 import { type Serving, startServing } from '../../src/app/serving.ts'
-import { loadConfig } from '../../src/config.ts'
+import { systemClock } from '../../src/clock.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
 import { messageOf, TransientError } from '../../src/errors.ts'
+import { createLog } from '../../src/log.ts'
+import { openDb } from '../../src/store/open.ts'
+import { retryRows, skipRows } from '../../src/store/outbox-queries.ts'
+import { storeMappings } from '../../src/store/push-map.ts'
 
 const armed = new Map<string, { left: number; readonly how: string }>()
 
@@ -24,6 +31,20 @@ function failPoint(point: string): void {
 }
 
 let serving: Serving | undefined
+let database: Config['database'] | undefined
+
+async function command(name: string, words: string): Promise<void> {
+  if (!database) throw new Error('not started')
+  const log = createLog({ level: 'silent', pretty: false, secrets: [] })
+  const db = await openDb(database, { clock: systemClock, log, failPoint })
+  try {
+    if (name === 'retry') await retryRows(db, {}, 0, 1_000)
+    if (name === 'skip') await skipRows(db, {}, 0, 1_000)
+    if (name === 'map') await storeMappings(db, [JSON.parse(words)], 'import')
+  } finally {
+    await db.close()
+  }
+}
 
 async function obey(line: string): Promise<void> {
   const [order, ...words] = line.split(' ')
@@ -33,10 +54,13 @@ async function obey(line: string): Promise<void> {
     console.log('armed')
   }
   if (order === 'start') {
-    serving = await startServing(loadConfig(JSON.parse(words.join(' '))), { role: 'all', overrides: { failPoint } })
+    const env = JSON.parse(words.join(' ')) as Record<string, string>
+    database = loadConfig(env).database
+    serving = await startServing(async () => loadConfig(env), { role: 'all', overrides: { failPoint } })
     serving.failed.catch(fail)
-    console.log('ready', serving.receiver)
+    console.log('ready', serving.receiver, serving.ops)
   }
+  if (order === 'retry' || order === 'skip' || order === 'map') await command(order, words.join(' '))
   if (order === 'stop') {
     await serving?.stop()
     console.log('stopped')

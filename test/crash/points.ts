@@ -17,7 +17,7 @@ export interface KillPoint {
   /** Done while nothing runs; the transaction then comes by itself with the next start. */
   readonly before?: (rig: CrashRig) => Promise<void> | void
   /** Settings of that start, and of all after it. */
-  readonly settings?: () => Readonly<Record<string, string>>
+  readonly settings?: (rig: CrashRig) => Readonly<Record<string, string>>
   /** Faults of that start. */
   readonly faults?: readonly FaultInput[]
   /** Done while the product runs, when `before` is left out. */
@@ -77,6 +77,16 @@ export const inboxPoints: readonly KillPoint[] = [
     async provoke(rig) {
       await rig.arm('inbox-apply:before-commit 1 throw')
       work(rig)
+    },
+  },
+  {
+    // The last uses are written down when it stops.
+    transaction: 'webhook-secrets',
+    async provoke(rig) {
+      const before = rig.acknowledged.size
+      work(rig)
+      await waitFor(() => rig.acknowledged.size > before, 10_000)
+      rig.askToStop()
     },
   },
   {
@@ -168,6 +178,16 @@ export const accountPoints: readonly KillPoint[] = [
     },
   },
   {
+    transaction: 'arrival-counts',
+    async before(rig) {
+      const db = await rig.store()
+      // What was looked at already is looked at again.
+      await db.write('test', (tx) =>
+        tx.sql.updateTable('sync_counters').set({ value: 1 }).where('name', '=', 'arrival_counts_mark').execute(),
+      )
+    },
+  },
+  {
     transaction: 'process-leave',
     provoke(rig) {
       for (const id of rig.sandbox.submissionIds(ACCOUNT).slice(0, 3)) addNews(rig, id)
@@ -177,7 +197,7 @@ export const accountPoints: readonly KillPoint[] = [
 ]
 
 /** Work that goes on until the product is dead. */
-async function workOn(rig: CrashRig): Promise<void> {
+export async function workOn(rig: CrashRig): Promise<void> {
   const id = addWork(rig)
   for (let rounds = 0; rounds < MAX_ROUNDS && !rig.isDead; rounds++) {
     const before = rig.acknowledged.size

@@ -21,6 +21,17 @@ const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/compiled', imp
 /** Feeds of many short pages, so that there are pages and cursors to be killed between. */
 const SHORT_PAGES: FaultInput = { kind: 'short_page', probability: 0.7 }
 
+/** Where the product pushes changes to, outside of it, and what must be true of that. */
+export interface PushedTo {
+  /** Of the product's first start, and of those that say nothing else. */
+  readonly settings: Readonly<Record<string, string>>
+  /** What must hold in the database of a product that was killed at any moment. */
+  checkDead(db: Db): Promise<void>
+  /** What must hold when it was started again and has applied what was due. */
+  checkSettled(db: Db): Promise<void>
+  close(): Promise<void>
+}
+
 /**
  * The service in this process, the product in another one that is killed and started again and again, and what must be true of the
  * database in between.
@@ -29,18 +40,23 @@ export class CrashRig implements Outside {
   readonly sandbox: Sandbox
   readonly acknowledged: ReadonlyMap<string, readonly string[]>
   readonly touched = new Set<string>()
+  /** What the product said in its log that an operator must see to. */
+  readonly errors: string[] = []
   readonly client: UpstreamClient
   readonly #place: CrashPlace
+  readonly #push: PushedTo | null
   readonly #settings: Record<string, string>
   #child: Child | null = null
   #receiver = ''
+  #ops = ''
   /** Loaded and waiting for its orders, so that nobody waits for it. */
   #spare = loadChild()
   #db: Db | null = null
   #said = () => ''
 
-  private constructor(place: CrashPlace, sandbox: Sandbox, acknowledged: ReadonlyMap<string, readonly string[]>) {
+  private constructor(place: CrashPlace, sandbox: Sandbox, acknowledged: ReadonlyMap<string, readonly string[]>, push: PushedTo | null) {
     this.#place = place
+    this.#push = push
     this.sandbox = sandbox
     this.acknowledged = acknowledged
     const account = accountEnv(sandbox)
@@ -51,8 +67,10 @@ export class CrashRig implements Outside {
       PORT: '0',
       OPS_HOST: '127.0.0.1',
       OPS_PORT: '0',
+      OPS_TOKENS: `tester:${this.opsToken}`,
       UPSTREAM_RPS: '1000',
       LOG_LEVEL: 'warn',
+      ...push?.settings,
     }
     this.client = createUpstreamClient({
       account: ACCOUNT,
@@ -68,18 +86,32 @@ export class CrashRig implements Outside {
     })
   }
 
-  static async open(place: CrashPlace): Promise<CrashRig> {
+  /** @param push where changes are pushed; nowhere when left out. */
+  static async open(place: CrashPlace, push: PushedTo | null = null): Promise<CrashRig> {
     const acknowledged = new Map<string, readonly string[]>()
     const sandbox = await startSandbox({
       submissions: 0,
+      lists: true,
       autoStart: false,
       retryScheduleMs: Array.from({ length: 1_000 }, () => 50),
       observe(notice) {
         if (notice.kind === 'delivery' && notice.outcome === 'acknowledged') acknowledged.set(notice.deliveryId, notice.itemIds)
       },
     })
-    return new CrashRig(place, sandbox, acknowledged)
+    return new CrashRig(place, sandbox, acknowledged, push)
   }
+
+  /** Where changes are pushed; null: nowhere. */
+  get push(): PushedTo | null {
+    return this.#push
+  }
+
+  /** The origin of the operations port, and a token for its admin routes. */
+  get ops(): string {
+    return this.#ops
+  }
+
+  readonly opsToken = '0123456789-abcdef'
 
   /** The receiver's origin. */
   get receiver(): string {
@@ -110,6 +142,7 @@ export class CrashRig implements Outside {
     let said = ''
     this.#child.process.stdout?.on('data', (chunk) => {
       said = `${said}${String(chunk)}`.slice(-6_000)
+      this.errors.push(...(String(chunk).match(/\{"level":50,[^\n]*/g) ?? []))
     })
     this.#said = () => said
     this.#spare = loadChild()
@@ -120,7 +153,9 @@ export class CrashRig implements Outside {
   }
 
   async #ready(): Promise<void> {
-    this.#receiver = await this.#running().says('ready')
+    const [receiver = '', ops = ''] = (await this.#running().says('ready')).split(' ')
+    this.#receiver = receiver
+    this.#ops = ops
     this.sandbox.setTarget(ACCOUNT, `${this.#receiver}/webhooks`)
   }
 
@@ -129,14 +164,29 @@ export class CrashRig implements Outside {
     await this.#running().says('armed')
   }
 
+  /** Has the product's process do what a command does, beside all the rest; see child.ts. */
+  command(words: string): void {
+    this.#running().tell(words)
+  }
+
   /** Asks the product to stop; it may be killed over it. */
   askToStop(): void {
     this.#running().tell('stop')
   }
 
+  /** Stops the product as a deployment does, and starts it again. */
+  async restart(): Promise<void> {
+    const child = this.#running()
+    child.tell('stop')
+    const code = await child.ended()
+    if (code !== 0) throw new Error(`it stopped with ${code}:\n${this.#said()}`)
+    await this.start()
+  }
+
   /** Lets the product do what is due, and looks at what came of it. */
   async settle(): Promise<void> {
     await checkSettled(this, await this.store(), Date.now() - 60_000, new Set())
+    await this.#push?.checkSettled(await this.store())
     this.touched.clear()
   }
 
@@ -166,7 +216,9 @@ export class CrashRig implements Outside {
     this.sandbox.faults.set([])
     await this.#closeStore()
     await this.#place.quiet()
-    await checkDead(this, await this.store())
+    const db = await this.store()
+    await checkDead(this, db)
+    if (await isMigrated(db)) await this.#push?.checkDead(db)
   }
 
   /** Lets the leases of the dead end, starts the product again, lets it settle, and looks at what came of it. */
@@ -177,6 +229,7 @@ export class CrashRig implements Outside {
     const since = Date.now()
     await this.start()
     await checkSettled(this, await this.store(), since, held)
+    await this.#push?.checkSettled(await this.store())
     this.touched.clear()
   }
 
@@ -186,6 +239,7 @@ export class CrashRig implements Outside {
     await this.#closeStore()
     await this.client.close()
     await this.sandbox.close()
+    await this.#push?.close()
     await this.#place.remove()
   }
 

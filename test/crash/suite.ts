@@ -1,20 +1,30 @@
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { waitFor } from '../e2e/agreement.ts'
+import { adminPoints } from './admin-points.ts'
 import { ACCOUNT } from './checks.ts'
+import { discoveryPoints } from './discovery-points.ts'
 import { addNews, addWork } from './load.ts'
 import type { CrashPlace } from './place.ts'
 import { accountPoints, inboxPoints, type KillPoint, readPoints, startPoints } from './points.ts'
+import { pushPoints } from './push-points.ts'
+import { PushSide } from './push-side.ts'
 import { CrashRig } from './rig.ts'
+import { upkeepPoints } from './upkeep-points.ts'
 
 const RANDOM_KILLS = 5
-const TEST_MS = 60_000
+/** Of a machine that has much else to do. */
+const TEST_MS = 180_000
 
 const groups: readonly (readonly [string, readonly KillPoint[]])[] = [
   ['a start', startPoints],
   ['taking and applying deliveries', inboxPoints],
   ['reading feeds and state', readPoints],
   ['minding the account', accountPoints],
+  ['pushing', pushPoints],
+  ['looking for submissions', discoveryPoints],
+  ['upkeep', upkeepPoints],
+  ['admin routes', adminPoints],
 ]
 
 /** Kills the product on one database at every point, and at random moments. */
@@ -22,12 +32,12 @@ export function crashSuite(name: string, place: () => Promise<CrashPlace>): void
   describe.each(groups)(`killed on ${name} at each commit of %s`, (_, points) => {
     let rig: CrashRig
     beforeAll(async () => {
-      rig = await CrashRig.open(await place())
+      rig = await CrashRig.open(await place(), points === pushPoints ? await PushSide.open() : null)
       if (points === startPoints) return
       await rig.start()
       for (let n = 0; n < 3; n++) addWork(rig)
       await rig.settle()
-    })
+    }, TEST_MS)
     afterAll(() => rig.close())
 
     it.each(points)('$transaction', { timeout: TEST_MS }, async (point) => {
@@ -40,7 +50,7 @@ export function crashSuite(name: string, place: () => Promise<CrashPlace>): void
   })
 
   it(`killed on ${name} at random moments under load`, { timeout: TEST_MS }, async () => {
-    const rig = await CrashRig.open(await place())
+    const rig = await CrashRig.open(await place(), await PushSide.open())
     try {
       await rig.start()
       for (let n = 0; n < RANDOM_KILLS; n++) {
@@ -63,7 +73,7 @@ async function killAt(rig: CrashRig, point: KillPoint, where: string): Promise<v
   if (point.before) {
     await rig.end()
     await point.before(rig)
-    await rig.start(where, point.settings?.(), point.faults)
+    await rig.start(where, point.settings?.(rig), point.faults)
   } else {
     await rig.arm(where)
     await point.provoke?.(rig)

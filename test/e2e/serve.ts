@@ -18,6 +18,8 @@ export interface ServeProcess {
   readonly ops: string
   /** The last lines of its log, for whoever looks for a failure. */
   lines(): readonly string[]
+  /** Resolves with the next line of its log that holds `part`. @throws Error with the last lines when it ends before. */
+  says(part: string): Promise<string>
   /** Asks it to stop. @returns its exit code. */
   stop(): Promise<number | null>
   /** Kills it as the system would. */
@@ -30,28 +32,39 @@ export type Environment = Readonly<Record<string, string>>
  * Starts `serve` and waits until it says that it is ready.
  * @param env the whole environment, but for the path.
  * @param shell what a shell does first, such as setting a limit.
+ * @param main the program; that of an earlier release perhaps.
  * @throws Error with the last lines of its log when it ends before it is ready.
  */
-export async function startServe(env: Environment, shell = ':'): Promise<ServeProcess> {
-  const child = spawn('/bin/sh', ['-c', `${shell}; exec "$@"`, 'sh', process.execPath, MAIN, 'serve'], {
+export async function startServe(env: Environment, shell = ':', main = MAIN): Promise<ServeProcess> {
+  const child = spawn('/bin/sh', ['-c', `${shell}; exec "$@"`, 'sh', process.execPath, main, 'serve'], {
     env: { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', PORT: '0', OPS_HOST: '127.0.0.1', OPS_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const kept: string[] = []
   const ready = Promise.withResolvers<{ receiver: string; ops: string }>()
+  const waiting = new Map<PromiseWithResolvers<string>, string>()
   const hear = (line: string) => {
     kept.push(line)
     if (kept.length > LINES_KEPT) kept.shift()
+    for (const [waiter, part] of waiting) if (line.includes(part)) waiter.resolve(line)
     if (line.includes('"msg":"ready after')) ready.resolve(JSON.parse(line) as { receiver: string; ops: string })
   }
   for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', hear)
-  const closed = once(child, 'close').then(() => ready.reject(new Error(`serve ended before it was ready:\n${kept.join('\n')}`)))
+  const closed = once(child, 'close').then(() => {
+    ready.reject(new Error(`serve ended before it was ready:\n${kept.join('\n')}`))
+    for (const [waiter, part] of waiting) waiter.reject(new Error(`serve ended without saying "${part}":\n${kept.join('\n')}`))
+  })
   const { receiver, ops } = await ready.promise
   return {
     process: child,
     receiver,
     ops,
     lines: () => kept,
+    async says(part) {
+      const waiter = Promise.withResolvers<string>()
+      waiting.set(waiter, part)
+      return await waiter.promise.finally(() => waiting.delete(waiter))
+    },
     async stop() {
       child.kill('SIGTERM')
       await closed

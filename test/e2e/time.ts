@@ -20,6 +20,9 @@ export async function letTimePass(db: Db, ms: number, { leases = false, submissi
     await sql`update sync_reads set ${older(reads)} where ${free} and ${those}`.execute(tx.sql)
     await sql`update sync_accounts set ${older(['retry_at', 'swept_at'])}`.execute(tx.sql)
     await sql`update sync_arrivals set ${older(['first_at'])}`.execute(tx.sql)
+    await sql`update sync_discovery set ${older(['due_at'])} where ${free}`.execute(tx.sql)
+    await sql`update sync_push_lanes set ${older(['due_at'])} where ${free}`.execute(tx.sql)
+    await sql`update sync_destinations set ${older(['retry_at'])}`.execute(tx.sql)
     await sql`update sync_inbox set ${older(['available_at'])} where state = 'ready' and (${free} or attempts > 0)`.execute(tx.sql)
   })
 }

@@ -21,9 +21,9 @@ export interface Reply {
 
 /**
  * What goes wrong with one write: `refuse` and `busy` answer 500 and 429 without taking it, `drop` breaks the connection before it is
- * taken; `lose` and `hang` take it, and then break the connection, or never answer.
+ * taken; `lose` and `hang` take it, and then break the connection, or never answer. With `take` nothing goes wrong.
  */
-export type Fault = 'refuse' | 'busy' | 'drop' | 'lose' | 'hang'
+export type Fault = 'refuse' | 'busy' | 'drop' | 'lose' | 'hang' | 'take'
 
 /** A server on loopback that speaks one vendor's contract. */
 export interface EmulatorServer {
@@ -32,6 +32,8 @@ export interface EmulatorServer {
   readonly arrived: readonly Arrived[]
   /** The next writes fail like this, one each. */
   fail(...faults: readonly Fault[]): void
+  /** Nothing goes wrong any more. @returns how many faults did not come to pass. */
+  heal(): number
   close(): Promise<void>
 }
 
@@ -65,6 +67,7 @@ export async function startServer(answer: (request: Arrived) => Reply, isWrite: 
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     arrived,
     fail: (...next) => void faults.push(...next),
+    heal: () => faults.splice(0).filter((fault) => fault !== 'take').length,
     async close() {
       server.close()
       server.closeAllConnections()

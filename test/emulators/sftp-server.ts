@@ -136,6 +136,7 @@ type Listing = { names: string[] | null }
 function serve(sftp: SFTPWrapper, root: string, heard: (request: string) => Fault | null): void {
   const handles = new Map<string, { file?: FileHandle; listing?: Listing; path: string }>()
   let opened = 0
+  let isOver = false
   const real = (path: string) => join(root, normalize(`/${path}`))
   const keep = (entry: { file?: FileHandle; listing?: Listing; path: string }): Buffer => {
     const key = String(opened++)
@@ -144,6 +145,7 @@ function serve(sftp: SFTPWrapper, root: string, heard: (request: string) => Faul
   }
   const taken = (handle: Buffer) => handles.get(handle.toString())
   sftp.on('close', () => {
+    isOver = true
     for (const { file } of handles.values()) void file?.close().catch(() => {})
     handles.clear()
   })
@@ -161,7 +163,10 @@ function serve(sftp: SFTPWrapper, root: string, heard: (request: string) => Faul
   sftp.on('OPEN', (id, path, flags) =>
     on(id, `open ${path}`, async () => {
       const mode = flags & OPEN_MODE.EXCL ? 'wx' : flags & OPEN_MODE.WRITE ? 'w' : 'r'
-      sftp.handle(id, keep({ file: await open(real(path), mode), path }))
+      const file = await open(real(path), mode)
+      // Nobody is left to close it.
+      if (isOver) return await file.close()
+      sftp.handle(id, keep({ file, path }))
     }),
   )
   sftp.on('WRITE', (id, handle, offset, data) =>
@@ -174,10 +179,13 @@ function serve(sftp: SFTPWrapper, root: string, heard: (request: string) => Faul
   sftp.on('CLOSE', (id, handle) => {
     const entry = taken(handle)
     handles.delete(handle.toString())
+    // Whatever the client is told of it.
+    const closing = entry?.file?.close() ?? Promise.resolve()
+    closing.catch(() => {})
     on(
       id,
       `close ${entry?.path}`,
-      done(id, async () => entry?.file?.close()),
+      done(id, () => closing),
     )
   })
   const sendStat = (id: number, path: string) => on(id, `stat ${path}`, async () => sftp.attrs(id, attributes(await stat(real(path)))))

@@ -194,37 +194,43 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     const doctor = async () => await runHere(['doctor', '--destination', 'ams'], env)
     const waits = await doctor()
     expect(waits.code).toBe(1)
-    expect(waits.out).toMatch(/^ok {5}destination ams: it took a signed message/m)
-    expect(waits.out).toMatch(/^wrong {2}destination ams: changes wait for it and no `serve` is running; start it$/m)
+    expect(waits.out).toMatch(/^✓ destination ams: it took a signed message/m)
+    expect(waits.out).toMatch(/^✗ destination ams: changes wait for it and no `serve` is running; start it$/m)
     await runHere(['outbox', 'skip', '--destination', 'ams', '--state', 'ready'], env)
     expect(await doctor()).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^ok {5}destination ams: it is active and nothing waits for it$/m),
+      out: expect.stringMatching(/^✓ destination ams: it is active and nothing waits for it$/m),
     })
     await setDestinationState(db, 'ams', 'disabled', 'answered 410')
     target.status = 410
     const gone = await doctor()
     expect(gone.code).toBe(1)
-    expect(gone.out).toMatch(/^wrong {2}destination ams: it answered 410/m)
+    expect(gone.out).toMatch(/^✗ destination ams: it answered 410/m)
     expect(gone.out).toMatch(
-      /^wrong {2}destination ams: is disabled: answered 410; mend its address, then `submission-mirror destination resume ams`$/m,
+      /^✗ destination ams: is disabled: answered 410; mend its address, then `submission-mirror destination resume ams`$/m,
     )
     await target.close()
-    expect((await doctor()).out).toMatch(/^wrong {2}destination ams: it cannot be reached/m)
+    expect((await doctor()).out).toMatch(/^✗ destination ams: it cannot be reached/m)
   })
 
   it('doctor without a destination looks at everything, and exits with 1 when something is wrong', async () => {
     await runHere(['outbox', 'skip', '--account', ACCOUNT, '--state', 'ready'], env)
     const well = await runHere(['doctor'], env)
-    expect(well).toMatchObject({ code: 0, err: '' })
-    expect(well.out).toMatch(/^ok {5}settings: 1 account and 2 destinations$/m)
-    expect(well.out).toMatch(/^ok {5}database: (?:sqlite|postgres), tables up to date, \d+ changes logged, no `serve` is running$/m)
-    expect(well.out).toMatch(/^ok {5}account default: the service takes its credentials, brokerage /m)
-    expect(well.out).toMatch(/^ok {5}destination mapped: it took a signed message/m)
+    // The server of the tests is a fast one, not a durable one.
+    const unsafe =
+      database.name === 'postgres'
+        ? [expect.stringMatching(/^✗ database: what is acknowledged can be lost in a power cut: .*fsync off/)]
+        : []
+    expect(well).toMatchObject({ code: unsafe.length, err: '' })
+    expect(well.out.split('\n').filter((line) => line.startsWith('✗'))).toEqual(unsafe)
+    expect(well.out).toMatch(/^✓ settings: 1 account and 2 destinations$/m)
+    expect(well.out).toMatch(/^✓ database: (?:sqlite|postgres), tables up to date, \d+ changes logged, no `serve` is running$/m)
+    expect(well.out).toMatch(/^✓ account default: the service takes its credentials, brokerage .*, scope broker_mcp$/m)
+    expect(well.out).toMatch(/^✓ destination mapped: it took a signed message/m)
     const wrong = await runHere(['doctor', '--json'], { ...env, BROKER_API_CLIENT_SECRET: 'bas_of-nobody' })
     expect(wrong.code).toBe(1)
     const findings = json<{ about: string; ok: boolean; text: string }[]>(wrong)
-    expect(findings.filter(({ ok }) => !ok)).toEqual([
+    expect(findings.filter(({ ok, about }) => !ok && about !== 'database')).toEqual([
       { about: 'account default', ok: false, text: expect.stringMatching(/compare id, secret and scope with the portal$/) },
     ])
   })

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
+import { timeFromMs } from '../../src/model/time.ts'
 import { type PlanContext, planAttempt, planUntried } from '../../src/push/attempt-plan.ts'
 import type { Outcome } from '../../src/push/delivery.ts'
 
 const clock = new ManualClock(0, () => 0.5)
 const scheduleMs = [5_000, 300_000, 1_800_000]
-const row = { outboxId: 7, attempts: 0, uncertain: false }
+const row = { outboxId: 7, attempts: 0, uncertain: false, changedAt: '1970-01-01T00:00:00.000000Z' }
 const DELIVERED: Outcome = { type: 'delivered', status: 201, remoteId: 'r-1', detail: null }
 const UNKNOWN: Outcome = { type: 'unknown', error: 'no answer (ECONNRESET)' }
 
@@ -97,6 +98,14 @@ describe('the plan after a try', () => {
     })
     const stop: Outcome = { type: 'stop', state: 'disabled', status: 410, error: 'gone' }
     expect(planAttempt(row, stop, context())).toMatchObject({ row: { state: 'ready', attempts: 0 }, lane: { type: 'due', inMs: 0 } })
+  })
+
+  test('a client is looked for again when the change is twice as old, not at once and not too rarely', () => {
+    const inMs = (ageMs: number) =>
+      planAttempt({ ...row, changedAt: timeFromMs(-ageMs) }, { type: 'unmapped', error: 'no client' }, context()).lane
+    expect([0, 20_000, 90_000_000].map(inMs)).toEqual(
+      [5_000, 20_000, 3_600_000].map((ms) => ({ type: 'blocked', as: 'unmapped', inMs: ms })),
+    )
   })
 
   test('a try that was broken off never took place', () => {

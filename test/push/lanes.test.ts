@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { TransientError } from '../../src/errors.ts'
+import { StepFailure } from '../../src/push/adapter.ts'
 import type { Mapping } from '../../src/push/delivery.ts'
 import type { Db } from '../../src/store/db.ts'
 import { testDatabases } from '../tools/databases.ts'
@@ -132,6 +133,25 @@ describe.each(testDatabases)('lanes on $name', (database) => {
     const maps = await rig.db.read.sql.selectFrom('push_map').select(['client', 'mapped_via']).orderBy('client').execute()
     expect(maps).toEqual([1, 3].map((s) => ({ client: `c-${uuid(9, s)}`, mapped_via: 'lookup' })))
   })
+
+  it.each(['one', 'many'] as const)(
+    'a credential that is refused while a client is looked for parks a destination that takes %s',
+    async (type) => {
+      const rig = await PushRig.open(database)
+      const stop = { type: 'stop', state: 'parked', status: 401, error: 'it refuses the credential' } as const
+      const kind = testKind({
+        batch: type === 'one' ? { type } : { type, maxItems: 10, gatherMs: 0 },
+        findMapping: () => Promise.reject(new StepFailure(stop)),
+      })
+      const destination = webhookTo('http://unused.example', { ...only, mapping: 'lookup' })
+      await rig.begin(destination)
+      await rig.apply([event(1, 1)])
+      rig.start([destination], { kindOf: () => kind })
+      await rig.until('it is parked', async () => (await rig.destination()).state === 'parked')
+      expect((await rig.rows()).map(({ state, attempts }) => [state, attempts])).toEqual([['ready', 0]])
+      expect(kind.calls).toEqual([])
+    },
+  )
 
   it('a kind that breaks its word is survived: what it throws is an outcome', async () => {
     const rig = await PushRig.open(database)

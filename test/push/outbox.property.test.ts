@@ -1,19 +1,28 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
+import type { Outcome } from '../../src/push/delivery.ts'
 import type { Db } from '../../src/store/db.ts'
+import { ensureDestinations } from '../../src/store/destinations.ts'
+import { retryRows, skipRows } from '../../src/store/outbox-queries.ts'
 import { type ClaimedLane, claimLanes, type LaneResult, releaseLanes, settleLanes } from '../../src/store/outbox-work.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { storeMappings } from '../../src/store/push-map.ts'
+import { openAgain, type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
 import { applyAll, changesOf } from '../tools/mirror.ts'
+import { delivered, testKind } from './kind.ts'
 import { ACCOUNT, counters, destinationOf, fanAll, fanOutOf, lanesIn, outboxOf, type TestDestination } from './outbox.ts'
+import { PushRig, webhookTo } from './rig.ts'
 
 const all = destinationOf('all')
 const some = destinationOf('some', { entities: ['market_events'] })
 const DESTINATIONS = [all, some]
 const LEASE_MS = 60_000
+/** Each with a handle of its own on Postgres; on SQLite one process serves, and they are senders of it. */
+const PROCESSES = 3
 
-type Step =
+type Step = { readonly process: number } & Deed
+type Deed =
   | { readonly do: 'apply'; readonly submission: number; readonly n: number; readonly message: boolean }
   | { readonly do: 'fan-out' }
   | { readonly do: 'claim'; readonly destination: number; readonly lanes: number; readonly rowsPerLane: number }
@@ -21,7 +30,7 @@ type Step =
   | { readonly do: 'release'; readonly claim: number }
   | { readonly do: 'lose' }
 
-const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
+const deedArbitrary: fc.Arbitrary<Deed> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('apply' as const), submission: fc.nat(2), n: fc.nat(30), message: fc.boolean() }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('fan-out' as const) }) },
   {
@@ -46,24 +55,29 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('lose' as const) }) },
 )
 
+const stepArbitrary: fc.Arbitrary<Step> = fc.tuple(fc.nat(PROCESSES - 1), deedArbitrary).map(([process, deed]) => ({ process, ...deed }))
+
 /** Two destinations and those who send to them; what each of them got, in the order in which it did. */
 class World {
   readonly got: { destination: string; lane: string; seq: number; messageId: string }[] = []
   readonly #db: Db
+  readonly #dbs: readonly Db[]
   readonly #clock: ManualClock
   readonly #claims: ClaimedLane[] = []
 
-  constructor(db: Db, clock: ManualClock) {
-    this.#db = db
+  constructor(dbs: readonly [Db, ...Db[]], clock: ManualClock) {
+    this.#db = dbs[0]
+    this.#dbs = dbs
     this.#clock = clock
   }
 
   async take(step: Step): Promise<void> {
-    if (step.do === 'apply') await this.#apply(step.submission, step.n, step.message)
-    if (step.do === 'fan-out') await fanOutOf(this.#db, DESTINATIONS).step()
-    if (step.do === 'claim') await this.#claim(DESTINATIONS[step.destination] ?? all, step.lanes, step.rowsPerLane)
-    if (step.do === 'settle') await this.#settle(step.claim, step.sent, step.last)
-    if (step.do === 'release') await this.#release(step.claim)
+    const db = this.#dbs[step.process] ?? this.#db
+    if (step.do === 'apply') await this.#apply(db, step.submission, step.n, step.message)
+    if (step.do === 'fan-out') await fanOutOf(db, DESTINATIONS).step()
+    if (step.do === 'claim') await this.#claim(db, DESTINATIONS[step.destination] ?? all, step.lanes, step.rowsPerLane)
+    if (step.do === 'settle') await this.#settle(db, step.claim, step.sent, step.last)
+    if (step.do === 'release') await this.#release(db, step.claim)
     if (step.do === 'lose') await this.#loseAll()
   }
 
@@ -74,24 +88,24 @@ class World {
     for (const destination of DESTINATIONS) {
       for (let more = true; more; ) {
         this.#claims.length = 0
-        await this.#claim(destination, 10, 10)
+        await this.#claim(this.#db, destination, 10, 10)
         more = this.#claims.length > 0
-        for (let left = this.#claims.length; left > 0; left--) await this.#settle(0, 10, 'delivered')
+        for (let left = this.#claims.length; left > 0; left--) await this.#settle(this.#db, 0, 10, 'delivered')
       }
     }
   }
 
-  async #apply(submission: number, n: number, message: boolean): Promise<void> {
+  async #apply(db: Db, submission: number, n: number, message: boolean): Promise<void> {
     const id = uuid(9, submission)
-    await applyAll(this.#db, [message ? messageFact(ACCOUNT, id, wireMessage(n)) : eventFact(ACCOUNT, id, wireEvent(n))])
+    await applyAll(db, [message ? messageFact(ACCOUNT, id, wireMessage(n)) : eventFact(ACCOUNT, id, wireEvent(n))])
   }
 
-  async #claim(destination: TestDestination, lanes: number, rowsPerLane: number): Promise<void> {
-    this.#claims.push(...(await claimLanes(this.#db, destination.name, { lanes, rowsPerLane, leaseMs: LEASE_MS, uncertain: false })))
+  async #claim(db: Db, destination: TestDestination, lanes: number, rowsPerLane: number): Promise<void> {
+    this.#claims.push(...(await claimLanes(db, destination.name, { lanes, rowsPerLane, leaseMs: LEASE_MS, uncertain: false })))
   }
 
   /** Sends the first `sent` rows of a claim, then says so: who has lost the lease has sent them all the same. */
-  async #settle(claim: number, sent: number, last: 'delivered' | 'ready'): Promise<void> {
+  async #settle(db: Db, claim: number, sent: number, last: 'delivered' | 'ready'): Promise<void> {
     const [lane] = this.#claims.splice(claim % Math.max(1, this.#claims.length), 1)
     if (!lane) return
     const tried = lane.rows.slice(0, Math.max(1, sent))
@@ -110,12 +124,12 @@ class World {
       }
     })
     const result: LaneResult = { lane, rows, next: { type: 'due', inMs: 0 } }
-    await settleLanes(this.#db, [result])
+    await settleLanes(db, [result])
   }
 
-  async #release(claim: number): Promise<void> {
+  async #release(db: Db, claim: number): Promise<void> {
     const [lane] = this.#claims.splice(claim % Math.max(1, this.#claims.length), 1)
-    if (lane) await releaseLanes(this.#db, [lane], { clearUncertain: false })
+    if (lane) await releaseLanes(db, [lane], { clearUncertain: false })
   }
 
   /** All leases end; who had them does not know. */
@@ -147,22 +161,103 @@ async function expectAllSent(db: Db, world: World): Promise<void> {
 }
 
 describe.each(testDatabases)('the outbox on $name', ({ name, open }) => {
-  it('sends every change to everybody who gets it, each lane in order, whatever happens in between', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(stepArbitrary, { maxLength: 60 }), async (steps) => {
+  it.each([1, PROCESSES])(
+    'invariant 14: everybody gets every change, each lane in order, whatever happens in between, %i at a time',
+    async (atATime) => {
+      const property = fc.asyncProperty(fc.array(stepArbitrary, { maxLength: 60 }), async (steps) => {
         const clock = new ManualClock()
         const opened = await open({ clock })
+        const others: Db[] = []
         try {
+          for (let n = 1; n < PROCESSES; n++) {
+            others.push(opened.db.kind === 'postgres' ? await openAgain(opened.config, { clock }) : opened.db)
+          }
           await fanOutOf(opened.db, DESTINATIONS).prepare()
-          const world = new World(opened.db, clock)
-          for (const step of steps) await world.take(step)
+          const world = new World([opened.db, ...others], clock)
+          for (let at = 0; at < steps.length; at += atATime) {
+            await Promise.all(steps.slice(at, at + atATime).map((step) => world.take(step)))
+          }
           await world.finish()
           await expectAllSent(opened.db, world)
         } finally {
+          for (const other of others) if (other !== opened.db) await other.close()
           await opened.close()
         }
-      }),
-      { numRuns: name === 'sqlite' ? 40 : 10 },
+      })
+      await fc.assert(property, { numRuns: name === 'sqlite' ? 40 : 8 })
+    },
+  )
+})
+
+describe('invariant 13: on SQLite', () => {
+  it('no transaction of the push stage awaits anything but the store', async () => {
+    const rig = await PushRig.open(testDatabases.find(({ name }) => name === 'sqlite') as TestDatabase)
+    const seen = new Set<string>()
+    const slow: string[] = []
+    const db = watched(rig.db, (transaction, turned) => {
+      seen.add(transaction)
+      if (turned) slow.push(transaction)
+    })
+    let answer: Outcome = delivered
+    const kind = testKind({ send: () => answer })
+    const late = { ...webhookTo('http://unused.example', { mapping: 'required' }), name: 'late', start: 'snapshot' } as const
+    const destinations = [webhookTo('http://unused.example', { concurrency: 1 }), late]
+    await ensureDestinations(db, destinations)
+    const facts = (from: number) => Array.from({ length: 90 }, (_, n) => eventFact('default', uuid(9, n % 30), wireEvent(from + n)))
+    await rig.apply(facts(0))
+    const running = rig.start(destinations, { db, kindOf: () => kind })
+    await rig.until('the snapshot is queued and the rest sent', async () => (await rig.isEmpty()) && (await isQueued(rig)))
+    await storeMappings(
+      db,
+      Array.from({ length: 30 }, (_, n) => mappingTo('late', uuid(9, n))),
+      'import',
     )
+    await rig.until('the snapshot is sent', () => rig.isEmpty('late'))
+    answer = { type: 'failed', permanent: true, alive: true, status: 400, error: 'answered 400', retryAfterMs: 1 }
+    await rig.apply(facts(1_000))
+    await rig.until('some are dead', async () => (await rig.destination()).dead > 1)
+    await retryRows(db, { destination: 'ams' }, 0, 1)
+    await skipRows(db, { destination: 'ams' }, 0, 100)
+    await running.stop()
+    expect(slow).toEqual([])
+    expect([...seen].sort()).toEqual([
+      ...['destination-state', 'destinations', 'outbox-claim', 'outbox-release', 'outbox-retry', 'outbox-settle', 'outbox-skip'],
+      ...['push-fan-out', 'push-map', 'push-snapshot'],
+    ])
   })
 })
+
+/** The same database; whatever awaits only SQLite is over before the event loop turns. */
+function watched(db: Db, heard: (transaction: string, turned: boolean) => void): Db {
+  return {
+    kind: db.kind,
+    clock: db.clock,
+    signals: db.signals,
+    read: db.read,
+    write: (name, work, options) =>
+      db.write(
+        name,
+        async (tx) => {
+          let turned = false
+          const turn = setImmediate(() => {
+            turned = true
+          })
+          const result = await work(tx)
+          clearImmediate(turn)
+          heard(name, turned)
+          return result
+        },
+        options,
+      ),
+    listen: (signal) => db.listen(signal),
+    close: () => db.close(),
+  }
+}
+
+async function isQueued(rig: PushRig): Promise<boolean> {
+  return (await rig.destination('late')).snapshot === null
+}
+
+function mappingTo(destination: string, submissionId: string): Parameters<typeof storeMappings>[1][number] {
+  return { destination, account: 'default', submissionId, client: 'c', policy: null, fields: {} }
+}

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { Outcome } from '../../src/push/delivery.ts'
+import { setDestinationState } from '../../src/store/destinations.ts'
 import { claimLanes } from '../../src/store/outbox-work.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
@@ -73,10 +74,12 @@ describe.each(testDatabases)('where a second delivery does harm, on $name', (dat
   it('a try that was begun by a process that died is not repeated', async () => {
     const kind = testKind()
     const { rig, start, states, destination } = await rigWith(database, kind)
+    await setDestinationState(rig.db, destination.name, 'paused', 'a test fills the outbox')
+    const first = start()
     await rig.apply([event(1), event(2, 1)])
-    const first = rig.start([destination], { kindOf: () => testKind({ send: () => new Promise(() => undefined) }), graceMs: 1 })
-    await first.stop()
     await rig.until('rows are there', async () => (await rig.rows()).length === 2)
+    await first.stop()
+    await setDestinationState(rig.db, destination.name, 'active', null)
     // As that process would have left them: claimed, marked, and gone.
     const claim = { lanes: 1, rowsPerLane: 1, leaseMs: 60_000, uncertain: true }
     expect(await claimLanes(rig.db, 'ams', claim)).toHaveLength(1)

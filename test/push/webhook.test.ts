@@ -130,6 +130,11 @@ describe('what the receiver answers', () => {
     expect(await outcomeOf(answers(status))).toMatchObject({ type: 'failed', permanent: false, alive: false, status })
   })
 
+  test('502 and 504 are known by nobody where a second delivery does harm', async () => {
+    expect(await outcomeOf(answers(502), { idempotent: false })).toMatchObject({ type: 'unknown' })
+    expect(await outcomeOf(answers(503), { idempotent: false })).toMatchObject({ type: 'failed', permanent: false })
+  })
+
   test('410 stops the destination', async () => {
     expect(await outcomeOf(answers(410))).toMatchObject({ type: 'stop', state: 'disabled', status: 410 })
   })
@@ -175,8 +180,8 @@ describe('a probe', () => {
     expect([ok, text.includes(String(status)), text.includes(hint)]).toEqual([false, true, true])
   })
 
-  test('says that nothing can be reached', async () => {
+  test('says that nothing can be reached, and what to do', async () => {
     const { ok, text } = await kindFor('http://127.0.0.1:9/').probe(never)
-    expect([ok, text]).toEqual([false, expect.stringContaining('cannot be reached')])
+    expect([ok, text]).toEqual([false, expect.stringMatching(/cannot be reached: .*compare host and port/)])
   })
 })

@@ -42,7 +42,7 @@ async function committedBy(commit: (page: FeedPage) => Promise<void> = async () 
     await commit(page)
     const ids = page.facts.map((fact) => (fact.kind === 'event' ? fact.event.event_id : ''))
     committed.push({ ids, cursor: page.nextCursor, ended: end?.ended ?? null })
-    return { inserted: page.facts.length, changes: 0, stale: 0 }
+    return { inserted: page.facts.length, changes: 0, stale: 0, changed: [], rawOnly: [] }
   }
   await walkFeed(client, walk, keep, new AbortController().signal)
   return committed

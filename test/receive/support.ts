@@ -103,6 +103,7 @@ export async function startTestReceiver(options: TestReceiverOptions): Promise<T
     accounts: options.accounts,
     appender: options.appender ?? new InboxAppender(options.db),
     rejectedStore: rejected,
+    secretUses: { note() {} },
     clock: options.clock ?? systemClock,
     log,
     observer: counts,

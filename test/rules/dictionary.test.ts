@@ -14,6 +14,7 @@ import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
 const types: Readonly<Record<string, Readonly<Record<'sqlite' | 'postgres', string>>>> = {
   text: { sqlite: 'text', postgres: 'text' },
   int: { sqlite: 'integer', postgres: 'bigint' },
+  real: { sqlite: 'real', postgres: 'double precision' },
   cents: { sqlite: 'integer', postgres: 'bigint' },
   bool: { sqlite: 'integer', postgres: 'boolean' },
   json: { sqlite: 'text', postgres: 'jsonb' },
@@ -81,8 +82,12 @@ describe.each(testDatabases)('the data dictionary, against $name', ({ name, open
   it('names every column in its order, with its type', () => {
     for (const [relation, kinds] of documented) {
       const made = columns.filter((column) => column.relation === relation)
-      // SQLite gives the computed columns of a view no type.
-      const told = [...kinds].map(([column, kind], index) => [column, made[index]?.type === '' ? '' : types[kind]?.[name]])
+      // SQLite gives the computed columns of a view no type, or one of its own making.
+      const isComputed = (type = '') => ['', 'num', 'int'].includes(type)
+      const told = [...kinds].map(([column, kind], index) => {
+        const type = made[index]?.type
+        return [column, isComputed(type) ? type : types[kind]?.[name]]
+      })
       expect(told, relation).toEqual(made.map((column) => [column.name, column.type]))
     }
   })

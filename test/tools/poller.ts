@@ -5,6 +5,7 @@ import { createLog, type Log } from '../../src/log.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import type { CounterName, Labels, Observer } from '../../src/observe.ts'
 import { AccountPoller } from '../../src/poll/account-poller.ts'
+import { Discovery } from '../../src/poll/discovery.ts'
 import type { PollPolicy } from '../../src/poll/intervals.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
@@ -14,7 +15,7 @@ import { ensureAccounts } from '../../src/store/accounts.ts'
 import type { Db } from '../../src/store/db.ts'
 import { InboxAppender } from '../../src/store/inbox-append.ts'
 import type { ReadsTable } from '../../src/store/tables.ts'
-import { createUpstreamClient } from '../../src/upstream/client.ts'
+import { createUpstreamClient, type UpstreamClient } from '../../src/upstream/client.ts'
 import { Worker } from '../../src/work/worker.ts'
 import type { TestDatabase } from './databases.ts'
 import { trackFact } from './facts.ts'
@@ -126,23 +127,18 @@ export class Rig {
 
   startPoller(options: PollerOptions = {}): Running {
     const { account = 'default', db = this.db, concurrency = 8, headersMs = 2_000 } = options
-    const common = { account, clock: systemClock, observer: this.#watch }
-    const client = createUpstreamClient({
-      ...common,
-      baseUrl: this.sandbox.baseUrl,
-      credentials: this.sandbox.account(account).credentials.map((c) => ({ id: c.clientId, secret: { reveal: () => c.clientSecret } })),
-      scope: 'broker_mcp',
-      requestsPerSecond: 5_000,
-      proxy: {},
-      timeouts: { headersMs, overallMs: headersMs + 1_000 },
-    })
-    const poller = this.#start(new AccountPoller({ ...common, db, client, log: this.#log, policy, concurrency }))
-    return {
-      async stop() {
-        await poller.stop()
-        await client.close()
-      },
-    }
+    const client = this.#client(account, headersMs)
+    const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
+    return this.#startWith(client, new AccountPoller({ ...common, db, client, policy, concurrency }))
+  }
+
+  /** Starts what probes paths for submissions; it begins at once. */
+  startDiscovery(paths: readonly string[], everyMs = HOUR): Running {
+    const { db } = this
+    const account = 'default'
+    const client = this.#client(account, 2_000)
+    const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
+    return this.#startWith(client, new Discovery({ ...common, db, client, paths, everyMs }))
   }
 
   startWorker(db = this.db): Running {
@@ -171,7 +167,12 @@ export class Rig {
 
   /** Whether a line of the log, in JSON, holds `text`. */
   logged(text: string): boolean {
-    return this.#lines.some((line) => line.includes(text))
+    return this.lines(text).length > 0
+  }
+
+  /** The lines of the log, in JSON, that hold `text`. */
+  lines(text: string): string[] {
+    return this.#lines.filter((line) => line.includes(text))
   }
 
   /** Waits until `condition` holds. It is looked at again whenever something is reported. @throws Error after a while. */
@@ -219,6 +220,28 @@ export class Rig {
   asked(operation: string, submissionId = ''): URLSearchParams[] {
     const requests = this.sandbox.requestsSeen.filter((one) => one.operation === operation && one.url.includes(submissionId))
     return requests.map((one) => new URL(one.url, 'http://sandbox').searchParams)
+  }
+
+  #client(account: string, headersMs: number): UpstreamClient {
+    return createUpstreamClient({
+      ...{ account, clock: systemClock, observer: this.#watch },
+      baseUrl: this.sandbox.baseUrl,
+      credentials: this.sandbox.account(account).credentials.map((c) => ({ id: c.clientId, secret: { reveal: () => c.clientSecret } })),
+      scope: 'broker_mcp',
+      requestsPerSecond: 5_000,
+      proxy: {},
+      timeouts: { headersMs, overallMs: headersMs + 1_000 },
+    })
+  }
+
+  #startWith(client: UpstreamClient, service: Service): Running {
+    const running = this.#start(service)
+    return {
+      async stop() {
+        await running.stop()
+        await client.close()
+      },
+    }
   }
 
   #start(service: Service): Running {

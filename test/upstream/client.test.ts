@@ -29,13 +29,14 @@ async function bench(handler: Handler, options: Partial<UpstreamOptions> = {}) {
 }
 
 describe('requests', () => {
-  test('trap 44: four reads and the token exchange are all that is ever asked; nothing writes', async () => {
+  test('trap 44: reads and the token exchange are all that is ever asked; nothing writes', async () => {
     expect(operations).toEqual({
       token: { method: 'POST', path: '/oauth/token' },
       me: { method: 'GET', path: '/broker/me' },
       events: { method: 'GET', path: '/broker/submissions/{submission_id}/events' },
       thread: { method: 'GET', path: '/broker/submissions/{submission_id}/thread' },
       requirements: { method: 'GET', path: '/broker/submissions/{submission_id}/requirements' },
+      probe: { method: 'GET', path: '' },
     })
     const { service, client } = await bench((request, response) =>
       json(response, request.url.endsWith('/me') ? { kind: 'api_client', client_id: 'bac_first', brokerage: { id: 'b-1' } } : emptyPage),
@@ -52,7 +53,7 @@ describe('requests', () => {
       `GET /api/v1/broker/submissions/${ID}/requirements`,
     ])
     const methods = Object.keys(client).sort()
-    expect(methods).toEqual(['close', 'events', 'me', 'requirements', 'shareAmong', 'thread', 'waitMs'])
+    expect(methods).toEqual(['close', 'events', 'me', 'probe', 'requirements', 'shareAmong', 'thread', 'waitMs'])
     expect(service.arrived.slice(1).every((request) => request.body === '' && request.headers.authorization === 'Bearer token-1')).toBe(
       true,
     )

@@ -26,10 +26,21 @@ describe('pages', () => {
 describe('identity', () => {
   test('trap 46: the brokerage is told by its id when it has one, else by all that is said of it', () => {
     const client = { kind: 'api_client', client_id: 'bac_1', label: 'a', scope: 'broker_mcp', active_states: null }
-    expect(readIdentity({ ...client, brokerage: 'Bay' })).toEqual({ kind: 'api_client', brokerage: 'Bay', clientId: 'bac_1' })
+    const identity = { kind: 'api_client', brokerage: 'Bay', clientId: 'bac_1', scopes: ['broker_mcp'] }
+    expect(readIdentity({ ...client, brokerage: 'Bay' })).toEqual(identity)
     expect(readIdentity({ ...client, brokerage: { id: 'b-1', name: 'Bay' } })?.brokerage).toBe('b-1')
     const nameless = readIdentity({ ...client, brokerage: { slug: 'bay', name: 'Bay' } })?.brokerage
     expect(readIdentity({ ...client, brokerage: { name: 'Bay', slug: 'bay' } })?.brokerage).toBe(nameless)
+  })
+
+  test('the scopes are told in whatever form, or not at all', () => {
+    const scopes = (scope?: unknown) => readIdentity({ kind: 'user', brokerage: 'b', scope })?.scopes
+    expect([scopes('broker_mcp broker_submit'), scopes(['broker_mcp', 1]), scopes('a,b')]).toEqual([
+      ['broker_mcp', 'broker_submit'],
+      ['broker_mcp'],
+      ['a', 'b'],
+    ])
+    for (const none of [undefined, null, '', [], 7, {}, 'x'.repeat(65)]) expect(scopes(none)).toBeUndefined()
   })
 
   test('an answer without kind or brokerage is no identity', () => {

@@ -3,17 +3,21 @@ import type { Clock } from '../../clock.ts'
 import { type Config, loadConfig } from '../../config.ts'
 import { UsageError } from '../../errors.ts'
 import { createLog, type Log } from '../../log.ts'
+import { silentObserver } from '../../observe.ts'
 import type { Db } from '../../store/db.ts'
+import { settleLogEpoch } from '../../store/log-epoch.ts'
 import { checkSchema, migrate, SchemaBehindError } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
 import type { ProcessRole } from '../../store/processes.ts'
+import { accountNamed } from '../account-actions.ts'
+import type { Acting } from '../acting.ts'
 import type { Host } from '../host.ts'
 import { knownNames } from '../known-names.ts'
 
 /** What the commands need of the parts of the program that lie above or beside them. */
 export interface Parts {
-  /** Serves until the host's signal aborts. @param config see `loadConfig`. */
-  serve(config: Config, role: Exclude<ProcessRole, 'sync'>): Promise<void>
+  /** Serves until the host's signal aborts. @param load gives the settings, checked; once at the start, and again for each reload. */
+  serve(load: () => Promise<Config>, role: Exclude<ProcessRole, 'sync' | 'reconcile'>): Promise<void>
   /** Serves the emulator until the host's signal aborts. @param options as they stand on the command line. */
   sandbox(options: Readonly<Record<string, unknown>>): Promise<void>
 }
@@ -58,6 +62,8 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   try {
     if (use.prepare && config.migrateOnStart) await migrate(db)
     else await checkPrepared(db)
+    // As `serve` does, before anything is applied to a restored backup.
+    if (use.prepare) await settleLogEpoch(db)
     await work({ config, db, log })
   } finally {
     await db.close()
@@ -93,24 +99,34 @@ export function settingsOf(c: CommandContext, use: Pick<StoreUse, 'accounts' | '
  * @throws UsageError when there is no such account, or none was named and several are configured.
  */
 export function accountOf(config: Config, name: string | undefined): Config['accounts'][number] {
-  const names = config.accounts.map((account) => account.name).join(', ')
-  if (name !== undefined) {
-    const account = config.accounts.find((each) => each.name === name)
-    if (account) return account
-    throw new UsageError([`--account: there is no account ${JSON.stringify(name)} in the settings; there is ${names}`])
-  }
-  const [only, ...others] = config.accounts
-  const account = config.accounts.find((each) => each.isDefault) ?? (others.length === 0 ? only : undefined)
-  if (account) return account
-  throw new UsageError([`--account: several accounts are configured and none is the default; name one of ${names}`])
+  return accountNamed(config, name, '--account')
 }
 
-/** The destination that a command is about. @throws UsageError when the settings have none of that name. */
-export function destinationOf(config: Config, name: string): Config['destinations'][number] {
-  const found = config.destinations.find((each) => each.name === name)
-  if (found) return found
-  const names = config.destinations.map((each) => each.name).join(', ')
-  throw new UsageError([`there is no destination ${JSON.stringify(name)} in the settings; there is ${names || 'none'}`])
+/** What an action needs; the note that it leaves says `command`. */
+export function actingOf(c: CommandContext, db: Db): Acting {
+  return { db, clock: c.clock, signal: c.host.signal, observer: silentObserver, who: 'command' }
+}
+
+/**
+ * For a try that needs no database: it is noted where there is one that can be used, and made all the same where there is none.
+ * @param noted makes the try and a note of it.
+ */
+export async function notedWhereItCan<T>(
+  c: CommandContext,
+  tryIt: () => Promise<T>,
+  noted: (db: Db, tryIt: () => Promise<T>) => Promise<T>,
+): Promise<T> {
+  let made: Promise<T> | undefined
+  const once = () => {
+    made ??= tryIt()
+    return made
+  }
+  try {
+    await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => void (await noted(db, once)))
+  } catch {
+    // Whatever the try throws is thrown below; all else is about the note.
+  }
+  return await once()
 }
 
 /** Commands log nothing: they say what they have to say themselves. */

@@ -1,19 +1,15 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { Config } from '../../config.ts'
 import { messageOf, UsageError } from '../../errors.ts'
 import type { Db } from '../../store/db.ts'
-import { listMappings, type MappingRow, storeMappings } from '../../store/push-map.ts'
-import { knownSubmissions } from '../../store/submissions.ts'
+import { listMappings, type MappingRow, type StoredMapping } from '../../store/push-map.ts'
 import { countIn, submissionIn } from '../arguments.ts'
 import { type MapTarget, readMapFile, rowOf } from '../map-file.ts'
+import { importMappings, mapTarget, shownMapping } from '../mapping-actions.ts'
 import { table } from '../table.ts'
 import { counted, shortTime } from '../text.ts'
-import { type CommandContext, destinationOf, printJson, withStore } from './context.ts'
+import { actingOf, type CommandContext, printJson, withStore } from './context.ts'
 
-/** Mappings in one transaction: few enough that a running serve does not wait. */
-const STEP = 200
-const PAUSE_MS = 10
 const FILE_LIMIT_BYTES = 64 * 1024 * 1024
 const MAX_LISTED = 100_000
 const SHOWN_PROBLEMS = 50
@@ -61,22 +57,13 @@ async function map(c: CommandContext, name: string, options: MapOptions): Promis
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     if (file === undefined && client === undefined) {
       const mappings = await listMappings(db.read, { destination: name, account: options.account, submissionId }, limit)
-      if (options.json) printJson(c, mappings.map(fieldsOf))
+      if (options.json) printJson(c, mappings.map(shownMapping))
       else c.host.stdout.write(tableOf(mappings))
       return
     }
-    const target = targetOf(config, name)
-    await store(c, db, file === undefined ? single(options, target) : fromFile(file, target))
+    const target = mapTarget(config, name)
+    await store(c, db, name, file === undefined ? single(options, target) : fromFile(file, target))
   })
-}
-
-function targetOf(config: Config, name: string): MapTarget {
-  const { accounts, mapping } = destinationOf(config, name)
-  if (mapping === 'none') {
-    throw new UsageError([`destination ${name} asks for no mapping; set its mapping to required, or take this back`])
-  }
-  if (accounts.length === 0) throw new UsageError([`destination ${name} has no account in the settings; set the account as for \`serve\``])
-  return { destination: name, accounts }
 }
 
 function single(options: MapOptions, target: MapTarget): MappingRow[] {
@@ -108,30 +95,13 @@ function fromFile(file: string, target: MapTarget): readonly MappingRow[] {
   ])
 }
 
-async function store(c: CommandContext, db: Db, rows: readonly MappingRow[]): Promise<void> {
-  let unknown = 0
-  for (let from = 0; from < rows.length; from += STEP) {
-    c.host.signal.throwIfAborted()
-    const step = rows.slice(from, from + STEP)
-    await storeMappings(db, step, 'import')
-    const known = await knownSubmissions(
-      db.read,
-      step.map(({ account, submissionId }) => ({ account, submission_id: submissionId })),
-    )
-    unknown += step.length - known.size
-    if (from + STEP < rows.length) await c.clock.sleep(PAUSE_MS, c.host.signal)
-  }
+async function store(c: CommandContext, db: Db, destination: string, rows: readonly MappingRow[]): Promise<void> {
+  const { unknown } = await importMappings(actingOf(c, db), destination, rows, 'import')
   c.host.stdout.write(`${counted(rows.length, 'submission')} mapped; what waited for that goes out now\n`)
   if (unknown > 0) c.host.stdout.write(`${unknown} of these submissions not known to the mirror yet\n`)
 }
 
-type Stored = Awaited<ReturnType<typeof listMappings>>
-
-function fieldsOf({ destination, account, submissionId, client, policy, fields, mappedAt, mappedVia }: Stored[number]) {
-  return { destination, account, submission_id: submissionId, client, policy, fields, mapped_at: mappedAt, mapped_via: mappedVia }
-}
-
-function tableOf(mappings: Stored): string {
+function tableOf(mappings: readonly StoredMapping[]): string {
   return table(
     ['destination', 'account', 'submission', 'client', 'policy', 'fields', 'mapped', 'by'],
     mappings.map((m) => [

@@ -1,14 +1,12 @@
 import type { Command } from 'commander'
-import { UsageError } from '../../errors.ts'
-import type { Db } from '../../store/db.ts'
-import { listDestinations, setDestinationState } from '../../store/destinations.ts'
+import { destinationNamed, notedProbe, pauseDestination, resumeDestination } from '../destination-actions.ts'
 import { refuseBrokenDestinations } from '../destination-problems.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { probeDestination } from '../probe.ts'
 import { readPushStatus } from '../push-status.ts'
 import { table } from '../table.ts'
 import { ago, printableLine, shortTime } from '../text.ts'
-import { type CommandContext, destinationOf, printJson, settingsOf, silentLog, withStore } from './context.ts'
+import { actingOf, type CommandContext, notedWhereItCan, printJson, settingsOf, silentLog, withStore } from './context.ts'
 import { addMap } from './destination-map.ts'
 
 /** `destination list|pause|resume|test|map` */
@@ -57,16 +55,14 @@ async function list(c: CommandContext, json: boolean): Promise<void> {
 
 async function pause(c: CommandContext, name: string, reason: string): Promise<void> {
   await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
-    await knownDestination(db, name)
-    await setDestinationState(db, name, 'paused', printableLine(reason))
+    await pauseDestination(actingOf(c, db), name, reason)
     c.host.stdout.write(`destination ${name} is paused: its changes are queued, and nothing is sent until \`destination resume ${name}\`\n`)
   })
 }
 
 async function resume(c: CommandContext, name: string): Promise<void> {
   await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
-    const before = await knownDestination(db, name)
-    await setDestinationState(db, name, 'active', null)
+    const before = await resumeDestination(actingOf(c, db), name)
     const was = before.state === 'active' ? '' : `; it was ${before.state}${before.reason ? ` (${printableLine(before.reason)})` : ''}`
     c.host.stdout.write(`destination ${name} is active${was}\n`)
   })
@@ -74,19 +70,13 @@ async function resume(c: CommandContext, name: string): Promise<void> {
 
 async function test(c: CommandContext, name: string): Promise<void> {
   const config = settingsOf(c, { accounts: 'optional', problems: [] })
-  const destination = destinationOf(config, name)
+  const destination = destinationNamed(config, name)
   await refuseBrokenDestinations(config)
-  const { ok, text } = await probeDestination({ ...c, log: silentLog() }, config, destination)
+  const { ok, text } = await notedWhereItCan(
+    c,
+    () => probeDestination({ ...c, log: silentLog() }, config, destination),
+    (db, probe) => notedProbe(actingOf(c, db), name, probe),
+  )
   c.host.stdout.write(`destination ${name}: ${text}\n`)
   if (!ok) c.exitCode = exitCodes.failed
-}
-
-async function knownDestination(db: Db, name: string) {
-  const all = await listDestinations(db.read)
-  const found = all.find((each) => each.destination === name)
-  if (found) return found
-  const names = all.map((each) => each.destination).join(', ')
-  throw new UsageError([
-    `there is no destination ${JSON.stringify(name)}; there is ${names || 'none yet'}. One of the settings is known after \`serve\` has started with it`,
-  ])
 }

@@ -1,18 +1,10 @@
 import type { Command } from 'commander'
-import { UsageError } from '../../errors.ts'
-import { replayRejected } from '../../receive/replay-rejected.ts'
-import type { Db } from '../../store/db.ts'
-import { InboxAppender } from '../../store/inbox-append.ts'
-import { findDeliveries, type InboxFilter, makeReady, replayDeliveries } from '../../store/inbox-queries.ts'
-import { RejectedStore } from '../../store/rejected.ts'
-import { DeliveryVerifier } from '../../upstream/signature.ts'
+import type { InboxFilter } from '../../store/inbox-queries.ts'
 import { choiceIn, momentIn } from '../arguments.ts'
-import { counted, printableLine } from '../text.ts'
-import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
+import { replayAll, replayIds, replayRefused } from '../inbox-actions.ts'
+import { counted } from '../text.ts'
+import { accountOf, actingOf, type CommandContext, type OpenStore, withStore } from './context.ts'
 
-/** Deliveries in one transaction: few enough that a running serve does not wait. */
-const STEP = 500
-const PAUSE_MS = 10
 const STATES = ['dead', 'aside'] as const
 
 interface ReplayOptions {
@@ -52,46 +44,16 @@ async function replay(c: CommandContext, ids: readonly string[], options: Replay
   }
   const accounts = options.rejected ? 'needed' : 'optional'
   await withStore(c, { accounts, prepare: false, problems }, async (store) => {
-    if (options.rejected) return replayRefused(c, store, filter)
-    const replayed = ids.length > 0 ? await replayIds(store.db, ids) : await replayAll(c, store.db, filter)
+    if (options.rejected) return tellReplayRefused(c, store, filter)
+    const acting = actingOf(c, store.db)
+    const replayed = ids.length > 0 ? await replayIds(acting, ids) : await replayAll(acting, filter)
     c.host.stdout.write(`${counted(replayed, 'delivery', 'deliveries')} will be worked again\n`)
   })
 }
 
-async function replayRefused(c: CommandContext, { config, db, log }: OpenStore, filter: InboxFilter): Promise<void> {
-  const { account, since, until } = filter
-  const { accepted, refused } = await replayRejected({
-    store: new RejectedStore(db, log),
-    appender: new InboxAppender(db),
-    verifiers: new Map(config.accounts.map(({ name, webhookSecrets }) => [name, new DeliveryVerifier(webhookSecrets)])),
-    ...(account !== undefined && { account: accountOf(config, account).name }),
-    since,
-    until,
-  })
+async function tellReplayRefused(c: CommandContext, { config, db, log }: OpenStore, filter: InboxFilter): Promise<void> {
+  const account = filter.account === undefined ? undefined : accountOf(config, filter.account).name
+  const { accepted, refused } = await replayRefused(actingOf(c, db), log, config.accounts, { ...filter, account })
   c.host.stdout.write(`${counted(accepted, 'refused delivery', 'refused deliveries')} verified and will be worked\n`)
   for (const [reason, n] of Object.entries(refused)) c.host.stdout.write(`${n} still refused: ${reason}\n`)
-}
-
-async function replayIds(db: Db, ids: readonly string[]): Promise<number> {
-  const found: number[] = []
-  const unknown: string[] = []
-  for (const id of ids) {
-    const deliveries = await findDeliveries(db.read, id)
-    if (deliveries.length === 0) unknown.push(`there is no delivery ${printableLine(id)}`)
-    found.push(...deliveries.map((delivery) => delivery.inbox_id))
-  }
-  if (unknown.length > 0) throw new UsageError(unknown)
-  return await makeReady(db, found)
-}
-
-async function replayAll(c: CommandContext, db: Db, filter: InboxFilter): Promise<number> {
-  let replayed = 0
-  for (let after: number | null = 0; after !== null; ) {
-    const step: Awaited<ReturnType<typeof replayDeliveries>> = await replayDeliveries(db, filter, after, STEP)
-    replayed += step.replayed
-    after = step.nextAfter
-    c.host.signal.throwIfAborted()
-    if (after !== null) await c.clock.sleep(PAUSE_MS, c.host.signal)
-  }
-  return replayed
 }

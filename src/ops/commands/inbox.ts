@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { UsageError } from '../../errors.ts'
-import { findDeliveries, type InboxDelivery, type InboxFilter, listDeliveries, numberIn } from '../../store/inbox-queries.ts'
-import { RejectedStore, type RejectedSummary } from '../../store/rejected.ts'
+import { type InboxFilter, listDeliveries } from '../../store/inbox-queries.ts'
+import { RejectedStore } from '../../store/rejected.ts'
 import { choiceIn, countIn, momentIn, submissionIn } from '../arguments.ts'
+import { rejectedFields, type ShownDelivery, type ShownRejected, showDeliveries, showRejected } from '../inbox-actions.ts'
 import { table } from '../table.ts'
 import { printable, printableLine, shortTime } from '../text.ts'
 import { type CommandContext, printJson, withStore } from './context.ts'
@@ -80,7 +81,7 @@ async function listRejected(c: CommandContext, store: RejectedStore, filter: Inb
   const { account, since = '' } = filter
   const all = await store.list({ limit: MAX_LISTED, ...(account !== undefined && { account }) })
   const rejected = all.filter((each) => each.receivedAt >= since).slice(0, limit)
-  if (json) return printJson(c, rejected.map(fieldsOf))
+  if (json) return printJson(c, rejected.map(rejectedFields))
   const rows = rejected.map((r) => [
     r.id,
     shortTime(r.receivedAt),
@@ -96,40 +97,14 @@ async function listRejected(c: CommandContext, store: RejectedStore, filter: Inb
 
 async function show(c: CommandContext, id: string, options: { rejected?: boolean; json?: boolean }): Promise<void> {
   await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db, log }) => {
-    const found = options.rejected
-      ? await shownRejected(new RejectedStore(db, log), id)
-      : (await findDeliveries(db.read, id)).map(shownDelivery)
+    const found = options.rejected ? await showRejected(new RejectedStore(db, log), id) : await showDeliveries(db.read, id)
     if (found.length === 0) throw new UsageError([`there is no ${options.rejected ? 'refused ' : ''}delivery ${printableLine(id)}`])
     if (options.json) printJson(c, found)
     else c.host.stdout.write(found.map(textOf).join('\n'))
   })
 }
 
-/** A delivery as it is shown: its fields, its headers, and its body as text (null when it is not kept). */
-interface Shown {
-  readonly headers: unknown
-  readonly body: string | null
-  readonly [field: string]: unknown
-}
-
-function shownDelivery({ headers, body, ...fields }: InboxDelivery): Shown {
-  return { ...fields, headers: JSON.parse(headers) as unknown, body: body?.toString('utf8') ?? null }
-}
-
-async function shownRejected(store: RejectedStore, id: string): Promise<Shown[]> {
-  const number = numberIn(id)
-  const rejected = number === null ? null : await store.get(number)
-  if (rejected === null) return []
-  return [{ ...fieldsOf(rejected), headers: rejected.headers, body: rejected.body?.toString('utf8') ?? null }]
-}
-
-function fieldsOf(r: RejectedSummary): Record<string, unknown> {
-  const { id, account, path, address, reason, cut } = r
-  const times = { received_at: r.receivedAt, replayed_at: r.replayedAt }
-  return { rejected_id: id, account, path, address, reason, ...times, body_bytes: r.bodyBytes, body_cut: cut }
-}
-
-function textOf({ headers, body, ...fields }: Shown): string {
+function textOf({ headers, body, ...fields }: ShownDelivery | ShownRejected): string {
   const width = Math.max(...Object.keys(fields).map((name) => name.length))
   const lines = Object.entries(fields).map(([name, value]) => `${name.padEnd(width)}  ${printableLine(String(value ?? '-'), 1_000)}`)
   return `${[...lines, '', printable(JSON.stringify(headers, null, 2)), '', printable(body ?? 'The body is not kept.')].join('\n')}\n`

@@ -1,17 +1,20 @@
 import type { Command } from 'commander'
 import { UsageError } from '../../errors.ts'
 import { grantReader } from '../../store/grant-reader.ts'
+import { beginLogEpoch, newEpochText } from '../../store/log-epoch.ts'
 import { migrate } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
+import { noting } from '../../store/operator-actions.ts'
 import { type CommandContext, settingsOf, silentLog } from './context.ts'
 
-/** `migrate [--grant-reader ROLE]` */
+/** `migrate [--grant-reader ROLE] [--new-epoch]` */
 export function addMigrate(program: Command, c: CommandContext): void {
   program
     .command('migrate')
     .description('bring the database up to date, and let a role read the public tables')
     .option('--grant-reader <role>', 'Postgres: let this role read the public tables and views, and nothing else')
-    .action(async (options: { grantReader?: string }) => {
+    .option('--new-epoch', 'begin a new numbering of changes: after a restore that was not made by `submission-mirror restore`')
+    .action(async (options: { grantReader?: string; newEpoch?: boolean }) => {
       const config = settingsOf(c, { accounts: 'optional', problems: [] })
       const { grantReader: role } = options
       if (role !== undefined && config.database.kind === 'sqlite') {
@@ -21,6 +24,10 @@ export function addMigrate(program: Command, c: CommandContext): void {
       try {
         const taken = await migrate(db)
         c.host.stdout.write(taken.length > 0 ? `migrated: ${taken.join(', ')}\n` : 'nothing to migrate\n')
+        if (options.newEpoch) {
+          const note = { who: 'command', action: 'log.new-epoch', target: null, detail: {} }
+          c.host.stdout.write(`${newEpochText(await beginLogEpoch(noting(db, note), 'command'))}\n`)
+        }
         if (role === undefined) return
         await grantReader(db, role)
         c.host.stdout.write(`${role} may read the public tables and views\n`)

@@ -20,6 +20,7 @@ export function addSandbox(program: Command, c: CommandContext): void {
     .option('--faults <faults>', 'none, all, or a JSON list of faults')
     .option('--events-payload <layout>', 'how submission.events deliveries are laid out: events, data, single, ids-only, opaque')
     .option('--signature-headers <prefix>', 'svix or webhook')
+    .option('--lists', 'submissions and insureds are listed, which the service does not describe')
     .option('--paused', 'the story waits for POST /_sandbox/story')
     .action(async (options: Record<string, unknown>) => {
       const named = Object.keys(c.host.env).filter((name) => PRODUCTION.test(name) && c.host.env[name])

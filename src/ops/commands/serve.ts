@@ -15,11 +15,16 @@ export function addServe(program: Command, c: CommandContext): void {
     .action(async (options: { role: string }) => {
       const problems: string[] = []
       const role = choiceIn(options.role, '--role', ROLES, problems)
-      const config = settingsOf(c, { accounts: 'needed', problems })
-      if (role === 'work' && config.database.kind === 'sqlite') {
-        throw new UsageError(['--role work: a SQLite database has one serve, which must take deliveries too; use --role all, or Postgres'])
+      const load = async () => {
+        const config = settingsOf(c, { accounts: 'needed', problems })
+        if (role === 'work' && config.database.kind === 'sqlite') {
+          throw new UsageError([
+            '--role work: a SQLite database has one serve, which must take deliveries too; use --role all, or Postgres',
+          ])
+        }
+        await refuseBrokenDestinations(config)
+        return config
       }
-      await refuseBrokenDestinations(config)
-      await c.parts.serve(config, role ?? 'all')
+      await c.parts.serve(load, role ?? 'all')
     })
 }

@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
+import { completenessText } from '../completeness-status.ts'
 import { readStatus, type Status } from '../status.ts'
 import { table } from '../table.ts'
 import { ago, printableLine } from '../text.ts'
+import { secretsText } from '../webhook-secrets.ts'
 import { type CommandContext, printJson, withStore } from './context.ts'
 
 /** `status [--json]` */
@@ -55,6 +57,9 @@ function textOf(status: Status, nowMs: number): string {
         a.unreadable,
       ]),
     ),
+    ...completenessText(accounts, nowMs),
+    // One alone needs no watching; of two, one is there to go.
+    ...(accounts.some((a) => a.webhook_secrets.length > 1) ? [secretTable(status, nowMs)] : []),
     ...(destinations.length === 0 ? [] : [destinationTable(status, nowMs)]),
     `change log ${change_log.first_seq} to ${change_log.last_seq}\n`,
     processes.length === 0
@@ -66,6 +71,13 @@ function textOf(status: Status, nowMs: number): string {
   ]
   if (warnings.length > 0) parts.push(warnings.map((warning) => `warning: ${printableLine(warning, 500)}\n`).join(''))
   return parts.join('\n')
+}
+
+function secretTable({ accounts }: Status, nowMs: number): string {
+  return table(
+    ['account', 'last good signature by webhook secret'],
+    accounts.map((a) => [a.account, secretsText(a.webhook_secrets, nowMs)]),
+  )
 }
 
 function destinationTable({ destinations, change_log }: Status, nowMs: number): string {

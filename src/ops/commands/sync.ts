@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
-import { UsageError } from '../../errors.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import type { Observer } from '../../observe.ts'
 import { Sync, type Unread } from '../../poll/sync.ts'
 import { ensureAccounts } from '../../store/accounts.ts'
 import type { Db } from '../../store/db.ts'
-import { knownSubmissions, submissionIdsAfter } from '../../store/submissions.ts'
+import { noteAround } from '../../store/operator-actions.ts'
+import { submissionIdsAfter } from '../../store/submissions.ts'
+import { idsNoted } from '../acting.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { Heartbeat } from '../heartbeat.ts'
+import { refuseUntracked } from '../submission-actions.ts'
 import { counted, printableLine } from '../text.ts'
 import { clientOf } from '../upstream.ts'
 import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
@@ -32,8 +34,12 @@ export function addSync(program: Command, c: CommandContext): void {
       await withStore(c, { accounts: 'needed', prepare: false, problems }, async (store) => {
         const account = accountOf(store.config, options.account).name
         await ensureAccounts(store.db, [account])
-        await refuseUnknown(store.db, account, ids)
-        await syncNow(c, store, account, options.all ? allOf(store.db, account) : pagesOf(ids))
+        await refuseUntracked(store.db.read, account, ids)
+        const note = { who: 'command', action: 'submission.sync', target: account, detail: options.all ? { all: true } : idsNoted(ids) }
+        await noteAround(store.db, note, async () => {
+          const unread = await syncNow(c, store, account, options.all ? allOf(store.db, account) : pagesOf(ids))
+          return { detail: { unread }, failed: unread > 0 }
+        })
       })
     })
 }
@@ -41,16 +47,6 @@ export function addSync(program: Command, c: CommandContext): void {
 function notAnId(text: string, problems: string[]): [] {
   problems.push(`${JSON.stringify(text)} is no submission id (a uuid)`)
   return []
-}
-
-async function refuseUnknown(db: Db, account: string, ids: readonly string[]): Promise<void> {
-  const known = await knownSubmissions(
-    db.read,
-    ids.map((id) => ({ account, submission_id: id })),
-  )
-  const unknown = ids.filter((id) => !known.has(`${account} ${id}`))
-  if (unknown.length === 0) return
-  throw new UsageError(unknown.map((id) => `${id} is not tracked in account ${account}; \`submission-mirror track ${id}\` begins to`))
 }
 
 async function* pagesOf(ids: readonly string[]): AsyncGenerator<string[]> {
@@ -68,7 +64,8 @@ async function* allOf(db: Db, account: string): AsyncGenerator<string[]> {
   }
 }
 
-async function syncNow(c: CommandContext, store: OpenStore, account: string, pages: AsyncIterable<string[]>): Promise<void> {
+/** @returns how many reads failed. */
+async function syncNow(c: CommandContext, store: OpenStore, account: string, pages: AsyncIterable<string[]>): Promise<number> {
   const { config, db, log } = store
   const { clock, host } = c
   let changes = 0
@@ -100,6 +97,7 @@ async function syncNow(c: CommandContext, store: OpenStore, account: string, pag
       `${counted(submissions, 'submission')} read in account ${account}: ${counted(changes, 'change')}, ${counted(unread, 'read')} failed\n`,
     )
     if (unread > 0) c.exitCode = exitCodes.failed
+    return unread
   } finally {
     done.abort()
     await beating

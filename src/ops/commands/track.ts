@@ -1,17 +1,12 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { Command } from 'commander'
-import { throughDoor } from '../../apply/apply.ts'
 import { messageOf } from '../../errors.ts'
-import type { Fact } from '../../model/facts.ts'
 import { parseUuid } from '../../model/uuid.ts'
-import { silentObserver } from '../../observe.ts'
 import { readIdFile } from '../id-file.ts'
+import { trackSubmissions } from '../submission-actions.ts'
 import { counted } from '../text.ts'
-import { accountOf, type CommandContext, withStore } from './context.ts'
+import { accountOf, actingOf, type CommandContext, withStore } from './context.ts'
 
-/** Submissions in one transaction: few enough that a running serve does not wait. */
-const STEP = 200
-const PAUSE_MS = 10
 const FILE_LIMIT_BYTES = 64 * 1024 * 1024
 
 /** `track ID… [--file F] [--account A]` */
@@ -28,17 +23,8 @@ export function addTrack(program: Command, c: CommandContext): void {
       if (ids.length === 0 && problems.length === 0) problems.push('track: give ids of submissions, or a --file of them')
       await withStore(c, { accounts: 'needed', prepare: true, problems }, async ({ config, db }) => {
         const account = accountOf(config, options.account).name
-        let added = 0
-        for (let from = 0; from < ids.length && !c.host.signal.aborted; from += STEP) {
-          const facts = ids
-            .slice(from, from + STEP)
-            .map((submissionId): Fact => ({ kind: 'wake', account, submissionId, cause: 'command', reads: [] }))
-          // Nothing but new submissions changes here, so each change is one.
-          added += (await throughDoor(db, silentObserver, 'track', (door) => door.apply(facts))).changes
-          if (from + STEP < ids.length) await c.clock.sleep(PAUSE_MS, c.host.signal)
-        }
-        c.host.signal.throwIfAborted()
-        c.host.stdout.write(`${counted(added, 'new submission')} tracked in account ${account}; ${ids.length - added} known before\n`)
+        const { added, known } = await trackSubmissions(actingOf(c, db), account, ids)
+        c.host.stdout.write(`${counted(added, 'new submission')} tracked in account ${account}; ${known} known before\n`)
       })
     })
 }

@@ -13,6 +13,8 @@ export interface Child {
   readonly died: Promise<never>
   /** Asks it to end and waits for that. @returns its exit code. */
   stop(): Promise<number | null>
+  /** Waits for it to end by itself, as a command does. @returns its exit code. */
+  finish(): Promise<number | null>
 }
 
 /** What a child needs of the environment; none of our settings, which would steer it elsewhere. */
@@ -59,6 +61,10 @@ export function startChild(
     async stop() {
       stopping = true
       if (child.exitCode === null) child.kill('SIGTERM')
+      return await ended.promise
+    },
+    async finish() {
+      stopping = true
       return await ended.promise
     },
   }

@@ -53,6 +53,11 @@ export class Service {
     await this.#ask('faults', { faults: kept })
   }
 
+  /** Takes away all faults. */
+  async calm(): Promise<void> {
+    await this.#ask('faults', { preset: 'none' })
+  }
+
   async #ask(path: string, body?: unknown): Promise<unknown> {
     const post = body === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
     const answer = await fetch(`${this.#origin}/_sandbox/${path}`, post)

@@ -5,6 +5,7 @@ import type { FileDestination } from '../../config.ts'
 import { messageOf, PermanentError, TransientError } from '../../errors.ts'
 import { mayConnect } from '../address-guard.ts'
 import { refusedAddress } from '../guarded-connector.ts'
+import { hintFor } from '../network-hints.ts'
 import { abortable } from './drop.ts'
 import type { Dial } from './sftp.ts'
 
@@ -21,7 +22,7 @@ export function dial({ allowHosts, allowPrivate }: Pick<FileDestination, 'allowH
         return await connected(address, port, signal)
       } catch (error) {
         if (error === signal.reason) throw error
-        failure = messageOf(error)
+        failure = explained(error)
       }
     }
     throw new TransientError(`cannot connect to ${host}:${port}: ${failure}`)
@@ -34,7 +35,7 @@ async function addressesOf(host: string, signal: AbortSignal): Promise<readonly 
     return (await abortable(lookup(host, { all: true }), signal)).map(({ address }) => address)
   } catch (error) {
     if (error === signal.reason) throw error
-    throw new TransientError(`cannot find the address of ${host}: ${messageOf(error)}`, { cause: error })
+    throw new TransientError(`cannot find the address of ${host}: ${explained(error)}`, { cause: error })
   }
 }
 
@@ -47,4 +48,10 @@ async function connected(address: string, port: number, signal: AbortSignal): Pr
     socket.destroy()
     throw error
   }
+}
+
+function explained(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const hint = hintFor(code)
+  return hint === null ? messageOf(error) : `${code}: ${hint}`
 }

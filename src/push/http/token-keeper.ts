@@ -2,10 +2,10 @@ import type { Clock } from '../../clock.ts'
 import type { AuthConfig } from '../../config.ts'
 import { isObject } from '../../model/json.ts'
 import { parseJson } from '../../upstream/answer.ts'
+import { type Answer, answered, type Failure, isSuccess } from '../outcomes.ts'
 import type { Transport } from '../transport.ts'
 import type { Auth, AuthHeaders } from './auth.ts'
 import { basic } from './basic.ts'
-import { type Answer, answered, type Failure, isSuccess } from './outcomes.ts'
 
 type TokenConfig = Extract<AuthConfig, { type: 'oauth2' | 'password' }>
 

@@ -4,7 +4,7 @@ import { messageOf, PermanentError, TransientError, UsageError } from '../../err
 import { type Adapter, type AdapterDefinition, StepFailure, type Steps, type Taken, withoutEffect } from '../adapter.ts'
 import { adapters } from '../adapters.ts'
 import type { DeliveryKind, KindContext, Outcome, PushItem } from '../delivery.ts'
-import { type Failure, notTried, unanswered } from '../http/outcomes.ts'
+import { type Failure, notTried, unanswered } from '../outcomes.ts'
 import { openTransport, type Transport } from '../transport.ts'
 
 /**

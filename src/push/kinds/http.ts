@@ -8,10 +8,10 @@ import type { Auth } from '../http/auth.ts'
 import { createAuth } from '../http/create-auth.ts'
 import { encodeBody } from '../http/encode.ts'
 import { allExpressions, expressionsOf, headerName, type RequestName } from '../http/expressions.ts'
-import { type Answer, answered, type Failure, isSuccess, notTried, refused, unanswered } from '../http/outcomes.ts'
 import { explainProbe } from '../http/probe.ts'
 import { Templates } from '../http/templates.ts'
 import { viewOf } from '../http/view.ts'
+import { type Answer, answered, type Failure, isSuccess, notTried, refused, unanswered } from '../outcomes.ts'
 import { type OutgoingRequest, openTransport, type Transport } from '../transport.ts'
 
 /** What came of a request: an answer to judge, or an outcome that needs none. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { Webhook } from 'svix'
 import type { WebhookDestination } from '../../config.ts'
-import { shortDetail } from '../../upstream/answer.ts'
 import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../delivery.ts'
+import { answered, isSuccess, refusal, refused, unanswered } from '../outcomes.ts'
+import { signedHeaders } from '../signed-headers.ts'
 import { openTransport, type Transport, type TransportResult } from '../transport.ts'
 
 /** The type of the message that a probe sends; receivers pass over types that they do not know. */
@@ -13,25 +13,19 @@ export const TEST_TYPE = 'submission-mirror.test'
  * on every try, its timestamp and its signature are not.
  */
 export function createWebhook(destination: WebhookDestination, context: KindContext): DeliveryKind {
-  const { url, timeoutMs } = destination
+  const { url, timeoutMs, idempotent } = destination
   const { clock } = context
   const transport = openTransport(destination, context.proxy, { clock })
-  const keys = destination.secrets.map((secret) => new Webhook(secret.reveal()))
+  const sign = signedHeaders(destination.secrets)
   const send = async (id: string, body: string, signal: AbortSignal): ReturnType<Transport['send']> => {
-    const at = new Date(clock.now())
-    const headers = {
-      'content-type': 'application/json',
-      'webhook-id': id,
-      'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-      'webhook-signature': keys.map((key) => key.sign(id, at, body)).join(' '),
-    }
+    const headers = sign(id, body, clock.now())
     return await transport.send({ method: 'POST', url, headers, body, timeoutMs }, signal)
   }
   return {
     batch: { type: 'one' },
     async send(items, signal) {
       const outcomes: Outcome[] = []
-      for (const item of items) outcomes.push(outcomeOf(await send(item.messageId, bodyOf(item), signal)))
+      for (const item of items) outcomes.push(outcomeOf(await send(item.messageId, bodyOf(item), signal), idempotent))
       return outcomes
     },
     async probe(signal) {
@@ -68,32 +62,20 @@ function bodyOf(item: PushItem): string {
   })
 }
 
-function outcomeOf(result: TransportResult): Outcome {
-  if (result.type === 'no_answer') return { type: 'unknown', error: result.error }
-  if (result.type === 'not_sent') return failed(null, result.error, result.permanent, false)
-  const { status, retryAfterMs } = result
-  if (status >= 200 && status < 300) return { type: 'delivered', status, remoteId: null, detail: null }
-  const error = answered(result)
-  if (status === 410) return { type: 'stop', state: 'disabled', status, error: `${error}: the endpoint is gone and wants no more` }
-  // What a refusal says is about this message; throttling and timeouts pass, and so may whatever a broken server says.
-  const permanent = status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429 && retryAfterMs === null
-  return failed(status, error, permanent, status < 500, retryAfterMs)
-}
-
-function failed(status: number | null, error: string, permanent: boolean, alive: boolean, retryAfterMs: number | null = null): Outcome {
-  return { type: 'failed', permanent, alive, status, error, retryAfterMs }
-}
-
-function answered({ status, body }: Extract<TransportResult, { type: 'answer' }>): string {
-  const detail = shortDetail(body)
-  const redirect = status >= 300 && status < 400 ? '; redirects are not followed' : ''
-  return `answered ${status}${detail === '' ? '' : ` (${detail})`}${redirect}`
+function outcomeOf(result: TransportResult, idempotent: boolean): Outcome {
+  if (result.type !== 'answer') return unanswered(result)
+  const { status } = result
+  if (isSuccess(status)) return { type: 'delivered', status, remoteId: null, detail: null }
+  if (status === 410) {
+    return { type: 'stop', state: 'disabled', status, error: `${answered(result)}: the endpoint is gone and wants no more` }
+  }
+  return idempotent ? refusal(result) : refused(result)
 }
 
 function probed(result: TransportResult): ProbeResult {
   if (result.type !== 'answer') return { ok: false, text: `it cannot be reached: ${result.error}` }
   const { status } = result
-  if (status >= 200 && status < 300) return { ok: true, text: `it took a signed message of type ${TEST_TYPE} (status ${status})` }
+  if (isSuccess(status)) return { ok: true, text: `it took a signed message of type ${TEST_TYPE} (status ${status})` }
   const what = answered(result)
   if (status === 401 || status === 403) return { ok: false, text: `it ${what}: compare the signing secret on both sides` }
   if (status === 404 || status === 410) return { ok: false, text: `it ${what}: compare the URL with what the receiver shows` }

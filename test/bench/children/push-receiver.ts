@@ -1,12 +1,9 @@
-// An AMS that takes everything, as cheaply as can be: raw sockets, 204 to each request. Says `listening PORT`. Takes, a line each:
+// An AMS that takes everything and does nothing with it: Node's own HTTP server, 204 to each request. Says `listening PORT`. Takes, a line each:
 // `reset nothing|times|bodies`: forgets what came, and keeps what it says of what comes. `wait N`: answers `received N` once so many came.
 // `times`: answers with a list of [number of the message, milliseconds since the epoch]. `save FILE`: writes the bodies, a line each.
 import { writeFileSync } from 'node:fs'
-import { createServer, type Socket } from 'node:net'
+import { createServer } from 'node:http'
 import { createInterface } from 'node:readline'
-
-const END_OF_HEAD = Buffer.from('\r\n\r\n')
-const ACCEPTED = Buffer.from('HTTP/1.1 204 No Content\r\n\r\n')
 
 let keep = 'nothing'
 let received = 0
@@ -27,26 +24,15 @@ function numberOf(body: Buffer): number {
   return Number(data.after.message_id.slice(-12))
 }
 
-function serve(socket: Socket): void {
-  let waiting: Buffer = Buffer.alloc(0)
-  socket.setNoDelay(true)
-  socket.on('error', () => {})
-  socket.on('data', (chunk) => {
-    waiting = waiting.length === 0 ? chunk : Buffer.concat([waiting, chunk])
-    for (;;) {
-      const head = waiting.indexOf(END_OF_HEAD)
-      if (head === -1) return
-      const length = Number(/content-length: *(\d+)/i.exec(waiting.toString('latin1', 0, head))?.[1] ?? 0)
-      const end = head + END_OF_HEAD.length + length
-      if (waiting.length < end) return
-      hear(waiting.subarray(head + END_OF_HEAD.length, end))
-      socket.write(ACCEPTED)
-      waiting = waiting.subarray(end)
-    }
+const server = createServer((request, answer) => {
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => {
+    hear(Buffer.concat(chunks))
+    answer.writeHead(204).end()
   })
-}
-
-const server = createServer(serve).listen(0, '127.0.0.1', () => {
+})
+server.listen(0, '127.0.0.1', () => {
   console.log(`listening ${(server.address() as { port: number }).port}`)
 })
 for await (const line of createInterface({ input: process.stdin })) {

@@ -1,6 +1,7 @@
 // Sends to a receiver, as the product does or as a bare client does. Takes a job as JSON a line, `SendJob` below; answers `took MS`.
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { Webhook } from 'svix'
 import { Agent, request } from 'undici'
 import { systemClock } from '../../../src/clock.ts'
 import { silentObserver } from '../../../src/observe.ts'
@@ -8,7 +9,7 @@ import { createKind } from '../../../src/push/kinds.ts'
 import { Sender } from '../../../src/push/sender.ts'
 import { openDb } from '../../../src/store/open.ts'
 import { silentLog } from '../../tools/databases.ts'
-import { destinationTo } from '../push-destination.ts'
+import { destinationTo, PUSH_SECRET } from '../push-destination.ts'
 
 export type SendJob =
   | {
@@ -59,10 +60,18 @@ async function sendAll({ path, urls, rows }: Extract<SendJob, { type: 'product' 
 async function sendBare({ file, url, concurrency }: Extract<SendJob, { type: 'bare' }>): Promise<number> {
   const bodies = readFileSync(file, 'utf8').split('\n')
   const dispatcher = new Agent({ connections: concurrency })
-  const headers = { 'content-type': 'application/json' }
+  const key = new Webhook(PUSH_SECRET)
   let next = 0
   const post = async (): Promise<void> => {
     for (let body = bodies[next++]; body !== undefined; body = bodies[next++]) {
+      const id = `msg_${next}`
+      const at = new Date()
+      const headers = {
+        'content-type': 'application/json',
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+        'webhook-signature': key.sign(id, at, body),
+      }
       const answer = await request(url, { method: 'POST', headers, body, dispatcher })
       await answer.body.dump()
     }

@@ -47,6 +47,7 @@ async function startProduct(): Promise<number> {
     ],
     appender: new InboxAppender(db),
     rejectedStore: new RejectedStore(db, log),
+    secretUses: { note() {} },
     clock: systemClock,
     log,
     observer: createMetrics().observer,

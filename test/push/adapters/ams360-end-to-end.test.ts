@@ -55,6 +55,19 @@ describe.each(testDatabases)('AMS360 ($name)', (database) => {
     expect(ams.notes).toEqual([])
   })
 
+  it('is parked when the user is withdrawn while the customer is looked for; no try is counted', async () => {
+    const { ams, rig } = await start(
+      database,
+      'mapping: lookup, personal_fields: [submissions.insured_name]',
+      'customer_field: insured_name',
+    )
+    ams.withdraw()
+    await rig.apply(stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [], { insured_name: '5544' }), 1), event(1))
+    await rig.until(async () => (await rig.state())?.state === 'parked')
+    expect(await rig.becomes('waiting')).toMatchObject([{ attempts: 0, error: expect.stringContaining('refuses the credentials') }])
+    expect((await rig.state())?.reason).toContain('refuses the credentials')
+  })
+
   it('finds the customer itself by the number in the field that is named', async () => {
     const { ams, rig } = await start(
       database,

@@ -1,5 +1,4 @@
 import { onTestFinished } from 'vitest'
-import { createPushing } from '../../../src/app/pushing.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { loadConfig } from '../../../src/config.ts'
 import type { Fact } from '../../../src/model/facts.ts'
@@ -11,6 +10,7 @@ import { storeMappings } from '../../../src/store/push-map.ts'
 import { account, type Env, withFile } from '../../config/support.ts'
 import { silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { createPushing } from '../pushing.ts'
 
 export const ACCOUNT = 'default'
 const PATIENCE_MS = 20_000

@@ -249,6 +249,8 @@ describe('an SFTP server that fails', () => {
     await server.close()
     const [outcome] = await send(kind(), pushItems(1))
     expect(outcome).toMatchObject({ type: 'failed', permanent: false, alive: false })
-    expect(outcome).toMatchObject({ error: expect.stringMatching(/^cannot connect to 127\.0\.0\.1:\d+: connect ECONNREFUSED/) as string })
+    expect(outcome).toMatchObject({
+      error: expect.stringMatching(/^cannot connect to 127\.0\.0\.1:\d+: ECONNREFUSED: nothing listens/) as string,
+    })
   })
 })

@@ -125,7 +125,7 @@ describe('an answer', () => {
     [
       302,
       { location: 'http://127.0.0.1:1/' },
-      { type: 'failed', permanent: true, error: 'answered 302 (no such code); redirects are not followed' },
+      { type: 'failed', permanent: false, error: 'answered 302 (no such code); redirects are not followed' },
     ],
     [408, {}, { type: 'failed', permanent: false, alive: true }],
     [429, { 'retry-after': '30' }, { type: 'failed', permanent: false, alive: true, retryAfterMs: 30_000 }],

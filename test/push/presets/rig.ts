@@ -1,5 +1,4 @@
 import { onTestFinished } from 'vitest'
-import { createPushing, type Pushing } from '../../../src/app/pushing.ts'
 import { systemClock } from '../../../src/clock.ts'
 import { type Config, type DestinationConfig, loadConfig } from '../../../src/config.ts'
 import type { Fact } from '../../../src/model/facts.ts'
@@ -15,6 +14,7 @@ import { account, type Env, withFile } from '../../config/support.ts'
 import { silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { trackFact } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { createPushing, type Pushing } from '../pushing.ts'
 
 export const ACCOUNT = 'default'
 const PATIENCE_MS = 20_000

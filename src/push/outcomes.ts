@@ -1,6 +1,6 @@
-import { shortDetail } from '../../upstream/answer.ts'
-import type { Outcome } from '../delivery.ts'
-import type { TransportResult } from '../transport.ts'
+import { shortDetail } from '../upstream/answer.ts'
+import type { Outcome } from './delivery.ts'
+import type { TransportResult } from './transport.ts'
 
 export type Answer = Extract<TransportResult, { type: 'answer' }>
 /** What became of a request that was not answered, or was not even sent. */
@@ -21,15 +21,20 @@ export function unanswered(result: Exclude<TransportResult, { type: 'answer' }>)
 }
 
 /**
- * @param answer one that is no success.
+ * @param answer one that is no success, of a target that may take the message twice.
  * @returns what it means for the message: a refusal is about this one; throttling, timeouts and what a broken server says pass.
  */
-export function refused(answer: Answer): Failure {
+export function refusal(answer: Answer): Extract<Failure, { type: 'failed' }> {
   const { status, retryAfterMs } = answer
-  const error = answered(answer)
-  if (GATEWAY.has(status)) return { type: 'unknown', error: `${error}: the system behind the gateway may have taken it` }
-  const permanent = status >= 300 && status < 500 && status !== 408 && status !== 425 && status !== 429 && retryAfterMs === null
-  return { type: 'failed', permanent, alive: status < 500, status, error, retryAfterMs }
+  const permanent = status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429 && retryAfterMs === null
+  return { type: 'failed', permanent, alive: status < 500, status, error: answered(answer), retryAfterMs }
+}
+
+/** The same where a second delivery does harm: of what a gateway says, nobody knows whether it came to pass. */
+export function refused(answer: Answer): Failure {
+  const failure = refusal(answer)
+  if (!GATEWAY.has(answer.status)) return failure
+  return { type: 'unknown', error: `${failure.error}: the system behind the gateway may have taken it` }
 }
 
 /** @returns what was answered, with as much of its reason as may be repeated. */

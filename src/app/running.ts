@@ -1,0 +1,246 @@
+import { randomUUID } from 'node:crypto'
+import packageJson from '../../package.json' with { type: 'json' }
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { messageOf } from '../errors.ts'
+import type { KnownSecrets, Log } from '../log.ts'
+import type { Observer } from '../observe.ts'
+import { Heartbeat } from '../ops/heartbeat.ts'
+import { type OpsHttp, startOpsHttp } from '../ops/http.ts'
+import { createMetrics, type Metrics } from '../ops/metrics.ts'
+import { Readiness } from '../ops/readiness.ts'
+import type { ReloadResult } from '../ops/reload-result.ts'
+import { StoreGauges } from '../ops/store-gauges.ts'
+import type { Sender } from '../push/sender.ts'
+import { SecretUses } from '../receive/secret-uses.ts'
+import { type RunningReceiver, startReceiver } from '../receive/server.ts'
+import { ensureAccounts, findAccount, retryAccountNow } from '../store/accounts.ts'
+import type { Db } from '../store/db.ts'
+import { ensureDestinations } from '../store/destinations.ts'
+import { InboxAppender } from '../store/inbox-append.ts'
+import type { ProcessEntry, ProcessRole } from '../store/processes.ts'
+import { RejectedStore } from '../store/rejected.ts'
+import { type ClientChange, Clients } from './clients.ts'
+import { type Group, type GroupChange, Groups, lasting } from './groups.ts'
+import { Reloader } from './reloader.ts'
+import { newCredentials } from './settings-changes.ts'
+import { workingGroups } from './working.ts'
+
+export type ServeRole = Exclude<ProcessRole, 'sync' | 'reconcile'>
+
+export interface RunningParts {
+  /** By which it starts. */
+  readonly config: Config
+  /** Reads and checks all settings anew. @throws UsageError with every problem. */
+  readonly load: () => Promise<Config>
+  readonly role: ServeRole
+  readonly clock: Clock
+  readonly log: Log
+  readonly secrets: KnownSecrets
+  readonly db: Db
+  /** What is closed last, in the opposite order. */
+  readonly closing: AsyncDisposableStack
+}
+
+/** While deliveries come, the worker rests for a multiple of what a batch took: both share SQLite's one thread, and the senders wait. */
+const REST_SHARE = 5
+const MOST_REST_MS = 120
+const MOMENT_MS = 50
+/** For closing what has already had its grace. */
+const CLOSE_MS = 2_000
+
+/** Makes sure that the store knows every account and destination. From then on a new destination misses nothing. */
+export async function ensureNames(db: Db, config: Config): Promise<void> {
+  await ensureAccounts(
+    db,
+    config.accounts.map((account) => account.name),
+  )
+  await ensureDestinations(db, config.destinations)
+}
+
+async function askAgain(db: Db, account: string): Promise<void> {
+  const row = await findAccount(db.read, account)
+  if (row !== null && row.state !== 'active') await retryAccountNow(db, account)
+}
+
+/** Everything that runs while it serves. */
+export class Running {
+  readonly #p: RunningParts
+  readonly #metrics: Metrics = createMetrics()
+  readonly #observer: Observer
+  readonly #readiness: Readiness
+  readonly #entry: ProcessEntry & { readonly role: ServeRole }
+  readonly #groups: Groups
+  readonly #reloader: Reloader
+  readonly #stopping = new AbortController()
+  readonly #failure = Promise.withResolvers<never>()
+  readonly #started = Promise.withResolvers<void>()
+  readonly #secretUses: SecretUses
+  readonly #clients: Clients
+  readonly #senders = new Set<Sender>()
+  #config: Config
+  #receiver: RunningReceiver | null = null
+  #ops: OpsHttp | null = null
+  #deliveredAt = Number.NEGATIVE_INFINITY
+
+  constructor(parts: RunningParts) {
+    this.#p = parts
+    this.#config = parts.config
+    this.#entry = { id: randomUUID(), role: parts.role, version: packageJson.version }
+    this.#readiness = new Readiness(parts.db, this.#entry)
+    this.#secretUses = new SecretUses(parts.db, parts.clock, parts.log)
+    const { observer } = this.#metrics
+    this.#observer = {
+      ...observer,
+      count: (name, labels, by) => {
+        if (name === 'deliveries_total') this.#deliveredAt = performance.now()
+        observer.count(name, labels, by)
+      },
+    }
+    const { clock, log, load, secrets } = parts
+    this.#clients = new Clients(clock, this.#observer)
+    const graceMs = () => this.#config.shutdownGraceMs
+    this.#groups = new Groups({ clock, log, graceMs, onFailure: (error) => this.#failure.reject(error) })
+    const apply = (config: Config) => this.#apply(config)
+    this.#reloader = new Reloader({ load, current: () => this.#config, apply, secrets, log, observer })
+    // Nobody may be listening yet, or any more.
+    this.#failure.promise.catch(() => undefined)
+  }
+
+  get receiver(): string | null {
+    const address = this.#receiver?.address
+    return address ? `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}` : null
+  }
+
+  get ops(): string {
+    return this.#ops?.origin ?? ''
+  }
+
+  get failed(): Promise<never> {
+    return this.#failure.promise
+  }
+
+  async start(): Promise<void> {
+    const { role, clock, log, db, closing } = this.#p
+    const config = this.#config
+    if (role !== 'work') {
+      this.#receiver = await startReceiver({
+        config: config.receiver,
+        accounts: config.accounts,
+        appender: new InboxAppender(db),
+        rejectedStore: new RejectedStore(db, log),
+        secretUses: this.#secretUses,
+        clock,
+        log,
+        observer: this.#observer,
+      })
+      closing.defer(() => this.#receiver?.stop(0))
+    }
+    this.#ops = await this.#startOps()
+    closing.defer(() => this.#ops?.close())
+    closing.defer(() => this.#clients.close())
+    closing.defer(() => this.#groups.close())
+    const clients = this.#clients.prepare(config)
+    await clients.keep()
+    await this.#groups.change(await this.#groups.prepare(this.#groupsOf(config, clients)))
+    this.#started.resolve()
+  }
+
+  /** Never rejects. The ops server, which listens early, may ask before everything has begun. */
+  async reload(): Promise<ReloadResult> {
+    await this.#started.promise
+    return await this.#reloader.reload()
+  }
+
+  async stop(): Promise<void> {
+    const { clock, log, closing } = this.#p
+    const { shutdownGraceMs: graceMs } = this.#config
+    log.info('stopping: no more deliveries are taken, what is in hand is finished')
+    this.#readiness.drain()
+    this.#stopping.abort(new Error('the process is stopping'))
+    this.#reloader.close()
+    const over = new AbortController()
+    const grace = clock.sleep(graceMs, over.signal).then(() => 'over' as const)
+    this.#groups.stop('first')
+    await this.#receiver?.stop(graceMs)
+    this.#groups.stop('all')
+    const ended = this.#groups.ended().then(() => 'ended' as const)
+    if ((await Promise.race([ended, grace])) === 'over' && !over.signal.aborted) {
+      log.warn('not everything in hand was finished within SHUTDOWN_GRACE; it is taken up again at the next start')
+    }
+    over.abort()
+    const closed = new AbortController()
+    await Promise.race([closing.disposeAsync(), clock.sleep(CLOSE_MS, closed.signal)])
+    closed.abort()
+    log.info('stopped')
+  }
+
+  /** Whatever can fail comes first, while everything still goes by the settings before. */
+  async #apply(config: Config): Promise<void> {
+    const { db, log } = this.#p
+    const before = this.#config
+    const clients = this.#clients.prepare(config)
+    const change = await this.#prepare(config, clients)
+    this.#config = config
+    log.level = config.log.level
+    await this.#groups.change(change)
+    await clients.keep()
+    // An account that was parked for its credentials need not wait for its time.
+    for (const account of newCredentials(before, config)) {
+      await askAgain(db, account).catch((error: unknown) => log.warn({ account, err: error }, messageOf(error)))
+    }
+  }
+
+  /** @throws whatever stands against the settings; then nothing has changed. */
+  async #prepare(config: Config, clients: ClientChange): Promise<GroupChange> {
+    let change: GroupChange | null = null
+    try {
+      change = await this.#groups.prepare(this.#groupsOf(config, clients))
+      await ensureNames(this.#p.db, config)
+      // The receiver takes deliveries all the while: from one to the next it goes by the new secrets.
+      this.#receiver?.setAccounts(config.accounts)
+      return change
+    } catch (error) {
+      if (change !== null) await this.#groups.discard(change)
+      await clients.discard()
+      throw error
+    }
+  }
+
+  async #startOps(): Promise<OpsHttp> {
+    const { clock, log, db } = this.#p
+    const { host, port } = this.#config.ops
+    const { registry } = this.#metrics
+    const gauges = new StoreGauges(registry, db, log)
+    return await startOpsHttp({
+      host,
+      port,
+      notReady: () => this.#readiness.notReady(),
+      metrics: async () => {
+        await gauges.refresh()
+        return { type: registry.contentType, text: await registry.metrics() }
+      },
+      admin: {
+        ...{ db, clock, log, observer: this.#observer, version: this.#entry.version, signal: this.#stopping.signal },
+        config: () => this.#config,
+        reload: () => this.reload(),
+      },
+    })
+  }
+
+  #groupsOf(config: Config, { clients }: ClientChange): Group[] {
+    const { role, clock, log, db } = this.#p
+    const heartbeat = new Heartbeat(db, log, this.#entry, (processes) => this.#groups.shareAmong(processes))
+    const secretUses = lasting(this.#secretUses.name, () => this.#secretUses)
+    const always = [lasting('heartbeat', () => heartbeat), ...(role === 'work' ? [] : [secretUses])]
+    if (role === 'receive') return always
+    const parts = { config, db, clock, log, observer: this.#observer, clients, senders: this.#senders }
+    return [...always, ...workingGroups({ ...parts, restMs: (workedMs) => this.#restMs(workedMs) })]
+  }
+
+  #restMs(workedMs: number): number {
+    const { db, role } = this.#p
+    const shared = db.kind === 'sqlite' && role === 'all' && performance.now() - this.#deliveredAt < MOMENT_MS
+    return shared ? Math.min(MOST_REST_MS, workedMs * REST_SHARE) : 0
+  }
+}

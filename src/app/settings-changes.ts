@@ -1,0 +1,112 @@
+import { sameSettings } from '../config/same.ts'
+import type { AccountConfig, Config, DestinationConfig } from '../config.ts'
+
+/** Settings by which something was opened that stays open for as long as the process lives. */
+const FIXED: readonly { readonly name: string; readonly of: (config: Config) => unknown }[] = [
+  { name: 'DATABASE_URL', of: ({ database }) => (database.kind === 'sqlite' ? database.path : database.url) },
+  { name: 'DATABASE_SCHEMA', of: ({ database }) => (database.kind === 'sqlite' ? null : database.schema) },
+  { name: 'DATABASE_LISTEN_URL', of: ({ database }) => (database.kind === 'sqlite' ? null : ownListenUrl(database)) },
+  { name: 'MIGRATE_ON_START', of: (config) => config.migrateOnStart },
+  { name: 'HOST', of: (config) => config.receiver.host },
+  { name: 'PORT', of: (config) => config.receiver.port },
+  { name: 'WEBHOOK_BODY_LIMIT', of: (config) => config.receiver.bodyLimitBytes },
+  { name: 'TRUST_PROXY', of: (config) => config.receiver.trustProxy },
+  { name: 'OPS_HOST', of: (config) => config.ops.host },
+  { name: 'OPS_PORT', of: (config) => config.ops.port },
+]
+
+/** null when it is the database's own, which is told of already. */
+function ownListenUrl({ url, listenUrl }: Extract<Config['database'], { kind: 'postgres' }>): string | null {
+  return listenUrl.reveal() === url.reveal() ? null : listenUrl.reveal()
+}
+
+/** What becomes of new settings in a running process. */
+export interface SettingsChange {
+  /** The new settings, but what only a new start can change is as it was. */
+  readonly config: Config
+  /** What is different, a sentence each. */
+  readonly applied: readonly string[]
+  /** Names of settings that are different and stay as they were. */
+  readonly needsRestart: readonly string[]
+}
+
+/** Compares settings that are both good. */
+export function compareSettings(before: Config, wanted: Config): SettingsChange {
+  const needsRestart = FIXED.filter(({ of }) => !sameSettings(of(before), of(wanted))).map(({ name }) => name)
+  const { database, migrateOnStart } = before
+  const { host, port, bodyLimitBytes, trustProxy } = before.receiver
+  const receiver = Object.freeze({ ...wanted.receiver, host, port, bodyLimitBytes, trustProxy })
+  const ops = Object.freeze({ ...wanted.ops, host: before.ops.host, port: before.ops.port })
+  const config: Config = Object.freeze({ ...wanted, database, migrateOnStart, receiver, ops })
+  const { accounts: _a, destinations: _d, ops: _o, ...others } = config
+  const other = Object.keys(others).filter((key) => !sameSettings(before[key as keyof Config], config[key as keyof Config]))
+  return {
+    config,
+    needsRestart,
+    applied: [
+      ...accountChanges(before.accounts, config.accounts),
+      ...destinationChanges(before.destinations, config.destinations),
+      ...(sameSettings(before.ops.tokens, ops.tokens) ? [] : [`OPS_TOKENS: ${tokensText(ops.tokens)}`]),
+      ...other.map((key) => `${nameOf(key)}: other than before`),
+    ],
+  }
+}
+
+/** @returns a key of the config as the settings file has it. */
+function nameOf(key: string): string {
+  return key.replace(/Ms$/, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/** The names of accounts that the service is asked with other credentials for, or at another place. */
+export function newCredentials(before: Config, now: Config): string[] {
+  const credentialsOf = ({ credentials, scope, baseUrl }: AccountConfig) => [credentials, scope, baseUrl]
+  return now.accounts
+    .filter((account) => {
+      const old = before.accounts.find(({ name }) => name === account.name)
+      return old !== undefined && !sameSettings(credentialsOf(old), credentialsOf(account))
+    })
+    .map(({ name }) => name)
+}
+
+function accountChanges(before: readonly AccountConfig[], now: readonly AccountConfig[]): string[] {
+  const gone = before.filter(({ name }) => !now.some((account) => account.name === name))
+  return [
+    ...now.flatMap((account) => {
+      const old = before.find(({ name }) => name === account.name)
+      return old === undefined ? [`account ${account.name} is new: it is received and read for`] : differences(old, account)
+    }),
+    ...gone.map(({ name }) => `account ${name} is gone: nothing is received or read for it any more; its rows stay`),
+  ]
+}
+
+function differences(old: AccountConfig, account: AccountConfig): string[] {
+  const { name } = account
+  const secrets = account.webhookSecrets.length
+  const parts: readonly (readonly [same: boolean, text: string])[] = [
+    [sameSettings(old.webhookSecrets, account.webhookSecrets), `${secrets} webhook secret${secrets === 1 ? '' : 's'}, other than before`],
+    [sameSettings(old.credentials, account.credentials), 'new client credentials'],
+    [sameSettings(rest(old), rest(account)), 'its settings are new'],
+  ]
+  return parts.filter(([same]) => !same).map(([, text]) => `account ${name}: ${text}`)
+}
+
+function rest({ webhookSecrets: _secrets, credentials: _credentials, ...others }: AccountConfig) {
+  return others
+}
+
+function destinationChanges(before: readonly DestinationConfig[], now: readonly DestinationConfig[]): string[] {
+  const gone = before.filter(({ name }) => !now.some((destination) => destination.name === name))
+  return [
+    ...now.flatMap((destination) => {
+      const { name } = destination
+      const old = before.find((each) => each.name === name)
+      if (old === undefined) return [`destination ${name} is new`]
+      return sameSettings(old, destination) ? [] : [`destination ${name}: its settings are new`]
+    }),
+    ...gone.map(({ name }) => `destination ${name} is gone: nothing is sent to it any more; what waits for it stays`),
+  ]
+}
+
+function tokensText(tokens: Config['ops']['tokens']): string {
+  return tokens.length === 0 ? 'there is none any more' : `those of ${tokens.map(({ name }) => name).join(', ')} are valid from now on`
+}

@@ -1,0 +1,33 @@
+import type { EventFact, Fact, MessageFact } from '../model/facts.ts'
+import { applyAbsent } from './absent.ts'
+import { applyDerived } from './derived.ts'
+import { applyEvents } from './market-events.ts'
+import { applyRequirements } from './requirements.ts'
+import type { Session } from './session.ts'
+import { applyReach, lockSubmissions } from './submissions.ts'
+import { applyMessages } from './thread-messages.ts'
+
+/**
+ * Works facts of any kinds, in any order, into a session; nothing is written yet.
+ * @returns how many state facts came too late (invariant 6).
+ */
+export async function applyTo(session: Session, facts: readonly Fact[]): Promise<number> {
+  await lockSubmissions(session, facts)
+  await applyEvents(
+    session,
+    facts.filter((fact): fact is EventFact => fact.kind === 'event'),
+  )
+  await applyMessages(
+    session,
+    facts.filter((fact): fact is MessageFact => fact.kind === 'message'),
+  )
+  let stale = 0
+  for (const fact of facts) {
+    if (fact.kind === 'state' && !(await applyRequirements(session, fact))) stale += 1
+    if (fact.kind === 'reach') applyReach(session, fact)
+    if (fact.kind === 'absent') await applyAbsent(session, fact)
+    if (fact.kind === 'derived') await applyDerived(session, fact)
+    if (fact.kind === 'wake') session.wake(fact, ...fact.reads)
+  }
+  return stale
+}

@@ -1,0 +1,159 @@
+import type { Change } from '../model/change.ts'
+import {
+  type Entity,
+  type MarketEventRow,
+  marketEvents,
+  type Row,
+  submissions,
+  type ThreadMessageRow,
+  threadMessages,
+} from '../model/entities.ts'
+import type { Fact, Place } from '../model/facts.ts'
+import type { TimeText } from '../model/time.ts'
+import type { MirrorAccess, MirrorReading, Newest } from '../store/mirror-access.ts'
+import { newestAmong } from '../store/mirror-reader.ts'
+import { applyTo } from './apply-to.ts'
+import { Session } from './session.ts'
+
+/** What applying some facts would change. */
+export interface Differences {
+  readonly changed: readonly Change[]
+  /** Rows of which `raw` alone would change. */
+  readonly rawOnly: readonly Change[]
+}
+
+/**
+ * Finds what applying facts of one submission would change, by applying them to nothing: the door itself decides, so that what is found
+ * and what is repaired cannot disagree. Nothing is written, locked or counted.
+ */
+export async function compareFacts(reader: MirrorReading, facts: readonly Fact[], now: TimeText): Promise<Differences> {
+  const access = new Comparison(reader)
+  const session = new Session(access, now)
+  await applyTo(session, facts)
+  await session.flush()
+  return { changed: access.changed, rawOnly: session.rawOnly }
+}
+
+/**
+ * A mirror that is changed in memory only: what is applied here one after another comes to the same as in the mirror, and leaves that as
+ * it is.
+ */
+export class Rehearsal {
+  readonly #overlay: Overlay
+
+  constructor(reader: MirrorReading) {
+    this.#overlay = new Overlay(reader)
+  }
+
+  /** What applying facts would change now; nothing is kept of it. */
+  compare(facts: readonly Fact[], now: TimeText): Promise<Differences> {
+    return compareFacts(this.#overlay, facts, now)
+  }
+
+  /** Applies facts. */
+  async apply(facts: readonly Fact[], now: TimeText): Promise<Differences> {
+    const access = new Comparison(this.#overlay)
+    const session = new Session(access, now)
+    await applyTo(session, facts)
+    await session.flush()
+    for (const { entity, row } of access.written) this.#overlay.put(entity, row)
+    return { changed: access.changed, rawOnly: session.rawOnly }
+  }
+}
+
+/** Rows that lie over those of the mirror. */
+class Overlay implements MirrorReading {
+  readonly #reader: MirrorReading
+  readonly #rows = new Map<string, Map<string, Row>>()
+
+  constructor(reader: MirrorReading) {
+    this.#reader = reader
+  }
+
+  put(entity: Entity, row: Row): void {
+    const rows = this.#rows.get(entity.table) ?? new Map<string, Row>()
+    rows.set(keyText(entity, row), row)
+    this.#rows.set(entity.table, rows)
+  }
+
+  async load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {
+    return this.#over(entity, await this.#reader.load(entity, keys))
+  }
+
+  async loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]> {
+    return this.#over(entity, await this.#reader.loadOfSubmission(entity, account, submissionId))
+  }
+
+  async newest(account: string, submissionId: string): Promise<Newest> {
+    if (!this.#rows.has(marketEvents.table) && !this.#rows.has(threadMessages.table)) return this.#reader.newest(account, submissionId)
+    const events = await this.loadOfSubmission(marketEvents, account, submissionId)
+    const messages = await this.loadOfSubmission(threadMessages, account, submissionId)
+    return newestAmong(events as readonly MarketEventRow[], messages as readonly ThreadMessageRow[])
+  }
+
+  /** All that lies over the table is of one submission. */
+  #over(entity: Entity, rows: readonly Row[]): readonly Row[] {
+    const over = this.#rows.get(entity.table)
+    if (over === undefined) return rows
+    return [...rows.filter((row) => !over.has(keyText(entity, row))), ...over.values()]
+  }
+}
+
+function keyText(entity: Entity, row: Row): string {
+  return JSON.stringify(entity.key.map((column) => row[column]))
+}
+
+/** Takes what would be written, and keeps only the changes. */
+class Comparison implements MirrorAccess {
+  readonly changed: Change[] = []
+  readonly written: { readonly entity: Entity; readonly row: Row }[] = []
+  readonly #reader: MirrorReading
+
+  constructor(reader: MirrorReading) {
+    this.#reader = reader
+  }
+
+  load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {
+    return this.#reader.load(entity, keys)
+  }
+
+  loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]> {
+    return this.#reader.loadOfSubmission(entity, account, submissionId)
+  }
+
+  newest(account: string, submissionId: string): Promise<Newest> {
+    return this.#reader.newest(account, submissionId)
+  }
+
+  async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {
+    this.#write(entity, rows, changes)
+  }
+
+  async update(entity: Entity, _columns: readonly string[], rows: readonly Row[], changes: readonly Change[]): Promise<void> {
+    this.#write(entity, rows, changes)
+  }
+
+  async lockSubmissions(
+    entity: Entity,
+    keys: readonly Row[],
+    trackedAt: TimeText,
+    via: (key: Row) => string,
+  ): Promise<{ rows: readonly Row[]; added: readonly Row[] }> {
+    const rows = await this.#reader.load(entity, keys)
+    if (rows.length > 0) return { rows, added: [] }
+    const blank = Object.fromEntries(Object.keys(submissions.columns).map((column) => [column, null]))
+    const added = keys.map((key) => ({ ...blank, ...key, tracked_at: trackedAt, tracked_via: via(key) }))
+    return { rows: added, added: keys }
+  }
+
+  async addReads(_places: readonly Place[], _now: TimeText, _live: boolean): Promise<void> {}
+
+  async takeApplied(): Promise<boolean> {
+    return true
+  }
+
+  #write(entity: Entity, rows: readonly Row[], changes: readonly Change[]): void {
+    this.changed.push(...changes)
+    for (const row of rows) this.written.push({ entity, row })
+  }
+}

@@ -1,0 +1,14 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Secret } from './secret.ts'
+
+/** @returns whether two pieces of settings say the same, secrets included: the masks that secrets show are all alike. */
+export function sameSettings(a: unknown, b: unknown): boolean {
+  return isDeepStrictEqual(revealed(a), revealed(b))
+}
+
+function revealed(value: unknown): unknown {
+  if (value instanceof Secret) return { secret: value.reveal() }
+  if (Array.isArray(value)) return value.map(revealed)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, revealed(item)]))
+}

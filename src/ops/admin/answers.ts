@@ -1,0 +1,54 @@
+import { z } from 'zod'
+
+/** What every refusal looks like (RFC 9457). */
+export const problem = z
+  .object({
+    title: z.string().meta({ description: 'what the status means' }),
+    status: z.int(),
+    detail: z.string().meta({ description: 'one sentence: what is wrong, and what to do' }),
+    problems: z.array(z.string()).optional().meta({ description: 'when several things are wrong: all of them' }),
+  })
+  .meta({ id: 'Problem' })
+
+export type Problem = z.output<typeof problem>
+
+function refusal(description: string) {
+  return { description, content: { 'application/problem+json': { schema: problem } } }
+}
+
+const common = {
+  400: refusal('the request is not what it should be; `problems` says everything that is wrong'),
+  401: refusal('no token, or a wrong one'),
+  429: refusal('too many wrong tokens from this address; a good one is never refused for it'),
+  503: refusal('the database cannot be used now; try again after `Retry-After`'),
+}
+const notThere = refusal('there is no such thing')
+const notNow = refusal('as things are now this cannot be done')
+const unfit = refusal('well formed, but it does not fit the settings')
+
+/** The answers of a route: what it gives when all is well, and how it refuses. */
+export function answers<T extends z.ZodType>(description: string, schema: T) {
+  return { 200: { description, content: { 'application/json': { schema } } }, ...common }
+}
+
+/** The same, for a route about something that may not be there. */
+export function answersAbout<T extends z.ZodType>(description: string, schema: T) {
+  return { ...answers(description, schema), 404: notThere }
+}
+
+/** The same, for an action. */
+export function answersOfAction<T extends z.ZodType>(description: string, schema: T) {
+  return {
+    ...answersAbout(description, schema),
+    409: notNow,
+    413: refusal('the body is too large'),
+    415: refusal('not a content type that is read here'),
+    422: unfit,
+  }
+}
+
+/** The same as `answersAbout`, for a text to be read by people. */
+export function documentAbout<T extends 'text/html' | 'text/markdown'>(description: string, type: T) {
+  const content = { [type]: { schema: z.string() } } as Record<T, { schema: z.ZodString }>
+  return { 200: { description, content }, ...common, 404: notThere }
+}

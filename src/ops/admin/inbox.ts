@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { listDeliveries } from '../../store/inbox-queries.ts'
+import { replayAll, replayIds, showDeliveries } from '../inbox-actions.ts'
+import { NotThereError } from '../refusals.ts'
+import { printableLine } from '../text.ts'
+import { answers, answersAbout, answersOfAction } from './answers.ts'
+import { type AdminParts, type Api, actingFor, momentOf } from './parts.ts'
+import { afterNumber, limit, moment, name, page, pageOf, submissionId, time, whole } from './schemas.ts'
+
+const states = ['ready', 'done', 'aside', 'dead'] as const
+
+const entry = z
+  .object({
+    inbox_id: z.int().meta({ description: 'its number' }),
+    delivery_id: z.string().meta({ description: 'the svix-id' }),
+    account: z.string(),
+    received_at: time,
+    state: z.enum(states),
+    kind: z.string().nullable(),
+    submission_id: z.string().nullable(),
+    attempts: z.int(),
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'Delivery' })
+
+const shown = entry
+  .extend({
+    available_at: time,
+    settled_at: time.nullable(),
+    secret: z.int().meta({ description: "which of the account's webhook secrets verified it, from 1" }),
+    headers: z.record(z.string(), z.string()),
+    body: z.string().nullable().meta({ description: 'as it came; null when retention has taken it' }),
+  })
+  .meta({ id: 'DeliveryShown' })
+
+const filters = {
+  account: name.optional(),
+  since: moment.optional(),
+  until: moment.optional(),
+}
+
+const listQuery = z.strictObject({
+  state: z.enum(states).optional(),
+  ...filters,
+  submission_id: submissionId.optional(),
+  limit,
+  after: afterNumber,
+})
+
+const replayBody = z
+  .strictObject({
+    ids: z.array(name).min(1).max(500).optional().meta({ description: 'ids of deliveries, or their numbers' }),
+    state: z.enum(['dead', 'aside']).optional().meta({ description: 'all deliveries in this state' }),
+    ...filters,
+  })
+  .refine(({ ids, state }) => (ids === undefined) !== (state === undefined), 'give ids or state, and only one of them')
+  .refine(
+    ({ ids, account, since, until }) => ids === undefined || (account ?? since ?? until) === undefined,
+    'account, since and until go with state, not with ids',
+  )
+
+const list = {
+  summary: 'stored deliveries, the newest first',
+  tags: ['inbox'],
+  querystring: listQuery,
+  response: answers('a page of deliveries', pageOf(entry)),
+}
+
+const show = {
+  summary: 'a delivery with its headers and body',
+  description: 'The same svix-id may have come to several accounts, so this is a list.',
+  tags: ['inbox'],
+  params: z.strictObject({ id: name.meta({ description: 'its svix-id, or its number' }) }),
+  response: answersAbout('the deliveries of that id', pageOf(shown)),
+}
+
+const replay = {
+  summary: 'work stored deliveries again',
+  tags: ['inbox'],
+  body: replayBody,
+  response: answersOfAction('how many will be worked again', z.object({ replayed: z.int() }).meta({ id: 'Replayed' })),
+}
+
+/** `/inbox` */
+export function addInbox(api: Api, p: AdminParts): void {
+  api.get('/inbox', { schema: list }, async ({ query }) => {
+    const { state, account, submission_id, since, until, limit: max, after } = query
+    const filter = { state, account, submissionId: submission_id, since: momentOf(p, since), until: momentOf(p, until), after }
+    return page(await listDeliveries(p.db.read, filter, max + 1), max, (last) => last.inbox_id)
+  })
+  api.get('/inbox/:id', { schema: show }, async ({ params }) => {
+    const items = await showDeliveries(p.db.read, params.id)
+    if (items.length === 0) throw new NotThereError([`there is no delivery ${printableLine(params.id)}`])
+    return whole(items)
+  })
+  api.post('/inbox/replay', { schema: replay }, async (request) => {
+    const { ids, state, account, since, until } = request.body
+    const acting = actingFor(p, request)
+    if (ids !== undefined) return { replayed: await replayIds(acting, ids) }
+    return { replayed: await replayAll(acting, { state, account, since: momentOf(p, since), until: momentOf(p, until) }) }
+  })
+}

@@ -1,0 +1,82 @@
+import { STATUS_CODES } from 'node:http'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
+import { BusyError, messageOf, TransientError, UsageError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import { NotNowError, NotThereError, UnfitError } from '../refusals.ts'
+import type { Problem } from './answers.ts'
+
+const RETRY_AFTER_S = 5
+const MOST_PROBLEMS = 50
+
+/** Answers with a problem. @param problems everything that is wrong; with one it is the whole answer. */
+export function refuse(reply: FastifyReply, status: number, problems: readonly string[]): FastifyReply {
+  const [first = ''] = problems
+  const several = problems.length > 1
+  const body: Problem = {
+    title: STATUS_CODES[status] ?? 'Error',
+    status,
+    detail: several ? `${problems.length} things are wrong; see problems` : first,
+    ...(several && { problems: cut(problems) }),
+  }
+  // As text: what it looks like is settled here and not by the route.
+  return reply.code(status).type('application/problem+json').send(JSON.stringify(body))
+}
+
+function cut(problems: readonly string[]): string[] {
+  const more = problems.length - MOST_PROBLEMS
+  return more > 0 ? [...problems.slice(0, MOST_PROBLEMS), `and ${more} more`] : [...problems]
+}
+
+/** Answers for whatever a route has thrown. Only what we do not expect is logged as an error: its text is for us. */
+export function refuseError(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (hasZodFastifySchemaValidationErrors(error)) {
+    const where = (error as FastifyError).validationContext ?? ''
+    return refuse(
+      reply,
+      400,
+      error.validation.map((issue) => sentence(WHERE[where] ?? where, issue.instancePath, issue.message ?? '')),
+    )
+  }
+  if (error instanceof UsageError) return refuse(reply, statusOf(error), error.problems)
+  if (error instanceof BusyError) return refuse(reply, 409, [messageOf(error)])
+  if (error instanceof TransientError) {
+    log.warn({ route: routeOf(request) }, `an admin request could not be served: ${messageOf(error)}`)
+    return refuse(reply.header('retry-after', RETRY_AFTER_S), 503, ['the database cannot be used now; try again'])
+  }
+  const status = statusOfFastify(error)
+  if (status !== null) return refuse(reply, status, [SENTENCES[status] ?? messageOf(error)])
+  log.error({ err: error, route: routeOf(request) }, 'an admin request failed because of a fault of the program')
+  return refuse(reply, 500, ['a fault of the program; its log says more'])
+}
+
+const WHERE: Readonly<Record<string, string>> = { querystring: 'query', params: 'path', body: 'body' }
+
+/** `query limit: …`, `body ids.3: …`. */
+function sentence(where: string, path: string, message: string): string {
+  const field = path.replace(/^\//, '').replaceAll('/', '.')
+  return `${where}${field === '' ? '' : ` ${field}`}: ${message}`
+}
+
+function statusOf(error: UsageError): number {
+  if (error instanceof NotThereError) return 404
+  if (error instanceof NotNowError) return 409
+  return error instanceof UnfitError ? 422 : 400
+}
+
+/** Fastify's own refusals have a status below 500: a body that is no JSON, too large, or of an unknown type. */
+function statusOfFastify(error: unknown): number | null {
+  if (!(error instanceof Error) || !('statusCode' in error) || typeof error.statusCode !== 'number') return null
+  return error.statusCode >= 400 && error.statusCode < 500 ? error.statusCode : null
+}
+
+const SENTENCES: Readonly<Record<number, string>> = {
+  400: 'the body is not JSON',
+  413: 'the body is too large; send it in parts',
+  415: 'the content type is not read here; send application/json',
+}
+
+/** The route as it is described: without what stood in the path. */
+export function routeOf(request: FastifyRequest): string {
+  return `${request.method} ${request.routeOptions.url ?? 'unknown'}`
+}

@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { noteAround } from '../../store/operator-actions.ts'
+import { UnfitError } from '../refusals.ts'
+import { answersOfAction } from './answers.ts'
+import type { AdminParts, Api } from './parts.ts'
+
+const reloaded = z
+  .object({
+    applied: z.array(z.string()).meta({ description: 'what works by other settings from now on' }),
+    needs_restart: z.array(z.string()).meta({ description: 'settings that differ and stay as they were until the next start' }),
+  })
+  .meta({ id: 'Reloaded' })
+
+const schema = {
+  summary: 'read the settings again and go by them: secrets, destinations, timetables',
+  description:
+    'All or nothing: with one thing wrong nothing changes (422), and `problems` says what is wrong. It is about this process alone.',
+  tags: ['settings'],
+  response: answersOfAction('what changed', reloaded),
+}
+
+/** `POST /reload` */
+export function addReload(api: Api, p: AdminParts): void {
+  api.post('/reload', { schema }, async (request) => {
+    const note = { who: request.who, action: 'settings.reload', target: null, detail: {} }
+    const { result } = await noteAround(p.db, note, async () => {
+      const made = await p.reload()
+      const { applied, needsRestart, problems } = made
+      return { result: made, detail: { applied, needs_restart: needsRestart, problems: problems.length }, failed: problems.length > 0 }
+    })
+    if (result.problems.length > 0) throw new UnfitError(result.problems)
+    return { applied: [...result.applied], needs_restart: [...result.needsRestart] }
+  })
+}

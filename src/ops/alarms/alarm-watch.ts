@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto'
+import type { Config } from '../../config.ts'
+import { messageOf, TransientError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import { timeFromMs } from '../../model/time.ts'
+import type { Observer } from '../../observe.ts'
+import type { Service } from '../../service.ts'
+import { type AlarmPlan, type AlarmRow, type NoticeRow, storeLook, takeWatch } from '../../store/alarms.ts'
+import type { Db } from '../../store/db.ts'
+import { LeaseLostError } from '../../store/leases.ts'
+import { type Condition, keyOf, ofInstallation } from './condition.ts'
+import { learnRhythms } from './learn.ts'
+import { Outage, type PastOutage } from './outage.ts'
+import { type Look, planOf } from './plan.ts'
+import type { Rhythm } from './rhythm.ts'
+import type { Senders } from './senders.ts'
+import { accountWatcher } from './watch-accounts.ts'
+import { deliveryWatcher } from './watch-deliveries.ts'
+import { destinationWatcher } from './watch-destinations.ts'
+import { type DiskSpace, diskWatcher } from './watch-disk.ts'
+import { reconcileWatcher } from './watch-reconcile.ts'
+import type { Sight, Watcher } from './watcher.ts'
+
+const EVERY_MS = 30_000
+/** A process that died is followed by another after so long. */
+const LEASE_MS = 90_000
+
+export interface AlarmWatchParts extends Pick<Sight, 'config' | 'clients'> {
+  readonly config: Config
+  readonly db: Db
+  readonly log: Log
+  readonly observer: Observer
+  readonly senders: Senders
+  /** A test puts its own volume in the place. */
+  readonly diskSpace?: (folder: string) => Promise<DiskSpace>
+}
+
+/**
+ * Looks for what operators should know of, every half minute, in one process at a time: what it finds goes into the table `alarms`, and
+ * with it what operators are to be told. It reads by index and writes little, however large the mirror is.
+ */
+export class AlarmWatch implements Service {
+  readonly name = 'watching for alarms'
+  readonly #p: AlarmWatchParts
+  readonly #token = randomUUID()
+  readonly #outage: Outage
+  readonly #watchers: readonly Watcher[]
+
+  constructor(parts: AlarmWatchParts) {
+    this.#p = parts
+    this.#outage = new Outage(parts.senders, parts.log)
+    const disk = diskWatcher(parts.observer, parts.diskSpace)
+    this.#watchers = [accountWatcher, deliveryWatcher, destinationWatcher, disk, reconcileWatcher]
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      while (!signal.aborted) {
+        await this.look(signal)
+        await this.#p.db.clock.sleep(EVERY_MS, signal)
+      }
+    } finally {
+      await this.#p.senders.close()
+    }
+    // Best effort: whoever follows need not wait for the lease to end.
+    await takeWatch(this.#p.db, this.#token, 0).catch(() => false)
+  }
+
+  /** One look. @returns what it changed; null when another process watches, or the store is away. */
+  async look(signal: AbortSignal): Promise<AlarmPlan | null> {
+    const { db, log } = this.#p
+    try {
+      const mine = await takeWatch(db, this.#token, LEASE_MS)
+      const plan = mine ? await this.#lookAndStore() : null
+      this.#outage.forget()
+      return plan
+    } catch (error) {
+      if (error instanceof LeaseLostError) return null
+      if (!(error instanceof TransientError)) throw error
+      log.warn({ err: error }, `alarms could not be looked for: ${messageOf(error)}`)
+      await this.#outage.note(error, db.clock.now(), signal)
+      return null
+    }
+  }
+
+  async #lookAndStore(): Promise<AlarmPlan> {
+    const { db, senders } = this.#p
+    const rhythms = await learnRhythms(db, this.#token)
+    const look = await this.#gather(rhythms)
+    const past = this.#outage.past()
+    let before = new Map<string, AlarmRow>()
+    const plan = await storeLook(db, this.#token, (alarms, notices) => {
+      before = new Map(alarms.map((row) => [keyOf(row), row]))
+      return planWith(past, look, alarms, notices, senders.operators, db.clock.now())
+    })
+    for (const row of plan.alarms) this.#tellLog(row, before.get(keyOf(row)))
+    return plan
+  }
+
+  async #gather(rhythms: ReadonlyMap<string, Rhythm>): Promise<Look> {
+    const { db, config, clients, log } = this.#p
+    const sight: Sight = { q: db.read, config, clients, rhythms, nowMs: db.clock.now() }
+    const conditions: Condition[] = [ofInstallation('store_unavailable', 'off', '')]
+    const names = new Set<string>(['store_unavailable'])
+    for (const watcher of this.#watchers) {
+      try {
+        conditions.push(...(await watcher.look(sight)))
+        for (const name of watcher.names) names.add(name)
+      } catch (error) {
+        if (error instanceof TransientError) throw error
+        log.error({ err: error, alarms: watcher.names }, `some alarms could not be looked for, and stay as they are: ${messageOf(error)}`)
+      }
+    }
+    return { conditions, names }
+  }
+
+  #tellLog(row: AlarmRow, before: AlarmRow | undefined): void {
+    if (row.state === before?.state || row.state === 'pending') return
+    const about = { alarm: row.name, account: row.account || undefined, destination: row.destination || undefined }
+    if (row.state === 'resolved') this.#p.log.info(about, `alarm ${row.name} is over: ${row.text}`)
+    else this.#p.log[row.severity === 'critical' ? 'error' : 'warn'](about, `alarm ${row.name}: ${row.text}`)
+  }
+}
+
+/** The plan of a look; an outage of the store that is over goes into the store with it. */
+function planWith(
+  past: PastOutage | null,
+  look: Look,
+  alarms: readonly AlarmRow[],
+  notices: readonly NoticeRow[],
+  operators: Senders['operators'],
+  nowMs: number,
+): AlarmPlan {
+  if (past === null) return planOf(look, alarms, notices, operators, nowMs)
+  const key = keyOf(past.row)
+  const told = past.told.map(
+    ({ sent: _, body: __, ...notice }): NoticeRow => ({
+      ...{ ...notice, due_at: notice.queued_at, attempts: 1, error: null, outcome: 'sent' },
+      settled_at: timeFromMs(nowMs),
+    }),
+  )
+  const plan = planOf(
+    look,
+    [...alarms.filter((row) => keyOf(row) !== key), past.row],
+    [...notices.filter((notice) => keyOf(notice) !== key), ...told],
+    operators,
+    nowMs,
+  )
+  const alarmsOf = plan.alarms.some((row) => keyOf(row) === key) ? plan.alarms : [...plan.alarms, past.row]
+  return { ...plan, alarms: alarmsOf, notices: [...past.told, ...plan.notices] }
+}

@@ -1,0 +1,43 @@
+import { msFromTime } from '../../model/time.ts'
+import { type AlarmKey, evaluatedAt, listAlarms } from '../../store/alarms.ts'
+import type { Query } from '../../store/db.ts'
+import { countUnsent } from '../../store/operator-notices.ts'
+import type { AlarmSeverity } from '../../store/tables-alarms.ts'
+import { alarmNames, rules } from './rules.ts'
+
+/** The gauges of alarms: help text and labels. */
+export const alarmGauges = {
+  alarm: [
+    '1 while the alarm fires, by its name and what it is about; every name is there with 0 at least.',
+    ['name', 'severity', 'account', 'destination'],
+  ],
+  alarms_age_seconds: ['How long ago alarms were looked for, by whatever process does.', []],
+  operator_messages_waiting: ['What operators are still to be told.', ['operator']],
+} as const satisfies Record<string, readonly [help: string, labels: readonly string[]]>
+
+type Value = readonly [name: keyof typeof alarmGauges, labels: Record<string, string>, value: number]
+
+/** What is stored of alarms, as values of gauges. */
+export async function alarmValues(q: Query): Promise<Value[]> {
+  const rows = await listAlarms(q)
+  const values: Value[] = rows.map((row) => ['alarm', labelsOf(row, row.severity), row.state === 'firing' ? 1 : 0])
+  const named = new Set(rows.map(({ name }) => name))
+  for (const name of alarmNames) {
+    if (!named.has(name)) values.push(['alarm', labelsOf({ name, account: '', destination: '' }, rules[name].severity), 0])
+  }
+  const at = await evaluatedAt(q)
+  if (at !== null) values.push(['alarms_age_seconds', {}, Math.max(0, (q.clock.now() - msFromTime(at)) / 1000)])
+  for (const [operator, waiting] of await countUnsent(q)) values.push(['operator_messages_waiting', { operator }, waiting])
+  return values
+}
+
+/** While the store does not answer, that is the one alarm that is known to fire. */
+export const storeAwayValue: Value = [
+  'alarm',
+  labelsOf({ name: 'store_unavailable', account: '', destination: '' }, rules.store_unavailable.severity),
+  1,
+]
+
+function labelsOf({ name, account, destination }: AlarmKey, severity: AlarmSeverity): Record<string, string> {
+  return { name, severity, account, destination }
+}

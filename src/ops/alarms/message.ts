@@ -1,0 +1,92 @@
+import { msFromTime, type TimeText } from '../../model/time.ts'
+import type { AlarmRow } from '../../store/alarms.ts'
+import type { AlarmSeverity, NoticeKind } from '../../store/tables-alarms.ts'
+import { ago } from '../text.ts'
+import { type AlarmName, rules, runbookOf } from './rules.ts'
+
+/** What an operator gets, as JSON; an e-mail tells the same in words. Its names stay. */
+export interface AlarmMessage {
+  readonly type: `alarm.${NoticeKind | 'test'}`
+  /** When it was made; the same on every try. */
+  readonly timestamp: TimeText
+  readonly data: {
+    readonly name: string
+    readonly severity: AlarmSeverity
+    /** null when it is about none. */
+    readonly account: string | null
+    readonly destination: string | null
+    readonly state: 'firing' | 'resolved'
+    readonly since: TimeText
+    readonly last_at: TimeText
+    readonly resolved_at: TimeText | null
+    /** One sentence: what happened, and what to do. */
+    readonly text: string
+    /** Where it is told what to do, in the documentation of the program. */
+    readonly runbook: string | null
+  }
+}
+
+/** What is told of an alarm. */
+export function messageOf(row: AlarmRow, kind: NoticeKind, now: TimeText): AlarmMessage {
+  const { name, severity, since, last_at, resolved_at, text } = row
+  const state = kind === 'resolved' ? 'resolved' : 'firing'
+  return {
+    type: `alarm.${kind}`,
+    timestamp: now,
+    data: {
+      ...{ name, severity, account: row.account || null, destination: row.destination || null, state, since, last_at },
+      resolved_at: state === 'resolved' ? resolved_at : null,
+      text,
+      runbook: Object.hasOwn(rules, name) ? runbookOf(name as AlarmName) : null,
+    },
+  }
+}
+
+/** What `alarm test` sends: no alarm, and it says so. */
+export function testMessage(now: TimeText): AlarmMessage {
+  return {
+    type: 'alarm.test',
+    timestamp: now,
+    data: {
+      ...{ name: 'test', severity: 'warning', account: null, destination: null, state: 'firing' },
+      ...{ since: now, last_at: now, resolved_at: null },
+      text: 'this is a test of submission-mirror: nothing is wrong, and alarms reach you',
+      runbook: null,
+    },
+  }
+}
+
+/** An e-mail's subject and text. */
+export interface MailText {
+  readonly subject: string
+  readonly text: string
+}
+
+/** Tells a message in words. @param message see `AlarmMessage`. */
+export function mailOf({ type, data }: AlarmMessage): MailText {
+  const { name, severity, account, destination, since, resolved_at: resolvedAt } = data
+  const about = account !== null ? ` (account ${account})` : destination !== null ? ` (destination ${destination})` : ''
+  const what = { 'alarm.firing': severity, 'alarm.repeated': `still ${severity}`, 'alarm.resolved': 'over', 'alarm.test': 'test' }[type]
+  const lasted = resolvedAt === null ? '' : `Over since ${utc(resolvedAt)}, after ${ago(since, msFromTime(resolvedAt))}. What it said:\n\n`
+  const lines = [
+    `${lasted}${sentence(data.text)}`,
+    '',
+    `Alarm: ${name}${about}, ${severity}`,
+    `Since: ${utc(since)}`,
+    ...(data.runbook === null ? [] : [`What to do: ${data.runbook}`]),
+    '',
+  ]
+  return { subject: `[submission-mirror] ${what}: ${titleOf(name)}${about}`, text: lines.join('\n') }
+}
+
+function titleOf(name: string): string {
+  return Object.hasOwn(rules, name) ? rules[name as AlarmName].title : name
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}
+
+function utc(time: TimeText): string {
+  return `${time.slice(0, 10)} ${time.slice(11, 19)} UTC`
+}

@@ -1,0 +1,36 @@
+import type { OperatorConfig } from '../../config.ts'
+import type { OperatorSender, SenderContext, SendResult } from './sender.ts'
+
+/** The ways to all operators, each opened when it is first used. */
+export class Senders {
+  readonly operators: readonly OperatorConfig[]
+  readonly #context: SenderContext
+  readonly #open = new Map<string, Promise<OperatorSender>>()
+
+  constructor(operators: readonly OperatorConfig[], context: SenderContext) {
+    this.operators = operators
+    this.#context = context
+  }
+
+  /** Tells an operator of the settings one thing; see `OperatorSender.send`. */
+  async send(operator: OperatorConfig, id: string, body: string, signal: AbortSignal): Promise<SendResult> {
+    let sender = this.#open.get(operator.name)
+    if (sender === undefined) {
+      sender = openSender(operator, this.#context)
+      this.#open.set(operator.name, sender)
+    }
+    return await (await sender).send(id, body, signal)
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#open.values()]
+    this.#open.clear()
+    for (const sender of all) await (await sender).close()
+  }
+}
+
+/** Opens the way to an operator. What it needs is loaded now: nobody else does. */
+async function openSender(operator: OperatorConfig, context: SenderContext): Promise<OperatorSender> {
+  if (operator.kind === 'webhook') return (await import('./webhook.ts')).createWebhookSender(operator, context)
+  return (await import('./email.ts')).createEmailSender(operator, context)
+}

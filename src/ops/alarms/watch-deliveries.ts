@@ -1,0 +1,131 @@
+import { msFromTime, timeFromMs } from '../../model/time.ts'
+import { type Refused, refusedSince, unannouncedNews, webhookLoss } from '../../store/alarm-signs.ts'
+import { inboxGauges } from '../../store/gauges.ts'
+import { LOST_AFTER_MS } from '../../store/lost-webhooks.ts'
+import { ago, counted } from '../text.ts'
+import { type Condition, levelOf, ofAccount, ofInstallation } from './condition.ts'
+import { unknownRhythm } from './rhythm.ts'
+import { silentSince } from './silence.ts'
+import type { Sight, Watcher } from './watcher.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** Fewer lost webhooks in a day are how networks are. */
+const LOST_ENOUGH = 10
+const LOST_SHARE = 0.2
+const LOST_SMALL_SHARE = 0.1
+/** So many refused deliveries, and none taken since, are no stranger. */
+const REFUSED_ENOUGH = 3
+const BACKLOG_MS = MINUTE_MS
+const SMALL_BACKLOG_MS = 30_000
+
+/** Whether deliveries come, are taken, and are worked. */
+export const deliveryWatcher: Watcher = {
+  names: ['webhook_silence', 'webhook_loss', 'deliveries_refused', 'delivery_too_large', 'inbox_backlog', 'inbox_dead'],
+  async look(sight) {
+    const accounts = sight.config.accounts.map(({ name }) => name)
+    const refused = await refusedSince(sight.q, timeFromMs(sight.nowMs - DAY_MS))
+    const conditions: Condition[] = []
+    for (const account of accounts) {
+      const own = refused.filter((each) => each.account === account)
+      conditions.push(await silence(account, sight, own), await loss(account, sight))
+      conditions.push(refusal(account, sight, own), tooLarge(account, own))
+    }
+    conditions.push(...(await inbox(accounts, sight)))
+    return conditions
+  },
+}
+
+async function silence(account: string, { q, rhythms, nowMs }: Sight, refused: readonly Refused[]): Promise<Condition> {
+  const rhythm = rhythms.get(account) ?? unknownRhythm
+  const { lastAtMs } = rhythm
+  const news = await unannouncedNews(q, account, {
+    // What a delivery told of is found within moments of it, also when the delivery itself says nothing that can be read.
+    after: timeFromMs((lastAtMs ?? 0) + LOST_AFTER_MS),
+    upTo: timeFromMs(nowMs - LOST_AFTER_MS),
+    happenedAfter: timeFromMs(lastAtMs ?? 0),
+  })
+  const sinceMs = silentSince(rhythm, { count: news.count, oldestAtMs: news.oldestAt === null ? null : msFromTime(news.oldestAt) }, nowMs)
+  const never = lastAtMs === null
+  const why =
+    signatureFaults(refused, nowMs - DAY_MS).length > 0
+      ? 'deliveries that come are refused: compare WEBHOOK_SECRETS with the secret of the endpoint in the portal'
+      : 'see in the portal whether the endpoint is there, enabled, without a filter, and has the right URL'
+  const how = never ? 'no webhook has ever come' : `no webhook has come for ${ago(timeFromMs(lastAtMs), nowMs)}`
+  const text = `${how} for account ${account}, while polling found ${counted(news.count, 'record')} that one should have told of; ${why}`
+  return ofAccount(account, 'webhook_silence', sinceMs === null ? 'off' : 'on', text, sinceMs ?? undefined)
+}
+
+async function loss(account: string, { q, nowMs }: Sight): Promise<Condition> {
+  const { expected, lost } = await webhookLoss(q, account, timeFromMs(nowMs - DAY_MS))
+  const share = expected === 0 ? 0 : Math.min(1, lost / expected)
+  const level = lost < LOST_ENOUGH ? 'off' : levelOf(share, LOST_SMALL_SHARE, LOST_SHARE)
+  const text =
+    `${lost} of ${counted(expected, 'record')} of account ${account} were found by reading within a day, and no webhook told of them ` +
+    `(${Math.round(share * 100)} %); see in the portal whether the endpoint has a filter, and what its log of attempts says`
+  return ofAccount(account, 'webhook_loss', level, text)
+}
+
+/** Those of which the sender had a signature to show: a stranger seldom has. */
+function signatureFaults(refused: readonly Refused[], sinceMs: number): Refused[] {
+  return refused.filter(
+    ({ reason, lastAt }) => (reason === 'wrong_signature' || reason === 'stale_timestamp') && msFromTime(lastAt) > sinceMs,
+  )
+}
+
+function refusal(account: string, { rhythms, nowMs }: Sight, refused: readonly Refused[]): Condition {
+  const faults = signatureFaults(refused, nowMs - HOUR_MS)
+  const count = faults.reduce((total, each) => total + each.count, 0)
+  const firstMs = Math.min(...faults.map((each) => msFromTime(each.firstAt)))
+  const lastAtMs = rhythms.get(account)?.lastAtMs ?? null
+  const noneTaken = lastAtMs === null || lastAtMs < firstMs
+  const mend = faults.some(({ reason }) => reason === 'wrong_signature')
+    ? 'compare WEBHOOK_SECRETS with the secret of the endpoint in the portal'
+    : 'set the clock of this machine by NTP'
+  return ofAccount(
+    account,
+    'deliveries_refused',
+    count === 0 ? 'off' : count >= REFUSED_ENOUGH && noneTaken ? 'on' : 'between',
+    `${counted(count, 'delivery', 'deliveries')} for account ${account} ${count === 1 ? 'was' : 'were'} refused (${faults.map(({ reason }) => reason).join(', ')}) and ` +
+      `none was taken since; ${mend}, then \`submission-mirror inbox replay --rejected\``,
+  )
+}
+
+function tooLarge(account: string, refused: readonly Refused[]): Condition {
+  const count = refused.find(({ reason }) => reason === 'body_too_large')?.count ?? 0
+  return ofAccount(
+    account,
+    'delivery_too_large',
+    count > 0 ? 'on' : 'off',
+    `${counted(count, 'delivery', 'deliveries')} for account ${account} ${count === 1 ? 'was' : 'were'} refused within a day, being longer than ` +
+      'WEBHOOK_BODY_LIMIT; raise it, and the limit of the proxy before it',
+  )
+}
+
+async function inbox(accounts: readonly string[], { q, nowMs }: Sight): Promise<Condition[]> {
+  const gauges = await inboxGauges(q, accounts)
+  const ready = gauges.find(({ state }) => state === 'ready')
+  const waitMs = ready?.oldestAt ? nowMs - msFromTime(ready.oldestAt) : 0
+  const backlog = ofInstallation(
+    'inbox_backlog',
+    levelOf(waitMs, SMALL_BACKLOG_MS, BACKLOG_MS),
+    `${counted(ready?.count ?? 0, 'delivery', 'deliveries')} wait to be worked, the oldest for ${ago(ready?.oldestAt ?? null, nowMs)}; see in the ` +
+      'log whether one fails again and again, else whether machine and database are fast enough',
+  )
+  const dead = gauges.flatMap(({ state, account, count }) =>
+    state === 'dead' && account !== null
+      ? [
+          ofAccount(
+            account,
+            'inbox_dead',
+            count > 0 ? 'on' : 'off',
+            `${counted(count, 'delivery', 'deliveries')} of account ${account} could not be applied and ${count === 1 ? 'was' : 'were'} given up; ` +
+              '`submission-mirror inbox list --state dead` tells why, `inbox replay` tries again',
+          ),
+        ]
+      : [],
+  )
+  return [backlog, ...dead]
+}

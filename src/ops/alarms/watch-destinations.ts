@@ -1,0 +1,84 @@
+import { msFromTime, type TimeText } from '../../model/time.ts'
+import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/alarm-push-signs.ts'
+import type { Query } from '../../store/db.ts'
+import { type DestinationRow, listDestinations } from '../../store/destinations.ts'
+import { changeLogEnds } from '../../store/gauges.ts'
+import { ago, counted } from '../text.ts'
+import { type Condition, levelOf, ofDestination } from './condition.ts'
+import type { Watcher } from './watcher.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+
+const LATE_MS = 15 * MINUTE_MS
+const NOT_LATE_MS = 5 * MINUTE_MS
+/** Whoever pauses a destination knows that; what is paused for longer may have been forgotten. */
+const FORGOTTEN_MS = DAY_MS
+/** Mapping is done by people, in the daytime. */
+const UNMAPPED_MS = DAY_MS
+
+/** Whether each destination of the settings gets what it should. */
+export const destinationWatcher: Watcher = {
+  names: ['destination_stopped', 'push_late', 'push_unmapped', 'push_dead', 'push_unknown'],
+  async look({ q, config, nowMs }) {
+    if (config.destinations.length === 0) return []
+    const configured = new Set(config.destinations.map(({ name }) => name))
+    const { lastSeq } = await changeLogEnds(q)
+    const conditions: Condition[] = []
+    for (const row of await listDestinations(q)) {
+      if (!configured.has(row.destination)) continue
+      conditions.push(stopped(row, nowMs), given(row, 'dead'), given(row, 'unknown'), await unmapped(q, row, nowMs))
+      // What does not go out because the destination is stopped is told already.
+      if (row.state === 'active') conditions.push(await late(q, row, lastSeq, nowMs))
+    }
+    return conditions
+  },
+}
+
+function stopped({ destination, state, reason, since }: DestinationRow, nowMs: number): Condition {
+  const sinceMs = since === null ? nowMs : msFromTime(since)
+  const on = state === 'parked' || state === 'disabled' || (state === 'paused' && nowMs - sinceMs >= FORGOTTEN_MS)
+  const mend = { active: '', paused: 'when it may go on', parked: 'renew its credential, then', disabled: 'mend its address, then' }[state]
+  const text = `destination ${destination} is ${state}${since === null ? '' : ` for ${ago(since, nowMs)}`}: ${reason ?? 'no reason is kept'}; ${mend} \`submission-mirror destination resume ${destination}\``
+  return ofDestination(destination, 'destination_stopped', on ? 'on' : 'off', text, sinceMs)
+}
+
+function given(row: DestinationRow, state: 'dead' | 'unknown'): Condition {
+  const { destination } = row
+  const list = `\`submission-mirror outbox list --destination ${destination} --state ${state}\``
+  const text =
+    state === 'dead'
+      ? `${counted(row.dead, 'change')} for destination ${destination} ${row.dead === 1 ? 'was' : 'were'} given up; ${list} tells why, then retry or skip them`
+      : `${counted(row.unknown, 'change')} for destination ${destination} may have arrived or not; look into the AMS for each of ${list}, then skip or retry it`
+  return ofDestination(destination, state === 'dead' ? 'push_dead' : 'push_unknown', row[state] > 0 ? 'on' : 'off', text)
+}
+
+async function unmapped(q: Query, { destination, queued }: DestinationRow, nowMs: number): Promise<Condition> {
+  const oldest = queued === 0 ? null : await oldestBlocked(q, destination, 'unmapped')
+  const waitsMs = oldest === null ? 0 : nowMs - msFromTime(oldest)
+  return ofDestination(
+    destination,
+    'push_unmapped',
+    waitsMs >= UNMAPPED_MS ? 'on' : 'off',
+    `submissions without a client of the AMS wait at destination ${destination}, the oldest for ${ago(oldest, nowMs)}; map them with ` +
+      `\`submission-mirror destination map ${destination}\``,
+  )
+}
+
+async function late(q: Query, { destination, queued, cursor }: DestinationRow, lastSeq: number, nowMs: number): Promise<Condition> {
+  const unsent = queued === 0 ? null : await oldestSendable(q, destination)
+  const behind = cursor < lastSeq ? await oldestBehind(q, cursor) : null
+  const oldest = earlier(unsent, behind)
+  const waitsMs = oldest === null ? 0 : nowMs - msFromTime(oldest)
+  return ofDestination(
+    destination,
+    'push_late',
+    levelOf(waitsMs, NOT_LATE_MS, LATE_MS),
+    `the oldest change for destination ${destination} waits for ${ago(oldest, nowMs)}; \`submission-mirror doctor --destination ${destination}\` says why`,
+  )
+}
+
+function earlier(a: TimeText | null, b: TimeText | null): TimeText | null {
+  if (a === null || b === null) return a ?? b
+  return a < b ? a : b
+}

@@ -1,0 +1,30 @@
+import type { WebhookOperator } from '../../config.ts'
+import { answered, isSuccess } from '../../push/outcomes.ts'
+import { signedHeaders } from '../../push/signed-headers.ts'
+import { openTransport } from '../../push/transport.ts'
+import { type OperatorSender, type SenderContext, type SendResult, TRY_MS } from './sender.ts'
+
+/** Alarms as Standard Webhooks, the way changes go to a destination: signed, TLS verified, no redirects. */
+export function createWebhookSender(operator: WebhookOperator, { clock, proxy }: SenderContext): OperatorSender {
+  const { url, allowPrivate } = operator
+  const transport = openTransport({ allowPrivate, allowHosts: null, idempotent: true, concurrency: 1 }, proxy, { clock })
+  const sign = signedHeaders([operator.secret])
+  return {
+    async send(id, body, signal): Promise<SendResult> {
+      const headers = sign(id, body, clock.now())
+      const result = await transport.send({ method: 'POST', url, headers, body, timeoutMs: TRY_MS }, signal)
+      if (result.type !== 'answer') return { ok: false, error: `it cannot be reached: ${result.error}` }
+      const { status, retryAfterMs } = result
+      if (isSuccess(status)) return { ok: true }
+      return { ok: false, error: `it ${answered(result)}${hintOf(status)}`, ...(retryAfterMs !== null && { retryAfterMs }) }
+    },
+    async close() {
+      await transport.close()
+    },
+  }
+}
+
+function hintOf(status: number): string {
+  if (status === 401 || status === 403) return ': compare the signing secret on both sides'
+  return status === 404 || status === 410 ? ': compare the URL with what the receiver shows' : ''
+}

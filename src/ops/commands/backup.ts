@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs'
+import type { Command } from 'commander'
+import { UsageError } from '../../errors.ts'
+import { newEpochText } from '../../store/log-epoch.ts'
+import { backupSqlite, megabytes } from '../../store/sqlite-backup.ts'
+import type { SqliteFacts } from '../../store/sqlite-facts.ts'
+import { restoreSqlite } from '../../store/sqlite-restore.ts'
+import { counted } from '../text.ts'
+import { type CommandContext, printJson, settingsOf, silentLog } from './context.ts'
+
+/** `backup FILE [--json]` */
+export function addBackup(program: Command, c: CommandContext): void {
+  program
+    .command('backup')
+    .description('SQLite: make a consistent copy of the database while it is worked on, and verify it')
+    .argument('<file>', 'where to; it must not exist yet')
+    .option('--json', 'as JSON, for programs')
+    .action(async (file: string, options: { json?: boolean }) => {
+      const { database } = settingsOf(c, { accounts: 'optional', problems: [] })
+      if (database.kind === 'postgres') {
+        throw new UsageError([
+          'backup is for SQLite; this database is Postgres: back it up with pg_dump or with the server itself, as docker/README.md, "Backup and restore", tells',
+        ])
+      }
+      if (!existsSync(database.path)) throw new UsageError([`there is no database at ${database.path}; set DATABASE_URL`])
+      const { path, bytes, facts } = await backupSqlite(database.path, file, c.host.signal)
+      if (options.json) printJson(c, { path, bytes, ...named(facts) })
+      else {
+        c.host.stdout.write(
+          `backed up ${database.path} to ${path}, ${megabytes(bytes)}: ${told(facts)}\nverified: its structure is sound, and every table has the rows that the database had\n`,
+        )
+      }
+    })
+}
+
+/** `restore FILE [--json]` */
+export function addRestore(program: Command, c: CommandContext): void {
+  program
+    .command('restore')
+    .description('SQLite: put a backup in the place of the database, and begin a new numbering of changes; `serve` must not run')
+    .argument('<file>', 'the backup; it stays as it is')
+    .option('--json', 'as JSON, for programs')
+    .action(async (file: string, options: { json?: boolean }) => {
+      const { database } = settingsOf(c, { accounts: 'optional', problems: [] })
+      if (database.kind === 'postgres') {
+        throw new UsageError([
+          'restore is for SQLite; this database is Postgres: restore it with pg_restore or with the server itself, then run `submission-mirror migrate --new-epoch`, as docker/README.md, "Backup and restore", tells',
+        ])
+      }
+      const { facts, migrated, epoch, aside } = await restoreSqlite(database, file, { clock: c.clock, log: silentLog(), who: 'command' })
+      if (options.json) {
+        printJson(c, { path: database.path, ...named(facts), migrated, log_epoch: epoch.logEpoch, after_seq: epoch.afterSeq, aside })
+        return
+      }
+      const lines = [
+        `restored ${database.path} from ${file}: ${told(facts)}`,
+        ...(migrated.length > 0 ? [`migrated: ${migrated.join(', ')}`] : []),
+        newEpochText(epoch),
+        ...(aside === null ? [] : [`the database of before is ${aside}; remove it when you need it no more`]),
+        'now start `serve`, track what became known since the backup, and run `submission-mirror reconcile`',
+      ]
+      c.host.stdout.write(`${lines.join('\n')}\n`)
+    })
+}
+
+function told({ schemaVersion, lastSeq, rows }: SqliteFacts): string {
+  const count = (table: string, word: string) => counted(rows[table] ?? 0, word)
+  const records = [count('submissions', 'submission'), count('market_events', 'event'), count('thread_messages', 'message')]
+  return `${records.join(', ')}, the change log up to ${lastSeq}, schema version ${schemaVersion}`
+}
+
+function named({ schemaVersion, logEpoch, firstSeq, lastSeq, rows }: SqliteFacts): object {
+  return { schema_version: schemaVersion, log_epoch: logEpoch, first_seq: firstSeq, last_seq: lastSeq, rows }
+}

@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto'
+import type { Command } from 'commander'
+import type { Config } from '../../config.ts'
+import { UsageError } from '../../errors.ts'
+import { parseUuid } from '../../model/uuid.ts'
+import { silentObserver } from '../../observe.ts'
+import { runExit, worstExit } from '../../reconcile/outcome.ts'
+import { workRun } from '../../reconcile/run.ts'
+import { ensureAccounts } from '../../store/accounts.ts'
+import type { Db } from '../../store/db.ts'
+import { listFindings, type RunRow } from '../../store/reconcile-runs.ts'
+import { claimNewRun } from '../../store/reconcile-work.ts'
+import { knownSubmissions } from '../../store/submissions.ts'
+import type { RunOptions } from '../../store/tables-reconcile.ts'
+import { countIn, momentIn } from '../arguments.ts'
+import { Heartbeat } from '../heartbeat.ts'
+import { ReconcileScreen } from '../reconcile-screen.ts'
+import { findingsTable, runSummary } from '../reconcile-text.ts'
+import { reportProblem } from '../report-file.ts'
+import { clientOf } from '../upstream.ts'
+import { accountOf, type CommandContext, type OpenStore, printJson, withStore } from './context.ts'
+import { addReconcileList, writeReport } from './reconcile-list.ts'
+
+/** Findings that are printed; `reconcile show` has them all. */
+const PRINTED = 20
+const PRINTED_JSON = 1_000
+
+interface ReconcileOptions {
+  readonly submission?: readonly string[]
+  readonly account?: string
+  readonly since?: string
+  readonly activeOnly?: boolean
+  readonly dryRun?: boolean
+  readonly state: boolean
+  readonly concurrency?: string
+  readonly json?: boolean
+  readonly report?: string
+}
+
+/** `reconcile [options]`, `reconcile list`, `reconcile show RUN` */
+export function addReconcile(program: Command, c: CommandContext): void {
+  const reconcile = program
+    .command('reconcile')
+    .description('compare the mirror with the whole history that the service shows, repair it, and report')
+    .option('--submission <id...>', 'only these submissions')
+    .option('--account <name>', 'only this account; every account of the settings when left out')
+    .option('--since <time>', 'only submissions in which something moved since: a date, a date-time, or how long ago, like 2h or 7d')
+    .option('--active-only', 'only submissions in which something moved in the last 90 days')
+    .option('--dry-run', 'change nothing, only report')
+    .option('--no-state', 'the feeds only, not the state')
+    .option('--concurrency <n>', 'reads at once; UPSTREAM_CONCURRENCY when left out')
+    .option('--report <file>', 'write the report of the run to a file: .md or .html (of one account)')
+    .option('--json', 'as JSON, for programs')
+    .action((options: ReconcileOptions) => reconcileNow(c, options))
+  addReconcileList(reconcile, c)
+}
+
+async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise<void> {
+  const problems: string[] = []
+  const options = optionsIn(c, given, problems)
+  const problem = given.report === undefined ? null : reportProblem(given.report)
+  if (problem !== null) problems.push(problem)
+  await withStore(c, { accounts: 'needed', prepare: false, problems }, async (store) => {
+    const accounts = await accountsOf(store.config, store.db, given.account, options)
+    if (given.report !== undefined && accounts.length > 1) throw new UsageError(['--report: name the account, a report is about one run'])
+    await ensureAccounts(store.db, accounts)
+    const runs: RunRow[] = []
+    const codes: number[] = []
+    for (const account of accounts) {
+      const run = await reconcileAccount(c, store, account, options)
+      codes.push(run === null ? runExit.notDone : (run.exit_code ?? runExit.unchecked))
+      if (run === null) continue
+      runs.push(run)
+      if (!given.json) await print(c, store.db, run)
+      if (given.report !== undefined) await writeReport(c, store.db, run.run_id, given.report)
+    }
+    if (given.json) await printRuns(c, store.db, runs)
+    c.exitCode = worstExit(codes)
+  })
+}
+
+function optionsIn(c: CommandContext, given: ReconcileOptions, problems: string[]): RunOptions {
+  const ids = (given.submission ?? []).flatMap((text) => {
+    const id = parseUuid(text)
+    if (id === null) problems.push(`--submission: ${JSON.stringify(text)} is no submission id (a uuid)`)
+    return id ?? []
+  })
+  const since = momentIn(given.since, '--since', c.clock.now(), problems)
+  const concurrency = given.concurrency === undefined ? undefined : countIn(given.concurrency, '--concurrency', 256, problems)
+  return {
+    ...(ids.length > 0 && { submissions: [...new Set(ids)].sort() }),
+    ...(since !== undefined && { since }),
+    ...(given.activeOnly && { active_only: true }),
+    ...(given.dryRun && { dry_run: true }),
+    ...(!given.state && { no_state: true }),
+    ...(concurrency !== undefined && { concurrency }),
+  }
+}
+
+/** Every account, the one that is named, or those that have the submissions that are named. */
+async function accountsOf(config: Config, db: Db, name: string | undefined, options: RunOptions): Promise<string[]> {
+  const candidates = name === undefined ? config.accounts.map((account) => account.name) : [accountOf(config, name).name]
+  const { submissions } = options
+  if (submissions === undefined) return candidates
+  const keys = candidates.flatMap((account) => submissions.map((submission_id) => ({ account, submission_id })))
+  const known = await knownSubmissions(db.read, keys)
+  const unknown = submissions.filter((id) => !candidates.some((account) => known.has(`${account} ${id}`)))
+  if (unknown.length > 0) throw new UsageError(unknown.map((id) => `${id} is not tracked; \`submission-mirror track ${id}\` begins to`))
+  return candidates.filter((account) => submissions.some((id) => known.has(`${account} ${id}`)))
+}
+
+/** @returns the run as it ended; null when another is in progress. */
+async function reconcileAccount(c: CommandContext, store: OpenStore, account: string, options: RunOptions): Promise<RunRow | null> {
+  const { config, db, log } = store
+  const { clock, host } = c
+  const claim = await claimNewRun(db, { account, options, requestedBy: 'command' })
+  if ('busy' in claim) {
+    host.stderr.write(
+      `account ${account}: run ${claim.runId} is in progress. \`submission-mirror reconcile show ${claim.runId}\` tells how far it is. If its process has died, it can be taken up after ${claim.leaseUntil}\n`,
+    )
+    return null
+  }
+  if (claim.resumed) {
+    host.stderr.write(
+      `account ${account}: run ${claim.run.run_id} was interrupted and goes on after ${claim.run.submissions_done} submissions\n`,
+    )
+  }
+  const client = clientOf(config, account, clock, silentObserver)
+  const done = new AbortController()
+  // Who reads beside a running serve shares its rate, so it must be seen.
+  const heartbeat = new Heartbeat(db, log, { id: randomUUID(), role: 'reconcile', version: c.version }, (n) => client.shareAmong(n))
+  await heartbeat.beat()
+  const beating = heartbeat.run(done.signal)
+  // It is awaited at the end; until then nobody listens.
+  beating.catch(() => undefined)
+  const screen = new ReconcileScreen(host.stderr, clock)
+  try {
+    const { concurrency } = config.upstream
+    const { budgetMs } = config.reconcile
+    const parts = { db, client, clock, log, observer: silentObserver, concurrency, budgetMs, onAbort: 'stop' as const }
+    return await workRun({ ...parts, onProgress: (run, counts) => screen.show(run, counts) }, claim, host.signal)
+  } finally {
+    screen.clear()
+    done.abort()
+    await beating
+    await client.close()
+  }
+}
+
+async function print(c: CommandContext, db: Db, run: RunRow): Promise<void> {
+  const { stdout } = c.host
+  stdout.write(runSummary(run))
+  const findings = await listFindings(db.read, { runId: run.run_id, limit: PRINTED + 1 })
+  if (findings.length > 0) stdout.write(`\n${findingsTable(findings.slice(0, PRINTED))}`)
+  if (findings.length > PRINTED) stdout.write(`… \`submission-mirror reconcile show ${run.run_id}\` shows them all\n`)
+}
+
+async function printRuns(c: CommandContext, db: Db, runs: readonly RunRow[]): Promise<void> {
+  const told: unknown[] = []
+  for (const run of runs) told.push({ ...run, findings: await listFindings(db.read, { runId: run.run_id, limit: PRINTED_JSON }) })
+  printJson(c, told)
+}

@@ -1,0 +1,56 @@
+import type { Config, DestinationConfig } from '../config.ts'
+import type { ProbeResult } from '../push/delivery.ts'
+import type { Db } from '../store/db.ts'
+import { type DestinationRow, listDestinations, setDestinationState } from '../store/destinations.ts'
+import { noteAround, noting } from '../store/operator-actions.ts'
+import type { Acting } from './acting.ts'
+import { NotThereError } from './refusals.ts'
+import { printableLine } from './text.ts'
+
+/** Sends nothing to a destination any more; its changes are queued all the same. @throws NotThereError when it was never served. */
+export async function pauseDestination(a: Acting, name: string, reason: string): Promise<void> {
+  await knownDestination(a.db, name)
+  const said = printableLine(reason)
+  const db = noting(a.db, { who: a.who, action: 'destination.pause', target: name, detail: { reason: said } })
+  await setDestinationState(db, name, 'paused', said)
+}
+
+/**
+ * Lets a paused, parked or disabled destination go on, and ends its rest.
+ * @returns the destination as it was before.
+ * @throws NotThereError when it was never served.
+ */
+export async function resumeDestination(a: Acting, name: string): Promise<DestinationRow> {
+  const before = await knownDestination(a.db, name)
+  const db = noting(a.db, { who: a.who, action: 'destination.resume', target: name, detail: { was: before.state } })
+  await setDestinationState(db, name, 'active', null)
+  return before
+}
+
+/** Notes a try at a destination, and whether it went well. @param probe makes it. */
+export async function notedProbe(a: Pick<Acting, 'db' | 'who'>, name: string, probe: () => Promise<ProbeResult>): Promise<ProbeResult> {
+  const note = { who: a.who, action: 'destination.test', target: name, detail: {} }
+  const { result } = await noteAround(a.db, note, async () => {
+    const made = await probe()
+    return { result: made, detail: { ok: made.ok }, failed: !made.ok }
+  })
+  return result
+}
+
+async function knownDestination(db: Db, name: string): Promise<DestinationRow> {
+  const all = await listDestinations(db.read)
+  const found = all.find((each) => each.destination === name)
+  if (found) return found
+  const names = all.map((each) => each.destination).join(', ')
+  throw new NotThereError([
+    `there is no destination ${JSON.stringify(name)}; there is ${names || 'none yet'}. One of the settings is known after \`serve\` has started with it`,
+  ])
+}
+
+/** The destination that something is about. @throws NotThereError when the settings have none of that name. */
+export function destinationNamed(config: Pick<Config, 'destinations'>, name: string): DestinationConfig {
+  const found = config.destinations.find((each) => each.name === name)
+  if (found) return found
+  const names = config.destinations.map((each) => each.name).join(', ')
+  throw new NotThereError([`there is no destination ${JSON.stringify(name)} in the settings; there is ${names || 'none'}`])
+}

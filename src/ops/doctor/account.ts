@@ -1,0 +1,124 @@
+import { type AccountConfig, proxySettings } from '../../config.ts'
+import { messageOf } from '../../errors.ts'
+import { silentObserver } from '../../observe.ts'
+import { findAccount } from '../../store/accounts.ts'
+import { newestDelivery } from '../../store/newest-delivery.ts'
+import { createUpstreamClient } from '../../upstream/client.ts'
+import { upstreamClass } from '../../upstream/errors.ts'
+import { SELF_DELIVERY_TYPE } from '../../upstream/self-delivery-type.ts'
+import { askServiceClock } from '../../upstream/service-clock.ts'
+import type { Identity } from '../../upstream/wire-answers.ts'
+import { ago, counted } from '../text.ts'
+import { bad, type DoctorParts, type Finding, good } from './finding.ts'
+
+const PATIENCE_MS = 60_000
+/** A delivery is refused when its time lies 300 s away. */
+const CLOCKS_APART_MS = 60_000
+/** Less is the grain of the answer's time. */
+const CLOCKS_AGREE_MS = 2_000
+/** Any of them lets a key read. */
+const READING_SCOPES = ['broker_mcp', 'broker_submit']
+
+/** Looks at an account: the service, its clock, each credential, and what is known of its deliveries. */
+export async function* examineAccount(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
+  const about = `account ${account.name}`
+  const answers = await examineService(p, account)
+  yield answers
+  // Whoever does not answer at all takes no credentials either.
+  if (answers.ok || answers.text.includes(CLOCK)) yield* examineCredentials(p, account)
+  const row = p.db === null ? null : await findAccount(p.db.read, account.name)
+  if (row && row.state !== 'active') {
+    yield bad(
+      about,
+      `it is ${row.state}: ${row.reason ?? 'no reason is kept'}; \`submission-mirror account resume ${account.name}\` tries now`,
+    )
+  }
+  yield await examineSecrets(p, account)
+}
+
+const CLOCK = "the service's clock"
+
+async function examineService({ config, clock, host }: DoctorParts, { name, baseUrl }: AccountConfig): Promise<Finding> {
+  const about = `account ${name}`
+  try {
+    const { aheadMs } = await askServiceClock(baseUrl, proxySettings(config), clock, host.signal)
+    if (aheadMs === null) return good(about, `the service answers at ${baseUrl}; it does not say what time it has`)
+    const apart = `${(Math.abs(aheadMs) / 1000).toFixed(0)} s ${aheadMs > 0 ? 'ahead of' : 'behind'}`
+    if (Math.abs(aheadMs) > CLOCKS_APART_MS) {
+      return bad(about, `the clock of this machine is ${apart} ${CLOCK}; mend it (NTP): from 300 s on every delivery is refused`)
+    }
+    const agree = Math.abs(aheadMs) <= CLOCKS_AGREE_MS ? `our clock agrees with ${CLOCK}` : `our clock is ${apart} ${CLOCK}`
+    return good(about, `the service answers at ${baseUrl}, and ${agree}`)
+  } catch (error) {
+    host.signal.throwIfAborted()
+    return bad(
+      about,
+      `the service does not answer at ${baseUrl} (${messageOf(error)}); see whether that is its address, and whether it can be reached from here (proxy, DNS, firewall)`,
+    )
+  }
+}
+
+/** Each by itself: while one replaces another, both must be good. */
+async function* examineCredentials(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
+  const about = `account ${account.name}`
+  for (const credential of account.credentials) {
+    const name = account.credentials.length === 1 ? 'its credentials' : `credential ${credential.id}`
+    const identity = await askIdentity(p, account, credential)
+    if (typeof identity === 'string') yield bad(about, `${name}: ${identity}`)
+    else yield await examineIdentity(p, account, identity, name)
+  }
+}
+
+async function askIdentity(
+  { config, clock, host }: DoctorParts,
+  account: AccountConfig,
+  credential: AccountConfig['credentials'][number],
+): Promise<Identity | string> {
+  const client = createUpstreamClient({
+    account: account.name,
+    baseUrl: account.baseUrl,
+    credentials: [credential],
+    scope: account.scope,
+    requestsPerSecond: config.upstream.requestsPerSecond,
+    proxy: proxySettings(config),
+    clock,
+    observer: silentObserver,
+  })
+  try {
+    return await client.me(AbortSignal.any([host.signal, AbortSignal.timeout(PATIENCE_MS)]))
+  } catch (error) {
+    host.signal.throwIfAborted()
+    const refused = ['auth', 'rejected', 'gone'].includes(upstreamClass(error) ?? '')
+    const mend = refused ? 'compare id, secret and scope with the portal' : 'try again later, and ask the service when it stays so'
+    return `the service could not be asked whose they are (${messageOf(error)}); ${mend}`
+  } finally {
+    await client.close()
+  }
+}
+
+async function examineIdentity(p: DoctorParts, account: AccountConfig, identity: Identity, name: string): Promise<Finding> {
+  const about = `account ${account.name}`
+  const { brokerage, scopes } = identity
+  const pinned = p.db === null ? null : ((await findAccount(p.db.read, account.name))?.brokerage ?? null)
+  if (pinned !== null && pinned !== brokerage) {
+    return bad(about, `${name} belong to brokerage ${brokerage}, but it holds the data of ${pinned}; give them an account of their own`)
+  }
+  if (scopes && !scopes.some((scope) => READING_SCOPES.includes(scope))) {
+    return bad(about, `${name} may do ${scopes.join(' ')}, and reading needs broker_mcp; create a key that has it in the portal`)
+  }
+  const writes = scopes?.includes('broker_submit') ? ', which lets it write too: a read-only key is enough' : ''
+  const may = scopes ? `, scope ${scopes.join(' ')}${writes}` : '; it does not say which scopes they have'
+  return good(about, `the service takes ${name}, brokerage ${brokerage}${may}`)
+}
+
+async function examineSecrets({ db, clock }: DoctorParts, { name, webhookSecrets }: AccountConfig): Promise<Finding> {
+  const about = `account ${name}`
+  const count = counted(webhookSecrets.length, 'webhook secret')
+  const newest = db === null ? null : await newestDelivery(db.read, name, SELF_DELIVERY_TYPE)
+  if (db === null) return good(about, `${count} of the right form`)
+  if (newest === null) return good(about, `${count} of the right form; no delivery came lately`)
+  return good(
+    about,
+    `${count} of the right form; the newest delivery came ${ago(newest.receivedAt, clock.now())} ago, signed with number ${newest.secret}`,
+  )
+}

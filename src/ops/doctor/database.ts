@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import type { Clock } from '../../clock.ts'
+import type { Config } from '../../config.ts'
+import { FatalError, messageOf } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import { msFromTime } from '../../model/time.ts'
+import { type DatabaseHealth, probeListening, readDatabaseHealth } from '../../store/database-health.ts'
+import type { Db } from '../../store/db.ts'
+import { changeLogEnds } from '../../store/gauges.ts'
+import { checkSchema } from '../../store/migrate.ts'
+import { openDb } from '../../store/open.ts'
+import { listProcesses } from '../../store/processes.ts'
+import { megabytes } from '../../store/sqlite-backup.ts'
+import { lastUpkeep } from '../../store/upkeep.ts'
+import { ago, counted } from '../text.ts'
+import { bad, type Finding, good } from './finding.ts'
+
+const ABOUT = 'database'
+/** With less than this the next hours may fill it. */
+const LEAST_FREE_BYTES = 500e6
+/** Retention has a turn each day. */
+const LATE_MS = 49 * 3_600_000
+
+/** @returns the store, ready to be used, or what keeps it from being used. */
+export async function openForDoctor(config: Config, { clock, log }: { readonly clock: Clock; readonly log: Log }): Promise<Db | Finding> {
+  const { database } = config
+  if (database.kind === 'sqlite' && !existsSync(database.path)) {
+    return bad(ABOUT, `there is no database at ${database.path}; set DATABASE_URL, or make one with \`submission-mirror serve\``)
+  }
+  let db: Db | undefined
+  try {
+    db = await openDb(database, { clock, log })
+    await checkSchema(db)
+    return db
+  } catch (error) {
+    await db?.close()
+    // What cannot be mended by waiting says itself what to do.
+    const mend =
+      error instanceof FatalError
+        ? ''
+        : database.kind === 'sqlite'
+          ? '; see what has it open, and whether the disk is well'
+          : '; see whether DATABASE_URL is right and the server runs'
+    return bad(ABOUT, `${messageOf(error)}${mend}`)
+  }
+}
+
+/** Looks at the database: its tables, durability, room, notifications, and what is done to it. */
+export async function* examineDatabase(config: Config, db: Db, clock: Clock): AsyncGenerator<Finding> {
+  const { lastSeq } = await changeLogEnds(db.read)
+  const serving = (await listProcesses(db.read)).filter(({ role }) => role !== 'sync' && role !== 'reconcile').length
+  const running = serving === 0 ? 'no `serve` is running' : `${counted(serving, '`serve` process', '`serve` processes')} running`
+  yield good(ABOUT, `${config.database.kind}, tables up to date, ${counted(lastSeq, 'change')} logged, ${running}`)
+  let health: DatabaseHealth
+  try {
+    health = await readDatabaseHealth(db)
+  } catch (error) {
+    yield bad(ABOUT, `nothing can be written now (${messageOf(error)}); deliveries are answered 503 until it can`)
+    return
+  }
+  yield durabilityOf(health)
+  yield await roomOf(config, health)
+  if (db.kind === 'postgres') yield listeningOf(await probeListening(db, clock))
+  yield await retentionOf(db, clock, serving > 0)
+}
+
+function durabilityOf({ server, durability }: DatabaseHealth): Finding {
+  const wrong = durability.filter(({ ok }) => !ok)
+  const told = durability.map(({ name, value }) => `${name} ${value}`).join(', ')
+  if (wrong.length === 0) return good(ABOUT, `${server} writes what is acknowledged durably: ${told}`)
+  const names = wrong.map(({ name }) => name).join(' and ')
+  return bad(ABOUT, `what is acknowledged can be lost in a power cut: ${told}; switch ${names} on (${server})`)
+}
+
+async function roomOf({ database }: Config, { sizeBytes }: DatabaseHealth): Promise<Finding> {
+  const size = `it takes ${megabytes(sizeBytes)}`
+  if (database.kind === 'postgres') {
+    return good(ABOUT, `${size}; how much room the server has left cannot be seen from here, so let the server watch it`)
+  }
+  const folder = dirname(resolve(database.path))
+  const { bavail, bsize } = await statfs(folder)
+  const free = bavail * bsize
+  if (free < LEAST_FREE_BYTES) {
+    return bad(ABOUT, `${size}, and ${folder} has ${megabytes(free)} left; make room before deliveries can no longer be stored`)
+  }
+  return good(ABOUT, `${size}, and ${folder} has ${megabytes(free)} left${free < sizeBytes ? ', too little for a backup beside it' : ''}`)
+}
+
+function listeningOf(heard: Awaited<ReturnType<typeof probeListening>>): Finding {
+  if (heard === 'hears') return good(ABOUT, 'processes wake each other: LISTEN and NOTIFY work')
+  const why =
+    heard === 'deaf' ? 'what is notified does not arrive, as behind a pooler in transaction mode' : 'no connection for LISTEN could be made'
+  return bad(ABOUT, `${why}; set DATABASE_LISTEN_URL to the server itself. Until then everything works up to a second later`)
+}
+
+async function retentionOf(db: Db, clock: Clock, serving: boolean): Promise<Finding> {
+  const about = 'retention'
+  const last = await lastUpkeep(db.read, 'retention')
+  if (last === null || last.began_at === null) return good(about, 'it had no turn yet; it has one each night while `serve` runs')
+  const now = clock.now()
+  const since = last.ended_at ?? last.began_at
+  if (serving && now - msFromTime(since) > LATE_MS) {
+    return bad(about, `it has not come to its end for ${ago(since, now)}; the log of \`serve\` tells why (\`retention\`)`)
+  }
+  return good(about, last.ended_at === null ? 'it is at work, or was broken off and goes on' : `${ago(since, now)} ago: ${last.note ?? ''}`)
+}

@@ -1,0 +1,52 @@
+import type { DestinationConfig } from '../../config.ts'
+import type { Db } from '../../store/db.ts'
+import { changeLogEnds } from '../../store/gauges.ts'
+import { listProcesses } from '../../store/processes.ts'
+import { probeDestination } from '../probe.ts'
+import { type DestinationStatus, pushWarnings, readPushStatus } from '../push-status.ts'
+import { ago, counted } from '../text.ts'
+import { bad, type DoctorParts, type Finding, good } from './finding.ts'
+
+/** Changes that a healthy destination has not got by then are worth a word. */
+const LATE_MS = 15 * 60_000
+
+/** Looks at one destination: one harmless try, then what waits for it. */
+export async function* examineDestination(p: DoctorParts, destination: DestinationConfig): AsyncGenerator<Finding> {
+  const about = `destination ${destination.name}`
+  const { ok, text } = await probeDestination(p, p.config, destination)
+  yield { about, ok, text }
+  const { db } = p
+  if (db === null) return
+  const status = (await readPushStatus(db.read, p.config.destinations)).find((each) => each.destination === destination.name)
+  if (!status || status.state === null) {
+    yield good(about, 'nothing was queued for it yet: it begins when `serve` starts with these settings')
+    return
+  }
+  const warnings = pushWarnings(status).map((warning) => warning.replace(`${about} `, ''))
+  const late = await lateness(db, p.clock.now(), status)
+  if (late !== null) warnings.push(late)
+  for (const warning of warnings) yield bad(about, warning)
+  if (warnings.length > 0) return
+  const { lastSeq } = await changeLogEnds(db.read)
+  const behind = lastSeq - (status.cursor ?? 0)
+  const waiting = status.queued === 0 ? 'nothing waits for it' : `${counted(status.queued, 'change')} on the way`
+  yield good(about, `it is active and ${waiting}${behind > 0 ? `; ${counted(behind, 'change')} not queued yet` : ''}`)
+}
+
+/** What is wrong with how long changes wait; null when nothing is. */
+async function lateness(db: Db, now: number, status: DestinationStatus): Promise<string | null> {
+  const { lastSeq } = await changeLogEnds(db.read)
+  const waits = status.queued > 0 || (status.cursor ?? 0) < lastSeq
+  const running = (await listProcesses(db.read)).some(({ role }) => role === 'all' || role === 'work')
+  if (waits && !running) return 'changes wait for it and no `serve` is running; start it'
+  if (status.state !== 'active') return null
+  const { oldest_queued_at: oldest, retry_at: retryAt, destination } = status
+  if (retryAt !== null && Date.parse(retryAt) > now) {
+    return `it rests until ${retryAt.slice(0, 19)}Z, because it asked for that or did not answer; \`submission-mirror destination resume ${destination}\` tries now`
+  }
+  if (oldest === null || now - Date.parse(oldest) < LATE_MS) return null
+  const blocked = status.unmapped_lanes + status.held_lanes > 0
+  if (blocked) return null
+  const list = `\`submission-mirror outbox list --destination ${destination} --state ready\``
+  return `${counted(status.queued, 'change')} wait, the oldest for ${ago(oldest, now)}; ${list} tells why`
+}

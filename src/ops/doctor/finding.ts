@@ -1,0 +1,29 @@
+import type { Clock } from '../../clock.ts'
+import type { Config } from '../../config.ts'
+import type { Log } from '../../log.ts'
+import type { Db } from '../../store/db.ts'
+import { printableLine } from '../text.ts'
+
+/** One thing that was looked at, in a sentence: what is right, or what is wrong and what to do. */
+export interface Finding {
+  readonly about: string
+  readonly ok: boolean
+  readonly text: string
+}
+
+export interface DoctorParts {
+  readonly config: Config
+  /** null when it cannot be used: then all else is looked at. */
+  readonly db: Db | null
+  readonly clock: Clock
+  readonly log: Log
+  readonly host: { readonly signal: AbortSignal }
+}
+
+export function good(about: string, text: string): Finding {
+  return { about, ok: true, text: printableLine(text, 500) }
+}
+
+export function bad(about: string, text: string): Finding {
+  return { about, ok: false, text: printableLine(text, 500) }
+}

@@ -1,0 +1,104 @@
+import type { AccountConfig } from '../config.ts'
+import type { Log } from '../log.ts'
+import { type ReplayedRejected, replayRejected } from '../receive/replay-rejected.ts'
+import type { Query } from '../store/db.ts'
+import { InboxAppender } from '../store/inbox-append.ts'
+import { findDeliveries, type InboxDelivery, type InboxFilter, makeReady, numberIn, replayDeliveries } from '../store/inbox-queries.ts'
+import { type ActionDetail, noteAround, noting } from '../store/operator-actions.ts'
+import { RejectedStore, type RejectedSummary } from '../store/rejected.ts'
+import { DeliveryVerifier } from '../upstream/signature.ts'
+import { type Acting, idsNoted, untilDone } from './acting.ts'
+import { NotThereError } from './refusals.ts'
+import { printableLine } from './text.ts'
+
+/** Deliveries in one transaction: few enough that a running serve does not wait. */
+const STEP = 500
+
+/** What is shown besides the fields of a delivery: its headers, and its body as text (null when it is not kept). */
+interface Content {
+  readonly headers: Record<string, string>
+  readonly body: string | null
+}
+
+export type ShownDelivery = Omit<InboxDelivery, 'headers' | 'body'> & Content
+export type ShownRejected = ReturnType<typeof rejectedFields> & Content
+
+/** Stored deliveries of that id, or the one of that number. */
+export async function showDeliveries(q: Query, id: string): Promise<ShownDelivery[]> {
+  return (await findDeliveries(q, id)).map(shownDelivery)
+}
+
+function shownDelivery({ headers, body, ...fields }: InboxDelivery): ShownDelivery {
+  return { ...fields, headers: JSON.parse(headers) as Record<string, string>, body: body?.toString('utf8') ?? null }
+}
+
+/** The refused delivery of that number; none when it is not kept. */
+export async function showRejected(store: RejectedStore, id: string): Promise<ShownRejected[]> {
+  const number = numberIn(id)
+  const rejected = number === null ? null : await store.get(number)
+  if (rejected === null) return []
+  return [{ ...rejectedFields(rejected), headers: { ...rejected.headers }, body: rejected.body?.toString('utf8') ?? null }]
+}
+
+/** A refused delivery as lists show it. */
+export function rejectedFields(r: RejectedSummary) {
+  const { id, account, path, address, reason, cut } = r
+  const times = { received_at: r.receivedAt, replayed_at: r.replayedAt }
+  return { rejected_id: id, account, path, address, reason, ...times, body_bytes: r.bodyBytes, body_cut: cut }
+}
+
+/** Works certain stored deliveries again. @returns how many. @throws NotThereError with a line for each that is not there. */
+export async function replayIds(a: Acting, ids: readonly string[]): Promise<number> {
+  const found: number[] = []
+  const unknown: string[] = []
+  for (const id of ids) {
+    const deliveries = await findDeliveries(a.db.read, id)
+    if (deliveries.length === 0) unknown.push(`there is no delivery ${printableLine(id)}`)
+    found.push(...deliveries.map((delivery) => delivery.inbox_id))
+  }
+  if (unknown.length > 0) throw new NotThereError(unknown)
+  return await makeReady(noting(a.db, { who: a.who, action: 'inbox.replay', target: null, detail: idsNoted(ids) }), found)
+}
+
+/** Works all stored deliveries again that the filter names. @returns how many. */
+export async function replayAll(a: Acting, filter: InboxFilter): Promise<number> {
+  const note = { who: a.who, action: 'inbox.replay', target: null, detail: filterNoted(filter) }
+  const { replayed } = await noteAround(a.db, note, async () => {
+    let n = 0
+    await untilDone(a, async (after) => {
+      const step = await replayDeliveries(a.db, filter, after, STEP)
+      n += step.replayed
+      return step.nextAfter
+    })
+    return { replayed: n, detail: { replayed: n } }
+  })
+  return replayed
+}
+
+/** Verifies refused deliveries again, after a secret was mended; the good ones will be worked. */
+export async function replayRefused(
+  a: Acting,
+  log: Log,
+  accounts: readonly AccountConfig[],
+  filter: Pick<InboxFilter, 'account' | 'since' | 'until'>,
+): Promise<ReplayedRejected> {
+  const { account, since, until } = filter
+  const note = { who: a.who, action: 'rejected.replay', target: account ?? null, detail: filterNoted({ since, until }) }
+  return await noteAround(a.db, note, async () => {
+    const replayed = await replayRejected({
+      store: new RejectedStore(a.db, log),
+      appender: new InboxAppender(a.db),
+      verifiers: new Map(accounts.map(({ name, webhookSecrets }) => [name, new DeliveryVerifier(webhookSecrets)])),
+      ...(account !== undefined && { account }),
+      since,
+      until,
+    })
+    return { ...replayed, detail: { accepted: replayed.accepted } }
+  })
+}
+
+/** A filter as a note keeps it: what narrows. */
+export function filterNoted(filter: Readonly<Record<string, unknown>> | InboxFilter): ActionDetail {
+  const narrowing = Object.entries(filter).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(narrowing.map(([name, value]) => [name, String(value)]))
+}

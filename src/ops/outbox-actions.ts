@@ -1,0 +1,74 @@
+import type { Db } from '../store/db.ts'
+import { noteAround } from '../store/operator-actions.ts'
+import { findOutboxRows, type OutboxFilter, type OutboxSelection, type OutboxStep, retryRows, skipRows } from '../store/outbox-queries.ts'
+import { type Acting, idsNoted, untilDone } from './acting.ts'
+import { filterNoted } from './inbox-actions.ts'
+import { NotNowError, NotThereError } from './refusals.ts'
+import { printableLine } from './text.ts'
+
+/** Rows in one transaction: few enough that a running serve does not wait. */
+const STEP = 200
+
+/** What can be done to rows of the outbox. */
+export interface Deed {
+  readonly name: 'retry' | 'skip'
+  /** What a row can be that it is done to. */
+  readonly states: readonly ('ready' | 'dead' | 'unknown' | 'skipped')[]
+  readonly step: (db: Db, selection: OutboxSelection, after: number, limit: number) => Promise<OutboxStep>
+}
+
+/** Tries changes again that were given up. */
+export const retry = { name: 'retry', states: ['dead', 'unknown', 'skipped'], step: retryRows } as const satisfies Deed
+/** Gives changes up for good, so that what waits behind them goes on. */
+export const skip = { name: 'skip', states: ['dead', 'unknown', 'ready'], step: skipRows } as const satisfies Deed
+
+/** Which rows: those of certain ids, to one destination if one is named, or those of a filter. */
+export type Choice = { readonly ids: readonly string[]; readonly destination?: string | undefined } | { readonly filter: OutboxFilter }
+
+/** What was done: rows changed, and rows left alone because they are being sent just now. */
+export interface Settled {
+  readonly changed: number
+  readonly underWay: number
+}
+
+/** Does it. @throws NotThereError for ids that are not there, NotNowError for rows that are not in a state for it. */
+export async function settleOutbox(a: Acting, deed: Deed, choice: Choice): Promise<Settled> {
+  const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(a.db, deed, choice.ids, choice.destination) } : choice.filter
+  const target = ('ids' in choice ? choice.destination : choice.filter.destination) ?? null
+  const detail = 'ids' in choice ? idsNoted(choice.ids) : filterNoted({ ...choice.filter })
+  return await noteAround(a.db, { who: a.who, action: `outbox.${deed.name}`, target, detail }, async () => {
+    let [changed, underWay] = [0, 0]
+    await untilDone(a, async (after) => {
+      const step = await deed.step(a.db, selection, after, STEP)
+      changed += step.changed
+      underWay += step.underWay
+      return step.nextAfter
+    })
+    return { changed, underWay, detail: { changed, under_way: underWay } }
+  })
+}
+
+/** The same message may be on its way to several destinations. */
+async function outboxIdsOf(db: Db, deed: Deed, ids: readonly string[], destination: string | undefined): Promise<number[]> {
+  const unknown: string[] = []
+  const unfit: string[] = []
+  const found: number[] = []
+  for (const id of ids) {
+    const rows = (await findOutboxRows(db.read, id)).filter((row) => destination === undefined || row.destination === destination)
+    const name = printableLine(id)
+    if (rows.length === 0) unknown.push(`there is no change ${name} in the outbox${destination === undefined ? '' : ` to ${destination}`}`)
+    const [only] = rows
+    if (rows.length === 1 && only && !deed.states.some((state) => state === stateOf(only.state))) {
+      unfit.push(`${name} is ${only.state}; only what is ${deed.states.join(', ')} can be meant by ${deed.name}`)
+    }
+    found.push(...rows.map((row) => row.outbox_id))
+  }
+  if (unknown.length > 0) throw new NotThereError([...unknown, ...unfit])
+  if (unfit.length > 0) throw new NotNowError(unfit)
+  return found
+}
+
+/** Lists tell what exactly a ready row waits for. */
+function stateOf(shown: string): string {
+  return ['waiting', 'retrying', 'unmapped', 'held'].includes(shown) ? 'ready' : shown
+}

@@ -1,0 +1,77 @@
+import type { Clock } from '../../clock.ts'
+import type { Config } from '../../config.ts'
+import { timeFromMs } from '../../model/time.ts'
+import type { Db } from '../../store/db.ts'
+import {
+  type RetentionStep,
+  relieveInbox,
+  relieveLeft,
+  removeChanges,
+  removePushed,
+  removeRejected,
+  type StepOrder,
+} from '../../store/retention.ts'
+import type { UpkeepLease } from '../../store/upkeep.ts'
+import { counted } from '../text.ts'
+import { Pace } from './pace.ts'
+
+export interface TurnParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly config: Pick<Config, 'retention' | 'destinations'>
+}
+
+/** What a turn removed. */
+export interface TurnResult {
+  readonly deliveries: number
+  readonly rejected: number
+  readonly pushed: number
+  readonly changes: number
+}
+
+const DAY_MS = 86_400_000
+
+type Step = (order: StepOrder) => Promise<RetentionStep>
+
+/**
+ * Removes all that is older than the settings say, step by step, with rests in between.
+ * @returns what was removed, also when `signal` aborted it.
+ * @throws LeaseLostError when another process does it now.
+ */
+export async function takeTurn({ db, clock, config }: TurnParts, lease: UpkeepLease, signal: AbortSignal): Promise<TurnResult> {
+  const { days, changesDays } = config.retention
+  const names = config.destinations.map(({ name }) => name)
+  const walk = async (keptDays: number | null, step: Step, after = 0): Promise<number> => {
+    if (keptDays === null) return 0
+    const before = timeFromMs(clock.now() - keptDays * DAY_MS)
+    const pace = new Pace()
+    let removed = 0
+    for (let next: number | null = after; next !== null && !signal.aborted; ) {
+      const startedAt = performance.now()
+      const done: RetentionStep = await step({ lease, before, limit: pace.rows, after: next })
+      const ms = performance.now() - startedAt
+      removed += done.removed
+      next = done.next
+      pace.took(ms)
+      if (next !== null) await clock.sleep(pace.restMs(ms), signal)
+    }
+    return removed
+  }
+  const rejected = await walk(days, (order) => removeRejected(db, order))
+  const left = await walk(days, (order) => relieveLeft(db, order))
+  const deliveries = left + (await walk(days, (order) => relieveInbox(db, order), lease.position))
+  const pushed = await walk(days, (order) => removePushed(db, order))
+  const changes = await walk(changesDays, (order) => removeChanges(db, order, names))
+  return { deliveries, rejected, pushed, changes }
+}
+
+/** What a turn did, in a sentence. */
+export function toldOf({ deliveries, rejected, pushed, changes }: TurnResult): string {
+  const relieved = `${counted(deliveries, 'delivery', 'deliveries')} relieved of body and headers`
+  const removed = [
+    counted(rejected, 'refused delivery', 'refused deliveries'),
+    counted(pushed, 'push', 'pushes'),
+    counted(changes, 'change'),
+  ]
+  return `${relieved}, ${removed.join(', ')} removed`
+}

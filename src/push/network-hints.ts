@@ -1,0 +1,34 @@
+const NAME = 'no address is known for the host name; compare it with what the vendor gave, and ask whether this machine may use the DNS'
+const CLOSED = 'nothing listens there; compare host and port with what the vendor gave, and ask whether a firewall is between'
+const AWAY = 'nothing answers there; ask whether a firewall is between, or whether HTTPS_PROXY is needed'
+const ISSUER = 'the certificate is of an authority that is not known here; if it is a private one, name its file in NODE_EXTRA_CA_CERTS'
+const EXPIRED = 'the certificate is out of date; its owner must renew it, or the clock of this machine is wrong'
+const OTHER = 'the certificate is for another host name; compare the URL with what the vendor gave'
+const NO_TLS = 'it does not speak TLS there; compare scheme and port of the URL with what the vendor gave'
+
+const HINTS: Readonly<Record<string, string>> = {
+  ENOTFOUND: NAME,
+  EAI_AGAIN: NAME,
+  ECONNREFUSED: CLOSED,
+  EHOSTUNREACH: AWAY,
+  ENETUNREACH: AWAY,
+  ETIMEDOUT: AWAY,
+  UND_ERR_CONNECT_TIMEOUT: AWAY,
+  DEPTH_ZERO_SELF_SIGNED_CERT: ISSUER,
+  SELF_SIGNED_CERT_IN_CHAIN: ISSUER,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: ISSUER,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ISSUER,
+  CERT_HAS_EXPIRED: EXPIRED,
+  CERT_NOT_YET_VALID: EXPIRED,
+  ERR_TLS_CERT_ALTNAME_INVALID: OTHER,
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
+}
+
+/**
+ * @param code of an error of the network or of TLS.
+ * @returns what it means and what to do, for the operator; null when the code says no more than itself.
+ */
+export function hintFor(code: string): string | null {
+  return HINTS[code] ?? null
+}

@@ -1,0 +1,91 @@
+import {
+  type MarketEventRow,
+  marketEvents,
+  type ThreadAttachmentRow,
+  type ThreadMessageRow,
+  threadAttachments,
+  threadMessages,
+} from '../model/entities.ts'
+import type { TimeText } from '../model/time.ts'
+import { type Held, heldEvents, heldMessages } from '../store/absences.ts'
+import type { Db } from '../store/db.ts'
+import type { MirrorReader } from '../store/mirror-reader.ts'
+import { type Found, finding } from './found.ts'
+import type { Replay, Shown } from './replay.ts'
+
+/** What the mirror has of a feed and a replay did not show. */
+export interface Unshown {
+  /** Not marked yet. */
+  readonly fresh: readonly Held[]
+  /** Marked before this run. */
+  readonly marked: readonly Held[]
+}
+
+/**
+ * Looks for what a replay did not show. What became known only after the replay began may have come too late for it. Attachments are
+ * looked at when their message was shown: one that is gone takes them with it.
+ */
+export async function unshown(
+  db: Db,
+  reader: MirrorReader,
+  account: string,
+  submissionId: string,
+  replay: Replay,
+  begunAt: TimeText,
+): Promise<Unshown> {
+  const fresh: Held[] = []
+  const marked: Held[] = []
+  const { shown } = replay
+  for await (const page of held(db, reader, account, submissionId, replay)) {
+    for (const one of page) {
+      const hangsOnGone = one.position !== null && !shown.has(one.id)
+      if (hangsOnGone || shown.has(one.id, one.position)) continue
+      if (one.goneAt !== null) marked.push(one)
+      else if (one.firstSeenAt === null || one.firstSeenAt < begunAt) fresh.push(one)
+    }
+  }
+  return { fresh, marked }
+}
+
+/** Those that a second replay does not show either. */
+export function stillUnshown(fresh: readonly Held[], shown: Shown): Held[] {
+  return fresh.filter((one) => !shown.has(one.id, one.position) && (one.position === null || shown.has(one.id)))
+}
+
+/** Records that were marked before, as findings that stand. */
+export function standing(submissionId: string, feed: Replay['feed'], marked: readonly Held[]): Found[] {
+  return marked.map((one) =>
+    finding({
+      ...keyOf(submissionId, feed, one),
+      kind: 'absent',
+      standing: true,
+      detail: `the service no longer shows it; marked since ${one.goneAt}`,
+    }),
+  )
+}
+
+function keyOf(submissionId: string, feed: Replay['feed'], one: Held) {
+  const entity = feed === 'events' ? 'market_events' : one.position === null ? 'thread_messages' : 'thread_attachments'
+  const entityId = JSON.stringify([submissionId, one.id, ...(one.position === null ? [] : [one.position])])
+  return { submissionId, entity, entityId, read: feed }
+}
+
+async function* held(db: Db, reader: MirrorReader, account: string, submissionId: string, replay: Replay): AsyncGenerator<readonly Held[]> {
+  const whole = wholeOf(reader, submissionId, replay.feed)
+  if (whole !== null) yield whole
+  else yield* replay.feed === 'events' ? heldEvents(db.read, account, submissionId) : heldMessages(db.read, account, submissionId)
+}
+
+function wholeOf(reader: MirrorReader, submissionId: string, feed: Replay['feed']): Held[] | null {
+  if (feed === 'events') {
+    const rows = reader.wholeOf(marketEvents, submissionId) as readonly MarketEventRow[] | null
+    return rows?.map((row) => ({ id: row.event_id, position: null, firstSeenAt: row.first_seen_at, goneAt: row.gone_at })) ?? null
+  }
+  const messages = reader.wholeOf(threadMessages, submissionId) as readonly ThreadMessageRow[] | null
+  const attachments = reader.wholeOf(threadAttachments, submissionId) as readonly ThreadAttachmentRow[] | null
+  if (messages === null || attachments === null) return null
+  return [
+    ...messages.map((row) => ({ id: row.message_id, position: null, firstSeenAt: row.first_seen_at, goneAt: row.gone_at })),
+    ...attachments.map((row) => ({ id: row.message_id, position: row.position, firstSeenAt: null, goneAt: row.gone_at })),
+  ]
+}

@@ -1,0 +1,196 @@
+import type PQueue from 'p-queue'
+import type { EventFact, Fact, MessageFact, Place, StateFact } from '../model/facts.ts'
+import type { ReadKind } from '../model/records.ts'
+import { type TimeText, timeFromMs } from '../model/time.ts'
+import { readState } from '../read/state.ts'
+import { MirrorReader } from '../store/mirror-reader.ts'
+import type { Candidate } from '../store/reconcile-queue.ts'
+import { restoreReads, takeReadNo } from '../store/reconcile-work.ts'
+import type { UpstreamClient } from '../upstream/client.ts'
+import { standing, stillUnshown, unshown } from './absences.ts'
+import { type Comparer, derivedFacts, differs, type Verdict } from './comparer.ts'
+import { Finder, finding } from './found.ts'
+import { Mender, type MenderParts } from './mender.ts'
+import { type Replay, replayFeed } from './replay.ts'
+import { type Failure, type Tried, tried } from './tries.ts'
+
+/** What all checks of a run share. */
+export interface CheckParts extends MenderParts {
+  readonly account: string
+  readonly client: UpstreamClient
+  readonly comparer: Comparer
+  /** Reads at once. */
+  readonly slots: PQueue
+  readonly withState: boolean
+}
+
+/** What became of a check. */
+export interface Checked {
+  /** The mirror was found, or made, equal to what the service shows. */
+  readonly proved: boolean
+  /** Rows that were compared. */
+  readonly compared: number
+  /** Why it could not be read; null when it could. */
+  readonly failure: Failure | null
+}
+
+type Feed = Replay['feed']
+type Records = readonly (EventFact | MessageFact)[]
+
+/**
+ * Checks one submission. Its state is read first, then both feeds from the empty cursor. When all agrees with the mirror, nothing is
+ * written. What differs is put right through the door, the state before the records, since a lane that the rail names is the rail's.
+ * State that differs is read a second time, under a number of its own (invariant 6); records that were not shown are looked for in a
+ * second replay. A dry run goes the same way and only reports.
+ */
+export class SubmissionCheck {
+  readonly #o: CheckParts
+  readonly #candidate: Candidate
+  readonly #place: Place
+  readonly #mender: Mender
+  readonly #signal: AbortSignal
+  #compared = 0
+  #state: StateFact | null = null
+  #stateMended = false
+
+  constructor(parts: CheckParts, candidate: Candidate, signal: AbortSignal) {
+    const { submissionId, eventsReadAt, threadReadAt } = candidate
+    this.#o = parts
+    this.#candidate = candidate
+    this.#place = { account: parts.account, submissionId }
+    this.#mender = new Mender(parts, this.#place, new Finder(submissionId, { events: eventsReadAt, thread: threadReadAt }))
+    this.#signal = signal
+  }
+
+  /** @throws what the store throws; AuthRefusedError; the reason of the signal when it aborts. */
+  async run(): Promise<Checked> {
+    const { db, account, clock, dryRun } = this.#o
+    const begunAt = timeFromMs(clock.now())
+    if (this.#candidate.unpolled && !dryRun) await restoreReads(db, account, this.#place.submissionId)
+    const read = await this.#o.slots.add(() => this.#readAll())
+    if ('failure' in read) return await this.#unread(read.read, read.failure)
+    const { replays } = read
+    const records = replays.flatMap((replay) => replay.facts ?? [])
+    const verdict = await this.#o.comparer.compare({ submissionId: this.#place.submissionId, state: this.#state, records })
+    const touched = await this.#mendVerdict(verdict, records)
+    const reader = touched ? new MirrorReader(db.read, account) : verdict.reader
+    for (const replay of replays) await this.#lookForAbsent(reader, replay, begunAt)
+    await this.#mendDerived(verdict, touched)
+    for (const { feed, unreadable } of replays) {
+      await this.#mender.keepUnreadable(
+        feed,
+        unreadable.map(({ raw }) => raw),
+      )
+    }
+    await this.#mender.keepUnreadable('requirements', this.#state?.requirements.rail?.unreadable ?? [])
+    return { proved: !this.#mender.left, compared: this.#compared, failure: null }
+  }
+
+  async #readAll(): Promise<{ replays: readonly Replay[] } | { failure: Failure; read: ReadKind }> {
+    if (this.#o.withState) {
+      const read = await this.#readState(0)
+      if (!read.ok) return { failure: read.failure, read: 'requirements' }
+      this.#state = read.value
+      this.#compared += rowsOf(read.value)
+    }
+    const replays: Replay[] = []
+    for (const feed of ['events', 'thread'] as const) {
+      const read = await this.#replay(feed, (page) => this.#mendPage(page))
+      if (!read.ok) return { failure: read.failure, read: feed }
+      replays.push(read.value)
+      this.#compared += read.value.compared
+    }
+    return { replays }
+  }
+
+  #readState(readNo: number): Promise<Tried<StateFact>> {
+    const { client, clock } = this.#o
+    return tried(clock, client, this.#signal, async () => {
+      const requirements = await readState(client, this.#place.submissionId, this.#signal, 'background')
+      return { kind: 'state', ...this.#place, cause: 'reconcile', requirements, readNo, readAt: timeFromMs(clock.now()) }
+    })
+  }
+
+  #replay(feed: Feed, onPage: (page: Records) => Promise<void>): Promise<Tried<Replay>> {
+    const { client, clock } = this.#o
+    const first = feed === 'events' ? this.#candidate.firstEvents : this.#candidate.firstThread
+    return tried(clock, client, this.#signal, () => replayFeed(client, this.#place, feed, first, onPage, this.#signal))
+  }
+
+  /** Compares a page of a long feed while the next is read. */
+  async #mendPage(page: Records): Promise<void> {
+    if (this.#state !== null && !this.#stateMended && differs(await this.#mender.compare([this.#state]))) await this.#mendState()
+    if (page.length > 0 && differs(await this.#mender.compare(page))) await this.#mender.mend(page, false)
+  }
+
+  /** @returns whether the mirror is no longer as it was compared. */
+  async #mendVerdict(verdict: Verdict, records: Records): Promise<boolean> {
+    const stateDiffers = differs(verdict.state)
+    if (stateDiffers) await this.#mendState()
+    // With the lanes in place, less may differ than before.
+    const recordsDiffer = stateDiffers && records.length > 0 ? differs(await this.#mender.compare(records)) : differs(verdict.records)
+    if (recordsDiffer) await this.#mender.mend(records, false)
+    return stateDiffers || recordsDiffer
+  }
+
+  /** Reads the state a second time, so that what has moved since is not taken for drift, and puts right what differs then too. */
+  async #mendState(): Promise<void> {
+    const { db, account, dryRun } = this.#o
+    this.#stateMended = true
+    const readNo = dryRun ? 0 : await takeReadNo(db, account, this.#place.submissionId)
+    const again = await this.#readState(readNo ?? 0)
+    if (!again.ok) return await this.#leaveUnread('requirements', again.failure)
+    this.#state = again.value
+    await this.#mender.mend([again.value], true)
+  }
+
+  async #lookForAbsent(reader: MirrorReader, replay: Replay, begunAt: TimeText): Promise<void> {
+    const { db, account, clock } = this.#o
+    const { submissionId } = this.#place
+    const { feed } = replay
+    const { fresh, marked } = await unshown(db, reader, account, submissionId, replay, begunAt)
+    if (marked.length > 0) await this.#mender.leave(standing(submissionId, feed, marked))
+    if (fresh.length === 0) return
+    const again = await this.#replay(feed, async () => {})
+    if (!again.ok) return await this.#leaveUnread(feed, again.failure)
+    const absent = stillUnshown(fresh, again.value.shown)
+    if (absent.length === 0) return
+    const ids = absent.filter(({ position }) => position === null).map(({ id }) => id)
+    const attachments = absent.flatMap(({ id, position }) => (position === null ? [] : [{ messageId: id, position }]))
+    const goneAt = timeFromMs(clock.now())
+    const split = feed === 'events' ? { events: ids, messages: [] } : { events: [], messages: ids }
+    const fact: Fact = { kind: 'absent', ...this.#place, cause: 'reconcile', ...split, attachments, goneAt }
+    await this.#mender.mend([fact], false)
+  }
+
+  /** Puts right what follows from the records, and that the submission is there. */
+  async #mendDerived(verdict: Verdict, touched: boolean): Promise<void> {
+    if (!touched && !differs(verdict.derived)) return
+    const facts = derivedFacts(this.#place, timeFromMs(this.#o.clock.now()))
+    if (differs(await this.#mender.compare(facts))) await this.#mender.mend(facts, false)
+  }
+
+  async #unread(read: ReadKind, failure: Failure): Promise<Checked> {
+    const { submissionId, unreachableSince } = this.#candidate
+    if (failure.class === 'gone' && unreachableSince !== null) {
+      const detail = `the service does not know it; marked as unreachable since ${unreachableSince}`
+      const about = { submissionId, entity: 'submissions', entityId: JSON.stringify([submissionId]), read }
+      await this.#mender.leave([finding({ ...about, kind: 'absent', standing: true, detail })])
+    } else await this.#leaveUnread(read, failure)
+    return { proved: false, compared: this.#compared, failure }
+  }
+
+  async #leaveUnread(read: ReadKind, failure: Failure): Promise<void> {
+    const { submissionId } = this.#place
+    const reason = failure.reason.replace(`${read} of submission ${submissionId}: `, '')
+    const detail = `${read} could not be read in 3 tries: ${reason}`.slice(0, 500)
+    await this.#mender.leave([finding({ kind: 'unreadable', submissionId, read, detail })])
+  }
+}
+
+/** How many rows a view shows. */
+function rowsOf({ requirements: { rail } }: StateFact): number {
+  const lanes = rail?.lanes ?? []
+  const hanging = lanes.reduce((sum, lane) => sum + 1 + lane.quotes.length + lane.sourceOffers.length, 0)
+  return 1 + hanging + (rail?.quoteHistory?.length ?? 0)
+}

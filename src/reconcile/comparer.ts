@@ -1,0 +1,105 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { compareFacts, type Differences } from '../apply/compare.ts'
+import type { Clock } from '../clock.ts'
+import type { EventFact, Fact, MessageFact, Place, StateFact } from '../model/facts.ts'
+import { type TimeText, timeFromMs } from '../model/time.ts'
+import type { Db } from '../store/db.ts'
+import { MirrorReader } from '../store/mirror-reader.ts'
+
+/** Submissions that are read from the mirror together: on Postgres each statement is a round trip, on SQLite each holds up the process. */
+const BATCH = { sqlite: 4, postgres: 32 } as const
+/** A submission with more rows than this in one table is compared piece by piece. */
+const WHOLE_ROWS = 1_000
+
+/** What the service says of a submission. */
+export interface Said {
+  readonly submissionId: string
+  readonly state: StateFact | null
+  /** Of the feeds that came on one page each. */
+  readonly records: readonly (EventFact | MessageFact)[]
+}
+
+/** How that differs from the mirror. */
+export interface Verdict {
+  readonly state: Differences
+  readonly records: Differences
+  /** What is kept of the records beside them; looked at only when nothing else differs. */
+  readonly derived: Differences
+  /** The submission as it was read for this. */
+  readonly reader: MirrorReader
+}
+
+const NONE: Differences = { changed: [], rawOnly: [] }
+
+export function differs(differences: Differences): boolean {
+  return differences.changed.length + differences.rawOnly.length > 0
+}
+
+/** What follows from a submission's records, and that it is there: it was read. */
+export function derivedFacts(place: Place, now: TimeText): Fact[] {
+  const about = { account: place.account, submissionId: place.submissionId, cause: 'reconcile' } as const
+  return [
+    { kind: 'derived', ...about, now },
+    { kind: 'reach', ...about, unreachableSince: null },
+  ]
+}
+
+interface Waiting {
+  readonly said: Said
+  readonly resolve: (verdict: Verdict) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Compares submissions with the mirror, those that are ready at the same time together. It only reads. */
+export class Comparer {
+  readonly #db: Db
+  readonly #clock: Clock
+  readonly #account: string
+  readonly #waiting: Waiting[] = []
+  #busy = false
+
+  constructor(db: Db, clock: Clock, account: string) {
+    this.#db = db
+    this.#clock = clock
+    this.#account = account
+  }
+
+  /** @throws what the store throws. */
+  compare(said: Said): Promise<Verdict> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ said, resolve, reject })
+      if (!this.#busy) void this.#run()
+    })
+  }
+
+  async #run(): Promise<void> {
+    this.#busy = true
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, BATCH[this.#db.kind])
+      const reader = new MirrorReader(this.#db.read, this.#account)
+      try {
+        await reader.preload(
+          batch.map(({ said }) => said.submissionId),
+          WHOLE_ROWS,
+        )
+        for (const { said, resolve } of batch) resolve(await this.#verdict(reader, said))
+      } catch (error) {
+        // Who has its answer already hears nothing of this.
+        for (const { reject } of batch) reject(error)
+      }
+      // Deliveries and answers come between.
+      await turn()
+    }
+    this.#busy = false
+  }
+
+  async #verdict(reader: MirrorReader, said: Said): Promise<Verdict> {
+    const now = timeFromMs(this.#clock.now())
+    const state = said.state === null ? NONE : await compareFacts(reader, [said.state], now)
+    const records = said.records.length === 0 ? NONE : await compareFacts(reader, said.records, now)
+    const isClean = !differs(state) && !differs(records)
+    const place = { account: this.#account, submissionId: said.submissionId }
+    const derived = isClean ? await compareFacts(reader, derivedFacts(place, now), now) : NONE
+    return { state, records, derived, reader }
+  }
+}

@@ -1,0 +1,88 @@
+import { throughDoor } from '../apply/apply.ts'
+import { type Differences, Rehearsal } from '../apply/compare.ts'
+import type { Clock } from '../clock.ts'
+import type { Fact, Place } from '../model/facts.ts'
+import type { ReadKind } from '../model/records.ts'
+import { timeFromMs } from '../model/time.ts'
+import type { Observer } from '../observe.ts'
+import type { Db } from '../store/db.ts'
+import { newUnreadable, noteUnreadable, type Unreadable } from '../store/evidence.ts'
+import { MirrorReader } from '../store/mirror-reader.ts'
+import { type Finder, type Found, finding } from './found.ts'
+import type { Recorder } from './recorder.ts'
+
+export interface MenderParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly observer: Observer
+  readonly recorder: Recorder
+  readonly dryRun: boolean
+}
+
+/** Puts right what differs in one submission, and reports it, in one transaction; or only reports it. */
+export class Mender {
+  readonly #o: MenderParts
+  readonly #place: Place
+  readonly #finder: Finder
+  /** A dry run goes the same way, in memory. */
+  readonly #rehearsal: Rehearsal
+  #left = false
+
+  constructor(parts: MenderParts, place: Place, finder: Finder) {
+    this.#o = parts
+    this.#place = place
+    this.#finder = finder
+    this.#rehearsal = new Rehearsal(new MirrorReader(parts.db.read, place.account))
+  }
+
+  /** Whether something was found and left as it is, or could not be checked. */
+  get left(): boolean {
+    return this.#left
+  }
+
+  /** What applying the facts would change now. */
+  compare(facts: readonly Fact[]): Promise<Differences> {
+    return this.#rehearsal.compare(facts, timeFromMs(this.#o.clock.now()))
+  }
+
+  /** Applies facts and reports what that changed. @param ofState whether they come of a read of the state, else of a replay. */
+  async mend(facts: readonly Fact[], ofState: boolean): Promise<void> {
+    const { db, observer, clock, recorder, dryRun } = this.#o
+    if (dryRun) {
+      const differences = await this.#rehearsal.apply(facts, timeFromMs(clock.now()))
+      const found = this.#finder.found(differences, ofState, false)
+      this.#left ||= found.length > 0
+      await recorder.keepAlone(found)
+      this.#finder.reported(differences, found)
+      return
+    }
+    await throughDoor(db, observer, 'reconcile-repair', async (door) => {
+      const applied = await door.apply(facts)
+      const found = this.#finder.found(applied, ofState, true)
+      await recorder.keep(door.tx, found)
+      door.tx.afterCommit(() => this.#finder.reported(applied, found))
+    })
+  }
+
+  /** Reports what was found and cannot be put right here. */
+  async leave(found: readonly Found[]): Promise<void> {
+    if (found.some((one) => !one.standing)) this.#left = true
+    await this.#o.recorder.keepAlone(found)
+  }
+
+  /** Keeps items that could not be read as evidence, and reports them; those that were kept before are known. */
+  async keepUnreadable(read: ReadKind, raws: readonly string[]): Promise<void> {
+    if (raws.length === 0) return
+    const { account, submissionId } = this.#place
+    const { db, clock, recorder, dryRun } = this.#o
+    const items = raws.map((raw): Unreadable => ({ account, submission_id: submissionId, read, raw }))
+    const fresh = await newUnreadable(db.read, items)
+    const detail = `${items.length} of its items are not what the service's specification says and could not be compared; they are kept in sync_unreadable`
+    const found = [finding({ kind: 'unreadable', submissionId, read, standing: fresh.length === 0, detail })]
+    if (fresh.length > 0) this.#left = true
+    await db.write('reconcile-unreadable', async (tx) => {
+      if (!dryRun) await noteUnreadable(tx, fresh, timeFromMs(clock.now()))
+      await recorder.keep(tx, found)
+    })
+  }
+}

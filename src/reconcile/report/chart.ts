@@ -1,0 +1,87 @@
+import { rankOf } from './buckets.ts'
+import { html, type Markup } from './markup.ts'
+import type { FirstSeen } from './report-data.ts'
+import { bucketLabel, number, wayName } from './words.ts'
+
+/** In the units of the drawing; on the page it is as wide as there is room. */
+const WIDTH = 720
+const HEIGHT = 230
+const LEFT = 46
+const BOTTOM = 26
+const TOP = 8
+const LABELS = 7
+/** Half of the width of a label. */
+const LABEL_ROOM = 32
+const LINES = 4
+/** Space between two columns, as part of a column's width. */
+const GAP = 0.22
+
+/** The stacked columns of who first told of what, when, as inline SVG; its colours are classes of the page's style. */
+export function chartMarkup({ buckets, unit, totals }: FirstSeen, title: string): Markup {
+  const highest = Math.max(1, ...buckets.map(({ counts }) => sum(counts)))
+  const step = stepFor(highest)
+  const top = Math.ceil(highest / step) * step
+  const width = (WIDTH - LEFT) / buckets.length
+  const y = (n: number) => round(TOP + (HEIGHT - TOP - BOTTOM) * (1 - n / top))
+  const ticks = Array.from({ length: Math.round(top / step) + 1 }, (_, index) => index * step)
+  const every = Math.max(1, Math.ceil(buckets.length / LABELS))
+  const columns = buckets.map(({ at, counts }, index) => {
+    let below = 0
+    const x = round(LEFT + index * width + (width * GAP) / 2)
+    const pieces = totals.flatMap(({ via }) => {
+      const n = counts[via] ?? 0
+      if (n === 0) return []
+      below += n
+      return [piece(via, x, y(below), Math.max(0.6, width * (1 - GAP)), y(below - n) - y(below))]
+    })
+    return html`<g><title>${bucketLabel(at, unit)}: ${toldOf(counts, totals)}</title>${pieces}</g>`
+  })
+  const labels = buckets.flatMap(({ at }, index) => {
+    if (index % every !== 0) return []
+    const x = round(LEFT + (index + 0.5) * width)
+    return [html`<text class="tick" x="${x}" y="${HEIGHT - 8}" text-anchor="${anchorOf(x)}">${bucketLabel(at, unit)}</text>`]
+  })
+  return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}"><g>${ticks.map(
+    (n) =>
+      html`<line class="${n === 0 ? 'base' : 'grid'}" x1="${LEFT}" x2="${WIDTH}" y1="${y(n)}" y2="${y(n)}"/><text class="tick" x="${LEFT - 8}" y="${round(y(n) + 3.5)}" text-anchor="end">${number(n)}</text>`,
+  )}</g>${columns}${labels}</svg>`
+}
+
+/** What the colours stand for, with the number of records of each. */
+export function legendMarkup({ totals }: FirstSeen): Markup {
+  const items = totals.map(
+    ({ via, events, messages }) =>
+      html`<li><span class="swatch w${rankOf(via)}"></span>${wayName(via)} <b>${number(events + messages)}</b></li>`,
+  )
+  return html`<ul class="legend">${items}</ul>`
+}
+
+function piece(via: string, x: number, y: number, width: number, height: number): Markup {
+  return html`<rect class="w${rankOf(via)}" x="${x}" y="${y}" width="${round(width)}" height="${round(height)}"/>`
+}
+
+/** A label in the middle of the last column would hang over the edge. */
+function anchorOf(x: number): string {
+  return x > WIDTH - LABEL_ROOM ? 'end' : 'middle'
+}
+
+function toldOf(counts: Readonly<Record<string, number>>, totals: FirstSeen['totals']): string {
+  const told = totals.filter(({ via }) => (counts[via] ?? 0) > 0).map(({ via }) => `${number(counts[via] ?? 0)} ${wayName(via)}`)
+  return told.length === 0 ? 'none' : told.join(', ')
+}
+
+/** A round distance between the lines of the scale: 1, 2 or 5 times a power of ten. */
+function stepFor(highest: number): number {
+  const least = highest / LINES
+  const power = 10 ** Math.floor(Math.log10(least))
+  const factor = [1, 2, 5, 10].find((each) => each * power >= least) ?? 10
+  return Math.max(1, factor * power)
+}
+
+function sum(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((total, n) => total + n, 0)
+}
+
+function round(n: number): number {
+  return Math.round(n * 10) / 10
+}

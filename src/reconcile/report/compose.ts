@@ -1,0 +1,77 @@
+import type { Block, ReportDocument, Tile } from './document.ts'
+import { findingSections } from './finding-sections.ts'
+import { limitsOf, meaningsOf } from './meaning.ts'
+import type { FirstSeen, ReportData } from './report-data.ts'
+import { runFacts } from './run-facts.ts'
+import { newFindings, verdictOf } from './verdict.ts'
+import { moment, number, unitNames, wayName } from './words.ts'
+
+/** Puts the report together: the same content for every format. */
+export function documentOf(data: ReportData): ReportDocument {
+  const { run } = data
+  return {
+    title: 'Reconciliation report',
+    subtitle: `Account ${run.account} · ${moment(run.started_at ?? run.requested_at)}`,
+    verdict: verdictOf(data),
+    tiles: tilesOf(data),
+    sections: [
+      {
+        heading: 'What it means',
+        level: 2,
+        blocks: [{ kind: 'list', items: meaningsOf(data).map(({ heading: term, text }) => ({ term, text })) }],
+      },
+      ...findingSections(data),
+      { heading: 'How records became known', level: 2, blocks: firstSeenBlocks(data.firstSeen) },
+      { heading: 'What this report cannot exclude', level: 2, blocks: [{ kind: 'list', items: limitsOf(data).map((text) => ({ text })) }] },
+      { heading: 'The run', level: 2, blocks: [{ kind: 'facts', rows: runFacts(data) }] },
+    ],
+    footer: footerOf(data),
+  }
+}
+
+function tilesOf({ run }: ReportData): Tile[] {
+  const found = newFindings(run)
+  const whole = run.submissions_done === run.submissions_total
+  return [
+    {
+      value: number(run.submissions_done),
+      label: `of ${number(run.submissions_total)} submissions compared`,
+      tone: whole ? 'plain' : 'left',
+    },
+    { value: number(run.rows_compared), label: 'rows compared', tone: 'plain' },
+    { value: number(found), label: 'new findings', tone: found === 0 ? 'good' : 'left' },
+    { value: number(run.repaired), label: 'repaired', tone: run.repaired > 0 ? 'repaired' : 'plain' },
+    { value: number(run.unreadable), label: 'could not be read', tone: run.unreadable > 0 ? 'bad' : 'plain' },
+    { value: number(run.known), label: 'known before', tone: 'plain' },
+  ]
+}
+
+function firstSeenBlocks(firstSeen: FirstSeen): Block[] {
+  if (firstSeen.buckets.length === 0) return [{ kind: 'text', texts: ['The mirror has no event and no message of this account yet.'] }]
+  return [
+    {
+      kind: 'chart',
+      firstSeen,
+      caption: `Events and messages by the way in which the mirror first saw them, for each ${unitNames[firstSeen.unit]} (UTC)`,
+    },
+    {
+      kind: 'table',
+      columns: [{ name: 'First seen' }, { name: 'Events', numeric: true }, { name: 'Messages', numeric: true }],
+      rows: firstSeen.totals.map(({ via, events, messages }) => [wayName(via), events, messages]),
+    },
+    {
+      kind: 'text',
+      texts: [
+        'What came by polling or a reconciliation was not told by a webhook first. A growing share of it says that deliveries are lost on the way: see `submission-mirror status`, and the webhook endpoint in the portal.',
+      ],
+    },
+  ]
+}
+
+function footerOf({ run, madeAt, version }: ReportData): string[] {
+  const by = version === null ? 'submission-mirror' : `submission-mirror ${version}`
+  return [
+    `Made by ${by} at ${moment(madeAt)}. Values that may name a person are not shown; ids lead to them in the mirror.`,
+    `The figures stand in the tables reconcile_runs and reconcile_findings under run_id ${run.run_id}.`,
+  ]
+}

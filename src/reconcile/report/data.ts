@@ -1,0 +1,81 @@
+import type { Json } from '../../model/json.ts'
+import { timeFromMs } from '../../model/time.ts'
+import type { Query } from '../../store/db.ts'
+import { countFindings, countFirstSeen, mirrorFigures } from '../../store/reconcile-figures.ts'
+import { type FindingRow, findRun, listFindings } from '../../store/reconcile-runs.ts'
+import { findingKinds } from '../../store/tables-reconcile.ts'
+import { firstSeenOf } from './buckets.ts'
+import type { FindingGroup, ReportData, ReportFinding } from './report-data.ts'
+import { shownText, shownValue } from './shown-value.ts'
+
+/** How many findings of one kind a report lists, of new and of known ones each; it says how many more there are. */
+const LISTED = 200
+/** A row that differs everywhere has fewer. */
+const MAX_FIELDS = 40
+
+/**
+ * Reads all that a report of a run tells. It looks at every event and message of the account, so it is for a process of its own, not for
+ * the one that receives.
+ * @param version of this program, for the report's foot.
+ * @returns null when there is no such run.
+ */
+export async function readReport(q: Query, runId: string, version: string | null = null): Promise<ReportData | null> {
+  const run = await findRun(q, runId)
+  if (run === null) return null
+  return {
+    run: { ...run, note: run.note === null ? null : shownText(run.note, 400) },
+    groups: await readGroups(q, run.run_id),
+    firstSeen: firstSeenOf(await countFirstSeen(q, run.account)),
+    mirror: await mirrorFigures(q, run.account),
+    madeAt: timeFromMs(q.clock.now()),
+    version,
+  }
+}
+
+async function readGroups(q: Query, runId: string): Promise<FindingGroup[]> {
+  const counts = await countFindings(q, runId)
+  const groups: FindingGroup[] = []
+  for (const standing of [false, true]) {
+    for (const kind of findingKinds) {
+      const byEntity = counts.filter((count) => count.kind === kind && count.standing === standing)
+      if (byEntity.length === 0) continue
+      const rows = await listFindings(q, { runId, kind, standing, limit: LISTED })
+      groups.push({
+        kind,
+        standing,
+        total: byEntity.reduce((sum, { total }) => sum + total, 0),
+        byEntity: byEntity.map(({ entity, total, repaired }) => ({ entity, total, repaired })),
+        shown: rows.map(findingOf),
+      })
+    }
+  }
+  return groups
+}
+
+function findingOf(row: FindingRow): ReportFinding {
+  return {
+    no: row.finding_no,
+    submissionId: row.submission_id,
+    kind: row.kind,
+    entity: row.entity,
+    record: recordOf(row),
+    differences: (row.fields ?? []).slice(0, MAX_FIELDS).map(({ field, mirror, service }) => ({
+      field: shownText(field, 80),
+      mirror: shownValue(row.entity ?? '', field, mirror),
+      service: shownValue(row.entity ?? '', field, service),
+    })),
+    read: row.read,
+    destination: row.destination,
+    repairedAt: row.repaired_at,
+    detail: shownText(row.detail, 300),
+  }
+}
+
+/** The key below the submission, which stands in a column of its own. */
+function recordOf(row: FindingRow): string | null {
+  if (row.entity_id === null) return null
+  const key = JSON.parse(row.entity_id) as Json
+  if (!Array.isArray(key)) return shownText(row.entity_id, 200)
+  const below = key[0] === row.submission_id ? key.slice(1) : key
+  return below.length === 0 ? null : shownText(below.map(String).join(' / '), 200)
+}

@@ -1,0 +1,48 @@
+import type { FirstSeen } from './report-data.ts'
+import type { Tone, Verdict } from './verdict.ts'
+
+/** A piece of text: as prose, or as something to copy (an id, a command). */
+export type Cell = string | number | { readonly code: string }
+
+export interface Column {
+  readonly name: string
+  readonly numeric?: boolean
+}
+
+/** A record that differs, and how. */
+export interface Divergence {
+  readonly record: readonly Cell[]
+  readonly fields: readonly { readonly field: string; readonly mirror: string; readonly service: string }[]
+}
+
+export type Block =
+  | { readonly kind: 'text'; readonly texts: readonly string[] }
+  | { readonly kind: 'list'; readonly items: readonly { readonly term?: string; readonly text: string }[] }
+  | { readonly kind: 'facts'; readonly rows: readonly { readonly name: string; readonly value: Cell }[] }
+  | { readonly kind: 'table'; readonly columns: readonly Column[]; readonly rows: readonly (readonly Cell[])[] }
+  | { readonly kind: 'divergences'; readonly divergences: readonly Divergence[] }
+  | { readonly kind: 'chart'; readonly firstSeen: FirstSeen; readonly caption: string }
+
+export interface Section {
+  readonly heading: string
+  /** 2 or 3, as in Markdown. */
+  readonly level: 2 | 3
+  readonly blocks: readonly Block[]
+}
+
+/** A figure that is read at a glance. */
+export interface Tile {
+  readonly value: string
+  readonly label: string
+  readonly tone: Tone | 'plain'
+}
+
+/** What a report says, before it has a format. */
+export interface ReportDocument {
+  readonly title: string
+  readonly subtitle: string
+  readonly verdict: Verdict
+  readonly tiles: readonly Tile[]
+  readonly sections: readonly Section[]
+  readonly footer: readonly string[]
+}

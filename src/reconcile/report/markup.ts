@@ -1,0 +1,26 @@
+/** HTML that is ready to be put into a page. */
+export class Markup {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+type Piece = string | number | Markup | readonly Markup[]
+
+/** Puts text into HTML. Everything is escaped but what is Markup already. */
+export function html(strings: TemplateStringsArray, ...pieces: readonly Piece[]): Markup {
+  const filled = pieces.map((piece) => {
+    if (piece instanceof Markup) return piece.text
+    return typeof piece === 'object' ? piece.map(({ text }) => text).join('') : escapeHtml(String(piece))
+  })
+  return new Markup(strings.map((text, index) => text + (filled[index] ?? '')).join(''))
+}
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;', '`': '&#96;' }
+
+/** For text between tags and in quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"'`]/g, (character) => entities[character] ?? '')
+}

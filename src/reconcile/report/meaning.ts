@@ -1,0 +1,95 @@
+import { type FindingKind, findingKinds, type ReconcileRunsTable } from '../../store/tables-reconcile.ts'
+import type { ReportData } from './report-data.ts'
+import { counted, moment } from './words.ts'
+
+/** One thing that the findings mean, and what to do about it. */
+export interface Meaning {
+  readonly heading: string
+  readonly text: string
+}
+
+type Explain = (n: number, run: ReconcileRunsTable) => string
+
+const explained: Readonly<Record<FindingKind, { heading: string; text: Explain }>> = {
+  missing: {
+    heading: 'Missing here',
+    text: (n, run) =>
+      `The service showed ${counted(n, 'record')} that the mirror did not have. That happens when a webhook was lost and no poll had looked yet, when ` +
+      `something became visible late, or when rows were taken out of the database. ${
+        isDry(run)
+          ? 'They were not added, because this was a dry run: run `submission-mirror reconcile` without --dry-run.'
+          : 'They were added; destinations get them like any other change.'
+      }`,
+  },
+  different: {
+    heading: 'Different here',
+    text: (n, run) =>
+      `${counted(n, 'record')} did not say what the service says. State that is read on a timer may be older than the service's; anything else was ` +
+      `changed in the database, or came in a delivery that was wrong. The service is the authority. ${
+        isDry(run)
+          ? 'Nothing was changed, because this was a dry run.'
+          : 'The rows were set to what it says; what they said before stands in `changes`.'
+      }`,
+  },
+  absent: {
+    heading: 'Here, but no longer shown by the service',
+    text: (n, run) =>
+      `${counted(n, 'record')} of the mirror did not appear in two readings of the service. It shows what is visible at the time of reading, so an absence is ` +
+      `not proof that the record was wrong. ${isDry(run) ? 'Nothing was marked.' : 'The rows were marked and kept; they come back by themselves when the service shows them again.'}`,
+  },
+  unreadable: {
+    heading: 'Could not be read',
+    text: (n) =>
+      `${counted(n, 'read')} failed, and failed again when repeated. Nothing is proven about what they would have shown. Look at the reasons below, then ` +
+      'run `submission-mirror reconcile --submission ID` for these.',
+  },
+  undelivered: {
+    heading: 'Never delivered to a destination',
+    text: (n) =>
+      `${counted(n, 'change')} stand${n === 1 ? 's' : ''} in the mirror and never reached a destination that should have it. ` +
+      'See `submission-mirror outbox list`, then `outbox retry` what shall be sent, or `outbox skip` what need not be.',
+  },
+}
+
+/** What the findings mean, in the order of their kinds, then what of earlier runs still stands. */
+export function meaningsOf({ run }: ReportData): Meaning[] {
+  const meanings = findingKinds.flatMap((kind): Meaning[] => {
+    const n = run[kind]
+    return n === 0 ? [] : [{ heading: explained[kind].heading, text: explained[kind].text(n, run) }]
+  })
+  if (meanings.length === 0) meanings.push({ heading: 'Nothing new', text: nothingNew(run) })
+  if (run.known > 0) {
+    const text = `${counted(run.known, 'finding')} stood before this run: absences that are marked, and pushes that are still undelivered. They change neither its counts nor its exit code.`
+    meanings.push({ heading: 'Known before', text })
+  }
+  return meanings
+}
+
+function nothingNew(run: ReconcileRunsTable): string {
+  if (run.submissions_done === 0) return 'Nothing was compared, so nothing is proven.'
+  const ofAll = run.submissions_done < run.submissions_total ? ' that were reached' : ''
+  return `For the submissions${ofAll}, every record that the service shows is in the mirror, with the same content, and the mirror holds none that the service does not show, but for those named under “Known before”.`
+}
+
+/** What no run can exclude; it stands in every report. */
+export function limitsOf({ run, mirror }: ReportData): string[] {
+  const limits = [
+    'The service describes no list of submissions. This report is about every submission that the mirror knows of; one that no delivery, no operator and no probe ' +
+      `ever named cannot be excluded. The mirror knows ${counted(mirror.submissions, 'submission')} of this account.`,
+    'Market events and messages are those that the service lets this credential see at the time of reading. Correspondence with carriers and insureds is never among them.',
+    `The comparison holds for the moment in which each submission was read, between ${moment(run.started_at ?? run.requested_at)} and ${moment(run.ended_at ?? run.updated_at)}. What happened later comes by webhook and polling, and is proven by the next run.`,
+  ]
+  if (run.options.no_state === true) {
+    limits.push('State was left out of this run (--no-state): lanes, quotes, offers and the submissions’ own columns were not compared.')
+  }
+  if (isNarrowed(run)) limits.push('The run was asked to look at some submissions only; about the others it says nothing.')
+  return limits
+}
+
+function isNarrowed({ options }: ReconcileRunsTable): boolean {
+  return options.submissions !== undefined || options.since !== undefined || options.active_only === true
+}
+
+function isDry(run: ReconcileRunsTable): boolean {
+  return run.options.dry_run === true
+}

@@ -1,0 +1,93 @@
+import type { Json } from '../../model/json.ts'
+import type { ReconcileRunsTable } from '../../store/tables-reconcile.ts'
+import type { Cell } from './document.ts'
+import type { ReportData } from './report-data.ts'
+import { shownText } from './shown-value.ts'
+import { duration, moment, number, wayName } from './words.ts'
+
+type Fact = { readonly name: string; readonly value: Cell }
+
+const exitMeanings: Readonly<Record<number, string>> = {
+  0: 'done: nothing was found, or all that was found was repaired',
+  1: 'something could not be checked, or the run failed',
+  3: 'differences were found and left',
+  4: 'not done: another run was in progress, or the time of this one ended',
+}
+
+const states: Readonly<Record<string, string>> = {
+  requested: 'waiting for a working process',
+  running: 'running',
+  done: 'done',
+  budget: 'ended because its time was over',
+  failed: 'failed',
+  stopped: 'stopped',
+}
+
+/** What somebody needs to make the run again or to find it: who asked, with which options, when, and against which mirror. */
+export function runFacts(data: ReportData): Fact[] {
+  const { run, mirror } = data
+  return [
+    { name: 'Run', value: { code: run.run_id } },
+    { name: 'Account', value: { code: run.account } },
+    { name: 'Asked for by', value: askedBy(run) },
+    { name: 'Options', value: optionsText(run.options) },
+    { name: 'Asked for at', value: moment(run.requested_at) },
+    { name: 'Began', value: run.started_at === null ? 'not yet' : moment(run.started_at) },
+    { name: 'Ended', value: endedText(run) },
+    { name: 'State', value: `${states[run.state] ?? run.state}${run.note === null ? '' : `: ${shownText(run.note, 300)}`}` },
+    { name: 'Exit code', value: run.exit_code === null ? 'none yet' : `${run.exit_code}${exitText(run.exit_code)}` },
+    { name: 'Submissions', value: submissionsText(data) },
+    {
+      name: 'Known by',
+      value: mirror.trackedVia.map(({ via, submissions }) => `${wayName(via)}: ${number(submissions)}`).join(' · ') || 'none',
+    },
+    { name: 'Mirror', value: `${mirror.database}, schema version ${mirror.schemaVersion}` },
+    {
+      name: 'Change log',
+      value: `numbers ${mirror.firstSeq} to ${mirror.lastSeq} of the numbering ${mirror.logEpoch} (when this report was made)`,
+    },
+  ]
+}
+
+function endedText({ started_at, ended_at }: ReconcileRunsTable): string {
+  if (ended_at === null) return 'not yet'
+  return started_at === null ? moment(ended_at) : `${moment(ended_at)}, after ${duration(started_at, ended_at)}`
+}
+
+function exitText(code: number): string {
+  const meaning = exitMeanings[code]
+  return meaning === undefined ? '' : ` (${meaning})`
+}
+
+function askedBy({ requested_by, slot }: ReconcileRunsTable): string {
+  if (requested_by === 'command') return 'an operator, by the command'
+  if (requested_by === 'cron')
+    return slot === null ? 'the timetable (RECONCILE_CRON)' : `the timetable (RECONCILE_CRON), for ${moment(slot)}`
+  if (requested_by.startsWith('admin:'))
+    return `an operator, by the admin interface, with the token “${shownText(requested_by.slice(6), 80)}”`
+  return shownText(requested_by, 80)
+}
+
+function submissionsText({ run, mirror }: ReportData): string {
+  const asked = `${number(run.submissions_done)} compared of ${number(run.submissions_total)} within the options`
+  const away = mirror.unreachable === 0 ? '' : `, ${number(mirror.unreachable)} of them not found at the service lately`
+  return `${asked}; the mirror knows ${number(mirror.submissions)}${away}`
+}
+
+/** The options as they are stored; what is not set is left out. */
+function optionsText(options: Readonly<Record<string, Json>>): string {
+  const set = Object.entries(options).filter(
+    ([, value]) => value !== null && value !== false && !(Array.isArray(value) && value.length === 0),
+  )
+  const texts = set.map(([name, value]) => `${words(name)}: ${valueText(value)}`)
+  return texts.length === 0 ? 'none: every tracked submission, feeds and state' : shownText(texts.join(' · '), 600)
+}
+
+function words(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replaceAll('_', ' ')
+}
+
+function valueText(value: Json): string {
+  if (value === true) return 'yes'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,41 @@
+import { isObject, type Json } from '../../model/json.ts'
+import { leavingOutPersonal } from '../../model/personal.ts'
+
+/** Longest text of one value in a report, in characters. */
+const MAX_VALUE = 160
+
+const withoutPersonal = leavingOutPersonal([])
+
+/**
+ * A value of a column as a report may show it: as JSON, no longer than a line or two; of what names a person or may, and of `raw`, only
+ * its length (invariant 12 and the classes of the data dictionary).
+ * @param value undefined when that side said nothing of the column.
+ */
+export function shownValue(entity: string, field: string, value: Json | undefined): string {
+  if (value === undefined) return 'not said'
+  if (value === null) return 'null'
+  const kept = field === 'raw' ? null : withoutPersonal(entity, { [field]: value })
+  const shown = kept?.[field]
+  return shown === undefined || shown === null ? masked(value) : shownText(JSON.stringify(shown), MAX_VALUE)
+}
+
+function masked(value: Json): string {
+  if (typeof value === 'string') return `text of ${value.length} characters (not shown)`
+  if (Array.isArray(value)) return `list of ${value.length} (not shown)`
+  return isObject(value) ? 'object (not shown)' : '(not shown)'
+}
+
+/** Text that came from outside, in one line: control characters and those that turn the direction of writing become escapes. */
+export function shownText(text: string, limit: number): string {
+  const line = text
+    .replace(/\s+/g, ' ')
+    .trim()
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+    .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, escaped)
+    .toWellFormed()
+  return line.length > limit ? `${line.slice(0, limit - 1).toWellFormed()}…` : line
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

@@ -1,0 +1,83 @@
+import { findingKinds, type ReconcileRunsTable } from '../../store/tables-reconcile.ts'
+import type { ReportData } from './report-data.ts'
+import { counted, number } from './words.ts'
+
+/** `good`: it agrees; `repaired`: it does now; `left`: differences or work remain; `bad`: something is not proven. */
+export type Tone = 'good' | 'repaired' | 'left' | 'bad'
+
+/** The outcome of a run, for someone who reads nothing else. */
+export interface Verdict {
+  readonly tone: Tone
+  readonly title: string
+  readonly text: string
+}
+
+/** @returns how many findings were new to the run. */
+export function newFindings(run: ReconcileRunsTable): number {
+  return findingKinds.reduce((total, kind) => total + run[kind], 0)
+}
+
+/** What the run came to. Only a run that ended, checked everything and left nothing may say that the mirror agrees. */
+export function verdictOf({ run }: Pick<ReportData, 'run'>): Verdict {
+  const ofAll = `${number(run.submissions_done)} of ${counted(run.submissions_total, 'submission')}`
+  if (run.state === 'requested') {
+    return { tone: 'left', title: 'This run has not begun', text: 'A working process takes it up: `submission-mirror serve` must run.' }
+  }
+  if (run.state === 'running') {
+    return {
+      tone: 'left',
+      title: 'This run has not ended',
+      text: `So far it has compared ${ofAll}. Make the report again when it has ended.`,
+    }
+  }
+  if (run.unreadable > 0) {
+    const failed = `${counted(run.unreadable, 'read')} of the service failed, however often it was tried. About ${run.unreadable === 1 ? 'it' : 'these'} this report proves nothing.`
+    return { tone: 'bad', title: 'Not everything could be checked', text: `${failed} ${differencesText(run)}` }
+  }
+  if (run.state === 'failed') {
+    return { tone: 'bad', title: 'The run failed', text: `It ended after ${ofAll}. ${noteOf(run)}What it did not reach is not proven.` }
+  }
+  if (run.state !== 'done' || run.submissions_done < run.submissions_total) {
+    const why = run.state === 'budget' ? 'Its time was over' : 'It was stopped'
+    return { tone: 'left', title: `${ofAll} compared`, text: `${why}; the next run goes on with the others. ${differencesText(run)}` }
+  }
+  if (newFindings(run) === 0) return agreement(run)
+  const differences = differencesIn(run)
+  if (run.repaired < differences) return { tone: 'left', title: 'Differences were found and left', text: differencesText(run) }
+  if (run.undelivered > 0) {
+    const text = `${counted(run.undelivered, 'change')} never reached a destination that should have ${run.undelivered === 1 ? 'it' : 'them'}. ${differencesText(run)}`
+    return { tone: 'left', title: 'The mirror agrees; a destination lacks changes', text }
+  }
+  return { tone: 'repaired', title: 'The mirror agrees with the service again', text: `${differencesText(run)} Nothing is left to do.` }
+}
+
+function agreement(run: ReconcileRunsTable): Verdict {
+  if (run.submissions_total === 0) {
+    return {
+      tone: 'left',
+      title: 'There was nothing to compare',
+      text: 'No tracked submission was within what this run was asked to look at.',
+    }
+  }
+  const text = `${counted(run.submissions_done, 'submission')} and ${counted(run.rows_compared, 'row')} were compared with what the service shows; nothing new was found.`
+  const known = run.known === 0 ? '' : ` ${counted(run.known, 'finding')} of earlier runs still ${run.known === 1 ? 'stands' : 'stand'}.`
+  return { tone: 'good', title: 'The mirror agrees with the service', text: `${text}${known}` }
+}
+
+/** Findings that are about what the mirror holds. */
+function differencesIn(run: ReconcileRunsTable): number {
+  return run.missing + run.different + run.absent
+}
+
+function differencesText(run: ReconcileRunsTable): string {
+  const n = differencesIn(run)
+  if (n === 0) return 'Between mirror and service nothing new was found.'
+  const found = `${counted(n, 'difference')} ${n === 1 ? 'was' : 'were'} found`
+  if (run.repaired === n) return `${found} and repaired.`
+  if (run.options.dry_run === true) return `${found} and left as ${n === 1 ? 'it is' : 'they are'}, because this was a dry run.`
+  return `${found}, and ${number(run.repaired)} of them repaired.`
+}
+
+function noteOf(run: ReconcileRunsTable): string {
+  return run.note === null ? '' : `${run.note.replace(/\.?$/, '.')} `
+}

@@ -1,0 +1,65 @@
+import { msFromTime, type TimeText } from '../../model/time.ts'
+import type { FindingKind } from '../../store/tables-reconcile.ts'
+import type { BucketUnit } from './report-data.ts'
+
+/** How each kind of finding is called in a report, of one and of several. */
+export const kindNames: Readonly<Record<FindingKind, string>> = {
+  missing: 'Missing here',
+  different: 'Different here',
+  absent: 'Here, but no longer shown by the service',
+  unreadable: 'Could not be read',
+  undelivered: 'Never delivered to a destination',
+}
+
+/** How a way of becoming known is called; what is not known is shown as it is stored. */
+export function wayName(via: string): string {
+  const names: Readonly<Record<string, string>> = {
+    webhook: 'by webhook',
+    poll: 'by polling or a timed replay',
+    backfill: 'history, by a first reading',
+    reconcile: 'by a reconciliation',
+    command: 'named by an operator',
+  }
+  return names[via] ?? via
+}
+
+export const unitNames: Readonly<Record<BucketUnit, string>> = {
+  second: 'second',
+  minute: 'minute',
+  hour: 'hour',
+  day: 'day',
+  week: 'week, from Monday',
+  month: 'month',
+}
+
+/** A whole number with its thousands set apart. */
+export function number(n: number): string {
+  return n.toLocaleString('en-US')
+}
+
+/** `1 record`, `2,000 records`. */
+export function counted(n: number, singular: string, plural = `${singular}s`): string {
+  return `${number(n)} ${n === 1 ? singular : plural}`
+}
+
+/** A moment for people, to the second, with its zone. */
+export function moment(time: TimeText): string {
+  return `${time.slice(0, 10)} ${time.slice(11, 19)} UTC`
+}
+
+/** The time between two moments, in one or two units. */
+export function duration(from: TimeText, to: TimeText): string {
+  const ms = Math.max(0, msFromTime(to) - msFromTime(from))
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/** The label of a chart's column. */
+export function bucketLabel(at: TimeText, unit: BucketUnit): string {
+  if (unit === 'second') return at.slice(11, 19)
+  if (unit === 'minute') return at.slice(11, 16)
+  if (unit === 'hour') return `${at.slice(5, 10)} ${at.slice(11, 16)}`
+  return unit === 'month' ? at.slice(0, 7) : at.slice(0, 10)
+}

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { TimeText } from '../model/time.ts'
+import type { Db, Query, Tx } from './db.ts'
+import { wakeSenders } from './destinations.ts'
+import { lockNamed } from './locks.ts'
+import { SQLITE_HOME } from './log-epoch-homes.ts'
+import { dbTime } from './sql.ts'
+
+/**
+ * A log epoch names one numbering of the change log. A restored backup gives numbers a second time, to other changes than before, so it
+ * must begin a new epoch: readers then begin anew, and the ids of messages, which are made of epoch and number, name nothing twice.
+ * Numbers up to the restored one keep the epoch in which they were given.
+ */
+
+/** Why an epoch was begun. `copy`: a start found that the database is a copy of the one that it knew. */
+export type EpochReason = 'first' | 'restore' | 'copy' | 'command'
+
+export interface NewEpoch {
+  readonly logEpoch: string
+  /** The newest change of before. */
+  readonly afterSeq: number
+  readonly reason: EpochReason
+}
+
+/** What an operator is told of it. */
+export function newEpochText({ logEpoch, afterSeq, reason }: NewEpoch): string {
+  const why = reason === 'copy' ? 'this database is a copy that was put in the place of another; ' : ''
+  return `${why}a new log epoch, ${logEpoch}, begins behind change ${afterSeq}: readers of the change log begin anew`
+}
+
+/** What a number of the change log belongs to. */
+export interface EpochOfChange {
+  readonly logEpoch: string
+  /** When the epoch was begun after a restore; null when the numbering was never begun anew. */
+  readonly restoredAt: TimeText | null
+}
+
+/**
+ * Looks, when a process starts and before anything is applied, whether this database is a copy that was put in the place of another, and
+ * begins a new epoch then.
+ * @returns the new epoch; null when the numbering goes on.
+ */
+export async function settleLogEpoch(db: Db): Promise<NewEpoch | null> {
+  if (await isSettled(db.read)) return null
+  return db.write('log-epoch', async (tx) => {
+    await lockNamed(tx, 'log-epoch')
+    if (await isSettled(tx)) return null
+    const epochs = await tx.sql.selectFrom('sync_log_epochs').select('log_epoch').execute()
+    const { log_epoch, last_seq } = await infoOf(tx)
+    if (epochs.length === 0) {
+      await insertEpoch(tx, { logEpoch: log_epoch, afterSeq: 0, reason: 'first' })
+      return null
+    }
+    if (epochs.every((epoch) => epoch.log_epoch !== log_epoch)) {
+      // Somebody has named a new one by hand.
+      const epoch: NewEpoch = { logEpoch: log_epoch, afterSeq: last_seq, reason: 'command' }
+      await adopt(tx, epoch)
+      return epoch
+    }
+    return begin(tx, 'copy')
+  })
+}
+
+/** Begins a new epoch behind the newest change. */
+export function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpoch> {
+  return db.write('log-epoch', async (tx) => {
+    await lockNamed(tx, 'log-epoch')
+    const epochs = await tx.sql.selectFrom('sync_log_epochs').select('log_epoch').limit(1).execute()
+    if (epochs.length === 0) await insertEpoch(tx, { logEpoch: (await infoOf(tx)).log_epoch, afterSeq: 0, reason: 'first' })
+    return begin(tx, reason)
+  })
+}
+
+/** @returns what tells for each number which epoch it belongs to. */
+export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChange> {
+  const rows = await q.sql
+    .selectFrom('sync_log_epochs')
+    .select(['log_epoch', 'after_seq', 'began_at', 'reason'])
+    .orderBy('after_seq', 'desc')
+    .orderBy('began_at', 'desc')
+    .execute()
+  const epochs = rows.map((row) => ({
+    afterSeq: row.after_seq,
+    epoch: { logEpoch: row.log_epoch, restoredAt: row.reason === 'first' ? null : row.began_at },
+  }))
+  const oldest = epochs.at(-1)?.epoch ?? { logEpoch: (await infoOf(q)).log_epoch, restoredAt: null }
+  return (seq) => epochs.find(({ afterSeq }) => seq > afterSeq)?.epoch ?? oldest
+}
+
+async function begin(tx: Tx, reason: EpochReason): Promise<NewEpoch> {
+  // Fanning out reads the epochs and moves the cursors.
+  await lockNamed(tx, 'fan-out')
+  const logEpoch = randomUUID()
+  const { last_seq } = await tx.sql
+    .updateTable('mirror_info')
+    .set({ log_epoch: logEpoch })
+    .where('id', '=', 1)
+    .returning('last_seq')
+    .executeTakeFirstOrThrow()
+  const epoch: NewEpoch = { logEpoch, afterSeq: last_seq, reason }
+  await adopt(tx, epoch)
+  return epoch
+}
+
+/** Brings everything that counts by numbers into the new epoch. */
+async function adopt(tx: Tx, epoch: NewEpoch): Promise<void> {
+  await insertEpoch(tx, epoch)
+  // A cursor behind the end would pass over the changes that get those numbers now.
+  await sql`
+    update sync_destinations set log_epoch = ${epoch.logEpoch},
+      cursor = case when cursor > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else cursor end`.execute(tx.sql)
+  // What waits here may have been sent since the backup. Where a second time would do harm it is looked for, or held for a person.
+  await sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`.execute(tx.sql)
+  await wakeSenders(tx)
+}
+
+async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason }: NewEpoch): Promise<void> {
+  await tx.sql
+    .insertInto('sync_log_epochs')
+    .values({ log_epoch: logEpoch, after_seq: afterSeq, began_at: dbTime(tx), home: await homeOf(tx), reason })
+    .execute()
+}
+
+/** Whether the epoch that is named is known, was begun in this very database, and no destination has seen numbers behind the end. */
+async function isSettled(q: Query): Promise<boolean> {
+  // Before the end of the log, which moves on meanwhile.
+  const { furthest } = await q.sql
+    .selectFrom('sync_destinations')
+    .select((eb) => eb.fn.max<number | null>('cursor').as('furthest'))
+    .executeTakeFirstOrThrow()
+  const { log_epoch, last_seq } = await infoOf(q)
+  const row = await q.sql.selectFrom('sync_log_epochs').select('home').where('log_epoch', '=', log_epoch).executeTakeFirst()
+  return row !== undefined && row.home === (await homeOf(q)) && (furthest ?? 0) <= last_seq
+}
+
+/** What a copy does not share: on Postgres a table that is restored is a table with a number of its own. On SQLite `backup` marks a copy. */
+async function homeOf(q: Query): Promise<string> {
+  if (q.kind === 'sqlite') return SQLITE_HOME
+  const { rows } = await sql<{ home: string }>`select 'mirror_info'::regclass::oid::text as home`.execute(q.sql)
+  return rows[0]?.home ?? ''
+}
+
+function infoOf(q: Query): Promise<{ log_epoch: string; last_seq: number }> {
+  return q.sql.selectFrom('mirror_info').select(['log_epoch', 'last_seq']).where('id', '=', 1).executeTakeFirstOrThrow()
+}

@@ -1,0 +1,133 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { TimeText } from '../model/time.ts'
+import type { Query } from './db.ts'
+import { dbTime, timeValue } from './sql.ts'
+import type { RunOptions } from './tables-reconcile.ts'
+
+/** After this long without any movement a submission is dormant, as the poller sees it too. */
+const DORMANT_AFTER_MS = 90 * 86_400_000
+
+/** A submission as a run finds it. */
+export interface Candidate {
+  readonly submissionId: string
+  /** The last run that came by. */
+  readonly runId: string | null
+  readonly provedAt: TimeText | null
+  /** The options let the run look at it. */
+  readonly wanted: boolean
+  /** Whether a feed was never read to its end: what is old in it is history, not news. */
+  readonly firstEvents: boolean
+  readonly firstThread: boolean
+  readonly eventsReadAt: TimeText | null
+  readonly threadReadAt: TimeText | null
+  /** Some of its reads have no row: it would never be polled. */
+  readonly unpolled: boolean
+  readonly unreachableSince: TimeText | null
+}
+
+/** Where a page ends. */
+export interface QueuePlace {
+  readonly provedAt: TimeText | null
+  readonly submissionId: string
+}
+
+interface CandidateRow {
+  submission_id: string
+  run_id: string | null
+  proved_at: TimeText | null
+  wanted: number
+  first_events: number
+  first_thread: number
+  events_read_at: TimeText | null
+  thread_read_at: TimeText | null
+  reads: number
+  unreachable_since: TimeText | null
+}
+
+/**
+ * Submissions of an account behind `after`, in the order of their ids. Known is what `submissions` holds or what is polled: if one of the
+ * two was lost, the other still tells.
+ */
+export async function candidatesById(q: Query, account: string, options: RunOptions, after: string, limit: number): Promise<Candidate[]> {
+  const from = (table: string, and: RawBuilder<unknown>) => sql`
+    select submission_id from (select submission_id from ${sql.table(table)} where account = ${account} and submission_id > ${after} ${and}
+      order by submission_id limit ${sql.lit(limit)}) as ${sql.ref(`some_${table}`)}`
+  const ids = sql`select submission_id from (${from('submissions', sql``)} union ${from('sync_reads', sql`and read = 'events'`)}) as known
+    order by submission_id limit ${sql.lit(limit)}`
+  return details(q, account, options, ids, sql`ids.submission_id`)
+}
+
+/** Those of the given submissions that are known. */
+export async function candidatesOf(q: Query, account: string, options: RunOptions, ids: readonly string[]): Promise<Candidate[]> {
+  const list = JSON.stringify(ids)
+  const given =
+    q.kind === 'sqlite'
+      ? sql`select value as submission_id from json_each(${list})`
+      : sql`select value as submission_id from json_array_elements_text(${list}::json)`
+  const known = sql`select submission_id from (${given}) as given
+    where exists (select 1 from submissions s where s.account = ${account} and s.submission_id = given.submission_id)
+      or exists (select 1 from sync_reads r where r.account = ${account} and r.submission_id = given.submission_id)`
+  return details(q, account, options, known, sql`ids.submission_id`)
+}
+
+/** Submissions that were proved before, behind `after`, the oldest proof first. */
+export async function candidatesByProof(
+  q: Query,
+  account: string,
+  options: RunOptions,
+  after: QueuePlace | null,
+  limit: number,
+): Promise<Candidate[]> {
+  const behind =
+    after === null ? sql`` : sql`and (proved_at, submission_id) > (${timeValue(q, after.provedAt as TimeText)}, ${after.submissionId})`
+  const ids = sql`select submission_id, proved_at as proved from sync_proofs where account = ${account} and proved_at is not null ${behind}
+    order by proved_at, submission_id limit ${sql.lit(limit)}`
+  return details(q, account, options, ids, sql`ids.proved, ids.submission_id`)
+}
+
+async function details(
+  q: Query,
+  account: string,
+  options: RunOptions,
+  ids: RawBuilder<unknown>,
+  order: RawBuilder<unknown>,
+): Promise<Candidate[]> {
+  const { rows } = await sql<CandidateRow>`
+    with ids as (${ids})
+    select ids.submission_id, p.run_id, p.proved_at, s.unreachable_since,
+      case when ${wanted(q, options)} then 1 else 0 end as wanted,
+      case when e.last_replay_at is null then 1 else 0 end as first_events,
+      case when t.last_replay_at is null then 1 else 0 end as first_thread,
+      e.last_read_at as events_read_at, t.last_read_at as thread_read_at,
+      (case when e.read is null then 0 else 1 end) + (case when t.read is null then 0 else 1 end) + (case when r.read is null then 0 else 1 end) as reads
+    from ids
+    left join sync_proofs p on p.account = ${account} and p.submission_id = ids.submission_id
+    left join submissions s on s.account = ${account} and s.submission_id = ids.submission_id
+    left join sync_reads e on e.account = ${account} and e.submission_id = ids.submission_id and e.read = 'events'
+    left join sync_reads t on t.account = ${account} and t.submission_id = ids.submission_id and t.read = 'thread'
+    left join sync_reads r on r.account = ${account} and r.submission_id = ids.submission_id and r.read = 'requirements'
+    where s.submission_id is not null or e.read is not null or t.read is not null or r.read is not null
+    order by ${order}`.execute(q.sql)
+  return rows.map((row) => ({
+    submissionId: row.submission_id,
+    runId: row.run_id,
+    provedAt: row.proved_at,
+    wanted: Number(row.wanted) === 1,
+    firstEvents: Number(row.first_events) === 1,
+    firstThread: Number(row.first_thread) === 1,
+    eventsReadAt: row.events_read_at,
+    threadReadAt: row.thread_read_at,
+    unpolled: Number(row.reads) < 3,
+    unreachableSince: row.unreachable_since,
+  }))
+}
+
+/** What is not polled at all is wanted: nobody knows whether it moved. */
+function wanted(q: Query, options: RunOptions): RawBuilder<unknown> {
+  const conditions = [sql`1 = 1`]
+  const movedSince = (at: RawBuilder<unknown>) =>
+    sql`(e.active_at >= ${at} or t.active_at >= ${at} or r.active_at >= ${at} or e.read is null or t.read is null or r.read is null)`
+  if (options.since !== undefined) conditions.push(movedSince(timeValue(q, options.since)))
+  if (options.active_only) conditions.push(movedSince(dbTime(q, -DORMANT_AFTER_MS)))
+  return sql.join(conditions, sql` and `)
+}

@@ -1,0 +1,294 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Json } from '../model/json.ts'
+import { type TimeText, timeFromMs } from '../model/time.ts'
+import type { Db, Query, TableSpec, Tx } from './db.ts'
+import { LeaseLostError } from './leases.ts'
+import { addReads } from './reads.ts'
+import { insertRun, newRun, type RunRequest, type RunRow, sameOptions } from './reconcile-runs.ts'
+import { dbTime, givenRows } from './sql.ts'
+import { type FindingKind, findingKinds, type ReconcileFindingsTable, type RunState } from './tables-reconcile.ts'
+
+/** A run is ours for so long after each sign of life. */
+export const RUN_LEASE_MS = 20_000
+
+/** A run that this process may work on until its lease ends. */
+export interface RunClaim {
+  readonly run: RunRow
+  readonly leaseToken: string
+  /** It was begun before, by a process that died. */
+  readonly resumed: boolean
+}
+
+/** Another run of the account is in progress: until when it holds the account at least, if it says nothing more. */
+export interface RunBusy {
+  readonly busy: true
+  readonly runId: string
+  readonly leaseUntil: TimeText
+}
+
+/** Makes sure that accounts can be reconciled; from then on their timetable holds. */
+export async function ensureReconcile(db: Db, accounts: readonly string[]): Promise<void> {
+  await db.write('reconcile-accounts', async (tx) => {
+    for (const account of [...accounts].sort()) {
+      await tx.sql
+        .insertInto('sync_reconcile')
+        .values({ account, run_id: null, lease_token: null, lease_until: null, since: dbTime(tx) })
+        .onConflict((oc) => oc.column('account').doNothing())
+        .execute()
+    }
+  })
+}
+
+/**
+ * Begins a run now, unless one of the account is in progress. One that was interrupted is gone on with when it was asked for with the
+ * same options; else the new one takes its place.
+ */
+export async function claimNewRun(db: Db, request: RunRequest): Promise<RunClaim | RunBusy> {
+  await ensureReconcile(db, [request.account])
+  return db.write('reconcile-claim', async (tx) => {
+    const lease = await takeLease(tx, request.account)
+    if ('busy' in lease) return lease
+    const interrupted = await interruptedRun(tx, request.account)
+    if (interrupted && sameOptions(interrupted.options, request.options)) return begin(tx, interrupted, lease.token, true)
+    if (interrupted) {
+      await endRow(
+        tx,
+        interrupted.run_id,
+        'stopped',
+        1,
+        'its process ended before it was done, and a run with other options took its place',
+      )
+    }
+    const run = newRun(tx, request, 'requested')
+    await insertRun(tx, run)
+    return begin(tx, run, lease.token, false)
+  })
+}
+
+/** Takes up what waits for a process in an account: a run that was interrupted, else the oldest that was asked for. Null for none. */
+export async function claimWaitingRun(db: Db, account: string): Promise<RunClaim | null> {
+  const waits = await db.read.sql
+    .selectFrom('reconcile_runs')
+    .select('run_id')
+    .where('account', '=', account)
+    .where('state', 'in', ['requested', 'running'])
+    .limit(1)
+    .executeTakeFirst()
+  if (!waits) return null
+  return db.write('reconcile-claim', async (tx) => {
+    const lease = await takeLease(tx, account)
+    if ('busy' in lease) return null
+    const interrupted = await interruptedRun(tx, account)
+    const run = interrupted ?? (await firstRequested(tx, account))
+    if (run) return begin(tx, run, lease.token, interrupted !== null)
+    await releaseLease(tx, account, lease.token)
+    return null
+  })
+}
+
+async function takeLease(tx: Tx, account: string): Promise<{ token: string } | RunBusy> {
+  const token = randomUUID()
+  const result = await sql`
+    update sync_reconcile set lease_token = ${token}, lease_until = ${dbTime(tx, RUN_LEASE_MS)}
+    where account = ${account} and (lease_token is null or lease_until <= ${dbTime(tx)})`.execute(tx.sql)
+  if (result.numAffectedRows === 1n) return { token }
+  const held = await tx.sql
+    .selectFrom('sync_reconcile')
+    .select(['run_id', 'lease_until'])
+    .where('account', '=', account)
+    .executeTakeFirstOrThrow()
+  return { busy: true, runId: held.run_id ?? '', leaseUntil: held.lease_until ?? '' }
+}
+
+async function interruptedRun(tx: Tx, account: string): Promise<RunRow | null> {
+  const query = tx.sql.selectFrom('reconcile_runs').selectAll().where('account', '=', account).where('state', '=', 'running')
+  return (await query.orderBy('requested_at').limit(1).executeTakeFirst()) ?? null
+}
+
+async function firstRequested(tx: Tx, account: string): Promise<RunRow | null> {
+  const query = tx.sql.selectFrom('reconcile_runs').selectAll().where('account', '=', account).where('state', '=', 'requested')
+  return (await query.orderBy('requested_at').orderBy('run_id').limit(1).executeTakeFirst()) ?? null
+}
+
+async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean): Promise<RunClaim> {
+  const now = timeFromMs(tx.clock.now())
+  const begun: RunRow = { ...run, state: 'running', started_at: run.started_at ?? now, updated_at: now }
+  await tx.sql
+    .updateTable('reconcile_runs')
+    .set({ state: 'running', started_at: begun.started_at, updated_at: now })
+    .where('run_id', '=', run.run_id)
+    .execute()
+  await tx.sql.updateTable('sync_reconcile').set({ run_id: run.run_id }).where('account', '=', run.account).execute()
+  return { run: begun, leaseToken, resumed }
+}
+
+/** What a run has come to. */
+export type RunCounts = Pick<RunRow, 'submissions_total' | 'submissions_done' | 'rows_compared' | 'repaired' | 'known' | FindingKind>
+
+/** A submission that a run has looked at. */
+export interface Visited {
+  readonly submissionId: string
+  /** When its reading began. */
+  readonly at: TimeText
+  /** It was found, or made, equal to what the service shows. */
+  readonly proved: boolean
+}
+
+/**
+ * Keeps how far a run has come, and the lease.
+ * @throws LeaseLostError when another process has the run now.
+ */
+export async function saveProgress(db: Db, claim: RunClaim, counts: RunCounts, visited: readonly Visited[]): Promise<void> {
+  const { account, run_id } = claim.run
+  await db.write('reconcile-progress', async (tx) => {
+    const result = await sql`
+      update sync_reconcile set lease_until = ${dbTime(tx, RUN_LEASE_MS)} where account = ${account} and lease_token = ${claim.leaseToken}`.execute(
+      tx.sql,
+    )
+    if (result.numAffectedRows !== 1n) throw lost(claim)
+    await tx.sql
+      .updateTable('reconcile_runs')
+      .set({ ...counts, updated_at: timeFromMs(tx.clock.now()) })
+      .where('run_id', '=', run_id)
+      .execute()
+    if (visited.length === 0) return
+    const rows = visited.map(({ submissionId, at, proved }) => ({ submission_id: submissionId, at, proved: proved ? 1 : 0 }))
+    const given = givenRows(tx, { submission_id: 'text', at: 'text', proved: 'int' }, rows)
+    const at = tx.kind === 'sqlite' ? sql`given.at` : sql`given.at::timestamptz`
+    await sql`
+      insert into sync_proofs (account, submission_id, run_id, visited_at, proved_at)
+      select ${account}, given.submission_id, ${run_id}, ${at}, case when given.proved = 1 then ${at} end from ${given} where true
+      on conflict (account, submission_id) do update set run_id = excluded.run_id, visited_at = excluded.visited_at,
+        proved_at = coalesce(excluded.proved_at, sync_proofs.proved_at)`.execute(tx.sql)
+  })
+}
+
+/**
+ * Makes sure, in a transaction that repairs or reports, that the run is still ours; who takes it over waits until that is committed.
+ * @throws LeaseLostError when another process has it now.
+ */
+export async function holdRun(tx: Tx, claim: RunClaim): Promise<void> {
+  const share = tx.kind === 'sqlite' ? sql`` : sql`for share`
+  const { rows } = await sql`
+    select run_id from sync_reconcile where account = ${claim.run.account} and lease_token = ${claim.leaseToken} ${share}`.execute(tx.sql)
+  if (rows.length !== 1) throw lost(claim)
+}
+
+const findingsTable: TableSpec = {
+  table: 'reconcile_findings',
+  key: ['run_id', 'finding_no'],
+  columns: {
+    run_id: 'text',
+    finding_no: 'int',
+    account: 'text',
+    submission_id: 'text',
+    kind: 'text',
+    entity: 'text',
+    entity_id: 'text',
+    fields: 'json',
+    read: 'text',
+    destination: 'text',
+    seq: 'int',
+    standing: 'bool',
+    repaired_at: 'time',
+    detail: 'text',
+    found_at: 'time',
+  },
+}
+
+/** Keeps findings of a run, each once, however often they are met. @returns those counts that this raises, by how much. */
+export async function insertFindings(tx: Tx, findings: readonly ReconcileFindingsTable[]): Promise<Partial<RunCounts>> {
+  const counts: { -readonly [name in keyof RunCounts]?: number } = {}
+  const groups = Map.groupBy(findings, ({ kind, standing, repaired_at }) => `${kind} ${standing} ${repaired_at !== null}`)
+  for (const [, group] of [...groups].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const [first] = group
+    if (!first) continue
+    const inserted = await tx.insertMany(findingsTable, group as unknown as Record<string, Json>[], { ignore: true })
+    const name = first.standing ? 'known' : first.kind
+    counts[name] = (counts[name] ?? 0) + inserted
+    if (first.repaired_at !== null && !first.standing) counts.repaired = (counts.repaired ?? 0) + inserted
+  }
+  return counts
+}
+
+/** The counts and the last number of the findings that a run has so far. */
+export async function countFindings(q: Query, runId: string): Promise<{ counts: Partial<RunCounts>; lastNo: number }> {
+  const { rows } = await sql<{ kind: FindingKind; standing: number | boolean; n: number; repaired: number; last: number }>`
+    select kind, standing, count(*) as n, count(repaired_at) as repaired, max(finding_no) as last
+    from reconcile_findings where run_id = ${runId} group by kind, standing`.execute(q.sql)
+  const counts = Object.fromEntries([...findingKinds, 'known', 'repaired'].map((name) => [name, 0])) as Record<string, number>
+  let lastNo = 0
+  for (const row of rows) {
+    lastNo = Math.max(lastNo, Number(row.last))
+    if (row.standing) counts['known'] = (counts['known'] ?? 0) + Number(row.n)
+    else {
+      counts[row.kind] = Number(row.n)
+      counts['repaired'] = (counts['repaired'] ?? 0) + Number(row.repaired)
+    }
+  }
+  return { counts, lastNo }
+}
+
+/** How a run ends. */
+export interface RunEnd {
+  readonly state: Exclude<RunState, 'requested' | 'running'>
+  readonly exitCode: number
+  readonly note: string | null
+}
+
+/** Ends a run and gives the account free. @throws LeaseLostError when another process has it now. */
+export async function endRun(db: Db, claim: RunClaim, end: RunEnd): Promise<void> {
+  await db.write('reconcile-end', async (tx) => {
+    await holdRun(tx, claim)
+    await endRow(tx, claim.run.run_id, end.state, end.exitCode, end.note)
+    await releaseLease(tx, claim.run.account, claim.leaseToken)
+  })
+}
+
+/** Gives a run back as it is, for another process to go on with at once. */
+export async function releaseRun(db: Db, claim: RunClaim): Promise<void> {
+  await db.write('reconcile-release', (tx) => releaseLease(tx, claim.run.account, claim.leaseToken))
+}
+
+/** A number for a state read (invariant 6); null when the submission is not polled. */
+export async function takeReadNo(db: Db, account: string, submissionId: string): Promise<number | null> {
+  return db.write('reconcile-number', async (tx) => {
+    const row = await tx.sql
+      .updateTable('sync_reads')
+      .set({ issued_no: sql<number>`issued_no + 1` })
+      .where('account', '=', account)
+      .where('submission_id', '=', submissionId)
+      .where('read', '=', 'requirements')
+      .returning('issued_no')
+      .executeTakeFirst()
+    return row?.issued_no ?? null
+  })
+}
+
+async function endRow(tx: Tx, runId: string, state: RunState, exitCode: number, note: string | null): Promise<void> {
+  const now = timeFromMs(tx.clock.now())
+  await tx.sql
+    .updateTable('reconcile_runs')
+    .set({ state, exit_code: exitCode, note, updated_at: now, ended_at: now })
+    .where('run_id', '=', runId)
+    .execute()
+}
+
+async function releaseLease(tx: Tx, account: string, token: string): Promise<void> {
+  await tx.sql
+    .updateTable('sync_reconcile')
+    .set({ run_id: null, lease_token: null, lease_until: null })
+    .where('account', '=', account)
+    .where('lease_token', '=', token)
+    .execute()
+}
+
+function lost(claim: RunClaim): LeaseLostError {
+  return new LeaseLostError(`reconcile run ${claim.run.run_id} of account ${claim.run.account}`)
+}
+
+/** Gives a submission back the reads that it lost, so that it is polled again. */
+export async function restoreReads(db: Db, account: string, submissionId: string): Promise<void> {
+  await db.write('reconcile-reads', (tx) => addReads(tx, [{ account, submissionId }], timeFromMs(tx.clock.now()), false))
+}

@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, copyFileSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import Database from 'better-sqlite3'
+import type { Clock } from '../clock.ts'
+import { BusyError, FatalError, messageOf, PermanentError, UsageError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { DatabaseConfig } from './db.ts'
+import { beginLogEpoch, type NewEpoch } from './log-epoch.ts'
+import { migrate } from './migrate.ts'
+import { openDb } from './open.ts'
+import { noting } from './operator-actions.ts'
+import { holdServeLock } from './serve-lock.ts'
+import { isBusy, sqliteError } from './sqlite-errors.ts'
+import { factsOf, faultOf, type SqliteFacts } from './sqlite-facts.ts'
+
+/** What was restored, and where the database of before is now. */
+export interface Restored {
+  /** Of the backup, before it was brought up to date. */
+  readonly facts: SqliteFacts
+  readonly migrated: readonly string[]
+  readonly epoch: NewEpoch
+  /** null when there was none. */
+  readonly aside: string | null
+}
+
+const LOG_ENDINGS = ['-wal', '-shm', '-journal']
+
+/**
+ * Puts a backup in the place of a SQLite database. It is copied, verified, brought up to date, and given a new log epoch beside the database, then takes its
+ * name in one step; the database of before is kept beside it, and the backup as it is.
+ * @param parts.who for the note that is left of it.
+ * @throws BusyError while `serve` runs, or another process has the database open; UsageError when there is no such backup; PermanentError
+ * when it is no good, with the database left as it was.
+ */
+export async function restoreSqlite(
+  database: Extract<DatabaseConfig, { kind: 'sqlite' }>,
+  file: string,
+  { clock, log, who }: { readonly clock: Clock; readonly log: Log; readonly who: string },
+): Promise<Restored> {
+  const [path, source] = [resolve(database.path), resolve(file)]
+  if (!existsSync(source)) throw new UsageError([`there is no file ${file}`])
+  if (source === path) throw new UsageError([`${file} is the database itself; name the backup`])
+  const lock = await holdServeLock(database)
+  const fresh = `${path}.restore-${randomBytes(4).toString('hex')}`
+  try {
+    copyFileSync(source, fresh)
+    if (existsSync(`${source}-wal`)) copyFileSync(`${source}-wal`, `${fresh}-wal`)
+    const facts = verify(fresh, file)
+    const db = await openDb({ kind: 'sqlite', path: fresh }, { clock, log })
+    let made: Pick<Restored, 'migrated' | 'epoch'>
+    try {
+      const migrated = await migrate(db)
+      made = { migrated, epoch: await beginLogEpoch(noting(db, { who, action: 'restore', target: null, detail: { file } }), 'restore') }
+    } finally {
+      await db.close()
+    }
+    sync(fresh)
+    const aside = existsSync(path) ? putAside(path, clock) : null
+    renameSync(fresh, path)
+    sync(dirname(path))
+    return { facts, ...made, aside }
+  } finally {
+    for (const ending of ['', ...LOG_ENDINGS]) rmSync(`${fresh}${ending}`, { force: true })
+    lock.release()
+  }
+}
+
+function verify(fresh: string, file: string): SqliteFacts {
+  let copy: Database.Database | undefined
+  try {
+    copy = new Database(fresh, { fileMustExist: true })
+    const facts = factsOf(copy)
+    const fault = faultOf(copy, facts)
+    if (fault === null) return facts
+    throw new PermanentError(`${file} cannot be restored: ${fault}; nothing was changed`)
+  } catch (error) {
+    const known = sqliteError(error, file)
+    throw known instanceof FatalError ? new PermanentError(`${file} cannot be restored: ${messageOf(known)}; nothing was changed`) : known
+  } finally {
+    copy?.close()
+  }
+}
+
+/** Gives the database a second name, so that its own is never without a file. @returns that name. */
+function putAside(path: string, clock: Clock): string {
+  const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
+  const aside = `${path}.before-${stamp}`
+  foldLog(path)
+  try {
+    linkSync(path, aside)
+  } catch {
+    // Some file systems know no second names.
+    renameSync(path, aside)
+  }
+  // Only a damaged database still has them; another's log must never meet the new file.
+  for (const ending of LOG_ENDINGS) if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${aside}${ending}`)
+  return aside
+}
+
+/** Brings the write-ahead log into the file, which only the last one who has it open can do. A damaged one is left as it is. */
+function foldLog(path: string): void {
+  let old: Database.Database | undefined
+  try {
+    old = new Database(path, { timeout: 0, fileMustExist: true })
+    if (old.pragma('journal_mode = delete', { simple: true }) === 'delete') return
+    throw inUse(path)
+  } catch (error) {
+    if (isBusy(error)) throw inUse(path)
+    const known = sqliteError(error, path)
+    if (!(known instanceof FatalError)) throw known
+  } finally {
+    old?.close()
+  }
+}
+
+function inUse(path: string): BusyError {
+  return new BusyError(`${path} is open in another process (\`fuser ${path}\` names it); end it first. Nothing was changed`)
+}
+
+function sync(path: string): void {
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}

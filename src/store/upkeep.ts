@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto'
+import type { Db, Query, Tx } from './db.ts'
+import { LeaseLostError } from './leases.ts'
+import { dbTime } from './sql.ts'
+
+/** The right to do one turn of a task that one process does for all. */
+export interface UpkeepLease {
+  readonly task: string
+  readonly token: string
+  readonly leaseMs: number
+  /** How far the task had come. */
+  readonly position: number
+}
+
+/** `done`: this turn was done already. `held`: another process is at it, or was until a moment ago. */
+export type UpkeepClaim = UpkeepLease | 'done' | 'held'
+
+/**
+ * Begins the turn `slot` of a task, or goes on with it when whoever began it is dead. Of many processes one gets it.
+ * @param slot grows as text; such as a day.
+ */
+export async function claimUpkeep(db: Db, task: string, slot: string, leaseMs: number): Promise<UpkeepClaim> {
+  // Mostly it is done, and then nobody is disturbed.
+  const known = await db.read.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).executeTakeFirst()
+  if (known && isDone(known, slot)) return 'done'
+  return db.write('upkeep-claim', async (tx) => {
+    await tx.sql
+      .insertInto('sync_upkeep')
+      .values({ task, slot: null, lease_token: null, lease_until: null, position: 0, began_at: null, ended_at: null, note: null })
+      .onConflict((conflict) => conflict.column('task').doNothing())
+      .execute()
+    const locked = tx.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task)
+    const row = await (tx.kind === 'postgres' ? locked.forUpdate() : locked).executeTakeFirstOrThrow()
+    if (isDone(row, slot)) return 'done'
+    const token = randomUUID()
+    const taken = await tx.sql
+      .updateTable('sync_upkeep')
+      .set({ slot, lease_token: token, lease_until: dbTime(tx, leaseMs), began_at: dbTime(tx), ended_at: null, note: null })
+      .where('task', '=', task)
+      .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<', dbTime(tx))]))
+      .executeTakeFirst()
+    return taken.numUpdatedRows === 1n ? { task, token, leaseMs, position: row.position } : 'held'
+  })
+}
+
+function isDone(row: { readonly slot: string | null; readonly ended_at: string | null }, slot: string): boolean {
+  return row.slot !== null && (row.slot > slot || (row.slot === slot && row.ended_at !== null))
+}
+
+/**
+ * Keeps the lease, in a transaction of the task.
+ * @param position how far the task has come with this transaction; left out, it stays.
+ * @throws LeaseLostError when another process does it now: then nothing of the transaction may stand.
+ */
+export async function keepUpkeep(tx: Tx, lease: UpkeepLease, position?: number): Promise<void> {
+  const { numUpdatedRows } = await tx.sql
+    .updateTable('sync_upkeep')
+    .set({ lease_until: dbTime(tx, lease.leaseMs), ...(position !== undefined && { position }) })
+    .where('task', '=', lease.task)
+    .where('lease_token', '=', lease.token)
+    .executeTakeFirst()
+  if (numUpdatedRows !== 1n) throw new LeaseLostError(lease.task)
+}
+
+/** Ends the turn. @param note what it did, in a sentence; null when it was broken off: then another process may go on at once. */
+export async function endUpkeep(db: Db, lease: UpkeepLease, note: string | null): Promise<void> {
+  await db.write('upkeep-end', (tx) =>
+    tx.sql
+      .updateTable('sync_upkeep')
+      .set({ lease_token: null, lease_until: null, note, ...(note !== null && { ended_at: dbTime(tx) }) })
+      .where('task', '=', lease.task)
+      .where('lease_token', '=', lease.token)
+      .execute(),
+  )
+}
+
+/** The last turn of a task; null when there was none. */
+export async function lastUpkeep(q: Query, task: string) {
+  const row = await q.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).executeTakeFirst()
+  return row ?? null
+}

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto'
+import { Webhook } from 'svix'
+import { Agent, EnvHttpProxyAgent, request } from 'undici'
+import type { Clock } from '../clock.ts'
+import type { Secret } from '../config.ts'
+import { codeOf, type ProxySettings } from './http.ts'
+import { SELF_DELIVERY_TYPE } from './self-delivery-type.ts'
+
+/** What came of a delivery that the program sent to itself. */
+export type SelfDelivery =
+  | { readonly type: 'answered'; readonly id: string; readonly status: number }
+  /** `code`: such as ECONNREFUSED or CERT_HAS_EXPIRED. */
+  | { readonly type: 'unanswered'; readonly code: string }
+
+/** As long as the service waits. */
+const ANSWER_WITHIN_MS = 10_000
+
+/**
+ * Posts a signed delivery as the service would, once, following no redirect. It says of itself what it is, so that whoever works it does
+ * nothing over it.
+ * @throws the reason of `signal` when it aborts.
+ */
+export async function sendSelfDelivery(
+  url: string,
+  secret: Secret,
+  { proxy, clock, signal }: { readonly proxy: ProxySettings; readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<SelfDelivery> {
+  const id = `doctor_${randomUUID()}`
+  const now = new Date(clock.now())
+  const body = JSON.stringify({ type: SELF_DELIVERY_TYPE, id, sent_at: now.toISOString() })
+  const { httpsProxy = '', httpProxy = '', noProxy = '' } = proxy
+  const dispatcher = httpsProxy || httpProxy ? new EnvHttpProxyAgent({ httpsProxy, httpProxy, noProxy }) : new Agent()
+  try {
+    const answer = await request(url, {
+      method: 'POST',
+      dispatcher,
+      headers: {
+        'content-type': 'application/json',
+        'svix-id': id,
+        'svix-timestamp': String(Math.floor(now.getTime() / 1000)),
+        'svix-signature': new Webhook(secret.reveal()).sign(id, now, body),
+      },
+      body,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_WITHIN_MS)]),
+    })
+    await answer.body.dump().catch(() => undefined)
+    return { type: 'answered', id, status: answer.statusCode }
+  } catch (error) {
+    signal.throwIfAborted()
+    return { type: 'unanswered', code: codeOf(error) }
+  } finally {
+    await dispatcher.destroy()
+  }
+}

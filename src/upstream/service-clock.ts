@@ -1,0 +1,31 @@
+import type { Clock } from '../clock.ts'
+import { Http, type ProxySettings } from './http.ts'
+
+/** An answer of the service, as far as it tells of its clock. */
+export interface ServiceClock {
+  readonly status: number
+  /** How far our clock is ahead of the service's, in milliseconds, to within a second; null when the answer bears no `Date`. */
+  readonly aheadMs: number | null
+}
+
+const TIMEOUTS = { connectMs: 5_000, headersMs: 10_000, overallMs: 15_000 }
+const BODY_LIMIT_BYTES = 1 << 20
+
+/**
+ * Asks the service who we are without saying so: any answer, the refusal too, shows that it can be reached, and what time it has there.
+ * @throws UpstreamTransientError when there is no answer; the reason of `signal` when it aborts.
+ */
+export async function askServiceClock(baseUrl: string, proxy: ProxySettings, clock: Clock, signal: AbortSignal): Promise<ServiceClock> {
+  const http = new Http({ baseUrl, proxy, timeouts: TIMEOUTS, bodyLimitBytes: BODY_LIMIT_BYTES })
+  try {
+    const sentAt = clock.now()
+    const { status, headers } = await http.send({ operation: 'me', submissionId: null, withCursor: false }, { headers: {} }, signal)
+    const between = (sentAt + clock.now()) / 2
+    const date = headers['date']
+    const theirs = Date.parse(typeof date === 'string' ? date : '')
+    // It names a whole second, cut off; half of one more is the best guess.
+    return { status, aheadMs: Number.isNaN(theirs) ? null : Math.round(between - (theirs + 500)) }
+  } finally {
+    await http.close()
+  }
+}

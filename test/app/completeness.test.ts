@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, it } from 'vitest'
+import { COMPLETENESS_SCOPE } from '../../src/ops/completeness-status.ts'
+import type { Status } from '../../src/ops/status.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import { databaseEnv, startServe } from '../e2e/serve.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { json, runHere } from './run.ts'
+
+const ACCOUNT = 'default'
+const PATHS = ['/broker/submissions', '/broker/policies/{policy_id}', '/broker/no-such-list']
+
+let cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup()
+  cleanups = []
+})
+
+/** Looks until `look` gives something. */
+async function until<T>(look: () => Promise<T | null>): Promise<T> {
+  for (;;) {
+    const found = await look()
+    if (found !== null) return found
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+it.each(testDatabases)('a served mirror on $name finds what nobody named, and says how complete it is', async (database) => {
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-completeness-'))
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
+  const sandbox = await startSandbox({ submissions: 0, autoStart: false, lists: true })
+  cleanups.push(() => sandbox.close())
+  const opened = await database.open()
+  cleanups.push(() => opened.close())
+  const [named = '', unnamed = ''] = [sandbox.addSubmission(ACCOUNT), sandbox.addSubmission(ACCOUNT)]
+  sandbox.addEvent(ACCOUNT, unnamed, { type: 'market_attached' }, { quiet: true })
+
+  const { credentials, webhookSecret } = sandbox.account(ACCOUNT)
+  const account = {
+    ...{ name: ACCOUNT, base_url: sandbox.baseUrl, webhook_secrets: [webhookSecret], discovery: { paths: PATHS } },
+    client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
+  }
+  writeFileSync(join(folder, 'mirror.yaml'), JSON.stringify({ accounts: [account] }))
+  writeFileSync(join(folder, 'ids.csv'), `"Insured";"submission_id"\r\n"Bakery; North";"${named.toUpperCase()}"\r\n`)
+  const env = { ...databaseEnv(opened.config), CONFIG_FILE: join(folder, 'mirror.yaml') }
+
+  const track = await runHere(['track', '--file', join(folder, 'ids.csv'), '--account', ACCOUNT], env)
+  expect(track).toEqual({ code: 0, out: '1 new submission tracked in account default; 0 known before\n', err: '' })
+  const serve = await startServe(env)
+  cleanups.push(() => serve.kill())
+  const { sql } = opened.db.read
+  const rows = await until(async () => {
+    const found = await sql.selectFrom('completeness').selectAll().orderBy('tracked_at').execute()
+    return found.length === 2 && found.every((row) => row.state_read_at !== null && row.events_read_at !== null) ? found : null
+  })
+  expect(rows).toMatchObject([
+    { submission_id: named, tracked_via: 'command', event_count: 0 },
+    { submission_id: unnamed, tracked_via: 'discovery:/broker/submissions', event_count: 1 },
+  ])
+  const told = async () => serve.lines().find((line) => line.includes('probing /broker/no-such-list for submissions')) ?? null
+  expect(await until(told)).toContain('nothing else is affected')
+
+  const status = json<Status>(await runHere(['status', '--json'], env))
+  expect(status.scope).toBe(COMPLETENESS_SCOPE)
+  expect(status.accounts[0]).toMatchObject({ state: 'active', completeness: { never_read: 0, proven: 0, unproven: 2 } })
+  expect(status.accounts[0]?.completeness?.discovery).toMatchObject([
+    { path: '/broker/no-such-list', paths: 1, failing: 1, error: expect.stringContaining('404') },
+    { path: '/broker/submissions', paths: 1, failing: 0, found: 1, error: null },
+  ])
+  expect(status.warnings).toContainEqual(expect.stringContaining('account default: probing /broker/no-such-list fails for 1 of 1 path'))
+  const shown = await runHere(['status'], env)
+  expect(shown.out).toContain(COMPLETENESS_SCOPE)
+  expect(shown.out).toMatch(/default +\/broker\/submissions +1 +0 +\d+ s +1\n/)
+
+  const metrics = await (await fetch(`${serve.ops}/metrics`)).text()
+  expect(metrics).toContain('submission_mirror_discovered_submissions_total{account="default"} 1')
+  expect(metrics).toContain('submission_mirror_discovery_failing{account="default"} 1')
+  expect(await serve.stop()).toBe(0)
+  expect(sandbox.writesSeen).toEqual([])
+})

@@ -1,0 +1,197 @@
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { findAccount } from '../../src/store/accounts.ts'
+import { listDestinations } from '../../src/store/destinations.ts'
+import { hook } from '../config/support.ts'
+import { postSigned } from '../e2e/signed.ts'
+import { startReceiver } from '../push/receiver.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { uuid, wireMessage } from '../tools/facts.ts'
+import { ReloadStage, reload, until } from './reload-stage.ts'
+import { json, run, runHere } from './run.ts'
+import { Traffic } from './traffic.ts'
+
+const [sqlite, postgres] = testDatabases
+if (sqlite === undefined || postgres === undefined) throw new Error('both databases are needed')
+/** Little enough for a poll to come soon. */
+const poll = { active: '1s', quiet: '1s', max: '1s', dormant: '1s' }
+const [TOKEN_A, TOKEN_B] = ['a-token-of-16-characters', 'b-token-of-16-characters']
+
+it('an account that is parked asks again at once, with the credentials of a reload', async () => {
+  const stage = await ReloadStage.open(sqlite)
+  const secret = stage.secret('client', stage.sandbox.account('default').credentials[0]?.clientSecret ?? '')
+  const credential = (id = '') => ({ client_credentials: [{ id, secret }] })
+  const first = stage.sandbox.account('default').credentials[0]?.clientId
+  stage.settings({ accounts: [stage.account('default', { default: true, ...credential(first) })], poll })
+  const serve = await stage.serve()
+  const id = stage.sandbox.addSubmission('default')
+  await run(['track', id], stage.env)
+  await until(async () => ((await findAccount(stage.db.read, 'default'))?.brokerage ? true : null))
+
+  stage.sandbox.revokeCredential('default', first ?? '')
+  stage.sandbox.killTokens('default')
+  await until(async () => ((await findAccount(stage.db.read, 'default'))?.state === 'parked' ? true : null))
+  const fresh = stage.sandbox.addCredential('default')
+  stage.secret('client', fresh.clientSecret)
+  stage.settings({ accounts: [stage.account('default', { default: true, ...credential(fresh.clientId) })], poll })
+  expect(await reload(serve, 'applied')).toContain('account default: new client credentials')
+  await until(async () => ((await findAccount(stage.db.read, 'default'))?.state === 'active' ? true : null))
+  stage.sandbox.addEvent('default', id, { type: 'market_attached' }, { quiet: true })
+  await until(async () => (await stage.db.read.sql.selectFrom('market_events').select('event_id').executeTakeFirst()) ?? null)
+  expect(await serve.stop()).toBe(0)
+  expect(serve.lines().join('\n')).not.toContain(fresh.clientSecret)
+})
+
+it('an account comes and goes: it is received and read for, and its rows stay', async () => {
+  const stage = await ReloadStage.open(sqlite, ['acme', 'beta'])
+  const acme = stage.account('acme', { default: true })
+  stage.settings({ accounts: [acme], poll })
+  const serve = await stage.serve()
+  const post = async () =>
+    (await postSigned(`${serve.receiver}/webhooks/beta`, stage.sandbox.account('beta').webhookSecret, message(1, submission))).status
+  const submission = stage.sandbox.addSubmission('beta')
+  expect(await post()).toBe(404)
+
+  stage.settings({ accounts: [acme, stage.account('beta')], poll })
+  expect(await reload(serve, 'applied')).toContain('account beta is new')
+  expect(await post()).toBe(204)
+  stage.sandbox.addEvent('beta', submission, { type: 'market_attached' }, { quiet: true })
+  const events = () => stage.db.read.sql.selectFrom('market_events').select('account').execute()
+  await until(async () => ((await events()).length > 0 ? true : null))
+
+  stage.settings({ accounts: [acme], poll })
+  expect(await reload(serve, 'applied')).toContain('account beta is gone')
+  expect(await post()).toBe(404)
+  expect(await events()).toEqual([{ account: 'beta' }])
+  expect((await runHere(['account', 'list'], stage.env)).out).toMatch(/^beta +not configured/m)
+  expect(await serve.stop()).toBe(0)
+})
+
+it('what only a new start can change is named and stays, and the rest comes into force', async () => {
+  const stage = await ReloadStage.open(sqlite)
+  const [old, fresh] = [hook(21), hook(22)]
+  const settings = (webhookSecret: string, more: object = {}) => ({
+    accounts: [stage.account('default', { default: true, webhook_secrets: [webhookSecret] })],
+    ...more,
+  })
+  stage.settings(settings(old))
+  const serve = await stage.serve()
+  stage.settings(settings(fresh, { receiver: { body_limit: '1KiB' }, migrate_on_start: false, log: { level: 'debug' } }))
+  const fixed = serve.says('start `serve` anew')
+  const said = await reload(serve, 'applied')
+  expect(said).toContain('account default: 1 webhook secret, other than before')
+  expect(said).toContain('log: other than before')
+  expect(await fixed).toContain('MIGRATE_ON_START, WEBHOOK_BODY_LIMIT changed in the settings and stayed as before')
+  const url = `${serve.receiver}/webhooks`
+  const stored = serve.says('a delivery was stored')
+  expect((await postSigned(url, fresh, JSON.stringify({ filler: 'x'.repeat(2_000) }))).status).toBe(204)
+  await stored
+  expect((await postSigned(url, old, '{}')).status).toBe(401)
+
+  const stopped = serve.stop()
+  serve.process.kill('SIGHUP')
+  expect(await stopped).toBe(0)
+})
+
+it('who asks while it starts is heard when it has started', async () => {
+  const stage = await ReloadStage.open(sqlite)
+  const pipe = stage.pipe('hooks')
+  stage.settings({ accounts: [stage.account('default', { default: true, webhook_secrets: pipe.reference })] })
+  const starting = stage.serve({}, `echo $$ > ${stage.path('pid')}`)
+  // It reads its settings now, and gets no further before there is something to read.
+  const first = await pipe.opened()
+  process.kill(Number(readFileSync(stage.path('pid'), 'utf8')), 'SIGHUP')
+  await first(hook(23))
+  const serve = await starting
+  const reloaded = serve.says('the settings were reloaded')
+  const second = await pipe.opened()
+  await second(hook(24))
+  expect(await reloaded).toContain('account default: 1 webhook secret')
+  expect(await serve.stop()).toBe(0)
+})
+
+it('tokens of the admin routes are valid from the next request on, and a reload can be asked for there', async () => {
+  const stage = await ReloadStage.open(sqlite)
+  const settings = (tokens: object[], more: object = {}) => ({
+    accounts: [stage.account('default', { default: true })],
+    ops: { tokens },
+    ...more,
+  })
+  stage.settings(settings([{ name: 'ann', token: TOKEN_A }]))
+  const serve = await stage.serve()
+  const ask = async (method: 'GET' | 'POST', path: string, token: string) => {
+    const answer = await fetch(`${serve.ops}/api/v1${path}`, { method, headers: { authorization: `Bearer ${token}` } })
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+  }
+  expect(await ask('POST', '/reload', TOKEN_A)).toEqual({ status: 200, body: { applied: [], needs_restart: [] } })
+
+  stage.settings(settings([{ name: 'ann', token: 'short' }], { poll: { active: 'never' } }))
+  const refused = await ask('POST', '/reload', TOKEN_A)
+  expect(refused.status).toBe(422)
+  const problems = JSON.stringify(refused.body)
+  for (const part of ['ops.tokens', 'poll.active']) expect(problems).toContain(part)
+  expect((await ask('GET', '/status', TOKEN_A)).status).toBe(200)
+
+  stage.settings(settings([{ name: 'bob', token: TOKEN_B }]))
+  const reloaded = await ask('POST', '/reload', TOKEN_A)
+  expect(reloaded).toEqual({ status: 200, body: { applied: ['OPS_TOKENS: those of bob are valid from now on'], needs_restart: [] } })
+  expect((await ask('GET', '/status', TOKEN_A)).status).toBe(401)
+  expect((await ask('GET', '/status', TOKEN_B)).status).toBe(200)
+  stage.settings(settings([]))
+  await reload(serve, 'applied')
+  expect((await fetch(`${serve.ops}/api/v1/status`, { headers: { authorization: `Bearer ${TOKEN_B}` } })).status).toBe(404)
+  expect(await serve.stop()).toBe(0)
+})
+
+it('destinations change under traffic in two processes: each gets every change while it is in the settings, once, and none after', async () => {
+  const stage = await ReloadStage.open(postgres)
+  const [one, two, three] = [await startReceiver(), await startReceiver(), await startReceiver()]
+  const secret = stage.secret('push', hook(31))
+  const destination = (name: string, url: string, over: object = {}) => ({
+    ...{ name, kind: 'webhook', url, secret, allow_private: true, entities: ['thread_messages'], backfill: true },
+    ...over,
+  })
+  const settings = (...destinations: object[]) => ({ accounts: [stage.account('default', { default: true })], destinations })
+  stage.settings(settings(destination('one', one.url), destination('two', two.url)))
+  const [first, second] = await Promise.all([stage.serve(), stage.serve({ PORT: '0' })])
+  const both = async () => {
+    await reload(first, 'applied')
+    await reload(second, 'applied')
+  }
+  const submission = stage.sandbox.addSubmission('default')
+  const { webhookSecret } = stage.sandbox.account('default')
+  const traffic = new Traffic(`${first.receiver}/webhooks`, 3, [webhookSecret], (n) => message(n, submission))
+  await traffic.more(5)
+
+  // One keeps its place while its settings change; two goes; three begins where it is first seen.
+  stage.settings(settings(destination('one', one.url, { concurrency: 2 }), destination('three', three.url)))
+  await both()
+  const { last_seq: seen } = await stage.db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()
+  const sentToTwo = two.taken.length
+  await traffic.more(10)
+  await traffic.stop()
+
+  const { sql } = stage.db.read
+  await until(async () => {
+    const rows = await sql.selectFrom('thread_messages').select('message_id').execute()
+    return rows.length === traffic.sent.length ? rows : null
+  })
+  const all = await sql.selectFrom('changes').select('seq').where('entity', '=', 'thread_messages').orderBy('seq').execute()
+  const seqs = all.map(({ seq }) => seq)
+  await until(async () => (one.taken.length >= seqs.length ? true : null))
+  expect(one.taken.map(({ data }) => data.seq)).toEqual(seqs)
+  const begin = three.taken[0]?.data.seq ?? Number.POSITIVE_INFINITY
+  await until(async () => (three.taken.at(-1)?.data.seq === seqs.at(-1) ? true : null))
+  expect(begin).toBeLessThanOrEqual(seqs.find((seq) => seq > seen) ?? 0)
+  expect(three.taken.map(({ data }) => data.seq)).toEqual(seqs.filter((seq) => seq >= begin))
+  expect(two.taken).toHaveLength(sentToTwo)
+
+  expect((await listDestinations(stage.db.read)).map((row) => row.destination)).toEqual(['one', 'three', 'two'])
+  const listed = json<{ destination: string; kind: string | null }[]>(await runHere(['destination', 'list', '--json'], stage.env))
+  expect(listed.find((row) => row.destination === 'two')?.kind).toBeNull()
+  expect(await Promise.all([first.stop(), second.stop()])).toEqual([0, 0])
+})
+
+function message(n: number, submissionId: string): string {
+  return JSON.stringify({ type: 'submission.message', submission_id: submissionId, message: wireMessage(n, { id: uuid(2, n) }) })
+}

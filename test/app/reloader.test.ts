@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import { Reloader } from '../../src/app/reloader.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
+import { UsageError } from '../../src/errors.ts'
+import { createLog, KnownSecrets } from '../../src/log.ts'
+import { silentObserver } from '../../src/observe.ts'
+import { account, hook } from '../config/support.ts'
+
+const [first, second] = [loadConfig(account), loadConfig({ ...account, WEBHOOK_SECRETS: hook(2) })]
+
+/** A reloader whose steps the test lets go on, one by one. */
+function rig(load: () => Promise<Config>) {
+  const secrets = new KnownSecrets([])
+  const lines: string[] = []
+  const log = createLog({ level: 'info', pretty: false, secrets, destination: { write: (line) => void lines.push(line) } })
+  const applied: Config[] = []
+  let current = first
+  const reloader = new Reloader({
+    load,
+    current: () => current,
+    apply: async (config) => {
+      applied.push(config)
+      log.info(`by ${config.accounts[0]?.webhookSecrets[0]?.reveal()}`)
+      current = config
+    },
+    secrets,
+    log,
+    observer: silentObserver,
+  })
+  return { reloader, lines, applied }
+}
+
+describe('reloads', () => {
+  it('go one after another; who asks while one waits shares it, since it reads later', async () => {
+    const loads: PromiseWithResolvers<Config>[] = []
+    let asked = Promise.withResolvers<void>()
+    const { reloader } = rig(async () => {
+      const load = Promise.withResolvers<Config>()
+      loads.push(load)
+      asked.resolve()
+      return await load.promise
+    })
+    const one = reloader.reload()
+    await asked.promise
+    asked = Promise.withResolvers()
+    const [two, three] = [reloader.reload(), reloader.reload()]
+    expect(two).toBe(three)
+    expect(loads).toHaveLength(1)
+    loads[0]?.resolve(second)
+    expect((await one).applied).toEqual(['account default: 1 webhook secret, other than before'])
+    await asked.promise
+    loads[1]?.resolve(second)
+    expect(await two).toEqual({ applied: [], needsRestart: [], problems: [] })
+    expect(loads).toHaveLength(2)
+  })
+
+  it('mask new secrets in the log before anything is done with them', async () => {
+    const { reloader, lines, applied } = rig(async () => second)
+    await reloader.reload()
+    expect(applied).toEqual([second])
+    expect(lines.join('')).toContain('by whsec_[redacted]')
+  })
+
+  it('tell every problem and change nothing, whether the settings or their coming into force fail', async () => {
+    const problems = ['one is wrong', 'another is wrong']
+    const bad = rig(async () => {
+      throw new UsageError(problems)
+    })
+    expect(await bad.reloader.reload()).toEqual({ applied: [], needsRestart: [], problems })
+    expect(bad.applied).toEqual([])
+    expect(bad.lines.join('')).toContain('the settings were not reloaded, and nothing was changed: one is wrong; another is wrong')
+    const failing = rig(async () => {
+      throw new Error('the disk is gone')
+    })
+    expect((await failing.reloader.reload()).problems).toEqual(['the disk is gone'])
+  })
+
+  it('are refused while the process stops, also one that was reading already', async () => {
+    const load = Promise.withResolvers<Config>()
+    const { reloader, applied } = rig(() => load.promise)
+    const begun = reloader.reload()
+    // It has come as far as reading.
+    await Promise.resolve()
+    reloader.close()
+    load.resolve(second)
+    for (const result of [await begun, await reloader.reload()]) {
+      expect(result.problems).toEqual([expect.stringContaining('the process is stopping')])
+    }
+    expect(applied).toEqual([])
+  })
+})

@@ -1,0 +1,81 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { Clients } from '../../src/app/clients.ts'
+import { type WorkingParts, workingGroups } from '../../src/app/working.ts'
+import { systemClock } from '../../src/clock.ts'
+import { sameSettings } from '../../src/config/same.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
+import { silentObserver } from '../../src/observe.ts'
+import { hook, withFile } from '../config/support.ts'
+import { silentLog, testDatabases } from '../tools/databases.ts'
+
+const SETTINGS = `
+accounts:
+  - { name: acme, default: true, base_url: "https://api.service.test/api/v1", client_credentials: [{ id: bac_1, secret: bas_one-secret }], webhook_secrets: ["${hook(1)}"] }
+  - { name: beta, base_url: "https://api.service.test/api/v1", client_credentials: [{ id: bac_2, secret: bas_two-secret }], webhook_secrets: ["${hook(2)}"] }
+destinations:
+  - { name: ams, kind: webhook, url: "https://ams.test/hook", secret: "$\{AMS}", accounts: [acme] }
+  - { name: bi, kind: webhook, url: "https://bi.test/hook", secret: "$\{AMS}", accounts: [beta] }
+operators:
+  - { name: pager, kind: webhook, url: "https://pager.test/hook", secret: "$\{AMS}" }
+`
+
+function configOf(yaml: string): Config {
+  return loadConfig(withFile(yaml, { AMS: hook(3) }))
+}
+
+/** By settings, what the groups of a process go by. */
+type Groups = (config: Config) => ReadonlyMap<string, readonly unknown[]>
+
+async function groupsOf(): Promise<Groups> {
+  const { db, close } = await (testDatabases[0] as (typeof testDatabases)[number]).open()
+  onTestFinished(close)
+  const common = { db, clock: systemClock, log: silentLog, observer: silentObserver, senders: new Set<never>(), restMs: () => 0 }
+  const all = new Clients(systemClock, silentObserver)
+  return (config) => {
+    const parts: WorkingParts = { ...common, config, clients: all.prepare(config).clients }
+    const made = workingGroups(parts)
+    expect(new Set(made.map(({ name }) => name)).size).toBe(made.length)
+    return new Map(made.map(({ name, settings }) => [name, settings]))
+  }
+}
+
+/** The groups that a reload would end, begin or make anew. */
+function touched(groups: Groups, before: Config, after: Config): string[] {
+  const [a, b] = [groups(before), groups(after)]
+  return [...new Set([...a.keys(), ...b.keys()])].filter((name) => !sameSettings(a.get(name), b.get(name)))
+}
+
+it('a reload touches what goes by the settings that changed, and nothing else', async () => {
+  const groups = await groupsOf()
+  const before = configOf(SETTINGS)
+  const all = (from: string, to: string) => touched(groups, before, configOf(SETTINGS.replaceAll(from, to)))
+  const stages = (from: string, to: string) =>
+    all(from, to).filter((name) => /^(?:listener|worker|stored waits|poller of .*|fan-out|destination .*)$/.test(name))
+  expect(groups(before).size).toBeGreaterThan(7)
+  expect(all(hook(1), hook(4))).toEqual([])
+  expect(stages('bas_one-secret', 'bas_new-secret')).toEqual(['poller of acme'])
+  expect(stages('https://ams.test', 'https://ams2.test')).toEqual(['fan-out', 'destination ams'])
+  expect(stages('name: bi,', 'name: bi2,')).toEqual(['fan-out', 'destination bi', 'destination bi2'])
+  expect(all('\ndestinations:', '\nreconcile: { budget: 1h }\ndestinations:')).toEqual(['reconcile'])
+  expect(stages('\ndestinations:', '\npoll: { active: 30s }\ndestinations:')).toEqual(['stored waits', 'poller of acme', 'poller of beta'])
+  expect(all('\ndestinations:', '\nlog: { level: debug }\nops: { tokens: "ann:a-token-of-16-chars" }\ndestinations:')).toEqual([])
+})
+
+/** Settings that something looks at whenever it needs them, or that only a new start can change. */
+const ELSEWHERE = ['accounts', 'database', 'migrateOnStart', 'receiver', 'ops', 'log']
+
+it('whatever the settings say, somebody goes by it', async () => {
+  const groups = await groupsOf()
+  const before = configOf(SETTINGS)
+  for (const key of Object.keys(before).filter((name) => !ELSEWHERE.includes(name)) as (keyof Config)[]) {
+    const after = { ...before, [key]: otherThan(before[key]) }
+    expect(touched(groups, before, after), `of a reload that changes ${key} nobody hears; see src/app/operating.ts`).not.toEqual([])
+  }
+})
+
+function otherThan(value: unknown): unknown {
+  if (typeof value === 'number') return value + 1
+  if (typeof value === 'string') return `${value} `
+  if (Array.isArray(value)) return value.slice(1)
+  return { ...(value as object), something: 'new' }
+}

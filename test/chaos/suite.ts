@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type DestinationRow, findDestination, listDestinations } from '../../src/store/destinations.ts'
+import { ACCOUNT } from '../crash/checks.ts'
+import { addNews, addWork } from '../crash/load.ts'
+import type { CrashPlace } from '../crash/place.ts'
+import { CrashRig } from '../crash/rig.ts'
+import { waitFor } from '../e2e/agreement.ts'
+import { CUSTOMER_NUMBER } from './ams.ts'
+import { World } from './world.ts'
+
+const SEED = 'chaos 1'
+const PATIENCE_MS = 60_000
+/** On a machine that has much else to do. */
+const CHAOS_MS = 240_000
+const NAMES = ['hook', 'wary', 'denied', 'gone', 'rest', 'soap', 'ams360', 'epic', 'hawksoft', 'folder', 'sftp']
+/** Where a second delivery does harm and the target cannot be asked. */
+const BLIND = ['wary', 'ams360', 'hawksoft']
+/** How much goes on before the process ends. */
+const SOME = 60
+const PARKED = ['rest', 'epic', 'hawksoft']
+
+/** Pushes to every kind of destination at once while everything goes wrong, the product's own process first of all. */
+export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void {
+  describe(`chaos on ${name}`, () => {
+    let world: World
+    let rig: CrashRig
+    let withdrawn: readonly DestinationRow[] = []
+    let unspent: Readonly<Record<string, number>> = {}
+
+    beforeAll(async () => {
+      world = await World.open(SEED)
+      rig = await CrashRig.open(await place(), world)
+      await rig.start()
+      await loaded(rig, world)
+      await rig.kill()
+      await rig.recover()
+      for (const target of world.targets) target.withdraw?.()
+      await loaded(rig, world)
+      const parked = async () => (await listDestinations((await rig.store()).read)).filter(({ state }) => state === 'parked')
+      await waitFor(async () => (await parked()).length >= PARKED.length, PATIENCE_MS)
+      await rig.restart()
+      withdrawn = await parked()
+      for (const target of world.targets) target.giveBack?.()
+      await world.resume(await rig.store(), PARKED)
+      for (let kills = 0; kills < 2; kills++) {
+        await loaded(rig, world)
+        await rig.kill()
+        await rig.recover()
+      }
+      const db = await rig.store()
+      await waitFor(async () => (await findDestination(db.read, 'gone'))?.state === 'disabled', PATIENCE_MS)
+      unspent = Object.fromEntries(world.targets.map((target) => [target.destination.name, target.heal()]))
+      const done = await waitFor(() => world.operate(db), PATIENCE_MS)
+      expect(done, `something waits: ${JSON.stringify(await listDestinations(db.read))}`).toBe(true)
+    }, CHAOS_MS)
+    afterAll(() => rig?.close())
+
+    it.each(NAMES)('%s has each change under one id, in the order of its submission', async (destination) => {
+      expect(await world.faults(await rig.store(), world.find(destination))).toEqual([])
+    })
+
+    it('what was to go wrong did', () => {
+      expect(unspent).toEqual(Object.fromEntries(NAMES.map((each) => [each, 0])))
+    })
+
+    it('a destination that is gone is disabled, with an alarm', () => {
+      expect(rig.errors.filter((line) => line.includes('destination gone is disabled'))).not.toEqual([])
+    })
+
+    it('destinations whose credential was withdrawn were parked, with an alarm, until they were resumed', () => {
+      expect(withdrawn.map(({ destination }) => destination).sort()).toEqual([...PARKED].sort())
+      for (const destination of PARKED) expect(rig.errors.join('\n')).toContain(`destination ${destination} is parked`)
+    })
+
+    it('only dead letters, and what nobody can know, are left to a person', () => {
+      for (const destination of NAMES) {
+        const { dead, unknown } = world.settled.get(destination) ?? { dead: 0, unknown: 0 }
+        expect([destination, dead > 0, unknown > 0]).toEqual([destination, destination === 'denied', BLIND.includes(destination)])
+      }
+    })
+  })
+}
+
+/** New submissions, news of old ones, the map of both; and some of that on its way. */
+async function loaded(rig: CrashRig, world: World): Promise<void> {
+  const before = world.taken
+  const known = rig.sandbox.submissionIds(ACCOUNT)
+  const added = [addWork(rig), addWork(rig)]
+  for (const id of added) rig.sandbox.setFacts(ACCOUNT, id, { insured_name: String(CUSTOMER_NUMBER) })
+  for (const id of known) addNews(rig, id)
+  await world.map(await rig.store(), added)
+  const came = await waitFor(() => world.taken >= before + SOME, PATIENCE_MS)
+  if (!came) throw new Error(`only ${world.taken - before} of ${SOME} were taken`)
+}

@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import type { Db } from '../../src/store/db.ts'
+import { findDestination, setDestinationState } from '../../src/store/destinations.ts'
+import { retryRows, skipRows } from '../../src/store/outbox-queries.ts'
+import { storeMappings } from '../../src/store/push-map.ts'
+import { ACCOUNT } from '../crash/checks.ts'
+import type { PushedTo } from '../crash/rig.ts'
+import { bodyFaults, isDone, outboxFaults, pushFaults } from '../push/agreement.ts'
+import type { Hooks } from '../push/hooks.ts'
+import { outboxOf, type StoredRow } from '../push/outbox.ts'
+import { startAms360Target, startEpicTarget, startHawkSoftTarget } from './ams.ts'
+import { startFolder, startSftp } from './files.ts'
+import type { Target } from './target.ts'
+import { startRest, startSoap } from './templates.ts'
+import { startWebhooks } from './webhooks.ts'
+
+/** Every kind of destination, each with its own troubles, and the operator who sees to what the product leaves to him. */
+export class World implements PushedTo {
+  readonly targets: readonly Target[]
+  readonly settings: Readonly<Record<string, string>>
+  /** By destination, how many changes an operator had to settle: dead letters, and those of which nobody knew. */
+  readonly settled = new Map<string, { dead: number; unknown: number }>()
+  readonly #hooks: Hooks
+  readonly #folder = mkdtempSync(join(tmpdir(), 'submission-mirror-chaos-'))
+  /** By destination, the ids that an operator had sent when others had gone before. */
+  readonly #late = new Map<string, Set<string>>()
+
+  private constructor(hooks: Hooks, targets: readonly Target[]) {
+    this.#hooks = hooks
+    this.targets = targets
+    const path = join(this.#folder, 'mirror.yaml')
+    writeFileSync(path, JSON.stringify({ destinations: targets.map(({ destination }) => destination) }))
+    this.settings = Object.assign({ CONFIG_FILE: path }, ...targets.map(({ env }) => env))
+  }
+
+  static async open(seed: string): Promise<World> {
+    const { hooks, targets } = await startWebhooks(seed)
+    const others = await Promise.all([
+      ...[startRest(seed), startSoap(seed), startAms360Target(seed), startEpicTarget(seed), startHawkSoftTarget(seed)],
+      ...[startFolder(), startSftp(seed)],
+    ])
+    return new World(hooks, [...targets, ...others])
+  }
+
+  find(name: string): Target {
+    const found = this.targets.find(({ destination }) => destination.name === name)
+    if (!found) throw new Error(`there is no destination ${name}`)
+    return found
+  }
+
+  /** How much all of them have taken. */
+  get taken(): number {
+    return this.targets.reduce((sum, target) => sum + target.taken().length, 0)
+  }
+
+  /** Says which client each submission belongs to, as `destination map` does. */
+  async map(db: Db, submissionIds: readonly string[]): Promise<void> {
+    const rows = this.targets.flatMap(({ destination, client }) =>
+      client === undefined
+        ? []
+        : submissionIds.map((submissionId) => ({
+            ...{ destination: destination.name, account: ACCOUNT, submissionId, client, policy: null, fields: {} },
+          })),
+    )
+    await storeMappings(db, rows, 'import')
+  }
+
+  async checkDead(db: Db): Promise<void> {
+    const faults: string[] = []
+    for (const { destination, wants, taken } of this.targets) {
+      faults.push(...(await outboxFaults(db, { destination: destination.name, wants }, taken())))
+    }
+    expect(faults, 'the outbox').toEqual([])
+  }
+
+  /** Changes are still on their way then. */
+  async checkSettled(): Promise<void> {}
+
+  /** Lets destinations go on. */
+  async resume(db: Db, names: readonly string[]): Promise<void> {
+    for (const name of names) await setDestinationState(db, name, 'active', null)
+  }
+
+  /** What the product leaves to a person: what is stopped, dead, or known by nobody. @returns whether nothing is left. */
+  async operate(db: Db): Promise<boolean> {
+    let done = true
+    for (const target of this.targets) {
+      const { name } = target.destination
+      const state = await findDestination(db.read, name)
+      if (state === null) return false
+      if (state.state !== 'active') await setDestinationState(db, name, 'active', null)
+      if (state.dead + state.unknown > 0) await this.#settle(db, target)
+      if (!(await isDone(db, name))) done = false
+    }
+    return done
+  }
+
+  /** What the target has is left at that; what it has not is sent again. */
+  async #settle(db: Db, target: Target): Promise<void> {
+    const { name } = target.destination
+    const given = (await outboxOf(db, name)).filter(({ state }) => state === 'dead' || state === 'unknown')
+    const taken = new Set(target.taken())
+    const idsOf = (rows: readonly StoredRow[]) => ({ outboxIds: rows.map((row) => row.outbox_id) })
+    const sum = this.settled.get(name) ?? { dead: 0, unknown: 0 }
+    this.settled.set(name, sum)
+    for (const { state } of given) sum[state === 'dead' ? 'dead' : 'unknown'] += 1
+    const missing = given.filter((row) => !taken.has(row.message_id))
+    if (target.destination['on_dead'] !== 'hold') for (const row of missing) this.#lateOf(name).add(row.message_id)
+    await retryRows(db, idsOf(missing), 0, 1_000)
+    await skipRows(db, idsOf(given.filter((row) => taken.has(row.message_id))), 0, 1_000)
+  }
+
+  #lateOf(name: string): Set<string> {
+    const late = this.#late.get(name) ?? new Set()
+    this.#late.set(name, late)
+    return late
+  }
+
+  /** What must be true of what a target got, when nothing waits any more. @returns one line for each fault. */
+  async faults(db: Db, target: Target): Promise<string[]> {
+    const { destination, wants, once } = target
+    const { name } = destination
+    const taken = target.taken()
+    const faults = await pushFaults(db, { destination: name, wants, outOfTurn: this.#lateOf(name) }, taken)
+    const twice = once ? taken.filter((id, position) => taken.indexOf(id) !== position) : []
+    faults.push(...twice.map((id) => `${name}: ${id} was taken twice`))
+    faults.push(
+      ...(await bodyFaults(
+        db,
+        this.#hooks.arrivals.filter(({ hook }) => hook === name),
+      )),
+    )
+    if (this.#hooks.forged > 0) faults.push('a signature was wrong')
+    return faults
+  }
+
+  async close(): Promise<void> {
+    for (const target of this.targets) await target.close()
+    await this.#hooks.close()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}

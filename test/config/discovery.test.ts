@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+import { account, hook, problemsOf, withFile } from './support.ts'
+
+const withDiscovery = (discovery: string) =>
+  withFile(
+    `accounts:\n  - { name: a, base_url: "https://a.test", client_credentials: [{ id: i, secret: s }], webhook_secrets: [${hook(1)}], discovery: ${discovery} }\n`,
+  )
+
+describe('paths that are probed for submissions', () => {
+  test('there are none unless the file names some', () => {
+    expect(loadConfig(account).accounts[0]?.discovery).toBeUndefined()
+    const paths = ['/broker/submissions?limit=200&status=open', '/broker/insureds', '/broker/insureds/{insured_id}']
+    const config = loadConfig(withDiscovery(`{ paths: ${JSON.stringify(paths)} }`))
+    expect(config.accounts[0]?.discovery).toEqual({ paths, everyMs: 3_600_000 })
+    expect(loadConfig(withDiscovery('{ paths: [/x, /x], every: 10m }')).accounts[0]?.discovery).toEqual({ paths: ['/x'], everyMs: 600_000 })
+  })
+
+  test('trap 45, trap 55, trap 76: none leaves the base, exchanges secrets or is counted against a daily limit', () => {
+    for (const path of [
+      'broker/x',
+      '//elsewhere.test/x',
+      'https://elsewhere.test/x',
+      '/broker/../x',
+      '/broker/./x',
+      '/broker//x',
+      '/broker/x#y',
+      '/broker/x?y?z',
+      '/broker/%2e%2e/x',
+      '/broker/a b',
+      '/broker/{',
+      '/broker/{Insured}',
+      '/',
+      '/oauth/token',
+      '/broker/appetite?query=x',
+      '/broker/submissions/{submission_id}/requirements',
+      '/broker/{a_id}/{b_id}',
+    ]) {
+      expect(problemsOf(withDiscovery(`{ paths: [${JSON.stringify(path)}] }`)), path).toEqual([
+        expect.stringMatching(/^accounts\[0\]\.discovery\.paths\[0\] in CONFIG_FILE must (?:not |hold |be a path)/),
+      ])
+    }
+    expect(problemsOf(withDiscovery('{ paths: [] }'))).toEqual([expect.stringContaining('must hold at least one path')])
+    expect(problemsOf(withDiscovery('{ paths: [/x], every: 1s }'))).toEqual([expect.stringContaining('must be a duration from 1m to 30d')])
+  })
+})

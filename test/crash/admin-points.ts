@@ -1,0 +1,61 @@
+import { timeFromMs } from '../../src/model/time.ts'
+import { sign } from '../receive/support.ts'
+import { ACCOUNT } from './checks.ts'
+import { addWork } from './load.ts'
+import type { KillPoint } from './points.ts'
+import type { CrashRig } from './rig.ts'
+
+/** By the admin routes, in the very process that serves: what commands do otherwise, and the notes of it. */
+export const adminPoints: readonly KillPoint[] = [
+  ...['action-begun', 'track', 'action-ended'].map(
+    (transaction): KillPoint => ({
+      transaction,
+      provoke: (rig) => ask(rig, '/submissions/track', { ids: [rig.sandbox.addSubmission(ACCOUNT)] }),
+    }),
+  ),
+  { transaction: 'reads-asked', provoke: (rig) => ask(rig, '/submissions/sync', { ids: [known(rig)] }) },
+  { transaction: 'reconcile-request', provoke: (rig) => ask(rig, '/reconcile-runs', { submissions: [known(rig)] }) },
+  { transaction: 'inbox-replay', provoke: (rig) => ask(rig, '/inbox/replay', { ids: [...rig.acknowledged.keys()].slice(0, 3) }) },
+  {
+    transaction: 'account-retry',
+    async provoke(rig) {
+      const db = await rig.store()
+      const parked = { state: 'parked', reason: 'a test parks it', retry_at: timeFromMs(Date.now() + 60_000) } as const
+      await db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set(parked).execute())
+      await ask(rig, `/accounts/${ACCOUNT}/resume`)
+    },
+  },
+  {
+    transaction: 'rejected-replayed',
+    async provoke(rig) {
+      const body = Buffer.from('{"type":"submission.events"}')
+      const headers = sign(rig.sandbox.account(ACCOUNT).webhookSecret, body)
+      const refused = { account: ACCOUNT, path: '/webhooks', address: '192.0.2.1', reason: 'wrong_signature', replayed_at: null }
+      const db = await rig.store()
+      await db.write('test', (tx) =>
+        tx.sql
+          .insertInto('sync_rejected')
+          .values({ ...refused, received_at: timeFromMs(Date.now()), headers: JSON.stringify(headers), body })
+          .execute(),
+      )
+      await ask(rig, '/rejected/replay', {})
+    },
+  },
+]
+
+function known(rig: CrashRig): string {
+  const id = rig.sandbox.submissionIds(ACCOUNT)[0] ?? addWork(rig)
+  rig.touched.add(id)
+  return id
+}
+
+/** Unanswered when the process is killed over it. */
+async function ask(rig: CrashRig, path: string, body?: unknown): Promise<void> {
+  const headers = { authorization: `Bearer ${rig.opsToken}`, 'content-type': 'application/json' }
+  const request = fetch(`${rig.ops}/api/v1${path}`, {
+    method: 'POST',
+    ...(body === undefined ? { headers: { authorization: headers.authorization } } : { headers, body: JSON.stringify(body) }),
+  })
+  const response = await request.catch(() => null)
+  if (response && response.status !== 200) throw new Error(`${path} was answered ${response.status}: ${await response.text()}`)
+}

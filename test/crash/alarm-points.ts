@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { timeFromMs } from '../../src/model/time.ts'
+import { dbTime, timeValue } from '../../src/store/sql.ts'
+import { hook } from '../config/support.ts'
+import { ACCOUNT } from './checks.ts'
+import type { KillPoint } from './points.ts'
+import type { CrashRig } from './rig.ts'
+
+const OPERATOR = 'oncall'
+
+const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-crash-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+
+/** An operator who takes everything. */
+const operator = createServer((_, response) => response.writeHead(204).end()).listen(0, '127.0.0.1')
+operator.unref()
+
+/** From what is found to who is told of it. */
+export const alarmPoints: readonly KillPoint[] = [
+  ...['alarm-watch', 'alarms', 'alarm-learn'].map((transaction): KillPoint => ({ transaction, before: somethingToLearn })),
+  ...['notice-claim', 'notice-settle'].map((transaction): KillPoint => ({ transaction, before: somethingToTell, settings })),
+]
+
+/** Nobody watches, and a delivery has come that was not learned from. */
+async function somethingToLearn(rig: CrashRig): Promise<void> {
+  const db = await rig.store()
+  const at = timeFromMs(Date.now() - 60_000)
+  const delivery = { account: ACCOUNT, delivery_id: `learned ${randomUUID()}`, received_at: at, available_at: at, settled_at: at }
+  await db.write('test', async (tx) => {
+    await tx.sql.deleteFrom('sync_alarm_watch').execute()
+    await sql`
+      insert into sync_alarm_watch (id, lease_token, lease_until, learned_up_to)
+      select 1, 'nobody', ${timeValue(tx, timeFromMs(0))}, coalesce(max(inbox_id), 0) from sync_inbox`.execute(tx.sql)
+    await tx.sql
+      .insertInto('sync_inbox')
+      .values({ ...delivery, secret: 1, state: 'done', attempts: 1, headers: '{}', body: Buffer.from('{}') })
+      .execute()
+  })
+}
+
+/** An alarm fires, of which the operator is still to be told. */
+async function somethingToTell(rig: CrashRig): Promise<void> {
+  const db = await rig.store()
+  await db.write('test', async (tx) => {
+    const key = { name: 'record_conflict', account: ACCOUNT, destination: '' }
+    const now = dbTime(tx)
+    await tx.sql.deleteFrom('alarms').execute()
+    await tx.sql.deleteFrom('sync_operator_notices').execute()
+    await tx.sql
+      .insertInto('alarms')
+      .values({ ...key, state: 'firing', severity: 'warning', since: now, last_at: now, text: 'a test made it' })
+      .execute()
+    await tx.sql
+      .insertInto('sync_operator_notices')
+      .values({ ...key, operator: OPERATOR, notice_id: randomUUID(), kind: 'firing', body: '{}', queued_at: now, due_at: now, attempts: 0 })
+      .execute()
+  })
+}
+
+/** The account of the environment, as the settings file has it, and an operator: only there can one be named. */
+function settings({ sandbox }: CrashRig): Record<string, string> {
+  const { credentials, webhookSecret } = sandbox.account(ACCOUNT)
+  const account = {
+    ...{ name: ACCOUNT, default: true, base_url: sandbox.baseUrl, webhook_secrets: [webhookSecret] },
+    client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
+  }
+  const url = `http://127.0.0.1:${(operator.address() as AddressInfo).port}/`
+  const path = join(folder, 'mirror.yaml')
+  writeFileSync(
+    path,
+    JSON.stringify({
+      accounts: [account],
+      operators: [{ name: OPERATOR, kind: 'webhook', url, secret: '${ONCALL_SECRET}', allow_private: true }],
+    }),
+  )
+  const none = { BROKER_API_BASE_URL: '', BROKER_API_CLIENT_ID: '', BROKER_API_CLIENT_SECRET: '', WEBHOOK_SECRETS: '' }
+  return { ...none, CONFIG_FILE: path, ONCALL_SECRET: hook(9) }
+}

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { timeFromMs } from '../../src/model/time.ts'
+import { ACCOUNT } from './checks.ts'
+import type { KillPoint } from './points.ts'
+import type { CrashRig } from './rig.ts'
+
+const PATHS = ['/broker/submissions', '/broker/insureds', '/broker/insureds/{insured_id}']
+
+const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-crash-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+
+/** From a path that is probed to the submission that nobody has named. */
+export const discoveryPoints: readonly KillPoint[] = ['discovery-paths', 'discovery-claim', 'discovery-track', 'discovery-settle'].map(
+  (transaction): KillPoint => ({ transaction, before: addUnnamed, settings }),
+)
+
+/** A submission of which no delivery tells; only its list does. When the product is settled, it was found. */
+async function addUnnamed(rig: CrashRig): Promise<void> {
+  const id = rig.sandbox.addSubmission(ACCOUNT)
+  rig.sandbox.addEvents(ACCOUNT, id, [{ type: 'market_attached' }, { type: 'declined' }], { quiet: true })
+  rig.touched.add(id)
+  const db = await rig.store()
+  await db.write('test', (tx) =>
+    tx.sql
+      .updateTable('sync_discovery')
+      .set({ due_at: timeFromMs(0), lease_token: null })
+      .execute(),
+  )
+}
+
+/** The account of the environment, as the settings file has it: only there can paths be named. */
+function settings({ sandbox }: CrashRig): Record<string, string> {
+  const { credentials, webhookSecret } = sandbox.account(ACCOUNT)
+  const account = {
+    ...{ name: ACCOUNT, default: true, base_url: sandbox.baseUrl, webhook_secrets: [webhookSecret] },
+    client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
+    discovery: { paths: PATHS, every: '1m' },
+  }
+  const path = join(folder, 'mirror.yaml')
+  writeFileSync(path, JSON.stringify({ accounts: [account] }))
+  const none = { BROKER_API_BASE_URL: '', BROKER_API_CLIENT_ID: '', BROKER_API_CLIENT_SECRET: '', WEBHOOK_SECRETS: '' }
+  return { ...none, CONFIG_FILE: path }
+}

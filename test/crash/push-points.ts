@@ -1,0 +1,84 @@
+import { waitFor } from '../e2e/agreement.ts'
+import type { Mishap } from '../push/hooks.ts'
+import { addWork } from './load.ts'
+import { type KillPoint, workOn } from './points.ts'
+import { MAIN, mappingOf, PushSide } from './push-side.ts'
+import type { CrashRig } from './rig.ts'
+
+const PATIENCE_MS = 10_000
+/** More lanes than may be under way at a time. */
+const MANY = 8
+
+let added = 0
+
+function side({ push }: CrashRig): PushSide {
+  if (!(push instanceof PushSide)) throw new Error('nothing is pushed')
+  return push
+}
+
+const work = (rig: CrashRig): void => void addWork(rig)
+const nothing = (): void => undefined
+/** From here on the main destination does this. */
+const under = (rig: CrashRig, mishap: Mishap): void => {
+  side(rig).hooks.mishap = (hook) => (hook === MAIN ? mishap : 'take')
+}
+
+/** From the change log to the destinations. */
+export const pushPoints: readonly KillPoint[] = [
+  { transaction: 'push-fan-out', later: 3, provoke: workOn },
+  { transaction: 'outbox-claim', later: 3, provoke: workOn },
+  { transaction: 'outbox-settle', later: 3, provoke: workOn },
+  {
+    transaction: 'outbox-release',
+    async provoke(rig) {
+      under(rig, 'hang')
+      for (let n = 0; n < MANY; n++) addWork(rig)
+      const db = await rig.store()
+      // Claimed ahead, and not begun: they are given back when it stops.
+      const claimed = db.read.sql
+        .selectFrom('sync_push_lanes')
+        .select('lane')
+        .where('lease_token', 'is not', null)
+        .where('destination', '=', MAIN)
+      await waitFor(async () => (await claimed.execute()).length > 3, PATIENCE_MS)
+      rig.askToStop()
+    },
+  },
+  {
+    // A destination that asks to be left alone, and one that is gone.
+    transaction: 'destination-state',
+    provoke(rig) {
+      under(rig, { status: 429, headers: { 'retry-after': '1' } })
+      work(rig)
+    },
+  },
+  {
+    transaction: 'destination-state',
+    provoke(rig) {
+      under(rig, { status: 410 })
+      work(rig)
+    },
+  },
+  {
+    transaction: 'push-map',
+    provoke(rig) {
+      rig.command(`map ${JSON.stringify(mappingOf(addWork(rig)))}`)
+    },
+  },
+  { transaction: 'outbox-retry', provoke: (rig) => command(rig, 'retry') },
+  { transaction: 'outbox-skip', provoke: (rig) => command(rig, 'skip') },
+  { transaction: 'destinations', before: nothing, settings: (rig) => side(rig).add(`late-${++added}`) },
+  { transaction: 'push-snapshot', before: nothing, settings: (rig) => side(rig).add(`snapshot-${++added}`, { start: 'snapshot' }) },
+]
+
+/** Dead letters, and a command about them. */
+async function command(rig: CrashRig, name: 'retry' | 'skip'): Promise<void> {
+  under(rig, { status: 400 })
+  work(rig)
+  const db = await rig.store()
+  const dead = db.read.sql.selectFrom('sync_destinations').select('dead').where('destination', '=', MAIN)
+  await waitFor(async () => ((await dead.executeTakeFirst())?.dead ?? 0) > 0, PATIENCE_MS)
+  under(rig, 'take')
+  await side(rig).noteDead(db, name === 'skip')
+  rig.command(name)
+}

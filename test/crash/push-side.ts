@@ -1,0 +1,181 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { entities } from '../../src/model/entities.ts'
+import { canonicalJson } from '../../src/model/json.ts'
+import { leavingOutPersonal } from '../../src/model/personal.ts'
+import type { Db } from '../../src/store/db.ts'
+import { listDestinations, setDestinationState } from '../../src/store/destinations.ts'
+import { retryRows } from '../../src/store/outbox-queries.ts'
+import { storeMappings } from '../../src/store/push-map.ts'
+import { waitFor } from '../e2e/agreement.ts'
+import { bodyFaults, type Expected, outboxFaults, pushFaults } from '../push/agreement.ts'
+import { Hooks } from '../push/hooks.ts'
+import { outboxOf } from '../push/outbox.ts'
+import { rowsOf } from '../tools/mirror.ts'
+import { ACCOUNT } from './checks.ts'
+import type { PushedTo } from './rig.ts'
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+/** As long as something gets on, it is waited for. */
+const SETTLE_MS = 15_000
+const COMMON = {
+  kind: 'webhook',
+  secret: '${HOOK_SECRET}',
+  start: 0,
+  backfill: true,
+  allow_private: true,
+  timeout: '2s',
+  schedule: Array.from({ length: 20 }, () => '20ms'),
+} as const
+
+/** Gets everything, and everything that an operator said belongs to a client. */
+export const MAIN = 'main'
+export const MAPPED = 'mapped'
+
+type Settings = Readonly<Record<string, unknown>>
+
+/** The receivers of a product that is killed, and what must be true of what they got. */
+export class PushSide implements PushedTo {
+  readonly hooks: Hooks
+  /** Ids that an operator may have given up. */
+  readonly #skipped = new Set<string>()
+  /** Ids of dead letters: when they are tried again, others have gone before. */
+  readonly #late = new Set<string>()
+  readonly #folder = mkdtempSync(join(tmpdir(), 'submission-mirror-crash-'))
+  readonly #destinations = new Map<string, Settings>()
+
+  private constructor(hooks: Hooks) {
+    this.hooks = hooks
+  }
+
+  static async open(): Promise<PushSide> {
+    const side = new PushSide(await Hooks.start(SECRET))
+    // Few at a time, so that lanes are claimed that are not begun.
+    side.add(MAIN, { concurrency: 2 })
+    side.add(MAPPED, { mapping: 'required' })
+    return side
+  }
+
+  /** One more destination, which is known from the next start on. @returns the settings of that start. */
+  add(name: string, own: Settings = {}): Record<string, string> {
+    this.#destinations.set(name, { ...COMMON, name, url: this.hooks.urlOf(name), ...own })
+    return this.settings
+  }
+
+  get settings(): Record<string, string> {
+    const path = join(this.#folder, 'mirror.yaml')
+    writeFileSync(path, JSON.stringify({ destinations: [...this.#destinations.values()] }))
+    return { CONFIG_FILE: path, HOOK_SECRET: SECRET }
+  }
+
+  /** Looks for dead letters. @param given whether an operator gives them up. */
+  async noteDead(db: Db, given = false): Promise<void> {
+    const rows = await db.read.sql.selectFrom('sync_outbox').select('message_id').where('state', '=', 'dead').execute()
+    for (const { message_id: id } of rows) {
+      this.#late.add(id)
+      if (given) this.#skipped.add(id)
+    }
+  }
+
+  /** What must hold in the database of a product that was killed at any moment. */
+  async checkDead(db: Db): Promise<void> {
+    await this.noteDead(db)
+    const faults: string[] = []
+    for (const name of this.#logged()) faults.push(...(await outboxFaults(db, { destination: name }, this.hooks.takenBy(name))))
+    faults.push(...(await bodyFaults(db, this.hooks.arrivals)))
+    expect(faults, 'the outbox').toEqual([])
+  }
+
+  /** Does what operators do, lets the product send, and looks at what came of it. */
+  async checkSettled(db: Db): Promise<void> {
+    this.hooks.mishap = () => 'take'
+    const names = [...this.#destinations.keys()]
+    let left = await this.#left(db, names)
+    while (left > 0) {
+      await this.#operate(db)
+      const before = left
+      const moved = await waitFor(async () => {
+        left = await this.#left(db, names)
+        return left === 0 || left !== before
+      }, SETTLE_MS)
+      expect(moved, `something waits: ${JSON.stringify(await listDestinations(db.read))}`).toBe(true)
+    }
+    const faults = await bodyFaults(db, this.hooks.arrivals)
+    for (const name of this.#logged()) faults.push(...(await pushFaults(db, this.#expected(name), this.hooks.takenBy(name))))
+    for (const name of names) if (!this.#logged().includes(name)) faults.push(...(await this.#snapshotFaults(db, name)))
+    expect(faults, 'what was pushed').toEqual([])
+    expect(this.hooks.forged).toBe(0)
+  }
+
+  async close(): Promise<void> {
+    await this.hooks.close()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  /** How much is still to be done. A destination that is not known yet counts as one thing. */
+  async #left(db: Db, names: readonly string[]): Promise<number> {
+    const { last_seq } = await db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()
+    const states = new Map((await listDestinations(db.read)).map((state) => [state.destination, state]))
+    return names.reduce((sum, name) => {
+      const state = states.get(name)
+      if (!state) return sum + 1
+      const { cursor, queued, dead, unknown, snapshot } = state
+      // What an operator must see to counts more, so that the sum tells when there is something.
+      const stopped = 2 * (dead + unknown) + (state.state === 'active' ? 0 : 1)
+      return sum + (last_seq - cursor) + queued + stopped + (snapshot === null ? 0 : 1)
+    }, 0)
+  }
+
+  #expected(destination: string): Expected {
+    return { destination, skipped: this.#skipped, outOfTurn: this.#late }
+  }
+
+  #logged(): string[] {
+    return [...this.#destinations].filter(([, { start }]) => start !== 'snapshot').map(([name]) => name)
+  }
+
+  async #operate(db: Db): Promise<void> {
+    await this.noteDead(db)
+    const states = await listDestinations(db.read)
+    for (const { destination, state, dead } of states) {
+      if (state !== 'active') await setDestinationState(db, destination, 'active', null)
+      if (dead > 0) await retryRows(db, { destination }, 0, 1_000)
+    }
+    if (!states.some(({ destination, queued }) => destination === MAPPED && queued > 0)) return
+    const mapped = new Set((await db.read.sql.selectFrom('push_map').select('submission_id').execute()).map((row) => row.submission_id))
+    const rows = await outboxOf(db, MAPPED)
+    const missing = [...new Set(rows.map((row) => row.submission_id ?? ''))].filter((id) => !mapped.has(id))
+    if (missing.length > 0) await storeMappings(db, missing.map(mappingOf), 'import')
+  }
+
+  /** What a receiver that keeps rows by their key holds at the end is the mirror, without what is personal. */
+  async #snapshotFaults(db: Db, destination: string): Promise<string[]> {
+    const strip = leavingOutPersonal([])
+    const held = new Map<string, Record<string, unknown>>()
+    const seen = new Set<string>()
+    for (const { hook, id, body, taken } of this.hooks.arrivals) {
+      if (!taken || hook !== destination || seen.has(id)) continue
+      seen.add(id)
+      const { data } = JSON.parse(body) as { data: { entity: string; entity_id: string; after: Record<string, unknown> } }
+      const key = `${data.entity} ${data.entity_id}`
+      held.set(key, { ...held.get(key), ...data.after })
+    }
+    const faults: string[] = []
+    for (const entity of entities) {
+      for (const { raw: _, ...row } of await rowsOf(db, entity)) {
+        const key = `${entity.table} ${JSON.stringify(entity.key.slice(1).map((column) => row[column]))}`
+        const got = held.get(key)
+        if (canonicalJson((got ?? null) as never) !== canonicalJson(strip(entity.table, row))) faults.push(`${destination}: ${key}`)
+        held.delete(key)
+      }
+    }
+    return [...faults, ...[...held.keys()].map((key) => `${destination}: ${key} is not in the mirror`)]
+  }
+}
+
+/** @returns the map that operators import for a submission. */
+export function mappingOf(submissionId: string): Parameters<typeof storeMappings>[1][number] {
+  return { destination: MAPPED, account: ACCOUNT, submissionId, client: `client of ${submissionId}`, policy: null, fields: {} }
+}

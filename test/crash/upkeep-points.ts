@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { timeFromMs } from '../../src/model/time.ts'
+import { ACCOUNT } from './checks.ts'
+import type { KillPoint } from './points.ts'
+import type { CrashRig } from './rig.ts'
+
+const LONG_AGO_MS = 40 * 86_400_000
+
+/** What is done to the database as a whole. */
+export const upkeepPoints: readonly KillPoint[] = [
+  {
+    transaction: 'log-epoch',
+    // As a backup looks that was put in the place of the database.
+    before: async (rig) => {
+      const db = await rig.store()
+      await db.write('test', (tx) => sql`update sync_log_epochs set home = 'copy'`.execute(tx.sql))
+    },
+  },
+  ...['upkeep-claim', 'retention', 'upkeep-end'].map((transaction): KillPoint => ({ transaction, before: retentionDue })),
+]
+
+/** A night that was missed, and something to remove. */
+async function retentionDue(rig: CrashRig): Promise<void> {
+  const db = await rig.store()
+  const at = timeFromMs(Date.now() - LONG_AGO_MS)
+  const old = { account: ACCOUNT, delivery_id: `old ${randomUUID()}`, received_at: at, available_at: at, settled_at: at }
+  await db.write('test', async (tx) => {
+    await tx.sql.deleteFrom('sync_upkeep').execute()
+    await tx.sql
+      .insertInto('sync_inbox')
+      .values({ ...old, secret: 1, state: 'done', attempts: 1, headers: '{}', body: Buffer.from('{}') })
+      .execute()
+  })
+}

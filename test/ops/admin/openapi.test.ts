@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { testDatabases } from '../../tools/databases.ts'
+import { AdminRig } from './rig.ts'
+
+const [sqlite] = testDatabases
+if (!sqlite) throw new Error('there is no database to test on')
+
+interface Media {
+  readonly schema: unknown
+}
+interface Operation {
+  readonly summary?: string
+  readonly tags?: readonly string[]
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean; readonly schema: unknown }[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
+  readonly responses: Readonly<Record<string, { readonly description?: string; readonly content?: Readonly<Record<string, Media>> }>>
+}
+interface Document {
+  readonly openapi: string
+  readonly info: { readonly title: string; readonly version: string }
+  readonly security: readonly object[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>>; readonly securitySchemes: object }
+}
+
+/** Every route that there is. Whoever adds one adds it here. */
+const ROUTES = [
+  'GET /api/v1/accounts',
+  'GET /api/v1/accounts/{name}/completeness',
+  'POST /api/v1/accounts/{name}/resume',
+  'GET /api/v1/actions',
+  'GET /api/v1/alarms',
+  'POST /api/v1/alarms/test',
+  'GET /api/v1/completeness',
+  'GET /api/v1/destinations',
+  'GET /api/v1/destinations/{name}/mappings',
+  'POST /api/v1/destinations/{name}/mappings',
+  'POST /api/v1/destinations/{name}/mappings.csv',
+  'POST /api/v1/destinations/{name}/pause',
+  'POST /api/v1/destinations/{name}/resume',
+  'POST /api/v1/destinations/{name}/test',
+  'GET /api/v1/inbox',
+  'POST /api/v1/inbox/replay',
+  'GET /api/v1/inbox/{id}',
+  'GET /api/v1/openapi.json',
+  'GET /api/v1/outbox',
+  'POST /api/v1/outbox/retry',
+  'POST /api/v1/outbox/skip',
+  'GET /api/v1/outbox/{id}',
+  'GET /api/v1/reconcile-runs',
+  'POST /api/v1/reconcile-runs',
+  'GET /api/v1/reconcile-runs/{id}',
+  'GET /api/v1/reconcile-runs/{id}/findings',
+  'GET /api/v1/reconcile-runs/{id}/report.html',
+  'GET /api/v1/reconcile-runs/{id}/report.md',
+  'GET /api/v1/rejected',
+  'POST /api/v1/rejected/replay',
+  'GET /api/v1/rejected/{id}',
+  'POST /api/v1/reload',
+  'GET /api/v1/status',
+  'POST /api/v1/submissions/sync',
+  'POST /api/v1/submissions/track',
+]
+
+const DOCUMENTS: Readonly<Record<string, string>> = { '.html': 'text/html', '.md': 'text/markdown' }
+
+describe('the description of the admin routes', () => {
+  let rig: AdminRig
+  let document: Document
+  beforeAll(async () => {
+    rig = await AdminRig.open(sqlite)
+    document = (await rig.ask<Document>('GET', '/openapi.json')).json
+  })
+  afterAll(() => rig.close())
+
+  const operations = () =>
+    Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, path, operation })),
+    )
+
+  it('is OpenAPI 3.1 of this program, with its token', () => {
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'submission-mirror', version: '1.2.3' }, security: [{ token: [] }] })
+    expect(document.components.securitySchemes).toMatchObject({ token: { type: 'http', scheme: 'bearer' } })
+  })
+
+  it('tells of every route', () => {
+    expect(
+      operations()
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual([...ROUTES].sort())
+  })
+
+  it('says of each what it is for, what it takes and what it answers', () => {
+    for (const { name, path, operation } of operations()) {
+      expect([name, typeof operation.summary, operation.tags?.length]).toEqual([name, 'string', 1])
+      const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path')
+      expect(inPath.map((parameter) => `{${parameter.name}}`)).toEqual(path.match(/\{\w+\}/g) ?? [])
+      for (const [status, { description, content }] of Object.entries(operation.responses)) {
+        expect([name, status, typeof description]).toEqual([name, status, 'string'])
+        const types = Object.keys(content ?? {})
+        expect([name, status, types]).toEqual([
+          name,
+          status,
+          [Number(status) < 400 ? (DOCUMENTS[path.slice(path.lastIndexOf('.'))] ?? 'application/json') : 'application/problem+json'],
+        ])
+      }
+      expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['200', '400', '401', '429', '503']))
+    }
+    const rows = document.paths['/api/v1/destinations/{name}/mappings']?.['post']?.requestBody?.content
+    const csv = document.paths['/api/v1/destinations/{name}/mappings.csv']?.['post']?.requestBody?.content
+    expect([Object.keys(rows ?? {}), Object.keys(csv ?? {})]).toEqual([['application/json'], ['text/csv']])
+  })
+
+  it('refers to nothing that is not there', () => {
+    const names = new Set([...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(([, to = '']) => to))
+    expect(names.size).toBeGreaterThan(10)
+    for (const to of names) expect(Object.keys(document.components.schemas)).toContain(to.replace('#/components/schemas/', ''))
+  })
+
+  it('gives a schema to whatever goes in or out', () => {
+    const empty: string[] = []
+    for (const { name, operation } of operations()) {
+      const given = [
+        ...(operation.parameters ?? []).map(({ name: of, schema }) => [of, schema] as const),
+        ...Object.entries(operation.requestBody?.content ?? {}).map(([type, { schema }]) => [type, schema] as const),
+        ...Object.entries(operation.responses).flatMap(([status, { content }]) =>
+          Object.values(content ?? {}).map(({ schema }) => [status, schema] as const),
+        ),
+      ]
+      for (const [of, schema] of given) if (Object.keys(schema ?? {}).length === 0) empty.push(`${name} ${of}`)
+    }
+    expect(empty).toEqual([])
+    expect(JSON.stringify(document.paths['/api/v1/inbox']?.['get']?.parameters)).toContain('"default":50')
+  })
+})

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { timeFromMs } from '../../../src/model/time.ts'
+import { type Condition, levelOf, ofAccount, step } from '../../../src/ops/alarms/condition.ts'
+import { CLEAR_AFTER_MS } from '../../../src/ops/alarms/rules.ts'
+import type { AlarmRow } from '../../../src/store/alarms.ts'
+
+const MINUTE = 60_000
+const START = Date.UTC(2026, 0, 5, 12)
+
+/** The row after each of a row of looks, a minute apart. */
+function afterLooks(name: Condition['name'], levels: readonly Condition['level'][], row: AlarmRow | null = null): AlarmRow | null {
+  return levels.reduce<AlarmRow | null>((before, level, index) => {
+    const next = step(before, ofAccount('acme', name, level, `it is ${level}`), START + index * MINUTE)
+    return next === 'forget' ? null : (next ?? before)
+  }, row)
+}
+
+describe('an alarm', () => {
+  it('fires at once, or when it has been so for its time without a break', () => {
+    expect(afterLooks('inbox_dead', ['on'])).toMatchObject({
+      state: 'firing',
+      severity: 'warning',
+      since: timeFromMs(START),
+      text: 'it is on',
+    })
+    expect(afterLooks('reads_overdue', ['on', 'on'])?.state).toBe('pending')
+    expect(afterLooks('reads_overdue', Array(11).fill('on'))).toMatchObject({ state: 'firing', since: timeFromMs(START) })
+    expect(afterLooks('reads_overdue', [...Array(9).fill('on'), 'off', 'on', 'on'])).toMatchObject({
+      state: 'pending',
+      since: timeFromMs(START + 10 * MINUTE),
+    })
+    expect(afterLooks('reads_overdue', ['on', 'off'])).toBeNull()
+    expect(afterLooks('reads_overdue', ['on', 'between'])).toBeNull()
+    expect(afterLooks('inbox_dead', ['off', 'between'])).toBeNull()
+  })
+
+  it('is over when it has been off for five minutes, and what comes and goes does not end it', () => {
+    expect(afterLooks('inbox_dead', ['on', ...Array(4).fill('off')])?.state).toBe('firing')
+    const over = afterLooks('inbox_dead', ['on', ...Array(5).fill('off')])
+    expect(over).toMatchObject({ state: 'resolved', since: timeFromMs(START), resolved_at: timeFromMs(START + CLEAR_AFTER_MS) })
+    expect(afterLooks('inbox_dead', ['on', 'off', 'off', 'off', 'on', 'off', 'off', 'off', 'off'])?.state).toBe('firing')
+  })
+
+  it('stays up while it is neither good nor bad, and says what was clear', () => {
+    const row = afterLooks('inbox_dead', ['on', ...Array(10).fill('between')])
+    expect(row).toMatchObject({ state: 'firing', text: 'it is on', last_at: timeFromMs(START + 10 * MINUTE) })
+  })
+
+  it('that comes back begins anew, and knows when it was over before', () => {
+    const over = afterLooks('inbox_dead', ['on', ...Array(5).fill('off')])
+    const again = step(over, ofAccount('acme', 'inbox_dead', 'on', 'again'), START + 60 * MINUTE)
+    expect(again).toMatchObject({ state: 'firing', since: timeFromMs(START + 60 * MINUTE), resolved_at: over?.resolved_at })
+    expect(step(over, ofAccount('acme', 'inbox_dead', 'off', ''), START + 60 * MINUTE)).toBeNull()
+  })
+
+  it('has its level by two bounds', () => {
+    expect([10, 15, 20].map((value) => levelOf(value, 10, 20))).toEqual(['off', 'between', 'on'])
+  })
+})

@@ -1,0 +1,201 @@
+import { sql } from 'kysely'
+import { Webhook } from 'svix'
+import { describe, expect, it } from 'vitest'
+import { TransientError } from '../../../src/errors.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
+import { AlarmWatch } from '../../../src/ops/alarms/alarm-watch.ts'
+import type { AlarmMessage } from '../../../src/ops/alarms/message.ts'
+import { PAUSES_MS } from '../../../src/ops/alarms/notifier.ts'
+import { listNotices } from '../../../src/store/alarms.ts'
+import type { Db } from '../../../src/store/db.ts'
+import { claimNotices, settleNotice } from '../../../src/store/operator-notices.ts'
+import { timeValue } from '../../../src/store/sql.ts'
+import { hook } from '../../config/support.ts'
+import { type Arrived, type Receiver, startReceiver } from '../../push/receiver.ts'
+import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { HOUR, MINUTE, openWatch, type WatchRig } from './rig.ts'
+
+const SECRET = hook(5)
+const signal = new AbortController().signal
+
+interface TellingRig extends WatchRig {
+  readonly receiver: Receiver
+  /** Deliveries are given up, or were mended. */
+  dead(count: number): Promise<void>
+  /** Makes whatever is still to be tried due now: Postgres has a clock of its own. */
+  hurry(): Promise<void>
+}
+
+async function openTelling(database: TestDatabase, more: Readonly<Record<string, unknown>> = {}): Promise<TellingRig> {
+  const receiver = await startReceiver()
+  const operator = { name: 'oncall', kind: 'webhook', url: receiver.url, secret: '${ONCALL_SECRET}', allow_private: true, repeat: '1h' }
+  const rig = await openWatch(database, { operators: [{ ...operator, ...more }] }, { ONCALL_SECRET: SECRET })
+  const change = (statement: ReturnType<typeof sql>) => rig.db.write('test', (tx) => statement.execute(tx.sql))
+  await change(sql`delete from sync_reads`)
+  await rig.deliver(2)
+  await change(sql`update sync_inbox set state = 'done'`)
+  return {
+    ...rig,
+    receiver,
+    async dead(count) {
+      await change(sql`update sync_inbox set state = 'done'`)
+      await change(sql`update sync_inbox set state = 'dead' where inbox_id <= ${count}`)
+    },
+    async hurry() {
+      await change(sql`update sync_operator_notices set due_at = ${timeValue(rig.db.read, timeFromMs(0))}`)
+    },
+  }
+}
+
+/** What came. Its signature is verified by the time that it bears: the clock of a test runs ahead of the receiver's. */
+function messagesOf(arrived: readonly Arrived[]): (AlarmMessage & { readonly id: string })[] {
+  const webhook = new Webhook(SECRET)
+  return arrived.map(({ headers, body }) => {
+    const [id, timestamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => String(headers[name]))
+    expect(signature).toBe(webhook.sign(id ?? '', new Date(Number(timestamp) * 1_000), body))
+    return { ...(JSON.parse(body) as AlarmMessage), id: id ?? '' }
+  })
+}
+
+describe.each(testDatabases)('operators on $name', (database) => {
+  it('are told what begins, what lasts, and what is over, each once, signed', async () => {
+    const rig = await openTelling(database)
+    const notifier = rig.notifier()
+    await rig.dead(1)
+    await rig.look()
+    expect(await notifier.tellDue(signal)).toBe(1)
+    await rig.look()
+    expect(await notifier.tellDue(signal)).toBe(0)
+    expect((await rig.alarm('inbox_dead'))?.notified_at).not.toBeNull()
+    await rig.look(HOUR)
+    await notifier.tellDue(signal)
+    await rig.dead(0)
+    await rig.lookLater()
+    await notifier.tellDue(signal)
+    const [first, second, third, ...others] = messagesOf(rig.receiver.arrived)
+    expect(others).toEqual([])
+    expect([first?.type, second?.type, third?.type]).toEqual(['alarm.firing', 'alarm.repeated', 'alarm.resolved'])
+    expect(first?.data).toEqual({
+      ...{ name: 'inbox_dead', severity: 'warning', account: 'acme', destination: null, state: 'firing' },
+      ...{ since: expect.any(String), last_at: expect.any(String), resolved_at: null },
+      text: '1 delivery of account acme could not be applied and was given up; `submission-mirror inbox list --state dead` tells why, `inbox replay` tries again',
+      runbook: 'docker/README.md#a-delivery-is-dead',
+    })
+    expect(third?.data).toMatchObject({ state: 'resolved', since: first?.data.since, resolved_at: expect.any(String) })
+    expect(new Set([first?.id, second?.id, third?.id]).size).toBe(3)
+    // Nothing follows from it any more.
+    await rig.look()
+    expect(await listNotices(rig.db.read)).toEqual([])
+  })
+
+  it('are told again and again under the same id until it is taken, by whichever process', async () => {
+    const rig = await openTelling(database)
+    rig.receiver.behave((_, response) => response.writeHead(500).end())
+    await rig.dead(2)
+    await rig.look()
+    const counted: string[] = []
+    const observer = { count: (name: string, labels = {}) => void counted.push(`${name} ${JSON.stringify(labels)}`), time() {}, set() {} }
+    await rig.notifier(observer).tellDue(signal)
+    expect(await rig.notifier().tellDue(signal)).toBe(0)
+    expect(await listNotices(rig.db.read)).toMatchObject([{ attempts: 1, error: 'it answered 500', outcome: null }])
+    expect(counted).toEqual(['operator_messages_total {"operator":"oncall","outcome":"failed"}'])
+    // A process dies between the answer and its note.
+    await rig.hurry()
+    const lost = await claimNotices(rig.db, ['oncall'], 5, 0)
+    expect(lost).toHaveLength(1)
+    rig.receiver.behave((_, __, take) => take())
+    await rig.hurry()
+    await rig.notifier().tellDue(signal)
+    const ids = rig.receiver.arrived.map(({ headers }) => headers['webhook-id'])
+    expect(ids).toEqual([ids[0], ids[0]])
+    expect(rig.receiver.arrived.map(({ body }) => body)).toEqual([rig.receiver.arrived[0]?.body, rig.receiver.arrived[0]?.body])
+    // Its late note changes nothing.
+    const [notice] = lost
+    if (notice) await settleNotice(rig.db, notice, { type: 'failed', attempts: 9, error: 'late', waitMs: null })
+    expect(await listNotices(rig.db.read)).toMatchObject([{ outcome: 'sent', error: null }])
+  })
+
+  it('are given up after seven tries, and tried again when it is time to repeat', async () => {
+    const rig = await openTelling(database)
+    rig.receiver.behave((_, response) => response.writeHead(404).end())
+    await rig.dead(1)
+    await rig.look()
+    const notifier = rig.notifier()
+    for (let tries = 0; tries < 10; tries++) {
+      await rig.hurry()
+      await notifier.tellDue(signal)
+    }
+    expect(rig.receiver.arrived).toHaveLength(PAUSES_MS.length + 1)
+    expect(await listNotices(rig.db.read)).toMatchObject([
+      { outcome: 'given_up', error: 'it answered 404: compare the URL with what the receiver shows' },
+    ])
+    await rig.look(30 * MINUTE)
+    expect(await notifier.tellDue(signal)).toBe(0)
+    rig.receiver.behave((_, __, take) => take())
+    await rig.look(31 * MINUTE)
+    expect(await notifier.tellDue(signal)).toBe(1)
+    expect(messagesOf(rig.receiver.arrived).at(-1)?.type).toBe('alarm.repeated')
+  })
+
+  it('hear only of the end when both were still to be told, and of none when they want none', async () => {
+    const rig = await openTelling(database)
+    await rig.dead(1)
+    await rig.look()
+    await rig.dead(0)
+    await rig.lookLater()
+    await rig.notifier().tellDue(signal)
+    expect(messagesOf(rig.receiver.arrived).map(({ type }) => type)).toEqual(['alarm.resolved'])
+    const quiet = await openTelling(database, { resolved: false })
+    await quiet.dead(1)
+    await quiet.look()
+    await quiet.notifier().tellDue(signal)
+    await quiet.dead(0)
+    await quiet.lookLater()
+    await quiet.notifier().tellDue(signal)
+    expect(messagesOf(quiet.receiver.arrived).map(({ type }) => type)).toEqual(['alarm.firing'])
+    expect(await listNotices(quiet.db.read)).toEqual([])
+  })
+
+  it('are told of a store that is away by the process itself, and of its end by the store', async () => {
+    const rig = await openTelling(database)
+    const away = { now: true }
+    const db: Db = Object.create(rig.db, {
+      write: {
+        value: (...args: Parameters<Db['write']>) =>
+          away.now ? Promise.reject(new TransientError('the disk is full')) : rig.db.write(...args),
+      },
+    })
+    const watch = new AlarmWatch({ ...rig.parts, db })
+    const look = async (ms: number) => {
+      rig.clock.advance(ms)
+      await watch.look(signal)
+    }
+    rig.receiver.behave((_, response) => response.writeHead(503).end())
+    for (const ms of [0, 30_000, 30_000]) await look(ms)
+    expect(rig.receiver.arrived).toHaveLength(1)
+    rig.receiver.behave((_, __, take) => take())
+    for (const ms of [30_000, 30_000, HOUR]) await look(ms)
+    expect(messagesOf(rig.receiver.arrived.slice(1)).map(({ type }) => type)).toEqual(['alarm.firing', 'alarm.repeated'])
+    away.now = false
+    await look(30_000)
+    expect(await rig.notifier().tellDue(signal)).toBe(0)
+    expect(await rig.alarm('store_unavailable')).toMatchObject({ state: 'firing', notified_at: expect.any(String) })
+    await look(6 * MINUTE)
+    expect(await rig.notifier().tellDue(signal)).toBe(1)
+    expect(messagesOf(rig.receiver.arrived).at(-1)).toMatchObject({
+      type: 'alarm.resolved',
+      data: { name: 'store_unavailable', text: expect.stringContaining('the disk is full') },
+    })
+  })
+
+  it('lose nothing when a process is asked to stop in the middle', async () => {
+    const rig = await openTelling(database)
+    await rig.dead(1)
+    await rig.look()
+    expect(await rig.notifier().tellDue(AbortSignal.abort())).toBe(1)
+    expect(rig.receiver.arrived).toEqual([])
+    await rig.hurry()
+    expect(await rig.notifier().tellDue(signal)).toBe(1)
+    expect(rig.receiver.arrived).toHaveLength(1)
+  })
+})

@@ -1,0 +1,113 @@
+import { onTestFinished } from 'vitest'
+import { ManualClock } from '../../../src/clock.ts'
+import { type Config, loadConfig } from '../../../src/config.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
+import { type Observer, silentObserver } from '../../../src/observe.ts'
+import { AlarmWatch, type AlarmWatchParts } from '../../../src/ops/alarms/alarm-watch.ts'
+import { Notifier } from '../../../src/ops/alarms/notifier.ts'
+import { Senders } from '../../../src/ops/alarms/senders.ts'
+import { ensureAccounts } from '../../../src/store/accounts.ts'
+import { type AlarmRow, listAlarms } from '../../../src/store/alarms.ts'
+import type { Db } from '../../../src/store/db.ts'
+import { ensureDestinations } from '../../../src/store/destinations.ts'
+import { InboxAppender } from '../../../src/store/inbox-append.ts'
+import { hook, withFile } from '../../config/support.ts'
+import { type OpenedDatabase, silentLog, type TestDatabase } from '../../tools/databases.ts'
+import { trackFact, uuid } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+export const ACCOUNT = 'acme'
+export const SUBMISSION = uuid(9, 1)
+export const MINUTE = 60_000
+export const HOUR = 60 * MINUTE
+/** Longer than what is over must stay so. */
+const CLEARED = 6 * MINUTE
+
+const GIB = 1024 ** 3
+
+export interface WatchRig {
+  readonly db: Db
+  readonly clock: ManualClock
+  readonly config: Config
+  readonly parts: AlarmWatchParts
+  readonly watch: AlarmWatch
+  /** What the account's client says of the clocks, and the disk of its volume: to be set by a test. */
+  readonly world: { skewMs: number | null; freeBytes: number }
+  /** Lets time pass, and looks. @returns the names of what fires. */
+  look(afterMs?: number): Promise<string[]>
+  /** Looks until what is over counts as over. @returns the names of what fires. */
+  lookLater(): Promise<string[]>
+  /** The row of an alarm. */
+  alarm(name: string): Promise<AlarmRow | undefined>
+  /** Stores a delivery now. */
+  deliver(count?: number): Promise<void>
+  /** What tells operators, as another process would have its own. */
+  notifier(observer?: Observer): Notifier
+}
+
+const signal = new AbortController().signal
+
+/** A settings file with one account, and what a test adds. JSON is YAML too. */
+export function settingsWith(more: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>> = {}): Config {
+  const account = {
+    name: ACCOUNT,
+    default: true,
+    base_url: 'https://api.service.test/api/v1',
+    client_credentials: [{ id: 'bac_one', secret: 'bas_one-secret' }],
+    webhook_secrets: [hook(1)],
+  }
+  return loadConfig(withFile(JSON.stringify({ accounts: [account], ...more }), env))
+}
+
+/** A database with one account and one submission, and a watch over it; the time is now, as Postgres has its own. */
+export async function openWatch(
+  database: TestDatabase,
+  settings: Readonly<Record<string, unknown>> = {},
+  env: Readonly<Record<string, string>> = {},
+): Promise<WatchRig> {
+  const clock = new ManualClock(Date.now())
+  const opened: OpenedDatabase = await database.open({ clock })
+  onTestFinished(() => opened.close())
+  const { db } = opened
+  const config = settingsWith(settings, env)
+  await ensureAccounts(db, [ACCOUNT])
+  await ensureDestinations(db, config.destinations)
+  await applyAll(db, [trackFact(ACCOUNT, SUBMISSION)])
+  const world = { skewMs: null as number | null, freeBytes: 100 * GIB }
+  const parts: AlarmWatchParts = {
+    ...{ db, config, log: silentLog, observer: silentObserver },
+    clients: new Map([[ACCOUNT, { clockSkewMs: () => world.skewMs }]]),
+    senders: new Senders(config.operators, { clock, proxy: {} }),
+    diskSpace: async () => ({ freeBytes: world.freeBytes, sizeBytes: 200 * GIB }),
+  }
+  const watch = new AlarmWatch(parts)
+  const firing = async () => (await listAlarms(db.read)).filter(({ state }) => state === 'firing').map(({ name }) => name)
+  let delivered = 0
+  return {
+    ...{ db, clock, config, parts, watch, world },
+    async look(afterMs = 30_000) {
+      clock.advance(afterMs)
+      await watch.look(signal)
+      return await firing()
+    },
+    async lookLater() {
+      for (const ms of [30_000, CLEARED]) {
+        clock.advance(ms)
+        await watch.look(signal)
+      }
+      return await firing()
+    },
+    alarm: async (name) => (await listAlarms(db.read)).find((row) => row.name === name),
+    async deliver(count = 1) {
+      const items = Array.from({ length: count }, () => {
+        delivered += 1
+        const deliveryId = `msg_${delivered}`
+        const headers = { 'svix-id': deliveryId }
+        return { account: ACCOUNT, deliveryId, receivedAt: timeFromMs(clock.now()), headers, body: Buffer.from('{}'), secret: 1 }
+      })
+      await new InboxAppender(db).append(items)
+    },
+    notifier: (observer = silentObserver) =>
+      new Notifier({ db, log: silentLog, observer, senders: new Senders(config.operators, { clock, proxy: {} }) }),
+  }
+}

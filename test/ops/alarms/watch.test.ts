@@ -1,0 +1,327 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { TransientError } from '../../../src/errors.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
+import { AlarmWatch } from '../../../src/ops/alarms/alarm-watch.ts'
+import { resumeAccount, stopAccount } from '../../../src/store/accounts.ts'
+import type { Db } from '../../../src/store/db.ts'
+import { setDestinationState } from '../../../src/store/destinations.ts'
+import { noteConflicts, noteUnreadable } from '../../../src/store/evidence.ts'
+import { RejectedStore } from '../../../src/store/rejected.ts'
+import { timeValue } from '../../../src/store/sql.ts'
+import { hook } from '../../config/support.ts'
+import { silentLog, testDatabases } from '../../tools/databases.ts'
+import { byPoll, byWebhook, eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+import { ACCOUNT, HOUR, MINUTE, openWatch, SUBMISSION, type WatchRig } from './rig.ts'
+
+const signal = new AbortController().signal
+const AMS = { name: 'ams', kind: 'webhook', url: 'https://ams.test/hook', secret: '${AMS_SECRET}' }
+const withAms = [{ destinations: [AMS] }, { AMS_SECRET: hook(3) }] as const
+
+/** News that polls find now, and that happened now. */
+async function find(rig: WatchRig, from: number, count: number, origin = byPoll): Promise<void> {
+  const occurredAt = timeFromMs(rig.clock.now())
+  const events = Array.from({ length: count }, (_, n) => wireEvent(from + n, { occurred_at: occurredAt }))
+  await applyAll(
+    rig.db,
+    events.map((event) => eventFact(ACCOUNT, SUBMISSION, event, origin)),
+  )
+}
+
+async function refuse(rig: WatchRig, reason: string, count: number): Promise<void> {
+  const store = new RejectedStore(rig.db, silentLog)
+  for (let n = 0; n < count; n++) {
+    store.keep({
+      ...{ account: ACCOUNT, path: '/webhooks', address: '192.0.2.1', reason, headers: {}, body: null },
+      receivedAt: timeFromMs(rig.clock.now()),
+    })
+  }
+  await store.settled()
+}
+
+function change(db: Db, statement: ReturnType<typeof sql>): Promise<unknown> {
+  return db.write('test', (tx) => statement.execute(tx.sql))
+}
+
+describe.each(testDatabases)('the watch on $name', (database) => {
+  it('sees webhooks fall silent while polls find news, tells why, and that they come again', async () => {
+    const rig = await openWatch(database)
+    for (let n = 0; n < 30; n++) {
+      await rig.deliver()
+      rig.clock.advance(MINUTE)
+    }
+    expect(await rig.look()).not.toContain('webhook_silence')
+    rig.clock.advance(16 * MINUTE)
+    await find(rig, 1, 3)
+    expect(await rig.look(10 * MINUTE)).not.toContain('webhook_silence')
+    expect(await rig.look(10 * MINUTE)).toContain('webhook_silence')
+    expect((await rig.alarm('webhook_silence'))?.text).toMatch(
+      /^no webhook has come for 3\d min for account acme, while polling found 3 records .*; see in the portal whether the endpoint/,
+    )
+    await refuse(rig, 'wrong_signature', 3)
+    expect(await rig.look()).toEqual(expect.arrayContaining(['deliveries_refused', 'webhook_silence']))
+    expect((await rig.alarm('webhook_silence'))?.text).toContain('compare WEBHOOK_SECRETS with the secret of the endpoint')
+    await rig.deliver()
+    expect(await rig.lookLater()).not.toContain('webhook_silence')
+    expect((await rig.alarm('webhook_silence'))?.state).toBe('resolved')
+  })
+
+  it('sees no silence in a quiet account, nor in what a delivery that cannot be read has announced, nor in what is found late', async () => {
+    const rig = await openWatch(database)
+    for (let n = 0; n < 30; n++) {
+      await rig.deliver()
+      rig.clock.advance(MINUTE)
+    }
+    // Found a moment after the last delivery of the day: it woke the feed.
+    await rig.deliver()
+    await find(rig, 1, 5)
+    // Found in the night, by a reconcile run or a replay: it happened before.
+    rig.clock.advance(3 * HOUR)
+    const before = timeFromMs(rig.clock.now() - 5 * HOUR)
+    await applyAll(
+      rig.db,
+      [11, 12, 13].map((n) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n, { occurred_at: before }), byPoll)),
+    )
+    for (let n = 0; n < 20; n++) expect(await rig.look(12 * HOUR)).not.toContain('webhook_silence')
+  })
+
+  it('sees an endpoint that never sent anything', async () => {
+    const rig = await openWatch(database)
+    await find(rig, 1, 3)
+    expect(await rig.look(50 * MINUTE)).not.toContain('webhook_silence')
+    expect(await rig.look(11 * MINUTE)).toContain('webhook_silence')
+    expect((await rig.alarm('webhook_silence'))?.text).toMatch(/^no webhook has ever come for account acme/)
+  })
+
+  it('sees that many webhooks are lost, and not that some are', async () => {
+    const rig = await openWatch(database)
+    const hour = timeFromMs(Math.floor(rig.clock.now() / HOUR) * HOUR)
+    const counts = async (webhook: number, lost: number) => {
+      await change(rig.db, sql`delete from arrival_counts`)
+      await change(
+        rig.db,
+        sql`insert into arrival_counts (account, hour, entity, webhook, poll, backfill, reconcile, lost)
+          values (${ACCOUNT}, ${timeValue(rig.db.read, hour)}, 'thread_messages', ${webhook}, ${lost}, 0, 0, ${lost})`,
+      )
+    }
+    await counts(1, 9)
+    expect(await rig.look()).not.toContain('webhook_loss')
+    await counts(190, 10)
+    expect(await rig.look()).not.toContain('webhook_loss')
+    await counts(30, 10)
+    expect(await rig.look()).toContain('webhook_loss')
+    expect((await rig.alarm('webhook_loss'))?.text).toContain('10 of 40 records')
+    // Neither good nor bad.
+    await counts(50, 10)
+    expect(await rig.lookLater()).toContain('webhook_loss')
+    await counts(190, 10)
+    expect(await rig.lookLater()).not.toContain('webhook_loss')
+  })
+
+  it('sees accounts that are parked, what contradicts and what cannot be read, and what was too large', async () => {
+    const rig = await openWatch(database)
+    expect(await rig.look()).toEqual([])
+    await stopAccount(rig.db, ACCOUNT, 'parked', 'the service refuses the credentials', 900_000)
+    await rig.db.write('test', async (tx) => {
+      const place = { account: ACCOUNT, submission_id: SUBMISSION }
+      const conflict = { ...place, entity: 'market_events', record_id: uuid(1, 1), fields: ['type'], kept: '{}', refused: '{}' }
+      await noteConflicts(tx, [{ ...conflict, via: 'poll' }], timeFromMs(rig.clock.now()))
+      await noteUnreadable(tx, [{ ...place, read: 'events', raw: '{}' }], timeFromMs(rig.clock.now()))
+    })
+    await refuse(rig, 'body_too_large', 2)
+    expect(await rig.look()).toEqual(['account_stopped', 'delivery_too_large', 'items_unreadable', 'record_conflict'])
+    expect((await rig.alarm('account_stopped'))?.text).toMatch(
+      /is parked: the service refuses the credentials; .*`submission-mirror account resume acme`$/,
+    )
+    expect((await rig.alarm('delivery_too_large'))?.text).toMatch(
+      /^2 deliveries for account acme were refused .*WEBHOOK_BODY_LIMIT; raise it/,
+    )
+    await resumeAccount(rig.db, ACCOUNT)
+    expect(await rig.lookLater()).not.toContain('account_stopped')
+    // What is a day old is old news.
+    rig.clock.advance(24 * HOUR)
+    await change(rig.db, sql`delete from sync_reads`)
+    expect(await rig.lookLater()).toEqual([])
+  })
+
+  it('sees deliveries that wait, and that were given up', async () => {
+    const rig = await openWatch(database)
+    await rig.deliver(3)
+    expect(await rig.look(2 * MINUTE)).toEqual([])
+    expect(await rig.look(5 * MINUTE)).toEqual(['inbox_backlog'])
+    expect((await rig.alarm('inbox_backlog'))?.text).toContain('3 deliveries wait to be worked, the oldest for 7 min')
+    await change(rig.db, sql`update sync_inbox set state = 'dead' where inbox_id = 1`)
+    await change(rig.db, sql`update sync_inbox set state = 'done' where inbox_id > 1`)
+    expect(await rig.lookLater()).toEqual(['inbox_dead'])
+    expect((await rig.alarm('inbox_dead'))?.text).toMatch(
+      /^1 delivery of account acme could not be applied and was given up; `submission-mirror/,
+    )
+  })
+
+  it('sees reads that come too late, a service that answers none, and submissions that are not fresh', async () => {
+    const rig = await openWatch(database)
+    const now = () => timeValue(rig.db.read, timeFromMs(rig.clock.now()))
+    const ago = (ms: number) => timeValue(rig.db.read, timeFromMs(rig.clock.now() - ms))
+    const fresh = () => change(rig.db, sql`update sync_reads set last_read_at = ${now()}, due_at = ${now()}, rank = 1, failures = 0`)
+    await fresh()
+    expect(await rig.look()).toEqual([])
+    for (let n = 0; n < 11; n++) {
+      await fresh()
+      await change(rig.db, sql`update sync_reads set due_at = ${ago(20 * MINUTE)} where read = 'thread'`)
+      await rig.look(MINUTE)
+    }
+    expect(await rig.look(0)).toEqual(['reads_overdue'])
+    // Nothing succeeds any more: then late is not the word.
+    await fresh()
+    await change(rig.db, sql`update sync_reads set rank = 2, failures = 4, last_read_at = ${ago(16 * MINUTE)}`)
+    expect(await rig.lookLater()).toEqual(['service_unavailable'])
+    // One read that fails on and on.
+    await fresh()
+    await change(rig.db, sql`update sync_reads set rank = 2, failures = 12 where read = 'events'`)
+    expect(await rig.look()).toContain('state_stale')
+    expect((await rig.alarm('state_stale'))?.text).toMatch(/^1 read of account acme has failed for half an hour and more/)
+    // Not found is no failure: a mistyped id alarms nobody.
+    await change(rig.db, sql`update sync_reads set rank = 2, failures = 0, misses = 9, last_read_at = ${ago(90 * 24 * HOUR)}`)
+    await change(rig.db, sql`update submissions set unreachable_since = ${now()}`)
+    expect(await rig.lookLater()).toEqual([])
+    await change(rig.db, sql`update submissions set unreachable_since = null`)
+    expect(await rig.look()).toContain('state_stale')
+    expect((await rig.alarm('state_stale'))?.text).toMatch(/was not read for 90 d, longer than POLL_DORMANT allows/)
+  })
+
+  it('sees a clock that is wrong, and a disk that fills, and does not flap', async () => {
+    const rig = await openWatch(database)
+    await change(rig.db, sql`delete from sync_reads`)
+    rig.world.skewMs = -90_000
+    expect(await rig.look()).toEqual([])
+    expect(await rig.look(5 * MINUTE)).toEqual(['clock_skew'])
+    expect((await rig.alarm('clock_skew'))?.text).toMatch(/^the clock of this machine is 90 s ahead of the service's; set it by NTP/)
+    rig.world.skewMs = null
+    expect(await rig.lookLater()).toEqual(['clock_skew'])
+    rig.world.skewMs = 2_000
+    rig.world.freeBytes = 4.9 * 1024 ** 3
+    expect(await rig.lookLater()).toEqual(['disk_space'])
+    expect((await rig.alarm('disk_space'))?.text).toMatch(/^4\.9 GiB of 200\.0 GiB are free/)
+    rig.world.freeBytes = 5.5 * 1024 ** 3
+    expect(await rig.lookLater()).toEqual(['disk_space'])
+    rig.world.freeBytes = 7 * 1024 ** 3
+    expect(await rig.lookLater()).toEqual([])
+  })
+
+  it('sees what becomes of destinations', async () => {
+    const rig = await openWatch(database, ...withAms)
+    await change(rig.db, sql`delete from sync_reads`)
+    await change(rig.db, sql`update sync_destinations set cursor = (select last_seq from mirror_info)`)
+    expect(await rig.look()).toEqual([])
+    await setDestinationState(rig.db, 'ams', 'disabled', 'answered 410')
+    await change(rig.db, sql`update sync_destinations set dead = 1, unknown = 2`)
+    expect(await rig.look()).toEqual(['destination_stopped', 'push_dead', 'push_unknown'])
+    expect((await rig.alarm('destination_stopped'))?.text).toMatch(
+      /^destination ams is disabled for \d+ \w+: answered 410; mend its address, then/,
+    )
+    await setDestinationState(rig.db, 'ams', 'paused', 'paused by an operator')
+    await change(rig.db, sql`update sync_destinations set dead = 0, unknown = 0`)
+    expect(await rig.lookLater()).toEqual([])
+    expect(await rig.look(24 * HOUR)).toEqual(['destination_stopped'])
+    await setDestinationState(rig.db, 'ams', 'active', null)
+    expect(await rig.lookLater()).toEqual([])
+  })
+
+  it('sees changes that do not go out, and those that wait for a client of the AMS, each for itself', async () => {
+    const rig = await openWatch(database, ...withAms)
+    await change(rig.db, sql`delete from sync_reads`)
+    const queue = async (lane: string, blocked: string | null) => {
+      const now = timeValue(rig.db.read, timeFromMs(rig.clock.now()))
+      await change(
+        rig.db,
+        sql`insert into sync_outbox (destination, account, lane, entity, entity_id, operation, cause, seq, message_id, state, attempts, uncertain, queued_at)
+          values ('ams', ${ACCOUNT}, ${lane}, 'lanes', '[]', 'insert', 'poll', 1, ${randomUUID()}, 'ready', 0, 0, ${now})`,
+      )
+      await change(
+        rig.db,
+        sql`insert into sync_push_lanes (destination, account, lane, due_at, blocked) values ('ams', ${ACCOUNT}, ${lane}, ${now}, ${blocked})`,
+      )
+      await change(rig.db, sql`update sync_destinations set queued = queued + 1, cursor = (select last_seq from mirror_info)`)
+    }
+    await queue('lane-1', 'unmapped')
+    for (const ms of [30_000, HOUR, HOUR]) expect(await rig.look(ms)).toEqual([])
+    await queue('lane-2', null)
+    await rig.look(16 * MINUTE)
+    expect(await rig.look(5 * MINUTE)).toEqual(['push_late'])
+    expect((await rig.alarm('push_late'))?.text).toBe(
+      'the oldest change for destination ams waits for 21 min; `submission-mirror doctor --destination ams` says why',
+    )
+    await change(rig.db, sql`update sync_outbox set state = 'delivered' where lane = 'lane-2'`)
+    await change(rig.db, sql`delete from sync_push_lanes where lane = 'lane-2'`)
+    expect(await rig.lookLater()).toEqual([])
+    expect(await rig.look(22 * HOUR)).toEqual(['push_unmapped'])
+    // A change that was not fanned out is late too.
+    await find(rig, 1, 1, byWebhook)
+    await rig.look(16 * MINUTE)
+    expect(await rig.look(5 * MINUTE)).toContain('push_late')
+  })
+
+  it('is one of several, and another follows when it is gone', async () => {
+    const rig = await openWatch(database)
+    const other = new AlarmWatch(rig.parts)
+    expect(await rig.watch.look(signal)).not.toBeNull()
+    expect(await other.look(signal)).toBeNull()
+    const stopping = AbortSignal.abort()
+    await rig.watch.run(stopping)
+    await change(rig.db, sql`update sync_alarm_watch set lease_until = ${timeValue(rig.db.read, timeFromMs(0))}`)
+    expect(await other.look(signal)).not.toBeNull()
+    expect(await rig.watch.look(signal)).toBeNull()
+  })
+
+  it('ends alarms about what is not there any more, and leaves those be that could not be looked at', async () => {
+    const rig = await openWatch(database, ...withAms)
+    await change(rig.db, sql`delete from sync_reads`)
+    await change(rig.db, sql`update sync_destinations set dead = 1, cursor = (select last_seq from mirror_info)`)
+    const full = new AlarmWatch({ ...rig.parts, diskSpace: () => Promise.resolve({ freeBytes: 1, sizeBytes: 1_000 }) })
+    await full.look(signal)
+    expect((await rig.alarm('disk_space'))?.state).toBe('firing')
+    const blind = new AlarmWatch({
+      ...rig.parts,
+      diskSpace: () => Promise.reject(new Error('EACCES')),
+      config: { ...rig.config, destinations: [] },
+    })
+    await change(rig.db, sql`update sync_alarm_watch set lease_until = ${timeValue(rig.db.read, timeFromMs(0))}`)
+    for (let n = 0; n < 3; n++) {
+      rig.clock.advance(5 * MINUTE)
+      await blind.look(signal)
+    }
+    expect((await rig.alarm('push_dead'))?.state).toBe('resolved')
+    expect((await rig.alarm('disk_space'))?.state).toBe('firing')
+  })
+
+  it('takes an outage of the store into it when it is back', async () => {
+    const rig = await openWatch(database)
+    await change(rig.db, sql`delete from sync_reads`)
+    const away = { now: false }
+    const db: Db = Object.create(rig.db, {
+      write: {
+        value: (...args: Parameters<Db['write']>) =>
+          away.now ? Promise.reject(new TransientError('the disk is full')) : rig.db.write(...args),
+      },
+    })
+    const watch = new AlarmWatch({ ...rig.parts, db })
+    await watch.look(signal)
+    away.now = true
+    for (let n = 0; n < 4; n++) {
+      rig.clock.advance(30_000)
+      expect(await watch.look(signal)).toBeNull()
+    }
+    away.now = false
+    rig.clock.advance(30_000)
+    await watch.look(signal)
+    expect(await rig.alarm('store_unavailable')).toMatchObject({
+      state: 'firing',
+      text: 'the database cannot be written (the disk is full), so deliveries are answered 503; make room, or see whether the database runs and whether something else holds a lock on it',
+    })
+    rig.clock.advance(6 * MINUTE)
+    await watch.look(signal)
+    expect((await rig.alarm('store_unavailable'))?.state).toBe('resolved')
+  })
+})

@@ -1,0 +1,307 @@
+import { sql } from 'kysely'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Clock, systemClock } from '../../src/clock.ts'
+import { timeFromMs } from '../../src/model/time.ts'
+import { Pace } from '../../src/ops/retention/pace.ts'
+import { Retention, slotAt } from '../../src/ops/retention/retention.ts'
+import { takeTurn } from '../../src/ops/retention/turn.ts'
+import type { Db } from '../../src/store/db.ts'
+import { ensureDestinations } from '../../src/store/destinations.ts'
+import { InboxAppender } from '../../src/store/inbox-append.ts'
+import { findDeliveries, makeReady } from '../../src/store/inbox-queries.ts'
+import { LeaseLostError } from '../../src/store/leases.ts'
+import { claimUpkeep, endUpkeep, lastUpkeep, type UpkeepLease } from '../../src/store/upkeep.ts'
+import { destinationOf, fanAll, openedDb, openedDbs, outboxOf } from '../push/outbox.ts'
+import { silentLog, testDatabases } from '../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
+import { applyAll, changesOf } from '../tools/mirror.ts'
+
+const ACCOUNT = 'acme'
+const NOW_MS = Date.UTC(2026, 5, 15, 12)
+const DAY_MS = 86_400_000
+const never = new AbortController().signal
+
+/** Stands still at noon of a day, and never makes anybody wait. */
+function clockAt(nowMs: number): Clock {
+  return { ...systemClock, now: () => nowMs, sleep: async () => {} }
+}
+
+const clock = clockAt(NOW_MS)
+
+function daysAgo(days: number) {
+  return timeFromMs(NOW_MS - days * DAY_MS)
+}
+
+type State = 'ready' | 'done' | 'aside' | 'dead'
+
+async function deliver(db: Db, id: string, days: number, state: State, body = `{"id":"${id}"}`): Promise<void> {
+  const delivery = { account: ACCOUNT, deliveryId: id, receivedAt: daysAgo(days), headers: { 'svix-id': id }, secret: 1 }
+  expect(await new InboxAppender(db).append([{ ...delivery, body: Buffer.from(body) }])).toEqual([null])
+  await settle(db, id, state)
+}
+
+async function settle(db: Db, id: string, state: State): Promise<void> {
+  await db.write('test', (tx) => sql`update sync_inbox set state = ${state} where delivery_id = ${id}`.execute(tx.sql))
+}
+
+/** The deliveries whose body is still there. */
+async function withBody(db: Db): Promise<string[]> {
+  const rows = await db.read.sql.selectFrom('sync_inbox').select('delivery_id').where('body', 'is not', null).orderBy('inbox_id').execute()
+  return rows.map((row) => row.delivery_id)
+}
+
+async function leaseOf(db: Db, slot: string): Promise<UpkeepLease> {
+  const lease = await claimUpkeep(db, 'retention', slot, 60_000)
+  if (typeof lease === 'string') throw new Error(lease)
+  return lease
+}
+
+interface Kept {
+  readonly days?: number | null
+  readonly changesDays?: number | null
+  readonly destinations?: readonly string[]
+}
+
+/** One whole turn. */
+async function turn(db: Db, slot: string, { days = 30, changesDays = 400, destinations = [] }: Kept = {}) {
+  const lease = await leaseOf(db, slot)
+  const config = { retention: { days, changesDays }, destinations: destinations.map((name) => ({ name })) as never }
+  const result = await takeTurn({ db, clock, config }, lease, never)
+  await endUpkeep(db, lease, 'done')
+  return result
+}
+
+async function logOf(db: Db) {
+  const info = await db.read.sql.selectFrom('mirror_info').select(['first_seq', 'last_seq']).executeTakeFirstOrThrow()
+  const seqs = (await changesOf(db)).map((change) => change.seq)
+  expect(seqs).toEqual(Array.from({ length: info.last_seq - info.first_seq + 1 }, (_, n) => info.first_seq + n))
+  return info
+}
+
+/** Makes what is in the log up to `seq` this many days old. */
+async function ageLog(db: Db, upTo: number, days: number): Promise<void> {
+  await db.write('test', (tx) => sql`update changes set changed_at = ${sql.raw(`'${daysAgo(days)}'`)} where seq <= ${upTo}`.execute(tx.sql))
+}
+
+async function setOutbox(db: Db, seq: number, state: string, days: number): Promise<void> {
+  const at = sql.raw(`'${daysAgo(days)}'`)
+  await db.write('test', (tx) =>
+    sql`update sync_outbox set state = ${state}, queued_at = ${at}, settled_at = ${at} where seq = ${seq}`.execute(tx.sql),
+  )
+}
+
+describe.each(testDatabases)('retention on $name', ({ name, open }) => {
+  it('relieves old deliveries of body and headers, and still knows them when they come again', async () => {
+    const db = await openedDb(open, clock)
+    for (const state of ['done', 'aside', 'dead', 'ready'] as const) {
+      await deliver(db, `old ${state}`, 31, state)
+      await deliver(db, `young ${state}`, 29, state)
+    }
+    expect(await turn(db, 'a')).toMatchObject({ deliveries: 2 })
+    expect(await withBody(db)).toEqual(['young done', 'young aside', 'old dead', 'young dead', 'old ready', 'young ready'])
+    const [relieved] = await findDeliveries(db.read, 'old done')
+    expect(relieved).toMatchObject({ state: 'done', body: null, headers: '{}' })
+    expect(await makeReady(db, [relieved?.inbox_id ?? 0])).toBe(0)
+    await deliver(db, 'old done', 0, 'done')
+    const again = await findDeliveries(db.read, 'old done')
+    expect(again).toMatchObject([{ inbox_id: relieved?.inbox_id, received_at: daysAgo(31), body: null }])
+    expect(await turn(db, 'b')).toMatchObject({ deliveries: 0 })
+  })
+
+  it('comes back for what was not done when it passed, and begins where it stopped', async () => {
+    const db = await openedDb(open, clock)
+    for (let n = 0; n < 120; n++) await deliver(db, `d${n}`, 40, n % 40 === 7 ? 'dead' : 'done')
+    await deliver(db, 'from the future', -3_000, 'done')
+    await deliver(db, 'after it', 40, 'done')
+    expect(await turn(db, 'a')).toMatchObject({ deliveries: 118 })
+    expect(await withBody(db)).toEqual(['d7', 'd47', 'd87', 'from the future'])
+    const position = (await lastUpkeep(db.read, 'retention'))?.position
+    const { inbox_id: last } = await db.read.sql
+      .selectFrom('sync_inbox')
+      .select('inbox_id')
+      .where('delivery_id', '=', 'after it')
+      .executeTakeFirstOrThrow()
+    expect(position).toBe(last)
+    await settle(db, 'd47', 'done')
+    expect(await turn(db, 'b')).toMatchObject({ deliveries: 1 })
+    expect(await withBody(db)).toEqual(['d7', 'd87', 'from the future'])
+    expect((await db.read.sql.selectFrom('sync_inbox_left').selectAll().execute()).length).toBe(3)
+  })
+
+  it('removes refused deliveries, and pushes that are delivered or skipped, but nothing that waits for a person', async () => {
+    const db = await openedDb(open, clock)
+    await db.write('test', async (tx) => {
+      for (const [address, days] of [
+        ['old', 31],
+        ['young', 29],
+      ] as const) {
+        await tx.sql
+          .insertInto('sync_rejected')
+          .values({
+            account: ACCOUNT,
+            path: '/webhooks',
+            received_at: daysAgo(days),
+            address,
+            reason: 'wrong_signature',
+            headers: '{}',
+            body: null,
+            replayed_at: null,
+          })
+          .execute()
+      }
+    })
+    const ams = destinationOf('ams', { entities: ['market_events'] })
+    await applyAll(
+      db,
+      Array.from({ length: 7 }, (_, n) => eventFact(ACCOUNT, uuid(9, 1), wireEvent(n))),
+    )
+    await fanAll(db, [ams])
+    const seqs = (await outboxOf(db)).map((row) => row.seq)
+    const states = ['delivered', 'skipped', 'dead', 'unknown', 'ready', 'delivered', 'delivered']
+    for (const [index, state] of states.entries()) await setOutbox(db, seqs[index] ?? 0, state, index === 6 ? 29 : 31)
+    expect(await turn(db, 'a', { destinations: ['ams'] })).toMatchObject({ rejected: 1, pushed: 3, changes: 0 })
+    expect((await outboxOf(db)).map((row) => row.state)).toEqual(['dead', 'unknown', 'ready', 'delivered'])
+    const rejected = await db.read.sql.selectFrom('sync_rejected').select('address').execute()
+    expect(rejected).toEqual([{ address: 'young' }])
+  })
+
+  it('removes the oldest changes without a gap, never past what a destination has to get or may still be sent', async () => {
+    const db = await openedDb(open, clock)
+    const [ams, gone] = [destinationOf('ams', { entities: ['market_events'] }), destinationOf('gone')]
+    await ensureDestinations(db, [ams, gone])
+    await applyAll(
+      db,
+      Array.from({ length: 10 }, (_, n) => eventFact(ACCOUNT, uuid(9, 1), wireEvent(n))),
+    )
+    const { last_seq: last } = await logOf(db)
+    await ageLog(db, last - 2, 500)
+    const kept = { destinations: ['ams'] }
+    // Nothing is fanned out yet.
+    expect(await turn(db, 'a', kept)).toMatchObject({ changes: 0 })
+    await fanAll(db, [ams])
+    const seqs = (await outboxOf(db, 'ams')).map((row) => row.seq)
+    const wait = seqs[4] ?? 0
+    for (const [index, seq] of seqs.entries()) await setOutbox(db, seq, index === 4 ? 'dead' : 'delivered', 1)
+    await turn(db, 'b', kept)
+    expect((await logOf(db)).first_seq).toBe(wait)
+    await setOutbox(db, wait, 'delivered', 1)
+    expect(await turn(db, 'c', { ...kept, changesDays: null })).toMatchObject({ changes: 0 })
+    await turn(db, 'd', kept)
+    // What a destination that is not in the settings any more has not got is not kept for it.
+    expect(await logOf(db)).toEqual({ first_seq: last - 1, last_seq: last })
+    await applyAll(db, [eventFact(ACCOUNT, uuid(9, 1), wireEvent(99))])
+    await fanAll(db, [ams, gone])
+    expect((await outboxOf(db, 'gone'))[0]?.seq).toBe(last - 1)
+    expect((await logOf(db)).last_seq).toBeGreaterThan(last)
+  })
+
+  it('is done by one process for each day, and by another one when that has died', async () => {
+    const [one, two] = await openedDbs(open, 2, clock)
+    if (!one || !two) throw new Error('no database')
+    await deliver(one, 'old', 31, 'done')
+    const config = { retention: { days: 30, changesDays: 400 }, destinations: [], cronTimezone: 'UTC' }
+    const services = [one, two].map((db) => new Retention({ db, clock, log: silentLog, config }))
+    const outcomes = await Promise.all(services.map((service) => service.turn(never)))
+    expect(outcomes).toContain('done')
+    expect(await Promise.all(services.map((service) => service.turn(never)))).toEqual(['done', 'done'])
+    expect(await lastUpkeep(one.read, 'retention')).toMatchObject({
+      slot: '2026-06-15',
+      note: '1 delivery relieved of body and headers, 0 refused deliveries, 0 pushes, 0 changes removed',
+    })
+    const dead = await leaseOf(one, '2026-06-16')
+    expect(await claimUpkeep(two, 'retention', '2026-06-16', 60_000)).toBe('held')
+    await one.write('test', (tx) => sql`update sync_upkeep set lease_until = ${sql.raw(`'${daysAgo(1)}'`)}`.execute(tx.sql))
+    const heir = await leaseOf(two, '2026-06-16')
+    expect(heir.token).not.toBe(dead.token)
+    await deliver(one, 'older', 32, 'done')
+    const parts = { db: one, clock, config }
+    await expect(takeTurn(parts, dead, never)).rejects.toThrow(LeaseLostError)
+    expect(await withBody(one)).toEqual(['older'])
+    await endUpkeep(two, heir, 'done')
+    expect(await claimUpkeep(one, 'retention', '2026-06-15', 60_000)).toBe('done')
+  })
+
+  it('lets deliveries in between any two of its steps, however much there is to remove', async () => {
+    const db = await openedDb(open, clock)
+    const appender = new InboxAppender(db)
+    const body = Buffer.alloc(20_000, 'x')
+    const old = Array.from({ length: 3_000 }, (_, n) => ({
+      ...{ account: ACCOUNT, deliveryId: `old ${n}`, receivedAt: daysAgo(31), headers: {}, body, secret: 1 },
+    }))
+    for (let from = 0; from < old.length; from += 250) await appender.append(old.slice(from, from + 250))
+    await db.write('test', (tx) => sql`update sync_inbox set state = 'done'`.execute(tx.sql))
+    let over = false
+    let stored = 0
+    let steps = 0
+    const resting: Clock = { ...clock, sleep: async () => void steps++ }
+    const receiving = (async () => {
+      while (!over) {
+        const id = `new ${stored++}`
+        expect(await appender.append([{ ...(old[0] as (typeof old)[number]), deliveryId: id, receivedAt: daysAgo(0) }])).toEqual([null])
+      }
+    })()
+    const lease = await leaseOf(db, 'a')
+    const config = { retention: { days: 30, changesDays: 400 }, destinations: [] }
+    const result = await takeTurn({ db, clock: resting, config }, lease, never)
+    over = true
+    await receiving
+    expect(result.deliveries).toBe(3_000)
+    // Four megabytes a step: many steps, and about as many deliveries that came between them.
+    expect(steps).toBeGreaterThan(14)
+    expect(stored).toBeGreaterThan(name === 'sqlite' ? steps / 4 : 1)
+    expect((await withBody(db)).every((id) => id.startsWith('new'))).toBe(true)
+  })
+
+  it('stops when it is asked to, and goes on the same day', async () => {
+    const db = await openedDb(open, clock)
+    for (let n = 0; n < 200; n++) await deliver(db, `d${n}`, 40, 'done')
+    const stopping = new AbortController()
+    const resting: Clock = { ...clock, sleep: async () => stopping.abort() }
+    const config = { retention: { days: 30, changesDays: 400 }, destinations: [], cronTimezone: 'UTC' }
+    const service = (over: Clock) => new Retention({ db, clock: over, log: silentLog, config })
+    expect(await service(resting).turn(stopping.signal)).toBe('stopped')
+    expect((await withBody(db)).length).toBe(150)
+    expect(await service(clock).turn(never)).toBe('done')
+    expect(await withBody(db)).toEqual([])
+  })
+})
+
+it('a day of retention begins at half past one in its time zone', () => {
+  const at = (text: string, zone: string) => slotAt(Date.parse(text), zone)
+  expect(at('2026-06-15T01:29:59Z', 'UTC')).toBe('2026-06-14')
+  expect(at('2026-06-15T01:30:00Z', 'UTC')).toBe('2026-06-15')
+  expect(at('2026-06-15T05:29:59Z', 'America/New_York')).toBe('2026-06-14')
+  expect(at('2026-06-15T05:30:00Z', 'America/New_York')).toBe('2026-06-15')
+})
+
+it('its steps grow while they are short, and shrink when they are not', () => {
+  const pace = new Pace()
+  const first = pace.rows
+  for (let n = 0; n < 20; n++) pace.took(1)
+  expect(pace.rows).toBe(1_000)
+  pace.took(15)
+  expect(pace.rows).toBe(500)
+  for (let n = 0; n < 20; n++) pace.took(30)
+  expect(pace.rows).toBe(1)
+  expect(first).toBeGreaterThan(1)
+  expect(pace.restMs(10)).toBe(50)
+})
+
+it('the service waits a while after the start, looks each time the bell rings, and ends when it is told', async () => {
+  const opened = await testDatabases[0]?.open()
+  if (!opened) throw new Error('no database')
+  onTestFinished(() => opened.close())
+  const stopping = new AbortController()
+  const slept: number[] = []
+  const resting: Clock = {
+    ...clock,
+    sleep: async (ms) => {
+      slept.push(ms)
+      if (slept.length === 3) stopping.abort()
+    },
+  }
+  const config = { retention: { days: 30, changesDays: 400 }, destinations: [], cronTimezone: 'UTC' }
+  await new Retention({ db: opened.db, clock: resting, log: silentLog, config }).run(stopping.signal)
+  expect(slept).toEqual([3_000, 21_600_000, 21_600_000])
+  expect(await lastUpkeep(opened.db.read, 'retention')).toMatchObject({ slot: '2026-06-15', note: expect.any(String) })
+})

@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest'
+import { submissions } from '../../src/model/entities.ts'
+import { timeFromMs } from '../../src/model/time.ts'
+import type { SandboxOptions } from '../../src/sandbox/options.ts'
+import { findAccount } from '../../src/store/accounts.ts'
+import { discoveryStatus } from '../../src/store/discovery.ts'
+import type { DiscoveryTable } from '../../src/store/tables-completeness.ts'
+import { type TestDatabase, testDatabases } from '../tools/databases.ts'
+import { uuid } from '../tools/facts.ts'
+import { changesOf, rowsOf } from '../tools/mirror.ts'
+import { HOUR, Rig } from '../tools/poller.ts'
+
+const ACCOUNT = 'default'
+const LIST = '/broker/submissions'
+const INSUREDS = ['/broker/insureds', '/broker/insureds/{insured_id}']
+
+/** With a poller, which knows whose account it is. */
+async function open(database: TestDatabase, options: SandboxOptions = { lists: true }): Promise<Rig> {
+  const rig = await Rig.open(database, { sandbox: options })
+  rig.startPoller()
+  await rig.until('the brokerage is pinned', async () => (await findAccount(rig.db.read, ACCOUNT))?.brokerage != null)
+  return rig
+}
+
+async function probesOf(rig: Rig): Promise<DiscoveryTable[]> {
+  return rig.db.read.sql.selectFrom('sync_discovery').selectAll().orderBy('path').execute()
+}
+
+/** Probes whatever is due, and stops. */
+async function discover(rig: Rig, paths: readonly string[]): Promise<void> {
+  const running = rig.startDiscovery(paths)
+  await rig.until('nothing is left to be probed', async () => {
+    const rows = await probesOf(rig)
+    return rows.length > 0 && rows.every((row) => row.lease_token === null && row.due_at > timeFromMs(Date.now()))
+  })
+  await running.stop()
+}
+
+/** Everything is due again. */
+async function passRound(rig: Rig): Promise<void> {
+  await rig.db.write('test', (tx) =>
+    tx.sql
+      .updateTable('sync_discovery')
+      .set({ due_at: timeFromMs(0) })
+      .execute(),
+  )
+}
+
+async function trackedVia(rig: Rig): Promise<Record<string, unknown>> {
+  const rows = await rowsOf(rig.db, submissions)
+  return Object.fromEntries(rows.map((row) => [String(row['submission_id']), row['tracked_via']]))
+}
+
+describe.each(testDatabases)('discovery on $name', (database) => {
+  it('tracks what an answer names, says how it became known, and keeps the answer', async () => {
+    const rig = await open(database)
+    const [known = '', ...others] = Array.from({ length: 4 }, () => rig.sandbox.addSubmission(ACCOUNT))
+    rig.sandbox.addEvent(ACCOUNT, others[0] ?? '', { type: 'market_attached' })
+    await rig.track([known])
+    await discover(rig, [LIST])
+    await rig.rest()
+    const via = `discovery:${LIST}`
+    expect(await trackedVia(rig)).toEqual({ [known]: 'command', ...Object.fromEntries(others.map((id) => [id, via])) })
+    expect((await rig.read(others[0] ?? '', 'events')).last_read_at).not.toBeNull()
+    expect((await changesOf(rig.db)).filter(({ entity, cause }) => entity === 'submissions' && cause === 'poll')).not.toHaveLength(0)
+    const [row] = await probesOf(rig)
+    expect(row).toMatchObject({ path: LIST, outcome: 'ok', failures: 0, error: null, ids: 4, found: 3 })
+    expect(JSON.parse(row?.raw ?? '')).toMatchObject({ items: { length: 4 } })
+    expect(rig.counted('discovered_submissions_total')).toBe(3)
+    expect(rig.logged('3 new submissions were found by probing')).toBe(true)
+
+    const before = (await changesOf(rig.db)).length
+    await passRound(rig)
+    await discover(rig, [LIST])
+    expect(await changesOf(rig.db)).toHaveLength(before)
+    expect((await probesOf(rig))[0]).toMatchObject({ ids: 4, found: 3 })
+    expect(rig.asked('list')).toHaveLength(2)
+  })
+
+  it('fills a path with the ids that another path shows under that key', async () => {
+    const rig = await open(database)
+    const ids = ['North Gate Bakery LLC', 'South Gate Bakery LLC'].flatMap((insured_name) =>
+      [1, 2].map(() => rig.sandbox.addSubmission(ACCOUNT, { facts: { insured_name } })),
+    )
+    await discover(rig, INSUREDS)
+    expect(Object.keys(await trackedVia(rig)).sort()).toEqual([...ids].sort())
+    expect(new Set(Object.values(await trackedVia(rig)))).toEqual(new Set(['discovery:/broker/insureds/{insured_id}']))
+    expect(await probesOf(rig)).toMatchObject([
+      { path: INSUREDS[0], ids: 0, found: 0 },
+      { template: INSUREDS[1], ids: 2, found: 2 },
+      { template: INSUREDS[1], ids: 2, found: 2 },
+    ])
+    expect(await discoveryStatus(rig.db.read, ACCOUNT, INSUREDS)).toEqual([
+      { template: INSUREDS[0], paths: 1, failing: 0, oldestAnswerAt: expect.any(String), found: 0, error: null },
+      { template: INSUREDS[1], paths: 2, failing: 0, oldestAnswerAt: expect.any(String), found: 4, error: null },
+    ])
+  })
+
+  it.each([
+    ['404', undefined],
+    ['403', 403],
+    ['401', 401],
+    ['429', 429],
+    ['500', 500],
+  ] as const)('a path that is answered %s does the account no harm, and is told once', async (_, status) => {
+    const rig = await open(database, { lists: status !== undefined })
+    const id = rig.sandbox.addSubmission(ACCOUNT)
+    await rig.track([id])
+    await rig.rest()
+    if (status !== undefined) rig.sandbox.faults.add({ kind: 'status', operation: 'list', status, retryAfterSeconds: 0 })
+    const tokens = rig.sandbox.requestsSeen.filter((one) => one.operation === 'token').length
+    for (let round = 0; round < 5; round += 1) {
+      await passRound(rig)
+      await discover(rig, [LIST])
+    }
+    const [row] = await probesOf(rig)
+    expect(row).toMatchObject({ failures: 5, raw: null, ids: 0 })
+    expect(row?.error).toContain(`the service answered ${status ?? 404}`)
+    expect((await findAccount(rig.db.read, ACCOUNT))?.state).toBe('active')
+    // Each round is a client of its own, which exchanges its credentials once: no refusal made it exchange them again.
+    expect(rig.sandbox.requestsSeen.filter((one) => one.operation === 'token').length - tokens).toBe(5)
+    expect(rig.counted('discovery_probes_total', { outcome: 'ok' })).toBe(0)
+    expect(rig.lines('for submissions of account default fails')).toHaveLength(1)
+    await rig.pass(24 * HOUR)
+    await rig.rest()
+    expect(await rig.read(id, 'events')).toMatchObject({ failures: 0, rank: 1 })
+    expect(rig.sandbox.writesSeen).toEqual([])
+  })
+
+  it('asks nothing while the account is stopped, nor when its credentials belong to another brokerage', async () => {
+    const rig = await Rig.open(database, { sandbox: { lists: true } })
+    rig.sandbox.addSubmission(ACCOUNT)
+    await rig.db.write('test', (tx) =>
+      tx.sql
+        .updateTable('sync_accounts')
+        .set({ brokerage: uuid(8, 8) })
+        .execute(),
+    )
+    const running = rig.startDiscovery([LIST])
+    await rig.until('it has asked whose account it is', () => rig.asked('me').length > 0)
+    await running.stop()
+    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set({ brokerage: null, state: 'parked' }).execute())
+    const again = rig.startDiscovery([LIST])
+    await rig.until('it is there', async () => (await probesOf(rig)).length === 1)
+    await again.stop()
+    expect(rig.asked('list')).toEqual([])
+    expect(await trackedVia(rig)).toEqual({})
+  })
+
+  it('an answer that is no JSON, or is cut off, is a failure that passes', async () => {
+    const rig = await open(database)
+    const id = rig.sandbox.addSubmission(ACCOUNT)
+    for (const kind of ['html', 'cut'] as const) {
+      rig.sandbox.faults.set([{ kind, operation: 'list', count: 1 }])
+      await discover(rig, [LIST])
+      expect((await probesOf(rig))[0]).toMatchObject({ failures: 1 })
+      await passRound(rig)
+      await discover(rig, [LIST])
+      expect((await probesOf(rig))[0]).toMatchObject({ failures: 0, found: 1 })
+      await passRound(rig)
+    }
+    expect(await trackedVia(rig)).toEqual({ [id]: `discovery:${LIST}` })
+  })
+
+  it('several processes probe a path once', async () => {
+    const rig = await open(database)
+    rig.sandbox.addSubmission(ACCOUNT)
+    const running = [1, 2, 3, 4].map(() => rig.startDiscovery([LIST]))
+    await rig.until('it was probed', async () => (await probesOf(rig))[0]?.outcome === 'ok')
+    for (const one of running) await one.stop()
+    expect(rig.asked('list')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,111 @@
+import { canonicalJson } from '../../src/model/json.ts'
+import { leavingOutPersonal } from '../../src/model/personal.ts'
+import type { Db } from '../../src/store/db.ts'
+import { findDestination } from '../../src/store/destinations.ts'
+import { type ChangeRow, changesOf } from '../tools/mirror.ts'
+import type { Arrival } from './hooks.ts'
+import { outboxOf, type StoredRow } from './outbox.ts'
+
+/** What a destination should have got. */
+export interface Expected {
+  readonly destination: string
+  /** Which changes it gets; all of them when left out. */
+  readonly wants?: (change: ChangeRow) => boolean
+  /** Ids that a human settled, and that came at another time than their turn. */
+  readonly outOfTurn?: ReadonlySet<string>
+  /** Ids that a human gave up. */
+  readonly skipped?: ReadonlySet<string>
+}
+
+/**
+ * Compares what a destination took with the change log: each change at least once, under the id that its row in the outbox has, the first
+ * time of each in the order of its submission, and nothing else.
+ * @param taken the ids, in the order in which they were taken.
+ * @returns one line for each fault.
+ */
+export async function pushFaults(db: Db, expected: Expected, taken: readonly string[]): Promise<string[]> {
+  const { destination, wants = () => true, outOfTurn = new Set(), skipped = new Set() } = expected
+  const changes = (await changesOf(db)).filter(wants)
+  const ids = idsOf(await outboxOf(db, destination))
+  const faults = changes.filter(({ seq }) => !ids.has(seq)).map(({ seq }) => `change ${seq} never came into the outbox`)
+  const known = new Set(ids.values())
+  faults.push(...[...new Set(taken)].filter((id) => !known.has(id)).map((id) => `${id} is no change`))
+  if (known.size !== ids.size) faults.push('two changes have one id')
+  const first = [...new Set(taken)]
+  const got = new Set(first)
+  for (const { seq } of changes) {
+    const id = ids.get(seq) ?? ''
+    if (!got.has(id) && !skipped.has(id)) faults.push(`change ${seq} (${id}) never arrived`)
+  }
+  const rank = new Map(first.map((id, position) => [id, position]))
+  for (const [lane, own] of Map.groupBy(changes, (change) => `${change.account} ${change.submission_id}`)) {
+    const inTurn = own.map(({ seq }) => ids.get(seq) ?? '').filter((id) => rank.has(id) && !outOfTurn.has(id))
+    const came = [...inTurn].sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0))
+    if (came.join() !== inTurn.join()) faults.push(`submission ${lane} got ${came.join()}, not ${inTurn.join()}`)
+  }
+  return faults.map((fault) => `${destination}: ${fault}`)
+}
+
+function idsOf(rows: readonly StoredRow[]): Map<number, string> {
+  return new Map(rows.filter(({ snapshot }) => snapshot === null).map((row) => [row.seq, row.message_id]))
+}
+
+/** Each try of a message was the same bytes under the same id, and said what the change log says. @returns one line for each fault. */
+export async function bodyFaults(db: Db, arrivals: readonly Arrival[]): Promise<string[]> {
+  const changes = new Map((await changesOf(db)).map((change) => [change.seq, change]))
+  const strip = leavingOutPersonal([])
+  const faults: string[] = []
+  const bodies = new Map<string, string>()
+  const idOf = new Map<string, string>()
+  for (const { hook, id, body } of arrivals) {
+    const { data, snapshot = false } = JSON.parse(body) as { readonly data: ChangeRow; readonly snapshot?: boolean }
+    if ((bodies.get(`${hook} ${id}`) ?? body) !== body) faults.push(`${hook}: ${id} came with another body`)
+    bodies.set(`${hook} ${id}`, body)
+    if (snapshot) continue
+    if ((idOf.get(`${hook} ${data.seq}`) ?? id) !== id) faults.push(`${hook}: change ${data.seq} came under two ids`)
+    idOf.set(`${hook} ${data.seq}`, id)
+    const change = changes.get(data.seq)
+    const told = change && { ...change, before: strip(change.entity, change.before), after: strip(change.entity, change.after) }
+    const { seq, account, submission_id, entity, entity_id, operation, cause, before, after } = data
+    const said = { seq, account, submission_id, entity, entity_id, operation, cause, before, after }
+    if (told === undefined || canonicalJson(told as never) !== canonicalJson(said as never))
+      faults.push(`${hook}: ${body} is not in the log`)
+  }
+  return faults
+}
+
+/**
+ * What must hold of a destination at any moment, whatever process was killed: the outbox has each change up to the cursor once, in order;
+ * what counts as delivered was taken; the counters count; no ready row is without its lane.
+ * @returns one line for each fault.
+ */
+export async function outboxFaults(db: Db, { destination, wants = () => true }: Expected, taken: readonly string[]): Promise<string[]> {
+  const state = await findDestination(db.read, destination)
+  if (state === null) return []
+  const changes = (await changesOf(db)).filter((change) => wants(change) && change.seq <= state.cursor)
+  const rows = await outboxOf(db, destination)
+  const queued = rows.filter(({ snapshot }) => snapshot === null).map(({ seq }) => seq)
+  const faults: string[] = []
+  if (queued.join() !== changes.map(({ seq }) => seq).join()) faults.push(`the outbox has ${queued.join()} up to ${state.cursor}`)
+  const got = new Set(taken)
+  const lost = rows.filter((row) => row.state === 'delivered' && !got.has(row.message_id))
+  faults.push(...lost.map((row) => `${row.message_id} counts as delivered and was never taken`))
+  const count = (which: string) => rows.filter((row) => row.state === which).length
+  const counted = [count('ready'), count('dead'), count('unknown')].join()
+  const kept = [state.queued, state.dead, state.unknown].join()
+  if (kept !== counted) faults.push(`the counters say ${kept} where there are ${counted}`)
+  const lanes = await db.read.sql.selectFrom('sync_push_lanes').select(['account', 'lane']).where('destination', '=', destination).execute()
+  const open = new Set(lanes.map(({ account, lane }) => `${account} ${lane}`))
+  const stranded = rows.filter((row) => row.state === 'ready' && !open.has(`${row.account} ${row.lane}`))
+  faults.push(...stranded.map((row) => `row ${row.outbox_id} is ready, and its lane is not open`))
+  return faults.map((fault) => `${destination}: ${fault}`)
+}
+
+/** Whether everything that a destination wants was sent, so that nothing waits and nothing was given up. */
+export async function isDone(db: Db, destination: string): Promise<boolean> {
+  const { last_seq } = await db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()
+  const state = await findDestination(db.read, destination)
+  if (state === null) return false
+  const { cursor, queued, dead, unknown, snapshot } = state
+  return cursor >= last_seq && queued + dead + unknown === 0 && snapshot === null
+}

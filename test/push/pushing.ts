@@ -1,0 +1,23 @@
+import type { Made } from '../../src/app/groups.ts'
+import { makeFanOut, makeSender, type PushingParts } from '../../src/app/pushing.ts'
+import type { Sender } from '../../src/push/sender.ts'
+import type { Service } from '../../src/service.ts'
+
+/** The whole push stage, as `serve` puts it together. */
+export interface Pushing {
+  readonly services: readonly Service[]
+  close(): Promise<void>
+}
+
+/** Makes what pushes to every destination of the settings; nothing runs yet. */
+export function createPushing(common: Omit<PushingParts, 'senders'>): Pushing {
+  const parts = { ...common, senders: new Set<Sender>() }
+  const made: Made[] = [makeFanOut(parts), ...common.config.destinations.map((destination) => makeSender(parts, destination))]
+  for (const each of made) each.begin?.()
+  return {
+    services: made.flatMap((each) => each.services),
+    async close() {
+      await Promise.all(made.map((each) => each.close?.()))
+    },
+  }
+}

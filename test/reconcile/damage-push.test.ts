@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { fanOut, knowDestinations, tryFirst } from '../ops/push-rig.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { ACCOUNT, DamageRig, told } from './damage-rig.ts'
+
+describe.each(testDatabases)('what a destination never got, on $name', (database) => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'submission-mirror-damage-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('is found once, then stands as known, and is gone when it was delivered', async () => {
+    const rig = await DamageRig.open(database)
+    const path = join(folder, 'mirror.yaml')
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+    writeFileSync(
+      path,
+      JSON.stringify({ destinations: [{ name: 'ams', kind: 'webhook', url: 'https://ams.example', secret, accounts: [ACCOUNT] }] }),
+    )
+    Object.assign(rig.env, { CONFIG_FILE: path })
+    const destinations = await knowDestinations(rig.db, rig.env)
+    const event = rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'status_changed' }, { quiet: true })
+    await rig.command('sync', rig.plain)
+    await fanOut(rig.db, destinations)
+    await tryFirst(rig.db, 'ams', { state: 'dead' })
+    const first = await rig.reconcile()
+    expect(told(first.findings)).toContain(`undelivered market_events ${event.id} ams`)
+    expect(first.run).toMatchObject({ missing: 0, different: 0, absent: 0, unreadable: 0, undelivered: first.findings.length, known: 0 })
+    const second = await rig.reconcile()
+    expect(told(second.findings)).toEqual(told(first.findings))
+    expect(second).toMatchObject({ code: 0, run: { undelivered: 0, known: first.findings.length } })
+    await rig.command('outbox', 'retry', '--destination', 'ams')
+    await tryFirst(rig.db, 'ams', { state: 'delivered', status: 204, error: null })
+    const third = await rig.reconcile()
+    expect(told(third.findings)).not.toContain(`undelivered market_events ${event.id} ams`)
+    expect(third).toMatchObject({ code: 0 })
+  })
+})

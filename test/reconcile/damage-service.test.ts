@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest'
+import { testDatabases } from '../tools/databases.ts'
+import { ACCOUNT, DamageRig, told } from './damage-rig.ts'
+
+describe.each(testDatabases)('a mirror that lags behind, or a service that does not answer, on $name', (database) => {
+  it('state that grew old is brought up to date, feeds with it', async () => {
+    const rig = await DamageRig.open(database)
+    const lane = rig.sandbox.truth(ACCOUNT, rig.rich)[0]?.requirements.rail?.lanes[0]?.submission_market_id ?? ''
+    rig.sandbox.patchLane(ACCOUNT, rig.rich, lane, { rail: { status: 'bound', status_label: 'Bound', bound: true, chip: 'bound' } })
+    rig.sandbox.setFacts(ACCOUNT, rig.plain, { state: 'CA', marketing_status: 'matched' })
+    const event = rig.sandbox.addEvent(ACCOUNT, rig.rich, { type: 'bound', lane_id: lane }, { quiet: true })
+    const ended = await rig.reconcile()
+    expect({ code: ended.code, found: told(ended.findings) }).toEqual({
+      code: 0,
+      found: [
+        `different lanes ${lane} (bound, chip, status, status_label)`,
+        'different submissions (marketing_status, state)',
+        `missing market_events ${event.id}`,
+      ],
+    })
+    expect(await rig.differences()).toEqual([])
+    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+  })
+
+  it('without state only the feeds are compared', async () => {
+    const rig = await DamageRig.open(database)
+    rig.sandbox.setFacts(ACCOUNT, rig.plain, { state: 'CA' })
+    await rig.damage(`delete from market_events where submission_id = '${rig.plain}'`)
+    const ended = await rig.reconcile('--no-state')
+    expect(told(ended.findings)).toEqual([expect.stringMatching(/^missing market_events /)])
+    expect(await rig.differences()).toEqual(['submissions : state'])
+  })
+
+  it.each([
+    ['a feed', { kind: 'status', status: 500, operation: 'thread' }, 'thread'],
+    ['the state', { kind: 'html', operation: 'requirements' }, 'requirements'],
+    ['a feed, by a cursor that stands still', { kind: 'stuck_cursor', operation: 'events' }, 'events'],
+  ] as const)('what cannot be read is said, exits 1, and holds up nothing else: %s', async (_, fault, read) => {
+    const rig = await DamageRig.open(database)
+    rig.sandbox.faults.add({ ...fault, submissionId: rig.plain })
+    await rig.damage(`delete from thread_attachments where submission_id = '${rig.rich}'`)
+    const ended = await rig.reconcile()
+    expect(ended.code).toBe(1)
+    expect(told(ended.findings)).toEqual([
+      ...Array.from({ length: 6 }, () => expect.stringMatching(/^missing thread_attachments /)),
+      `unreadable ${read}`,
+    ])
+    expect(`${ended.out}${ended.err}`).toContain('could not be')
+    expect(ended.run).toMatchObject({ unreadable: 1, missing: 6, repaired: 6, exit_code: 1 })
+    rig.sandbox.faults.set([])
+    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+  })
+
+  it('trap 48: a submission that the service does not find is unreadable, and loses nothing', async () => {
+    const rig = await DamageRig.open(database)
+    const before = await rig.state()
+    rig.sandbox.removeSubmission(ACCOUNT, rig.plain)
+    const ended = await rig.reconcile()
+    expect(ended.code).toBe(1)
+    expect(ended.findings.map(({ kind, submission_id }) => [kind, submission_id])).toContainEqual(['unreadable', rig.plain])
+    const after = await rig.state()
+    for (const table of ['market_events', 'thread_messages', 'lanes', 'quotes']) expect(after[table]).toEqual(before[table])
+  })
+})
+
+describe.each(testDatabases)('damage to how the mirror is kept, on $name', (database) => {
+  it.each([
+    ['lost', 'null'],
+    ['no cursor at all', "'null'"],
+    [
+      "another feed's",
+      "(select cursor from sync_reads as other where other.submission_id = sync_reads.submission_id and other.read <> sync_reads.read and other.read <> 'requirements')",
+    ],
+  ])('a cursor that is %s hides nothing', async (_, cursor) => {
+    const rig = await DamageRig.open(database)
+    await rig.damage(
+      `update sync_reads set cursor = ${cursor} where read <> 'requirements'`,
+      `delete from market_events where submission_id = '${rig.plain}'`,
+      `delete from thread_messages where submission_id = '${rig.plain}'`,
+    )
+    const ended = await rig.reconcile()
+    expect({ code: ended.code, found: told(ended.findings) }).toEqual({
+      code: 0,
+      found: [expect.stringMatching(/^missing market_events /), expect.stringMatching(/^missing thread_messages /)],
+    })
+    expect(await rig.differences()).toEqual([])
+    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+  })
+
+  it('a timetable without rows is made again, and the submission is compared all the same', async () => {
+    const rig = await DamageRig.open(database)
+    await rig.damage(
+      `delete from sync_reads where submission_id = '${rig.plain}'`,
+      `delete from market_events where submission_id = '${rig.plain}'`,
+      `update submissions set state = 'XX' where submission_id = '${rig.plain}'`,
+    )
+    const ended = await rig.reconcile()
+    expect({ code: ended.code, found: told(ended.findings) }).toEqual({
+      code: 0,
+      found: ['different submissions (state)', expect.stringMatching(/^missing market_events /)],
+    })
+    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+    rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'status_changed' }, { quiet: true })
+    await rig.command('sync', '--all')
+    expect(await rig.differences()).toEqual([])
+  })
+
+  it('a submission without its row is found by what else is known of it', async () => {
+    const rig = await DamageRig.open(database)
+    await rig.damage(`delete from submissions where submission_id = '${rig.plain}'`)
+    const ended = await rig.reconcile()
+    expect(ended.code).toBe(0)
+    expect(told(ended.findings)).toContain('missing submissions')
+    expect(await rig.differences()).toEqual([])
+    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+  })
+})

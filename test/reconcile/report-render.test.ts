@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest'
+import { renderHtml } from '../../src/reconcile/report/html.ts'
+import { renderMarkdown } from '../../src/reconcile/report/markdown.ts'
+import type { ReportData } from '../../src/reconcile/report/report-data.ts'
+import { uuid } from '../tools/facts.ts'
+import { finding, group, moment, report, run } from './report-sample.ts'
+
+const hostile = '<script>alert("1")</script> | `a` **b** [c](https://evil.example) \u202e&'
+
+/** One of each kind, with what somebody might send to do harm. */
+const full: ReportData = report({
+  run: run({
+    missing: 1,
+    different: 1,
+    absent: 1,
+    unreadable: 1,
+    undelivered: 1,
+    repaired: 3,
+    known: 1,
+    exit_code: 1,
+    requested_by: `admin:${hostile}`,
+    note: hostile,
+    options: { since: moment(-86_400), no_state: true },
+  }),
+  groups: [
+    group('missing', [finding(1, 'missing')], { total: 7 }),
+    group('different', [
+      finding(2, 'different', { entity: 'lanes', differences: [{ field: 'status', mirror: '"old"', service: JSON.stringify(hostile) }] }),
+    ]),
+    group('absent', [finding(3, 'absent')]),
+    group('unreadable', [finding(4, 'unreadable', { entity: null, record: null, read: 'thread', repairedAt: null, detail: hostile })]),
+    group('undelivered', [finding(5, 'undelivered', { destination: 'agency', repairedAt: null, detail: hostile })]),
+    group('absent', [finding(6, 'absent', { repairedAt: null })], { standing: true }),
+  ],
+})
+
+const markdown = renderMarkdown(full)
+const html = renderHtml(full)
+
+describe.each([
+  ['Markdown', markdown],
+  ['HTML', html],
+])('the report in %s', (_, text) => {
+  it('tells what was compared, found, repaired and what stands, by ids', () => {
+    for (const n of [1, 2, 3, 5, 6]) expect(text).toContain(uuid(1, n))
+    expect(text).toContain(uuid(9, 1))
+    for (const said of ['Missing here', 'Different here', 'no longer shown by the service', 'Could not be read', 'Never delivered to a']) {
+      expect(text).toContain(said)
+    }
+    expect(text).toContain('And 6 more findings')
+    expect(text).toContain('What stands and was known before')
+  })
+
+  it('tells who asked, when, with which options, and how it ended', () => {
+    for (const said of [uuid(8, 1), '2026-11-20 03:00:01 UTC', '1 min 14 s', 'since: 2026-11-19', 'something could not be checked'])
+      expect(text).toContain(said)
+  })
+
+  it('says in every case what no run can exclude', () => {
+    expect(text).toContain('The service describes no list of submissions')
+    expect(text).toContain('State was left out of this run')
+    expect(text).toContain('some submissions only')
+  })
+})
+
+describe('the report in HTML', () => {
+  it('takes nothing of what was sent for markup', () => {
+    expect(html).not.toMatch(/<script|<a |\son\w+=|javascript:/i)
+    expect(html).toContain('&lt;script&gt;alert(')
+  })
+
+  it('fetches nothing: no address in an attribute, no import, no font, and a policy that forbids it', () => {
+    expect(html).not.toMatch(/(?:src|href|url|@import|xlink)\s*[=(]/i)
+    expect(html).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`)
+  })
+
+  it('closes every element in order', () => {
+    const open: string[] = []
+    for (const [tag, slash, name] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)[^>]*>/g)) {
+      if (slash) expect(open.pop()).toBe(name)
+      else if (!tag.endsWith('/>') && !['meta', 'br', 'hr'].includes(String(name))) open.push(String(name))
+    }
+    expect(open).toEqual([])
+  })
+
+  it('draws a column for each day, stacked to the scale of its numbers', () => {
+    const heights = [...html.matchAll(/<rect class="(w\d)"[^>]*height="([\d.]+)"/g)].map(
+      ([, way, height]) => [way, Number(height)] as const,
+    )
+    expect(heights.map(([way]) => way)).toEqual(['w2', 'w0', 'w1', 'w0', 'w3'])
+    const [history, webhook] = [heights[0]?.[1] ?? 0, heights[1]?.[1] ?? 0]
+    expect(webhook / history).toBeCloseTo(9 / 40, 1)
+    expect(html.match(/<g><title>/g)).toHaveLength(5)
+  })
+})
+
+describe('the report in Markdown', () => {
+  it('keeps every row of a table to its columns, whatever stands in a cell', () => {
+    const cells = (line: string) => line.replaceAll('\\|', '').split('|').length
+    const lines = markdown.split('\n')
+    lines.forEach((line, index) => {
+      if (line.startsWith('|') && lines[index - 1]?.startsWith('|')) expect(cells(line)).toBe(cells(lines[index - 1] ?? ''))
+    })
+    expect(markdown).not.toMatch(/(?<!\\)<script/)
+    expect(markdown).not.toMatch(/(?<!\\)\[c\]/)
+  })
+
+  it('draws the chart in letters', () => {
+    expect(markdown).toContain('2026-11-20  40  hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh\n2026-11-21  12  wwwwwwwwwppp\n2026-11-22   0\n')
+    expect(markdown).toContain('w webhook, p poll, h history, r reconcile; each letter stands for one record')
+  })
+})
+
+describe('the verdict', () => {
+  const titleOf = (data: ReportData) => /\*\*(.+?)\.\*\*/.exec(renderMarkdown(data))?.[1]
+
+  it.each([
+    ['agrees', run(), 'The mirror agrees with the service'],
+    ['repaired', run({ missing: 2, absent: 1, repaired: 3 }), 'The mirror agrees with the service again'],
+    ['dry', run({ missing: 2, options: { dry_run: true }, exit_code: 3 }), 'Differences were found and left'],
+    ['undelivered', run({ undelivered: 2, exit_code: 3 }), 'The mirror agrees; a destination lacks changes'],
+    ['unreadable', run({ missing: 1, repaired: 1, unreadable: 1, exit_code: 1 }), 'Not everything could be checked'],
+    [
+      'unreadable and out of time',
+      run({ state: 'budget', submissions_done: 5, unreadable: 1, exit_code: 1 }),
+      'Not everything could be checked',
+    ],
+    ['out of time', run({ state: 'budget', submissions_done: 5, exit_code: 4 }), '5 of 12 submissions compared'],
+    ['stopped', run({ state: 'stopped', submissions_done: 5, exit_code: 1 }), '5 of 12 submissions compared'],
+    ['failed', run({ state: 'failed', submissions_done: 5, exit_code: 1 }), 'The run failed'],
+    ['running', run({ state: 'running', submissions_done: 5, ended_at: null, exit_code: null }), 'This run has not ended'],
+    [
+      'waiting',
+      run({ state: 'requested', submissions_done: 0, started_at: null, ended_at: null, exit_code: null }),
+      'This run has not begun',
+    ],
+    ['empty', run({ submissions_total: 0, submissions_done: 0, rows_compared: 0 }), 'There was nothing to compare'],
+  ])('of a run that is %s', (_, one, title) => {
+    expect(titleOf(report({ run: one }))).toBe(title)
+  })
+})

@@ -1,0 +1,129 @@
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/clock.ts'
+import type { Db } from '../../src/store/db.ts'
+import { ensureDestinations } from '../../src/store/destinations.ts'
+import { beginLogEpoch, readEpochs, settleLogEpoch } from '../../src/store/log-epoch.ts'
+import { destinationOf, fanAll, openedDb, outboxOf, stateOf } from '../push/outbox.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { eventFact, START_MS, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'
+import { applyAll } from '../tools/mirror.ts'
+
+const ACCOUNT = 'acme'
+const SUBMISSION = uuid(9, 1)
+
+async function infoOf(db: Db): Promise<{ log_epoch: string; last_seq: number }> {
+  return await db.read.sql.selectFrom('mirror_info').select(['log_epoch', 'last_seq']).executeTakeFirstOrThrow()
+}
+
+/** What a restore does to a database: the newest changes are gone with all that they did, and their numbers are free again. */
+async function forget(db: Db, afterSeq: number): Promise<void> {
+  await db.write('test', async (tx) => {
+    for (const table of ['market_events', 'lanes', 'submissions']) await sql`delete from ${sql.table(table)}`.execute(tx.sql)
+    await sql`delete from changes where seq > ${afterSeq}`.execute(tx.sql)
+    await sql`update mirror_info set last_seq = ${afterSeq}`.execute(tx.sql)
+  })
+}
+
+describe.each(testDatabases)('the log epoch on $name', ({ open }) => {
+  it('is taken over at the first start, and goes on at every later one', async () => {
+    const db = await openedDb(open)
+    const { log_epoch } = await infoOf(db)
+    expect(await settleLogEpoch(db)).toBeNull()
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
+    expect(await settleLogEpoch(db)).toBeNull()
+    expect((await infoOf(db)).log_epoch).toBe(log_epoch)
+    expect((await readEpochs(db.read))(1)).toEqual({ logEpoch: log_epoch, restoredAt: null })
+  })
+
+  it('is a new one in a copy, which is noticed once, by whichever process starts first', async () => {
+    const db = await openedDb(open)
+    await settleLogEpoch(db)
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
+    const { log_epoch, last_seq } = await infoOf(db)
+    await db.write('test', (tx) => sql`update sync_log_epochs set home = 'elsewhere'`.execute(tx.sql))
+    const found = await Promise.all([settleLogEpoch(db), settleLogEpoch(db)])
+    expect(found.filter((each) => each !== null)).toEqual([{ logEpoch: expect.any(String), afterSeq: last_seq, reason: 'copy' }])
+    const epochOf = await readEpochs(db.read)
+    expect(epochOf(last_seq).logEpoch).toBe(log_epoch)
+    expect(epochOf(last_seq + 1)).toEqual({ logEpoch: (await infoOf(db)).log_epoch, restoredAt: expect.any(String) })
+    expect((await infoOf(db)).log_epoch).not.toBe(log_epoch)
+  })
+
+  it('that somebody has named by hand is taken over as a new one', async () => {
+    const db = await openedDb(open)
+    await settleLogEpoch(db)
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
+    await db.write('test', (tx) => sql`update mirror_info set log_epoch = 'by hand'`.execute(tx.sql))
+    expect(await settleLogEpoch(db)).toMatchObject({ logEpoch: 'by hand', reason: 'command' })
+    expect(await settleLogEpoch(db)).toBeNull()
+  })
+
+  it('brings back a destination whose cursor lies behind the end, so that nothing is passed over', async () => {
+    const db = await openedDb(open)
+    await settleLogEpoch(db)
+    const ams = destinationOf('ams')
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
+    const { last_seq: restored } = await infoOf(db)
+    await ensureDestinations(db, [ams])
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(2)), eventFact(ACCOUNT, SUBMISSION, wireEvent(3))])
+    await fanAll(db, [ams])
+    await forget(db, restored)
+    expect((await stateOf(db, 'ams')).cursor).toBeGreaterThan(restored)
+    expect(await settleLogEpoch(db)).toMatchObject({ afterSeq: restored, reason: 'copy' })
+    const { cursor, log_epoch } = await stateOf(db, 'ams')
+    expect([cursor, log_epoch]).toEqual([restored, (await infoOf(db)).log_epoch])
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(2))])
+    await fanAll(db, [ams])
+    const sent = (await outboxOf(db, 'ams')).map((row) => row.seq)
+    const again = Array.from({ length: (await infoOf(db)).last_seq - restored }, (_, n) => restored + 1 + n)
+    expect(sent.slice(-again.length)).toEqual(again)
+  })
+
+  it('gives numbers that come again other message ids, and those of before the ids that they had', async () => {
+    const db = await openedDb(open)
+    await settleLogEpoch(db)
+    await applyAll(db, [stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1)]), 1)])
+    const { last_seq: restored } = await infoOf(db)
+    await applyAll(db, [stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status: 'quoted' })]), 2)])
+    const first = destinationOf('first')
+    await fanAll(db, [first])
+    await db.write('test', async (tx) => {
+      await sql`delete from changes where seq > ${restored}`.execute(tx.sql)
+      await sql`update mirror_info set last_seq = ${restored}`.execute(tx.sql)
+    })
+    await beginLogEpoch(db, 'restore')
+    await applyAll(db, [stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status: 'declined' })]), 3)])
+    await fanAll(db, [destinationOf('second')])
+    const before = new Map((await outboxOf(db, 'first')).map((row) => [row.seq, row.message_id]))
+    const after = await outboxOf(db, 'second')
+    expect(after.length).toBeGreaterThan(restored)
+    for (const row of after) expect(row.message_id === before.get(row.seq), `seq ${row.seq}`).toBe(row.seq <= restored)
+  })
+
+  it('marks what may have been sent by the database that was lost', async () => {
+    const clock = new ManualClock(START_MS + 100 * 60_000)
+    const db = await openedDb(open, clock)
+    await settleLogEpoch(db)
+    const ams = destinationOf('ams')
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
+    await fanAll(db, [ams])
+    const { last_seq: restored } = await infoOf(db)
+    await beginLogEpoch(db, 'restore')
+    const { began_at: began } = await db.read.sql
+      .selectFrom('sync_log_epochs')
+      .select('began_at')
+      .where('reason', '=', 'restore')
+      .executeTakeFirstOrThrow()
+    const later = new Date(Date.parse(began) + 60_000).toISOString()
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(2)), eventFact(ACCOUNT, SUBMISSION, wireEvent(3, { occurred_at: later }))])
+    await fanAll(db, [ams])
+    const rows = await outboxOf(db, 'ams')
+    expect(rows.filter((row) => row.seq <= restored).map((row) => row.uncertain)).toEqual(Array(restored).fill(1))
+    const events = rows.filter((row) => row.seq > restored && row.entity === 'market_events')
+    expect(events.map((row) => [row.entity_id.includes(uuid(1, 2)), row.uncertain])).toEqual([
+      [true, 1],
+      [false, 0],
+    ])
+  })
+})

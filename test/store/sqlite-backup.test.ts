@@ -1,0 +1,199 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { migrations } from '../../migrations/index.ts'
+import { systemClock } from '../../src/clock.ts'
+import { BusyError, PermanentError, UsageError } from '../../src/errors.ts'
+import type { Db } from '../../src/store/db.ts'
+import { settleLogEpoch } from '../../src/store/log-epoch.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { holdServeLock } from '../../src/store/serve-lock.ts'
+import { backupSqlite } from '../../src/store/sqlite-backup.ts'
+import { restoreSqlite } from '../../src/store/sqlite-restore.ts'
+import { startChild } from '../tools/child.ts'
+import { newSqlite, openAgain, silentLog } from '../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
+import { applyAll, changesOf } from '../tools/mirror.ts'
+
+const ACCOUNT = 'acme'
+const SUBMISSION = uuid(9, 1)
+const never = new AbortController().signal
+const parts = { clock: systemClock, log: silentLog, who: 'command' }
+
+/** A folder with a database in it, and room for backups. */
+async function place() {
+  const { config, remove } = newSqlite()
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-backup-'))
+  onTestFinished(async () => {
+    rmSync(folder, { recursive: true, force: true })
+    await remove()
+  })
+  return { config, file: (name: string) => join(folder, name), files: () => readdirSync(folder).sort() }
+}
+
+/** A migrated database with `count` events in it. */
+async function filled(config: { kind: 'sqlite'; path: string }, count: number): Promise<Db> {
+  const db = await openAgain(config)
+  await migrate(db)
+  await settleLogEpoch(db)
+  await applyAll(
+    db,
+    Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n))),
+  )
+  return db
+}
+
+async function epochOf(db: Db): Promise<string> {
+  return (await db.read.sql.selectFrom('mirror_info').select('log_epoch').executeTakeFirstOrThrow()).log_epoch
+}
+
+async function lastSeqOf(db: Db): Promise<number> {
+  return (await db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()).last_seq
+}
+
+async function events(db: Db): Promise<number> {
+  return (await db.read.sql.selectFrom('market_events').select('event_id').execute()).length
+}
+
+describe('a backup', () => {
+  it('is one consistent file, made while the database is written without a pause', async () => {
+    const { config, file, files } = await place()
+    const db = await filled(config, 2_000)
+    onTestFinished(() => db.close())
+    let written = 2_000
+    let over = false
+    const writing = (async () => {
+      while (!over) {
+        await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(written++))])
+        await new Promise(setImmediate)
+      }
+    })()
+    const backup = await backupSqlite(config.path, file('a.db'), never)
+    over = true
+    await writing
+    expect(written).toBeGreaterThan(2_001)
+    expect(files()).toEqual(['a.db'])
+    const copy = new Database(file('a.db'), { readonly: true })
+    onTestFinished(() => void copy.close())
+    expect(copy.pragma('integrity_check', { simple: true })).toBe('ok')
+    expect(copy.pragma('journal_mode', { simple: true })).toBe('delete')
+    const count = (from: string) => (copy.prepare(`select count(*) as n from ${from}`).get() as { n: number }).n
+    expect(backup.facts).toMatchObject({ firstSeq: 1, lastSeq: count('changes'), logEpoch: await epochOf(db) })
+    expect(backup.facts.rows['market_events']).toBe(count('market_events'))
+    expect(count('market_events')).toBeGreaterThanOrEqual(2_000)
+    expect(count('market_events')).toBeLessThan(written)
+    expect(count("sync_log_epochs where home = 'copy'")).toBe(1)
+    expect(backup.bytes).toBe(readFileSync(file('a.db')).length)
+  })
+
+  it('overwrites nothing, and leaves nothing behind when it cannot be made or is stopped', async () => {
+    const { config, file, files } = await place()
+    const db = await filled(config, 10)
+    onTestFinished(() => db.close())
+    writeFileSync(file('there.db'), 'mine')
+    await expect(backupSqlite(config.path, file('there.db'), never)).rejects.toThrow(/exists already/)
+    await expect(backupSqlite(config.path, file('no/folder.db'), never)).rejects.toThrow(UsageError)
+    const stopped = AbortSignal.abort(new Error('stop'))
+    await expect(backupSqlite(config.path, file('b.db'), stopped)).rejects.toThrow('stop')
+    const stopping = new AbortController()
+    const made = backupSqlite(config.path, file('b.db'), stopping.signal)
+    stopping.abort(new Error('stop now'))
+    await expect(made).rejects.toThrow('stop now')
+    writeFileSync(
+      file('nonsense'),
+      'this is no database, whatever it is called; it is long enough to have a header of its own, though'.repeat(20),
+    )
+    await expect(backupSqlite(file('nonsense'), file('c.db'), never)).rejects.toThrow(
+      /no backup was made: .*is damaged or is no SQLite database/,
+    )
+    expect(files()).toEqual(['nonsense', 'there.db'])
+    expect(readFileSync(file('there.db'), 'utf8')).toBe('mine')
+  })
+})
+
+describe('a restore', () => {
+  it('puts the backup in place under a new log epoch, and keeps the database of before', async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 5)
+    const { facts } = await backupSqlite(config.path, file('a.db'), never)
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(5))])
+    await db.close()
+    const restored = await restoreSqlite(config, file('a.db'), parts)
+    expect(restored).toMatchObject({ facts, migrated: [], epoch: { afterSeq: facts.lastSeq, reason: 'restore' } })
+    const now = await openAgain(config)
+    onTestFinished(() => now.close())
+    expect([await events(now), await epochOf(now)]).toEqual([5, restored.epoch.logEpoch])
+    expect(restored.epoch.logEpoch).not.toBe(facts.logEpoch)
+    expect(await settleLogEpoch(now)).toBeNull()
+    await applyAll(now, [eventFact(ACCOUNT, SUBMISSION, wireEvent(6))])
+    expect((await changesOf(now)).map(({ seq }) => seq)).toEqual(Array.from({ length: await lastSeqOf(now) }, (_, n) => n + 1))
+    expect(await lastSeqOf(now)).toBeGreaterThan(facts.lastSeq)
+    const before = await openAgain({ kind: 'sqlite', path: restored.aside ?? '' })
+    onTestFinished(() => before.close())
+    expect(await events(before)).toBe(6)
+    expect(existsSync(file('a.db'))).toBe(true)
+  })
+
+  it('by hand, of a file that `backup` made, is noticed at the next start', async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 5)
+    await db.close()
+    const { facts } = await backupSqlite(config.path, file('a.db'), never)
+    const copied = await openAgain({ kind: 'sqlite', path: file('a.db') })
+    onTestFinished(() => copied.close())
+    expect(await settleLogEpoch(copied)).toMatchObject({ afterSeq: facts.lastSeq, reason: 'copy' })
+    expect(await epochOf(copied)).not.toBe(facts.logEpoch)
+  })
+
+  it('of an older release brings the backup up to date', async () => {
+    const { config, file } = await place()
+    const old = await openAgain({ kind: 'sqlite', path: file('old.db') })
+    await migrate(old, migrations.slice(0, 1))
+    await old.close()
+    const { facts, migrated, aside } = await restoreSqlite(config, file('old.db'), parts)
+    expect([facts.schemaVersion, migrated, aside]).toEqual([1, migrations.slice(1).map(({ name }) => name), null])
+  })
+
+  it('is refused while `serve` runs or another process has the database open, and changes nothing then', async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 3)
+    await backupSqlite(config.path, file('a.db'), never)
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(3))])
+    await db.close()
+    const lock = await holdServeLock(config)
+    await expect(restoreSqlite(config, file('a.db'), parts)).rejects.toThrow(BusyError)
+    lock.release()
+    const child = startChild('store/children/hold-lock.ts', [config.path])
+    onTestFinished(() => child.kill())
+    await child.says('locked')
+    await expect(restoreSqlite(config, file('a.db'), parts)).rejects.toThrow(/is open in another process .* Nothing was changed/)
+    await child.kill()
+    const now = await openAgain(config)
+    onTestFinished(() => now.close())
+    expect(await events(now)).toBe(4)
+  })
+
+  it("is refused for a file that is missing, damaged, or another program's; a damaged database is no hindrance", async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 500)
+    await db.close()
+    await backupSqlite(config.path, file('good.db'), never)
+    await expect(restoreSqlite(config, file('none.db'), parts)).rejects.toThrow(UsageError)
+    await expect(restoreSqlite(config, config.path, parts)).rejects.toThrow(/is the database itself/)
+    writeFileSync(file('short.db'), readFileSync(file('good.db')))
+    truncateSync(file('short.db'), 20_000)
+    await expect(restoreSqlite(config, file('short.db'), parts)).rejects.toThrow(/cannot be restored: .*nothing was changed/)
+    const other = new Database(file('other.db'))
+    other.exec('create table theirs (id text)')
+    other.close()
+    await expect(restoreSqlite(config, file('other.db'), parts)).rejects.toThrow(PermanentError)
+    await expect(restoreSqlite(config, file('other.db'), parts)).rejects.toThrow(/no database of submission-mirror/)
+    truncateSync(config.path, 20_000)
+    const { aside } = await restoreSqlite(config, file('good.db'), parts)
+    const now = await openAgain(config)
+    onTestFinished(() => now.close())
+    expect([await events(now), readFileSync(aside ?? '').length]).toEqual([500, 20_000])
+  })
+})
