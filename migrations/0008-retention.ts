@@ -15,7 +15,7 @@ function tables(t: ColumnTypes): string[] {
       after_seq ${t.int} not null, began_at ${t.time} not null, home text not null, reason text not null)`,
     `create table sync_upkeep (
       task text not null primary key,
-      slot text, lease_token text, lease_until ${t.time}, position ${t.int} not null,
+      slot text, settings text, lease_token text, lease_until ${t.time}, position ${t.int} not null,
       began_at ${t.time}, ended_at ${t.time}, note text)`,
     `create table sync_inbox_left (
       inbox_id ${t.int} not null primary key)`,

@@ -84,7 +84,7 @@ function alarming({ config, clients, ...common }: OperatingParts): Operating[] {
     const { AlarmWatch } = await import('../ops/alarms/alarm-watch.ts')
     return new AlarmWatch({ ...common, config, clients, senders: new Senders(config.operators, { clock, proxy }) })
   })
-  const watched = { service: watch, settings: [config.destinations, config.operators, config.poll] }
+  const watched = { service: watch, settings: [config.destinations, config.operators, config.poll, config.reconcile, config.cronTimezone] }
   if (config.operators.length === 0) return [watched]
   const notifier = new Notifier({ ...common, senders: new Senders(config.operators, { clock, proxy }) })
   return [watched, { service: notifier, settings: [config.operators] }]

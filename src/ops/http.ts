@@ -1,5 +1,5 @@
 import { fastify } from 'fastify'
-import { adminApi } from './admin/admin.ts'
+import { LazyAdmin } from './admin/lazily.ts'
 import type { AdminParts } from './admin/parts.ts'
 
 export interface OpsHttpOptions {
@@ -40,7 +40,14 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
     return reply.header('content-type', type).send(text)
   })
   app.setNotFoundHandler((_request, reply) => reply.code(404).type('text/plain').send('not found\n'))
-  await app.register((scope) => adminApi(scope, options.admin), { prefix: '/api' })
+  const admin = new LazyAdmin(options.admin)
+  app.addHook('onRequest', async (request, reply) => {
+    if (!/^\/api(?:[/?]|$)/.test(request.url) || !admin.isOn) return
+    // Before the body is read: who may send one is the admin routes' business.
+    reply.hijack()
+    await admin.answer(request.raw, reply.raw)
+  })
+  app.addHook('onClose', () => admin.close())
   const origin = await app.listen({ host: options.host, port: options.port })
   return { origin, close: () => app.close() }
 }

@@ -1,15 +1,45 @@
-import { noting } from '../store/operator-actions.ts'
+import type { Config } from '../config.ts'
+import type { Query } from '../store/db.ts'
+import { type ActionNote, noting } from '../store/operator-actions.ts'
 import { requestRun } from '../store/reconcile-runs.ts'
+import { knownSubmissions } from '../store/submissions.ts'
 import type { RunOptions } from '../store/tables-reconcile.ts'
+import { accountNamed } from './account-actions.ts'
 import { type Acting, idsNoted } from './acting.ts'
+import { NotThereError } from './refusals.ts'
+
+/**
+ * The accounts that a run is about: every one, the one that is named, or those that have the submissions that are named.
+ * @param field what the name was given as.
+ * @throws UnfitError for an account that is not in the settings, NotThereError with a line for each submission that no account has.
+ */
+export async function accountsOfRun(
+  config: Pick<Config, 'accounts'>,
+  q: Query,
+  name: string | undefined,
+  { submissions }: RunOptions,
+  field: string,
+): Promise<string[]> {
+  const candidates = name === undefined ? config.accounts.map((account) => account.name) : [accountNamed(config, name, field).name]
+  if (submissions === undefined) return candidates
+  const keys = candidates.flatMap((account) => submissions.map((submission_id) => ({ account, submission_id })))
+  const known = await knownSubmissions(q, keys)
+  const unknown = submissions.filter((id) => !candidates.some((account) => known.has(`${account} ${id}`)))
+  if (unknown.length > 0) throw new NotThereError(unknown.map((id) => `${id} is not tracked; \`submission-mirror track ${id}\` begins to`))
+  return candidates.filter((account) => submissions.some((id) => known.has(`${account} ${id}`)))
+}
+
+/** What is noted of a run that somebody asks for, or begins. */
+export function runNote(who: string, action: 'reconcile.request' | 'reconcile.run', account: string, options: RunOptions): ActionNote {
+  const { submissions, ...others } = options
+  return { who, action, target: account, detail: { ...others, ...(submissions && { submissions: idsNoted(submissions) }) } }
+}
 
 /**
  * Stores a run of one account, for a working process to take up.
  * @returns its id, or that of the same run that waits already.
  */
 export async function requestReconcile(a: Acting, account: string, options: RunOptions): Promise<string> {
-  const { submissions, ...others } = options
-  const detail = { ...others, ...(submissions && { submissions: idsNoted(submissions) }) }
-  const db = noting(a.db, { who: a.who, action: 'reconcile.request', target: account, detail })
+  const db = noting(a.db, runNote(a.who, 'reconcile.request', account, options))
   return await requestRun(db, { account, options, requestedBy: `admin:${a.who}` })
 }

@@ -71,7 +71,9 @@ export class SubmissionCheck {
     if ('failure' in read) return await this.#unread(read.read, read.failure)
     const { replays } = read
     const records = replays.flatMap((replay) => replay.facts ?? [])
-    const verdict = await this.#o.comparer.compare({ submissionId: this.#place.submissionId, state: this.#state, records })
+    const isWhole = replays.every((replay) => replay.facts !== null)
+    const said = { submissionId: this.#place.submissionId, state: this.#state, records, isWhole }
+    const verdict = await this.#o.comparer.compare(said)
     const touched = await this.#mendVerdict(verdict, records)
     const reader = touched ? new MirrorReader(db.read, account) : verdict.reader
     for (const replay of replays) await this.#lookForAbsent(reader, replay, begunAt)

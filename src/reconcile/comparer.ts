@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { compareFacts, type Differences } from '../apply/compare.ts'
+import { isPlainlySame } from '../apply/plainly-same.ts'
 import type { Clock } from '../clock.ts'
 import type { EventFact, Fact, MessageFact, Place, StateFact } from '../model/facts.ts'
 import { type TimeText, timeFromMs } from '../model/time.ts'
@@ -17,6 +18,8 @@ export interface Said {
   readonly state: StateFact | null
   /** Of the feeds that came on one page each. */
   readonly records: readonly (EventFact | MessageFact)[]
+  /** Those are all the records that there are. */
+  readonly isWhole: boolean
 }
 
 /** How that differs from the mirror. */
@@ -94,11 +97,14 @@ export class Comparer {
   }
 
   async #verdict(reader: MirrorReader, said: Said): Promise<Verdict> {
+    const { submissionId, isWhole } = said
+    if (isPlainlySame(reader, submissionId, said.state, isWhole ? said.records : null))
+      return { state: NONE, records: NONE, derived: NONE, reader }
     const now = timeFromMs(this.#clock.now())
     const state = said.state === null ? NONE : await compareFacts(reader, [said.state], now)
     const records = said.records.length === 0 ? NONE : await compareFacts(reader, said.records, now)
     const isClean = !differs(state) && !differs(records)
-    const place = { account: this.#account, submissionId: said.submissionId }
+    const place = { account: this.#account, submissionId }
     const derived = isClean ? await compareFacts(reader, derivedFacts(place, now), now) : NONE
     return { state, records, derived, reader }
   }

@@ -8,6 +8,7 @@ import { timeValue } from './sql.ts'
 /** Everything here ends at an index and at a limit: it is asked every half minute, whatever the size of the mirror. */
 const NEWEST = 500
 const AT_MOST = 200
+const NEWEST_RUNS = 20
 
 /** Records that polls found and no webhook told of. */
 export interface UnannouncedNews {
@@ -138,4 +139,22 @@ export async function stalestRead(q: Query, account: string): Promise<TimeText |
     if (at !== null && (oldest === null || at < oldest)) oldest = at
   }
   return oldest
+}
+
+/** Since when the timetable of reconciling holds for an account; null before it was ever served. */
+export async function timetableSince(q: Query, account: string): Promise<TimeText | null> {
+  const row = await q.sql.selectFrom('sync_reconcile').select('since').where('account', '=', account).executeTakeFirst()
+  return row?.since ?? null
+}
+
+/** Whether a run of the account was at work at or after a moment; looked for among its newest. */
+export async function reconciledSince(q: Query, account: string, since: TimeText): Promise<boolean> {
+  const rows = await q.sql
+    .selectFrom('reconcile_runs')
+    .select(['started_at', 'updated_at'])
+    .where('account', '=', account)
+    .orderBy('requested_at', 'desc')
+    .limit(NEWEST_RUNS)
+    .execute()
+  return rows.some(({ started_at, updated_at }) => started_at !== null && updated_at >= since)
 }

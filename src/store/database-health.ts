@@ -25,7 +25,17 @@ export function readDatabaseHealth(db: Db): Promise<DatabaseHealth> {
     const now = dbTime(tx)
     await tx.sql
       .insertInto('sync_upkeep')
-      .values({ task: 'doctor', slot: null, lease_token: null, lease_until: null, position: 0, began_at: now, ended_at: now, note: null })
+      .values({
+        task: 'doctor',
+        slot: null,
+        settings: null,
+        lease_token: null,
+        lease_until: null,
+        position: 0,
+        began_at: now,
+        ended_at: now,
+        note: null,
+      })
       .onConflict((conflict) => conflict.column('task').doUpdateSet({ began_at: now, ended_at: now }))
       .execute()
     return health

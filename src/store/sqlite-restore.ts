@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, copyFileSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, copyFileSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Clock } from '../clock.ts'
@@ -45,6 +45,8 @@ export async function restoreSqlite(
   const fresh = `${path}.restore-${randomBytes(4).toString('hex')}`
   try {
     copyFileSync(source, fresh)
+    // A backup may be kept so that nobody can write it.
+    chmodSync(fresh, existsSync(path) ? statSync(path).mode & 0o777 : 0o640)
     if (existsSync(`${source}-wal`)) copyFileSync(`${source}-wal`, `${fresh}-wal`)
     const facts = verify(fresh, file)
     const db = await openDb({ kind: 'sqlite', path: fresh }, { clock, log })

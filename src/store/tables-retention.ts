@@ -23,6 +23,8 @@ export interface UpkeepTable {
   task: string
   /** The newest turn that was begun or is done, such as a day. */
   slot: string | null
+  /** By which settings it was done: with others a turn is due again. */
+  settings: string | null
   lease_token: string | null
   lease_until: TimeText | null
   /** How far the task has come, in its own measure. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Db, Query, Tx } from './db.ts'
 import { LeaseLostError } from './leases.ts'
 import { dbTime } from './sql.ts'
+import type { UpkeepTable } from './tables-retention.ts'
 
 /** The right to do one turn of a task that one process does for all. */
 export interface UpkeepLease {
@@ -12,30 +13,48 @@ export interface UpkeepLease {
   readonly position: number
 }
 
+/** Which turn of a task. */
+export interface UpkeepTurn {
+  /** Grows as text; such as a day. */
+  readonly slot: string
+  /** When they are others than the last ones, the turn is due again. */
+  readonly settings: string
+}
+
 /** `done`: this turn was done already. `held`: another process is at it, or was until a moment ago. */
 export type UpkeepClaim = UpkeepLease | 'done' | 'held'
 
 /**
- * Begins the turn `slot` of a task, or goes on with it when whoever began it is dead. Of many processes one gets it.
- * @param slot grows as text; such as a day.
+ * Begins a turn of a task, or goes on with it when whoever began it is dead. Of many processes one gets it.
  */
-export async function claimUpkeep(db: Db, task: string, slot: string, leaseMs: number): Promise<UpkeepClaim> {
+export async function claimUpkeep(db: Db, task: string, turn: UpkeepTurn, leaseMs: number): Promise<UpkeepClaim> {
+  const { slot, settings } = turn
   // Mostly it is done, and then nobody is disturbed.
   const known = await db.read.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).executeTakeFirst()
-  if (known && isDone(known, slot)) return 'done'
+  if (known && isDone(known, turn)) return 'done'
   return db.write('upkeep-claim', async (tx) => {
     await tx.sql
       .insertInto('sync_upkeep')
-      .values({ task, slot: null, lease_token: null, lease_until: null, position: 0, began_at: null, ended_at: null, note: null })
+      .values({
+        task,
+        slot: null,
+        settings: null,
+        lease_token: null,
+        lease_until: null,
+        position: 0,
+        began_at: null,
+        ended_at: null,
+        note: null,
+      })
       .onConflict((conflict) => conflict.column('task').doNothing())
       .execute()
     const locked = tx.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task)
     const row = await (tx.kind === 'postgres' ? locked.forUpdate() : locked).executeTakeFirstOrThrow()
-    if (isDone(row, slot)) return 'done'
+    if (isDone(row, turn)) return 'done'
     const token = randomUUID()
     const taken = await tx.sql
       .updateTable('sync_upkeep')
-      .set({ slot, lease_token: token, lease_until: dbTime(tx, leaseMs), began_at: dbTime(tx), ended_at: null, note: null })
+      .set({ slot, settings, lease_token: token, lease_until: dbTime(tx, leaseMs), began_at: dbTime(tx), ended_at: null, note: null })
       .where('task', '=', task)
       .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<', dbTime(tx))]))
       .executeTakeFirst()
@@ -43,8 +62,9 @@ export async function claimUpkeep(db: Db, task: string, slot: string, leaseMs: n
   })
 }
 
-function isDone(row: { readonly slot: string | null; readonly ended_at: string | null }, slot: string): boolean {
-  return row.slot !== null && (row.slot > slot || (row.slot === slot && row.ended_at !== null))
+function isDone(row: Pick<UpkeepTable, 'slot' | 'settings' | 'ended_at'>, { slot, settings }: UpkeepTurn): boolean {
+  if (row.slot === null || row.slot < slot) return false
+  return row.slot > slot || (row.ended_at !== null && row.settings === settings)
 }
 
 /**

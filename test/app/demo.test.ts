@@ -17,6 +17,8 @@ it('the demo shows arrivals of every kind, ends with agreement of service, mirro
   const path = join(folder, 'mirror.db')
   expect(existsSync(path)).toBe(true)
   expect(ended.out).toMatch(/^logged by the mirror +(\d+)\narrived at the AMS +\1$/m)
+  expect(ended.out).toMatch(/^12 of 12 submissions looked at, \d+ rows compared; nothing was found$/m)
+  expect(readFileSync(join(folder, 'reconciliation.html'), 'utf8')).toContain('The mirror agrees with the service')
   const amsLog = readFileSync(join(folder, 'ams.log'), 'utf8')
   for (const answered of ['200', '503', 'gone']) expect(amsLog).toMatch(new RegExp(`^\\S+Z  ${answered} `, 'm'))
   expect(ended.out).toMatch(/^ {2}DATABASE_URL=sqlite:\S+ \S+ \S+ status$/m)

@@ -143,6 +143,32 @@ it('tokens of the admin routes are valid from the next request on, and a reload 
   expect(await serve.stop()).toBe(0)
 })
 
+it('each role goes by what concerns it: one process takes by the new secret, another sends to the new destination', async () => {
+  const stage = await ReloadStage.open(postgres)
+  const ams = await startReceiver()
+  const [old, fresh] = [hook(33), hook(34)]
+  const settings = (webhookSecret: string, destinations: object[]) => ({
+    accounts: [stage.account('default', { default: true, webhook_secrets: [webhookSecret] })],
+    destinations,
+  })
+  stage.settings(settings(old, []))
+  const [receiving, working] = await Promise.all([
+    stage.serve({}, 'set -- "$@" --role receive'),
+    stage.serve({}, 'set -- "$@" --role work'),
+  ])
+  const secret = stage.secret('push', hook(35))
+  const destination = { name: 'ams', kind: 'webhook', url: ams.url, secret, allow_private: true, backfill: true }
+  stage.settings(settings(fresh, [destination]))
+  await reload(receiving, 'applied')
+  await reload(working, 'applied')
+  const url = `${receiving.receiver}/webhooks`
+  const body = message(1, stage.sandbox.addSubmission('default'))
+  expect((await postSigned(url, old, body)).status).toBe(401)
+  expect((await postSigned(url, fresh, body)).status).toBe(204)
+  await until(async () => ams.taken.find(({ data }) => data.entity === 'thread_messages') ?? null)
+  expect(await Promise.all([receiving.stop(), working.stop()])).toEqual([0, 0])
+})
+
 it('destinations change under traffic in two processes: each gets every change while it is in the settings, once, and none after', async () => {
   const stage = await ReloadStage.open(postgres)
   const [one, two, three] = [await startReceiver(), await startReceiver(), await startReceiver()]

@@ -2,6 +2,7 @@ import { cpus, totalmem } from 'node:os'
 import { applyBench } from './apply.ts'
 import { pushBench } from './push.ts'
 import { receiveBench } from './receive.ts'
+import { reconcileBench } from './reconcile.ts'
 import { replayBench } from './replay.ts'
 import { scaleBench } from './scale.ts'
 import { serveBench } from './serve.ts'
@@ -15,6 +16,7 @@ const benches: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   apply: applyBench,
   walk: walkBench,
   replay: replayBench,
+  reconcile: reconcileBench,
   push: pushBench,
   scale: scaleBench,
   start: startBench,

@@ -83,12 +83,12 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
 
 /** New submissions, news of old ones, the map of both; and some of that on its way. */
 async function loaded(rig: CrashRig, world: World): Promise<void> {
-  const before = world.taken
+  const before = world.arrived
   const known = rig.sandbox.submissionIds(ACCOUNT)
   const added = [addWork(rig), addWork(rig)]
   for (const id of added) rig.sandbox.setFacts(ACCOUNT, id, { insured_name: String(CUSTOMER_NUMBER) })
   for (const id of known) addNews(rig, id)
   await world.map(await rig.store(), added)
-  const came = await waitFor(() => world.taken >= before + SOME, PATIENCE_MS)
-  if (!came) throw new Error(`only ${world.taken - before} of ${SOME} were taken`)
+  const came = await waitFor(() => world.arrived >= before + SOME, PATIENCE_MS)
+  if (!came) throw new Error(`only ${world.arrived - before} of ${SOME} arrived`)
 }

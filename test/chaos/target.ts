@@ -4,7 +4,7 @@ import type { ChangeRow } from '../tools/mirror.ts'
 export const SCHEDULE = Array.from({ length: 50 }, () => '50ms')
 
 /** What every destination of the chaos has. */
-export const COMMON = { start: 0, backfill: true, allow_private: true, timeout: '1s', schedule: SCHEDULE } as const
+export const COMMON = { start: 0, backfill: true, allow_private: true, timeout: '2s', schedule: SCHEDULE } as const
 
 /** One system that changes are pushed to, and what goes wrong with it. */
 export interface Target {

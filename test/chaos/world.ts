@@ -25,7 +25,7 @@ export class World implements PushedTo {
   readonly settled = new Map<string, { dead: number; unknown: number }>()
   readonly #hooks: Hooks
   readonly #folder = mkdtempSync(join(tmpdir(), 'submission-mirror-chaos-'))
-  /** By destination, the ids that an operator had sent when others had gone before. */
+  /** By destination, the ids that were given up when others went before them. */
   readonly #late = new Map<string, Set<string>>()
 
   private constructor(hooks: Hooks, targets: readonly Target[]) {
@@ -51,9 +51,9 @@ export class World implements PushedTo {
     return found
   }
 
-  /** How much all of them have taken. */
-  get taken(): number {
-    return this.targets.reduce((sum, target) => sum + target.taken().length, 0)
+  /** How much has come to the webhooks. */
+  get arrived(): number {
+    return this.#hooks.arrivals.length
   }
 
   /** Says which client each submission belongs to, as `destination map` does. */
@@ -108,7 +108,8 @@ export class World implements PushedTo {
     this.settled.set(name, sum)
     for (const { state } of given) sum[state === 'dead' ? 'dead' : 'unknown'] += 1
     const missing = given.filter((row) => !taken.has(row.message_id))
-    if (target.destination['on_dead'] !== 'hold') for (const row of missing) this.#lateOf(name).add(row.message_id)
+    // Others have gone before, unless they wait for this.
+    if (target.destination['on_dead'] !== 'hold') for (const row of given) this.#lateOf(name).add(row.message_id)
     await retryRows(db, idsOf(missing), 0, 1_000)
     await skipRows(db, idsOf(given.filter((row) => taken.has(row.message_id))), 0, 1_000)
   }

@@ -274,3 +274,9 @@ test('what is for Postgres alone is refused on SQLite, where its user does not b
     'DATABASE_LISTEN_URL is for Postgres only; take it out, or set DATABASE_URL to postgres://…',
   ])
 })
+
+test('no token is named as those who act by commands are', () => {
+  expect(problemsOf({ ...account, OPS_TOKENS: 'command:0123456789abcdef' })).toEqual([
+    'OPS_TOKENS (number 1) must not be named command, which is who acts by commands; choose another name',
+  ])
+})

@@ -6,7 +6,7 @@ import { differences, inboxRows, logFaults, recordIds, waitFor } from '../e2e/ag
 import { endBackoffs } from '../e2e/time.ts'
 
 export const ACCOUNT = 'default'
-const SETTLE_MS = 15_000
+const SETTLE_MS = 60_000
 const MAX_PAGES = 1_000
 
 /** What is known outside the database. */

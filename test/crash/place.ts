@@ -4,7 +4,7 @@ import type { DatabaseConfig } from '../../src/store/db.ts'
 import { waitFor } from '../e2e/agreement.ts'
 import { newPostgres, newSqlite } from '../tools/databases.ts'
 
-const PATIENCE_MS = 10_000
+const PATIENCE_MS = 60_000
 
 /** A database for processes that are killed. */
 export interface CrashPlace {

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { adminPoints } from './admin-points.ts'
+import { alarmPoints } from './alarm-points.ts'
 import { discoveryPoints } from './discovery-points.ts'
 import { accountPoints, inboxPoints, readPoints, startPoints } from './points.ts'
 import { pushPoints } from './push-points.ts'
@@ -22,6 +23,7 @@ it('the product is killed at every transaction that it makes', () => {
     ...discoveryPoints,
     ...upkeepPoints,
     ...adminPoints,
+    ...alarmPoints,
   ].map((point) => point.transaction)
   expect([...new Set(found)].sort()).toEqual([...new Set([...killed, ...OF_COMMANDS])].sort())
 })

@@ -5,7 +5,7 @@ import { type KillPoint, workOn } from './points.ts'
 import { MAIN, mappingOf, PushSide } from './push-side.ts'
 import type { CrashRig } from './rig.ts'
 
-const PATIENCE_MS = 10_000
+const PATIENCE_MS = 60_000
 /** More lanes than may be under way at a time. */
 const MANY = 8
 

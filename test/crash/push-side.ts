@@ -19,7 +19,7 @@ import type { PushedTo } from './rig.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 /** As long as something gets on, it is waited for. */
-const SETTLE_MS = 15_000
+const SETTLE_MS = 60_000
 const COMMON = {
   kind: 'webhook',
   secret: '${HOOK_SECRET}',

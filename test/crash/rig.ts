@@ -15,7 +15,7 @@ import type { CrashPlace } from './place.ts'
 
 /** Longer than every lease and every backoff that a round leaves behind. */
 const PASS_MS = 1_200_000
-const DEATH_MS = 15_000
+const DEATH_MS = 60_000
 /** So that a process is ready the sooner. */
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url))
 /** Feeds of many short pages, so that there are pages and cursors to be killed between. */

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { waitFor } from '../e2e/agreement.ts'
 import { adminPoints } from './admin-points.ts'
+import { alarmPoints } from './alarm-points.ts'
 import { ACCOUNT } from './checks.ts'
 import { discoveryPoints } from './discovery-points.ts'
 import { addNews, addWork } from './load.ts'
@@ -25,6 +26,7 @@ const groups: readonly (readonly [string, readonly KillPoint[]])[] = [
   ['looking for submissions', discoveryPoints],
   ['upkeep', upkeepPoints],
   ['admin routes', adminPoints],
+  ['telling of alarms', alarmPoints],
 ]
 
 /** Kills the product on one database at every point, and at random moments. */

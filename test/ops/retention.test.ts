@@ -51,7 +51,7 @@ async function withBody(db: Db): Promise<string[]> {
 }
 
 async function leaseOf(db: Db, slot: string): Promise<UpkeepLease> {
-  const lease = await claimUpkeep(db, 'retention', slot, 60_000)
+  const lease = await claimUpkeep(db, 'retention', { slot, settings: '30 400' }, 60_000)
   if (typeof lease === 'string') throw new Error(lease)
   return lease
 }
@@ -208,8 +208,13 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
       slot: '2026-06-15',
       note: '1 delivery relieved of body and headers, 0 refused deliveries, 0 pushes, 0 changes removed',
     })
+    // Other settings are heeded the same day.
+    const shorter = { ...config, retention: { days: 7, changesDays: 400 } }
+    await deliver(one, 'younger', 8, 'done')
+    expect(await new Retention({ db: two, clock, log: silentLog, config: shorter }).turn(never)).toBe('done')
+    expect(await withBody(one)).toEqual([])
     const dead = await leaseOf(one, '2026-06-16')
-    expect(await claimUpkeep(two, 'retention', '2026-06-16', 60_000)).toBe('held')
+    expect(await claimUpkeep(two, 'retention', { slot: '2026-06-16', settings: '30 400' }, 60_000)).toBe('held')
     await one.write('test', (tx) => sql`update sync_upkeep set lease_until = ${sql.raw(`'${daysAgo(1)}'`)}`.execute(tx.sql))
     const heir = await leaseOf(two, '2026-06-16')
     expect(heir.token).not.toBe(dead.token)
@@ -218,7 +223,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     await expect(takeTurn(parts, dead, never)).rejects.toThrow(LeaseLostError)
     expect(await withBody(one)).toEqual(['older'])
     await endUpkeep(two, heir, 'done')
-    expect(await claimUpkeep(one, 'retention', '2026-06-15', 60_000)).toBe('done')
+    expect(await claimUpkeep(one, 'retention', { slot: '2026-06-15', settings: '30 400' }, 60_000)).toBe('done')
   })
 
   it('lets deliveries in between any two of its steps, however much there is to remove', async () => {

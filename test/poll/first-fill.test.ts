@@ -12,8 +12,10 @@ function ago(hours: number): string {
   return new Date(Date.now() - hours * HOUR_MS).toISOString()
 }
 
+/** The ways in which records came; whether it was a replay that showed one first is another matter. */
 async function arrivals(rig: Rig): Promise<Record<string, string[]>> {
-  const rows = await rig.db.read.sql.selectFrom('sync_arrivals').select(['record_id', 'way']).orderBy('way').execute()
+  const noted = rig.db.read.sql.selectFrom('sync_arrivals').select(['record_id', 'way']).where('way', '<>', 'replay')
+  const rows = await noted.orderBy('way').execute()
   const ways: Record<string, string[]> = {}
   for (const { record_id, way } of rows) ways[record_id] = [...(ways[record_id] ?? []), way]
   return ways

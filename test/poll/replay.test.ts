@@ -56,6 +56,8 @@ describe.each(testDatabases)('replays on $name', (database) => {
     await rig.rest()
     expect(await eventIds(rig)).toContain(hidden)
     expect(replays(rig, id)).toBe(2)
+    const byReplay = rig.db.read.sql.selectFrom('arrivals').select('record_id').where('known_via', '=', 'replay')
+    expect(await byReplay.execute()).toEqual([{ record_id: hidden }])
     // A replay beside a valid cursor leaves the cursor alone (invariant 6).
     expect((await rig.read(id, 'events')).cursor).toBe(cursor)
     expect(rig.counted('replays_total', { read: 'events' })).toBe(2)

@@ -92,7 +92,12 @@ describe.each(testDatabases)('rows that the service does not show, on $name', (d
     const ended = await rig.reconcile()
     expect({ code: ended.code, found: told(ended.findings) }).toEqual({
       code: 0,
-      found: [`absent lanes ${lane}`, ...[1, 2].map((n) => `absent quotes ${lane} ${uuid(10, n)}`), `absent source_offers ${lane} p1`],
+      found: [
+        `absent lanes ${lane}`,
+        ...[1, 2].map((n) => `absent quotes ${lane} ${uuid(10, n)}`),
+        `absent source_offers ${lane} p1`,
+        'different submissions (raw)',
+      ],
     })
     expect(await rig.differences()).toEqual([])
     expect(await rig.reconcile()).toMatchObject({ code: 0, run: { absent: 0 } })

@@ -184,7 +184,7 @@ export const alterations: readonly DamageCase[] = [
   damage('the whole object beside the columns', ({ here, first, letters, quoted }) => ({
     statements: [
       `update market_events set raw = '{"id":"x"}' where ${here} and event_id = ${text(first)}`,
-      `update thread_messages set raw = null where ${here} and message_id = ${text(String(letters[0]))}`,
+      `update thread_messages set raw = '[]' where ${here} and message_id = ${text(String(letters[0]))}`,
       `update lanes set raw = '{}' where ${here} and lane_id = ${text(quoted)}`,
     ],
     found: [`different lanes ${quoted} (raw)`, `different market_events ${first} (raw)`, `different thread_messages ${letters[0]} (raw)`],

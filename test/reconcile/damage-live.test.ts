@@ -46,9 +46,7 @@ describe.each(testDatabases)('beside a running serve, on $name', (database) => {
     expect({ code: ended.code, err: ended.err, found: told(ended.findings) }).toEqual({
       code: 0,
       err: '',
-      found: [`different market_events ${event.id} (detail, raw)`, `different thread_messages ${message.id} (body_text, raw)`].map((text) =>
-        text.replace(', raw', ''),
-      ),
+      found: [`different market_events ${event.id} (detail)`, `different thread_messages ${message.id} (body_text)`],
     })
     expect(await rig.differences()).toEqual([])
     const repairs = (await changesOf(rig.db)).filter(({ cause }) => cause === 'reconcile')
@@ -66,7 +64,7 @@ describe.each(testDatabases)('beside a running serve, on $name', (database) => {
   it('a cursor that is refused is begun anew by the poll, and a run finds what lies behind a good one', { timeout: 60_000 }, async () => {
     const rig = await DamageRig.open(database)
     await rig.damage(
-      `delete from market_events where submission_id = '${rig.rich}' and event_id in (select event_id from market_events where submission_id = '${rig.rich}' order by event_id limit 20)`,
+      `delete from market_events where submission_id = '${rig.rich}' and event_id in (select event_id from market_events where submission_id = '${rig.rich}' order by occurred_at limit 20)`,
       `update sync_reads set cursor = 'nonsense' where submission_id = '${rig.plain}'`,
     )
     const serve = await live(rig)
@@ -76,6 +74,7 @@ describe.each(testDatabases)('beside a running serve, on $name', (database) => {
       await postSigned(`${serve.receiver}/webhooks`, secret, JSON.stringify({ type: 'submission.events', submission_id }))
     }
     await until('polling has brought what is new, and no more', async () => (await rig.differences()).length === 20)
+    // Behind its cursor no poll looks before the next replay.
     const ended = await rig.reconcile()
     expect(ended).toMatchObject({ code: 0, run: { missing: 20, different: 0, absent: 0, repaired: 20 } })
     expect(await rig.differences()).toEqual([])

@@ -19,9 +19,20 @@ describe.each(testDatabases)('what a destination never got, on $name', (database
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
     writeFileSync(
       path,
-      JSON.stringify({ destinations: [{ name: 'ams', kind: 'webhook', url: 'https://ams.example', secret, accounts: [ACCOUNT] }] }),
+      JSON.stringify({
+        destinations: [
+          {
+            name: 'ams',
+            kind: 'webhook',
+            url: 'https://ams.example',
+            secret: '${AMS_SECRET}',
+            accounts: [ACCOUNT],
+            entities: ['market_events'],
+          },
+        ],
+      }),
     )
-    Object.assign(rig.env, { CONFIG_FILE: path })
+    Object.assign(rig.env, { CONFIG_FILE: path, AMS_SECRET: secret })
     const destinations = await knowDestinations(rig.db, rig.env)
     const event = rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'status_changed' }, { quiet: true })
     await rig.command('sync', rig.plain)

@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, inject, it } from 'vitest'
 import type { DatabaseConfig } from '../../src/store/db.ts'
+import { findDestination } from '../../src/store/destinations.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { fanOut, knowDestinations, tryFirst } from '../ops/push-rig.ts'
 import { newSqlite, openAgain, type TestDatabase } from '../tools/databases.ts'
 import { ACCOUNT, DamageRig, told } from './damage-rig.ts'
 
@@ -55,6 +57,19 @@ function postgres(): Restorable {
   }
 }
 
+/** The settings with a destination that gets events. */
+function withDestination(rig: DamageRig): Record<string, string> {
+  const path = join(folder, 'mirror.yaml')
+  const destination = { name: 'ams', kind: 'webhook', url: 'https://ams.example', secret: '${AMS_SECRET}', entities: ['market_events'] }
+  writeFileSync(path, JSON.stringify({ destinations: [destination] }))
+  return Object.assign(rig.env, { CONFIG_FILE: path, AMS_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}` })
+}
+
+function outbox(rig: DamageRig) {
+  const columns = ['entity', 'entity_id', 'operation', 'message_id', 'state', 'cause', 'seq'] as const
+  return rig.db.read.sql.selectFrom('sync_outbox').select(columns).orderBy('outbox_id').execute()
+}
+
 interface Place {
   readonly config: DatabaseConfig
   prepare?(): Promise<void>
@@ -82,6 +97,7 @@ it.each([
   async (_, make) => {
     const restorable = make()
     const rig = await DamageRig.open(restorable.database)
+    const destinations = await knowDestinations(rig.db, withDestination(rig))
     await rig.closeDb()
     await restorable.backUp(rig)
     await rig.openDb()
@@ -90,6 +106,9 @@ it.each([
     const letter = rig.sandbox.addMessage(ACCOUNT, rig.plain, { body_text: 'We are sorry.' })
     rig.sandbox.setFacts(ACCOUNT, rig.plain, { marketing_status: 'no_markets_matched' })
     await rig.command('sync', '--all')
+    await fanOut(rig.db, destinations)
+    const [sent] = await outbox(rig)
+    await tryFirst(rig.db, 'ams', { state: 'delivered', status: 204, error: null })
     const [lost] = (await rig.state())['mirror_info'] ?? []
     expect(await rig.differences()).toEqual([])
     await rig.closeDb()
@@ -109,6 +128,10 @@ it.each([
     // The same numbers were given before, to other changes: only the name of the numbering tells a reader.
     expect(Number(repaired?.['last_seq'])).toBeGreaterThan(Number(before?.['last_seq']))
     expect(repaired?.['log_epoch']).not.toBe(lost?.['log_epoch'])
+    // It gets the event again, under the id that it knows it by.
+    await fanOut(rig.db, destinations)
+    expect(await outbox(rig)).toEqual([{ ...sent, seq: expect.any(Number), state: 'ready', cause: 'reconcile' }])
+    expect(await findDestination(rig.db.read, 'ams')).toMatchObject({ log_epoch: repaired?.['log_epoch'], cursor: repaired?.['last_seq'] })
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
   },
 )

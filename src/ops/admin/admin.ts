@@ -1,5 +1,6 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import swagger from '@fastify/swagger'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { BadSignatures } from '../../receive/bad-signatures.ts'
 import { readingAside } from '../../store/reading-aside.ts'
@@ -9,12 +10,22 @@ import { refuse, refuseError, routeOf } from './refusing.ts'
 import { addRoutes } from './routes.ts'
 import { TokenKeeper } from './tokens.ts'
 
+/** What answers the admin routes. */
+export interface AdminApi {
+  /** Answers a request of which nothing was read yet. */
+  answer(request: IncomingMessage, response: ServerResponse): void
+  close(): Promise<void>
+}
+
 const MINUTE_S = 60
+const BODY_LIMIT_BYTES = 65_536
+
 /**
  * Everything under `/api`: what the commands can see and do, as JSON, for whoever bears one of the tokens of the settings. Without a
- * token in the settings there is nothing here: 404.
+ * token in the settings there is nothing here: 404. It listens nowhere: requests are handed to it.
  */
-export async function adminApi(app: FastifyInstance, parts: AdminParts): Promise<void> {
+export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
+  const app = fastify({ bodyLimit: BODY_LIMIT_BYTES })
   // Whoever looks may look at much; deliveries come in on the same event loop.
   const db = readingAside(parts.db, parts.config().database)
   app.addHook('onClose', () => db.close())
@@ -36,8 +47,10 @@ export async function adminApi(app: FastifyInstance, parts: AdminParts): Promise
       addRoutes(scope.withTypeProvider<ZodTypeProvider>(), p)
       done()
     },
-    { prefix: '/v1' },
+    { prefix: '/api/v1' },
   )
+  await app.ready()
+  return { answer: (request, response) => app.routing(request, response), close: () => app.close() }
 }
 
 /** A body that is no JSON is refused: no form of a web page can bring one. */

@@ -21,10 +21,21 @@ export function descriptionOptions(version: string): SwaggerOptions {
   }
 }
 
+/** A body that may be null may also be left out. */
+function bodiesLeftOut(paths: unknown): void {
+  for (const methods of Object.values(isObject(paths) ? paths : {})) {
+    for (const operation of Object.values(isObject(methods) ? methods : {})) {
+      const body = isObject(operation) ? operation['requestBody'] : null
+      if (isObject(body) && JSON.stringify(body['content']).includes('{"type":"null"}]')) body['required'] = false
+    }
+  }
+}
+
 /** Every schema with a name is made twice, once as it goes in and once as it goes out; what nothing refers to is left out again. */
 function tidied<T extends object>(document: T): T {
   const { components, ...rest } = document as Record<string, unknown>
   const all = isObject(components) && isObject(components['schemas']) ? components['schemas'] : {}
+  bodiesLeftOut(rest['paths'])
   const used = new Set<string>()
   const look = (value: unknown): void => {
     for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {

@@ -18,7 +18,7 @@ const mapping = z
     submission_id: z.string(),
     client: z.string(),
     policy: z.string().nullable(),
-    fields: z.record(z.string(), z.string()),
+    fields: z.record(z.string(), z.unknown()),
     mapped_at: time,
     mapped_via: z.string().meta({ description: '`import`, `admin` or `lookup`' }),
   })

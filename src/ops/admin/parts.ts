@@ -4,7 +4,7 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
-import { type TimeText, timeFromMs } from '../../model/time.ts'
+import type { TimeText } from '../../model/time.ts'
 import type { Observer } from '../../observe.ts'
 import type { Db } from '../../store/db.ts'
 import type { Acting } from '../acting.ts'
@@ -45,9 +45,4 @@ export function actingFor(p: AdminParts, request: Pick<FastifyRequest, 'who'>): 
 /** A moment that a schema has checked already, as the store knows it. */
 export function momentOf(p: AdminParts, text: string | undefined): TimeText | undefined {
   return momentIn(text, '', p.clock.now(), [])
-}
-
-/** The clock, as the store writes times. */
-export function nowOf(p: AdminParts): TimeText {
-  return timeFromMs(p.clock.now())
 }

@@ -2,10 +2,8 @@ import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { findRun, listFindings, listRuns } from '../../store/reconcile-runs.ts'
 import { findingKinds, type RunOptions } from '../../store/tables-reconcile.ts'
-import { accountNamed } from '../account-actions.ts'
-import { requestReconcile } from '../reconcile-actions.ts'
+import { accountsOfRun, requestReconcile } from '../reconcile-actions.ts'
 import { NotThereError } from '../refusals.ts'
-import { refuseUntracked } from '../submission-actions.ts'
 import { answers, answersAbout, answersOfAction, documentAbout } from './answers.ts'
 import { type AdminParts, type Api, actingFor, momentOf } from './parts.ts'
 import { afterNumber, limit, moment, name, page, pageOf, submissionId, time, whole } from './schemas.ts'
@@ -63,7 +61,7 @@ const finding = z
   .meta({ id: 'ReconcileFinding' })
 
 const requestBody = z.strictObject({
-  account: name.optional().meta({ description: 'every account of the settings when left out; with submissions, the default account' }),
+  account: name.optional().meta({ description: 'every account of the settings when left out' }),
   submissions: z.array(submissionId).min(1).max(500).optional().meta({ description: 'only these' }),
   since: moment.optional().meta({ description: 'only submissions in which something moved since' }),
   active_only: z.boolean().optional().meta({ description: 'only submissions that are not dormant' }),
@@ -122,12 +120,10 @@ export function addReconcile(api: Api, p: AdminParts): void {
     const at = momentOf(p, since)
     const { submissions } = rest
     const options: RunOptions = {
-      ...defined({ ...rest, submissions: submissions && [...new Set(submissions)] }),
+      ...defined({ ...rest, submissions: submissions && [...new Set(submissions)].sort() }),
       ...(at !== undefined && { since: at }),
     }
-    const all = account === undefined && options.submissions === undefined
-    const accounts = all ? p.config().accounts.map((each) => each.name) : [accountNamed(p.config(), account, 'account').name]
-    for (const each of accounts) await refuseUntracked(p.db.read, each, options.submissions ?? [])
+    const accounts = await accountsOfRun(p.config(), p.db.read, account, options, 'account')
     const runs = []
     for (const each of accounts) runs.push(await found(await requestReconcile(actingFor(p, asked), each, options)))
     return whole(runs)

@@ -1,29 +1,50 @@
 import { msFromTime } from '../../model/time.ts'
+import { lastSlot } from '../../reconcile/timetable.ts'
+import { findAccount } from '../../store/accounts.ts'
+import { reconciledSince, timetableSince } from '../../store/alarm-signs.ts'
 import { lastEndedRun } from '../../store/reconcile-runs.ts'
-import { counted } from '../text.ts'
+import { counted, shortTime } from '../text.ts'
 import { type Condition, ofAccount } from './condition.ts'
-import type { Watcher } from './watcher.ts'
+import type { Sight, Watcher } from './watcher.ts'
+
+/** A run begins within moments of its time; one that waits for so long does not begin. */
+const LATE_MS = 3_600_000
 
 type Run = NonNullable<Awaited<ReturnType<typeof lastEndedRun>>>
 
-/** What the last reconciling of each account came to. */
+/** Whether each account is reconciled when it should be, and what the last run came to. */
 export const reconcileWatcher: Watcher = {
-  names: ['reconcile_failed', 'reconcile_findings'],
-  async look({ q, config }) {
+  names: ['reconcile_overdue', 'reconcile_failed', 'reconcile_findings'],
+  async look(sight) {
     const conditions: Condition[] = []
-    for (const { name } of config.accounts) {
-      const run = await lastEndedRun(q, name)
+    for (const { name } of sight.config.accounts) {
+      conditions.push(await overdue(name, sight))
+      const run = await lastEndedRun(sight.q, name)
       if (run !== null) conditions.push(failed(name, run), findings(name, run))
     }
     return conditions
   },
 }
 
+async function overdue(account: string, { q, config, nowMs }: Sight): Promise<Condition> {
+  const { cron } = config.reconcile
+  const none = ofAccount(account, 'reconcile_overdue', 'off', '')
+  // An account that is stopped reads nothing: that is told already.
+  if (cron === null || (await findAccount(q, account))?.state !== 'active') return none
+  const slot = lastSlot({ cron, timeZone: config.cronTimezone }, nowMs - LATE_MS)
+  const since = await timetableSince(q, account)
+  if (since === null || since > slot || (await reconciledSince(q, account, slot))) return none
+  const text =
+    `account ${account} was to be reconciled at ${shortTime(slot)} UTC and no run has begun or gone on since; see in \`submission-mirror status\` whether a ` +
+    `process works, and run \`submission-mirror reconcile --account ${account}\``
+  return ofAccount(account, 'reconcile_overdue', 'on', text, msFromTime(slot))
+}
+
 function failed(account: string, run: Run): Condition {
   const bad = run.state === 'failed' || run.exit_code === 1
   const text =
     `the last reconciling of account ${account} could not check everything (${run.note ?? `${run.unreadable} unreadable`}); ` +
-    `\`submission-mirror reconcile show ${run.run_id}\` tells what, then run it again`
+    `\`submission-mirror reconcile show ${run.run_id}\` tells what; mend that, then run it again`
   return ofAccount(account, 'reconcile_failed', bad ? 'on' : 'off', text, endOf(run))
 }
 
@@ -32,7 +53,7 @@ function findings(account: string, run: Run): Condition {
   const left = run.exit_code === 3 ? 'and left them, being a dry run' : `and repaired ${run.repaired}`
   const text =
     `the last reconciling of account ${account} found ${counted(found, 'difference')} between mirror and service (${run.missing} missing, ` +
-    `${run.different} different, ${run.absent} absent) ${left}; \`submission-mirror reconcile show ${run.run_id}\` tells which, and one that comes ` +
+    `${run.different} different, ${run.absent} absent) ${left}; \`submission-mirror reconcile show ${run.run_id}\` tells which, and what comes ` +
     'again and again has a cause to be found'
   return ofAccount(account, 'reconcile_findings', found > 0 ? 'on' : 'off', text, endOf(run))
 }

@@ -62,8 +62,8 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   try {
     if (use.prepare && config.migrateOnStart) await migrate(db)
     else await checkPrepared(db)
-    // As `serve` does, before anything is applied to a restored backup.
-    if (use.prepare) await settleLogEpoch(db)
+    // As `serve` does before anything is applied to a restored backup: a command that needs an account may apply something.
+    if (use.accounts === 'needed') await settleLogEpoch(db)
     await work({ config, db, log })
   } finally {
     await db.close()

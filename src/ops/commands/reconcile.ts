@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
-import type { Config } from '../../config.ts'
 import { UsageError } from '../../errors.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { silentObserver } from '../../observe.ts'
@@ -8,17 +7,18 @@ import { runExit, worstExit } from '../../reconcile/outcome.ts'
 import { workRun } from '../../reconcile/run.ts'
 import { ensureAccounts } from '../../store/accounts.ts'
 import type { Db } from '../../store/db.ts'
+import { noteAround } from '../../store/operator-actions.ts'
 import { listFindings, type RunRow } from '../../store/reconcile-runs.ts'
 import { claimNewRun } from '../../store/reconcile-work.ts'
-import { knownSubmissions } from '../../store/submissions.ts'
 import type { RunOptions } from '../../store/tables-reconcile.ts'
 import { countIn, momentIn } from '../arguments.ts'
 import { Heartbeat } from '../heartbeat.ts'
+import { accountsOfRun, runNote } from '../reconcile-actions.ts'
 import { ReconcileScreen } from '../reconcile-screen.ts'
 import { findingsTable, runSummary } from '../reconcile-text.ts'
 import { reportProblem } from '../report-file.ts'
 import { clientOf } from '../upstream.ts'
-import { accountOf, type CommandContext, type OpenStore, printJson, withStore } from './context.ts'
+import { type CommandContext, type OpenStore, printJson, withStore } from './context.ts'
 import { addReconcileList, writeReport } from './reconcile-list.ts'
 
 /** Findings that are printed; `reconcile show` has them all. */
@@ -61,7 +61,7 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
   const problem = given.report === undefined ? null : reportProblem(given.report)
   if (problem !== null) problems.push(problem)
   await withStore(c, { accounts: 'needed', prepare: false, problems }, async (store) => {
-    const accounts = await accountsOf(store.config, store.db, given.account, options)
+    const accounts = await accountsOfRun(store.config, store.db.read, given.account, options, '--account')
     if (given.report !== undefined && accounts.length > 1) throw new UsageError(['--report: name the account, a report is about one run'])
     await ensureAccounts(store.db, accounts)
     const runs: RunRow[] = []
@@ -97,18 +97,6 @@ function optionsIn(c: CommandContext, given: ReconcileOptions, problems: string[
   }
 }
 
-/** Every account, the one that is named, or those that have the submissions that are named. */
-async function accountsOf(config: Config, db: Db, name: string | undefined, options: RunOptions): Promise<string[]> {
-  const candidates = name === undefined ? config.accounts.map((account) => account.name) : [accountOf(config, name).name]
-  const { submissions } = options
-  if (submissions === undefined) return candidates
-  const keys = candidates.flatMap((account) => submissions.map((submission_id) => ({ account, submission_id })))
-  const known = await knownSubmissions(db.read, keys)
-  const unknown = submissions.filter((id) => !candidates.some((account) => known.has(`${account} ${id}`)))
-  if (unknown.length > 0) throw new UsageError(unknown.map((id) => `${id} is not tracked; \`submission-mirror track ${id}\` begins to`))
-  return candidates.filter((account) => submissions.some((id) => known.has(`${account} ${id}`)))
-}
-
 /** @returns the run as it ended; null when another is in progress. */
 async function reconcileAccount(c: CommandContext, store: OpenStore, account: string, options: RunOptions): Promise<RunRow | null> {
   const { config, db, log } = store
@@ -138,7 +126,12 @@ async function reconcileAccount(c: CommandContext, store: OpenStore, account: st
     const { concurrency } = config.upstream
     const { budgetMs } = config.reconcile
     const parts = { db, client, clock, log, observer: silentObserver, concurrency, budgetMs, onAbort: 'stop' as const }
-    return await workRun({ ...parts, onProgress: (run, counts) => screen.show(run, counts) }, claim, host.signal)
+    const { run } = await noteAround(db, runNote('command', 'reconcile.run', account, options), async () => {
+      const ended = await workRun({ ...parts, onProgress: (now, counts) => screen.show(now, counts) }, claim, host.signal)
+      const { run_id, state, exit_code } = ended
+      return { run: ended, detail: { run_id, state, exit_code }, failed: state === 'failed' }
+    })
+    return run
   } finally {
     screen.clear()
     done.abort()

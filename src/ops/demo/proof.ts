@@ -5,7 +5,7 @@ import { startChild } from './child.ts'
 
 /** What a reconciliation said, and where its report lies. */
 export interface Proof {
-  /** Its last line. */
+  /** What it did and found, in one line; what went wrong when it did not get so far. */
   readonly said: string
   /** null when it wrote none. */
   readonly report: string | null
@@ -16,10 +16,10 @@ export interface Proof {
 export async function prove(host: Host, settings: Readonly<Record<string, string>>, folder: string): Promise<Proof> {
   const report = join(folder, 'reconciliation.html')
   const child = startChild(host, 'reconcile', ['reconcile', '--report', report], settings, join(folder, 'reconcile.log'))
-  let said = ''
-  child.onLine((line) => {
-    if (line.trim() !== '') said = line
-  })
+  const lines: string[] = []
+  child.onLine((line) => lines.push(line))
   const exitCode = await child.finish()
-  return { said, report: existsSync(report) ? report : null, exitCode }
+  // The first line names the run, and what comes from standard error may stand anywhere.
+  const said = lines.filter((line) => !/^(?:run|the report) /.test(line)).slice(0, 2)
+  return { said: said.join('; '), report: existsSync(report) ? report : null, exitCode }
 }

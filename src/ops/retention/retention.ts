@@ -28,7 +28,8 @@ const LOOK_MS = 6 * 3_600_000
 const LEASE_MS = 120_000
 
 /**
- * Removes each night what is older than the settings say; a night that was missed is made up soon after the start. Of several processes
+ * Removes each night what is older than the settings say; a night that was missed, or whose settings were others, is made up soon after
+ * the start. Of several processes
  * one does it, and another goes on when it dies.
  */
 export class Retention implements Service {
@@ -58,7 +59,9 @@ export class Retention implements Service {
   /** Does the turn of today, unless it is done, or another process is at it. */
   async turn(signal: AbortSignal): Promise<'done' | 'held' | 'stopped'> {
     const { db, clock, log, config } = this.#o
-    const lease = await claimUpkeep(db, TASK, slotAt(clock.now(), config.cronTimezone), LEASE_MS)
+    const { days, changesDays } = config.retention
+    const due = { slot: slotAt(clock.now(), config.cronTimezone), settings: `${days} ${changesDays}` }
+    const lease = await claimUpkeep(db, TASK, due, LEASE_MS)
     if (lease === 'done' || lease === 'held') return lease
     let note: string | null = null
     try {

@@ -14,8 +14,8 @@ const LISTED = 200
 const MAX_FIELDS = 40
 
 /**
- * Reads all that a report of a run tells. It looks at every event and message of the account, so it is for a process of its own, not for
- * the one that receives.
+ * Reads all that a report of a run tells. It looks at every event and message of the account: a process that receives reads
+ * it aside (reading-aside.ts).
  * @param version of this program, for the report's foot.
  * @returns null when there is no such run.
  */

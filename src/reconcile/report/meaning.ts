@@ -67,8 +67,8 @@ export function meaningsOf({ run }: ReportData): Meaning[] {
 
 function nothingNew(run: ReconcileRunsTable): string {
   if (run.submissions_done === 0) return 'Nothing was compared, so nothing is proven.'
-  const ofAll = run.submissions_done < run.submissions_total ? ' that were reached' : ''
-  return `For the submissions${ofAll}, every record that the service shows is in the mirror, with the same content, and the mirror holds none that the service does not show, but for those named under “Known before”.`
+  const but = run.known > 0 ? ', but for what is named under “Known before”' : ''
+  return `Of every submission that was compared, each record that the service shows is in the mirror with the same content, and the mirror holds none that the service does not show${but}.`
 }
 
 /** What no run can exclude; it stands in every report. */

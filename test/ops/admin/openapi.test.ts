@@ -12,7 +12,7 @@ interface Operation {
   readonly summary?: string
   readonly tags?: readonly string[]
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean; readonly schema: unknown }[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
+  readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Media>> }
   readonly responses: Readonly<Record<string, { readonly description?: string; readonly content?: Readonly<Record<string, Media>> }>>
 }
 interface Document {
@@ -110,6 +110,8 @@ describe('the description of the admin routes', () => {
     const rows = document.paths['/api/v1/destinations/{name}/mappings']?.['post']?.requestBody?.content
     const csv = document.paths['/api/v1/destinations/{name}/mappings.csv']?.['post']?.requestBody?.content
     expect([Object.keys(rows ?? {}), Object.keys(csv ?? {})]).toEqual([['application/json'], ['text/csv']])
+    const bodies = operations().filter(({ operation }) => operation.requestBody?.required === false)
+    expect(bodies.map(({ name }) => name)).toEqual(['POST /api/v1/destinations/{name}/pause'])
   })
 
   it('refers to nothing that is not there', () => {

@@ -94,7 +94,11 @@ describe.each(testDatabases)('operators on $name', (database) => {
     await rig.dead(2)
     await rig.look()
     const counted: string[] = []
-    const observer = { count: (name: string, labels = {}) => void counted.push(`${name} ${JSON.stringify(labels)}`), time() {}, set() {} }
+    const observer = {
+      count: (name: string, labels = {}, by = 1) => void (by > 0 && counted.push(`${name} ${JSON.stringify(labels)}`)),
+      time() {},
+      set() {},
+    }
     await rig.notifier(observer).tellDue(signal)
     expect(await rig.notifier().tellDue(signal)).toBe(0)
     expect(await listNotices(rig.db.read)).toMatchObject([{ attempts: 1, error: 'it answered 500', outcome: null }])

@@ -8,6 +8,8 @@ import { resumeAccount, stopAccount } from '../../../src/store/accounts.ts'
 import type { Db } from '../../../src/store/db.ts'
 import { setDestinationState } from '../../../src/store/destinations.ts'
 import { noteConflicts, noteUnreadable } from '../../../src/store/evidence.ts'
+import { insertRun, type RunRow } from '../../../src/store/reconcile-runs.ts'
+import { ensureReconcile } from '../../../src/store/reconcile-work.ts'
 import { RejectedStore } from '../../../src/store/rejected.ts'
 import { timeValue } from '../../../src/store/sql.ts'
 import { hook } from '../../config/support.ts'
@@ -39,6 +41,20 @@ async function refuse(rig: WatchRig, reason: string, count: number): Promise<voi
     })
   }
   await store.settled()
+}
+
+function newRunRow(over: Partial<RunRow> & Pick<RunRow, 'requested_at' | 'updated_at' | 'state'>): RunRow {
+  const none = {
+    submissions_total: 1,
+    submissions_done: 1,
+    rows_compared: 9,
+    started_at: null,
+    ended_at: null,
+    exit_code: null,
+    note: null,
+  }
+  const counts = { missing: 0, different: 0, absent: 0, unreadable: 0, undelivered: 0, repaired: 0, known: 0 }
+  return { run_id: randomUUID(), account: ACCOUNT, slot: null, requested_by: 'command', options: {}, ...none, ...counts, ...over }
 }
 
 function change(db: Db, statement: ReturnType<typeof sql>): Promise<unknown> {
@@ -261,6 +277,39 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     await find(rig, 1, 1, byWebhook)
     await rig.look(16 * MINUTE)
     expect(await rig.look(5 * MINUTE)).toContain('push_late')
+  })
+
+  it('sees what the last reconciling came to, and that one did not begin', async () => {
+    const rig = await openWatch(database, { reconcile: { cron: '0 3 * * *' } })
+    await change(rig.db, sql`delete from sync_reads`)
+    const run = async (over: Partial<RunRow>) => {
+      const now = timeFromMs(rig.clock.now())
+      const times = { requested_at: now, started_at: now, updated_at: now, ended_at: now }
+      const row = newRunRow({ ...times, state: 'done', exit_code: 0, ...over })
+      await rig.db.write('test', (tx) => insertRun(tx, row))
+    }
+    await run({ missing: 2, different: 1, repaired: 3 })
+    expect(await rig.look()).toEqual(['reconcile_findings'])
+    expect((await rig.alarm('reconcile_findings'))?.text).toMatch(
+      /found 3 differences between mirror and service \(2 missing, 1 different, 0 absent\) and repaired 3; `submission-mirror reconcile show [\w-]+` tells which/,
+    )
+    await run({ state: 'failed', exit_code: 1, note: 'the service does not answer' })
+    expect(await rig.lookLater()).toEqual(['reconcile_failed'])
+    await run({})
+    expect(await rig.lookLater()).toEqual([])
+    // What nobody has served yet is not overdue, nor is what was served only since.
+    await rig.look(30 * HOUR)
+    expect(await rig.look()).toEqual([])
+    await ensureReconcile(rig.db, [ACCOUNT])
+    const lately = timeValue(rig.db.read, timeFromMs(rig.clock.now()))
+    await change(rig.db, sql`update sync_reconcile set since = ${lately}`)
+    expect(await rig.look()).toEqual([])
+    expect(await rig.look(26 * HOUR)).toEqual(['reconcile_overdue'])
+    expect((await rig.alarm('reconcile_overdue'))?.text).toMatch(
+      /^account acme was to be reconciled at \d{4}-\d\d-\d\d 03:00:00 UTC and no run has begun/,
+    )
+    await run({ state: 'running', ended_at: null, exit_code: null })
+    expect(await rig.lookLater()).toEqual([])
   })
 
   it('is one of several, and another follows when it is gone', async () => {

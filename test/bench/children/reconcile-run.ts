@@ -1,0 +1,64 @@
+// Reads every submission of an account, behind no rate limit, in a process of its own. Arguments: `reconcile` or `bare`, the SQLite file, the
+// service's base URL, how many submissions. Says `result {"seconds": …, "rssMb": …, "code": …}`.
+import { readFileSync } from 'node:fs'
+import { systemClock } from '../../../src/clock.ts'
+import { silentObserver } from '../../../src/observe.ts'
+import { workRun } from '../../../src/reconcile/run.ts'
+import { openDb } from '../../../src/store/open.ts'
+import { claimNewRun } from '../../../src/store/reconcile-work.ts'
+import { createUpstreamClient, type UpstreamClient } from '../../../src/upstream/client.ts'
+import { silentLog } from '../../tools/databases.ts'
+import { uuid } from '../../tools/facts.ts'
+
+const CONCURRENCY = 8
+
+const [mode = '', path = '', baseUrl = '', count = '0'] = process.argv.slice(2)
+const client = createUpstreamClient({
+  account: 'bench',
+  baseUrl,
+  credentials: [{ id: 'bac_bench', secret: { reveal: () => 'bas_bench' } }],
+  scope: 'broker_mcp',
+  requestsPerSecond: 1_000_000,
+  proxy: {},
+  clock: systemClock,
+  observer: silentObserver,
+})
+const startedAt = performance.now()
+const code = mode === 'bare' ? await bareWalk(client, Number(count)) : await reconcile(client)
+const seconds = (performance.now() - startedAt) / 1000
+const rssMb = Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024
+await client.close()
+const cpu = process.cpuUsage()
+console.error((cpu.user + cpu.system) / 1e6, JSON.stringify(process.memoryUsage()))
+console.log(`result ${JSON.stringify({ seconds, rssMb, code })}`)
+
+async function reconcile(client: UpstreamClient): Promise<number> {
+  const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log: silentLog })
+  const claim = await claimNewRun(db, { account: 'bench', options: {}, requestedBy: 'command' })
+  if ('busy' in claim) throw new Error('another run is in progress')
+  const parts = { db, client, clock: systemClock, log: silentLog, observer: silentObserver, concurrency: CONCURRENCY }
+  const run = await workRun({ ...parts, budgetMs: 86_400_000, onAbort: 'stop' }, claim, new AbortController().signal)
+  await db.close()
+  if (run.submissions_done !== Number(count)) throw new Error(`${run.submissions_done} submissions were looked at`)
+  return run.missing + run.different + run.absent + run.unreadable + (run.exit_code ?? 1)
+}
+
+/** The same requests by the same client, nothing else. */
+async function bareWalk(client: UpstreamClient, submissions: number): Promise<number> {
+  let next = 0
+  const hand = async () => {
+    while (next < submissions) {
+      const id = uuid(9, next++)
+      await client.requirements(id)
+      for (const feed of ['events', 'thread'] as const) {
+        for (let since: string | null = null; ; ) {
+          const page: { nextCursor: string | null } = await client[feed](id, since)
+          if (page.nextCursor === null) break
+          since = page.nextCursor
+        }
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: CONCURRENCY }, hand))
+  return 0
+}

@@ -1,0 +1,143 @@
+import Database from 'better-sqlite3'
+import { throughDoor } from '../../src/apply/apply.ts'
+import { systemClock } from '../../src/clock.ts'
+import type { EventFact, Fact, MessageFact } from '../../src/model/facts.ts'
+import { silentObserver } from '../../src/observe.ts'
+import { ensureAccounts } from '../../src/store/accounts.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openDb } from '../../src/store/open.ts'
+import { startChild } from '../tools/child.ts'
+import { newSqlite, silentLog } from '../tools/databases.ts'
+import { byReplay, eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../tools/facts.ts'
+import { atMost, type BenchRow, compare } from './table.ts'
+
+/** `RECONCILE_BENCH=100000 npm run bench -- reconcile` measures the size that the bar names; it takes an hour. */
+const SUBMISSIONS = Number(process.env['RECONCILE_BENCH'] ?? 4_000)
+const EVENTS = 20
+const MESSAGES = 4
+const PUBLIC = [
+  'submissions',
+  'market_events',
+  'thread_messages',
+  'thread_attachments',
+  'lanes',
+  'quotes',
+  'source_offers',
+  'changes',
+] as const
+
+interface Result {
+  readonly seconds: number
+  readonly rssMb: number
+  readonly code: number
+}
+
+/**
+ * A clean reconcile run over every submission, feeds and state, against the same requests by the same client; its memory; and how many
+ * rows of public tables it writes.
+ */
+export async function reconcileBench(): Promise<BenchRow[]> {
+  const place = newSqlite()
+  const service = startChild('bench/children/reconcile-service.ts', [String(EVENTS)])
+  try {
+    const baseUrl = `http://127.0.0.1:${await service.says('listening')}/api/v1`
+    await fill(place.config.path)
+    const run = async (mode: 'reconcile' | 'bare'): Promise<Result> => {
+      const child = startChild('bench/children/reconcile-run.ts', [mode, place.config.path, baseUrl, String(SUBMISSIONS)])
+      const result = JSON.parse(await child.says('result')) as Result
+      await child.ended()
+      if (result.code !== 0) throw new Error(`the ${mode} run found something where nothing was to be found`)
+      return result
+    }
+    await run('bare')
+    const writes = countWrites(place.config.path)
+    let rssMb = 0
+    const ours = async () => {
+      const result = await run('reconcile')
+      rssMb = Math.max(rssMb, result.rssMb)
+      return (SUBMISSIONS * EVENTS) / result.seconds
+    }
+    const what = `${SUBMISSIONS.toLocaleString('en')} submissions, ${(SUBMISSIONS * EVENTS).toLocaleString('en')} events`
+    const row = await compare(
+      `reconcile, ${what}, no rate limit, SQLite`,
+      'events/s',
+      0.8,
+      ours,
+      async () => (SUBMISSIONS * EVENTS) / (await run('bare')).seconds,
+    )
+    const written = writes()
+    return [
+      row,
+      atMost(`memory of such a run, ${what}`, 'MB', rssMb, 300),
+      {
+        bar: 'the same, rows of the mirror and its log',
+        value: `${written} rows written`,
+        baseline: '',
+        ratio: '',
+        required: '0',
+        met: written === 0,
+      },
+    ]
+  } finally {
+    await service.kill()
+    await place.remove()
+  }
+}
+
+/** One submission through the door, the others as copies of its rows: filling is not what is measured. */
+export async function fill(path: string): Promise<void> {
+  const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log: silentLog })
+  await migrate(db)
+  await ensureAccounts(db, ['bench'])
+  const first = uuid(9, 0)
+  const facts: (EventFact | MessageFact)[] = []
+  for (let n = 0; n < EVENTS; n++) facts.push(eventFact('bench', first, wireEvent(n), byReplay))
+  for (let n = 0; n < MESSAGES; n++) facts.push(messageFact('bench', first, wireMessage(n), byReplay))
+  const view = wireRequirements(
+    first,
+    [0, 1, 2].map((n) => wireLane(n)),
+  )
+  for (const fact of [facts, [stateFact('bench', first, view, 1)]] as Fact[][]) {
+    await throughDoor(db, silentObserver, 'bench', (door) => door.apply(fact))
+  }
+  await db.close()
+  const database = new Database(path)
+  database.pragma('synchronous = off')
+  database.exec('create temporary table ids (id text)')
+  const add = database.prepare('insert into ids values (?)')
+  database.transaction(() => {
+    for (let n = 1; n < SUBMISSIONS; n++) add.run(uuid(9, n))
+    for (const table of ['submissions', 'market_events', 'thread_messages', 'thread_attachments', 'lanes', 'sync_reads']) {
+      const columns = database.pragma(`table_info(${table})`) as { name: string }[]
+      const names = columns.map(({ name }) => name)
+      const values = names.map((name) =>
+        name === 'submission_id' ? 'ids.id' : name === 'raw' ? `replace(t.raw, '${first}', ids.id)` : `t.${name}`,
+      )
+      database.exec(
+        `insert into ${table} (${names.join()}) select ${values.join()} from ids, ${table} t where t.submission_id = '${first}'`,
+      )
+    }
+  })()
+  database.pragma('wal_checkpoint(truncate)')
+  database.close()
+}
+
+/** Counts every row that is inserted, updated or deleted in a public table of the mirror. */
+function countWrites(path: string): () => number {
+  const database = new Database(path)
+  database.exec('create table bench_writes (n integer)')
+  for (const table of PUBLIC) {
+    for (const operation of ['insert', 'update', 'delete']) {
+      database.exec(
+        `create trigger bench_${table}_${operation} after ${operation} on ${table} begin insert into bench_writes values (1); end`,
+      )
+    }
+  }
+  database.close()
+  return () => {
+    const again = new Database(path)
+    const { n } = again.prepare('select count(*) as n from bench_writes').get() as { n: number }
+    again.close()
+    return n
+  }
+}

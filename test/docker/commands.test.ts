@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { alarmNames } from '../../src/ops/alarms/rules.ts'
+import { runHere } from '../app/run.ts'
+
+const documents = ['docker/README.md', 'config/README.md', 'README.md', 'migrations/README.md']
+
+/** Commands that are written out anywhere as code, in their words. */
+async function commandsIn(path: string): Promise<string[][]> {
+  const text = await readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
+  const mentions = text.matchAll(/submission-mirror ((?:[a-z]+|--[a-z-]+)\b[^`\n|;#)"]*)/g)
+  return [...mentions].filter(({ index }) => isCode(text.slice(0, index))).map(([, words = '']) => words.trim().split(/\s+/))
+}
+
+/** Whether what follows stands in code, within back quotes or in a block of a shell: prose and what it prints name the program too. */
+function isCode(before: string): boolean {
+  const fences = [...before.matchAll(/^```(.*)$/gm)]
+  const inBlock = fences.length % 2 === 1 && fences.at(-1)?.[1] === 'sh'
+  const line = before.slice(before.lastIndexOf('\n') + 1)
+  return inBlock || (line.match(/`/g)?.length ?? 0) % 2 === 1
+}
+
+const helps = new Map<string, string>()
+
+async function helpOf(words: readonly string[]): Promise<string> {
+  const key = words.join(' ')
+  const known = helps.get(key)
+  if (known !== undefined) return known
+  const { code, out } = await runHere([...words, '--help'], {})
+  // Asked about a command that there is not, it tells of those that there are.
+  const help = code === 0 && out.startsWith(`Usage: submission-mirror ${key}`) ? out : ''
+  helps.set(key, help)
+  return help
+}
+
+it('every command that the documents tell to run is one of the program, with its options', async () => {
+  let told = 0
+  for (const path of documents) {
+    for (const words of await commandsIn(path)) {
+      const plain = words.filter((word) => /^[a-z]+$/.test(word)).slice(0, 2)
+      const [command = ''] = plain
+      if (command === '') continue
+      const top = await helpOf([command])
+      expect(top, `${path}: ${words.join(' ')}`).not.toBe('')
+      const sub = plain[1] !== undefined && words[1] === plain[1] && new RegExp(`^  ${plain[1]}\\b`, 'm').test(top) ? plain : [command]
+      const help = await helpOf(sub)
+      for (const option of words.filter((word) => word.startsWith('--'))) expect(help, `${path}: ${words.join(' ')}`).toContain(option)
+      told += 1
+    }
+  }
+  expect(told).toBeGreaterThan(alarmNames.length)
+})

@@ -1,0 +1,38 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Clock, systemClock } from '../../src/clock.ts'
+import { clockSkewMs } from '../../src/upstream/answer.ts'
+import { Counts, clientOf, json, startService, withTokens } from './service.ts'
+
+const START = Date.UTC(2026, 0, 5, 12)
+
+describe('the clocks of both sides', () => {
+  it('are compared by the date of an answer, in the middle of the time that it took', () => {
+    const date = (ms: number) => ({ date: new Date(ms).toUTCString() })
+    expect(clockSkewMs(date(START), START, START + 1_000)).toBe(0)
+    expect(clockSkewMs(date(START + 90_000), START, START)).toBe(90_500)
+    expect(clockSkewMs(date(START - 90_000), START, START)).toBe(-89_500)
+    expect([{}, { date: 'yesterday' }, { date: '12' }].map((headers) => clockSkewMs(headers, START, START))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+  })
+
+  it('are known from every answer, refusals too, and forgotten after an hour', async () => {
+    const ahead = { ms: 0 }
+    const clock: Clock = { ...systemClock, now: () => Date.now() + ahead.ms }
+    const inTwoMinutes = () => ({ date: new Date(Date.now() + 120_000).toUTCString() })
+    const service = await startService(withTokens((_, response) => json(response, {}, 500, inTwoMinutes())))
+    onTestFinished(() => service.close())
+    const counts = new Counts()
+    const client = clientOf(service, { observer: counts, clock })
+    onTestFinished(() => client.close())
+    expect(client.clockSkewMs()).toBeNull()
+    await client.me().catch(() => undefined)
+    expect(Math.abs((client.clockSkewMs() ?? 0) - 120_000)).toBeLessThan(2_000)
+    const gauge = [...counts.gauges].find(([name]) => name.startsWith('clock_skew_seconds'))
+    expect(Math.abs((gauge?.[1] ?? 0) - 120)).toBeLessThan(2)
+    ahead.ms = 3_600_001
+    expect(client.clockSkewMs()).toBeNull()
+  })
+})
