@@ -38,7 +38,7 @@ export interface PlanContext {
 
 /** The row stays as it was before its claim: its try never came to anything. */
 export function planUntried(row: RowOf, error: string | null = null): AttemptPlan {
-  return { row: result(row, { uncertain: row.uncertain, error }), lane: { type: 'due', inMs: 0 } }
+  return { row: result(row, { uncertain: row.uncertain, status: row.status, error }), lane: { type: 'due', inMs: 0 } }
 }
 
 /**
@@ -94,12 +94,19 @@ function afterFailure(row: RowOf, outcome: Of<'failed'>, context: PlanContext, u
   const { error, status } = outcome
   const most = destination.scheduleMs.length + 1
   // An uncertain row was not refused: its earlier try may have arrived, whatever kept us from finding out.
-  const limit = outcome.permanent && !uncertain ? Math.min(PERMANENT_TRIES, most) : most
+  const limit = !uncertain && isRefusedAgain(row, outcome) ? Math.min(PERMANENT_TRIES, most) : most
   if (attempts >= limit) return givenUp(row, uncertain ? 'unknown' : 'dead', { error, status }, destination.onDead)
   const planned = destination.scheduleMs[attempts - 1] ?? 0
   const jittered = planned * (0.9 + clock.random() * 0.2)
   const inMs = Math.round(Math.max(jittered, outcome.retryAfterMs ?? 0))
   return { row: result(row, { attempts, error, status, uncertain }), lane: { type: 'due', inMs } }
+}
+
+/** A single refusal after an outage may be part of that: what is refused for good is refused twice in a row. */
+function isRefusedAgain({ attempts, status }: RowOf, outcome: Of<'failed'>): boolean {
+  if (!outcome.permanent) return false
+  // Without a status it lies with ourselves, and is no passing thing.
+  return attempts === 0 || outcome.status === null || (status !== null && status < 500)
 }
 
 function givenUp(
@@ -114,7 +121,7 @@ function givenUp(
   }
 }
 
-type RowOf = Pick<OutboxRow, 'outboxId' | 'attempts' | 'uncertain'>
+type RowOf = Pick<OutboxRow, 'outboxId' | 'attempts' | 'status' | 'uncertain'>
 type Of<T extends Outcome['type']> = Extract<Outcome, { type: T }>
 
 /** A row that stays as it is, except for what `change` says. */

@@ -172,7 +172,11 @@ export class Courier {
   /** @returns null when the target does not have it: then it may be sent. */
   async #lookUp(item: PushItem, over: AbortSignal): Promise<Outcome | null> {
     const { kind } = this.#o
-    if (!kind.lookUp) return { type: 'unknown', error: 'a try was begun, and the process ended before its answer came' }
+    if (!kind.lookUp)
+      return {
+        type: 'unknown',
+        error: 'a try was begun, and its answer was lost with its process, or with the database that a backup has replaced',
+      }
     return await kind.lookUp(item, over).catch(askingFailed)
   }
 

@@ -30,12 +30,16 @@ export interface Checked {
   readonly proved: boolean
   /** Rows that were compared. */
   readonly compared: number
-  /** Why it could not be read; null when it could. */
+  /** Why nothing of it could be read; null when something could. */
   readonly failure: Failure | null
 }
 
 type Feed = Replay['feed']
 type Records = readonly (EventFact | MessageFact)[]
+/** A read that could not be made. */
+type Unread = { readonly read: ReadKind; readonly failure: Failure }
+
+const FEEDS = ['events', 'thread'] as const
 
 /**
  * Checks one submission. Its state is read first, then both feeds from the empty cursor. When all agrees with the mirror, nothing is
@@ -68,10 +72,13 @@ export class SubmissionCheck {
     const begunAt = timeFromMs(clock.now())
     if (this.#candidate.unpolled && !dryRun) await restoreReads(db, account, this.#place.submissionId)
     const read = await this.#o.slots.add(() => this.#readAll())
-    if ('failure' in read) return await this.#unread(read.read, read.failure)
-    const { replays } = read
+    const { replays, failures } = read
+    const [failed] = failures
+    if (failed?.failure.class === 'gone') return await this.#gone(failed.read, failed.failure)
+    for (const { read, failure } of failures) await this.#leaveUnread(read, failure)
+    if (failed && replays.length === 0 && this.#state === null) return { proved: false, compared: 0, failure: failed.failure }
     const records = replays.flatMap((replay) => replay.facts ?? [])
-    const isWhole = replays.every((replay) => replay.facts !== null)
+    const isWhole = replays.length === FEEDS.length && replays.every((replay) => replay.facts !== null)
     const said = { submissionId: this.#place.submissionId, state: this.#state, records, isWhole }
     const verdict = await this.#o.comparer.compare(said)
     const touched = await this.#mendVerdict(verdict, records)
@@ -88,21 +95,26 @@ export class SubmissionCheck {
     return { proved: !this.#mender.left, compared: this.#compared, failure: null }
   }
 
-  async #readAll(): Promise<{ replays: readonly Replay[] } | { failure: Failure; read: ReadKind }> {
+  /** Reads state and feeds; one that cannot be read keeps no other from being read, unless the submission itself is not found. */
+  async #readAll(): Promise<{ replays: readonly Replay[]; failures: readonly Unread[] }> {
+    const replays: Replay[] = []
+    const failures: Unread[] = []
     if (this.#o.withState) {
       const read = await this.#readState(0)
-      if (!read.ok) return { failure: read.failure, read: 'requirements' }
-      this.#state = read.value
-      this.#compared += rowsOf(read.value)
+      if (read.ok) {
+        this.#state = read.value
+        this.#compared += rowsOf(read.value)
+      } else failures.push({ read: 'requirements', failure: read.failure })
     }
-    const replays: Replay[] = []
-    for (const feed of ['events', 'thread'] as const) {
+    for (const feed of FEEDS) {
+      if (failures[0]?.failure.class === 'gone') break
       const read = await this.#replay(feed, (page) => this.#mendPage(page))
-      if (!read.ok) return { failure: read.failure, read: feed }
-      replays.push(read.value)
-      this.#compared += read.value.compared
+      if (read.ok) {
+        replays.push(read.value)
+        this.#compared += read.value.compared
+      } else failures.push({ read: feed, failure: read.failure })
     }
-    return { replays }
+    return { replays, failures }
   }
 
   #readState(readNo: number): Promise<Tried<StateFact>> {
@@ -172,9 +184,10 @@ export class SubmissionCheck {
     if (differs(await this.#mender.compare(facts))) await this.#mender.mend(facts, false)
   }
 
-  async #unread(read: ReadKind, failure: Failure): Promise<Checked> {
+  /** The service does not know the submission: nothing of it is compared. */
+  async #gone(read: ReadKind, failure: Failure): Promise<Checked> {
     const { submissionId, unreachableSince } = this.#candidate
-    if (failure.class === 'gone' && unreachableSince !== null) {
+    if (unreachableSince !== null) {
       const detail = `the service does not know it; marked as unreachable since ${unreachableSince}`
       const about = { submissionId, entity: 'submissions', entityId: JSON.stringify([submissionId]), read }
       await this.#mender.leave([finding({ ...about, kind: 'absent', standing: true, detail })])

@@ -80,7 +80,7 @@ export class Mender {
     const detail = `${items.length} of its items are not what the service's specification says and could not be compared; they are kept in sync_unreadable`
     const found = [finding({ kind: 'unreadable', submissionId, read, standing: fresh.length === 0, detail })]
     if (fresh.length > 0) this.#left = true
-    await db.write('reconcile-unreadable', async (tx) => {
+    await db.write('reconcile-findings', async (tx) => {
       if (!dryRun) await noteUnreadable(tx, fresh, timeFromMs(clock.now()))
       await recorder.keep(tx, found)
     })

@@ -109,17 +109,22 @@ export async function newestRead(q: Query, account: string): Promise<TimeText | 
   return newest
 }
 
-/** Reads that fail, those that were not found left aside: how many (of the 200 due first), and of them how many failed so often or more. */
+/**
+ * Reads that fail or stand still at a cursor that does not move, those that were not found left aside: how many (of the 200 due first), and
+ * of them how many failed or stood still so often or more.
+ */
 export async function failingReads(
   q: Query,
   account: string,
-  often: number,
+  often: { readonly failures: number; readonly stalls: number },
 ): Promise<{ readonly failing: number; readonly longFailing: number }> {
   const { rows } = await sql<{ failing: number; long: number }>`
-    select count(*) as failing, count(case when failures >= ${sql.lit(often)} then 1 end) as long from (
-      select failures, misses from sync_reads where account = ${account} and rank = ${sql.lit(rank.failing)}
+    select count(*) as failing,
+      count(case when failures >= ${sql.lit(often.failures)} or stalls >= ${sql.lit(often.stalls)} then 1 end) as long
+    from (
+      select failures, misses, stalls from sync_reads where account = ${account} and rank = ${sql.lit(rank.failing)}
       order by due_at limit ${sql.lit(AT_MOST)}) as first_due
-    where misses = 0 and failures > 0`.execute(q.sql)
+    where misses = 0 and failures + stalls > 0`.execute(q.sql)
   return { failing: rows[0]?.failing ?? 0, longFailing: rows[0]?.long ?? 0 }
 }
 

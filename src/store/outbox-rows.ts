@@ -22,6 +22,8 @@ export interface OutboxRow {
   readonly after: Row | null
   /** Tries that have ended. */
   readonly attempts: number
+  /** What the last of them was answered with; null when there was none, or no answer. */
+  readonly status: number | null
   /** As it was before this claim: a try was begun once, and nobody knows how it ended. */
   readonly uncertain: boolean
   readonly remoteId: string | null
@@ -56,6 +58,7 @@ interface Found {
   seq: number
   snapshot: string | null
   attempts: number
+  status: number | null
   uncertain: number
   changed_at: TimeText | null
   before: Row | null
@@ -97,7 +100,7 @@ async function readRows(q: Query, lanes: readonly LaneKey[], limit: number): Pro
       : sql`${given} cross join sync_outbox o on o.outbox_id in (${ofLane('i.outbox_id')})`
   const { rows } = await sql<Found>`
     select o.lane, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
-      o.attempts, o.uncertain, c.changed_at, c.before, c.after, r.remote_id, m.client, m.policy, m.fields
+      o.attempts, o.status, o.uncertain, c.changed_at, c.before, c.after, r.remote_id, m.client, m.policy, m.fields
     from ${from}
     left join changes c on c.seq = o.seq and o.snapshot is null
     left join sync_remote_ids r
@@ -171,6 +174,7 @@ function outboxRow(row: Found, submission: Row | null, direction: string | null)
     before,
     after,
     attempts: row.attempts,
+    status: row.status,
     uncertain: row.uncertain !== 0,
     remoteId: row.remote_id,
     mapping: row.client === null ? null : { client: row.client, policy: row.policy, fields: row.fields ?? {} },

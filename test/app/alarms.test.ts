@@ -9,9 +9,11 @@ import { InboxAppender } from '../../src/store/inbox-append.ts'
 import { hook } from '../config/support.ts'
 import { waitFor } from '../e2e/agreement.ts'
 import { databaseEnv, type Environment, startServe } from '../e2e/serve.ts'
+import { MAIL_PASSWORD, MAIL_USER, startMailServer } from '../ops/alarms/mail-server.ts'
+import { selfSigned } from '../push/certificate.ts'
 import { startReceiver } from '../push/receiver.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
-import { json, runHere } from './run.ts'
+import { json, run, runHere } from './run.ts'
 
 const WAIT_MS = 30_000
 
@@ -110,5 +112,31 @@ describe.each(testDatabases)('alarms of a served mirror on $name', (database) =>
     expect((await runHere(['alarm', 'test'], none.env)).err).toBe(
       'there are no operators in the settings; list them in CONFIG_FILE under `operators`\n',
     )
+  })
+
+  it('go out by e-mail as the settings say, through a server whose certificate is known', async () => {
+    const server = await startMailServer()
+    const mail = {
+      name: 'mail',
+      kind: 'email',
+      host: '127.0.0.1',
+      port: server.port,
+      from: 'mirror@agency.example',
+      to: 'ops@agency.example',
+    }
+    const { env } = await scene(database, [{ ...mail, username: MAIL_USER, password: '${SMTP_PASSWORD}' }])
+    const ca = join(tmpdir(), `submission-mirror-ca-${process.pid}.pem`)
+    writeFileSync(ca, selfSigned.cert)
+    onTestFinished(() => rmSync(ca))
+    const withPassword = { ...env, SMTP_PASSWORD: MAIL_PASSWORD }
+    expect(await run(['alarm', 'test'], { ...withPassword, NODE_EXTRA_CA_CERTS: ca })).toEqual({
+      ...{ code: 0, err: '' },
+      out: 'operator mail: it took a test message\n',
+    })
+    expect(server.taken).toMatchObject([{ to: ['ops@agency.example'], user: MAIL_USER, secure: true }])
+    expect(server.taken[0]?.source).toContain('Subject: [submission-mirror] test: alarms reach you')
+    const unknown = await run(['alarm', 'test'], withPassword)
+    expect(unknown.code).toBe(1)
+    expect(unknown.out).toContain('name its file in NODE_EXTRA_CA_CERTS')
   })
 })

@@ -85,7 +85,7 @@ export async function reconcileBench(): Promise<BenchRow[]> {
 }
 
 /** One submission through the door, the others as copies of its rows: filling is not what is measured. */
-export async function fill(path: string): Promise<void> {
+async function fill(path: string): Promise<void> {
   const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log: silentLog })
   await migrate(db)
   await ensureAccounts(db, ['bench'])

@@ -37,7 +37,8 @@ export async function startFolder(): Promise<Target> {
     taken: () => (mounted ? takenFrom(path) : []),
     once: false,
     withdraw: mount,
-    heal: () => 0,
+    left: () => 0,
+    heal: () => undefined,
     close: async () => rmSync(above, { recursive: true, force: true }),
   }
 }
@@ -55,7 +56,8 @@ export async function startSftp(seed: string): Promise<Target> {
     wants: () => true,
     taken: () => takenFrom(root),
     once: false,
-    heal: () => faults.splice(0).filter((fault) => fault !== 'none').length,
+    left: () => faults.filter((fault) => fault !== 'none').length,
+    heal: () => void faults.splice(0),
     async close() {
       await server.close()
       rmSync(root, { recursive: true, force: true })

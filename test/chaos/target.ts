@@ -23,8 +23,10 @@ export interface Target {
   /** Its credential is withdrawn, and given back; what its emulator can do beside begins. */
   withdraw?(): void
   giveBack?(): void
-  /** From now on nothing goes wrong. @returns how much of what was planned did not come to pass. */
-  heal(): number
+  /** How much of what is planned has not gone wrong yet. */
+  left(): number
+  /** From now on nothing goes wrong. */
+  heal(): void
   close(): Promise<void>
 }
 

@@ -95,7 +95,7 @@ export async function startSoap(seed: string): Promise<Target> {
 }
 
 /** Has these faults go wrong one after another, a write each. */
-export function planned(server: EmulatorServer, faults: readonly Fault[]): Pick<Target, 'heal' | 'close'> {
+export function planned(server: EmulatorServer, faults: readonly Fault[]): Pick<Target, 'left' | 'heal' | 'close'> {
   server.fail(...faults)
-  return { heal: () => server.heal(), close: () => server.close() }
+  return { left: () => server.left(), heal: () => undefined, close: () => server.close() }
 }

@@ -46,10 +46,8 @@ export async function startWebhooks(seed: string): Promise<{ readonly hooks: Hoo
       wants: () => true,
       taken: () => hooks.takenBy(name),
       once: name === 'wary',
-      heal() {
-        healed.add(name)
-        return plan.slice(came.get(name) ?? 0).filter((mishap) => mishap !== 'take').length
-      },
+      left: () => plan.slice(came.get(name) ?? 0).filter((mishap) => mishap !== 'take').length,
+      heal: () => void healed.add(name),
       close: async () => undefined,
     }
   })

@@ -84,18 +84,18 @@ export class World implements PushedTo {
     for (const name of names) await setDestinationState(db, name, 'active', null)
   }
 
-  /** What the product leaves to a person: what is stopped, dead, or known by nobody. @returns whether nothing is left. */
-  async operate(db: Db): Promise<boolean> {
-    let done = true
+  /** What the product leaves to a person: what is dead, or known by nobody. */
+  async settle(db: Db): Promise<void> {
     for (const target of this.targets) {
-      const { name } = target.destination
-      const state = await findDestination(db.read, name)
-      if (state === null) return false
-      if (state.state !== 'active') await setDestinationState(db, name, 'active', null)
-      if (state.dead + state.unknown > 0) await this.#settle(db, target)
-      if (!(await isDone(db, name))) done = false
+      const state = await findDestination(db.read, target.destination.name)
+      if (state !== null && state.dead + state.unknown > 0) await this.#settle(db, target)
     }
-    return done
+  }
+
+  /** Whether nothing waits for anybody any more. */
+  async isDone(db: Db): Promise<boolean> {
+    for (const { destination } of this.targets) if (!(await isDone(db, destination.name))) return false
+    return true
   }
 
   /** What the target has is left at that; what it has not is sent again. */

@@ -7,7 +7,9 @@ test('one account in the environment is enough, and everything else has the defa
   expect(rest).toEqual({
     database: { kind: 'sqlite', path: 'data/mirror.db' },
     migrateOnStart: true,
+    reconcile: { cron: '0 3 * * *', budgetMs: 14_400_000 },
     retention: { days: 30, changesDays: 400 },
+    operators: [],
     cronTimezone: 'UTC',
     receiver: { host: '0.0.0.0', port: 8080, bodyLimitBytes: 4_194_304, trustProxy: false },
     ops: { host: '127.0.0.1', port: 8081, tokens: [] },

@@ -6,6 +6,7 @@ import { alarmPoints } from './alarm-points.ts'
 import { discoveryPoints } from './discovery-points.ts'
 import { accountPoints, inboxPoints, readPoints, startPoints } from './points.ts'
 import { pushPoints } from './push-points.ts'
+import { reconcilePoints } from './reconcile-points.ts'
 import { upkeepPoints } from './upkeep-points.ts'
 
 /** Transactions of commands that run and end; `serve` makes none of them. */
@@ -22,6 +23,7 @@ it('the product is killed at every transaction that it makes', () => {
     ...pushPoints,
     ...discoveryPoints,
     ...upkeepPoints,
+    ...reconcilePoints,
     ...adminPoints,
     ...alarmPoints,
   ].map((point) => point.transaction)

@@ -10,6 +10,7 @@ import type { CrashPlace } from './place.ts'
 import { accountPoints, inboxPoints, type KillPoint, readPoints, startPoints } from './points.ts'
 import { pushPoints } from './push-points.ts'
 import { PushSide } from './push-side.ts'
+import { reconcilePoints } from './reconcile-points.ts'
 import { CrashRig } from './rig.ts'
 import { upkeepPoints } from './upkeep-points.ts'
 
@@ -25,6 +26,7 @@ const groups: readonly (readonly [string, readonly KillPoint[]])[] = [
   ['pushing', pushPoints],
   ['looking for submissions', discoveryPoints],
   ['upkeep', upkeepPoints],
+  ['reconciling', reconcilePoints],
   ['admin routes', adminPoints],
   ['telling of alarms', alarmPoints],
 ]

@@ -32,8 +32,8 @@ export interface EmulatorServer {
   readonly arrived: readonly Arrived[]
   /** The next writes fail like this, one each. */
   fail(...faults: readonly Fault[]): void
-  /** Nothing goes wrong any more. @returns how many faults did not come to pass. */
-  heal(): number
+  /** How many faults have not come to pass yet. */
+  left(): number
   close(): Promise<void>
 }
 
@@ -67,7 +67,7 @@ export async function startServer(answer: (request: Arrived) => Reply, isWrite: 
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     arrived,
     fail: (...next) => void faults.push(...next),
-    heal: () => faults.splice(0).filter((fault) => fault !== 'take').length,
+    left: () => faults.filter((fault) => fault !== 'take').length,
     async close() {
       server.close()
       server.closeAllConnections()

@@ -46,6 +46,18 @@ async function startFront(status: number, headers: Record<string, string> = {}):
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
+/** A service that knows who anybody is. */
+async function startService(scope: unknown): Promise<string> {
+  const me = { kind: 'api_client', client_id: 'bac_1', brokerage: { id: 'b-1' }, scope }
+  const server = createServer((request, response) => {
+    const body = request.url?.endsWith('/oauth/token') ? { access_token: 'token' } : me
+    request.resume().on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve()).closeAllConnections()))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
 describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
   async function opened(): Promise<{ env: Environment; db: Awaited<ReturnType<typeof open>>['db'] }> {
     const { db, config, close } = await open()
@@ -125,6 +137,17 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     ])
   })
 
+  it('looks at the scopes of a key, as far as the service tells them', async () => {
+    const { env } = await opened()
+    const verdict = async (scope: unknown) =>
+      textsOf(await findings({ ...env, BROKER_API_BASE_URL: `${await startService(scope)}/api/v1` }), 'account default')[1]
+    expect(await verdict('broker_submit broker_mcp')).toMatch(
+      /scope broker_submit broker_mcp, which lets it write too: a read-only key is enough$/,
+    )
+    expect(await verdict(['something'])).toMatch(/may do something, and reading needs broker_mcp; create a key that has it in the portal$/)
+    expect(await verdict(undefined)).toMatch(/brokerage b-1; it does not say which scopes they have$/)
+  })
+
   it('looks at the rest when the service is down', async () => {
     const { env } = await opened()
     await sandbox.close()
@@ -136,6 +159,26 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
       ),
     ])
     expect(found.all.map(({ about }) => about)).toContain('receiver')
+  })
+
+  it.runIf(name === 'postgres')('finds out that processes do not hear each other', async () => {
+    const { env } = await opened()
+    const wrong = async (change: (url: URL) => void) => {
+      const url = new URL(env['DATABASE_URL'] ?? '')
+      change(url)
+      return (await findings({ ...env, DATABASE_LISTEN_URL: url.href })).wrong
+    }
+    const mend = /; set DATABASE_LISTEN_URL to the server itself/
+    const away = await wrong((url) => {
+      url.port = '1'
+    })
+    expect(away).toEqual([expect.stringMatching(/^database: no connection for LISTEN could be made/)])
+    expect(away[0]).toMatch(mend)
+    // Another database of the same server hears nothing of this one, as behind a pooler that passes nothing on.
+    const deaf = await wrong((url) => {
+      url.pathname = '/template1'
+    })
+    expect(deaf).toEqual([expect.stringMatching(/^database: what is notified does not arrive/)])
   })
 
   it('names the migrations that are missing, and looks at the rest', async () => {

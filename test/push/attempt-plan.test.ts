@@ -6,7 +6,7 @@ import type { Outcome } from '../../src/push/delivery.ts'
 
 const clock = new ManualClock(0, () => 0.5)
 const scheduleMs = [5_000, 300_000, 1_800_000]
-const row = { outboxId: 7, attempts: 0, uncertain: false, changedAt: '1970-01-01T00:00:00.000000Z' }
+const row = { outboxId: 7, attempts: 0, status: null, uncertain: false, changedAt: '1970-01-01T00:00:00.000000Z' }
 const DELIVERED: Outcome = { type: 'delivered', status: 201, remoteId: 'r-1', detail: null }
 const UNKNOWN: Outcome = { type: 'unknown', error: 'no answer (ECONNRESET)' }
 
@@ -47,7 +47,7 @@ describe('the plan after a try', () => {
   test('a refusal for good dies after three tries, anything else after one more than the schedule has times', () => {
     const refused = failed({ permanent: true, status: 422 })
     expect(planAttempt({ ...row, attempts: 1 }, refused, context()).row.state).toBe('ready')
-    expect(planAttempt({ ...row, attempts: 2 }, refused, context()).row).toMatchObject({ state: 'dead', attempts: 3 })
+    expect(planAttempt({ ...row, attempts: 2, status: 422 }, refused, context()).row).toMatchObject({ state: 'dead', attempts: 3 })
     expect(planAttempt({ ...row, attempts: 2 }, failed(), context()).row.state).toBe('ready')
     expect(planAttempt({ ...row, attempts: 3 }, failed(), context()).row).toMatchObject({
       state: 'dead',
@@ -89,6 +89,14 @@ describe('the plan after a try', () => {
       state: 'delivered',
       uncertain: false,
     })
+  })
+
+  test('one refusal after an outage is not yet the end, a second one is', () => {
+    const refused = failed({ permanent: true, status: 404, error: 'answered 404' })
+    const after = (status: number | null) => planAttempt({ ...row, attempts: 2, status }, refused, context()).row.state
+    expect([503, null, 404].map(after)).toEqual(['ready', 'ready', 'dead'])
+    const ours = failed({ permanent: true, status: null, error: 'request.body failed' })
+    expect(planAttempt({ ...row, attempts: 2 }, ours, context()).row.state).toBe('dead')
   })
 
   test('unmapped and stopped rows lose no try', () => {

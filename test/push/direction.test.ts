@@ -35,7 +35,7 @@ function message(direction: string | null, entity = 'thread_messages'): OutboxRo
       entityId: '["s","m"]',
     },
     ...{ operation: 'insert', cause: 'webhook', seq: 7, snapshot: false, changedAt: at, before: null, after: { direction } },
-    ...{ attempts: 0, uncertain: false, remoteId: null, mapping: null, submission: null, direction },
+    ...{ attempts: 0, status: null, uncertain: false, remoteId: null, mapping: null, submission: null, direction },
   }
 }
 

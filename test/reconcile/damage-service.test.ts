@@ -34,21 +34,22 @@ describe.each(testDatabases)('a mirror that lags behind, or a service that does 
   })
 
   it.each([
-    ['a feed', { kind: 'status', status: 500, operation: 'thread' }, 'thread'],
-    ['the state', { kind: 'html', operation: 'requirements' }, 'requirements'],
-    ['a feed, by a cursor that stands still', { kind: 'stuck_cursor', operation: 'events' }, 'events'],
-  ] as const)('what cannot be read is said, exits 1, and holds up nothing else: %s', async (_, fault, read) => {
+    ['a feed', { kind: 'status', status: 500, operation: 'thread' }, 'thread', 'market_events'],
+    ['the state', { kind: 'html', operation: 'requirements' }, 'requirements', 'thread_messages'],
+    ['a feed, by a cursor that stands still', { kind: 'stuck_cursor', operation: 'events' }, 'events', 'thread_messages'],
+  ] as const)('what cannot be read is said, exits 1, and holds up nothing else: %s', async (_, fault, read, other) => {
     const rig = await DamageRig.open(database)
     rig.sandbox.faults.add({ ...fault, submissionId: rig.plain })
-    await rig.damage(`delete from thread_attachments where submission_id = '${rig.rich}'`)
+    await rig.damage(
+      `delete from thread_attachments where submission_id = '${rig.rich}'`,
+      `delete from ${other} where submission_id = '${rig.plain}'`,
+    )
     const ended = await rig.reconcile()
     expect(ended.code).toBe(1)
-    expect(told(ended.findings)).toEqual([
-      ...Array.from({ length: 6 }, () => expect.stringMatching(/^missing thread_attachments /)),
-      `unreadable ${read}`,
-    ])
+    const names = told(ended.findings).map((text) => text.split(' ').slice(0, 2).join(' '))
+    expect(names).toEqual([`missing ${other}`, ...Array(6).fill('missing thread_attachments'), `unreadable ${read}`].sort())
     expect(`${ended.out}${ended.err}`).toContain('could not be')
-    expect(ended.run).toMatchObject({ unreadable: 1, missing: 6, repaired: 6, exit_code: 1 })
+    expect(ended.run).toMatchObject({ unreadable: 1, missing: 7, repaired: 7, exit_code: 1 })
     rig.sandbox.faults.set([])
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
   })

@@ -76,7 +76,8 @@ export function mailOf({ type, data }: AlarmMessage): MailText {
     ...(data.runbook === null ? [] : [`What to do: ${data.runbook}`]),
     '',
   ]
-  return { subject: `[submission-mirror] ${what}: ${titleOf(name)}${about}`, text: lines.join('\n') }
+  const title = type === 'alarm.test' ? 'alarms reach you' : titleOf(name)
+  return { subject: `[submission-mirror] ${what}: ${title}${about}`, text: lines.join('\n') }
 }
 
 function titleOf(name: string): string {

@@ -16,8 +16,8 @@ const OVERDUE_MS = 15 * MINUTE_MS
 const NOT_OVERDUE_MS = 5 * MINUTE_MS
 /** Without a single success for so long, the service is thought not to answer. */
 const NO_ANSWER_MS = 15 * MINUTE_MS
-/** So many failures in a row take about half an hour. */
-const LONG_FAILURES = 12
+/** So many failures in a row, or walks that met a cursor that does not move, take about half an hour. */
+const LONG = { failures: 12, stalls: 60 }
 const SKEW_MS = 60_000
 const SMALL_SKEW_MS = 30_000
 
@@ -77,7 +77,7 @@ async function evidence(account: string, { q, nowMs }: Sight): Promise<Condition
 async function reads(account: string, { q, config, nowMs }: Sight): Promise<Condition[]> {
   const due = await oldestDue(q, account)
   const overdueMs = Math.max(lateMs(due.live, nowMs), lateMs(due.routine, nowMs))
-  const { failing, longFailing } = await failingReads(q, account, LONG_FAILURES)
+  const { failing, longFailing } = await failingReads(q, account, LONG)
   const newest = await newestRead(q, account)
   const silentMs = newest === null ? 0 : nowMs - msFromTime(newest)
   const wanted = failing > 0 || overdueMs > NOT_OVERDUE_MS

@@ -28,8 +28,6 @@ const code = mode === 'bare' ? await bareWalk(client, Number(count)) : await rec
 const seconds = (performance.now() - startedAt) / 1000
 const rssMb = Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1024
 await client.close()
-const cpu = process.cpuUsage()
-console.error((cpu.user + cpu.system) / 1e6, JSON.stringify(process.memoryUsage()))
 console.log(`result ${JSON.stringify({ seconds, rssMb, code })}`)
 
 async function reconcile(client: UpstreamClient): Promise<number> {

@@ -27,6 +27,8 @@ const GIB = 1024 ** 3
 
 export interface WatchRig {
   readonly db: Db
+  /** SQLite: the file of the database. */
+  readonly file: string
   readonly clock: ManualClock
   readonly config: Config
   readonly parts: AlarmWatchParts
@@ -84,7 +86,7 @@ export async function openWatch(
   const firing = async () => (await listAlarms(db.read)).filter(({ state }) => state === 'firing').map(({ name }) => name)
   let delivered = 0
   return {
-    ...{ db, clock, config, parts, watch, world },
+    ...{ db, clock, config, parts, watch, world, file: opened.config.kind === 'sqlite' ? opened.config.path : '' },
     async look(afterMs = 30_000) {
       clock.advance(afterMs)
       await watch.look(signal)

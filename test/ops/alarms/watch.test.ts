@@ -62,7 +62,7 @@ function change(db: Db, statement: ReturnType<typeof sql>): Promise<unknown> {
 }
 
 describe.each(testDatabases)('the watch on $name', (database) => {
-  it('sees webhooks fall silent while polls find news, tells why, and that they come again', async () => {
+  it('trap 37: sees webhooks fall silent while polls find news, tells why, and that they come again', async () => {
     const rig = await openWatch(database)
     for (let n = 0; n < 30; n++) {
       await rig.deliver()
@@ -198,6 +198,11 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     await change(rig.db, sql`update sync_reads set rank = 2, failures = 12 where read = 'events'`)
     expect(await rig.look()).toContain('state_stale')
     expect((await rig.alarm('state_stale'))?.text).toMatch(/^1 read of account acme has failed for half an hour and more/)
+    // A cursor that does not move.
+    await fresh()
+    await change(rig.db, sql`update sync_reads set rank = 2, stalls = 60 where read = 'thread'`)
+    expect(await rig.look()).toContain('state_stale')
+    await change(rig.db, sql`update sync_reads set stalls = 0`)
     // Not found is no failure: a mistyped id alarms nobody.
     await change(rig.db, sql`update sync_reads set rank = 2, failures = 0, misses = 9, last_read_at = ${ago(90 * 24 * HOUR)}`)
     await change(rig.db, sql`update submissions set unreachable_since = ${now()}`)

@@ -1,0 +1,97 @@
+import { sql } from 'kysely'
+import { timeFromMs } from '../../src/model/time.ts'
+import { requestRun } from '../../src/store/reconcile-runs.ts'
+import type { RunOptions } from '../../src/store/tables-reconcile.ts'
+import { waitFor } from '../e2e/agreement.ts'
+import { ACCOUNT } from './checks.ts'
+import { addWork } from './load.ts'
+import type { KillPoint } from './points.ts'
+import type { CrashRig } from './rig.ts'
+
+/** Comparing the mirror with the whole of what the service shows, and repairing it. */
+export const reconcilePoints: readonly KillPoint[] = [
+  { transaction: 'reconcile-accounts', before: () => undefined },
+  {
+    // A time of the timetable at which nothing ran.
+    transaction: 'reconcile-slot',
+    async before(rig) {
+      const db = await rig.store()
+      await nothingRuns(rig)
+      await db.write('test', async (tx) => {
+        await sql`delete from reconcile_runs where slot is not null`.execute(tx.sql)
+        await tx.sql
+          .updateTable('sync_reconcile')
+          .set({ since: timeFromMs(0) })
+          .execute()
+      })
+    },
+  },
+  ...['reconcile-claim', 'reconcile-progress', 'reconcile-end'].map(
+    (transaction): KillPoint => ({ transaction, before: (rig) => wanted(rig, {}) }),
+  ),
+  { transaction: 'reconcile-repair', before: newsThatNobodyTells },
+  { transaction: 'reconcile-number', before: newsThatNobodyTells },
+  {
+    transaction: 'reconcile-findings',
+    async before(rig) {
+      await newsThatNobodyTells(rig)
+      await nothingRuns(rig)
+      await wanted(rig, { dry_run: true })
+    },
+  },
+  {
+    transaction: 'reconcile-reads',
+    async before(rig) {
+      const db = await rig.store()
+      const id = known(rig)
+      await db.write('test', (tx) => tx.sql.deleteFrom('sync_reads').where('submission_id', '=', id).where('read', '=', 'thread').execute())
+      await wanted(rig, { submissions: [id] })
+    },
+  },
+  {
+    transaction: 'reconcile-release',
+    async provoke(rig) {
+      await wanted(rig, {})
+      const asked = rig.sandbox.requestsSeen.length
+      rig.sandbox.faults.add({ kind: 'hang', operation: 'requirements' })
+      await waitFor(() => rig.sandbox.requestsSeen.slice(asked).some((request) => request.operation === 'requirements'), 20_000)
+      rig.askToStop()
+    },
+  },
+]
+
+/** A run that waits for the product, and nothing before it. */
+async function wanted(rig: CrashRig, options: RunOptions): Promise<void> {
+  await nothingRuns(rig)
+  await requestRun(await rig.store(), { account: ACCOUNT, options, requestedBy: 'admin:test' })
+}
+
+/** What the dead left behind would hold up the next run until its lease ends. */
+async function nothingRuns(rig: CrashRig): Promise<void> {
+  const db = await rig.store()
+  await db.write('test', async (tx) => {
+    await tx.sql.updateTable('sync_reconcile').set({ lease_token: null, lease_until: null, run_id: null }).execute()
+    await tx.sql
+      .updateTable('reconcile_runs')
+      .set({ state: 'stopped', ended_at: timeFromMs(Date.now()) })
+      .where('state', 'in', ['requested', 'running'])
+      .execute()
+  })
+}
+
+/** Something that no delivery tells, and that the poller does not come to before the run does. */
+async function newsThatNobodyTells(rig: CrashRig): Promise<void> {
+  const id = known(rig)
+  rig.sandbox.addEvent(ACCOUNT, id, { type: 'status_changed' }, { quiet: true })
+  rig.sandbox.setFacts(ACCOUNT, id, { marketing_hint: `as of ${Date.now()}` })
+  await wanted(rig, {})
+  const db = await rig.store()
+  const later = timeFromMs(Date.now() + 3_600_000)
+  await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ due_at: later, lease_token: null }).execute())
+}
+
+function known(rig: CrashRig): string {
+  const id = rig.sandbox.submissionIds(ACCOUNT)[0] ?? addWork(rig)
+  rig.touched.add(id)
+  return id
+}

@@ -1,0 +1,111 @@
+import { onTestFinished } from 'vitest'
+import { type Clock, systemClock } from '../../src/clock.ts'
+import { silentObserver } from '../../src/observe.ts'
+import { type RunParts, workRun } from '../../src/reconcile/run.ts'
+import { Reconciler } from '../../src/reconcile/service.ts'
+import type { Timetable } from '../../src/reconcile/timetable.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import { ensureAccounts } from '../../src/store/accounts.ts'
+import type { Db } from '../../src/store/db.ts'
+import type { RunRow } from '../../src/store/reconcile-runs.ts'
+import { claimNewRun, type RunClaim } from '../../src/store/reconcile-work.ts'
+import type { RunOptions } from '../../src/store/tables-reconcile.ts'
+import { createUpstreamClient, type UpstreamClient } from '../../src/upstream/client.ts'
+import { type OpenedDatabase, openAgain, silentLog, type TestDatabase } from '../tools/databases.ts'
+import { trackFact } from '../tools/facts.ts'
+import { applyAll } from '../tools/mirror.ts'
+
+export const ACCOUNT = 'default'
+
+/** The emulated service, a mirror that knows its submissions and has nothing of them yet, and what reconciles them. */
+export class RunRig {
+  readonly sandbox: Sandbox
+  readonly db: Db
+  readonly client: UpstreamClient
+  readonly ids: readonly string[]
+  readonly opened: OpenedDatabase
+
+  private constructor(opened: OpenedDatabase, sandbox: Sandbox, client: UpstreamClient, ids: readonly string[]) {
+    this.opened = opened
+    this.db = opened.db
+    this.sandbox = sandbox
+    this.client = client
+    this.ids = ids
+  }
+
+  /** @param submissions each with an event and a message. */
+  static async open(database: TestDatabase, submissions: number): Promise<RunRig> {
+    const sandbox = await startSandbox({ submissions: 0, autoStart: false })
+    const opened = await database.open()
+    const ids = Array.from({ length: submissions }, () => {
+      const id = sandbox.addSubmission(ACCOUNT)
+      sandbox.addEvent(ACCOUNT, id, { type: 'market_attached' })
+      sandbox.addMessage(ACCOUNT, id, { body_text: 'Welcome' })
+      return id
+    }).sort()
+    await ensureAccounts(opened.db, [ACCOUNT])
+    await applyAll(
+      opened.db,
+      ids.map((id) => trackFact(ACCOUNT, id)),
+    )
+    const client = clientFor(sandbox)
+    onTestFinished(async () => {
+      await client.close()
+      await sandbox.close()
+      await opened.close()
+    })
+    return new RunRig(opened, sandbox, client, ids)
+  }
+
+  /** One more handle on the database, as another process would have. */
+  async another(clock: Clock = systemClock): Promise<Db> {
+    const db = await openAgain(this.opened.config, { clock })
+    onTestFinished(() => db.close())
+    return db
+  }
+
+  /** Begins a run. @throws Error when another is in progress. */
+  async claim(options: RunOptions = {}, db = this.db): Promise<RunClaim> {
+    const claim = await claimNewRun(db, { account: ACCOUNT, options, requestedBy: 'command' })
+    if ('busy' in claim) throw new Error(`run ${claim.runId} is in progress until ${claim.leaseUntil}`)
+    return claim
+  }
+
+  /** Works on a run to its end. */
+  work(claim: RunClaim, parts: Partial<RunParts> = {}, signal = new AbortController().signal): Promise<RunRow> {
+    return workRun({ ...this.#common(this.db), budgetMs: 600_000, onAbort: 'stop', ...parts }, claim, signal)
+  }
+
+  async reconcile(options: RunOptions = {}, parts: Partial<RunParts> = {}): Promise<RunRow> {
+    return await this.work(await this.claim(options), parts)
+  }
+
+  reconciler(timetable: Timetable | null, db = this.db): Reconciler {
+    const { client, ...common } = this.#common(db)
+    return new Reconciler({ ...common, clients: new Map([[ACCOUNT, client]]), budgetMs: 600_000, timetable })
+  }
+
+  /** The requests for state, the submissions in the order in which they were asked for. */
+  asked(from = 0): string[] {
+    const requests = this.sandbox.requestsSeen.slice(from).filter((one) => one.operation === 'requirements')
+    return requests.map((one) => /submissions\/([0-9a-f-]{36})/.exec(one.url)?.[1] ?? '')
+  }
+
+  #common(db: Db) {
+    return { db, client: this.client, clock: db.clock, log: silentLog, observer: silentObserver, concurrency: 4 }
+  }
+}
+
+function clientFor(sandbox: Sandbox): UpstreamClient {
+  return createUpstreamClient({
+    account: ACCOUNT,
+    baseUrl: sandbox.baseUrl,
+    credentials: sandbox.account(ACCOUNT).credentials.map((c) => ({ id: c.clientId, secret: { reveal: () => c.clientSecret } })),
+    scope: 'broker_mcp',
+    requestsPerSecond: 5_000,
+    proxy: {},
+    clock: systemClock,
+    observer: silentObserver,
+  })
+}

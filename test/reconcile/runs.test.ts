@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { LeaseLostError } from '../../src/store/leases.ts'
+import { findRun, listFindings, listRuns } from '../../src/store/reconcile-runs.ts'
+import { claimNewRun, claimWaitingRun, RUN_LEASE_MS } from '../../src/store/reconcile-work.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { ACCOUNT, RunRig } from './rig.ts'
+
+/** Our clock, so much later: on SQLite leases end by it. */
+const later = (ms: number) => ({ ...systemClock, now: () => Date.now() + ms })
+
+describe.each(testDatabases)('reconcile runs on $name', (database) => {
+  it('a run fills an empty mirror, and the next has nothing to do', async () => {
+    const rig = await RunRig.open(database, 5)
+    const first = await rig.reconcile()
+    expect(first).toMatchObject({ state: 'done', exit_code: 0, submissions_total: 5, submissions_done: 5, unreadable: 0, known: 0 })
+    expect(first.repaired).toBe(first.missing + first.different)
+    expect(first.missing).toBeGreaterThanOrEqual(10)
+    const next = await rig.reconcile()
+    expect(next).toMatchObject({ state: 'done', exit_code: 0, missing: 0, different: 0, absent: 0, repaired: 0 })
+  })
+
+  it('an account is reconciled once at a time, and free again afterwards', async () => {
+    const rig = await RunRig.open(database, 1)
+    const claim = await rig.claim()
+    const other = await rig.another()
+    const busy = await claimNewRun(other, { account: ACCOUNT, options: {}, requestedBy: 'command' })
+    expect(busy).toMatchObject({ busy: true, runId: claim.run.run_id })
+    expect(await claimWaitingRun(other, ACCOUNT)).toBeNull()
+    await rig.work(claim)
+    await expect(rig.claim({}, other)).resolves.toMatchObject({ resumed: false })
+  })
+
+  it('what a dead process left is gone on with, and the dead process can write nothing more', async () => {
+    const rig = await RunRig.open(database, 3)
+    const dead = await rig.claim()
+    await endLease(rig)
+    const taken = await rig.claim({}, await rig.another())
+    expect(taken).toMatchObject({ resumed: true, run: { run_id: dead.run.run_id } })
+    await expect(rig.work(dead)).rejects.toThrow(LeaseLostError)
+    expect(await rig.db.read.sql.selectFrom('market_events').select('event_id').execute()).toEqual([])
+    expect(await rig.work(taken)).toMatchObject({ state: 'done', submissions_done: 3, run_id: dead.run.run_id })
+  })
+
+  it('a run with other options takes the place of one that was interrupted', async () => {
+    const rig = await RunRig.open(database, 2)
+    const dead = await rig.claim()
+    await endLease(rig)
+    const claim = await rig.claim({ dry_run: true })
+    expect(claim.resumed).toBe(false)
+    expect(await findRun(rig.db.read, dead.run.run_id)).toMatchObject({
+      state: 'stopped',
+      exit_code: 1,
+      note: expect.stringContaining('other options'),
+    })
+  })
+
+  it('a run that is stopped says how far it came, and the next begins with the others', async () => {
+    const rig = await RunRig.open(database, 12)
+    const stop = new AbortController()
+    rig.sandbox.faults.add({ kind: 'slow', ms: 40, operation: 'events' })
+    const run = rig.work(await rig.claim(), { concurrency: 1 }, stop.signal)
+    run.catch(() => undefined)
+    await expect.poll(() => new Set(rig.asked()).size, { timeout: 15_000, interval: 5 }).toBeGreaterThan(5)
+    stop.abort()
+    await expect(run).rejects.toThrow(/aborted/)
+    const [stopped] = await listRuns(rig.db.read)
+    expect(stopped).toMatchObject({ state: 'stopped', exit_code: 1, note: expect.stringMatching(/of 12 submissions/) })
+    const done = new Set((await proofs(rig)).map((row) => row.submission_id))
+    expect(done.size).toBeGreaterThan(0)
+    expect(done.size).toBeLessThan(12)
+    rig.sandbox.faults.set([])
+    const from = rig.sandbox.requestsSeen.length
+    await rig.reconcile({}, { concurrency: 1 })
+    const order = [...new Set(rig.asked(from))]
+    expect(order.slice(0, 12 - done.size).filter((id) => done.has(id))).toEqual([])
+    expect(order).toHaveLength(12)
+  })
+
+  it('a run whose budget ends says n of m, exits 4, and the next goes on with the oldest proof', async () => {
+    const rig = await RunRig.open(database, 6)
+    await rig.reconcile()
+    const before = new Map((await proofs(rig)).map((row) => [row.submission_id, row.proved_at]))
+    let now = Date.now()
+    // Each look at the clock is a second.
+    const clock = { ...systemClock, now: () => (now += 1_000) }
+    const run = await rig.reconcile({}, { concurrency: 1, budgetMs: 20_000, clock })
+    expect(run).toMatchObject({ state: 'budget', exit_code: 4, note: expect.stringMatching(/after \d of 6 submissions/) })
+    const done = (await proofs(rig)).filter((row) => row.run_id === run.run_id).map((row) => row.submission_id)
+    expect(done).toHaveLength(run.submissions_done)
+    expect(done.length).toBeLessThan(6)
+    const oldest = [...before]
+      .map(([id, at]) => `${at} ${id}`)
+      .sort()
+      .map((text) => text.split(' ')[1])
+    expect(new Set(done)).toEqual(new Set(oldest.slice(0, done.length)))
+    const from = rig.sandbox.requestsSeen.length
+    await rig.reconcile({}, { concurrency: 1 })
+    expect(
+      rig
+        .asked(from)
+        .slice(0, 6 - done.length)
+        .filter((id) => done.includes(id)),
+    ).toEqual([])
+  })
+
+  it('options limit what is looked at', async () => {
+    const rig = await RunRig.open(database, 4)
+    const [first = '', second = '', third = ''] = rig.ids
+    expect(await rig.reconcile({ submissions: [first, third] })).toMatchObject({ submissions_total: 2, submissions_done: 2 })
+    const old = '2020-01-01T00:00:00.000000Z'
+    await rig.db.write('test', (tx) =>
+      tx.sql.updateTable('sync_reads').set({ active_at: old }).where('submission_id', '<>', second).execute(),
+    )
+    expect(await rig.reconcile({ since: '2021-01-01T00:00:00.000000Z' })).toMatchObject({ submissions_total: 1, submissions_done: 1 })
+    expect(await rig.reconcile({ active_only: true })).toMatchObject({ submissions_total: 1, submissions_done: 1 })
+    const from = rig.sandbox.requestsSeen.length
+    await rig.reconcile({ no_state: true })
+    expect(rig.asked(from)).toEqual([])
+  })
+
+  it('credentials of another brokerage check nothing, and mark nothing', async () => {
+    const rig = await RunRig.open(database, 2)
+    await rig.reconcile()
+    rig.sandbox.setBrokerage(ACCOUNT, { id: 'other', name: 'Another brokerage' })
+    expect(await rig.reconcile()).toMatchObject({
+      state: 'failed',
+      exit_code: 1,
+      submissions_done: 0,
+      note: expect.stringContaining('brokerage'),
+    })
+  })
+
+  it('a service that answers nobody any more ends the run', async () => {
+    const rig = await RunRig.open(database, 8)
+    rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'requirements' })
+    rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'events' })
+    rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'thread' })
+    const run = await rig.reconcile({ no_state: true }, { concurrency: 1 })
+    expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('does not answer') })
+    expect(run.submissions_done).toBeLessThan(8)
+    expect(await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).not.toEqual([])
+  }, 120_000)
+})
+
+/** As if the process that had it were dead for long. */
+async function endLease(rig: RunRig): Promise<void> {
+  const past = new Date(later(-RUN_LEASE_MS).now()).toISOString().replace('Z', '000Z')
+  await rig.db.write('test', (tx) => tx.sql.updateTable('sync_reconcile').set({ lease_until: past }).execute())
+}
+
+function proofs(rig: RunRig) {
+  return rig.db.read.sql.selectFrom('sync_proofs').selectAll().execute()
+}

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { lastSlot } from '../../src/reconcile/timetable.ts'
+import { listRuns, requestRun } from '../../src/store/reconcile-runs.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { ACCOUNT, RunRig } from './rig.ts'
+
+const daily = { cron: '0 3 * * *', timeZone: 'UTC' }
+const at = (text: string) => Date.parse(text)
+
+describe('the last time of a timetable', () => {
+  it.each([
+    ['0 3 * * *', 'UTC', '2026-03-05T02:59:59.999Z', '2026-03-04T03:00:00.000000Z'],
+    ['0 3 * * *', 'UTC', '2026-03-05T03:00:00.000Z', '2026-03-05T03:00:00.000000Z'],
+    ['0 3 * * *', 'America/New_York', '2026-03-05T08:30:00.000Z', '2026-03-05T08:00:00.000000Z'],
+    ['30 */6 * * mon-fri', 'UTC', '2026-03-09T00:10:00.000Z', '2026-03-06T18:30:00.000000Z'],
+  ])('%s in %s at %s', (cron, timeZone, now, slot) => {
+    expect(lastSlot({ cron, timeZone }, at(now))).toBe(slot)
+  })
+})
+
+describe.each(testDatabases)('the timetable on $name', (database) => {
+  /** A rig whose account was first served when `since` says, and a clock that stands at `now`. */
+  async function rigAt(now: string, since: string) {
+    const rig = await RunRig.open(database, 2)
+    const clock = { ...systemClock, now: () => at(now) }
+    const db = await rig.another(clock)
+    await rig.reconciler(null, db).look(new AbortController().signal)
+    await db.write('test', (tx) =>
+      tx.sql
+        .insertInto('sync_reconcile')
+        .values({ account: ACCOUNT, run_id: null, lease_token: null, lease_until: null, since: since.replace('Z', '000Z') })
+        .execute(),
+    )
+    return { rig, clock, db }
+  }
+  const signal = new AbortController().signal
+
+  it('makes one run of each time, however many processes there are, and one that was missed', async () => {
+    const { rig, clock, db } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-01T00:00:00.000Z')
+    const first = rig.reconciler(daily, db)
+    const second = rig.reconciler(daily, await rig.another(clock))
+    await Promise.all([first.look(signal), second.look(signal)])
+    await Promise.all([first.idle(), second.idle()])
+    await first.look(signal)
+    await first.idle()
+    const runs = await listRuns(rig.db.read)
+    expect(runs).toMatchObject([{ requested_by: 'cron', state: 'done', slot: '2026-03-05T03:00:00.000000Z', submissions_done: 2 }])
+  })
+
+  it('makes up nothing of the time before an account was first served', async () => {
+    const { rig, db } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-05T09:00:00.000Z')
+    await rig.reconciler(daily, db).look(signal)
+    expect(await listRuns(rig.db.read)).toEqual([])
+  })
+
+  it('leaves out a time at which a run is still in progress, and says so', async () => {
+    const { rig, db } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-01T00:00:00.000Z')
+    const claim = await rig.claim({}, db)
+    const reconciler = rig.reconciler(daily, db)
+    await reconciler.look(signal)
+    await rig.work(claim, { db })
+    await reconciler.look(signal)
+    await reconciler.idle()
+    const ofCron = (await listRuns(rig.db.read)).filter((run) => run.requested_by === 'cron')
+    expect(ofCron).toMatchObject([{ state: 'stopped', exit_code: 4, note: expect.stringContaining(claim.run.run_id) }])
+  })
+
+  it('a run that was asked for is stored once, and taken up by a process that works', async () => {
+    const rig = await RunRig.open(database, 2)
+    const wanted = { account: ACCOUNT, options: { submissions: [rig.ids[0] ?? ''] }, requestedBy: 'admin:me' }
+    const id = await requestRun(rig.db, wanted)
+    expect(await requestRun(rig.db, wanted)).toBe(id)
+    const reconciler = rig.reconciler(null)
+    const stop = new AbortController()
+    const running = reconciler.run(stop.signal)
+    await expect.poll(async () => (await listRuns(rig.db.read))[0]?.state, { timeout: 15_000 }).toBe('done')
+    stop.abort()
+    await running
+    expect(await listRuns(rig.db.read)).toMatchObject([{ run_id: id, requested_by: 'admin:me', submissions_done: 1, exit_code: 0 }])
+  })
+
+  it('a process that stops gives its run to the next, which goes on where it stood', async () => {
+    const rig = await RunRig.open(database, 10)
+    rig.sandbox.faults.add({ kind: 'slow', ms: 50, operation: 'events' })
+    await requestRun(rig.db, { account: ACCOUNT, options: { concurrency: 1 }, requestedBy: 'admin:me' })
+    const stop = new AbortController()
+    const running = rig.reconciler(null).run(stop.signal)
+    await expect.poll(() => new Set(rig.asked()).size, { timeout: 15_000 }).toBeGreaterThan(3)
+    stop.abort()
+    await running
+    const [half] = await listRuns(rig.db.read)
+    expect(half).toMatchObject({ state: 'running' })
+    const next = rig.reconciler(null, await rig.another())
+    await next.look(signal)
+    await next.idle()
+    const [run] = await listRuns(rig.db.read)
+    expect(run).toMatchObject({ run_id: half?.run_id, state: 'done', submissions_done: 10 })
+    expect(run?.submissions_done).toBeGreaterThan(half?.submissions_done ?? 10)
+  })
+})
