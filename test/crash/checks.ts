@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { Db } from '../../src/store/db.ts'
+import { checkSchema } from '../../src/store/migrate.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
 import { differences, inboxRows, logFaults, recordIds, waitFor } from '../e2e/agreement.ts'
 import { endBackoffs } from '../e2e/time.ts'
@@ -62,10 +63,9 @@ export async function checkSettled(outside: Outside, db: Db, sinceMs: number, he
   expect(await logFaults(db), 'the change log').toEqual([])
 }
 
-/** Whether there is more than an empty database. */
+/** Whether the database has all of its tables: not when a migration was killed, nor between two of them. */
 export async function isMigrated(db: Db): Promise<boolean> {
-  const look = db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirst()
-  return look.then(
+  return checkSchema(db).then(
     () => true,
     () => false,
   )

@@ -73,7 +73,10 @@ function fail(error: unknown): void {
   process.exit(1)
 }
 
-createInterface({ input: process.stdin }).on('line', (line) => void obey(line).catch(fail))
+const orders = createInterface({ input: process.stdin })
+orders.on('line', (line) => void obey(line).catch(fail))
+// Whoever gave the orders is gone, be it in the middle of a test.
+orders.on('close', () => process.exit(1))
 // Whoever is killed cannot do it at its end.
 flushCompileCache()
 console.log('loaded')

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../src/clock.ts'
 import { silentObserver } from '../../src/observe.ts'
 import type { FaultInput } from '../../src/sandbox/faults.ts'
@@ -16,8 +15,6 @@ import type { CrashPlace } from './place.ts'
 /** Longer than every lease and every backoff that a round leaves behind. */
 const PASS_MS = 1_200_000
 const DEATH_MS = 60_000
-/** So that a process is ready the sooner. */
-const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/compiled', import.meta.url))
 /** Feeds of many short pages, so that there are pages and cursors to be killed between. */
 const SHORT_PAGES: FaultInput = { kind: 'short_page', probability: 0.7 }
 
@@ -255,5 +252,5 @@ export class CrashRig implements Outside {
 }
 
 function loadChild(): Child {
-  return startChild('crash/child.ts', [], `NODE_COMPILE_CACHE=${COMPILED}; export NODE_COMPILE_CACHE`)
+  return startChild('crash/child.ts', [])
 }

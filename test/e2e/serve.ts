@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { DatabaseConfig } from '../../src/store/db.ts'
+import { compiledEnv } from '../tools/compile-cache.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const LINES_KEPT = 200
@@ -37,7 +38,7 @@ export type Environment = Readonly<Record<string, string>>
  */
 export async function startServe(env: Environment, shell = ':', main = MAIN): Promise<ServeProcess> {
   const child = spawn('/bin/sh', ['-c', `${shell}; exec "$@"`, 'sh', process.execPath, main, 'serve'], {
-    env: { PATH: process.env['PATH'] ?? '', HOST: '127.0.0.1', PORT: '0', OPS_HOST: '127.0.0.1', OPS_PORT: '0', ...env },
+    env: { PATH: process.env['PATH'] ?? '', ...compiledEnv(), HOST: '127.0.0.1', PORT: '0', OPS_HOST: '127.0.0.1', OPS_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const kept: string[] = []
@@ -83,7 +84,7 @@ export async function startServe(env: Environment, shell = ':', main = MAIN): Pr
  */
 export async function runCommand(env: Environment, args: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    env: { PATH: process.env['PATH'] ?? '', ...compiledEnv(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const [out, complaints] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])

@@ -1,4 +1,5 @@
 import type { TestProject } from 'vitest/node'
+import { shareCompiled } from './compile-cache.ts'
 import { startPostgres } from './postgres-server.ts'
 
 declare module 'vitest' {
@@ -9,7 +10,11 @@ declare module 'vitest' {
 
 /** One Postgres server for the whole run. When it cannot start, the run fails: no store test is ever skipped. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  const forget = shareCompiled()
   const server = await startPostgres({ fsync: false })
   project.provide('postgresUrl', server.url)
-  return () => server.remove()
+  return async () => {
+    await server.remove()
+    forget()
+  }
 }

@@ -18,17 +18,7 @@ export const oldReleases: readonly OldRelease[] = [
   { name: 'the one that brought pushing, schema version 3', commit: 'cc05669' },
 ]
 
-/** Whether the repository is here with its history; in an unpacked archive, say, it is not. */
-export function isKept({ commit }: OldRelease): boolean {
-  try {
-    execFileSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: ROOT, stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** Unpacks an earlier program beside nothing of today's but the libraries. */
+/** Unpacks an earlier program beside nothing of today's but the libraries. @throws Error when the repository does not have it. */
 export function unpack({ commit }: OldRelease): { readonly main: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-old-'))
   const archive = execFileSync('git', ['archive', commit, 'src', 'migrations', 'config', 'package.json'], {

@@ -18,6 +18,7 @@ import { ReconcileScreen } from '../reconcile-screen.ts'
 import { findingsTable, runSummary } from '../reconcile-text.ts'
 import { reportProblem } from '../report-file.ts'
 import { clientOf } from '../upstream.ts'
+import { keepYoungMemorySmall } from '../young-memory.ts'
 import { type CommandContext, type OpenStore, printJson, withStore } from './context.ts'
 import { addReconcileList, writeReport } from './reconcile-list.ts'
 
@@ -64,6 +65,7 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
     const accounts = await accountsOfRun(store.config, store.db.read, given.account, options, '--account')
     if (given.report !== undefined && accounts.length > 1) throw new UsageError(['--report: name the account, a report is about one run'])
     await ensureAccounts(store.db, accounts)
+    keepYoungMemorySmall()
     const runs: RunRow[] = []
     const codes: number[] = []
     for (const account of accounts) {

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../../../src/clock.ts'
 import { silentObserver } from '../../../src/observe.ts'
+import { keepYoungMemorySmall } from '../../../src/ops/young-memory.ts'
 import { workRun } from '../../../src/reconcile/run.ts'
 import { openDb } from '../../../src/store/open.ts'
 import { claimNewRun } from '../../../src/store/reconcile-work.ts'
@@ -12,6 +13,8 @@ import { uuid } from '../../tools/facts.ts'
 
 const CONCURRENCY = 8
 
+// As the command does.
+keepYoungMemorySmall()
 const [mode = '', path = '', baseUrl = '', count = '0'] = process.argv.slice(2)
 const client = createUpstreamClient({
   account: 'bench',

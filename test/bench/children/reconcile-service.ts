@@ -1,9 +1,9 @@
 // A service that costs next to nothing: Node's own HTTP server, the same history for every submission, answers made once. Says `listening PORT`.
-// Takes the number of events of a submission.
+// Takes the number of events of a submission, and how many milliseconds an answer takes.
 import { createServer } from 'node:http'
 import { uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
 
-const events = Number(process.argv[2])
+const [events = 0, answerMs = 0] = process.argv.slice(2).map(Number)
 const PLACE = uuid(9, 0)
 const feed = JSON.stringify({ events: Array.from({ length: events }, (_, n) => wireEvent(n)), next_cursor: null })
 const thread = JSON.stringify({ messages: Array.from({ length: 4 }, (_, n) => wireMessage(n)), next_cursor: null })
@@ -27,9 +27,13 @@ const server = createServer((request, answer) => {
   const url = request.url ?? ''
   const [, id = '', read = ''] = /\/submissions\/([0-9a-f-]{36})\/(\w+)/.exec(url) ?? []
   const body = read === 'events' ? feed : read === 'thread' ? thread : read === 'requirements' ? `${before}${id}${after}` : null
-  answer.writeHead(200, { 'content-type': 'application/json' })
-  answer.end(body ?? (url.endsWith('/oauth/token') ? token : identity))
+  const say = () => {
+    answer.writeHead(200, { 'content-type': 'application/json' })
+    answer.end(body ?? (url.endsWith('/oauth/token') ? token : identity))
+  }
   request.resume()
+  if (answerMs === 0) say()
+  else setTimeout(say, answerMs)
 })
 server.keepAliveTimeout = 60_000
 server.listen(0, '127.0.0.1', () => {

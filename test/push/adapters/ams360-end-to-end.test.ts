@@ -14,7 +14,7 @@ async function start(database: TestDatabase, own = 'mapping: required', settings
   })
   onTestFinished(() => ams.close())
   const what = `kind: adapter, adapter: ams360, url: "${ams.url}", credentials: { password: "\${AMS_PASSWORD}" }, entities: [market_events]`
-  const patient = 'allow_private: true, schedule: [50ms, 50ms, 50ms], timeout: 500ms'
+  const patient = 'allow_private: true, schedule: [50ms, 50ms, 50ms], timeout: 3s'
   const names = `settings: { agency: 8880006-1, user: wsapi, ${settings} }`
   const rig = await AdapterRig.start(database, `{ name: ams, ${what}, ${names}, ${patient}, ${own} }`, { AMS_PASSWORD: 'the-password' })
   await rig.apply(trackFact(ACCOUNT, SUBMISSION))
@@ -64,6 +64,8 @@ describe.each(testDatabases)('AMS360 ($name)', (database) => {
     ams.withdraw()
     await rig.apply(stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [], { insured_name: '5544' }), 1), event(1))
     await rig.until(async () => (await rig.state())?.state === 'parked')
+    // The destination is stopped first, and then the try is written down.
+    await rig.until(async () => (await rig.becomes('waiting'))[0]?.error !== null)
     expect(await rig.becomes('waiting')).toMatchObject([{ attempts: 0, error: expect.stringContaining('refuses the credentials') }])
     expect((await rig.state())?.reason).toContain('refuses the credentials')
   })

@@ -13,7 +13,7 @@ async function start(database: TestDatabase, own = '', settings = ''): Promise<{
   const hawksoft = await startHawkSoft({ user: 'vendor', password: 'the-secret', agency: '17', clients: ['4711'] })
   onTestFinished(() => hawksoft.close())
   const where = `allow_private: true, allow_hosts: [127.0.0.1], settings: { base_url: "${hawksoft.url}", ${settings} }`
-  const patient = 'schedule: [50ms, 50ms, 50ms, 50ms, 50ms], timeout: 500ms, rps: 100'
+  const patient = 'schedule: [50ms, 50ms, 50ms, 50ms, 50ms], timeout: 3s, rps: 100'
   const rig = await PushRig.start(database, `{ name: hawksoft, preset: hawksoft, ${where}, ${patient}, ${own} }`, {
     HAWKSOFT_USER: 'vendor',
     HAWKSOFT_PASSWORD: 'the-secret',

@@ -9,7 +9,7 @@ import { differences, inboxRows, logFaults, waitFor } from '../e2e/agreement.ts'
 import { startRoundRobin } from '../e2e/round-robin.ts'
 import { accountEnv, databaseEnv, type ServeProcess, startServe } from '../e2e/serve.ts'
 import { newPostgres, newSqlite, openAgain } from '../tools/databases.ts'
-import { isKept, oldReleases, unpack } from './old-release.ts'
+import { oldReleases, unpack } from './old-release.ts'
 
 const ACCOUNT = 'default'
 const TEST_MS = 120_000
@@ -115,93 +115,91 @@ const places = [
 ]
 
 describe.each(oldReleases)('over $name', (release) => {
-  describe.skipIf(!isKept(release))('(needs the history of the repository)', () => {
-    it.each(places)('this release goes on where that one stopped, on $name', { timeout: TEST_MS }, async ({ open }) => {
-      const place = open()
-      onTestFinished(() => place.remove())
-      const old = unpack(release)
-      onTestFinished(() => old.remove())
-      const { sandbox, outcomes } = await openService()
-      const env = { ...QUICK, ...databaseEnv(place.config), ...accountEnv(sandbox) }
-      const before = await startServe(env, ':', old.main)
-      onTestFinished(() => before.kill())
-      sandbox.setTarget(ACCOUNT, `${before.receiver}/webhooks`)
-      await deliver(sandbox, outcomes, 12)
-      await sandbox.deliveriesSettled()
-      // What that program has not worked yet is for this one.
-      addNews(sandbox)
-      expect(await before.stop()).toBe(0)
-      const db = await openAgain(place.config)
-      onTestFinished(() => db.close())
-      const columns = await columnsOf(db)
-      const [version, had] = [await schemaVersion(db), await kept(db, TABLES, columns)]
-      expect(had.length).toBeGreaterThan(20)
-      const deliveries = (await inboxRows(db)).map((row) => row['delivery_id'])
-      const now = await startServe(env)
-      onTestFinished(() => now.kill())
-      expect(await schemaVersion(db)).toBeGreaterThan(version)
-      const has = new Set(await kept(db, TABLES, columns))
-      // Submissions and lanes may have been read anew already; everything else is as it was.
-      expect(had.filter((row) => !/^(?:submissions|lanes) /.test(row) && !has.has(row))).toEqual([])
-      sandbox.setTarget(ACCOUNT, `${now.receiver}/webhooks`)
-      await deliver(sandbox, outcomes, 12)
-      await expectAgreement(db, sandbox)
-      const after = new Set((await inboxRows(db)).map((row) => row['delivery_id']))
-      expect(deliveries.filter((id) => !after.has(id))).toEqual([])
-      expect(await now.stop()).toBe(0)
-    })
+  it.each(places)('this release goes on where that one stopped, on $name', { timeout: TEST_MS }, async ({ open }) => {
+    const place = open()
+    onTestFinished(() => place.remove())
+    const old = unpack(release)
+    onTestFinished(() => old.remove())
+    const { sandbox, outcomes } = await openService()
+    const env = { ...QUICK, ...databaseEnv(place.config), ...accountEnv(sandbox) }
+    const before = await startServe(env, ':', old.main)
+    onTestFinished(() => before.kill())
+    sandbox.setTarget(ACCOUNT, `${before.receiver}/webhooks`)
+    await deliver(sandbox, outcomes, 12)
+    await sandbox.deliveriesSettled()
+    // What that program has not worked yet is for this one.
+    addNews(sandbox)
+    expect(await before.stop()).toBe(0)
+    const db = await openAgain(place.config)
+    onTestFinished(() => db.close())
+    const columns = await columnsOf(db)
+    const [version, had] = [await schemaVersion(db), await kept(db, TABLES, columns)]
+    expect(had.length).toBeGreaterThan(20)
+    const deliveries = (await inboxRows(db)).map((row) => row['delivery_id'])
+    const now = await startServe(env)
+    onTestFinished(() => now.kill())
+    expect(await schemaVersion(db)).toBeGreaterThan(version)
+    const has = new Set(await kept(db, TABLES, columns))
+    // Submissions and lanes may have been read anew already; everything else is as it was.
+    expect(had.filter((row) => !/^(?:submissions|lanes) /.test(row) && !has.has(row))).toEqual([])
+    sandbox.setTarget(ACCOUNT, `${now.receiver}/webhooks`)
+    await deliver(sandbox, outcomes, 12)
+    await expectAgreement(db, sandbox)
+    const after = new Set((await inboxRows(db)).map((row) => row['delivery_id']))
+    expect(deliveries.filter((id) => !after.has(id))).toEqual([])
+    expect(await now.stop()).toBe(0)
+  })
 
-    it('two processes on Postgres are replaced one after the other, and every delivery is taken at its first try', {
-      timeout: TEST_MS,
-    }, async () => {
-      const place = newPostgres(inject('postgresUrl'))
-      onTestFinished(() => place.remove())
-      const old = unpack(release)
-      onTestFinished(() => old.remove())
-      const { sandbox, outcomes } = await openService()
-      const env = { ...QUICK, ...databaseEnv(place.config), ...accountEnv(sandbox) }
-      const start = async (main?: string): Promise<ServeProcess> => {
-        const serve = await startServe(env, ':', main)
-        onTestFinished(() => serve.kill())
-        return serve
+  it('two processes on Postgres are replaced one after the other, and every delivery is taken at its first try', {
+    timeout: TEST_MS,
+  }, async () => {
+    const place = newPostgres(inject('postgresUrl'))
+    onTestFinished(() => place.remove())
+    const old = unpack(release)
+    onTestFinished(() => old.remove())
+    const { sandbox, outcomes } = await openService()
+    const env = { ...QUICK, ...databaseEnv(place.config), ...accountEnv(sandbox) }
+    const start = async (main?: string): Promise<ServeProcess> => {
+      const serve = await startServe(env, ':', main)
+      onTestFinished(() => serve.kill())
+      return serve
+    }
+    const [one, two] = [await start(old.main), await start(old.main)]
+    const targets = [one.receiver, two.receiver]
+    const balancer = await startRoundRobin(targets)
+    onTestFinished(() => balancer.close())
+    sandbox.setTarget(ACCOUNT, `${balancer.origin}/webhooks`)
+    await deliver(sandbox, outcomes, 10)
+    const db = await openAgain(place.config)
+    onTestFinished(() => db.close())
+    const version = await schemaVersion(db)
+    let over = false
+    const delivering = (async () => {
+      while (!over) {
+        await deliver(sandbox, outcomes, 1)
+        await sleep(PAUSE_MS)
       }
-      const [one, two] = [await start(old.main), await start(old.main)]
-      const targets = [one.receiver, two.receiver]
-      const balancer = await startRoundRobin(targets)
-      onTestFinished(() => balancer.close())
-      sandbox.setTarget(ACCOUNT, `${balancer.origin}/webhooks`)
-      await deliver(sandbox, outcomes, 10)
-      const db = await openAgain(place.config)
-      onTestFinished(() => db.close())
-      const version = await schemaVersion(db)
-      let over = false
-      const delivering = (async () => {
-        while (!over) {
-          await deliver(sandbox, outcomes, 1)
-          await sleep(PAUSE_MS)
-        }
-      })()
-      // The first of the new ones expands the tables under the old ones, which go on.
-      const three = await start()
-      expect(await schemaVersion(db)).toBeGreaterThan(version)
-      targets.splice(0, 2, two.receiver, three.receiver)
-      await sleep(100)
-      expect(await one.stop(), one.lines().join('\n')).toBe(0)
-      const seen = outcomes.length
-      expect(await waitFor(() => outcomes.length > seen + 20, SETTLE_MS)).toBe(true)
-      expect((await request(`${two.ops}/readyz`)).statusCode).toBe(200)
-      const four = await start()
-      targets.splice(0, 2, three.receiver, four.receiver)
-      await sleep(100)
-      expect(await two.stop(), two.lines().join('\n')).toBe(0)
-      const later = outcomes.length
-      expect(await waitFor(() => outcomes.length > later + 10, SETTLE_MS)).toBe(true)
-      over = true
-      await delivering
-      await expectAgreement(db, sandbox)
-      expect(outcomes.filter((outcome) => outcome !== 'acknowledged')).toEqual([])
-      for (const old of [one, two]) expect(old.lines().filter((line) => line.includes('"level":50'))).toEqual([])
-      for (const serve of [three, four]) expect(await serve.stop(), serve.lines().join('\n')).toBe(0)
-    })
+    })()
+    // The first of the new ones expands the tables under the old ones, which go on.
+    const three = await start()
+    expect(await schemaVersion(db)).toBeGreaterThan(version)
+    targets.splice(0, 2, two.receiver, three.receiver)
+    await sleep(100)
+    expect(await one.stop(), one.lines().join('\n')).toBe(0)
+    const seen = outcomes.length
+    expect(await waitFor(() => outcomes.length > seen + 20, SETTLE_MS)).toBe(true)
+    expect((await request(`${two.ops}/readyz`)).statusCode).toBe(200)
+    const four = await start()
+    targets.splice(0, 2, three.receiver, four.receiver)
+    await sleep(100)
+    expect(await two.stop(), two.lines().join('\n')).toBe(0)
+    const later = outcomes.length
+    expect(await waitFor(() => outcomes.length > later + 10, SETTLE_MS)).toBe(true)
+    over = true
+    await delivering
+    await expectAgreement(db, sandbox)
+    expect(outcomes.filter((outcome) => outcome !== 'acknowledged')).toEqual([])
+    for (const old of [one, two]) expect(old.lines().filter((line) => line.includes('"level":50'))).toEqual([])
+    for (const serve of [three, four]) expect(await serve.stop(), serve.lines().join('\n')).toBe(0)
   })
 })
