@@ -5,8 +5,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/tools/global-setup.ts'],
     pool: 'forks',
-    // Two cores: more workers only make the crash and end-to-end tests wait for each other.
-    maxWorkers: 2,
+    // Two cores, and tests that wait for a process or a pause as often as they compute.
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // A filter that matches nothing, or a stray `.only`, must not look like success.

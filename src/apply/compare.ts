@@ -22,6 +22,10 @@ export interface Differences {
   readonly rawOnly: readonly Change[]
 }
 
+export function differs(differences: Differences): boolean {
+  return differences.changed.length + differences.rawOnly.length > 0
+}
+
 /**
  * Finds what applying facts of one submission would change, by applying them to nothing: the door itself decides, so that what is found
  * and what is repaired cannot disagree. Nothing is written, locked or counted.

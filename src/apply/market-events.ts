@@ -32,7 +32,7 @@ function applyEvent(session: Session, fact: EventFact): MarketEventRow | null {
     return row
   }
   noteArrival(session, fact, 'market_events', stored.event_id, String(stored.first_seen_via), false)
-  const merge = mergeFound(stored, fact.event, eventIdentity, fact.via)
+  const merge = mergeFound(stored, fact.event, eventIdentity, fact)
   if (merge.conflict !== null) {
     noteConflict(session, fact, 'market_events', stored.event_id, merge.conflict, stored.raw, fact.event.raw)
     return null

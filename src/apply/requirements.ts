@@ -1,7 +1,7 @@
 import type { Row, SubmissionRow } from '../model/entities.ts'
 import type { StateFact } from '../model/facts.ts'
 import { type Json, sameJson } from '../model/json.ts'
-import { sameRaw } from '../model/merge.ts'
+import { parsed, sameRaw } from '../model/merge.ts'
 import type { Requirements } from '../model/records.ts'
 import type { Session } from './session.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -105,7 +105,7 @@ async function replaceAll(
 function sameView(a: string | null, b: string | null): boolean {
   if (a === b) return true
   if (a === null || b === null) return false
-  return sameJson(withoutTimes(JSON.parse(a) as Json), withoutTimes(JSON.parse(b) as Json))
+  return sameJson(withoutTimes(parsed(a)), withoutTimes(parsed(b)))
 }
 
 const VOLATILE = new Set(['generated_at', 'evaluated_at'])

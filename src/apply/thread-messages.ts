@@ -30,7 +30,7 @@ function applyMessage(session: Session, fact: MessageFact): void {
     return
   }
   noteArrival(session, fact, 'thread_messages', stored.message_id, String(stored.first_seen_via), false)
-  const merge = mergeFound(stored, fact.message.message, messageIdentity, fact.via)
+  const merge = mergeFound(stored, fact.message.message, messageIdentity, fact)
   const conflict = [...(merge.conflict ?? []), ...attachmentConflicts(session, fact)]
   if (conflict.length > 0 || merge.conflict !== null) {
     noteConflict(session, fact, 'thread_messages', stored.message_id, conflict, stored.raw, fact.message.message.raw)
@@ -56,7 +56,7 @@ function putAttachments(session: Session, fact: MessageFact): void {
   for (const attachment of fact.message.attachments) {
     const key = { ...keyOf(fact), position: attachment.position }
     const stored = session.threadAttachments.get(key)
-    const merge = stored === null ? null : mergeFound(stored, attachment, ['name'], fact.via)
+    const merge = stored === null ? null : mergeFound(stored, attachment, ['name'], fact, `${attachment.position}.`)
     const gone_at = stored === null ? null : goneAfter(stored, fact.via)
     const row = merge === null ? { ...attachment, ...key, gone_at } : merge.conflict === null ? { ...merge.row, gone_at } : null
     if (row !== null) session.threadAttachments.put(row as ThreadAttachmentRow, fact.cause)

@@ -65,7 +65,7 @@ export function futureVariables(env: Readonly<Record<string, string | undefined>
 }
 
 /** Names that begin like this are ours, so that an unknown one is a mistake and not another program's variable. */
-const OUR_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|RECONCILE|UPSTREAM|OPS|DATABASE)_/
+const OUR_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|RECONCILE|RETENTION|CHANGES_RETENTION|UPSTREAM|OPS|DATABASE)_/
 /** What Kubernetes sets in every container for a service that happens to be named `ops` or `database`. */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT_\d+_(?:TCP|UDP)(?:_\w+)?$|_PORT$/
 

@@ -15,6 +15,11 @@ export interface Origin {
   readonly fromReplay: boolean
   /** The feed was never read to its end before: what is old in it is `backfill`, not news. */
   readonly firstWalk: boolean
+  /**
+   * Of a reconcile run: the values that it may empty or change, by column, of an attachment as `position.column`. Left out: all of them,
+   * for comparing.
+   */
+  readonly corrects?: readonly string[]
 }
 
 /** A market event that was delivered or read. */

@@ -1,4 +1,5 @@
 import type { Row } from './entities.ts'
+import type { Origin } from './facts.ts'
 import { type Json, sameJson } from './json.ts'
 import type { Via } from './records.ts'
 import type { TimeText } from './time.ts'
@@ -30,22 +31,26 @@ export type Merge = { readonly conflict: readonly string[] } | { readonly confli
  * @param fromFeed whether the newcomer was read from a feed; a delivery only fills.
  */
 export function mergeRecord(stored: Row, newcomer: Row, identity: readonly string[], fromFeed: boolean): Merge {
-  const conflict = identity.filter((column) => has(stored[column]) && has(newcomer[column]) && !same(stored, newcomer, column))
+  const conflict = identity.filter((column) => hasValue(stored[column]) && hasValue(newcomer[column]) && !same(stored, newcomer, column))
   if (conflict.length > 0) return { conflict }
   const row: Row = { ...stored }
   for (const [column, value] of Object.entries(newcomer)) {
-    if (!has(value)) continue
+    if (!hasValue(value)) continue
     const mayReplace = fromFeed && !identity.includes(column)
-    if (!has(stored[column]) || mayReplace) row[column] = value
+    if (!hasValue(stored[column]) || mayReplace) row[column] = value
   }
   if (sameRaw(stored['raw'], row['raw'])) row['raw'] = stored['raw'] ?? null
   return { conflict: null, row }
 }
 
-/** Merges a record by the way in which it came: a reconcile run corrects, any other feed fills and follows, a delivery only fills. */
-export function mergeFound(stored: Row, newcomer: Row, identity: readonly string[], via: Via): Merge {
-  if (via === 'reconcile') return { conflict: null, row: correctRecord(stored, newcomer) }
-  return mergeRecord(stored, newcomer, identity, via !== 'webhook')
+/**
+ * Merges a record by the way in which it came: a reconcile run corrects, any other feed fills and follows, a delivery only fills.
+ * @param prefix of the columns' names in `corrects`.
+ */
+export function mergeFound(stored: Row, newcomer: Row, identity: readonly string[], { via, corrects }: Origin, prefix = ''): Merge {
+  if (via !== 'reconcile') return mergeRecord(stored, newcomer, identity, via !== 'webhook')
+  const may = corrects === undefined ? () => true : (column: string) => corrects.includes(`${prefix}${column}`)
+  return { conflict: null, row: correctRecord(stored, newcomer, may) }
 }
 
 /** Whether a record that came again is still marked: what a feed shows is there, but a delivery may have been sent long before. */
@@ -55,15 +60,22 @@ export function goneAfter(stored: { readonly gone_at: TimeText | null }, via: Vi
 
 /**
  * What a stored row must be by the word of a replay that is the authority (invariant 4): whatever the newcomer says, null too.
+ * @param may whether a value may be emptied or changed. Others have come since the replay: they stand, and so does `raw` then.
  * @returns the row; it equals the stored one when nothing differs.
  */
-function correctRecord(stored: Row, newcomer: Row): Row {
+function correctRecord(stored: Row, newcomer: Row, may: (column: string) => boolean): Row {
   const row: Row = { ...stored, ...newcomer }
+  for (const column of Object.keys(newcomer)) {
+    if (column === 'raw' || !hasValue(stored[column]) || may(column) || same(stored, newcomer, column)) continue
+    row[column] = stored[column]
+    row['raw'] = stored['raw'] ?? null
+  }
   if (sameRaw(stored['raw'], row['raw'])) row['raw'] = stored['raw'] ?? null
   return row
 }
 
-function has(value: Json | undefined): value is NonNullable<Json> {
+/** Whether a column says something. */
+export function hasValue(value: Json | undefined): value is NonNullable<Json> {
   return value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0)
 }
 
@@ -75,5 +87,14 @@ function same(a: Row, b: Row, column: string): boolean {
 export function sameRaw(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true
   if (typeof a !== 'string' || typeof b !== 'string') return false
-  return sameJson(JSON.parse(a) as Json, JSON.parse(b) as Json)
+  return sameJson(parsed(a), parsed(b))
+}
+
+/** @returns what a stored text means; the text itself when it was damaged, which SQLite lets happen: it then differs from what is read. */
+export function parsed(text: string): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return text
+  }
 }

@@ -43,7 +43,7 @@ export async function resumeAccount(a: Acting, configured: readonly Pick<Account
   if (before.state === 'not started') throw new NotNowError([`account ${name} was never served; start \`submission-mirror serve\``])
   if (before.state === 'not configured')
     throw new NotNowError([`account ${name} is not in the settings; put it back, then start \`serve\` anew`])
-  const running = (await listProcesses(a.db.read)).some((process) => process.role !== 'receive')
+  const running = (await listProcesses(a.db.read)).some(({ role }) => role === 'all' || role === 'work')
   if (before.state === 'active') return { before, resumed: false, running }
   await retryAccountNow(noting(a.db, { who: a.who, action: 'account.resume', target: name, detail: { was: before.state } }), name)
   return { before, resumed: true, running }

@@ -12,7 +12,8 @@ const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_6
 export function momentIn(text: string | undefined, option: string, nowMs: number, problems: string[]): TimeText | undefined {
   if (text === undefined) return undefined
   const duration = /^(\d{1,6})([smhd])$/.exec(text)
-  if (duration) return timeFromMs(nowMs - Number(duration[1]) * (UNITS_MS[duration[2] ?? 's'] ?? 0))
+  // No database knows all of the years before the first.
+  if (duration) return timeFromMs(Math.max(0, nowMs - Number(duration[1]) * (UNITS_MS[duration[2] ?? 's'] ?? 0)))
   const date = parseDate(text)
   const time = parseTime(text) ?? (date === null ? null : parseTime(`${date}T00:00:00Z`))
   if (time !== null) return time

@@ -36,7 +36,7 @@ const definitions = {
   never_read: [`Submissions of which this was never read to the end, counted no further than ${SMALL_COUNT_CAP}.`, ['account', 'read']],
   webhook_loss_ratio: ['Records of the last 24 hours of which no webhook told, to all of which one should have.', ['account']],
   proof_age_seconds: [
-    'How long ago the submission was proven whose proof by a reconcile run is the oldest; 0 when none was ever proven.',
+    'How long ago the submission was proven whose proof by a reconcile run is the oldest; absent when none was ever proven.',
     ['account'],
   ],
   discovery_failing: [`Probed paths that fail, counted no further than ${SMALL_COUNT_CAP}.`, ['account']],
@@ -129,9 +129,10 @@ export class StoreGauges {
   async #completeness(account: string): Promise<[Name, Record<string, string>, number][]> {
     const q = this.#db.read
     const { expected, lost } = await webhookLoss(q, account, timeFromMs(this.#db.clock.now() - DAY_MS))
+    const proof = await oldestProof(q, account)
     return [
       ['webhook_loss_ratio', { account }, expected === 0 ? 0 : lost / expected],
-      ['proof_age_seconds', { account }, this.#age(await oldestProof(q, account))],
+      ...(proof === null ? [] : [['proof_age_seconds', { account }, this.#age(proof)] as [Name, Record<string, string>, number]]),
       ['discovery_failing', { account }, await failingProbes(q, account)],
     ]
   }

@@ -117,7 +117,10 @@ export class Discovery implements Service {
     if (row === null || row.state !== 'active' || row.brokerage === null) return false
     if (clock.now() < this.#identifiedAt + IDENTITY_MS) return true
     try {
-      if ((await client.me(signal)).brokerage !== row.brokerage) return false
+      if ((await client.me(signal)).brokerage !== row.brokerage) {
+        this.#quietUntil = clock.now() + RETRY_BASE_MS
+        return false
+      }
     } catch (error) {
       if (upstreamClass(error) === null || signal.aborted) throw error
       log.debug({ account, err: error }, `nothing is probed: ${messageOf(error)}`)

@@ -27,11 +27,16 @@ export interface MessageSubject {
  */
 export function messageId(subject: MessageSubject, logEpoch: string): string {
   const { account, entity, entityId, operation, seq, after, snapshot } = subject
-  if (IMMUTABLE.has(entity)) {
+  if (IMMUTABLE.has(entity) && !isOfMark(subject)) {
     const record = [account, entity, entityId, operation]
     return uuid5(snapshot || operation === 'insert' ? [account, entity, entityId, 'insert'] : [...record, canonicalJson(after)])
   }
   return uuid5(snapshot ? [logEpoch, 'snapshot', seq, entity, entityId] : [logEpoch, seq])
+}
+
+/** The mark that a record is no longer shown comes and goes: that it went a second time is another message, though it says the same. */
+function isOfMark({ operation, after }: MessageSubject): boolean {
+  return operation !== 'insert' && after !== null && 'gone_at' in after
 }
 
 /** A UUID of version 5 (RFC 9562) for a list of values. */

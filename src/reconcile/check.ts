@@ -1,18 +1,21 @@
 import type PQueue from 'p-queue'
+import { type Differences, differs } from '../apply/compare.ts'
 import type { EventFact, Fact, MessageFact, Place, StateFact } from '../model/facts.ts'
 import type { ReadKind } from '../model/records.ts'
 import { type TimeText, timeFromMs } from '../model/time.ts'
 import { readState } from '../read/state.ts'
+import type { Held } from '../store/absences.ts'
 import { MirrorReader } from '../store/mirror-reader.ts'
 import type { Candidate } from '../store/reconcile-queue.ts'
 import { restoreReads, takeReadNo } from '../store/reconcile-work.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { standing, stillUnshown, unshown } from './absences.ts'
-import { type Comparer, derivedFacts, differs, type Verdict } from './comparer.ts'
+import { type Comparer, derivedFacts, type Verdict } from './comparer.ts'
+import { Doubts } from './doubts.ts'
 import { Finder, finding } from './found.ts'
 import { Mender, type MenderParts } from './mender.ts'
 import { type Replay, replayFeed } from './replay.ts'
-import { type Failure, type Tried, tried } from './tries.ts'
+import { type Failure, type Tried, tried, triedFeed } from './tries.ts'
 
 /** What all checks of a run share. */
 export interface CheckParts extends MenderParts {
@@ -26,7 +29,7 @@ export interface CheckParts extends MenderParts {
 
 /** What became of a check. */
 export interface Checked {
-  /** The mirror was found, or made, equal to what the service shows. */
+  /** The mirror was found, or made, equal to all that the service shows: what was not asked for, such as the state, is not proved. */
   readonly proved: boolean
   /** Rows that were compared. */
   readonly compared: number
@@ -40,12 +43,14 @@ type Records = readonly (EventFact | MessageFact)[]
 type Unread = { readonly read: ReadKind; readonly failure: Failure }
 
 const FEEDS = ['events', 'thread'] as const
+/** So many records at most are marked in one transaction: on SQLite it stays short (invariant 13). */
+const MARKED = 100
 
 /**
  * Checks one submission. Its state is read first, then both feeds from the empty cursor. When all agrees with the mirror, nothing is
  * written. What differs is put right through the door, the state before the records, since a lane that the rail names is the rail's.
  * State that differs is read a second time, under a number of its own (invariant 6); records that were not shown are looked for in a
- * second replay. A dry run goes the same way and only reports.
+ * second replay, and what of a record would be emptied or changed is read there once more. A dry run goes the same way and only reports.
  */
 export class SubmissionCheck {
   readonly #o: CheckParts
@@ -56,6 +61,9 @@ export class SubmissionCheck {
   #compared = 0
   #state: StateFact | null = null
   #stateMended = false
+  readonly #doubts = new Doubts()
+  /** Second replays. */
+  readonly #again = new Map<Feed, Replay>()
 
   constructor(parts: CheckParts, candidate: Candidate, signal: AbortSignal) {
     const { submissionId, eventsReadAt, threadReadAt } = candidate
@@ -76,15 +84,18 @@ export class SubmissionCheck {
     const [failed] = failures
     if (failed?.failure.class === 'gone') return await this.#gone(failed.read, failed.failure)
     for (const { read, failure } of failures) await this.#leaveUnread(read, failure)
-    if (failed && replays.length === 0 && this.#state === null) return { proved: false, compared: 0, failure: failed.failure }
+    if (failed && replays.length === 0 && this.#state === null) {
+      await this.#endPages(true)
+      return { proved: false, compared: this.#compared, failure: failed.failure }
+    }
     const records = replays.flatMap((replay) => replay.facts ?? [])
     const isWhole = replays.length === FEEDS.length && replays.every((replay) => replay.facts !== null)
     const said = { submissionId: this.#place.submissionId, state: this.#state, records, isWhole }
     const verdict = await this.#o.comparer.compare(said)
-    const touched = await this.#mendVerdict(verdict, records)
-    const reader = touched ? new MirrorReader(db.read, account) : verdict.reader
+    await this.#mendVerdict(verdict, records)
+    const reader = this.#mender.mended ? new MirrorReader(db.read, account) : verdict.reader
     for (const replay of replays) await this.#lookForAbsent(reader, replay, begunAt)
-    await this.#mendDerived(verdict, touched)
+    if (this.#mender.mended || differs(verdict.derived)) await this.#mendDerived(true)
     for (const { feed, unreadable } of replays) {
       await this.#mender.keepUnreadable(
         feed,
@@ -92,7 +103,7 @@ export class SubmissionCheck {
       )
     }
     await this.#mender.keepUnreadable('requirements', this.#state?.requirements.rail?.unreadable ?? [])
-    return { proved: !this.#mender.left, compared: this.#compared, failure: null }
+    return { proved: this.#o.withState && !this.#mender.left, compared: this.#compared, failure: null }
   }
 
   /** Reads state and feeds; one that cannot be read keeps no other from being read, unless the submission itself is not found. */
@@ -128,23 +139,54 @@ export class SubmissionCheck {
   #replay(feed: Feed, onPage: (page: Records) => Promise<void>): Promise<Tried<Replay>> {
     const { client, clock } = this.#o
     const first = feed === 'events' ? this.#candidate.firstEvents : this.#candidate.firstThread
-    return tried(clock, client, this.#signal, () => replayFeed(client, this.#place, feed, first, onPage, this.#signal))
+    return triedFeed(clock, client, this.#signal, (patient) => replayFeed(patient, this.#place, feed, first, onPage, this.#signal))
   }
 
   /** Compares a page of a long feed while the next is read. */
   async #mendPage(page: Records): Promise<void> {
     if (this.#state !== null && !this.#stateMended && differs(await this.#mender.compare([this.#state]))) await this.#mendState()
-    if (page.length > 0 && differs(await this.#mender.compare(page))) await this.#mender.mend(page, false)
+    if (page.length > 0) await this.#mendRecords(page, await this.#mender.compare(page))
   }
 
-  /** @returns whether the mirror is no longer as it was compared. */
-  async #mendVerdict(verdict: Verdict, records: Records): Promise<boolean> {
+  async #mendVerdict(verdict: Verdict, records: Records): Promise<void> {
     const stateDiffers = differs(verdict.state)
     if (stateDiffers) await this.#mendState()
     // With the lanes in place, less may differ than before.
-    const recordsDiffer = stateDiffers && records.length > 0 ? differs(await this.#mender.compare(records)) : differs(verdict.records)
-    if (recordsDiffer) await this.#mender.mend(records, false)
-    return stateDiffers || recordsDiffer
+    await this.#mendRecords(records, stateDiffers && records.length > 0 ? await this.#mender.compare(records) : verdict.records)
+    await this.#confirm()
+  }
+
+  /** Puts records right; those in which something would be emptied or changed wait for a second replay. */
+  async #mendRecords(records: Records, differences: Differences): Promise<void> {
+    const { facts, differ } = this.#doubts.sift(records, differences)
+    if (differ && facts.length > 0) await this.#mender.mend(facts, false)
+  }
+
+  /** Replays once more the feeds of which records wait, and corrects what both replays say. */
+  async #confirm(): Promise<void> {
+    for (const feed of FEEDS) {
+      if (!this.#doubts.has(feed)) continue
+      const again = await this.#replay(feed, (page) => this.#settle(page))
+      if (again.ok) {
+        this.#again.set(feed, again.value)
+        await this.#settle(again.value.facts ?? [])
+        await this.#abandon(feed, 'two replays say different things of it')
+      } else {
+        await this.#leaveUnread(feed, again.failure)
+        await this.#abandon(feed, 'it differs, and could not be read a second time')
+      }
+    }
+  }
+
+  async #settle(page: Records): Promise<void> {
+    const waiting = this.#doubts.among(page)
+    if (waiting.length === 0) return
+    const facts = this.#doubts.settle(waiting, await this.#mender.compare(waiting))
+    if (facts.length > 0) await this.#mender.mend(facts, false)
+  }
+
+  async #abandon(feed: Feed, why: string): Promise<void> {
+    await this.#mender.leave(this.#doubts.abandon(this.#place.submissionId, feed, why))
   }
 
   /** Reads the state a second time, so that what has moved since is not taken for drift, and puts right what differs then too. */
@@ -159,33 +201,41 @@ export class SubmissionCheck {
   }
 
   async #lookForAbsent(reader: MirrorReader, replay: Replay, begunAt: TimeText): Promise<void> {
-    const { db, account, clock } = this.#o
+    const { db, account } = this.#o
     const { submissionId } = this.#place
     const { feed } = replay
     const { fresh, marked } = await unshown(db, reader, account, submissionId, replay, begunAt)
     if (marked.length > 0) await this.#mender.leave(standing(submissionId, feed, marked))
     if (fresh.length === 0) return
-    const again = await this.#replay(feed, async () => {})
+    const again = await this.#replayedAgain(feed)
     if (!again.ok) return await this.#leaveUnread(feed, again.failure)
     const absent = stillUnshown(fresh, again.value.shown)
-    if (absent.length === 0) return
+    for (let from = 0; from < absent.length; from += MARKED) await this.#mark(feed, absent.slice(from, from + MARKED))
+  }
+
+  async #replayedAgain(feed: Feed): Promise<Tried<Replay>> {
+    const value = this.#again.get(feed)
+    return value ? { ok: true, value } : await this.#replay(feed, async () => {})
+  }
+
+  async #mark(feed: Feed, absent: readonly Held[]): Promise<void> {
     const ids = absent.filter(({ position }) => position === null).map(({ id }) => id)
     const attachments = absent.flatMap(({ id, position }) => (position === null ? [] : [{ messageId: id, position }]))
-    const goneAt = timeFromMs(clock.now())
+    const goneAt = timeFromMs(this.#o.clock.now())
     const split = feed === 'events' ? { events: ids, messages: [] } : { events: [], messages: ids }
     const fact: Fact = { kind: 'absent', ...this.#place, cause: 'reconcile', ...split, attachments, goneAt }
     await this.#mender.mend([fact], false)
   }
 
-  /** Puts right what follows from the records, and that the submission is there. */
-  async #mendDerived(verdict: Verdict, touched: boolean): Promise<void> {
-    if (!touched && !differs(verdict.derived)) return
-    const facts = derivedFacts(this.#place, timeFromMs(this.#o.clock.now()))
+  /** Puts right what follows from the records, and, when it is, that the submission is there. */
+  async #mendDerived(isThere: boolean): Promise<void> {
+    const facts = derivedFacts(this.#place, timeFromMs(this.#o.clock.now())).filter(({ kind }) => isThere || kind === 'derived')
     if (differs(await this.#mender.compare(facts))) await this.#mender.mend(facts, false)
   }
 
   /** The service does not know the submission: nothing of it is compared. */
   async #gone(read: ReadKind, failure: Failure): Promise<Checked> {
+    await this.#endPages(false)
     const { submissionId, unreachableSince } = this.#candidate
     if (unreachableSince !== null) {
       const detail = `the service does not know it; marked as unreachable since ${unreachableSince}`
@@ -195,10 +245,17 @@ export class SubmissionCheck {
     return { proved: false, compared: this.#compared, failure }
   }
 
+  /** Nothing more can be read; what pages said that came before is in the mirror already. */
+  async #endPages(isThere: boolean): Promise<void> {
+    for (const feed of FEEDS) await this.#abandon(feed, 'it differs, and could not be read a second time')
+    if (this.#mender.mended) await this.#mendDerived(isThere)
+  }
+
   async #leaveUnread(read: ReadKind, failure: Failure): Promise<void> {
     const { submissionId } = this.#place
     const reason = failure.reason.replace(`${read} of submission ${submissionId}: `, '')
-    const detail = `${read} could not be read in 3 tries: ${reason}`.slice(0, 500)
+    const tries = failure.tries === 1 ? '1 try' : `${failure.tries} tries`
+    const detail = `${read} could not be read in ${tries}: ${reason}`.slice(0, 500)
     await this.#mender.leave([finding({ kind: 'unreadable', submissionId, read, detail })])
   }
 }

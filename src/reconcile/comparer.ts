@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { compareFacts, type Differences } from '../apply/compare.ts'
+import { compareFacts, type Differences, differs } from '../apply/compare.ts'
 import { isPlainlySame } from '../apply/plainly-same.ts'
 import type { Clock } from '../clock.ts'
 import type { EventFact, Fact, MessageFact, Place, StateFact } from '../model/facts.ts'
@@ -33,10 +33,6 @@ export interface Verdict {
 }
 
 const NONE: Differences = { changed: [], rawOnly: [] }
-
-export function differs(differences: Differences): boolean {
-  return differences.changed.length + differences.rawOnly.length > 0
-}
 
 /** What follows from a submission's records, and that it is there: it was read. */
 export function derivedFacts(place: Place, now: TimeText): Fact[] {
@@ -85,9 +81,9 @@ export class Comparer {
           batch.map(({ said }) => said.submissionId),
           WHOLE_ROWS,
         )
-        for (const { said, resolve } of batch) resolve(await this.#verdict(reader, said))
+        // One that cannot be compared keeps no other from it.
+        for (const { said, resolve, reject } of batch) await this.#verdict(reader, said).then(resolve, reject)
       } catch (error) {
-        // Who has its answer already hears nothing of this.
         for (const { reject } of batch) reject(error)
       }
       // Deliveries and answers come between.

@@ -1,12 +1,12 @@
 import { throughDoor } from '../apply/apply.ts'
-import { type Differences, Rehearsal } from '../apply/compare.ts'
+import { type Differences, differs, Rehearsal } from '../apply/compare.ts'
 import type { Clock } from '../clock.ts'
 import type { Fact, Place } from '../model/facts.ts'
 import type { ReadKind } from '../model/records.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Observer } from '../observe.ts'
 import type { Db } from '../store/db.ts'
-import { newUnreadable, noteUnreadable, type Unreadable } from '../store/evidence.ts'
+import { noteUnreadable, type Unreadable } from '../store/evidence.ts'
 import { MirrorReader } from '../store/mirror-reader.ts'
 import { type Finder, type Found, finding } from './found.ts'
 import type { Recorder } from './recorder.ts'
@@ -27,6 +27,7 @@ export class Mender {
   /** A dry run goes the same way, in memory. */
   readonly #rehearsal: Rehearsal
   #left = false
+  #mended = false
 
   constructor(parts: MenderParts, place: Place, finder: Finder) {
     this.#o = parts
@@ -40,6 +41,11 @@ export class Mender {
     return this.#left
   }
 
+  /** Whether the mirror is no longer as it was, or, in a dry run, would not be. */
+  get mended(): boolean {
+    return this.#mended
+  }
+
   /** What applying the facts would change now. */
   compare(facts: readonly Fact[]): Promise<Differences> {
     return this.#rehearsal.compare(facts, timeFromMs(this.#o.clock.now()))
@@ -48,10 +54,11 @@ export class Mender {
   /** Applies facts and reports what that changed. @param ofState whether they come of a read of the state, else of a replay. */
   async mend(facts: readonly Fact[], ofState: boolean): Promise<void> {
     const { db, observer, clock, recorder, dryRun } = this.#o
+    this.#mended = true
     if (dryRun) {
       const differences = await this.#rehearsal.apply(facts, timeFromMs(clock.now()))
       const found = this.#finder.found(differences, ofState, false)
-      this.#left ||= found.length > 0
+      this.#left ||= differs(differences)
       await recorder.keepAlone(found)
       this.#finder.reported(differences, found)
       return
@@ -70,19 +77,17 @@ export class Mender {
     await this.#o.recorder.keepAlone(found)
   }
 
-  /** Keeps items that could not be read as evidence, and reports them; those that were kept before are known. */
+  /** Keeps items that could not be read as evidence, and reports them: they are not compared, however long they have been known. */
   async keepUnreadable(read: ReadKind, raws: readonly string[]): Promise<void> {
     if (raws.length === 0) return
     const { account, submissionId } = this.#place
     const { db, clock, recorder, dryRun } = this.#o
     const items = raws.map((raw): Unreadable => ({ account, submission_id: submissionId, read, raw }))
-    const fresh = await newUnreadable(db.read, items)
     const detail = `${items.length} of its items are not what the service's specification says and could not be compared; they are kept in sync_unreadable`
-    const found = [finding({ kind: 'unreadable', submissionId, read, standing: fresh.length === 0, detail })]
-    if (fresh.length > 0) this.#left = true
+    this.#left = true
     await db.write('reconcile-findings', async (tx) => {
-      if (!dryRun) await noteUnreadable(tx, fresh, timeFromMs(clock.now()))
-      await recorder.keep(tx, found)
+      if (!dryRun) await noteUnreadable(tx, items, timeFromMs(clock.now()))
+      await recorder.keep(tx, [finding({ kind: 'unreadable', submissionId, read, detail })])
     })
   }
 }

@@ -89,6 +89,6 @@ async function wholeDestination(
   seq: number | null,
   detail: string,
 ): Promise<Found> {
-  const standing = await destinationReported(q, scope.account, destination, entity, scope.runId)
+  const standing = await destinationReported(q, { account: scope.account, destination, entity, seq }, scope.runId)
   return finding({ kind: 'undelivered', entity, destination, seq, standing, detail })
 }

@@ -13,7 +13,7 @@ import {
 import { type FindingKind, findingKinds } from '../store/tables-reconcile.ts'
 import type { Found } from './found.ts'
 
-/** So many submissions at most are noted in one transaction. */
+/** So many submissions, or findings by themselves, at most are noted in one transaction. */
 const BATCH = 250
 
 /**
@@ -83,9 +83,11 @@ export class Recorder {
     })
   }
 
-  /** Keeps findings in a transaction of their own. */
+  /** Keeps findings in transactions of their own. */
   async keepAlone(found: readonly Found[]): Promise<void> {
-    if (found.length > 0) await this.#db.write('reconcile-findings', (tx) => this.keep(tx, found))
+    for (let from = 0; from < found.length; from += BATCH) {
+      await this.#db.write('reconcile-findings', (tx) => this.keep(tx, found.slice(from, from + BATCH)))
+    }
   }
 
   /** A submission was looked at. */

@@ -1,4 +1,6 @@
 import type { EventFact, MessageFact, Place } from '../model/facts.ts'
+import { isObject } from '../model/json.ts'
+import { parseUuid } from '../model/uuid.ts'
 import type { FeedPage, Walk } from '../read/walk.ts'
 import { walkFeed } from '../read/walk.ts'
 import type { Unreadable } from '../store/evidence.ts'
@@ -21,6 +23,10 @@ export interface Replay {
 /** Keys of everything that a replay showed. They are all that is kept of a long feed. */
 export class Shown {
   readonly #ids = new Set<string>()
+  /** Of items that could not be read: they are shown all the same, with whatever hangs on them. */
+  readonly #unread = new Set<string>()
+  /** Messages of whose attachments there is no list: nothing is said of them. */
+  readonly #unlisted = new Set<string>()
 
   add(fact: EventFact | MessageFact): void {
     if (fact.kind === 'event') this.#ids.add(fact.event.event_id)
@@ -28,13 +34,26 @@ export class Shown {
       const id = fact.message.message.message_id
       this.#ids.add(id)
       for (const { position } of fact.message.attachments) this.#ids.add(`${id} ${position}`)
+      if (fact.message.attachments.length === 0 && !listsAttachments(fact.message.message.raw)) this.#unlisted.add(id)
     }
+  }
+
+  addUnread({ raw }: Unreadable): void {
+    const item: unknown = JSON.parse(raw)
+    const id = isObject(item) ? parseUuid(item['id']) : null
+    if (id !== null) this.#unread.add(id)
   }
 
   /** @param position of an attachment, whose `id` is its message's. */
   has(id: string, position: number | null = null): boolean {
+    if (this.#unread.has(id) || (position !== null && this.#unlisted.has(id))) return true
     return this.#ids.has(position === null ? id : `${id} ${position}`)
   }
+}
+
+function listsAttachments(raw: string | null): boolean {
+  const item: unknown = raw === null ? null : JSON.parse(raw)
+  return isObject(item) && Array.isArray(item['attachments'])
 }
 
 /**
@@ -76,7 +95,10 @@ export async function replayFeed(
         shown.add(fact)
         compared += fact.kind === 'event' ? 1 : 1 + fact.message.attachments.length
       }
-      unreadable.push(...page.unreadable)
+      for (const item of page.unreadable) {
+        shown.addUnread(item)
+        unreadable.push(item)
+      }
       if (pages === 1 && end !== null) only = page.facts
       else await onPage(page.facts)
       return { inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [] }

@@ -79,6 +79,7 @@ export class Reconciler implements Service {
     for (const account of clients.keys()) {
       const outcome = await requestSlot(db, account, slot)
       if (outcome === 'skipped') log.warn({ account, slot }, 'a reconcile run was due while another was still in progress; it is left out')
+      if (outcome === 'again') log.info({ account, slot }, 'a reconcile run that failed is made again')
     }
   }
 
@@ -89,17 +90,18 @@ export class Reconciler implements Service {
     const { run, resumed } = claim
     log.info({ account, run: run.run_id, by: run.requested_by, resumed }, resumed ? 'a reconcile run goes on' : 'a reconcile run begins')
     const work = workRun({ ...this.#o, client, budgetMs, onAbort: 'release' }, claim, signal).then(
-      () => undefined,
+      () => true,
       (error: unknown) => {
-        // Whatever it was, the run stands where it stood and is taken up again.
+        // Whatever it was, the run stands where it stood and is taken up again, after a while: it may come to the same.
         if (!signal.aborted) log.error({ account, run: run.run_id, err: error }, `a reconcile run was interrupted: ${messageOf(error)}`)
+        return false
       },
     )
     this.#running.set(
       account,
-      work.finally(() => {
+      work.then((ended) => {
         this.#running.delete(account)
-        this.#bell.abort()
+        if (ended) this.#bell.abort()
       }),
     )
   }

@@ -64,17 +64,16 @@ export interface Refused {
   readonly account: string
   readonly reason: string
   readonly count: number
-  readonly firstAt: TimeText
   readonly lastAt: TimeText
 }
 
 /** What was refused since a moment, as far as it was kept. The table holds a thousand rows at most. */
 export async function refusedSince(q: Query, since: TimeText): Promise<Refused[]> {
-  const { rows } = await sql<{ account: string; reason: string; n: number; first: TimeText; last: TimeText }>`
-    select account, reason, count(*) as n, min(received_at) as first, max(received_at) as last from sync_rejected
+  const { rows } = await sql<{ account: string; reason: string; n: number; last: TimeText }>`
+    select account, reason, count(*) as n, max(received_at) as last from sync_rejected
     where account is not null and replayed_at is null and received_at > ${timeValue(q, since)}
     group by account, reason`.execute(q.sql)
-  return rows.map(({ account, reason, n, first, last }) => ({ account, reason, count: n, firstAt: first, lastAt: last }))
+  return rows.map(({ account, reason, n, last }) => ({ account, reason, count: n, lastAt: last }))
 }
 
 /** How much evidence of contradictions, and of items that could not be read, is new since a moment; each counted no further than 200. */

@@ -30,12 +30,16 @@ export async function learnedUpTo(q: Query): Promise<number> {
   return Math.max(0, (newest?.inbox_id ?? 0) - FIRST_LOOK)
 }
 
-/** Deliveries behind a number, in its order, without their contents. */
-export async function deliveriesAfter(q: Query, inboxId: number, limit: number): Promise<DeliveryTime[]> {
+/**
+ * Deliveries behind a number, in its order, without their contents.
+ * @param butFor deliveries of this `type` are passed over.
+ */
+export async function deliveriesAfter(q: Query, inboxId: number, limit: number, butFor: string): Promise<DeliveryTime[]> {
   const rows = await q.sql
     .selectFrom('sync_inbox')
     .select(['inbox_id', 'account', 'received_at'])
     .where('inbox_id', '>', inboxId)
+    .where((eb) => eb.or([eb('kind', 'is', null), eb('kind', '<>', butFor)]))
     .orderBy('inbox_id')
     .limit(limit)
     .execute()

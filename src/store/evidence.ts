@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ReadKind, Via } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
-import type { Query, TableSpec, Tx } from './db.ts'
+import type { TableSpec, Tx } from './db.ts'
 
 /**
  * A way in which a record came that its row does not tell: `feed` showed it first, as news; that was a `replay`; a `webhook` told of it
@@ -97,16 +97,6 @@ export function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: TimeTe
     }),
   )
   return tx.insertMany(unreadable, [...rows.values()], { ignore: true })
-}
-
-/** @returns those of the items that were not kept before. */
-export async function newUnreadable(q: Query, items: readonly Unreadable[]): Promise<Unreadable[]> {
-  const keys = new Map(
-    items.map((u) => [`${u.account} ${u.submission_id} ${u.read} ${digest(u.raw)}`, { ...u, evidence_key: digest(u.raw) }]),
-  )
-  const kept = await q.selectMany(unreadable, [...keys.values()])
-  const known = new Set(kept.map((row) => row['evidence_key']))
-  return items.filter((u) => !known.has(digest(u.raw)))
 }
 
 function digest(text: string): string {

@@ -47,17 +47,13 @@ export async function settleLogEpoch(db: Db): Promise<NewEpoch | null> {
     await lockNamed(tx, 'log-epoch')
     if (await isSettled(tx)) return null
     const epochs = await tx.sql.selectFrom('sync_log_epochs').select('log_epoch').execute()
-    const { log_epoch, last_seq } = await infoOf(tx)
+    const { log_epoch } = await infoOf(tx)
     if (epochs.length === 0) {
       await insertEpoch(tx, { logEpoch: log_epoch, afterSeq: 0, reason: 'first' })
       return null
     }
-    if (epochs.every((epoch) => epoch.log_epoch !== log_epoch)) {
-      // Somebody has named a new one by hand.
-      const epoch: NewEpoch = { logEpoch: log_epoch, afterSeq: last_seq, reason: 'command' }
-      await adopt(tx, epoch)
-      return epoch
-    }
+    // Somebody has named a new one by hand.
+    if (epochs.every((epoch) => epoch.log_epoch !== log_epoch)) return begin(tx, 'command', log_epoch)
     return begin(tx, 'copy')
   })
 }
@@ -88,10 +84,9 @@ export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChan
   return (seq) => epochs.find(({ afterSeq }) => seq > afterSeq)?.epoch ?? oldest
 }
 
-async function begin(tx: Tx, reason: EpochReason): Promise<NewEpoch> {
+async function begin(tx: Tx, reason: EpochReason, logEpoch: string = randomUUID()): Promise<NewEpoch> {
   // Fanning out reads the epochs and moves the cursors.
   await lockNamed(tx, 'fan-out')
-  const logEpoch = randomUUID()
   const { last_seq } = await tx.sql
     .updateTable('mirror_info')
     .set({ log_epoch: logEpoch })

@@ -78,8 +78,12 @@ export async function undeliveredAfter(
   return rows.map((row) => ({ ...row, overdue: Number(row.overdue) === 1, reported: Number(row.reported) === 1 }))
 }
 
-/** Whether an earlier run has reported a destination as a whole. */
-export async function destinationReported(q: Query, account: string, destination: string, entity: string, runId: string): Promise<boolean> {
+/** Whether an earlier run has reported a destination as a whole. @param seq the same change as now; null when it is about no single one. */
+export async function destinationReported(
+  q: Query,
+  { account, destination, entity, seq }: { account: string; destination: string; entity: string; seq: number | null },
+  runId: string,
+): Promise<boolean> {
   const row = await q.sql
     .selectFrom('reconcile_findings')
     .select('run_id')
@@ -88,6 +92,7 @@ export async function destinationReported(q: Query, account: string, destination
     .where('account', '=', account)
     .where('entity', '=', entity)
     .where('submission_id', 'is', null)
+    .where('seq', seq === null ? 'is' : '=', seq)
     .where('run_id', '<>', runId)
     .limit(1)
     .executeTakeFirst()

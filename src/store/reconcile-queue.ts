@@ -10,8 +10,9 @@ const DORMANT_AFTER_MS = 90 * 86_400_000
 /** A submission as a run finds it. */
 export interface Candidate {
   readonly submissionId: string
-  /** The last run that came by. */
+  /** The run that proved it; while none has, the last that came by. */
   readonly runId: string | null
+  readonly visitedAt: TimeText | null
   readonly provedAt: TimeText | null
   /** The options let the run look at it. */
   readonly wanted: boolean
@@ -27,13 +28,14 @@ export interface Candidate {
 
 /** Where a page ends. */
 export interface QueuePlace {
-  readonly provedAt: TimeText | null
+  readonly provedAt: TimeText
   readonly submissionId: string
 }
 
 interface CandidateRow {
   submission_id: string
   run_id: string | null
+  visited_at: TimeText | null
   proved_at: TimeText | null
   wanted: number
   first_events: number
@@ -78,11 +80,23 @@ export async function candidatesByProof(
   after: QueuePlace | null,
   limit: number,
 ): Promise<Candidate[]> {
-  const behind =
-    after === null ? sql`` : sql`and (proved_at, submission_id) > (${timeValue(q, after.provedAt as TimeText)}, ${after.submissionId})`
-  const ids = sql`select submission_id, proved_at as proved from sync_proofs where account = ${account} and proved_at is not null ${behind}
-    order by proved_at, submission_id limit ${sql.lit(limit)}`
+  const behind = after === null ? sql`` : sql`and (o.proved_at, o.submission_id) > (${timeValue(q, after.provedAt)}, ${after.submissionId})`
+  // A proof of what is no longer known must not make a page look like the last one.
+  const ids = sql`select o.submission_id, o.proved_at as proved from sync_proofs o where o.account = ${account} and o.proved_at is not null ${behind}
+    and (exists (select 1 from submissions s where s.account = o.account and s.submission_id = o.submission_id)
+      or exists (select 1 from sync_reads r where r.account = o.account and r.submission_id = o.submission_id))
+    order by o.proved_at, o.submission_id limit ${sql.lit(limit)}`
   return details(q, account, options, ids, sql`ids.proved, ids.submission_id`)
+}
+
+/** The newest proof of an account; null when nothing was ever proved. */
+export async function newestProof(q: Query, account: string): Promise<TimeText | null> {
+  const { newest } = await q.sql
+    .selectFrom('sync_proofs')
+    .select((eb) => eb.fn.max<TimeText | null>('proved_at').as('newest'))
+    .where('account', '=', account)
+    .executeTakeFirstOrThrow()
+  return newest
 }
 
 async function details(
@@ -94,7 +108,7 @@ async function details(
 ): Promise<Candidate[]> {
   const { rows } = await sql<CandidateRow>`
     with ids as (${ids})
-    select ids.submission_id, p.run_id, p.proved_at, s.unreachable_since,
+    select ids.submission_id, p.run_id, p.visited_at, p.proved_at, s.unreachable_since,
       case when ${wanted(q, options)} then 1 else 0 end as wanted,
       case when e.last_replay_at is null then 1 else 0 end as first_events,
       case when t.last_replay_at is null then 1 else 0 end as first_thread,
@@ -111,6 +125,7 @@ async function details(
   return rows.map((row) => ({
     submissionId: row.submission_id,
     runId: row.run_id,
+    visitedAt: row.visited_at,
     provedAt: row.proved_at,
     wanted: Number(row.wanted) === 1,
     firstEvents: Number(row.first_events) === 1,

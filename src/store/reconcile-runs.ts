@@ -8,6 +8,9 @@ import type { FindingKind, ReconcileFindingsTable, ReconcileRunsTable, RunOption
 export type RunRow = ReconcileRunsTable
 export type FindingRow = ReconcileFindingsTable
 
+/** Behind so many narrowed runs nobody looks for a whole one. */
+const NEWEST_RUNS = 100
+
 /** Which runs are meant; what is left out does not narrow. */
 export interface RunFilter {
   readonly account?: string | undefined
@@ -43,18 +46,26 @@ export async function findRun(q: Query, runId: string): Promise<RunRow | null> {
   return (await q.sql.selectFrom('reconcile_runs').selectAll().where('run_id', '=', runId.toLowerCase()).executeTakeFirst()) ?? null
 }
 
-/** The newest run of the account that has ended, or null. */
+/**
+ * The newest run of the account that has ended and was about all of it, or null. What an operator narrowed or broke off says nothing of the
+ * rest.
+ */
 export async function lastEndedRun(q: Query, account: string): Promise<RunRow | null> {
-  const row = await q.sql
+  const rows = await q.sql
     .selectFrom('reconcile_runs')
     .selectAll()
     .where('account', '=', account)
     .where('ended_at', 'is not', null)
     .where('started_at', 'is not', null)
+    .where('state', '<>', 'stopped')
     .orderBy('requested_at', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row ?? null
+    .limit(NEWEST_RUNS)
+    .execute()
+  return rows.find(({ options }) => !isNarrowed(options)) ?? null
+}
+
+function isNarrowed({ submissions, since, active_only }: RunOptions): boolean {
+  return submissions !== undefined || since !== undefined || active_only === true
 }
 
 /** Which findings are meant: those of one run, in the order in which they were found. */

@@ -112,13 +112,15 @@ async function firstRequested(tx: Tx, account: string): Promise<RunRow | null> {
 }
 
 async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean): Promise<RunClaim> {
-  const now = timeFromMs(tx.clock.now())
-  const begun: RunRow = { ...run, state: 'running', started_at: run.started_at ?? now, updated_at: now }
-  await tx.sql
+  const updated_at = timeFromMs(tx.clock.now())
+  // Whoever goes on with the run compares it with the visits, which other processes noted.
+  const { started_at } = await tx.sql
     .updateTable('reconcile_runs')
-    .set({ state: 'running', started_at: begun.started_at, updated_at: now })
+    .set({ state: 'running', updated_at, ...(run.started_at === null && { started_at: dbTime(tx) }) })
     .where('run_id', '=', run.run_id)
-    .execute()
+    .returning('started_at')
+    .executeTakeFirstOrThrow()
+  const begun: RunRow = { ...run, state: 'running', started_at, updated_at }
   await tx.sql.updateTable('sync_reconcile').set({ run_id: run.run_id }).where('account', '=', run.account).execute()
   return { run: begun, leaseToken, resumed }
 }
@@ -155,11 +157,14 @@ export async function saveProgress(db: Db, claim: RunClaim, counts: RunCounts, v
     if (visited.length === 0) return
     const rows = visited.map(({ submissionId, at, proved }) => ({ submission_id: submissionId, at, proved: proved ? 1 : 0 }))
     const given = givenRows(tx, { submission_id: 'text', at: 'text', proved: 'int' }, rows)
-    const at = tx.kind === 'sqlite' ? sql`given.at` : sql`given.at::timestamptz`
+    // By the database's clock (invariant 14): a later run, of another process, is compared with it.
+    const ahead = sql`(${timeFromMs(tx.clock.now())}::timestamptz - statement_timestamp())`
+    const at = tx.kind === 'sqlite' ? sql`given.at` : sql`(given.at::timestamptz - ${ahead})`
     await sql`
       insert into sync_proofs (account, submission_id, run_id, visited_at, proved_at)
       select ${account}, given.submission_id, ${run_id}, ${at}, case when given.proved = 1 then ${at} end from ${given} where true
-      on conflict (account, submission_id) do update set run_id = excluded.run_id, visited_at = excluded.visited_at,
+      on conflict (account, submission_id) do update set visited_at = excluded.visited_at,
+        run_id = case when excluded.proved_at is null and sync_proofs.proved_at is not null then sync_proofs.run_id else excluded.run_id end,
         proved_at = coalesce(excluded.proved_at, sync_proofs.proved_at)`.execute(tx.sql)
   })
 }

@@ -158,6 +158,30 @@ export function removeChanges(db: Db, { lease, before, limit }: StepOrder, desti
   )
 }
 
+/**
+ * Removes what reconcile runs found; their rows stay. Only when a later run came to its end that looked at all submissions: what still
+ * stands, that has told again, and that it was told before is known by it.
+ */
+export function removeFindings(db: Db, { lease, before, limit }: StepOrder): Promise<RetentionStep> {
+  return db.write(
+    'retention',
+    async (tx) => {
+      await keepUpkeep(tx, lease)
+      const narrowedTo = tx.kind === 'sqlite' ? sql`json_extract(later.options, '$.submissions')` : sql`later.options -> 'submissions'`
+      const { numAffectedRows } = await sql`
+        delete from reconcile_findings where (run_id, finding_no) in (
+          select run_id, finding_no from reconcile_findings where run_id in (
+            select r.run_id from reconcile_runs r where ${isBefore(tx, 'r.ended_at', before)} and exists (
+              select 1 from reconcile_runs later where later.account = r.account and later.requested_at > r.requested_at
+                and later.state = 'done' and ${narrowedTo} is null))
+          limit ${sql.lit(limit)})`.execute(tx.sql)
+      const removed = Number(numAffectedRows ?? 0)
+      return { removed, next: removed < limit ? null : 0 }
+    },
+    { aside: true },
+  )
+}
+
 /** The oldest number of the change log that somebody may still need; above all of them when nobody does. */
 export async function oldestNeeded(q: Query, destinations: readonly string[]): Promise<number> {
   const states = await q.sql.selectFrom('sync_destinations').select(['destination', 'cursor']).execute()

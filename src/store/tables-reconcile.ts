@@ -100,8 +100,9 @@ export interface ReconcileLeasesTable {
 export interface ProofsTable {
   account: string
   submission_id: string
-  /** The last run that came by. */
+  /** The run that proved it; while none has, the last that came by. */
   run_id: string
+  /** When a run last came by. */
   visited_at: TimeText
   /** When it was last found, or made, equal to what the service shows; null for never. */
   proved_at: TimeText | null

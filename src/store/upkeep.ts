@@ -52,9 +52,14 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepTurn, leaseM
     const row = await (tx.kind === 'postgres' ? locked.forUpdate() : locked).executeTakeFirstOrThrow()
     if (isDone(row, turn)) return 'done'
     const token = randomUUID()
+    // A turn that was broken off has been under way since its first try: so it is seen how long it does not come to its end.
+    const goesOn = row.began_at !== null && row.ended_at === null
     const taken = await tx.sql
       .updateTable('sync_upkeep')
-      .set({ slot, settings, lease_token: token, lease_until: dbTime(tx, leaseMs), began_at: dbTime(tx), ended_at: null, note: null })
+      .set({
+        ...{ slot, settings, lease_token: token, lease_until: dbTime(tx, leaseMs), ended_at: null, note: null },
+        ...(!goesOn && { began_at: dbTime(tx) }),
+      })
       .where('task', '=', task)
       .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<', dbTime(tx))]))
       .executeTakeFirst()

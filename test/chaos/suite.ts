@@ -82,7 +82,9 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
     it('only dead letters, and what nobody can know, are left to a person', () => {
       for (const destination of NAMES) {
         const { dead, unknown } = world.settled.get(destination) ?? { dead: 0, unknown: 0 }
-        expect([destination, dead > 0, unknown > 0]).toEqual([destination, destination === 'denied', BLIND.includes(destination)])
+        expect([destination, dead > 0]).toEqual([destination, destination === 'denied'])
+        // Which of the blind ones lost an answer is a matter of when it was killed.
+        if (!BLIND.includes(destination)) expect([destination, unknown]).toEqual([destination, 0])
       }
     })
   })

@@ -1,5 +1,5 @@
 import { inject } from 'vitest'
 import { postgresPlace } from './place.ts'
-import { crashSuite } from './suite.ts'
+import { coreGroups, crashSuite } from './suite.ts'
 
-crashSuite('Postgres', () => postgresPlace(inject('postgresUrl')))
+crashSuite('Postgres', () => postgresPlace(inject('postgresUrl')), coreGroups)

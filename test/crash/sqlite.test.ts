@@ -1,4 +1,4 @@
 import { sqlitePlace } from './place.ts'
-import { crashSuite } from './suite.ts'
+import { coreGroups, crashSuite, operatorGroups } from './suite.ts'
 
-crashSuite('SQLite', () => Promise.resolve(sqlitePlace()))
+crashSuite('SQLite', () => Promise.resolve(sqlitePlace()), [...coreGroups, ...operatorGroups])

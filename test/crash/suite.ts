@@ -18,21 +18,28 @@ const RANDOM_KILLS = 5
 /** Of a machine that has much else to do. */
 const TEST_MS = 180_000
 
-const groups: readonly (readonly [string, readonly KillPoint[]])[] = [
+type Group = readonly [string, readonly KillPoint[]]
+
+/** What the mirror, the outbox and the proof stand on. */
+export const coreGroups: readonly Group[] = [
   ['a start', startPoints],
   ['taking and applying deliveries', inboxPoints],
   ['reading feeds and state', readPoints],
   ['minding the account', accountPoints],
   ['pushing', pushPoints],
+  ['reconciling', reconcilePoints],
+]
+
+/** What operators ask for, or are told: transactions by themselves, which one database is enough to kill. */
+export const operatorGroups: readonly Group[] = [
   ['looking for submissions', discoveryPoints],
   ['upkeep', upkeepPoints],
-  ['reconciling', reconcilePoints],
   ['admin routes', adminPoints],
   ['telling of alarms', alarmPoints],
 ]
 
-/** Kills the product on one database at every point, and at random moments. */
-export function crashSuite(name: string, place: () => Promise<CrashPlace>): void {
+/** Kills the product on one database at every point of `groups`, and at random moments. */
+export function crashSuite(name: string, place: () => Promise<CrashPlace>, groups: readonly Group[]): void {
   describe.each(groups)(`killed on ${name} at each commit of %s`, (_, points) => {
     let rig: CrashRig
     beforeAll(async () => {

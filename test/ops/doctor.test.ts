@@ -161,7 +161,8 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     expect(found.all.map(({ about }) => about)).toContain('receiver')
   })
 
-  it.runIf(name === 'postgres')('finds out that processes do not hear each other', async () => {
+  const itOnPostgres = name === 'postgres' ? it : () => undefined
+  itOnPostgres('finds out that processes do not hear each other', async () => {
     const { env } = await opened()
     const wrong = async (change: (url: URL) => void) => {
       const url = new URL(env['DATABASE_URL'] ?? '')

@@ -5,11 +5,14 @@ import { timeFromMs } from '../../src/model/time.ts'
 import { Pace } from '../../src/ops/retention/pace.ts'
 import { Retention, slotAt } from '../../src/ops/retention/retention.ts'
 import { takeTurn } from '../../src/ops/retention/turn.ts'
-import type { Db } from '../../src/store/db.ts'
+import type { Db, Tx } from '../../src/store/db.ts'
 import { ensureDestinations } from '../../src/store/destinations.ts'
 import { InboxAppender } from '../../src/store/inbox-append.ts'
 import { findDeliveries, makeReady } from '../../src/store/inbox-queries.ts'
 import { LeaseLostError } from '../../src/store/leases.ts'
+import { insertRun, listRuns, newRun } from '../../src/store/reconcile-runs.ts'
+import { insertFindings } from '../../src/store/reconcile-work.ts'
+import type { RunOptions, RunState } from '../../src/store/tables-reconcile.ts'
 import { claimUpkeep, endUpkeep, lastUpkeep, type UpkeepLease } from '../../src/store/upkeep.ts'
 import { destinationOf, fanAll, openedDb, openedDbs, outboxOf } from '../push/outbox.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
@@ -88,6 +91,26 @@ async function setOutbox(db: Db, seq: number, state: string, days: number): Prom
   await db.write('test', (tx) =>
     sql`update sync_outbox set state = ${state}, queued_at = ${at}, settled_at = ${at} where seq = ${seq}`.execute(tx.sql),
   )
+}
+
+/** A run that ended so many days ago, with findings that take several steps. */
+async function insertReport(tx: Tx, [runId, days, state, options]: readonly [string, number, RunState, RunOptions]): Promise<void> {
+  const at = daysAgo(days)
+  const run = newRun(tx, { account: ACCOUNT, options, requestedBy: 'cron' }, state)
+  await insertRun(tx, { ...run, run_id: runId, requested_at: at, started_at: at, ended_at: at })
+  const findings = Array.from({ length: 120 }, (_, n) => ({
+    ...{
+      run_id: runId,
+      finding_no: n + 1,
+      account: ACCOUNT,
+      submission_id: null,
+      kind: 'undelivered' as const,
+      entity: null,
+      entity_id: null,
+    },
+    ...{ fields: null, read: null, destination: 'ams', seq: n + 1, standing: true, repaired_at: null, detail: 'it waits', found_at: at },
+  }))
+  await insertFindings(tx, findings)
 }
 
 describe.each(testDatabases)('retention on $name', ({ name, open }) => {
@@ -195,6 +218,30 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect((await logOf(db)).last_seq).toBeGreaterThan(last)
   })
 
+  it('removes what old reconcile runs found, when a later one has told what still stands; their rows stay', async () => {
+    const db = await openedDb(open, clock)
+    const runs: readonly (readonly [string, number, RunState, RunOptions])[] = [
+      ['oldest', 500, 'failed', {}],
+      ['last to look at all', 450, 'done', { dry_run: true }],
+      ['of one', 300, 'done', { submissions: ['one'] }],
+      ['cut short', 200, 'budget', {}],
+    ]
+    const found = async () => {
+      const rows = await db.read.sql.selectFrom('reconcile_findings').select('run_id').distinct().execute()
+      return rows.map(({ run_id }) => run_id).sort()
+    }
+    await db.write('test', async (tx) => {
+      for (const run of runs) await insertReport(tx, run)
+    })
+    expect(await turn(db, 'a')).toMatchObject({ findings: 120 })
+    expect(await found()).toEqual(['cut short', 'last to look at all', 'of one'])
+    await db.write('test', (tx) => insertReport(tx, ['new', 100, 'done', {}]))
+    expect(await turn(db, 'b', { changesDays: null })).toMatchObject({ findings: 0 })
+    expect(await turn(db, 'c', { changesDays: 250 })).toMatchObject({ findings: 240 })
+    expect(await found()).toEqual(['cut short', 'new'])
+    expect(await listRuns(db.read)).toHaveLength(5)
+  })
+
   it('is done by one process for each day, and by another one when that has died', async () => {
     const [one, two] = await openedDbs(open, 2, clock)
     if (!one || !two) throw new Error('no database')
@@ -206,7 +253,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect(await Promise.all(services.map((service) => service.turn(never)))).toEqual(['done', 'done'])
     expect(await lastUpkeep(one.read, 'retention')).toMatchObject({
       slot: '2026-06-15',
-      note: '1 delivery relieved of body and headers, 0 refused deliveries, 0 pushes, 0 changes removed',
+      note: '1 delivery relieved of body and headers, 0 refused deliveries, 0 pushes, 0 changes, 0 findings removed',
     })
     // Other settings are heeded the same day.
     const shorter = { ...config, retention: { days: 7, changesDays: 400 } }

@@ -42,6 +42,15 @@ describe('message ids', () => {
     expect(update({ type: 'bound' })).not.toBe(messageId(subject(), EPOCH))
   })
 
+  it('of a record that goes and comes back are other ones each time', () => {
+    const mark = (gone_at: string | null, seq: number, epoch = EPOCH) =>
+      messageId(subject({ operation: gone_at === null ? 'update' : 'gone', after: { gone_at }, seq }), epoch)
+    const gone = '2026-03-05T03:00:00.000000Z'
+    const ids = [mark(gone, 8), mark(null, 9), mark(gone, 10), mark(null, 11), mark(null, 11, OTHER_EPOCH)]
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(mark(null, 9)).toBe(ids[1])
+  })
+
   it('of state are of its place in the log', () => {
     const lane = (over: Partial<MessageSubject>, epoch = EPOCH) => messageId(subject({ entity: 'lanes', ...over }), epoch)
     expect(lane({ after: null, operation: 'update' })).toBe(lane({}))

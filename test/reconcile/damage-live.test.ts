@@ -38,10 +38,14 @@ describe.each(testDatabases)('beside a running serve, on $name', (database) => {
         expect(await postSigned(`${serve.receiver}/webhooks`, secret, JSON.stringify(body))).toMatchObject({ status: 204 })
     }
     const conflicts = async () => (await rig.db.read.sql.selectFrom('sync_conflicts').select('record_id').execute()).length
-    await deliver()
     // The deliveries are applied, then the feeds contradict them: what came first is kept.
+    for (const operation of ['events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 503, operation })
+    await deliver()
+    const contradicting = [`market_events ${event.id}: detail`, `thread_messages ${message.id}: body_text`]
+    await until('both deliveries are applied', async () => (await rig.differences()).join() === contradicting.join())
+    rig.sandbox.faults.set([])
     await until('both contradictions are noted', async () => (await conflicts()) === 2)
-    expect(await rig.differences()).toEqual([`market_events ${event.id}: detail`, `thread_messages ${message.id}: body_text`])
+    expect(await rig.differences()).toEqual(contradicting)
     const ended = await rig.reconcile()
     expect({ code: ended.code, err: ended.err, found: told(ended.findings) }).toEqual({
       code: 0,

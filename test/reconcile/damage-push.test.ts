@@ -13,27 +13,18 @@ describe.each(testDatabases)('what a destination never got, on $name', (database
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
+  /** Makes a destination of events known, which gets what is found from now on. */
+  function withDestination(rig: DamageRig) {
+    const path = join(folder, 'mirror.yaml')
+    const ams = { name: 'ams', kind: 'webhook', url: 'https://ams.example', secret: '${AMS_SECRET}' }
+    writeFileSync(path, JSON.stringify({ destinations: [{ ...ams, accounts: [ACCOUNT], entities: ['market_events'] }] }))
+    Object.assign(rig.env, { CONFIG_FILE: path, AMS_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}` })
+    return knowDestinations(rig.db, rig.env)
+  }
+
   it('is found once, then stands as known, and is gone when it was delivered', async () => {
     const rig = await DamageRig.open(database)
-    const path = join(folder, 'mirror.yaml')
-    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-    writeFileSync(
-      path,
-      JSON.stringify({
-        destinations: [
-          {
-            name: 'ams',
-            kind: 'webhook',
-            url: 'https://ams.example',
-            secret: '${AMS_SECRET}',
-            accounts: [ACCOUNT],
-            entities: ['market_events'],
-          },
-        ],
-      }),
-    )
-    Object.assign(rig.env, { CONFIG_FILE: path, AMS_SECRET: secret })
-    const destinations = await knowDestinations(rig.db, rig.env)
+    const destinations = await withDestination(rig)
     const event = rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'status_changed' }, { quiet: true })
     await rig.command('sync', rig.plain)
     await fanOut(rig.db, destinations)
@@ -49,5 +40,23 @@ describe.each(testDatabases)('what a destination never got, on $name', (database
     const third = await rig.reconcile()
     expect(told(third.findings)).not.toContain(`undelivered market_events ${event.id} ams`)
     expect(third).toMatchObject({ code: 0 })
+  })
+  it('is found anew when what a destination was not even queued was queued, and it falls behind again', async () => {
+    const rig = await DamageRig.open(database)
+    const destinations = await withDestination(rig)
+    /** Something new that was not queued for long. */
+    const fallBehind = async () => {
+      rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'status_changed' }, { quiet: true })
+      await rig.command('sync', rig.plain)
+      await rig.damage("update changes set changed_at = '2026-01-01T00:00:00.000000Z'")
+    }
+    await fallBehind()
+    expect(await rig.reconcile()).toMatchObject({ code: 3, run: { undelivered: 1, known: 0 } })
+    await fallBehind()
+    expect(await rig.reconcile()).toMatchObject({ code: 0, run: { undelivered: 0, known: 1 } })
+    await fanOut(rig.db, destinations)
+    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+    await fallBehind()
+    expect(await rig.reconcile()).toMatchObject({ code: 3, run: { undelivered: 1, known: 0 } })
   })
 })

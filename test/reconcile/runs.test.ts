@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.ts'
 import { LeaseLostError } from '../../src/store/leases.ts'
 import { findRun, listFindings, listRuns } from '../../src/store/reconcile-runs.ts'
 import { claimNewRun, claimWaitingRun, RUN_LEASE_MS } from '../../src/store/reconcile-work.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { ACCOUNT, RunRig } from './rig.ts'
 
 /** Our clock, so much later: on SQLite leases end by it. */
@@ -40,6 +40,18 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     await expect(rig.work(dead)).rejects.toThrow(LeaseLostError)
     expect(await rig.db.read.sql.selectFrom('market_events').select('event_id').execute()).toEqual([])
     expect(await rig.work(taken)).toMatchObject({ state: 'done', submissions_done: 3, run_id: dead.run.run_id })
+  })
+
+  it('a process whose clock is wrong notes its visits by the clock of the database', async () => {
+    const rig = await RunRig.open(database, 3)
+    const wrong = await rig.another(database.name === 'postgres' ? later(86_400_000) : systemClock)
+    const before = new Date().toISOString()
+    const run = await rig.work(await rig.claim({}, wrong), { db: wrong, clock: wrong.clock })
+    const visits = (await proofs(rig)).map((proof) => proof.visited_at)
+    const soon = new Date(later(60_000).now()).toISOString()
+    for (const time of [...visits, run.started_at ?? '']) expect(time > before && time < soon, time).toBe(true)
+    expect(visits).toHaveLength(3)
+    expect(visits.filter((visit) => visit < (run.started_at ?? ''))).toEqual([])
   })
 
   it('a run with other options takes the place of one that was interrupted', async () => {
@@ -130,22 +142,18 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
       note: expect.stringContaining('brokerage'),
     })
   })
+})
 
-  // It takes its time, and has nothing to do with the database.
-  it.runIf(database.name === 'sqlite')(
-    'a service that answers nobody any more ends the run',
-    async () => {
-      const rig = await RunRig.open(database, 8)
-      rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'requirements' })
-      rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'events' })
-      rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'thread' })
-      const run = await rig.reconcile({ no_state: true }, { concurrency: 1 })
-      expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('does not answer') })
-      expect(run.submissions_done).toBeLessThan(8)
-      expect(await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).not.toEqual([])
-    },
-    120_000,
-  )
+const [sqlite] = testDatabases as [TestDatabase]
+
+// It takes its time, and has nothing to do with the database.
+it('a service that answers nobody any more ends the run', { timeout: 120_000 }, async () => {
+  const rig = await RunRig.open(sqlite, 8)
+  for (const operation of ['requirements', 'events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 503, operation })
+  const run = await rig.reconcile({ no_state: true }, { concurrency: 1 })
+  expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('does not answer') })
+  expect(run.submissions_done).toBeLessThan(8)
+  expect(await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).not.toEqual([])
 })
 
 /** As if the process that had it were dead for long. */

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { lastSlot } from '../../src/reconcile/timetable.ts'
+import { pinBrokerage } from '../../src/store/accounts.ts'
+import type { Db } from '../../src/store/db.ts'
 import { listRuns, requestRun } from '../../src/store/reconcile-runs.ts'
+import type { RunOptions } from '../../src/store/tables-reconcile.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { ACCOUNT, RunRig } from './rig.ts'
 
@@ -21,9 +24,9 @@ describe('the last time of a timetable', () => {
 
 describe.each(testDatabases)('the timetable on $name', (database) => {
   /** A rig whose account was first served when `since` says, and a clock that stands at `now`. */
-  async function rigAt(now: string, since: string) {
+  async function rigAt(now: string, since: string, ticking = () => at(now)) {
     const rig = await RunRig.open(database, 2)
-    const clock = { ...systemClock, now: () => at(now) }
+    const clock = { ...systemClock, now: ticking }
     const db = await rig.another(clock)
     await rig.reconciler(null, db).look(new AbortController().signal)
     await db.write('test', (tx) =>
@@ -35,6 +38,7 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
     return { rig, clock, db }
   }
   const signal = new AbortController().signal
+  const ofCron = async (db: Db) => (await listRuns(db.read)).filter((run) => run.requested_by === 'cron')
 
   it('makes one run of each time, however many processes there are, and one that was missed', async () => {
     const { rig, clock, db } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-01T00:00:00.000Z')
@@ -62,8 +66,54 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
     await rig.work(claim, { db })
     await reconciler.look(signal)
     await reconciler.idle()
-    const ofCron = (await listRuns(rig.db.read)).filter((run) => run.requested_by === 'cron')
-    expect(ofCron).toMatchObject([{ state: 'stopped', exit_code: 4, note: expect.stringContaining(claim.run.run_id) }])
+    expect(await ofCron(db)).toMatchObject([{ state: 'stopped', exit_code: 4, note: expect.stringContaining(claim.run.run_id) }])
+  })
+
+  it.each<RunOptions>([{ dry_run: true }, { submissions: ['one'] }, { no_state: true }])(
+    'a run that does less, %j, puts a time off until it is over',
+    async (options) => {
+      const { rig, db } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-01T00:00:00.000Z')
+      const claim = await rig.claim(options, db)
+      const reconciler = rig.reconciler(daily, db)
+      await reconciler.look(signal)
+      expect((await ofCron(db)).map((run) => run.state)).toEqual(['requested'])
+      await rig.work(claim, { db })
+      await reconciler.look(signal)
+      await reconciler.idle()
+      expect(await ofCron(db)).toMatchObject([{ state: 'done', slot: '2026-03-05T03:00:00.000000Z', submissions_done: 2 }])
+    },
+  )
+
+  it('a run that failed is made again after a while, as long as its time is the last one, but not for ever', async () => {
+    let now = at('2026-03-05T10:00:00.000Z')
+    const { db, rig } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-01T00:00:00.000Z', () => now)
+    const reconciler = rig.reconciler(daily, db)
+    const passed = async (minutes: number) => {
+      now += minutes * 60_000
+      await reconciler.look(signal)
+      await reconciler.idle()
+      return (await ofCron(db)).map((run) => run.state)
+    }
+    const setAccount = (state: 'active' | 'parked') =>
+      db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set({ state }).where('account', '=', ACCOUNT).execute())
+    rig.sandbox.setBrokerage(ACCOUNT, { id: 'other', name: 'Another brokerage' })
+    await pinBrokerage(db, ACCOUNT, 'mine', 'client')
+    expect(await passed(0)).toEqual(['failed'])
+    expect(await passed(14)).toEqual(['failed'])
+    const other = rig.reconciler(daily, await rig.another({ ...systemClock, now: () => now }))
+    now += 2 * 60_000
+    await Promise.all([reconciler.look(signal), other.look(signal)])
+    await Promise.all([reconciler.idle(), other.idle()])
+    expect(await passed(0)).toEqual(['failed', 'failed'])
+    // Not while it is known to be in vain.
+    await setAccount('parked')
+    expect(await passed(16)).toEqual(['failed', 'failed'])
+    await setAccount('active')
+    for (let n = 0; n < 6; n++) await passed(16)
+    expect(await passed(16)).toEqual(Array(5).fill('failed'))
+    rig.sandbox.setBrokerage(ACCOUNT, { id: 'mine', name: 'The right one' })
+    expect(await passed(24 * 60)).toEqual(['done', ...Array(5).fill('failed')])
+    expect(await passed(24 * 60)).toEqual(['done', 'done', ...Array(5).fill('failed')])
   })
 
   it('a run that was asked for is stored once, and taken up by a process that works', async () => {

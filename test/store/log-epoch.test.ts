@@ -1,10 +1,12 @@
+import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import type { Db } from '../../src/store/db.ts'
 import { ensureDestinations } from '../../src/store/destinations.ts'
+import { lockNamed } from '../../src/store/locks.ts'
 import { beginLogEpoch, readEpochs, settleLogEpoch } from '../../src/store/log-epoch.ts'
-import { destinationOf, fanAll, openedDb, outboxOf, stateOf } from '../push/outbox.ts'
+import { destinationOf, fanAll, openedDb, openedDbs, outboxOf, stateOf } from '../push/outbox.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { eventFact, START_MS, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'
 import { applyAll } from '../tools/mirror.ts'
@@ -25,7 +27,7 @@ async function forget(db: Db, afterSeq: number): Promise<void> {
   })
 }
 
-describe.each(testDatabases)('the log epoch on $name', ({ open }) => {
+describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
   it('is taken over at the first start, and goes on at every later one', async () => {
     const db = await openedDb(open)
     const { log_epoch } = await infoOf(db)
@@ -57,6 +59,24 @@ describe.each(testDatabases)('the log epoch on $name', ({ open }) => {
     await db.write('test', (tx) => sql`update mirror_info set log_epoch = 'by hand'`.execute(tx.sql))
     expect(await settleLogEpoch(db)).toMatchObject({ logEpoch: 'by hand', reason: 'command' })
     expect(await settleLogEpoch(db)).toBeNull()
+  })
+
+  // On SQLite one transaction waits for the other anyway.
+  const itOnPostgres = name === 'postgres' ? it : () => undefined
+  itOnPostgres('that was named by hand begins behind what is fanned out and logged meanwhile', async () => {
+    const [db, other] = (await openedDbs(open, 2)) as [Db, Db]
+    await settleLogEpoch(db)
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
+    await db.write('test', (tx) => sql`update mirror_info set log_epoch = 'by hand'`.execute(tx.sql))
+    const { last_seq } = await infoOf(db)
+    let settled: ReturnType<typeof settleLogEpoch> | undefined
+    await other.write('test', async (tx) => {
+      await lockNamed(tx, 'fan-out')
+      settled = settleLogEpoch(db)
+      expect(await Promise.race([settled, setTimeout(500, 'waits')])).toBe('waits')
+      await sql`update mirror_info set last_seq = last_seq + 1`.execute(tx.sql)
+    })
+    expect(await settled).toEqual({ logEpoch: 'by hand', afterSeq: last_seq + 1, reason: 'command' })
   })
 
   it('brings back a destination whose cursor lies behind the end, so that nothing is passed over', async () => {

@@ -19,13 +19,15 @@ export interface AdminApi {
 
 const MINUTE_S = 60
 const BODY_LIMIT_BYTES = 65_536
+/** Of an id in a path: those of deliveries may be so long. */
+const LONGEST_ID = 512
 
 /**
  * Everything under `/api`: what the commands can see and do, as JSON, for whoever bears one of the tokens of the settings. Without a
  * token in the settings there is nothing here: 404. It listens nowhere: requests are handed to it.
  */
 export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
-  const app = fastify({ bodyLimit: BODY_LIMIT_BYTES })
+  const app = fastify({ bodyLimit: BODY_LIMIT_BYTES, routerOptions: { maxParamLength: LONGEST_ID } })
   // Whoever looks may look at much; deliveries come in on the same event loop.
   const db = readingAside(parts.db, parts.config().database)
   app.addHook('onClose', () => db.close())

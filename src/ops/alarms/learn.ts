@@ -1,6 +1,7 @@
 import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/db.ts'
 import { type DeliveryTime, deliveriesAfter, learnedUpTo, listRhythms, storeRhythms } from '../../store/delivery-rhythm.ts'
+import { SELF_DELIVERY_TYPE } from '../../upstream/self-delivery-type.ts'
 import { learn, type Rhythm, rhythmFrom, unknownRhythm } from './rhythm.ts'
 
 /** Deliveries learned from in one transaction, and transactions in one look. */
@@ -21,7 +22,8 @@ export async function learnRhythms(db: Db, token: string): Promise<ReadonlyMap<s
   )
   let upTo = await learnedUpTo(db.read)
   for (let steps = 0; steps < STEPS; steps++) {
-    const found = await deliveriesAfter(db.read, upTo, STEP)
+    // What `doctor` sends says nothing of whether the service does.
+    const found = await deliveriesAfter(db.read, upTo, STEP, SELF_DELIVERY_TYPE)
     const settled = settledOf(found, db.clock.now())
     const last = settled.at(-1)
     if (last === undefined) break

@@ -28,7 +28,7 @@ export const rules = {
   delivery_too_large: rule('warning', 0, 'A delivery was too large', 'A delivery is too large'),
   inbox_backlog: rule('warning', 5 * MINUTE, 'Deliveries wait to be worked', 'Deliveries wait'),
   inbox_dead: rule('warning', 0, 'Deliveries were given up', 'A delivery is dead'),
-  service_unavailable: rule('warning', 0, 'The service answers no read', 'The service does not answer'),
+  service_unavailable: rule('warning', 5 * MINUTE, 'The service answers no read', 'The service does not answer'),
   reads_overdue: rule('warning', 10 * MINUTE, 'Reads come too late', 'Reads come too late'),
   state_stale: rule('warning', 0, 'Some submission is not fresh', 'A submission looks stale'),
   clock_skew: rule('warning', 5 * MINUTE, 'The clock is wrong', 'The clock is wrong'),

@@ -31,7 +31,7 @@ export const deliveryWatcher: Watcher = {
     for (const account of accounts) {
       const own = refused.filter((each) => each.account === account)
       conditions.push(await silence(account, sight, own), await loss(account, sight))
-      conditions.push(refusal(account, sight, own), tooLarge(account, own))
+      conditions.push(await refusal(account, sight), tooLarge(account, own))
     }
     conditions.push(...(await inbox(accounts, sight)))
     return conditions
@@ -75,19 +75,20 @@ function signatureFaults(refused: readonly Refused[], sinceMs: number): Refused[
   )
 }
 
-function refusal(account: string, { rhythms, nowMs }: Sight, refused: readonly Refused[]): Condition {
-  const faults = signatureFaults(refused, nowMs - HOUR_MS)
+/** What was refused before the last delivery that was taken says nothing. A sender's tries come hours apart: what fires goes on meanwhile. */
+async function refusal(account: string, { q, rhythms, nowMs }: Sight): Promise<Condition> {
+  const sinceMs = Math.max(nowMs - DAY_MS, rhythms.get(account)?.lastAtMs ?? 0)
+  const refused = (await refusedSince(q, timeFromMs(sinceMs))).filter((each) => each.account === account)
+  const faults = signatureFaults(refused, sinceMs)
   const count = faults.reduce((total, each) => total + each.count, 0)
-  const firstMs = Math.min(...faults.map((each) => msFromTime(each.firstAt)))
-  const lastAtMs = rhythms.get(account)?.lastAtMs ?? null
-  const noneTaken = lastAtMs === null || lastAtMs < firstMs
+  const recent = signatureFaults(refused, nowMs - HOUR_MS).length > 0
   const mend = faults.some(({ reason }) => reason === 'wrong_signature')
     ? 'compare WEBHOOK_SECRETS with the secret of the endpoint in the portal'
     : 'set the clock of this machine by NTP'
   return ofAccount(
     account,
     'deliveries_refused',
-    count === 0 ? 'off' : count >= REFUSED_ENOUGH && noneTaken ? 'on' : 'between',
+    count === 0 ? 'off' : count >= REFUSED_ENOUGH && recent ? 'on' : 'between',
     `${counted(count, 'delivery', 'deliveries')} for account ${account} ${count === 1 ? 'was' : 'were'} refused (${faults.map(({ reason }) => reason).join(', ')}) and ` +
       `none was taken since; ${mend}, then \`submission-mirror inbox replay --rejected\``,
   )

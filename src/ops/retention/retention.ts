@@ -43,7 +43,11 @@ export class Retention implements Service {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, config } = this.#o
     let bell = new AbortController()
-    const task = cron.schedule(EXPRESSION, () => bell.abort(), { timezone: config.cronTimezone, noOverlap: true })
+    const task = cron.schedule(EXPRESSION, () => bell.abort(), {
+      ...{ timezone: config.cronTimezone, noOverlap: true },
+      // A bell that was missed is made up by the next look.
+      suppressMissedWarning: true,
+    })
     try {
       await clock.sleep(AFTER_START_MS, signal)
       while (!signal.aborted) {

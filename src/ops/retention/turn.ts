@@ -7,6 +7,7 @@ import {
   relieveInbox,
   relieveLeft,
   removeChanges,
+  removeFindings,
   removePushed,
   removeRejected,
   type StepOrder,
@@ -27,6 +28,7 @@ export interface TurnResult {
   readonly rejected: number
   readonly pushed: number
   readonly changes: number
+  readonly findings: number
 }
 
 const DAY_MS = 86_400_000
@@ -62,16 +64,18 @@ export async function takeTurn({ db, clock, config }: TurnParts, lease: UpkeepLe
   const deliveries = left + (await walk(days, (order) => relieveInbox(db, order), lease.position))
   const pushed = await walk(days, (order) => removePushed(db, order))
   const changes = await walk(changesDays, (order) => removeChanges(db, order, names))
-  return { deliveries, rejected, pushed, changes }
+  const findings = await walk(changesDays, (order) => removeFindings(db, order))
+  return { deliveries, rejected, pushed, changes, findings }
 }
 
 /** What a turn did, in a sentence. */
-export function toldOf({ deliveries, rejected, pushed, changes }: TurnResult): string {
+export function toldOf({ deliveries, rejected, pushed, changes, findings }: TurnResult): string {
   const relieved = `${counted(deliveries, 'delivery', 'deliveries')} relieved of body and headers`
   const removed = [
     counted(rejected, 'refused delivery', 'refused deliveries'),
     counted(pushed, 'push', 'pushes'),
     counted(changes, 'change'),
+    counted(findings, 'finding'),
   ]
   return `${relieved}, ${removed.join(', ')} removed`
 }

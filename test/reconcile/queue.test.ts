@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import { submissionsOf } from '../../src/reconcile/queue.ts'
+import { newRun, type RunRow } from '../../src/store/reconcile-runs.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { ACCOUNT, RunRig } from './rig.ts'
+
+const OTHER_RUN = 'another'
+
+/** A day of March, at noon. */
+const day = (n: number) => `2026-03-${String(n).padStart(2, '0')}T12:00:00.000000Z`
+
+describe.each(testDatabases)('the queue of a run on $name', (database) => {
+  /** What earlier runs came to: for each submission the day on which it was looked at last, and the one on which it was proved. */
+  async function withProofs(rig: RunRig, proofs: readonly (readonly [string, number, number | null])[]): Promise<void> {
+    await rig.db.write('test', async (tx) => {
+      for (const [submission_id, visited, proved] of proofs) {
+        const proof = { account: ACCOUNT, submission_id, run_id: OTHER_RUN, visited_at: day(visited) }
+        await tx.sql
+          .insertInto('sync_proofs')
+          .values({ ...proof, proved_at: proved === null ? null : day(proved) })
+          .execute()
+      }
+    })
+  }
+
+  async function orderOf(rig: RunRig, over: Partial<RunRow> = {}): Promise<string[]> {
+    const run = await rig.db.write('test', async (tx) => newRun(tx, { account: ACCOUNT, options: {}, requestedBy: 'command' }, 'running'))
+    const found: string[] = []
+    const queue = submissionsOf(rig.db.read, { ...run, started_at: day(20), ...over }, new AbortController().signal)
+    for await (const { submissionId } of queue) found.push(submissionId)
+    return found
+  }
+
+  it('begins with what was never looked at; what cannot be proved has its turn when it was tried the longest time ago', async () => {
+    const rig = await RunRig.open(database, 7)
+    const [failing = '', failed = '', proved = '', older = '', lost = '', fresh = '', oldest = ''] = rig.ids
+    await withProofs(rig, [
+      [failing, 12, null],
+      [failed, 4, null],
+      [proved, 10, 10],
+      [older, 5, 5],
+      // Proved long ago, and never again though it was tried.
+      [lost, 11, 1],
+      [oldest, 3, 3],
+    ])
+    expect(await orderOf(rig)).toEqual([fresh, oldest, failed, older, proved, lost, failing])
+  })
+
+  it('holds each submission that the run has not looked at, whatever the clock of the process says that proved it', async () => {
+    const rig = await RunRig.open(database, 2)
+    const [first = '', second = ''] = rig.ids
+    await withProofs(rig, [
+      [first, 10, 10],
+      [second, 25, 25],
+    ])
+    expect(await orderOf(rig)).toEqual([first, second])
+    expect(await orderOf(rig, { run_id: OTHER_RUN })).toEqual([])
+  })
+
+  it('goes on behind proofs of what is no longer known, however many there are', async () => {
+    const rig = await RunRig.open(database, 2)
+    const [first = '', second = ''] = rig.ids
+    const orphans = Array.from({ length: 501 }, (_, n) => [`gone-${n}`, 2, 2] as const)
+    await withProofs(rig, [[first, 1, 1], ...orphans, [second, 3, 3]])
+    expect(await orderOf(rig)).toEqual([first, second])
+  })
+})
