@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/tools/longest-first.ts'
 
 export default defineConfig({
   test: {
@@ -7,6 +8,7 @@ export default defineConfig({
     pool: 'forks',
     // Two cores, and tests that wait for a process or a pause as often as they compute.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // A filter that matches nothing, or a stray `.only`, must not look like success.

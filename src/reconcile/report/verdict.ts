@@ -31,7 +31,7 @@ export function verdictOf({ run }: Pick<ReportData, 'run'>): Verdict {
     }
   }
   if (run.unreadable > 0) {
-    const failed = `${counted(run.unreadable, 'read')} of the service failed, however often it was tried. About ${run.unreadable === 1 ? 'it' : 'these'} this report proves nothing.`
+    const failed = `${counted(run.unreadable, 'thing')} could not be read, because the service did not answer or answered what nobody can read. About ${run.unreadable === 1 ? 'it' : 'these'} this report proves nothing.`
     return { tone: 'bad', title: 'Not everything could be checked', text: `${failed} ${differencesText(run)}` }
   }
   if (run.state === 'failed') {
