@@ -30,6 +30,8 @@ function answerTo(order: AsideOrder): AsideAnswer {
 }
 
 function obey(order: AsideOrder): unknown {
+  // Outside of it each statement would be committed by itself.
+  if (order.inTransaction && !connection.database.inTransaction) throw new Error('the transaction was ended before it was committed')
   switch (order.do) {
     case 'exec':
       // Some errors have ended the transaction already.

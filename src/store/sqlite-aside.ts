@@ -4,13 +4,19 @@ import type { CompiledQuery, Kysely, QueryResult } from 'kysely'
 import type { Clock } from '../clock.ts'
 import { messageOf, TransientError } from '../errors.ts'
 import type { Row } from '../model/entities.ts'
-import type { TableSpec, Tx } from './db.ts'
+import type { Query, TableSpec, Tx } from './db.ts'
 import { kyselyOver } from './kysely-over.ts'
 import type { Signals } from './signals.ts'
+import { sqliteError } from './sqlite-errors.ts'
 import type { Tables } from './tables.ts'
 
 /** What the worker thread is asked to do: one at a time, in the order in which it is asked. */
-export type AsideOrder =
+export type AsideOrder = AsideStep & {
+  /** Refused when no transaction is open: a thread that began anew, or an error, has ended the one that this belongs to. */
+  readonly inTransaction?: boolean
+}
+
+type AsideStep =
   | { readonly do: 'exec'; readonly text: string }
   | { readonly do: 'run'; readonly query: Pick<CompiledQuery, 'sql' | 'parameters'> }
   | { readonly do: 'selectMany'; readonly table: TableSpec; readonly keys: readonly Row[] }
@@ -27,12 +33,12 @@ export type AsideAnswer = { readonly value: unknown } | { readonly problem: stri
  * retention (invariant 13). Whoever writes through it holds the gate, so that it is still one writer at a time.
  */
 export class AsideConnection {
-  readonly #path: string
+  readonly path: string
   #worker: Worker | null = null
   readonly #waiting: PromiseWithResolvers<unknown>[] = []
 
   constructor(path: string) {
-    this.#path = path
+    this.path = path
   }
 
   /** @throws SqliteError as the connection throws it; TransientError when the thread has ended. */
@@ -56,7 +62,7 @@ export class AsideConnection {
   #start(): Worker {
     // Run from its source the program's files end in .ts, built ones in .js.
     const file = import.meta.url.endsWith('.ts') ? './sqlite-aside-worker.ts' : './sqlite-aside-worker.js'
-    const worker = new Worker(new URL(file, import.meta.url), { workerData: this.#path })
+    const worker = new Worker(new URL(file, import.meta.url), { workerData: this.path })
     worker.unref()
     let why = 'it ended'
     worker.on('message', (answer: AsideAnswer) => {
@@ -70,52 +76,67 @@ export class AsideConnection {
     worker.on('exit', () => {
       this.#worker = null
       for (const waiting of this.#waiting.splice(0)) {
-        waiting.reject(new TransientError(`the thread that works on ${this.#path} aside failed: ${why}`))
+        waiting.reject(new TransientError(`the thread that works on ${this.path} aside failed: ${why}`))
       }
     })
     return worker
   }
 }
 
-/** A transaction of that connection. */
-export class AsideTx implements Tx {
+/** Reading through that connection. */
+export class AsideQuery implements Query {
   readonly sql: Kysely<Tables>
   readonly kind = 'sqlite'
   readonly clock: Clock
   readonly signals: Signals
-  readonly actions: (() => void)[] = []
   readonly #connection: AsideConnection
-  #ended = false
 
   constructor(db: { readonly clock: Clock; readonly signals: Signals }, connection: AsideConnection) {
     this.clock = db.clock
     this.signals = db.signals
     this.#connection = connection
-    this.sql = kyselyOver('sqlite', ({ sql, parameters }) => this.#ask<QueryResult<unknown>>({ do: 'run', query: { sql, parameters } }))
+    this.sql = kyselyOver('sqlite', async ({ sql, parameters }) => {
+      const result = await this.ask<QueryResult<Record<string, unknown>>>({ do: 'run', query: { sql, parameters } })
+      return { ...result, rows: result.rows.map(withBuffers) }
+    })
   }
 
   selectMany(table: TableSpec, keys: readonly Row[]): Promise<Row[]> {
-    return this.#ask({ do: 'selectMany', table, keys })
+    return this.ask({ do: 'selectMany', table, keys })
   }
 
   selectWhere(table: TableSpec, where: Row): Promise<Row[]> {
-    return this.#ask({ do: 'selectWhere', table, where })
+    return this.ask({ do: 'selectWhere', table, where })
   }
 
   async selectOfSubmissions(table: TableSpec, account: string, submissionIds: readonly string[], limit: number): Promise<Row[]> {
     const found: Row[] = []
     for (const submission_id of submissionIds) {
-      found.push(...(await this.#ask<Row[]>({ do: 'selectWhere', table, where: { account, submission_id }, limit })))
+      found.push(...(await this.ask<Row[]>({ do: 'selectWhere', table, where: { account, submission_id }, limit })))
     }
     return found
   }
 
+  protected async ask<T>(order: AsideOrder): Promise<T> {
+    try {
+      return await this.#connection.ask<T>(order)
+    } catch (error) {
+      throw sqliteError(error, this.#connection.path)
+    }
+  }
+}
+
+/** A transaction of that connection. */
+export class AsideTx extends AsideQuery implements Tx {
+  readonly actions: (() => void)[] = []
+  #ended = false
+
   insertMany(table: TableSpec, rows: readonly Row[], options: { readonly ignore?: boolean } = {}): Promise<number> {
-    return this.#ask({ do: 'insertMany', table, rows, ignore: options.ignore ?? false })
+    return this.ask({ do: 'insertMany', table, rows, ignore: options.ignore ?? false })
   }
 
   updateMany(table: TableSpec, columns: readonly string[], rows: readonly Row[]): Promise<number> {
-    return this.#ask({ do: 'updateMany', table, columns, rows })
+    return this.ask({ do: 'updateMany', table, columns, rows })
   }
 
   afterCommit(action: () => void): void {
@@ -129,8 +150,16 @@ export class AsideTx implements Tx {
     this.#ended = true
   }
 
-  async #ask<T>(order: AsideOrder): Promise<T> {
+  protected override async ask<T>(order: AsideOrder): Promise<T> {
     if (this.#ended) throw new Error('This transaction has ended: everything in it must be awaited')
-    return await this.#connection.ask<T>(order)
+    return await super.ask<T>({ ...order, inTransaction: true })
   }
+}
+
+/** On its way out of a thread a Buffer becomes a plain Uint8Array. */
+function withBuffers(row: Record<string, unknown>): Record<string, unknown> {
+  for (const [name, value] of Object.entries(row)) {
+    if (value instanceof Uint8Array) row[name] = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  }
+  return row
 }

@@ -46,6 +46,22 @@ it('a transaction aside stands as a whole or not at all, and ends with its work'
   await expect(write('b', false)).rejects.toThrow(/UNIQUE/)
 })
 
+it('what comes behind the end of a transaction that an error ended is refused, and stands by itself no more than the rest', async () => {
+  const { db } = await opened()
+  const writing = db.write(
+    'aside',
+    async (tx) => {
+      await tx.sql.insertInto('sync_counters').values(counter('a')).execute()
+      // As a full disk does it, or a thread that began anew.
+      await sql`rollback`.execute(tx.sql)
+      await tx.sql.insertInto('sync_counters').values(counter('b')).execute()
+    },
+    { aside: true },
+  )
+  await expect(writing).rejects.toThrow('ended before it was committed')
+  expect(await accounts(db)).toEqual([])
+})
+
 it('the event loop turns while a transaction aside is at work, and other writers wait for it', async () => {
   const { db } = await opened()
   let turns = 0
