@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type FileHandle, link, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join, normalize } from 'node:path'
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext, type SFTPWrapper } from 'ssh2'
+import { sshKeys } from './ssh-keys.ts'
 
 const { OPEN_MODE, STATUS_CODE } = ssh2.utils.sftp
 
@@ -38,7 +39,7 @@ export interface SftpServer {
 
 /** An SFTP server (protocol 3) over a real folder, by the server of `ssh2`. Its rename refuses a name that is taken, as the draft demands. */
 export async function startSftpServer(options: SftpServerOptions): Promise<SftpServer> {
-  const keys = ssh2.utils.generateKeyPairSync('ed25519')
+  const keys = sshKeys()
   const blob = Buffer.from(keys.public.split(' ')[1] ?? '', 'base64')
   const requests: string[] = []
   const connections = new Set<Connection>()

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import ssh2 from 'ssh2'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock, systemClock } from '../../../src/clock.ts'
 import { Secret } from '../../../src/config/secret.ts'
 import type { FileDestination } from '../../../src/config.ts'
 import type { DeliveryKind } from '../../../src/push/delivery.ts'
 import { type SftpServer, type SftpServerOptions, startSftpServer } from '../../emulators/sftp-server.ts'
+import { sshKeys } from '../../emulators/ssh-keys.ts'
 import { fileDestination, fileKind, newFolder, pushItems, readDrop, readRows, send, submissionOf } from './support.ts'
 
 const PASSWORD = 'a password'
@@ -63,7 +63,7 @@ describe('a drop of files by SFTP', () => {
   })
 
   it('does it with a private key', async () => {
-    const keys = ssh2.utils.generateKeyPairSync('ed25519')
+    const keys = sshKeys()
     const { folder, kind } = await place({ publicKey: keys.public })
     const outcomes = await send(kind({}, { password: null, privateKey: new Secret(keys.private) }), pushItems(2))
     expect(outcomes[0]?.type).toBe('delivered')
@@ -154,8 +154,8 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
   })
 
   it('parks it when the private key is refused, or is none', async () => {
-    const { server, kind } = await place({ publicKey: ssh2.utils.generateKeyPairSync('ed25519').public })
-    const other = new Secret(ssh2.utils.generateKeyPairSync('ed25519').private)
+    const { server, kind } = await place({ publicKey: sshKeys().public })
+    const other = new Secret(sshKeys().private)
     const [refused] = await send(kind({}, { password: null, privateKey: other }), pushItems(1))
     expect(refused).toMatchObject({ type: 'stop', error: `127.0.0.1:${server.port} refuses the user mirror with the private key` })
     const [none] = await send(kind({}, { password: null, privateKey: new Secret('not a key') }), pushItems(1))

@@ -1,0 +1,14 @@
+import ssh2 from 'ssh2'
+
+const { generateKeyPairSync, parseKey } = ssh2.utils
+
+/**
+ * A new ed25519 key pair in OpenSSH's own format. One of about 256 pairs that `ssh2` makes cannot be read, since it drops
+ * the zero bytes that a key begins with (mscdex/ssh2#1513); such a pair is thrown away.
+ */
+export function sshKeys(): { private: string; public: string } {
+  for (;;) {
+    const keys = generateKeyPairSync('ed25519')
+    if (!(parseKey(keys.private) instanceof Error) && !(parseKey(keys.public) instanceof Error)) return keys
+  }
+}
