@@ -34,7 +34,7 @@ export interface Unread extends Place {
   readonly reason: string
 }
 
-interface Todo extends Place {
+interface WantedRead extends Place {
   readonly read: ReadKind
   readonly tries: number
   readonly notBefore: number
@@ -63,7 +63,7 @@ export class Sync {
   async read(submissionIds: readonly string[], signal: AbortSignal): Promise<Unread[]> {
     const { account, clock, concurrency } = this.#o
     const pending = submissionIds.flatMap((submissionId) =>
-      readKinds.map((read): Todo => ({ account, submissionId, read, tries: 0, notBefore: clock.now() })),
+      readKinds.map((read): WantedRead => ({ account, submissionId, read, tries: 0, notBefore: clock.now() })),
     )
     const round: Round = { pending, inHand: 0, unread: [] }
     if ((await this.#gate.closedForMs(signal)) > 0)
@@ -79,7 +79,7 @@ export class Sync {
   async #work(round: Round, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && round.pending.length + round.inHand > 0) {
       if (this.#stopped !== null) {
-        for (const todo of round.pending.splice(0)) round.unread.push({ ...placeOf(todo), reason: this.#stopped })
+        for (const wanted of round.pending.splice(0)) round.unread.push({ ...placeOf(wanted), reason: this.#stopped })
         if (round.inHand === 0) return
       }
       const claimed = await this.#claim(round)
@@ -89,7 +89,7 @@ export class Sync {
       }
       round.inHand += 1
       try {
-        await this.#make(round, claimed.todo, claimed.claim, signal)
+        await this.#make(round, claimed.wanted, claimed.claim, signal)
       } finally {
         round.inHand -= 1
       }
@@ -97,19 +97,19 @@ export class Sync {
   }
 
   /** Claims one of what is pending, whichever is free. */
-  async #claim(round: Round): Promise<{ todo: Todo; claim: ReadClaim } | null> {
+  async #claim(round: Round): Promise<{ wanted: WantedRead; claim: ReadClaim } | null> {
     const { account, db, clock } = this.#o
     for (const read of readKinds) {
-      const ripe = round.pending.filter((todo) => todo.read === read && todo.notBefore <= clock.now())
+      const ripe = round.pending.filter((wanted) => wanted.read === read && wanted.notBefore <= clock.now())
       if (ripe.length === 0) continue
-      const submissionIds = ripe.map((todo) => todo.submissionId)
+      const submissionIds = ripe.map((wanted) => wanted.submissionId)
       const [claim] = await claimReads(db, { account, submissionIds, read, limit: 1, leaseMs: READ_LEASE_MS })
       if (!claim) continue
-      const index = round.pending.findIndex((todo) => todo.read === read && todo.submissionId === claim.submissionId)
-      const todo = round.pending[index]
-      if (todo) {
+      const index = round.pending.findIndex((wanted) => wanted.read === read && wanted.submissionId === claim.submissionId)
+      const wanted = round.pending[index]
+      if (wanted) {
         round.pending.splice(index, 1)
-        return { todo, claim }
+        return { wanted, claim }
       }
       // Another hand has made it between our look and our claim.
       await releaseRead(db, claim)
@@ -117,7 +117,7 @@ export class Sync {
     return null
   }
 
-  async #make(round: Round, todo: Todo, claim: ReadClaim, signal: AbortSignal): Promise<void> {
+  async #make(round: Round, wanted: WantedRead, claim: ReadClaim, signal: AbortSignal): Promise<void> {
     const { account, db, clock } = this.#o
     const end = await this.#visit(claim, signal)
     if (end === 'read' || end === 'gone') {
@@ -130,14 +130,15 @@ export class Sync {
       this.#gate.doubt()
       if ((await this.#gate.closedForMs(signal)) > 0) this.#stopped = `account ${account} is parked: the service refuses its credentials`
     }
-    const tries = todo.tries + 1
+    const tries = wanted.tries + 1
     if (end !== 'gone' && tries < TRIES && this.#stopped === null) {
-      const waitMs = Math.max(RETRY_BASE_MS * 2 ** todo.tries, this.#o.client.waitMs())
-      round.pending.push({ ...todo, tries, notBefore: clock.now() + waitMs })
+      const waitMs = Math.max(RETRY_BASE_MS * 2 ** wanted.tries, this.#o.client.waitMs())
+      round.pending.push({ ...wanted, tries, notBefore: clock.now() + waitMs })
       return
     }
-    const reason = end === 'gone' ? 'the service does not know it' : ((await readError(db.read, todo, todo.read)) ?? 'it could not be read')
-    round.unread.push({ ...placeOf(todo), reason })
+    const reason =
+      end === 'gone' ? 'the service does not know it' : ((await readError(db.read, wanted, wanted.read)) ?? 'it could not be read')
+    round.unread.push({ ...placeOf(wanted), reason })
   }
 
   async #visit(claim: ReadClaim, signal: AbortSignal) {
@@ -154,11 +155,11 @@ export class Sync {
 
 /** What is being done in one call of `read`. */
 interface Round {
-  readonly pending: Todo[]
+  readonly pending: WantedRead[]
   inHand: number
   readonly unread: Unread[]
 }
 
-function placeOf({ account, submissionId, read }: Todo): Omit<Unread, 'reason'> {
+function placeOf({ account, submissionId, read }: WantedRead): Omit<Unread, 'reason'> {
   return { account, submissionId, read }
 }

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, renameSync, statSync } from 'node:fs'
+import { renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
@@ -7,6 +7,7 @@ import { COPY_HOME } from './log-epoch-homes.ts'
 import type { BackupAnswer, BackupOrder } from './sqlite-backup.ts'
 import { sqliteError } from './sqlite-errors.ts'
 import { factsOf, faultOf, type SqliteFacts } from './sqlite-facts.ts'
+import { syncFile } from './sync-file.ts'
 
 /** The worker thread of sqlite-backup.ts: it says how large the database is, waits for a word, then makes and verifies the copy. */
 
@@ -38,9 +39,9 @@ async function make(source: Database.Database): Promise<void> {
     return
   }
   const { size: bytes } = statSync(order.partial)
-  sync(order.partial)
+  syncFile(order.partial)
   renameSync(order.partial, order.target)
-  sync(dirname(order.target))
+  syncFile(dirname(order.target))
   say({ type: 'done', bytes, facts: before })
 }
 
@@ -57,15 +58,6 @@ function finish(before: SqliteFacts): string | null {
     return JSON.stringify(facts) === JSON.stringify(before) ? null : 'it differs from the database'
   } finally {
     copy.close()
-  }
-}
-
-function sync(path: string): void {
-  const handle = openSync(path, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
   }
 }
 

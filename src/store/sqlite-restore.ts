@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, closeSync, copyFileSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Clock } from '../clock.ts'
@@ -13,6 +13,7 @@ import { noting } from './operator-actions.ts'
 import { holdServeLock } from './serve-lock.ts'
 import { isBusy, sqliteError } from './sqlite-errors.ts'
 import { factsOf, faultOf, type SqliteFacts } from './sqlite-facts.ts'
+import { syncFile } from './sync-file.ts'
 
 /** What was restored, and where the database of before is now. */
 export interface Restored {
@@ -57,10 +58,10 @@ export async function restoreSqlite(
     } finally {
       await db.close()
     }
-    sync(fresh)
+    syncFile(fresh)
     const aside = existsSync(path) ? putAside(path, clock) : null
     renameSync(fresh, path)
-    sync(dirname(path))
+    syncFile(dirname(path))
     return { facts, ...made, aside }
   } finally {
     for (const ending of ['', ...LOG_ENDINGS]) rmSync(`${fresh}${ending}`, { force: true })
@@ -118,13 +119,4 @@ function foldLog(path: string): void {
 
 function inUse(path: string): BusyError {
   return new BusyError(`${path} is open in another process (\`fuser ${path}\` names it); end it first. Nothing was changed`)
-}
-
-function sync(path: string): void {
-  const handle = openSync(path, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
 }

@@ -1,5 +1,6 @@
 import { Secret } from '../../src/config/secret.ts'
 import type { WebhookDestination } from '../../src/config.ts'
+import { commonSettings } from '../push/common-settings.ts'
 
 /** Tries under way at a time: the default of the settings. */
 export const CONCURRENCY = 16
@@ -9,25 +10,16 @@ export const PUSH_SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
 /** A webhook destination for messages, with the defaults of the settings. */
 export function destinationTo(name: string, url: string): WebhookDestination {
   return {
+    ...commonSettings,
     kind: 'webhook',
     name,
     url,
     secrets: [new Secret(PUSH_SECRET)],
     accounts: ['default'],
     entities: ['thread_messages'],
-    operations: null,
-    eventTypes: null,
     personalFields: ['thread_messages.subject', 'thread_messages.body_text'],
-    start: 'now',
-    backfill: false,
-    maxAgeMs: null,
-    onDead: 'continue',
-    mapping: 'none',
-    allowPrivate: true,
-    allowHosts: null,
     timeoutMs: 20_000,
     scheduleMs: [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 50_400_000, 72_000_000, 86_400_000],
-    requestsPerSecond: null,
     concurrency: CONCURRENCY,
     idempotent: true,
   }

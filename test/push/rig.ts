@@ -15,6 +15,7 @@ import { type DestinationRow, ensureDestinations, findDestination } from '../../
 import type { OutboxTable } from '../../src/store/tables.ts'
 import { openAgain, type TestDatabase } from '../tools/databases.ts'
 import { applyAll } from '../tools/mirror.ts'
+import { commonSettings } from './common-settings.ts'
 
 const PATIENCE_MS = 20_000
 const LOOK_MS = 10
@@ -24,25 +25,14 @@ export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 /** A destination on loopback that gets everything, and tries again at once. */
 export function webhookTo(url: string, over: Partial<WebhookDestination> = {}): WebhookDestination {
   return {
+    ...commonSettings,
     name: 'ams',
     kind: 'webhook',
     url,
     secrets: [new Secret(SECRET)],
     accounts: ['default'],
-    entities: null,
-    operations: null,
-    eventTypes: null,
-    personalFields: [],
-    start: 'now',
-    backfill: false,
-    maxAgeMs: null,
-    onDead: 'continue',
-    mapping: 'none',
-    allowPrivate: true,
-    allowHosts: null,
     timeoutMs: 2_000,
     scheduleMs: [20, 20, 20, 20, 20, 20, 20, 20, 20, 20],
-    requestsPerSecond: null,
     concurrency: 8,
     idempotent: true,
     ...over,

@@ -5,16 +5,15 @@ import type { Fact } from '../../../src/model/facts.ts'
 import { silentObserver } from '../../../src/observe.ts'
 import type { Db } from '../../../src/store/db.ts'
 import { type DestinationRow, findDestination } from '../../../src/store/destinations.ts'
-import { listOutbox, type OutboxEntry } from '../../../src/store/outbox-queries.ts'
+import type { OutboxEntry } from '../../../src/store/outbox-queries.ts'
 import { storeMappings } from '../../../src/store/push-map.ts'
 import { account, type Env, withFile } from '../../config/support.ts'
 import { silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { comesAbout, outboxBecomes } from '../outbox-states.ts'
 import { createPushing } from '../pushing.ts'
 
 export const ACCOUNT = 'default'
-const PATIENCE_MS = 20_000
-const LOOK_MS = 10
 
 /** The way from the change log to one destination that a settings file describes, with everything real. */
 export class AdapterRig {
@@ -58,25 +57,11 @@ export class AdapterRig {
   }
 
   /** Waits until the rows of the outbox, the oldest first, are in these states. */
-  async becomes(...states: readonly string[]): Promise<OutboxEntry[]> {
-    let rows: OutboxEntry[] = []
-    await this.until(async () => {
-      rows = (await listOutbox(this.db.read, { destination: this.#name }, 100)).reverse()
-      return rows.map(({ state }) => state).join() === states.join()
-    }).catch((error: unknown) => {
-      throw new Error(`the outbox is ${rows.map(({ state, error: why }) => `${state} (${why ?? ''})`).join()}, not ${states.join()}`, {
-        cause: error,
-      })
-    })
-    return rows
+  becomes(...states: readonly string[]): Promise<OutboxEntry[]> {
+    return outboxBecomes(this.db, this.#name, states)
   }
 
-  /** No signal tells of what is awaited here, so the database is asked again and again. */
-  async until(condition: () => Promise<boolean>): Promise<void> {
-    const deadline = Date.now() + PATIENCE_MS
-    while (!(await condition())) {
-      if (Date.now() > deadline) throw new Error('it did not come about')
-      await systemClock.sleep(LOOK_MS)
-    }
+  until(condition: () => Promise<boolean>): Promise<void> {
+    return comesAbout(condition)
   }
 }

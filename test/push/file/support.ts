@@ -8,6 +8,7 @@ import type { FileDestination } from '../../../src/config.ts'
 import type { DeliveryKind, Outcome, PushItem } from '../../../src/push/delivery.ts'
 import { createFile } from '../../../src/push/kinds/file.ts'
 import { silentLog } from '../../tools/databases.ts'
+import { commonSettings } from '../common-settings.ts'
 
 /** A folder that is removed when the test ends. */
 export function newFolder(): string {
@@ -18,23 +19,12 @@ export function newFolder(): string {
 
 export function fileDestination(target: FileDestination['target'], changes: Partial<FileDestination> = {}): FileDestination {
   return {
+    ...commonSettings,
     kind: 'file',
     name: 'agency',
     accounts: ['acme'],
-    entities: null,
-    operations: null,
-    eventTypes: null,
-    personalFields: [],
-    start: 'now',
-    backfill: false,
-    maxAgeMs: null,
-    onDead: 'continue',
-    mapping: 'none',
-    allowPrivate: true,
-    allowHosts: null,
     timeoutMs: 20_000,
     scheduleMs: [5_000],
-    requestsPerSecond: null,
     concurrency: 1,
     idempotent: true,
     format: 'ndjson',

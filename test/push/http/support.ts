@@ -7,6 +7,7 @@ import { createLog } from '../../../src/log.ts'
 import type { DeliveryKind, Outcome, PushItem } from '../../../src/push/delivery.ts'
 import { createHttp } from '../../../src/push/kinds/http.ts'
 import { type Handler, type Service, startService } from '../../upstream/service.ts'
+import { commonSettings } from '../common-settings.ts'
 
 /** @returns a secret of a test. */
 export function secret(text: string): Secret {
@@ -16,23 +17,12 @@ export function secret(text: string): Secret {
 /** A destination that posts each change as JSON to `url`; a test says what is different. */
 export function destinationTo(url: string, own: Partial<HttpDestination> = {}): HttpDestination {
   return {
+    ...commonSettings,
     name: 'ams',
     kind: 'http',
     accounts: ['acme'],
-    entities: null,
-    operations: null,
-    eventTypes: null,
-    personalFields: [],
-    start: 'now',
-    backfill: false,
-    maxAgeMs: null,
-    onDead: 'continue',
-    mapping: 'none',
-    allowPrivate: true,
-    allowHosts: null,
     timeoutMs: 5_000,
     scheduleMs: [1_000],
-    requestsPerSecond: null,
     concurrency: 4,
     idempotent: false,
     settings: { base_url: url },

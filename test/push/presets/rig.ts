@@ -8,17 +8,16 @@ import { checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { createKind } from '../../../src/push/kinds.ts'
 import type { Db } from '../../../src/store/db.ts'
 import { type DestinationRow, findDestination } from '../../../src/store/destinations.ts'
-import { listOutbox, type OutboxEntry } from '../../../src/store/outbox-queries.ts'
+import type { OutboxEntry } from '../../../src/store/outbox-queries.ts'
 import { storeMappings } from '../../../src/store/push-map.ts'
 import { account, type Env, withFile } from '../../config/support.ts'
 import { silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { trackFact } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
+import { comesAbout, outboxBecomes, outboxFor } from '../outbox-states.ts'
 import { createPushing, type Pushing } from '../pushing.ts'
 
 export const ACCOUNT = 'default'
-const PATIENCE_MS = 20_000
-const LOOK_MS = 10
 
 /** The way from the change log to one destination that a preset describes, with everything real. */
 export class PushRig {
@@ -75,30 +74,16 @@ export class PushRig {
 
   /** The outbox, the oldest first. */
   async outbox(): Promise<OutboxEntry[]> {
-    return (await listOutbox(this.db.read, { destination: this.destination.name }, 100)).reverse()
+    return await outboxFor(this.db, this.destination.name)
   }
 
   /** Waits until the rows of the outbox, the oldest first, are in these states. */
-  async becomes(...states: readonly string[]): Promise<OutboxEntry[]> {
-    let rows: OutboxEntry[] = []
-    await this.until(async () => {
-      rows = await this.outbox()
-      return rows.map(({ state }) => state).join() === states.join()
-    }).catch((error: unknown) => {
-      throw new Error(`the outbox is ${rows.map(({ state, error: why }) => `${state} (${why ?? ''})`).join()}, not ${states.join()}`, {
-        cause: error,
-      })
-    })
-    return rows
+  becomes(...states: readonly string[]): Promise<OutboxEntry[]> {
+    return outboxBecomes(this.db, this.destination.name, states)
   }
 
-  /** No signal tells of what is awaited here, so the database is asked again and again. */
-  async until(condition: () => Promise<boolean>): Promise<void> {
-    const deadline = Date.now() + PATIENCE_MS
-    while (!(await condition())) {
-      if (Date.now() > deadline) throw new Error('it did not come about')
-      await systemClock.sleep(LOOK_MS)
-    }
+  until(condition: () => Promise<boolean>): Promise<void> {
+    return comesAbout(condition)
   }
 
   async #close(): Promise<void> {

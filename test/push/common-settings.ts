@@ -1,0 +1,15 @@
+/** What destinations of tests have in common: everything goes out, to loopback, from now on. */
+export const commonSettings = {
+  entities: null,
+  operations: null,
+  eventTypes: null,
+  personalFields: [],
+  start: 'now',
+  backfill: false,
+  maxAgeMs: null,
+  onDead: 'continue',
+  mapping: 'none',
+  allowPrivate: true,
+  allowHosts: null,
+  requestsPerSecond: null,
+} as const
