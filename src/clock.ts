@@ -1,5 +1,3 @@
-import { setTimeout as timeout } from 'node:timers/promises'
-
 /** Now, sleep and chance: the three things that code takes as a parameter so that a test can hold them. */
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -21,18 +19,24 @@ export const systemClock: Clock = {
   random: () => Math.random(),
   async sleep(ms, signal) {
     // In steps of a day at most: setTimeout answers at once to what does not fit 31 bits.
-    let left = Math.max(ms, 0)
-    do {
-      if (signal?.aborted) return
-      try {
-        await timeout(Math.min(left, LONGEST_TIMEOUT_MS), undefined, signal ? { signal } : {})
-      } catch {
-        // Aborted: the caller looks at its signal.
-        return
-      }
-      left -= LONGEST_TIMEOUT_MS
-    } while (left > 0)
+    for (let left = Math.max(ms, 0); !signal?.aborted; left -= LONGEST_TIMEOUT_MS) {
+      await wakeOrTimeout(Math.min(left, LONGEST_TIMEOUT_MS), signal)
+      if (left <= LONGEST_TIMEOUT_MS) return
+    }
   },
+}
+
+/** The promise of `node:timers` makes an error with a stack for each who is woken early; there are thousands a second. */
+function wakeOrTimeout(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', wake)
+      resolve()
+    }
+    const timer = setTimeout(wake, ms)
+    signal?.addEventListener('abort', wake, { once: true })
+  })
 }
 
 /** A clock that stands still until it is told to move; sleepers wake when their time has come. */

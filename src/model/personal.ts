@@ -53,13 +53,21 @@ export function leavingOutPersonal(allowed: readonly string[]): (entity: string,
   const treatments = new Map<string, Map<string, Treatment>>()
   return (entity, row) => {
     if (row === null) return null
-    const known = treatments.get(entity) ?? new Map<string, Treatment>()
-    treatments.set(entity, known)
+    let known = treatments.get(entity)
+    if (known === undefined) {
+      known = new Map()
+      treatments.set(entity, known)
+    }
     const kept: Row = {}
-    for (const [column, value] of Object.entries(row)) {
-      const treatment = known.get(column) ?? treatmentOf(entity, column, hidden)
-      known.set(column, treatment)
-      if (treatment !== 'leave out') kept[column] = treatment === 'look into' ? withoutTaxIds(value) : value
+    for (const column of Object.keys(row)) {
+      let treatment = known.get(column)
+      if (treatment === undefined) {
+        treatment = treatmentOf(entity, column, hidden)
+        known.set(column, treatment)
+      }
+      if (treatment === 'leave out') continue
+      const value = row[column] as Json
+      kept[column] = treatment === 'look into' ? withoutTaxIds(value) : value
     }
     return kept
   }

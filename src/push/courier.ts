@@ -197,8 +197,9 @@ function nextOf(step: LaneStep): LaneResult['next'] {
 }
 
 /** One outcome for each of `count` items, whatever the kind does: one that is missing is one that nobody knows. */
-async function outcomesOf(sending: Promise<readonly Outcome[]>, count: number): Promise<Outcome[]> {
+async function outcomesOf(sending: Promise<readonly Outcome[]>, count: number): Promise<readonly Outcome[]> {
   const outcomes = await sending.catch((error: unknown) => Array<Outcome>(count).fill({ type: 'unknown', error: messageOf(error) }))
+  if (outcomes.length >= count) return outcomes
   return Array.from({ length: count }, (_, position) => outcomes[position] ?? { type: 'unknown', error: 'the sender gave no outcome' })
 }
 

@@ -4,7 +4,7 @@ import { type Sending, SWEEP_MS } from './sending.ts'
 /** Rows of a lane that are claimed and sent in a row. */
 const ROWS_PER_LANE = 16
 /** Lanes in hand for each that may be under way, and with how many no more are claimed. */
-const HELD = 3
+const HELD = 4
 const ENOUGH = 2
 /** With a rate, lanes are claimed for so many seconds of it, so that none waits through its lease for its turn. */
 const CLAIM_SECONDS = 5
@@ -121,7 +121,7 @@ export class LaneLoop {
     const result = await courier.sendLane(lane, this.#sending.limits(leaseUntil), held.paid).finally(() => {
       this.#running -= 1
       this.#startNext()
-      if (!this.#drained) this.#sending.parts.wake.ring()
+      if (!this.#drained && this.#room() > 0) this.#sending.parts.wake.ring()
     })
     await this.#sending.settle(result, leaseUntil)
     const { next, rows } = result

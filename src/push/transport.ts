@@ -35,6 +35,7 @@ export interface TransportOptions {
 }
 
 const CONNECT_MS = 10_000
+const NO_URL = 'the URL is none'
 const BODY_LIMIT_BYTES = 256 * 1024
 /** Methods that HTTP lets a client repeat; every other one is not sent over a connection that the target may be closing just then. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
@@ -52,11 +53,12 @@ export function openTransport(
   const { clock, bodyLimitBytes = BODY_LIMIT_BYTES, lookup = systemLookup as LookupAll } = options
   const dispatcher = dispatcherOf(guardedConnector(destination.allowPrivate, CONNECT_MS, lookup), destination.concurrency, proxy)
   const allowHosts = destination.allowHosts?.map((host) => host.toLowerCase()) ?? null
+  let target: Target = { url: '', refusal: NO_URL, origin: '', path: '' }
   return {
     async send(request, signal) {
-      const target = targetOf(request.url)
-      const refusal = target === null ? 'the URL is none' : refusalOf(target.hostname, destination.allowPrivate, allowHosts)
-      if (target === null || refusal !== null) return { type: 'not_sent', error: refusal ?? '', permanent: true }
+      // Most destinations have one URL.
+      if (request.url !== target.url) target = judged(request.url, destination.allowPrivate, allowHosts)
+      if (target.refusal !== null) return { type: 'not_sent', error: target.refusal, permanent: true }
       const exchange = new Exchange(clock, bodyLimitBytes)
       const reset = !destination.idempotent && !REPEATABLE.has(request.method)
       return await exchange.run(dispatcher, optionsOf(request, target, reset), request.timeoutMs, signal)
@@ -67,10 +69,18 @@ export function openTransport(
   }
 }
 
-function optionsOf(request: OutgoingRequest, target: URL, reset: boolean): Dispatcher.DispatchOptions {
+/** Where a request goes; or why it goes nowhere. */
+interface Target {
+  readonly url: string
+  readonly refusal: string | null
+  readonly origin: string
+  readonly path: string
+}
+
+function optionsOf(request: OutgoingRequest, { origin, path }: Target, reset: boolean): Dispatcher.DispatchOptions {
   return {
-    origin: target.origin,
-    path: `${target.pathname}${target.search}`,
+    origin,
+    path,
     method: request.method,
     headers: { 'user-agent': 'submission-mirror', accept: '*/*', 'accept-encoding': 'identity', ...request.headers },
     body: request.body,
@@ -81,10 +91,12 @@ function optionsOf(request: OutgoingRequest, target: URL, reset: boolean): Dispa
   }
 }
 
-function targetOf(url: string): URL | null {
-  if (!URL.canParse(url)) return null
-  const target = new URL(url)
-  return target.protocol === 'https:' || target.protocol === 'http:' ? target : null
+function judged(url: string, allowPrivate: boolean, allowHosts: readonly string[] | null): Target {
+  const parsed = URL.parse(url)
+  if (parsed === null || (parsed.protocol !== 'https:' && parsed.protocol !== 'http:'))
+    return { url, refusal: NO_URL, origin: '', path: '' }
+  const { hostname, origin, pathname, search } = parsed
+  return { url, refusal: refusalOf(hostname, allowPrivate, allowHosts), origin, path: `${pathname}${search}` }
 }
 
 function refusalOf(host: string, allowPrivate: boolean, allowHosts: readonly string[] | null): string | null {
