@@ -143,15 +143,19 @@ interface Triple {
   readonly headers: Readonly<Record<string, string>>
 }
 
+const TRIPLES = [
+  ['svix-id', 'svix-timestamp', 'svix-signature'],
+  ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
+] as const
+
 /** Only whole triples count, so that an id that is verified is the one that its signature covers. */
 function findTriples(headers: HeaderValues): Triple[] {
   const found: Triple[] = []
-  for (const scheme of ['svix', 'webhook']) {
-    const names = [`${scheme}-id`, `${scheme}-timestamp`, `${scheme}-signature`] as const
-    const values = wholeTriple(headers[names[0]], headers[names[1]], headers[names[2]])
+  for (const [id, timestamp, signature] of TRIPLES) {
+    const values = wholeTriple(headers[id], headers[timestamp], headers[signature])
     // Senders that give both names give them the same values: nothing is verified twice.
     if (values === null || found[0]?.values.every((value, index) => value === values[index])) continue
-    found.push({ values, headers: { [names[0]]: values[0], [names[1]]: values[1], [names[2]]: values[2] } })
+    found.push({ values, headers: { [id]: values[0], [timestamp]: values[1], [signature]: values[2] } })
   }
   return found
 }
