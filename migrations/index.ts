@@ -8,6 +8,7 @@ import { operations } from './0006-operations.ts'
 import { alarms } from './0007-alarms.ts'
 import { retention } from './0008-retention.ts'
 import { webhookSecrets } from './0009-webhook-secrets.ts'
+import { lostChanges } from './0010-lost-changes.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   alarms,
   retention,
   webhookSecrets,
+  lostChanges,
 ]

@@ -30,7 +30,7 @@ export type CounterName =
   | 'sweeps_total' // account
   | 'lost_webhooks_total' // account, entity
   | 'reloads_total' // outcome (applied, unchanged, refused)
-  | 'discovery_probes_total' // account, outcome (ok, or the class of the failure)
+  | 'discovery_probes_total' // account, outcome (ok, limited, or the class of the failure)
   | 'discovered_submissions_total' // account
   | 'operator_messages_total' // operator, outcome (sent, failed, given_up)
   | 'push_attempts_total' // destination, outcome (delivered, failed, unknown, dead, unmapped, stop)

@@ -58,11 +58,12 @@ function discoveries({ config, clients, ...common }: OperatingParts): Operating[
 
 /** Reconciles by the timetable, and whenever somebody asks for it. */
 function reconciling({ config, clients, ...common }: OperatingParts): Operating {
-  const { reconcile, cronTimezone, upstream } = config
+  const { database, reconcile, cronTimezone, upstream } = config
   const service = lazily('reconcile', async () => {
     const { Reconciler } = await import('../reconcile/service.ts')
     const timetable = reconcile.cron === null ? null : { cron: reconcile.cron, timeZone: cronTimezone }
-    return new Reconciler({ ...common, clients, concurrency: upstream.concurrency, budgetMs: reconcile.budgetMs, timetable })
+    const { budgetMs } = reconcile
+    return new Reconciler({ ...common, database, clients, concurrency: upstream.concurrency, budgetMs, timetable })
   })
   return { service, settings: [reconcile, cronTimezone] }
 }

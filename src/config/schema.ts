@@ -121,7 +121,7 @@ export const settingsSchema = section({
     .check(checkOrder('replay', ['active', 'quiet', 'dormant']))
     .prefault({}),
   upstream: section({
-    rps: value(number(0.01, 1000, 'any')).prefault(10),
+    rps: value(number(0.01, 1_000_000, 'any')).prefault(10),
     concurrency: value(number(1, 256)).prefault(8),
     https_proxy: secret((text) => proxyUrl(text.trim()), '').optional(),
     http_proxy: secret((text) => proxyUrl(text.trim()), '').optional(),

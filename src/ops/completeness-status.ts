@@ -38,6 +38,8 @@ export interface CompletenessStatus {
     /** How many the path stands for. */
     readonly paths: number
     readonly failing: number
+    /** Of which the last answer named more new submissions than one may bring in. */
+    readonly limited: number
     readonly oldest_answer_at: TimeText | null
     /** Submissions that became known by it. */
     readonly found: number
@@ -91,7 +93,14 @@ export function completenessWarnings(account: string, c: CompletenessStatus | nu
         `account ${account}: probing ${path} fails for ${failing} of ${counted(paths, 'path')} (${error ?? 'no reason is kept'}); ask the service for the ` +
         'right path, or take it out of accounts[].discovery.paths',
     )
-  return [...loss, ...probes]
+  const limits = c.discovery
+    .filter(({ limited }) => limited > 0)
+    .map(
+      ({ path }) =>
+        `account ${account}: probing ${path} names more submissions than one answer may bring in; the next ones bring the others. See whether it lists ` +
+        'submissions, and take it out of accounts[].discovery.paths if it does not',
+    )
+  return [...loss, ...probes, ...limits]
 }
 
 /** The tables of completeness, for a terminal, and what they cannot say. */

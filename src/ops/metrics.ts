@@ -45,7 +45,7 @@ const counters: Readonly<Record<CounterName, Definition>> = {
     labels: ['outcome'],
   },
   discovery_probes_total: {
-    help: 'Probes of paths for ids of submissions, by outcome: ok, auth, gone, throttled, rejected, unavailable, network.',
+    help: 'Probes of paths for ids of submissions, by outcome: ok, limited (more new ones than one answer may bring in), auth, gone, throttled, rejected, unavailable, network.',
     labels: ['account', 'outcome'],
   },
   discovered_submissions_total: { help: 'Submissions that became known by probing.', labels: ['account'] },

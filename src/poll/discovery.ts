@@ -34,6 +34,8 @@ const SUBMISSION_KEY = 'submission_id'
 /** Submissions, and paths, in one transaction. */
 const STEP = 200
 const PAUSE_MS = 10
+/** Submissions that one answer may bring in: a list of something else may bear the same key. The next answer brings more. */
+const MOST_NEW = 10_000
 /** Paths that one template may become. */
 export const MOST_PATHS = 10_000
 /** Of the last answer so many characters are kept: of a path as it stands in the settings, and of each that a template became. */
@@ -54,6 +56,15 @@ export interface DiscoveryOptions {
   /** As the settings have them: a segment in braces stands for the ids that other paths show under that key. */
   readonly paths: readonly string[]
   readonly everyMs: number
+  /** Submissions that one answer may bring in; 10,000 when left out. */
+  readonly mostNew?: number | undefined
+}
+
+/** What was tracked of an answer. */
+interface Tracked {
+  readonly found: number
+  /** There is more that is new; it waits for the next answer. */
+  readonly limited: boolean
 }
 
 /**
@@ -72,7 +83,7 @@ export class Discovery implements Service {
   constructor(options: DiscoveryOptions) {
     this.#o = options
     this.name = `discovery of ${options.account}`
-    for (const outcome of ['ok', 'gone', 'rejected', 'auth', 'throttled', 'unavailable', 'network'])
+    for (const outcome of ['ok', 'limited', 'gone', 'rejected', 'auth', 'throttled', 'unavailable', 'network'])
       options.observer.count('discovery_probes_total', { account: options.account, outcome }, 0)
     options.observer.count('discovered_submissions_total', { account: options.account }, 0)
   }
@@ -136,7 +147,7 @@ export class Discovery implements Service {
     try {
       const answer = await client.probe(claim.path, signal)
       const end = await this.#take(claim, answer, signal)
-      observer.count('discovery_probes_total', { account, outcome: 'ok' })
+      observer.count('discovery_probes_total', { account, outcome: end.outcome ?? 'ok' })
       return end
     } catch (error) {
       const kind = upstreamClass(error)
@@ -154,22 +165,27 @@ export class Discovery implements Service {
     const templates = paths.flatMap((template) => ({ template, key: keyIn(template) ?? '' })).filter(({ key }) => key !== '')
     const { ids, whole } = idsUnder(answer.json, [SUBMISSION_KEY, ...templates.map(({ key }) => key)])
     const named = ids.get(SUBMISSION_KEY) ?? []
-    const found = await this.#track(claim, named, signal)
+    const { found, limited } = await this.#track(claim, named, signal)
     for (const { template, key } of templates)
       if (template !== claim.template) await this.#addPaths(template, key, ids.get(key) ?? [], signal)
     observer.count('discovered_submissions_total', { account }, found)
     const at = { account, path: claim.path }
     if (found > 0) log.info({ ...at, found }, `${found} new submissions were found by probing ${claim.path}; they are tracked from now on`)
+    if (limited)
+      log.warn(
+        at,
+        `the answer of ${claim.path} names more than ${found} submissions that are not known; the others wait for the next probe`,
+      )
     if (!whole) log.warn(at, `the answer of ${claim.path} is too large to be searched whole; name narrower paths (a query helps)`)
     if (claim.failures > 0) log.info(at, `probing ${claim.path} succeeds again`)
     const kept = claim.path === claim.template ? KEPT.plain : KEPT.filled
     const kind = { raw: answer.text.slice(0, kept), bytes: Buffer.byteLength(answer.text), ids: named.length, found }
-    return { outcome: 'ok', error: null, failures: 0, dueInMs: everyMs, answer: kind }
+    return { outcome: limited ? 'limited' : 'ok', error: null, failures: 0, dueInMs: everyMs, answer: kind }
   }
 
-  /** @returns how many of the submissions were not known. */
-  async #track(claim: ProbeClaim, submissionIds: readonly string[], signal: AbortSignal): Promise<number> {
-    const { account, clock, db, observer } = this.#o
+  /** Tracks those of the submissions that are not known, as many as one answer may bring in. */
+  async #track(claim: ProbeClaim, submissionIds: readonly string[], signal: AbortSignal): Promise<Tracked> {
+    const { account, clock, db, observer, mostNew = MOST_NEW } = this.#o
     let found = 0
     for (const ids of steps(submissionIds)) {
       const known = await knownSubmissions(
@@ -177,15 +193,17 @@ export class Discovery implements Service {
         ids.map((submission_id) => ({ account, submission_id })),
       )
       const trackedVia = `discovery:${claim.template}`
-      const facts = ids
-        .filter((id) => !known.has(`${account} ${id}`))
+      const fresh = ids.filter((id) => !known.has(`${account} ${id}`))
+      const facts = fresh
+        .slice(0, mostNew - found)
         .map((submissionId): Fact => ({ kind: 'wake', account, submissionId, cause: 'poll', reads: [], trackedVia }))
       // Nothing but new submissions changes here, so each change is one.
       if (facts.length > 0) found += (await throughDoor(db, observer, 'discovery-track', (door) => door.apply(facts))).changes
+      if (facts.length < fresh.length) return { found, limited: true }
       await clock.sleep(PAUSE_MS, signal)
       signal.throwIfAborted()
     }
-    return found
+    return { found, limited: false }
   }
 
   async #addPaths(template: string, key: string, ids: readonly string[], signal: AbortSignal): Promise<void> {

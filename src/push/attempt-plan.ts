@@ -41,6 +41,12 @@ export function planUntried(row: RowOf, error: string | null = null): AttemptPla
   return { row: result(row, { uncertain: row.uncertain, status: row.status, error }), lane: { type: 'due', inMs: 0 } }
 }
 
+/** The row is given up at once: what it would say is no longer there. */
+export function planLost(row: OutboxRow, { onDead }: Pick<DestinationConfig, 'onDead'>): AttemptPlan {
+  const error = `change ${row.seq} is no longer in the change log: somebody has deleted it, so there is nothing to send`
+  return givenUp(row, 'dead', { error }, onDead)
+}
+
 /**
  * What becomes of a row after a try, or after a look for an earlier one. A refusal for good is tried three times, anything else as often
  * as the schedule says. A try whose end nobody saw is repeated where that does no harm; else it is looked for, or held for a human.

@@ -7,7 +7,7 @@ import type { Db } from '../store/db.ts'
 import type { ClaimedLane, LaneResult, OutboxRow, RowResult } from '../store/outbox-work.ts'
 import { storeMappings } from '../store/push-map.ts'
 import { askingFailed } from './adapter.ts'
-import { type AttemptPlan, type LaneStep, planAttempt, planUntried } from './attempt-plan.ts'
+import { type AttemptPlan, type LaneStep, planAttempt, planLost, planUntried } from './attempt-plan.ts'
 import type { DeliveryKind, Mapping, Outcome, PushItem } from './delivery.ts'
 import type { Gate } from './gate.ts'
 import { type ItemMaker, itemMaker } from './item.ts'
@@ -143,6 +143,7 @@ export class Courier {
 
   async #prepared(row: OutboxRow, over: AbortSignal): Promise<Prepared> {
     const { mapping, idempotent } = this.#o.destination
+    if (row.changedAt === '') return { type: 'done', outcome: null, plan: this.#lost(row) }
     let item = this.#itemOf(row)
     if (mapping !== 'none' && item.mapping === null && item.submissionId !== null) {
       const found = await this.#findMapping(item, over)
@@ -152,6 +153,12 @@ export class Courier {
     const seen = row.uncertain && !idempotent ? await this.#lookUp(item, over) : null
     if (seen !== null) return { type: 'done', outcome: seen, plan: this.#planned(row, seen, true, over) }
     return { type: 'send', item }
+  }
+
+  #lost(row: OutboxRow): AttemptPlan {
+    const plan = planLost(row, this.#o.destination)
+    this.#reports.tried(row, first([]), plan)
+    return plan
   }
 
   async #findMapping(item: PushItem, over: AbortSignal): Promise<Mapping | Outcome> {

@@ -52,7 +52,9 @@ export class FanOut implements Service {
     const configured = new Map(this.#o.destinations.map((destination) => [destination.name, destination]))
     const states = (await listDestinations(db.read)).filter((state) => configured.has(state.destination))
     const { lastSeq } = await changeLogEnds(db.read)
-    let more = false
+    // Somebody has deleted the row of one.
+    if (states.length < configured.size) await this.prepare()
+    let more = states.length < configured.size
     for (const names of groupsOf(states, lastSeq)) {
       const group = names.flatMap((name) => configured.get(name) ?? [])
       if (await this.#fanOut(group)) more = true

@@ -29,7 +29,7 @@ export function stepSnapshot(db: Db, destination: FanOutDestination, limit: numb
     const end = await logEnd(tx, { hold: true })
     const state = await findDestination(tx, destination.name)
     if (state === null || state.snapshot === null) return 'idle'
-    const { rows, cursor } = await knownChanges(tx, destination, state, limit)
+    const { rows, cursor } = await knownChanges(tx, destination, state, limit, end.lastSeq)
     const caughtUp = cursor === end.lastSeq
     if (!caughtUp || state.queued + rows.length >= MAX_QUEUED) {
       if (cursor === state.cursor) return 'idle'
@@ -44,17 +44,22 @@ export function stepSnapshot(db: Db, destination: FanOutDestination, limit: numb
   })
 }
 
-/** The next changes, as far as they are about records that the snapshot has passed. */
+/**
+ * The next changes, as far as they are about records that the snapshot has passed.
+ * @param lastSeq the end of the log, which is held: there the log may have a hole.
+ */
 async function knownChanges(
   tx: Tx,
   destination: FanOutDestination,
   state: DestinationRow,
   limit: number,
+  lastSeq: number,
 ): Promise<{ rows: NewOutboxRow[]; cursor: number }> {
   const changes = await changesToFanOut(tx, state.cursor, limit)
   const toCome = await stillToCome(tx, state.snapshot?.position ?? null, changes)
   const known = changes.filter((_, index) => !toCome[index])
-  return { rows: await rowsFor(tx, [destination], known, await readEpochs(tx)), cursor: changes.at(-1)?.seq ?? state.cursor }
+  const cursor = changes.length < limit ? lastSeq : (changes.at(-1)?.seq ?? state.cursor)
+  return { rows: await rowsFor(tx, [destination], known, await readEpochs(tx)), cursor }
 }
 
 /** @param seq the newest change that the rows contain. */

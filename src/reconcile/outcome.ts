@@ -11,8 +11,8 @@ export type RunStop = { readonly state: 'done' | 'budget' | 'failed' | 'stopped'
  * (4), then something was found and left (3). What stood before counts for nothing.
  */
 export function runEnd(stop: RunStop, counts: RunCounts): RunEnd {
-  const { missing, different, absent, unreadable, undelivered, repaired } = counts
-  const left = missing + different + absent + undelivered - repaired
+  const { missing, different, absent, unreadable, undelivered, lost, repaired } = counts
+  const left = missing + different + absent + undelivered + lost - repaired
   if (stop.state === 'failed' || stop.state === 'stopped' || unreadable > 0) return { ...stop, exitCode: runExit.unchecked }
   if (stop.state === 'budget') return { ...stop, exitCode: runExit.notDone }
   return { ...stop, exitCode: left > 0 ? runExit.left : runExit.clean }

@@ -3,6 +3,7 @@ import type { Db, Query } from '../store/db.ts'
 import {
   destinationReported,
   pushDestinations,
+  reopenLanes,
   type Undelivered,
   type UndeliveredState,
   undeliveredAfter,
@@ -46,6 +47,12 @@ async function reportKind(scope: PushScope, destination: string, kind: Undeliver
     const rows = await undeliveredAfter(db.read, destination, kind, after, PAGE, runId)
     const due = rows.filter((row) => row.overdue)
     const mine = due.filter((row) => row.account === account && (only === undefined || only.has(row.submission_id ?? '')))
+    const lost = options.dry_run === true ? [] : mine.filter((row) => row.lane_lost)
+    if (lost.length > 0)
+      await reopenLanes(
+        db,
+        lost.map(({ lane }) => ({ destination, account, lane })),
+      )
     const shown = mine.slice(0, Math.max(0, LISTED - listed))
     await recorder.keepAlone(shown.map((row) => findingOf(row, destination, kind)))
     listed += shown.length
@@ -67,7 +74,7 @@ function findingOf(row: Undelivered, destination: string, kind: UndeliveredState
   const detail = {
     dead: `${change} was given up for ${destination} after ${row.attempts} tries${because}`,
     unknown: `${change} was sent to ${destination} and no answer came, so nobody knows whether it arrived; somebody has to look`,
-    ready: `${change} waits for ${destination} since ${row.queued_at}${row.blocked === null ? because : ` (${row.blocked})`}`,
+    ready: `${change} waits for ${destination} since ${row.queued_at}${waitsFor(row) ?? because}`,
   }[kind]
   return finding({
     kind: 'undelivered',
@@ -79,6 +86,11 @@ function findingOf(row: Undelivered, destination: string, kind: UndeliveredState
     standing: reported,
     detail: detail.slice(0, 500),
   })
+}
+
+function waitsFor({ lane_lost, blocked }: Undelivered): string | null {
+  if (lane_lost) return ' (its lane was lost)'
+  return blocked === null ? null : ` (${blocked})`
 }
 
 async function wholeDestination(

@@ -1,7 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { TimeText } from '../model/time.ts'
 import type { Query } from '../store/db.ts'
-import { type Candidate, candidatesById, candidatesByProof, candidatesOf, newestProof, type QueuePlace } from '../store/reconcile-queue.ts'
+import {
+  type Candidate,
+  candidatesById,
+  candidatesByProof,
+  candidatesOf,
+  newestProof,
+  otherBegunAfter,
+  type QueuePlace,
+} from '../store/reconcile-queue.ts'
 import type { RunRow } from '../store/reconcile-runs.ts'
 import { PutOff } from './put-off.ts'
 
@@ -27,7 +35,8 @@ export async function countWanted(q: Query, run: RunRow, signal: AbortSignal): P
  */
 export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator<Candidate> {
   const { account, options, run_id } = run
-  const isOpen = (one: Candidate) => one.wanted && one.runId !== run_id && !lookedAt(run, one)
+  const otherSince = run.submissions_done > 0 ? await otherBegunAfter(q, run) : null
+  const isOpen = (one: Candidate) => one.wanted && one.runId !== run_id && !lookedAt(run, one, otherSince)
   if (options.submissions !== undefined) {
     for (const ids of pagesOf(options.submissions)) yield* (await candidatesOf(q, account, options, ids)).filter(isOpen)
     return
@@ -74,9 +83,13 @@ async function* byId(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator
   }
 }
 
-/** Whether a run that is taken up again came by before, and could not prove it: an older proof then bears the older run. */
-function lookedAt({ submissions_done, started_at }: RunRow, { visitedAt }: Candidate): boolean {
-  return submissions_done > 0 && started_at !== null && visitedAt !== null && visitedAt >= started_at
+/**
+ * Whether a run that is taken up again came by before, and could not prove it: an older proof then bears the older run.
+ * @param otherSince when another run began meanwhile: whose visit it was is not known from then on.
+ */
+function lookedAt({ submissions_done, started_at }: RunRow, { visitedAt }: Candidate, otherSince: TimeText | null): boolean {
+  if (submissions_done === 0 || started_at === null || visitedAt === null || visitedAt < started_at) return false
+  return otherSince === null || visitedAt < otherSince
 }
 
 function* pagesOf(ids: readonly string[]): Generator<string[]> {

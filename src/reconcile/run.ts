@@ -4,17 +4,19 @@ import { FatalError, messageOf, TransientError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Observer } from '../observe.ts'
-import type { Db } from '../store/db.ts'
+import type { DatabaseConfig, Db } from '../store/db.ts'
 import { LeaseLostError } from '../store/leases.ts'
 import type { Candidate } from '../store/reconcile-queue.ts'
 import { findRun, type RunRow } from '../store/reconcile-runs.ts'
 import { endRun, type RunClaim, type RunCounts, releaseRun } from '../store/reconcile-work.ts'
+import { findingKinds } from '../store/tables-reconcile.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { AuthRefusedError, upstreamClass } from '../upstream/errors.ts'
 import { refusedCredentials, stoppedBecause, wrongIdentity } from './account-check.ts'
 import { type Checked, type CheckParts, SubmissionCheck } from './check.ts'
 import { Comparer } from './comparer.ts'
 import { finding } from './found.ts'
+import { reportLost } from './lost.ts'
 import { type RunStop, runEnd } from './outcome.ts'
 import { reportUndelivered } from './pushes.ts'
 import { countWanted, submissionsOf } from './queue.ts'
@@ -29,6 +31,8 @@ const SILENT_PER_READ = 3
 
 export interface RunParts {
   readonly db: Db
+  /** Where `db` is, so that what looks at much does so aside (invariant 13); null where nothing else waits for this process. */
+  readonly database: DatabaseConfig | null
   readonly client: UpstreamClient
   readonly clock: Clock
   readonly log: Log
@@ -99,8 +103,9 @@ class RunWork {
   async #told(): Promise<RunRow> {
     const { log, db } = this.#o
     const run = (await findRun(db.read, this.#claim.run.run_id)) ?? this.#claim.run
-    const { account, submissions_done: done, submissions_total: total, missing, different, absent, unreadable, undelivered, repaired } = run
-    const counts = { done, total, missing, different, absent, unreadable, undelivered, repaired }
+    const { account, submissions_done: done, submissions_total: total, unreadable, repaired } = run
+    const kinds = Object.fromEntries(findingKinds.map((kind) => [kind, run[kind]]))
+    const counts = { done, total, ...kinds, repaired }
     const level = run.state === 'failed' || unreadable > 0 ? 'warn' : 'info'
     this.#o.onProgress?.(run, this.#recorder.counts)
     log[level]({ account, run: run.run_id, ...counts }, `reconcile run ${run.state}: ${run.note ?? `${done} of ${total} submissions`}`)
@@ -117,7 +122,7 @@ class RunWork {
   }
 
   async #work(signal: AbortSignal): Promise<void> {
-    const { db, clock, client } = this.#o
+    const { db, database, clock, client } = this.#o
     const { run } = this.#claim
     const { account, options } = run
     const closed =
@@ -126,6 +131,8 @@ class RunWork {
       this.#stop = { state: 'failed', note: closed }
       return
     }
+    // At the beginning: of a run whose budget always ends first, too.
+    await reportLost({ db, database, runId: run.run_id, options, recorder: this.#recorder }, signal)
     if (run.submissions_total === 0) this.#recorder.expect(await countWanted(db.read, run, signal))
     const concurrency = options.concurrency ?? this.#o.concurrency
     const parts: CheckParts = {

@@ -4,9 +4,9 @@ import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Observer } from '../observe.ts'
 import type { Service } from '../service.ts'
-import type { Db } from '../store/db.ts'
+import type { DatabaseConfig, Db } from '../store/db.ts'
 import { requestSlot } from '../store/reconcile-slots.ts'
-import { claimWaitingRun, ensureReconcile } from '../store/reconcile-work.ts'
+import { claimWaitingRun, endAbandoned, ensureReconcile } from '../store/reconcile-work.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { workRun } from './run.ts'
 import { lastSlot, type Timetable } from './timetable.ts'
@@ -16,6 +16,7 @@ const LOOK_MS = 5_000
 
 export interface ReconcilerOptions {
   readonly db: Db
+  readonly database: DatabaseConfig
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
@@ -44,6 +45,7 @@ export class Reconciler implements Service {
   async run(signal: AbortSignal): Promise<void> {
     const { db, clock, clients, timetable } = this.#o
     await ensureReconcile(db, [...clients.keys()])
+    await endAbandoned(db, [...clients.keys()])
     const ring = () => this.#bell.abort()
     const task = timetable && cron.schedule(timetable.cron, ring, { timezone: timetable.timeZone, suppressMissedWarning: true })
     const over = new AbortController()

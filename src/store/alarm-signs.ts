@@ -3,6 +3,7 @@ import { readKinds } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Query } from './db.ts'
 import { rank } from './reads.ts'
+import { hasNoOptionsBut } from './reconcile-runs.ts'
 import { timeValue } from './sql.ts'
 
 /** Everything here ends at an index and at a limit: it is asked every half minute, whatever the size of the mirror. */
@@ -42,6 +43,19 @@ export async function unannouncedNews(
     q.sql,
   )
   return { count: rows[0]?.n ?? 0, oldestAt: rows[0]?.oldest ?? null }
+}
+
+/** The beginning of the hour in which a webhook first told of anything in an account; null when none ever did. */
+export async function firstToldIn(q: Query, account: string): Promise<TimeText | null> {
+  const row = await q.sql
+    .selectFrom('arrival_counts')
+    .select('hour')
+    .where('account', '=', account)
+    .where('webhook', '>', 0)
+    .orderBy('hour')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.hour ?? null
 }
 
 /** Of how many records a webhook had to tell since the beginning of an hour, and of how many none did. */
@@ -145,18 +159,19 @@ export async function stalestRead(q: Query, account: string): Promise<TimeText |
   return oldest
 }
 
-/** Since when the timetable of reconciling holds for an account; null before it was ever served. */
+/** Since when an account is served, and the timetable of reconciling holds for it; null before it ever was. */
 export async function timetableSince(q: Query, account: string): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('sync_reconcile').select('since').where('account', '=', account).executeTakeFirst()
   return row?.since ?? null
 }
 
-/** Whether a run of the account was at work at or after a moment; looked for among its newest. */
+/** Whether a run that looks at the whole account and repairs was at work at or after a moment; looked for among its newest. */
 export async function reconciledSince(q: Query, account: string, since: TimeText): Promise<boolean> {
   const rows = await q.sql
     .selectFrom('reconcile_runs')
     .select(['started_at', 'updated_at'])
     .where('account', '=', account)
+    .where(hasNoOptionsBut(q, 'options', ['concurrency']))
     .orderBy('requested_at', 'desc')
     .limit(NEWEST_RUNS)
     .execute()

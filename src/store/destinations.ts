@@ -27,9 +27,13 @@ export interface DestinationStart {
   readonly start: 'now' | 'snapshot' | number
 }
 
+/** Of the outbox so many of the newest rows are looked at for a destination that has lost its row. */
+const NEWEST_ROWS = 10_000
+
 /**
  * Makes sure that every configured destination has its row. Where one begins is settled then, for ever: behind the newest change, with a
- * snapshot, or behind a given one (the oldest that is kept, if that is younger; the newest, if that is older).
+ * snapshot, or behind a given one (the oldest that is kept, if that is younger; the newest, if that is older). One that was to begin
+ * `now` and has rows in the outbox has lost its row: it goes on behind them.
  */
 export async function ensureDestinations(db: Db, starts: readonly DestinationStart[]): Promise<void> {
   const known = new Set((await listDestinations(db.read)).map((row) => row.destination))
@@ -42,7 +46,8 @@ export async function ensureDestinations(db: Db, starts: readonly DestinationSta
 
 async function addDestination(tx: Tx, { name, start }: DestinationStart): Promise<void> {
   const info = await tx.sql.selectFrom('mirror_info').selectAll().where('id', '=', 1).executeTakeFirstOrThrow()
-  const cursor = typeof start === 'number' ? Math.min(Math.max(start, info.first_seq - 1), info.last_seq) : info.last_seq
+  const lost = start === 'now' ? await lostState(tx, name) : null
+  const from = typeof start === 'number' ? Math.max(start, info.first_seq - 1) : (lost?.cursor ?? info.last_seq)
   await tx.sql
     .insertInto('sync_destinations')
     .values({
@@ -50,17 +55,34 @@ async function addDestination(tx: Tx, { name, start }: DestinationStart): Promis
       state: 'active',
       reason: null,
       since: null,
-      cursor,
+      cursor: Math.min(from, info.last_seq),
       log_epoch: info.log_epoch,
       retry_at: null,
       failures: 0,
-      queued: 0,
-      dead: 0,
-      unknown: 0,
+      queued: lost?.queued ?? 0,
+      dead: lost?.dead ?? 0,
+      unknown: lost?.unknown ?? 0,
       snapshot: start === 'snapshot' ? JSON.stringify({ position: null }) : null,
     })
     .onConflict((conflict) => conflict.column('destination').doNothing())
     .execute()
+}
+
+/** What the outbox tells of a destination whose row somebody deleted; null: it was never seen, or not for long. */
+async function lostState(tx: Tx, name: string): Promise<Pick<DestinationsTable, 'cursor' | 'queued' | 'dead' | 'unknown'> | null> {
+  const { rows } = await sql<{ cursor: number | null }>`
+    select max(seq) as cursor from (select destination, seq from sync_outbox order by outbox_id desc limit ${sql.lit(NEWEST_ROWS)}) as newest
+    where destination = ${name}`.execute(tx.sql)
+  const cursor = rows[0]?.cursor ?? null
+  if (cursor === null) return null
+  const count = async (which: RawBuilder<unknown>) => {
+    const counted = await sql<{ n: number }>`select count(*) as n from sync_outbox where destination = ${name} and ${which}`.execute(tx.sql)
+    return Number(counted.rows[0]?.n ?? 0)
+  }
+  // As the indexes have it, so that they are used.
+  const stopped = (state: string) => sql`state = ${sql.lit(state)} and state in ('dead', 'unknown', 'skipped')`
+  const queued = await count(sql`state = 'ready'`)
+  return { cursor: Number(cursor), queued, dead: await count(stopped('dead')), unknown: await count(stopped('unknown')) }
 }
 
 /** All that were ever configured here, by name. */

@@ -32,7 +32,7 @@ export async function addProbes(tx: Tx, account: string, paths: readonly ProbePa
   return tx.insertMany(probes, rows, { ignore: true })
 }
 
-/** Lets a shorter `every` take effect on due times that are stored already. */
+/** Lets a shorter `every` take effect on due times that are stored already. What fails keeps its backoff. */
 export async function capProbes(tx: Tx, account: string, everyMs: number): Promise<void> {
   await tx.sql
     .updateTable('sync_discovery')
@@ -40,6 +40,7 @@ export async function capProbes(tx: Tx, account: string, everyMs: number): Promi
     .where('account', '=', account)
     .where('due_at', '>', dbTime(tx, everyMs))
     .where('lease_token', 'is', null)
+    .where('failures', '=', 0)
     .execute()
 }
 
@@ -75,12 +76,12 @@ export async function claimProbe(db: Db, account: string, templates: readonly st
 
 /** How a probe ended, and when it comes again. */
 export interface ProbeEnd {
-  /** `ok`, or the class of the failure; null when it was not asked for: that leaves all but its due time as it was. */
+  /** `ok`; `limited`: so too, but not all that is new was taken; or the class of the failure; null when it was not asked for: that leaves all but its due time as it was. */
   readonly outcome: string | null
   readonly error: string | null
   readonly failures: number
   readonly dueInMs: number
-  /** With `ok`: what was answered. */
+  /** Unless it failed: what was answered. */
   readonly answer?: {
     /** Cut to what is kept. */
     readonly raw: string
@@ -123,6 +124,8 @@ export interface TemplateStatus {
   readonly template: string
   readonly paths: number
   readonly failing: number
+  /** Paths whose last answer named more new submissions than one answer may bring in. */
+  readonly limited: number
   /** When the path was answered whose answer is the oldest; null when one never was. */
   readonly oldestAnswerAt: TimeText | null
   readonly found: number
@@ -138,18 +141,20 @@ export async function discoveryStatus(q: Query, account: string, templates: read
     paths: number
     answered: number
     failing: number
+    limited: number
     oldest: TimeText | null
     found: number
     error: string | null
   }>`
     select template, count(*) as paths, count(answered_at) as answered, count(case when failures > 0 then 1 end) as failing,
-      min(answered_at) as oldest, cast(sum(found) as bigint) as found, max(case when failures > 0 then error end) as error
+      count(case when outcome = 'limited' then 1 end) as limited, min(answered_at) as oldest, cast(sum(found) as bigint) as found, max(case when failures > 0 then error end) as error
     from sync_discovery where account = ${account} and template in (${sql.join(templates)})
     group by template order by template`.execute(q.sql)
   return rows.map((row) => ({
     template: row.template,
     paths: Number(row.paths),
     failing: Number(row.failing),
+    limited: Number(row.limited),
     oldestAnswerAt: Number(row.answered) < Number(row.paths) ? null : row.oldest,
     found: Number(row.found),
     error: row.error,

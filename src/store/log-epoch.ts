@@ -38,13 +38,14 @@ export interface EpochOfChange {
 
 /**
  * Looks, when a process starts and before anything is applied, whether this database is a copy that was put in the place of another, and
- * begins a new epoch then.
+ * begins a new epoch then; or whether somebody has deleted the row of `mirror_info`, which is then made again, with a new epoch.
  * @returns the new epoch; null when the numbering goes on.
  */
 export async function settleLogEpoch(db: Db): Promise<NewEpoch | null> {
-  if (await isSettled(db.read)) return null
+  if ((await hasInfo(db.read)) && (await isSettled(db.read))) return null
   return db.write('log-epoch', async (tx) => {
     await lockNamed(tx, 'log-epoch')
+    await restoreInfo(tx)
     if (await isSettled(tx)) return null
     const epochs = await tx.sql.selectFrom('sync_log_epochs').select('log_epoch').execute()
     const { log_epoch } = await infoOf(tx)
@@ -134,6 +135,20 @@ async function homeOf(q: Query): Promise<string> {
   if (q.kind === 'sqlite') return SQLITE_HOME
   const { rows } = await sql<{ home: string }>`select 'mirror_info'::regclass::oid::text as home`.execute(q.sql)
   return rows[0]?.home ?? ''
+}
+
+async function hasInfo(q: Query): Promise<boolean> {
+  return (await q.sql.selectFrom('mirror_info').select('id').executeTakeFirst()) !== undefined
+}
+
+/** Makes the row of `mirror_info` when there is none; its end lies behind all that was ever seen, so that no number is given twice. */
+async function restoreInfo(tx: Tx): Promise<void> {
+  await sql`
+    insert into mirror_info (id, schema_version, log_epoch, first_seq, last_seq)
+    select 1, version, ${randomUUID()}, coalesce(oldest, newest + 1), newest from (
+      select (select max(version) from sync_migrations) as version, (select min(seq) from changes) as oldest,
+        coalesce((select max(seq) from (select max(seq) as seq from changes union all select max(cursor) from sync_destinations) as seen), 0) as newest
+    ) as known where 1 = 1 on conflict (id) do nothing`.execute(tx.sql)
 }
 
 function infoOf(q: Query): Promise<{ log_epoch: string; last_seq: number }> {

@@ -17,6 +17,7 @@ export interface OutboxRow {
   readonly cause: string
   readonly seq: number
   readonly snapshot: boolean
+  /** Empty when somebody has deleted the change from the log: then there is nothing to send. */
   readonly changedAt: TimeText
   readonly before: Row | null
   readonly after: Row | null
@@ -169,7 +170,7 @@ function outboxRow(row: Found, submission: Row | null, direction: string | null)
     cause: row.cause,
     seq: row.seq,
     snapshot: row.snapshot !== null,
-    // The log is kept as long as something of it waits here.
+    // Retention keeps the log as long as something of it waits here.
     changedAt: changed_at ?? '',
     before,
     after,

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { TimeText } from '../model/time.ts'
-import type { Query } from './db.ts'
+import type { Db, Query } from './db.ts'
+import { wakeSenders } from './destinations.ts'
+import { type LaneKey, lanesOf, openLanes } from './outbox-lanes.ts'
 import { dbTime } from './sql.ts'
 
 /** What waits to be sent for longer than this is reported. */
@@ -21,13 +23,18 @@ export interface Undelivered {
   readonly attempts: number
   readonly queued_at: TimeText
   readonly error: string | null
+  readonly lane: string
   /** Why its lane stands still, when it does. */
   readonly blocked: string | null
+  /** Somebody has deleted the lane's row: nobody would send it before something new comes into the lane. */
+  readonly lane_lost: boolean
   /** It waits for longer than it should; of what is given up always true. Those that wait longer come first. */
   readonly overdue: boolean
   /** An earlier run has reported it. */
   readonly reported: boolean
 }
+
+type Flag = 'overdue' | 'reported' | 'lane_lost'
 
 /** The destinations that the outbox knows, with the oldest change that is not even queued for them although it is overdue. */
 export async function pushDestinations(
@@ -66,8 +73,9 @@ export async function undeliveredAfter(
 ): Promise<Undelivered[]> {
   // The states stand in the text, so that the databases use the indexes that hold only such rows.
   const which = state === 'ready' ? sql`o.state = 'ready'` : sql`o.state = ${sql.lit(state)} and o.state in ('dead', 'unknown', 'skipped')`
-  const { rows } = await sql<Omit<Undelivered, 'reported' | 'overdue'> & { reported: number; overdue: number }>`
-    select o.outbox_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.seq, o.attempts, o.queued_at, o.error, l.blocked,
+  const { rows } = await sql<Omit<Undelivered, Flag> & Record<Flag, number>>`
+    select o.outbox_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.seq, o.attempts, o.queued_at, o.error,
+      o.lane, l.blocked, case when o.state = 'ready' and l.lane is null then 1 else 0 end as lane_lost,
       case when o.state <> 'ready' or o.queued_at < ${dbTime(q, -OVERDUE_MS)} then 1 else 0 end as overdue,
       case when exists (select 1 from reconcile_findings f where f.kind = 'undelivered' and f.destination = o.destination and f.seq = o.seq
         and f.account = o.account and f.entity = o.entity and f.entity_id = o.entity_id and f.run_id <> ${runId}) then 1 else 0 end as reported
@@ -75,7 +83,16 @@ export async function undeliveredAfter(
     left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane
     where o.destination = ${destination} and ${which} and o.outbox_id > ${after}
     order by o.outbox_id limit ${sql.lit(limit)}`.execute(q.sql)
-  return rows.map((row) => ({ ...row, overdue: Number(row.overdue) === 1, reported: Number(row.reported) === 1 }))
+  const is = (flag: number) => Number(flag) === 1
+  return rows.map((row) => ({ ...row, overdue: is(row.overdue), reported: is(row.reported), lane_lost: is(row.lane_lost) }))
+}
+
+/** Opens the lanes of rows that wait, due at once. */
+export async function reopenLanes(db: Db, rows: readonly LaneKey[]): Promise<void> {
+  await db.write('reconcile-lanes', async (tx) => {
+    await openLanes(tx, lanesOf(rows))
+    await wakeSenders(tx)
+  })
 }
 
 /** Whether an earlier run has reported a destination as a whole. @param seq the same change as now; null when it is about no single one. */

@@ -1,11 +1,15 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TimeText } from '../model/time.ts'
 import type { Query } from './db.ts'
+import type { RunRow } from './reconcile-runs.ts'
 import { dbTime, timeValue } from './sql.ts'
 import type { RunOptions } from './tables-reconcile.ts'
 
 /** After this long without any movement a submission is dormant, as the poller sees it too. */
 const DORMANT_AFTER_MS = 90 * 86_400_000
+
+/** A submission is known while one of these has a row of it: what was lost of it in the others is found by that. */
+const KNOWN_BY = ['submissions', 'sync_reads', 'market_events', 'thread_messages', 'lanes']
 
 /** A submission as a run finds it. */
 export interface Candidate {
@@ -46,16 +50,10 @@ interface CandidateRow {
   unreachable_since: TimeText | null
 }
 
-/**
- * Submissions of an account behind `after`, in the order of their ids. Known is what `submissions` holds or what is polled: if one of the
- * two was lost, the other still tells.
- */
+/** Submissions of an account behind `after`, in the order of their ids. */
 export async function candidatesById(q: Query, account: string, options: RunOptions, after: string, limit: number): Promise<Candidate[]> {
-  const from = (table: string, and: RawBuilder<unknown>) => sql`
-    select submission_id from (select submission_id from ${sql.table(table)} where account = ${account} and submission_id > ${after} ${and}
-      order by submission_id limit ${sql.lit(limit)}) as ${sql.ref(`some_${table}`)}`
-  const ids = sql`select submission_id from (${from('submissions', sql``)} union ${from('sync_reads', sql`and read = 'events'`)}) as known
-    order by submission_id limit ${sql.lit(limit)}`
+  const pages = KNOWN_BY.map((table) => idsIn(table, account, after, limit))
+  const ids = sql`select submission_id from (${sql.join(pages, sql` union `)}) as known order by submission_id limit ${sql.lit(limit)}`
   return details(q, account, options, ids, sql`ids.submission_id`)
 }
 
@@ -66,9 +64,7 @@ export async function candidatesOf(q: Query, account: string, options: RunOption
     q.kind === 'sqlite'
       ? sql`select value as submission_id from json_each(${list})`
       : sql`select value as submission_id from json_array_elements_text(${list}::json)`
-  const known = sql`select submission_id from (${given}) as given
-    where exists (select 1 from submissions s where s.account = ${account} and s.submission_id = given.submission_id)
-      or exists (select 1 from sync_reads r where r.account = ${account} and r.submission_id = given.submission_id)`
+  const known = sql`select submission_id from (${given}) as given where ${isKnown(account, sql`given.submission_id`)}`
   return details(q, account, options, known, sql`ids.submission_id`)
 }
 
@@ -83,8 +79,7 @@ export async function candidatesByProof(
   const behind = after === null ? sql`` : sql`and (o.proved_at, o.submission_id) > (${timeValue(q, after.provedAt)}, ${after.submissionId})`
   // A proof of what is no longer known must not make a page look like the last one.
   const ids = sql`select o.submission_id, o.proved_at as proved from sync_proofs o where o.account = ${account} and o.proved_at is not null ${behind}
-    and (exists (select 1 from submissions s where s.account = o.account and s.submission_id = o.submission_id)
-      or exists (select 1 from sync_reads r where r.account = o.account and r.submission_id = o.submission_id))
+    and ${isKnown(account, sql`o.submission_id`)}
     order by o.proved_at, o.submission_id limit ${sql.lit(limit)}`
   return details(q, account, options, ids, sql`ids.proved, ids.submission_id`)
 }
@@ -97,6 +92,40 @@ export async function newestProof(q: Query, account: string): Promise<TimeText |
     .where('account', '=', account)
     .executeTakeFirstOrThrow()
   return newest
+}
+
+/**
+ * When the first other run of the account was begun after this one, which was taken up again: what was visited since may have been by
+ * that run. Null for never.
+ */
+export async function otherBegunAfter(q: Query, run: Pick<RunRow, 'run_id' | 'account' | 'started_at'>): Promise<TimeText | null> {
+  const { first } = await q.sql
+    .selectFrom('reconcile_runs')
+    .select((eb) => eb.fn.min<TimeText | null>('started_at').as('first'))
+    .where('account', '=', run.account)
+    .where('run_id', '<>', run.run_id)
+    .where('started_at', '>', timeValue(q, run.started_at))
+    .executeTakeFirstOrThrow()
+  return first
+}
+
+/** The ids in a table, each once, from one to the next by the index: some have many rows. */
+function idsIn(table: string, account: string, after: string, limit: number): RawBuilder<unknown> {
+  const next = (behind: RawBuilder<unknown>) =>
+    sql`(select min(submission_id) from ${sql.table(table)} where account = ${account} and submission_id > ${behind})`
+  const found = sql.ref(`of_${table}`)
+  return sql`
+    select id as submission_id from (
+      with recursive ${found}(id, n) as (
+        select ${next(sql`${after}`)}, 1
+        union all select ${next(sql`${found}.id`)}, n + 1 from ${found} where id is not null and n < ${sql.lit(limit)})
+      select id from ${found} where id is not null) as ${sql.ref(`some_${table}`)}`
+}
+
+function isKnown(account: string, id: RawBuilder<unknown>): RawBuilder<unknown> {
+  const has = (table: string) =>
+    sql`exists (select 1 from ${sql.table(table)} as k where k.account = ${account} and k.submission_id = ${id})`
+  return sql`(${sql.join(KNOWN_BY.map(has), sql` or `)})`
 }
 
 async function details(
@@ -120,7 +149,6 @@ async function details(
     left join sync_reads e on e.account = ${account} and e.submission_id = ids.submission_id and e.read = 'events'
     left join sync_reads t on t.account = ${account} and t.submission_id = ids.submission_id and t.read = 'thread'
     left join sync_reads r on r.account = ${account} and r.submission_id = ids.submission_id and r.read = 'requirements'
-    where s.submission_id is not null or e.read is not null or t.read is not null or r.read is not null
     order by ${order}`.execute(q.sql)
   return rows.map((row) => ({
     submissionId: row.submission_id,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { type RawBuilder, sql } from 'kysely'
 import { canonicalJson, type Json } from '../model/json.ts'
 import { type TimeText, timeFromMs } from '../model/time.ts'
 import type { Db, Query, TableSpec, Tx } from './db.ts'
@@ -130,6 +131,19 @@ export function sameOptions(a: RunOptions, b: RunOptions): boolean {
   return canonicalJson(about(a)) === canonicalJson(about(b))
 }
 
+/** A condition of SQL: the run was asked for with none but these options, or with none at all. */
+export function hasNoOptionsBut(
+  q: Pick<Query, 'kind'>,
+  column: string,
+  names: readonly [keyof RunOptions, ...(keyof RunOptions)[]],
+): RawBuilder<boolean> {
+  const others =
+    q.kind === 'sqlite'
+      ? sql`json_remove(${sql.ref(column)}, ${sql.join(names.map((name) => sql.lit(`$.${name}`)))})`
+      : sql`${sql.ref(column)} - array[${sql.join(names.map((name) => sql.lit(name)))}]`
+  return sql<boolean>`${others} = '{}'`
+}
+
 const runsTable: TableSpec = {
   table: 'reconcile_runs',
   key: ['run_id'],
@@ -152,6 +166,7 @@ const runsTable: TableSpec = {
     absent: 'int',
     unreadable: 'int',
     undelivered: 'int',
+    lost: 'int',
     repaired: 'int',
     known: 'int',
     exit_code: 'int',
@@ -181,6 +196,7 @@ export function newRun(tx: Tx, request: RunRequest, state: RunState): RunRow {
     absent: 0,
     unreadable: 0,
     undelivered: 0,
+    lost: 0,
     repaired: 0,
     known: 0,
     exit_code: null,

@@ -11,6 +11,8 @@ import { type FindingKind, findingKinds, type ReconcileFindingsTable, type RunSt
 
 /** A run is ours for so long after each sign of life. */
 export const RUN_LEASE_MS = 20_000
+/** So many interrupted runs of an account are looked at. */
+const MOST_OPEN = 100
 
 /** A run that this process may work on until its lease ends. */
 export interface RunClaim {
@@ -42,24 +44,15 @@ export async function ensureReconcile(db: Db, accounts: readonly string[]): Prom
 
 /**
  * Begins a run now, unless one of the account is in progress. One that was interrupted is gone on with when it was asked for with the
- * same options; else the new one takes its place.
+ * same options; else it waits until the new one is over.
  */
 export async function claimNewRun(db: Db, request: RunRequest): Promise<RunClaim | RunBusy> {
   await ensureReconcile(db, [request.account])
   return db.write('reconcile-claim', async (tx) => {
     const lease = await takeLease(tx, request.account)
     if ('busy' in lease) return lease
-    const interrupted = await interruptedRun(tx, request.account)
-    if (interrupted && sameOptions(interrupted.options, request.options)) return begin(tx, interrupted, lease.token, true)
-    if (interrupted) {
-      await endRow(
-        tx,
-        interrupted.run_id,
-        'stopped',
-        1,
-        'its process ended before it was done, and a run with other options took its place',
-      )
-    }
+    const interrupted = (await interruptedRuns(tx, request.account)).find(({ options }) => sameOptions(options, request.options))
+    if (interrupted) return begin(tx, interrupted, lease.token, true)
     const run = newRun(tx, request, 'requested')
     await insertRun(tx, run)
     return begin(tx, run, lease.token, false)
@@ -79,12 +72,38 @@ export async function claimWaitingRun(db: Db, account: string): Promise<RunClaim
   return db.write('reconcile-claim', async (tx) => {
     const lease = await takeLease(tx, account)
     if ('busy' in lease) return null
-    const interrupted = await interruptedRun(tx, account)
+    const [interrupted] = await interruptedRuns(tx, account)
     const run = interrupted ?? (await firstRequested(tx, account))
-    if (run) return begin(tx, run, lease.token, interrupted !== null)
+    if (run) return begin(tx, run, lease.token, interrupted !== undefined)
     await releaseLease(tx, account, lease.token)
     return null
   })
+}
+
+/**
+ * Ends the runs that wait, or were interrupted, of accounts that are not served any more: nobody would ever take them up.
+ * @param accounts those that are served.
+ */
+export async function endAbandoned(db: Db, accounts: readonly string[]): Promise<void> {
+  const open = db.read.sql.selectFrom('reconcile_runs').select('account').distinct().where('state', 'in', ['requested', 'running'])
+  const abandoned = (await open.execute()).map(({ account }) => account).filter((account) => !accounts.includes(account))
+  if (abandoned.length === 0) return
+  await ensureReconcile(db, abandoned)
+  for (const account of abandoned) {
+    await db.write('reconcile-end', async (tx) => {
+      const lease = await takeLease(tx, account)
+      if ('busy' in lease) return
+      const now = timeFromMs(tx.clock.now())
+      const note = `account ${account} is not in the settings any more`
+      await tx.sql
+        .updateTable('reconcile_runs')
+        .set({ state: 'stopped', exit_code: 4, note, updated_at: now, ended_at: now })
+        .where('account', '=', account)
+        .where('state', 'in', ['requested', 'running'])
+        .execute()
+      await releaseLease(tx, account, lease.token)
+    })
+  }
 }
 
 async function takeLease(tx: Tx, account: string): Promise<{ token: string } | RunBusy> {
@@ -101,9 +120,10 @@ async function takeLease(tx: Tx, account: string): Promise<{ token: string } | R
   return { busy: true, runId: held.run_id ?? '', leaseUntil: held.lease_until ?? '' }
 }
 
-async function interruptedRun(tx: Tx, account: string): Promise<RunRow | null> {
+/** Those in progress of an account that nobody else holds. */
+async function interruptedRuns(tx: Tx, account: string): Promise<RunRow[]> {
   const query = tx.sql.selectFrom('reconcile_runs').selectAll().where('account', '=', account).where('state', '=', 'running')
-  return (await query.orderBy('requested_at').limit(1).executeTakeFirst()) ?? null
+  return await query.orderBy('requested_at').limit(MOST_OPEN).execute()
 }
 
 async function firstRequested(tx: Tx, account: string): Promise<RunRow | null> {

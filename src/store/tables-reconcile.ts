@@ -54,13 +54,14 @@ export interface ReconcileRunsTable {
   absent: number
   unreadable: number
   undelivered: number
+  lost: number
   repaired: number
   known: number
   exit_code: number | null
   note: string | null
 }
 
-export const findingKinds = ['missing', 'different', 'absent', 'unreadable', 'undelivered'] as const
+export const findingKinds = ['missing', 'different', 'absent', 'unreadable', 'undelivered', 'lost'] as const
 export type FindingKind = (typeof findingKinds)[number]
 
 /** A column that differs: what the mirror held, and what the service says. */

@@ -70,6 +70,11 @@ it.each(testDatabases)('a served mirror on $name finds what nobody named, and sa
     { path: '/broker/submissions', paths: 1, failing: 0, found: 1, error: null },
   ])
   expect(status.warnings).toContainEqual(expect.stringContaining('account default: probing /broker/no-such-list fails for 1 of 1 path'))
+  await opened.db.write('test', (tx) =>
+    tx.sql.updateTable('sync_discovery').set({ outcome: 'limited' }).where('failures', '=', 0).execute(),
+  )
+  const limited = json<Status>(await runHere(['status', '--json'], env))
+  expect(limited.warnings).toContainEqual(expect.stringContaining('probing /broker/submissions names more submissions than one answer'))
   const shown = await runHere(['status'], env)
   expect(shown.out).toContain(COMPLETENESS_SCOPE)
   expect(shown.out).toMatch(/default +\/broker\/submissions +1 +0 +\d+ s +1\n/)

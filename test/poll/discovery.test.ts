@@ -3,7 +3,7 @@ import { submissions } from '../../src/model/entities.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { findAccount } from '../../src/store/accounts.ts'
-import { discoveryStatus } from '../../src/store/discovery.ts'
+import { addProbes, discoveryStatus } from '../../src/store/discovery.ts'
 import type { DiscoveryTable } from '../../src/store/tables-completeness.ts'
 import { type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { uuid } from '../tools/facts.ts'
@@ -27,8 +27,8 @@ async function probesOf(rig: Rig): Promise<DiscoveryTable[]> {
 }
 
 /** Probes whatever is due, and stops. */
-async function discover(rig: Rig, paths: readonly string[]): Promise<void> {
-  const running = rig.startDiscovery(paths)
+async function discover(rig: Rig, paths: readonly string[], mostNew?: number): Promise<void> {
+  const running = rig.startDiscovery(paths, { mostNew })
   await rig.until('nothing is left to be probed', async () => {
     const rows = await probesOf(rig)
     return rows.length > 0 && rows.every((row) => row.lease_token === null && row.due_at > timeFromMs(Date.now()))
@@ -91,8 +91,8 @@ describe.each(testDatabases)('discovery on $name', (database) => {
       { template: INSUREDS[1], ids: 2, found: 2 },
     ])
     expect(await discoveryStatus(rig.db.read, ACCOUNT, INSUREDS)).toEqual([
-      { template: INSUREDS[0], paths: 1, failing: 0, oldestAnswerAt: expect.any(String), found: 0, error: null },
-      { template: INSUREDS[1], paths: 2, failing: 0, oldestAnswerAt: expect.any(String), found: 4, error: null },
+      { template: INSUREDS[0], paths: 1, failing: 0, limited: 0, oldestAnswerAt: expect.any(String), found: 0, error: null },
+      { template: INSUREDS[1], paths: 2, failing: 0, limited: 0, oldestAnswerAt: expect.any(String), found: 4, error: null },
     ])
   })
 
@@ -160,6 +160,45 @@ describe.each(testDatabases)('discovery on $name', (database) => {
       await passRound(rig)
     }
     expect(await trackedVia(rig)).toEqual({ [id]: `discovery:${LIST}` })
+  })
+
+  it('one answer brings in no more than the limit; the next ones bring the rest, and it is told', async () => {
+    const rig = await open(database)
+    const ids = Array.from({ length: 5 }, () => rig.sandbox.addSubmission(ACCOUNT))
+    const found: unknown[] = []
+    for (let round = 0; round < 3; round += 1) {
+      await discover(rig, [LIST], 2)
+      const [row] = await probesOf(rig)
+      const [status] = await discoveryStatus(rig.db.read, ACCOUNT, [LIST])
+      found.push([row?.outcome, row?.ids, row?.found, row?.failures, status?.limited])
+      await passRound(rig)
+    }
+    expect(found).toEqual([
+      ['limited', 5, 2, 0, 1],
+      ['limited', 5, 4, 0, 1],
+      ['ok', 5, 5, 0, 0],
+    ])
+    expect(Object.keys(await trackedVia(rig)).sort()).toEqual([...ids].sort())
+    expect(rig.counted('discovery_probes_total', { outcome: 'limited' })).toBe(2)
+    expect(rig.counted('discovered_submissions_total')).toBe(5)
+    expect(rig.lines('names more than 2 submissions that are not known')).toHaveLength(2)
+  })
+
+  it('a start brings what fails no nearer, and what does not as near as the settings say', async () => {
+    const rig = await open(database)
+    const far = timeFromMs(Date.now() + 32 * HOUR)
+    await rig.db.write('test', async (tx) => {
+      const paths = [LIST, INSUREDS[0] ?? ''].map((path) => ({ path, template: path }))
+      await addProbes(tx, ACCOUNT, paths, far)
+      await tx.sql.updateTable('sync_discovery').set({ failures: 5 }).where('path', '=', LIST).execute()
+    })
+    const running = rig.startDiscovery([LIST, INSUREDS[0] ?? ''])
+    await rig.until('the due times are capped', async () => (await probesOf(rig)).some((row) => row.due_at < far))
+    await running.stop()
+    expect((await probesOf(rig)).map(({ path, due_at }) => [path, due_at === far])).toEqual([
+      [INSUREDS[0], false],
+      [LIST, true],
+    ])
   })
 
   it('several processes probe a path once', async () => {

@@ -77,6 +77,10 @@ export const deletions: readonly DamageCase[] = [
       `missing source_offers ${quoted} p1`,
     ],
   })),
+  damage('a submission, with all that polls it', ({ there }) => ({
+    statements: ['submissions', 'sync_reads'].map((table) => `delete from ${table} where ${there}`),
+    found: ['missing submissions'],
+  })),
   damage('a quote, an offer and a piece of history', ({ here, quoted }) => ({
     statements: [
       `delete from quotes where ${here} and quote_id = ${text(uuid(10, 2))}`,

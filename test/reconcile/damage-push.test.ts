@@ -41,6 +41,22 @@ describe.each(testDatabases)('what a destination never got, on $name', (database
     expect(told(third.findings)).not.toContain(`undelivered market_events ${event.id} ams`)
     expect(third).toMatchObject({ code: 0 })
   })
+
+  it('is sent after all when only its lane was lost: a run opens that again', async () => {
+    const rig = await DamageRig.open(database)
+    const destinations = await withDestination(rig)
+    rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'status_changed' }, { quiet: true })
+    await rig.command('sync', rig.plain)
+    await fanOut(rig.db, destinations)
+    await rig.damage('delete from sync_push_lanes', "update sync_outbox set queued_at = '2026-01-01T00:00:00.000000Z'")
+    const dry = await rig.reconcile('--dry-run')
+    expect(dry).toMatchObject({ code: 3, run: { undelivered: 1 }, out: expect.stringContaining('its lane was lost') })
+    await tryFirst(rig.db, 'ams', { state: 'delivered', status: 204, error: null })
+    expect(await rig.reconcile()).toMatchObject({ code: 0, run: { undelivered: 0, known: 1 } })
+    await tryFirst(rig.db, 'ams', { state: 'delivered', status: 204, error: null })
+    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+  })
+
   it('is found anew when what a destination was not even queued was queued, and it falls behind again', async () => {
     const rig = await DamageRig.open(database)
     const destinations = await withDestination(rig)

@@ -15,6 +15,7 @@ const full: ReportData = report({
     absent: 1,
     unreadable: 1,
     undelivered: 1,
+    lost: 1,
     repaired: 3,
     known: 1,
     exit_code: 1,
@@ -30,6 +31,7 @@ const full: ReportData = report({
     group('absent', [finding(3, 'absent')]),
     group('unreadable', [finding(4, 'unreadable', { entity: null, record: null, read: 'thread', repairedAt: null, detail: hostile })]),
     group('undelivered', [finding(5, 'undelivered', { destination: 'agency', repairedAt: null, detail: hostile })]),
+    group('lost', [finding(7, 'lost', { submissionId: null, entity: 'changes', record: '41 / 43', repairedAt: null })]),
     group('absent', [finding(6, 'absent', { repairedAt: null })], { standing: true }),
   ],
 })
@@ -47,6 +49,7 @@ describe.each([
     for (const said of ['Missing here', 'Different here', 'no longer shown by the service', 'Could not be read', 'Never delivered to a']) {
       expect(text).toContain(said)
     }
+    for (const said of ['Holes in the change log', '41 / 43']) expect(text).toContain(said)
     expect(text).toContain('And 6 more findings')
     expect(text).toContain('What stands and was known before')
   })
@@ -119,6 +122,7 @@ describe('the verdict', () => {
     ['repaired', run({ missing: 2, absent: 1, repaired: 3 }), 'The mirror agrees with the service again'],
     ['dry', run({ missing: 2, options: { dry_run: true }, exit_code: 3 }), 'Differences were found and left'],
     ['undelivered', run({ undelivered: 2, exit_code: 3 }), 'The mirror agrees; a destination lacks changes'],
+    ['lost', run({ lost: 1, exit_code: 3 }), 'The mirror agrees; its change log has holes'],
     ['unreadable', run({ missing: 1, repaired: 1, unreadable: 1, exit_code: 1 }), 'Not everything could be checked'],
     [
       'unreadable and out of time',

@@ -30,6 +30,7 @@ export function run(over: Partial<ReconcileRunsTable> = {}): ReconcileRunsTable 
     absent: 0,
     unreadable: 0,
     undelivered: 0,
+    lost: 0,
     repaired: 0,
     known: 0,
     exit_code: 0,

@@ -74,7 +74,7 @@ export class RunRig {
 
   /** Works on a run to its end. */
   work(claim: RunClaim, parts: Partial<RunParts> = {}, signal = new AbortController().signal): Promise<RunRow> {
-    return workRun({ ...this.#common(this.db), budgetMs: 600_000, onAbort: 'stop', ...parts }, claim, signal)
+    return workRun({ ...this.#common(this.db), database: null, budgetMs: 600_000, onAbort: 'stop', ...parts }, claim, signal)
   }
 
   async reconcile(options: RunOptions = {}, parts: Partial<RunParts> = {}): Promise<RunRow> {
@@ -93,7 +93,15 @@ export class RunRig {
   }
 
   #common(db: Db) {
-    return { db, client: this.client, clock: db.clock, log: silentLog, observer: silentObserver, concurrency: 4 }
+    return {
+      db,
+      database: this.opened.config,
+      client: this.client,
+      clock: db.clock,
+      log: silentLog,
+      observer: silentObserver,
+      concurrency: 4,
+    }
   }
 }
 

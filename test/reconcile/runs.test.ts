@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { LeaseLostError } from '../../src/store/leases.ts'
-import { findRun, listFindings, listRuns } from '../../src/store/reconcile-runs.ts'
+import { findRun, listFindings, listRuns, requestRun } from '../../src/store/reconcile-runs.ts'
 import { claimNewRun, claimWaitingRun, RUN_LEASE_MS } from '../../src/store/reconcile-work.ts'
 import { type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { ACCOUNT, RunRig } from './rig.ts'
@@ -54,17 +54,33 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     expect(visits.filter((visit) => visit < (run.started_at ?? ''))).toEqual([])
   })
 
-  it('a run with other options takes the place of one that was interrupted', async () => {
-    const rig = await RunRig.open(database, 2)
-    const dead = await rig.claim()
-    await endLease(rig)
-    const claim = await rig.claim({ dry_run: true })
-    expect(claim.resumed).toBe(false)
-    expect(await findRun(rig.db.read, dead.run.run_id)).toMatchObject({
-      state: 'stopped',
-      exit_code: 1,
-      note: expect.stringContaining('other options'),
-    })
+  it('a run with other options goes before one that was interrupted, which is gone on with afterwards', async () => {
+    const rig = await RunRig.open(database, 12)
+    await rig.reconcile()
+    await requestRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'cron' })
+    rig.sandbox.faults.add({ kind: 'slow', ms: 40, operation: 'events' })
+    const stop = new AbortController()
+    const from = rig.sandbox.requestsSeen.length
+    const claimed = await claimWaitingRun(rig.db, ACCOUNT)
+    if (claimed === null) throw new Error('nothing waits')
+    const dead = rig.work(claimed, { concurrency: 1, onAbort: 'release' }, stop.signal)
+    dead.catch(() => undefined)
+    await expect.poll(() => new Set(rig.asked(from)).size, { timeout: 15_000, interval: 5 }).toBeGreaterThan(3)
+    stop.abort()
+    await expect(dead).rejects.toThrow(/aborted/)
+    rig.sandbox.faults.set([])
+    await rig.db.write('test', (tx) => tx.sql.updateTable('market_events').set({ detail: 'wrong' }).execute())
+    const looked = await rig.reconcile({ dry_run: true })
+    expect(looked).toMatchObject({ state: 'done', exit_code: 3, different: 12 })
+    expect(await findRun(rig.db.read, claimed.run.run_id)).toMatchObject({ state: 'running', ended_at: null })
+    // What the dry run came by and left is repaired; what was proved before it is left alone.
+    const resumed = await claimWaitingRun(rig.db, ACCOUNT)
+    expect(resumed).toMatchObject({ resumed: true, run: { run_id: claimed.run.run_id } })
+    const run = await rig.work(resumed ?? claimed)
+    expect(run).toMatchObject({ state: 'done', submissions_done: 12, exit_code: 0 })
+    const proved = resumed?.run.submissions_done ?? 0
+    expect(proved).toBeGreaterThan(0)
+    expect(run).toMatchObject({ different: 12 - proved, repaired: 12 - proved })
   })
 
   it('a run that is stopped says how far it came, and the next begins with the others', async () => {

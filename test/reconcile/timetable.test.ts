@@ -4,6 +4,7 @@ import { lastSlot } from '../../src/reconcile/timetable.ts'
 import { pinBrokerage } from '../../src/store/accounts.ts'
 import type { Db } from '../../src/store/db.ts'
 import { listRuns, requestRun } from '../../src/store/reconcile-runs.ts'
+import { claimNewRun, releaseRun } from '../../src/store/reconcile-work.ts'
 import type { RunOptions } from '../../src/store/tables-reconcile.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { ACCOUNT, RunRig } from './rig.ts'
@@ -128,6 +129,30 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
     stop.abort()
     await running
     expect(await listRuns(rig.db.read)).toMatchObject([{ run_id: id, requested_by: 'admin:me', submissions_done: 1, exit_code: 0 }])
+  })
+
+  it('a run of an account that was taken out of the settings ends, and says why', async () => {
+    const rig = await RunRig.open(database, 1)
+    const claimOf = async (account: string) => {
+      const claim = await claimNewRun(rig.db, { account, options: {}, requestedBy: 'command' })
+      if ('busy' in claim) throw new Error(`${account} is reconciled`)
+      return claim
+    }
+    await requestRun(rig.db, { account: 'removed', options: {}, requestedBy: 'admin:me' })
+    await releaseRun(rig.db, await claimOf('removed'))
+    await requestRun(rig.db, { account: 'removed', options: { dry_run: true }, requestedBy: 'admin:me' })
+    // Somebody whose settings have it works on it.
+    await claimOf('elsewhere')
+    await requestRun(rig.db, { account: ACCOUNT, options: { dry_run: true }, requestedBy: 'admin:me' })
+    await rig.reconciler(null).run(AbortSignal.abort())
+    const note = 'account removed is not in the settings any more'
+    const stateOf = async (account: string) => (await listRuns(rig.db.read, { account })).map(({ state }) => state)
+    expect(await listRuns(rig.db.read, { account: 'removed' })).toMatchObject([
+      { state: 'stopped', exit_code: 4, note, ended_at: expect.any(String) },
+      { state: 'stopped', exit_code: 4, note },
+      { state: 'stopped', exit_code: 4, note },
+    ])
+    expect([await stateOf('elsewhere'), await stateOf(ACCOUNT)]).toEqual([['running'], ['requested']])
   })
 
   it('a process that stops gives its run to the next, which goes on where it stood', async () => {

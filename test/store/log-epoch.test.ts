@@ -79,6 +79,26 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     expect(await settled).toEqual({ logEpoch: 'by hand', afterSeq: last_seq + 1, reason: 'command' })
   })
 
+  it('is a new one when somebody has deleted the row of mirror_info, and no number comes twice', async () => {
+    const db = await openedDb(open)
+    const ams = destinationOf('ams')
+    await settleLogEpoch(db)
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
+    await fanAll(db, [ams])
+    const before = await db.read.sql.selectFrom('mirror_info').selectAll().executeTakeFirstOrThrow()
+    await db.write('test', async (tx) => {
+      await sql`delete from changes where seq in (1, ${before.last_seq})`.execute(tx.sql)
+      await sql`delete from mirror_info`.execute(tx.sql)
+    })
+    const found = await Promise.all([settleLogEpoch(db), settleLogEpoch(db)])
+    expect(found.filter((each) => each !== null)).toEqual([{ logEpoch: expect.any(String), afterSeq: before.last_seq, reason: 'command' }])
+    const { log_epoch, ...rest } = await db.read.sql.selectFrom('mirror_info').selectAll().executeTakeFirstOrThrow()
+    expect(rest).toEqual({ id: 1, schema_version: before.schema_version, first_seq: 2, last_seq: before.last_seq })
+    expect(log_epoch).not.toBe(before.log_epoch)
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(2))])
+    expect((await infoOf(db)).last_seq).toBeGreaterThan(before.last_seq)
+  })
+
   it('brings back a destination whose cursor lies behind the end, so that nothing is passed over', async () => {
     const db = await openedDb(open)
     await settleLogEpoch(db)

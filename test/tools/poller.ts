@@ -133,12 +133,12 @@ export class Rig {
   }
 
   /** Starts what probes paths for submissions; it begins at once. */
-  startDiscovery(paths: readonly string[], everyMs = HOUR): Running {
+  startDiscovery(paths: readonly string[], options: { readonly mostNew?: number | undefined } = {}): Running {
     const { db } = this
     const account = 'default'
     const client = this.#client(account, 2_000)
     const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
-    return this.#startWith(client, new Discovery({ ...common, db, client, paths, everyMs }))
+    return this.#startWith(client, new Discovery({ ...common, ...options, db, client, paths, everyMs: HOUR }))
   }
 
   startWorker(db = this.db): Running {

@@ -30,6 +30,7 @@ const run = z
     absent: z.int(),
     unreadable: z.int(),
     undelivered: z.int(),
+    lost: z.int().meta({ description: 'holes in the change log' }),
     repaired: z.int(),
     known: z.int().meta({ description: 'findings that stand since before; they are not counted above' }),
     exit_code: z.int().nullable(),

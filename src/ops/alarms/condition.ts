@@ -48,7 +48,7 @@ export type Step = AlarmRow | 'forget' | null
 /**
  * What an alarm becomes by one look.
  * - nothing, or `resolved` → `pending` as soon as it is on; `firing` when it has been so for the rule's `forMs`.
- * - `pending` is forgotten when it is not on any more.
+ * - `pending` is forgotten when it is not on any more, and begins anew when nobody has looked for longer than `CLEAR_AFTER_MS`.
  * - `firing` → `resolved` when it has been off for `CLEAR_AFTER_MS`. What lies between on and off keeps a firing one up.
  */
 export function step(row: AlarmRow | null, condition: Condition, nowMs: number): Step {
@@ -62,8 +62,8 @@ export function step(row: AlarmRow | null, condition: Condition, nowMs: number):
     if (row.state === 'pending') return 'forget'
     return nowMs - msFromTime(row.last_at) < CLEAR_AFTER_MS ? null : { ...row, state: 'resolved', resolved_at: now }
   }
-  const begun = row !== null && row.state !== 'resolved'
-  const since = begun ? row.since : timeFromMs(Math.min(nowMs, condition.sinceMs ?? nowMs))
+  const begun = firing || (row?.state === 'pending' && nowMs - msFromTime(row.last_at) <= CLEAR_AFTER_MS)
+  const since = begun && row ? row.since : timeFromMs(Math.min(nowMs, condition.sinceMs ?? nowMs))
   const state = firing || nowMs - msFromTime(since) >= forMs ? 'firing' : 'pending'
   return {
     ...{ name, account, destination, severity, state, since, last_at: now, text },

@@ -2,6 +2,8 @@ import type { AlarmSeverity } from '../../store/tables-alarms.ts'
 
 const S = 1_000
 const MINUTE = 60 * S
+/** So long the program has, after it was down, for what it missed. */
+const CATCHING_UP = 15 * MINUTE
 
 /** What is known of an alarm before it ever fires. */
 export interface AlarmRule {
@@ -30,7 +32,7 @@ export const rules = {
   inbox_dead: rule('warning', 0, 'Deliveries were given up', 'A delivery is dead'),
   service_unavailable: rule('warning', 5 * MINUTE, 'The service answers no read', 'The service does not answer'),
   reads_overdue: rule('warning', 10 * MINUTE, 'Reads come too late', 'Reads come too late'),
-  state_stale: rule('warning', 0, 'Some submission is not fresh', 'A submission looks stale'),
+  state_stale: rule('warning', CATCHING_UP, 'Some submission is not fresh', 'A submission looks stale'),
   clock_skew: rule('warning', 5 * MINUTE, 'The clock is wrong', 'The clock is wrong'),
   record_conflict: rule('warning', 0, 'A record contradicts itself', 'A record contradicts itself'),
   items_unreadable: rule('warning', 0, 'Items cannot be read', 'Items cannot be read'),
@@ -39,7 +41,7 @@ export const rules = {
   push_unmapped: rule('warning', 0, 'Submissions wait for a client of the AMS', 'Submissions wait to be mapped'),
   push_dead: rule('warning', 0, 'Changes were given up', 'A change is dead'),
   push_unknown: rule('warning', 0, 'Nobody knows whether changes arrived', 'Nobody knows whether a change arrived'),
-  reconcile_overdue: rule('warning', 0, 'Reconciling is overdue', 'Reconciling is overdue'),
+  reconcile_overdue: rule('warning', CATCHING_UP, 'Reconciling is overdue', 'Reconciling is overdue'),
   reconcile_failed: rule('warning', 0, 'Reconciling could not check everything', 'Reconciling could not check everything'),
   reconcile_findings: rule('warning', 0, 'Reconciling found differences', 'Reconciling found differences'),
 } as const satisfies Record<string, AlarmRule>

@@ -1,6 +1,6 @@
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { listAccounts } from '../../store/accounts.ts'
-import { failingReads, newEvidence, newestRead, stalestRead } from '../../store/alarm-signs.ts'
+import { failingReads, newEvidence, newestRead, stalestRead, timetableSince } from '../../store/alarm-signs.ts'
 import { oldestDue } from '../../store/gauges.ts'
 import type { AccountsTable } from '../../store/tables.ts'
 import { ago, counted } from '../text.ts'
@@ -31,7 +31,7 @@ export const accountWatcher: Watcher = {
       if (!configured.has(row.account)) continue
       conditions.push(stopped(row), ...skew(row.account, sight), ...(await evidence(row.account, sight)))
       // An account that is stopped reads nothing: that is told already.
-      if (row.state === 'active') conditions.push(...(await reads(row.account, sight)))
+      if (row.state === 'active') conditions.push(...(await reads(row, sight)))
     }
     return conditions
   },
@@ -74,20 +74,22 @@ async function evidence(account: string, { q, nowMs }: Sight): Promise<Condition
   ]
 }
 
-async function reads(account: string, { q, config, nowMs }: Sight): Promise<Condition[]> {
+async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }: Sight): Promise<Condition[]> {
   const due = await oldestDue(q, account)
   const overdueMs = Math.max(lateMs(due.live, nowMs), lateMs(due.routine, nowMs))
   const { failing, longFailing } = await failingReads(q, account, LONG)
   const newest = await newestRead(q, account)
-  const silentMs = newest === null ? 0 : nowMs - msFromTime(newest)
-  const wanted = failing > 0 || overdueMs > NOT_OVERDUE_MS
+  const silentSince = newest ?? (await timetableSince(q, account))
+  const silentMs = silentSince === null ? 0 : nowMs - msFromTime(silentSince)
+  // Before anything else the service is asked whose credentials these are.
+  const wanted = failing > 0 || overdueMs > NOT_OVERDUE_MS || brokerage === null
   const dead = wanted && silentMs >= NO_ANSWER_MS
   return [
     ofAccount(
       account,
       'service_unavailable',
       dead ? 'on' : 'off',
-      `no read of account ${account} has succeeded for ${ago(newest, nowMs)}; see whether the service, the proxy and the DNS can be reached ` +
+      `no read of account ${account} has succeeded ${newest === null ? 'since it is served, ' : ''}for ${ago(silentSince, nowMs)}; see whether the service, the proxy and the DNS can be reached ` +
         'from here (`submission-mirror doctor`)',
     ),
     ofAccount(

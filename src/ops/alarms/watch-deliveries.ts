@@ -1,5 +1,5 @@
 import { msFromTime, timeFromMs } from '../../model/time.ts'
-import { type Refused, refusedSince, unannouncedNews, webhookLoss } from '../../store/alarm-signs.ts'
+import { firstToldIn, type Refused, refusedSince, unannouncedNews, webhookLoss } from '../../store/alarm-signs.ts'
 import { inboxGauges } from '../../store/gauges.ts'
 import { LOST_AFTER_MS } from '../../store/lost-webhooks.ts'
 import { ago, counted } from '../text.ts'
@@ -58,8 +58,11 @@ async function silence(account: string, { q, rhythms, nowMs }: Sight, refused: r
   return ofAccount(account, 'webhook_silence', sinceMs === null ? 'off' : 'on', text, sinceMs ?? undefined)
 }
 
+/** What came before the first webhook was not lost: there may have been no endpoint. That none ever comes is told by `silence`. */
 async function loss(account: string, { q, nowMs }: Sight): Promise<Condition> {
-  const { expected, lost } = await webhookLoss(q, account, timeFromMs(nowMs - DAY_MS))
+  const first = await firstToldIn(q, account)
+  const since = Math.max(nowMs - DAY_MS, first === null ? nowMs : msFromTime(first))
+  const { expected, lost } = await webhookLoss(q, account, timeFromMs(since))
   const share = expected === 0 ? 0 : Math.min(1, lost / expected)
   const level = lost < LOST_ENOUGH ? 'off' : levelOf(share, LOST_SMALL_SHARE, LOST_SHARE)
   const text =

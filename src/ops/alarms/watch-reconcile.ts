@@ -37,7 +37,7 @@ async function overdue(account: string, { q, config, nowMs }: Sight): Promise<Co
   const text =
     `account ${account} was to be reconciled at ${shortTime(slot)} UTC and no run has begun or gone on since; see in \`submission-mirror status\` whether a ` +
     `process works, and run \`submission-mirror reconcile --account ${account}\``
-  return ofAccount(account, 'reconcile_overdue', 'on', text, msFromTime(slot))
+  return ofAccount(account, 'reconcile_overdue', 'on', text)
 }
 
 function failed(account: string, run: Run): Condition {
@@ -49,11 +49,11 @@ function failed(account: string, run: Run): Condition {
 }
 
 function findings(account: string, run: Run): Condition {
-  const found = run.missing + run.different + run.absent
-  const left = run.exit_code === 3 ? 'and left them, being a dry run' : `and repaired ${run.repaired}`
+  const found = run.missing + run.different + run.absent + run.lost
+  const left = run.options.dry_run === true ? 'and left them, being a dry run' : `and repaired ${run.repaired}`
   const text =
-    `the last reconciling of account ${account} found ${counted(found, 'difference')} between mirror and service (${run.missing} missing, ` +
-    `${run.different} different, ${run.absent} absent) ${left}; \`submission-mirror reconcile show ${run.run_id}\` tells which, and what comes ` +
+    `the last reconciling of account ${account} found ${counted(found, 'difference')} (${run.missing} missing, ` +
+    `${run.different} different, ${run.absent} absent, ${run.lost} lost from the change log) ${left}; \`submission-mirror reconcile show ${run.run_id}\` tells which, and what comes ` +
     'again and again has a cause to be found'
   return ofAccount(account, 'reconcile_findings', found > 0 ? 'on' : 'off', text, endOf(run))
 }

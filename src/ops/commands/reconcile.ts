@@ -17,8 +17,8 @@ import { accountsOfRun, runNote } from '../reconcile-actions.ts'
 import { ReconcileScreen } from '../reconcile-screen.ts'
 import { findingsTable, runSummary } from '../reconcile-text.ts'
 import { reportProblem } from '../report-file.ts'
+import { keepMemorySmall } from '../small-memory.ts'
 import { clientOf } from '../upstream.ts'
-import { keepYoungMemorySmall } from '../young-memory.ts'
 import { type CommandContext, type OpenStore, printJson, withStore } from './context.ts'
 import { addReconcileList, writeReport } from './reconcile-list.ts'
 
@@ -65,7 +65,7 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
     const accounts = await accountsOfRun(store.config, store.db.read, given.account, options, '--account')
     if (given.report !== undefined && accounts.length > 1) throw new UsageError(['--report: name the account, a report is about one run'])
     await ensureAccounts(store.db, accounts)
-    keepYoungMemorySmall()
+    keepMemorySmall()
     const runs: RunRow[] = []
     const codes: number[] = []
     for (const account of accounts) {
@@ -127,7 +127,7 @@ async function reconcileAccount(c: CommandContext, store: OpenStore, account: st
   try {
     const { concurrency } = config.upstream
     const { budgetMs } = config.reconcile
-    const parts = { db, client, clock, log, observer: silentObserver, concurrency, budgetMs, onAbort: 'stop' as const }
+    const parts = { db, database: null, client, clock, log, observer: silentObserver, concurrency, budgetMs, onAbort: 'stop' as const }
     const { run } = await noteAround(db, runNote('command', 'reconcile.run', account, options), async () => {
       const ended = await workRun({ ...parts, onProgress: (now, counts) => screen.show(now, counts) }, claim, host.signal)
       const { run_id, state, exit_code } = ended

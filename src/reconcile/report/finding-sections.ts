@@ -26,7 +26,7 @@ function comparedBlocks({ run }: ReportData): Block[] {
     {
       kind: 'text',
       texts: [
-        `${feeds}${state}. Every row of ${tables.map(({ table }) => `\`${table}\``).join(', ')} that belongs to it was compared, field by field, with what the service answered; then it was looked for rows that the service did not show.`,
+        `${feeds}${state}. Every row of ${tables.map(({ table }) => `\`${table}\``).join(', ')} that belongs to it was compared, field by field, with what the service answered; then it was looked for rows that the service did not show.${run.options.submissions === undefined ? ' The change log was looked through for numbers that are left out.' : ''}`,
         'What differs is put right through the same door by which every delivery and every poll comes in, so each repair stands in `changes`, with the cause `reconcile`, and goes on to the destinations.',
       ].slice(0, run.options.dry_run === true ? 1 : 2),
     },
@@ -78,10 +78,11 @@ const lastColumn: Readonly<Record<FindingKind, string>> = {
   absent: 'Marked',
   unreadable: 'Reason',
   undelivered: 'Where it stands',
+  lost: 'What is missing',
 }
 
 function plainTable(kind: FindingKind, findings: readonly ReportFinding[]): Block {
-  const told = kind === 'unreadable' || kind === 'undelivered'
+  const told = kind === 'unreadable' || kind === 'undelivered' || kind === 'lost'
   const names = ['Submission', 'Read', 'Table', 'Record', 'Destination', lastColumn[kind]]
   const rows = findings.map((finding): Cell[] => [
     code(finding.submissionId),

@@ -49,6 +49,13 @@ const explained: Readonly<Record<FindingKind, { heading: string; text: Explain }
       `${counted(n, 'change')} stand${n === 1 ? 's' : ''} in the mirror and never reached a destination that should have it. ` +
       'See `submission-mirror outbox list`, then `outbox retry` what shall be sent, or `outbox skip` what need not be.',
   },
+  lost: {
+    heading: 'Holes in the change log',
+    text: (n) =>
+      `The change log has ${counted(n, 'hole')}: rows of \`changes\` were taken out of the database. The other tables are not touched by that, but whoever ` +
+      'follows the log and had not read so far misses those changes, and nothing can bring them back. Readers that were behind read the tables anew; ' +
+      '`submission-mirror migrate --new-epoch` makes all of them do so. A destination that was behind gets everything under a new name with `start: snapshot`.',
+  },
 }
 
 /** What the findings mean, in the order of their kinds, then what of earlier runs still stands. */
@@ -59,7 +66,7 @@ export function meaningsOf({ run }: ReportData): Meaning[] {
   })
   if (meanings.length === 0) meanings.push({ heading: 'Nothing new', text: nothingNew(run) })
   if (run.known > 0) {
-    const text = `${counted(run.known, 'finding')} stood before this run: absences that are marked, and pushes that are still undelivered. They change neither its counts nor its exit code.`
+    const text = `${counted(run.known, 'finding')} stood before this run: absences that are marked, pushes that are still undelivered, and holes of the change log. They change neither its counts nor its exit code.`
     meanings.push({ heading: 'Known before', text })
   }
   return meanings

@@ -44,9 +44,9 @@ export function verdictOf({ run }: Pick<ReportData, 'run'>): Verdict {
   if (newFindings(run) === 0) return agreement(run)
   const differences = differencesIn(run)
   if (run.repaired < differences) return { tone: 'left', title: 'Differences were found and left', text: differencesText(run) }
-  if (run.undelivered > 0) {
-    const text = `${counted(run.undelivered, 'change')} never reached a destination that should have ${run.undelivered === 1 ? 'it' : 'them'}. ${differencesText(run)}`
-    return { tone: 'left', title: 'The mirror agrees; a destination lacks changes', text }
+  if (run.lost > 0 || run.undelivered > 0) {
+    const title = run.lost > 0 ? 'The mirror agrees; its change log has holes' : 'The mirror agrees; a destination lacks changes'
+    return { tone: 'left', title, text: `${lostText(run)}${undeliveredText(run)}${differencesText(run)}` }
   }
   return { tone: 'repaired', title: 'The mirror agrees with the service again', text: `${differencesText(run)} Nothing is left to do.` }
 }
@@ -76,6 +76,14 @@ function differencesText(run: ReconcileRunsTable): string {
   if (run.repaired === n) return `${found} and repaired.`
   if (run.options.dry_run === true) return `${found} and left as ${n === 1 ? 'it is' : 'they are'}, because this was a dry run.`
   return `${found}, and ${number(run.repaired)} of them repaired.`
+}
+
+function lostText({ lost }: ReconcileRunsTable): string {
+  return lost === 0 ? '' : `Changes are missing from the log in ${counted(lost, 'place')}. `
+}
+
+function undeliveredText({ undelivered: n }: ReconcileRunsTable): string {
+  return n === 0 ? '' : `${counted(n, 'change')} never reached a destination that should have ${n === 1 ? 'it' : 'them'}. `
 }
 
 function noteOf(run: ReconcileRunsTable): string {

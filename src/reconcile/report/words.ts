@@ -9,6 +9,7 @@ export const kindNames: Readonly<Record<FindingKind, string>> = {
   absent: 'Here, but no longer shown by the service',
   unreadable: 'Could not be read',
   undelivered: 'Never delivered to a destination',
+  lost: 'Holes in the change log',
 }
 
 /** How a way of becoming known is called; what is not known is shown as it is stored. */

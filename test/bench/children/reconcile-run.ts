@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../../../src/clock.ts'
 import { silentObserver } from '../../../src/observe.ts'
-import { keepYoungMemorySmall } from '../../../src/ops/young-memory.ts'
+import { keepMemorySmall } from '../../../src/ops/small-memory.ts'
 import { workRun } from '../../../src/reconcile/run.ts'
 import { openDb } from '../../../src/store/open.ts'
 import { claimNewRun } from '../../../src/store/reconcile-work.ts'
@@ -14,7 +14,7 @@ import { uuid } from '../../tools/facts.ts'
 const CONCURRENCY = 8
 
 // As the command does.
-keepYoungMemorySmall()
+keepMemorySmall()
 const [mode = '', path = '', baseUrl = '', count = '0'] = process.argv.slice(2)
 const client = createUpstreamClient({
   account: 'bench',
@@ -37,7 +37,7 @@ async function reconcile(client: UpstreamClient): Promise<number> {
   const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log: silentLog })
   const claim = await claimNewRun(db, { account: 'bench', options: {}, requestedBy: 'command' })
   if ('busy' in claim) throw new Error('another run is in progress')
-  const parts = { db, client, clock: systemClock, log: silentLog, observer: silentObserver, concurrency: CONCURRENCY }
+  const parts = { db, database: null, client, clock: systemClock, log: silentLog, observer: silentObserver, concurrency: CONCURRENCY }
   const run = await workRun({ ...parts, budgetMs: 86_400_000, onAbort: 'stop' }, claim, new AbortController().signal)
   await db.close()
   if (run.submissions_done !== Number(count)) throw new Error(`${run.submissions_done} submissions were looked at`)

@@ -6,7 +6,7 @@ import { type Observer, silentObserver } from '../../../src/observe.ts'
 import { AlarmWatch, type AlarmWatchParts } from '../../../src/ops/alarms/alarm-watch.ts'
 import { Notifier } from '../../../src/ops/alarms/notifier.ts'
 import { Senders } from '../../../src/ops/alarms/senders.ts'
-import { ensureAccounts } from '../../../src/store/accounts.ts'
+import { ensureAccounts, pinBrokerage } from '../../../src/store/accounts.ts'
 import { type AlarmRow, listAlarms } from '../../../src/store/alarms.ts'
 import type { Db } from '../../../src/store/db.ts'
 import { ensureDestinations } from '../../../src/store/destinations.ts'
@@ -61,7 +61,7 @@ export function settingsWith(more: Readonly<Record<string, unknown>>, env: Reado
   return loadConfig(withFile(JSON.stringify({ accounts: [account], ...more }), env))
 }
 
-/** A database with one account and one submission, and a watch over it; the time is now, as Postgres has its own. */
+/** A database with one account that the service knows and one submission, and a watch over it; the time is now, as Postgres has its own. */
 export async function openWatch(
   database: TestDatabase,
   settings: Readonly<Record<string, unknown>> = {},
@@ -73,6 +73,7 @@ export async function openWatch(
   const { db } = opened
   const config = settingsWith(settings, env)
   await ensureAccounts(db, [ACCOUNT])
+  await pinBrokerage(db, ACCOUNT, 'brokerage', 'bac_one')
   await ensureDestinations(db, config.destinations)
   await applyAll(db, [trackFact(ACCOUNT, SUBMISSION)])
   const world = { skewMs: null as number | null, freeBytes: 100 * GIB }
@@ -93,7 +94,7 @@ export async function openWatch(
       return await firing()
     },
     async lookLater() {
-      for (const ms of [30_000, CLEARED]) {
+      for (const ms of [30_000, CLEARED / 2, CLEARED / 2]) {
         clock.advance(ms)
         await watch.look(signal)
       }

@@ -43,6 +43,16 @@ async function refuse(rig: WatchRig, reason: string, count: number): Promise<voi
   await store.settled()
 }
 
+/** Whether it fires only when it has been so for a while. @param meanwhile what goes on all the time. */
+async function staleAfterGrace(rig: WatchRig, meanwhile: () => Promise<unknown> = async () => undefined): Promise<boolean> {
+  const firing: boolean[] = []
+  for (const ms of [30_000, 5 * MINUTE, 5 * MINUTE, 5 * MINUTE]) {
+    await meanwhile()
+    firing.push((await rig.look(ms)).includes('state_stale'))
+  }
+  return firing.join() === 'false,false,false,true'
+}
+
 function newRunRow(over: Partial<RunRow> & Pick<RunRow, 'requested_at' | 'updated_at' | 'state'>): RunRow {
   const none = {
     submissions_total: 1,
@@ -53,8 +63,18 @@ function newRunRow(over: Partial<RunRow> & Pick<RunRow, 'requested_at' | 'update
     exit_code: null,
     note: null,
   }
-  const counts = { missing: 0, different: 0, absent: 0, unreadable: 0, undelivered: 0, repaired: 0, known: 0 }
+  const counts = { missing: 0, different: 0, absent: 0, unreadable: 0, undelivered: 0, lost: 0, repaired: 0, known: 0 }
   return { run_id: randomUUID(), account: ACCOUNT, slot: null, requested_by: 'command', options: {}, ...none, ...counts, ...over }
+}
+
+/** What arrived in the hour that began so many hours before this one. */
+async function countHour(rig: WatchRig, hoursAgo: number, webhook: number, lost: number): Promise<void> {
+  const hour = timeFromMs(Math.floor(rig.clock.now() / HOUR) * HOUR - hoursAgo * HOUR)
+  await change(
+    rig.db,
+    sql`insert into arrival_counts (account, hour, entity, webhook, poll, backfill, reconcile, lost)
+      values (${ACCOUNT}, ${timeValue(rig.db.read, hour)}, 'thread_messages', ${webhook}, ${lost}, 0, 0, ${lost})`,
+  )
 }
 
 function change(db: Db, statement: ReturnType<typeof sql>): Promise<unknown> {
@@ -113,14 +133,10 @@ describe.each(testDatabases)('the watch on $name', (database) => {
 
   it('sees that many webhooks are lost, and not that some are', async () => {
     const rig = await openWatch(database)
-    const hour = timeFromMs(Math.floor(rig.clock.now() / HOUR) * HOUR)
     const counts = async (webhook: number, lost: number) => {
       await change(rig.db, sql`delete from arrival_counts`)
-      await change(
-        rig.db,
-        sql`insert into arrival_counts (account, hour, entity, webhook, poll, backfill, reconcile, lost)
-          values (${ACCOUNT}, ${timeValue(rig.db.read, hour)}, 'thread_messages', ${webhook}, ${lost}, 0, 0, ${lost})`,
-      )
+      await countHour(rig, 72, 1, 0)
+      await countHour(rig, 0, webhook, lost)
     }
     await counts(1, 9)
     expect(await rig.look()).not.toContain('webhook_loss')
@@ -134,6 +150,19 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     expect(await rig.lookLater()).toContain('webhook_loss')
     await counts(190, 10)
     expect(await rig.lookLater()).not.toContain('webhook_loss')
+  })
+
+  it('counts no webhook as lost before the first one told of anything', async () => {
+    const rig = await openWatch(database)
+    // Tracked and polled before there was an endpoint.
+    await countHour(rig, 5, 0, 500)
+    expect(await rig.look()).not.toContain('webhook_loss')
+    await countHour(rig, 4, 3, 40)
+    await countHour(rig, 2, 90, 9)
+    expect(await rig.look()).not.toContain('webhook_loss')
+    await countHour(rig, 1, 10, 30)
+    expect(await rig.look()).toContain('webhook_loss')
+    expect((await rig.alarm('webhook_loss'))?.text).toContain('39 of 139 records')
   })
 
   it('sees accounts that are parked, what contradicts and what cannot be read, and what was too large', async () => {
@@ -195,21 +224,67 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     expect(await rig.lookLater()).toEqual(['service_unavailable'])
     // One read that fails on and on.
     await fresh()
+    expect(await rig.lookLater()).toEqual([])
     await change(rig.db, sql`update sync_reads set rank = 2, failures = 12 where read = 'events'`)
-    expect(await rig.look()).toContain('state_stale')
+    const othersAreRead = () => change(rig.db, sql`update sync_reads set last_read_at = ${now()} where read = 'requirements'`)
+    expect(await staleAfterGrace(rig, othersAreRead)).toBe(true)
     expect((await rig.alarm('state_stale'))?.text).toMatch(/^1 read of account acme has failed for half an hour and more/)
     // A cursor that does not move.
     await fresh()
+    expect(await rig.lookLater()).toEqual([])
     await change(rig.db, sql`update sync_reads set rank = 2, stalls = 60 where read = 'thread'`)
-    expect(await rig.look()).toContain('state_stale')
+    expect(await staleAfterGrace(rig, othersAreRead)).toBe(true)
     await change(rig.db, sql`update sync_reads set stalls = 0`)
     // Not found is no failure: a mistyped id alarms nobody.
     await change(rig.db, sql`update sync_reads set rank = 2, failures = 0, misses = 9, last_read_at = ${ago(90 * 24 * HOUR)}`)
     await change(rig.db, sql`update submissions set unreachable_since = ${now()}`)
     expect(await rig.lookLater()).toEqual([])
     await change(rig.db, sql`update submissions set unreachable_since = null`)
-    expect(await rig.look()).toContain('state_stale')
+    expect(await staleAfterGrace(rig)).toBe(true)
     expect((await rig.alarm('state_stale'))?.text).toMatch(/was not read for 90 d, longer than POLL_DORMANT allows/)
+  })
+
+  it('sees a service that has answered no read since the account is served', async () => {
+    const rig = await openWatch(database)
+    await ensureReconcile(rig.db, [ACCOUNT])
+    const due = () => change(rig.db, sql`update sync_reads set due_at = ${timeValue(rig.db.read, timeFromMs(rig.clock.now()))}`)
+    await due()
+    await change(rig.db, sql`update sync_reads set rank = 2, failures = 3`)
+    expect(await rig.look(10 * MINUTE)).toEqual([])
+    await rig.look(6 * MINUTE)
+    expect(await rig.look(5 * MINUTE)).toEqual(['service_unavailable'])
+    expect((await rig.alarm('service_unavailable'))?.text).toMatch(
+      /^no read of account acme has succeeded since it is served, for 2\d min; see whether the service,/,
+    )
+    await due()
+    await change(rig.db, sql`update sync_reads set last_read_at = due_at, rank = 1, failures = 0`)
+    expect(await rig.lookLater()).toEqual([])
+    // Nothing is tracked, and nobody could be asked whose credentials these are.
+    await change(rig.db, sql`delete from sync_reads`)
+    await change(rig.db, sql`update sync_accounts set brokerage = null`)
+    await rig.look()
+    expect(await rig.look(5 * MINUTE)).toEqual(['service_unavailable'])
+  })
+
+  it('lets the program catch up after it was down before it tells of what is late', async () => {
+    const rig = await openWatch(database, { reconcile: { cron: '0 3 * * *' } })
+    const ago = (ms: number) => timeValue(rig.db.read, timeFromMs(rig.clock.now() - ms))
+    const down = 90 * 24 * HOUR
+    await ensureReconcile(rig.db, [ACCOUNT])
+    await change(rig.db, sql`update sync_reconcile set since = ${ago(down)}`)
+    // It was about to tell of something when it ended.
+    await change(rig.db, sql`update sync_reads set last_read_at = ${ago(0)}, due_at = ${ago(20 * MINUTE)}, rank = 2, failures = 12`)
+    await rig.look()
+    expect((await rig.alarm('state_stale'))?.state).toBe('pending')
+    expect(await rig.look(down)).toEqual([])
+    for (const name of ['state_stale', 'reconcile_overdue']) expect(await rig.look(5 * MINUTE)).not.toContain(name)
+    const now = timeFromMs(rig.clock.now())
+    await change(rig.db, sql`update sync_reads set last_read_at = ${ago(0)}, due_at = ${ago(0)}, rank = 1, failures = 0`)
+    await rig.db.write('test', (tx) =>
+      insertRun(tx, newRunRow({ requested_at: now, started_at: now, updated_at: now, state: 'running', requested_by: 'cron' })),
+    )
+    expect(await rig.lookLater()).toEqual([])
+    for (const name of ['state_stale', 'reconcile_overdue']) expect((await rig.alarm(name))?.state).not.toBe('resolved')
   })
 
   it('sees a clock that is wrong, and a disk that fills, and does not flap', async () => {
@@ -296,7 +371,7 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     await run({ missing: 2, different: 1, repaired: 3 })
     expect(await rig.look()).toEqual(['reconcile_findings'])
     expect((await rig.alarm('reconcile_findings'))?.text).toMatch(
-      /found 3 differences between mirror and service \(2 missing, 1 different, 0 absent\) and repaired 3; `submission-mirror reconcile show [\w-]+` tells which/,
+      /found 3 differences \(2 missing, 1 different, 0 absent, 0 lost from the change log\) and repaired 3; `submission-mirror reconcile show [\w-]+` tells which/,
     )
     await run({ state: 'failed', exit_code: 1, note: 'the service does not answer' })
     expect(await rig.lookLater()).toEqual(['reconcile_failed'])
@@ -309,11 +384,18 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     const lately = timeValue(rig.db.read, timeFromMs(rig.clock.now()))
     await change(rig.db, sql`update sync_reconcile set since = ${lately}`)
     expect(await rig.look()).toEqual([])
-    expect(await rig.look(26 * HOUR)).toEqual(['reconcile_overdue'])
+    expect(await rig.look(26 * HOUR)).toEqual([])
+    // What an operator looked at meanwhile is not the whole account.
+    const some: RunRow['options'][] = [{ submissions: [SUBMISSION] }, { since: timeFromMs(0) }, { active_only: true }]
+    for (const options of [...some, { dry_run: true }, { no_state: true }]) await run({ options })
+    for (const _ of [5, 10]) expect(await rig.look(5 * MINUTE)).toEqual([])
+    expect(await rig.look(5 * MINUTE)).toEqual(['reconcile_overdue'])
     expect((await rig.alarm('reconcile_overdue'))?.text).toMatch(
       /^account acme was to be reconciled at \d{4}-\d\d-\d\d 03:00:00 UTC and no run has begun/,
     )
-    await run({ state: 'running', ended_at: null, exit_code: null })
+    await run({ state: 'running', ended_at: null, exit_code: null, options: { concurrency: 2 } })
+    // Run after run of one submission does not hide it.
+    for (let n = 0; n < 20; n++) await run({ options: some[0] ?? {} })
     expect(await rig.lookLater()).toEqual([])
   })
 

@@ -1,0 +1,68 @@
+import type { DatabaseConfig, Db, Query } from '../store/db.ts'
+import { holeReported, holesBehind, type LogHole, logEnds } from '../store/log-holes.ts'
+import { readingAside } from '../store/reading-aside.ts'
+import type { RunOptions } from '../store/tables-reconcile.ts'
+import { type Found, finding } from './found.ts'
+import type { Recorder } from './recorder.ts'
+
+/** Rows of the change log at a time. */
+const PAGE = 10_000
+/** More holes than this are not listed one by one. */
+const LISTED = 100
+
+export interface LogScope {
+  readonly db: Db
+  readonly database: DatabaseConfig | null
+  readonly runId: string
+  readonly options: RunOptions
+  readonly recorder: Recorder
+}
+
+/**
+ * Reports the numbers between `mirror_info.first_seq` and `last_seq` that the change log has no row of (invariant 9): somebody has deleted
+ * rows. The log is that of all accounts, so the first run that comes by reports a hole, and those of the other accounts know it then.
+ * A run of chosen submissions does not look.
+ */
+export async function reportLost(scope: LogScope, signal: AbortSignal): Promise<void> {
+  const { db, database, options } = scope
+  if (options.submissions !== undefined) return
+  if (database === null) return await walkLog(db.read, scope, signal)
+  const aside = readingAside(db, database)
+  try {
+    await walkLog(aside.read, scope, signal)
+  } finally {
+    await aside.close()
+  }
+}
+
+async function walkLog(q: Query, { runId, recorder }: LogScope, signal: AbortSignal): Promise<void> {
+  const { first_seq, last_seq } = await logEnds(q)
+  let listed = 0
+  let more = 0
+  for (let after: number | null = first_seq - 1; after !== null; ) {
+    signal.throwIfAborted()
+    const { holes, next }: { holes: LogHole[]; next: number | null } = await holesBehind(q, after, last_seq, PAGE)
+    const stand = holes.length === 0 ? [] : withoutRemoved(holes, (await logEnds(q)).first_seq)
+    const shown = stand.slice(0, LISTED - listed)
+    const found: Found[] = []
+    for (const hole of shown) found.push(foundHole(hole, await holeReported(q, hole, runId)))
+    await recorder.keepAlone(found)
+    listed += shown.length
+    more += stand.length - shown.length
+    after = next
+  }
+  if (more === 0) return
+  const detail = `the change log has ${more} more holes; compare the numbers in \`changes\` with what \`mirror_info\` says of them`
+  await recorder.keepAlone([finding({ kind: 'lost', entity: 'changes', standing: await holeReported(q, null, runId), detail })])
+}
+
+/** What retention has removed meanwhile, or before the rest of a hole, is not missing. */
+function withoutRemoved(holes: readonly LogHole[], firstSeq: number): LogHole[] {
+  return holes.filter(({ last }) => last >= firstSeq).map(({ first, last }) => ({ first: Math.max(first, firstSeq), last }))
+}
+
+function foundHole({ first, last }: LogHole, standing: boolean): Found {
+  const which = first === last ? `change ${first} is` : `changes ${first} to ${last} are`
+  const detail = `${which} no longer in the change log, and cannot be brought back: readers and destinations that had not read so far miss ${first === last ? 'it' : 'them'}`
+  return finding({ kind: 'lost', entity: 'changes', entityId: JSON.stringify([first, last]), seq: last, standing, detail })
+}
