@@ -8,6 +8,7 @@ import type { Observer } from '../observe.ts'
 import { Heartbeat } from '../ops/heartbeat.ts'
 import { type OpsHttp, startOpsHttp } from '../ops/http.ts'
 import { createMetrics, type Metrics } from '../ops/metrics.ts'
+import { signalledReload } from '../ops/noted-reload.ts'
 import { Readiness } from '../ops/readiness.ts'
 import type { ReloadResult } from '../ops/reload-result.ts'
 import { StoreGauges } from '../ops/store-gauges.ts'
@@ -146,8 +147,14 @@ export class Running {
     this.#started.resolve()
   }
 
-  /** Never rejects. The ops server, which listens early, may ask before everything has begun. */
+  /** Because a signal asked for it. Never rejects. */
   async reload(): Promise<ReloadResult> {
+    const { db, log } = this.#p
+    return await signalledReload(db, log, () => this.#reload())
+  }
+
+  /** Never rejects. The ops server, which listens early, may ask before everything has begun. */
+  async #reload(): Promise<ReloadResult> {
     await this.#started.promise
     return await this.#reloader.reload()
   }
@@ -211,7 +218,7 @@ export class Running {
     const { clock, log, db } = this.#p
     const { host, port } = this.#config.ops
     const { registry } = this.#metrics
-    const gauges = new StoreGauges(registry, db, log)
+    const gauges = new StoreGauges(registry, db, log, () => this.#config)
     return await startOpsHttp({
       host,
       port,
@@ -223,7 +230,7 @@ export class Running {
       admin: {
         ...{ db, clock, log, observer: this.#observer, version: this.#entry.version, signal: this.#stopping.signal },
         config: () => this.#config,
-        reload: () => this.reload(),
+        reload: () => this.#reload(),
       },
     })
   }

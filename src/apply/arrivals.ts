@@ -15,7 +15,8 @@ export function noteArrival(
   firstVia: string,
   isNew: boolean,
 ): void {
-  const news = isNew && firstVia !== 'webhook' && firstVia !== 'backfill'
+  const { occurred_at } = fact.kind === 'event' ? fact.event : fact.message.message
+  const news = isNew && firstVia !== 'webhook' && !session.isUntold(fact, String(occurred_at))
   const late = !isNew && fact.via === 'webhook' && firstVia !== 'webhook'
   if (!news && !late) return
   const note = { account: fact.account, entity, submission_id: fact.submissionId, record_id: recordId }

@@ -69,9 +69,26 @@ export class Session {
 
   /** Whether a record of a first walk is history: it happened more than an hour before its submission was tracked. */
   isBackfill(place: Place & Origin, occurredAt: TimeText): boolean {
-    if (!place.firstWalk) return false
-    const submission = this.submissions.get({ account: place.account, submission_id: place.submissionId })
-    return submission?.tracked_at != null && msFromTime(occurredAt) < msFromTime(submission.tracked_at) - BACKFILL_AFTER_MS
+    return this.#leadMs(place, occurredAt) > BACKFILL_AFTER_MS
+  }
+
+  /**
+   * Whether no webhook is to be expected for a record of a first walk: it is history, or it happened before an operator named the
+   * submission, when there may have been no endpoint yet. Where a webhook made the submission known, there was one.
+   */
+  isUntold(place: Place & Origin, occurredAt: TimeText): boolean {
+    const marginMs = this.#submissionOf(place)?.tracked_via === 'webhook' ? BACKFILL_AFTER_MS : 0
+    return this.#leadMs(place, occurredAt) > marginMs
+  }
+
+  /** How long before its submission was tracked a record of a first walk happened, in milliseconds; of others, nothing is known. */
+  #leadMs(place: Place & Origin, occurredAt: TimeText): number {
+    const trackedAt = place.firstWalk ? this.#submissionOf(place)?.tracked_at : null
+    return trackedAt == null ? Number.NEGATIVE_INFINITY : msFromTime(trackedAt) - msFromTime(occurredAt)
+  }
+
+  #submissionOf({ account, submissionId }: Place): SubmissionRow | null {
+    return this.submissions.get({ account, submission_id: submissionId })
   }
 
   /** Writes every working set, parents before what hangs on them. */

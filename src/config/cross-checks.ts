@@ -38,8 +38,11 @@ export const checkPorts = z.superRefine((values: unknown, context) => {
   context.addIssue({ code: 'custom', path: ['ops', 'port'], message: 'must differ from {receiver.port}; choose another' })
 }, always)
 
-/** Who acts in the notes of what was done by commands. */
-const COMMAND = 'command'
+/** Who acts in the notes of what was done without a token. */
+const ACTORS: ReadonlyMap<unknown, string> = new Map([
+  ['command', 'who acts by commands'],
+  ['signal', 'who reloads by a signal'],
+])
 
 /** A name tells who did something, so neither names nor tokens are given twice. */
 export const checkTokens = z.superRefine((tokens: unknown, context) => {
@@ -48,12 +51,9 @@ export const checkTokens = z.superRefine((tokens: unknown, context) => {
     const [name, token] = [field(item, 'name'), field(item, 'token')]
     if (typeof name === 'string' && names.has(name))
       context.addIssue({ code: 'custom', path: [index], message: 'has a name that was used before; choose another' })
-    if (name === COMMAND)
-      context.addIssue({
-        code: 'custom',
-        path: [index],
-        message: `must not be named ${COMMAND}, which is who acts by commands; choose another name`,
-      })
+    const actor = ACTORS.get(name)
+    if (actor !== undefined)
+      context.addIssue({ code: 'custom', path: [index], message: `must not be named ${name}, which is ${actor}; choose another name` })
     names.add(name)
     if (!(token instanceof Secret)) return
     if (texts.has(token.reveal()))

@@ -1,3 +1,4 @@
+import { canonicalJson } from '../model/json.ts'
 import { parseUuid } from '../model/uuid.ts'
 import type { MappingRow } from '../store/push-map.ts'
 import { cellsOf, separatorIn } from './csv.ts'
@@ -45,12 +46,22 @@ export function readMapFile(text: string, name: string, target: MapTarget): MapF
       wrong(read.problem)
       continue
     }
-    const key = `${read.account} ${read.submissionId}`
-    const before = rows.get(key)
-    if (before && JSON.stringify(before) !== JSON.stringify(read)) wrong(`${read.submissionId} stands there twice, with different values`)
-    rows.set(key, read)
+    const problem = addMapping(rows, read)
+    if (problem !== null) wrong(problem)
   }
   return { rows: [...rows.values()], problems }
+}
+
+/**
+ * Adds a mapping to those of one import, by account and submission.
+ * @returns null, or what is wrong: the submission is among them with other values.
+ */
+export function addMapping(rows: Map<string, MappingRow>, row: MappingRow): string | null {
+  const key = `${row.account} ${row.submissionId}`
+  const before = rows.get(key)
+  rows.set(key, row)
+  const differs = before !== undefined && canonicalJson({ ...before }) !== canonicalJson({ ...row })
+  return differs ? `${row.submissionId} stands there twice, with different values` : null
 }
 
 function headingProblems(columns: readonly string[], name: string, { destination, accounts }: MapTarget): string[] {

@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
+import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
@@ -58,13 +59,16 @@ type Name = keyof typeof definitions
 export class StoreGauges {
   readonly #db: Db
   readonly #log: Log
+  readonly #config: () => Pick<Config, 'accounts'>
   readonly #gauges: Record<Name, Gauge>
   #readAt = Number.NEGATIVE_INFINITY
   #reading: Promise<void> | null = null
 
-  constructor(registry: Registry, db: Db, log: Log) {
+  /** @param config the settings as they are now: a reload changes them. */
+  constructor(registry: Registry, db: Db, log: Log, config: () => Pick<Config, 'accounts'>) {
     this.#db = db
     this.#log = log
+    this.#config = config
     const made = Object.entries(definitions).map(([name, [help, labels]]) => [
       name,
       new Gauge({ name: `${PREFIX}${name}`, help, labelNames: [...labels], registers: [registry] }),
@@ -130,10 +134,11 @@ export class StoreGauges {
     const q = this.#db.read
     const { expected, lost } = await webhookLoss(q, account, timeFromMs(this.#db.clock.now() - DAY_MS))
     const proof = await oldestProof(q, account)
+    const probed = this.#config().accounts.find(({ name }) => name === account)?.discovery?.paths ?? []
     return [
       ['webhook_loss_ratio', { account }, expected === 0 ? 0 : lost / expected],
       ...(proof === null ? [] : [['proof_age_seconds', { account }, this.#age(proof)] as [Name, Record<string, string>, number]]),
-      ['discovery_failing', { account }, await failingProbes(q, account)],
+      ['discovery_failing', { account }, await failingProbes(q, account, probed)],
     ]
   }
 

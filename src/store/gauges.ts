@@ -110,9 +110,14 @@ export async function freshnessGauges(q: Query, account: string): Promise<Freshn
   return gauges
 }
 
-/** Paths of an account whose probing fails, counted no further than `SMALL_COUNT_CAP`. */
-export function failingProbes(q: Query, account: string): Promise<number> {
-  return countCapped(q, sql`sync_discovery where account = ${account} and failures > 0`, SMALL_COUNT_CAP)
+/**
+ * Paths of an account whose probing fails, counted no further than `SMALL_COUNT_CAP`.
+ * @param templates those of the settings: what was taken out of them is not probed any more.
+ */
+export async function failingProbes(q: Query, account: string, templates: readonly string[]): Promise<number> {
+  if (templates.length === 0) return 0
+  const failing = sql`sync_discovery where account = ${account} and failures > 0 and template in (${sql.join(templates)})`
+  return await countCapped(q, failing, SMALL_COUNT_CAP)
 }
 
 /** The ends of the change log. */

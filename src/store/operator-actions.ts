@@ -9,7 +9,7 @@ export type ActionDetail = Readonly<Record<string, Json>>
 
 /** What somebody does, as it is noted. */
 export interface ActionNote {
-  /** The name of a token, or `command` for whoever can run commands beside the database. */
+  /** The name of a token, `command` for whoever can run commands beside the database, or `signal` for whoever can send one. */
   readonly who: string
   /** What is done, in two words: `destination.pause`. */
   readonly action: string

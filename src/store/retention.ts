@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
+import { hasNoOptionsBut } from './reconcile-runs.ts'
 import { timeValue } from './sql.ts'
 import { keepUpkeep, type UpkeepLease } from './upkeep.ts'
 
@@ -130,7 +131,8 @@ export function removePushed(db: Db, { lease, before, limit, after }: StepOrder)
 
 /**
  * Removes the oldest changes, so that what is left has no gaps; `mirror_info.first_seq` moves with them. It never goes past what one of
- * the named destinations has still to get, nor past a push that may still be made.
+ * the named destinations has still to get, nor past a push that may still be made. Pushes that were skipped go with their changes: without
+ * them nobody could try them again.
  * @param destinations those of the settings: what one that is not there any more has not got is not kept for it.
  */
 export function removeChanges(db: Db, { lease, before, limit }: StepOrder, destinations: readonly string[]): Promise<RetentionStep> {
@@ -138,11 +140,17 @@ export function removeChanges(db: Db, { lease, before, limit }: StepOrder, desti
     'retention',
     async (tx) => {
       await keepUpkeep(tx, lease)
-      const needed = await oldestNeeded(tx, destinations)
       const { rows } = await sql<{ seq: number; old: unknown }>`
         select seq, ${isBefore(tx, 'changed_at', before)} as old from changes order by seq limit ${sql.lit(limit)}`.execute(tx.sql)
-      const firstKept = rows.findIndex(({ seq, old }) => !old || seq >= needed)
-      const gone = firstKept === -1 ? rows : rows.slice(0, firstKept)
+      const removable = async () => {
+        const needed = await oldestNeeded(tx, destinations)
+        const firstKept = rows.findIndex(({ seq, old }) => !old || seq >= needed)
+        return firstKept === -1 ? rows : rows.slice(0, firstKept)
+      }
+      const upTo = (await removable()).at(-1)?.seq
+      if (upTo !== undefined) await removeSkipped(tx, upTo, limit)
+      // Looked for once more: one of them may have been made ready again just before.
+      const gone = await removable()
       const last = gone.at(-1)?.seq
       if (last === undefined) return { removed: 0, next: null }
       await sql`delete from changes where seq <= ${last}`.execute(tx.sql)
@@ -152,10 +160,20 @@ export function removeChanges(db: Db, { lease, before, limit }: StepOrder, desti
         .set({ first_seq: last + 1 })
         .where('id', '=', 1)
         .execute()
-      return { removed: gone.length, next: firstKept === -1 ? last : null }
+      return { removed: gone.length, next: gone.length === rows.length ? last : null }
     },
     { aside: true },
   )
+}
+
+/** Each destination has at most one row of a change, so `limit` rows of each, the oldest first, are those of as many changes. */
+async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void> {
+  for (const { destination } of await tx.sql.selectFrom('sync_destinations').select('destination').execute()) {
+    await sql`
+      delete from sync_outbox where seq <= ${upTo} and state = 'skipped' and outbox_id in (
+        select outbox_id from sync_outbox where destination = ${destination} and ${sql.raw(stopped('skipped'))} and snapshot is null
+        order by outbox_id limit ${sql.lit(limit)})`.execute(tx.sql)
+  }
 }
 
 /**
@@ -167,13 +185,12 @@ export function removeFindings(db: Db, { lease, before, limit }: StepOrder): Pro
     'retention',
     async (tx) => {
       await keepUpkeep(tx, lease)
-      const narrowedTo = tx.kind === 'sqlite' ? sql`json_extract(later.options, '$.submissions')` : sql`later.options -> 'submissions'`
       const { numAffectedRows } = await sql`
         delete from reconcile_findings where (run_id, finding_no) in (
           select run_id, finding_no from reconcile_findings where run_id in (
             select r.run_id from reconcile_runs r where ${isBefore(tx, 'r.ended_at', before)} and exists (
               select 1 from reconcile_runs later where later.account = r.account and later.requested_at > r.requested_at
-                and later.state = 'done' and ${narrowedTo} is null))
+                and later.state = 'done' and ${hasNoOptionsBut(tx, 'later.options', ['concurrency', 'dry_run'])}))
           limit ${sql.lit(limit)})`.execute(tx.sql)
       const removed = Number(numAffectedRows ?? 0)
       return { removed, next: removed < limit ? null : 0 }
@@ -198,10 +215,12 @@ export async function oldestNeeded(q: Query, destinations: readonly string[]): P
 }
 
 /** Rows that take what they say from the change log when they are sent, each as an index has them. */
-const OPEN_ROWS = [
-  "state = 'ready'",
-  ...['dead', 'unknown', 'skipped'].map((state) => `state = '${state}' and state in ('dead', 'unknown', 'skipped')`),
-]
+const OPEN_ROWS = ["state = 'ready'", ...['dead', 'unknown'].map(stopped)]
+
+/** As its index has it. */
+function stopped(state: string): string {
+  return `state = '${state}' and state in ('dead', 'unknown', 'skipped')`
+}
 
 interface RawPassed {
   readonly id: number

@@ -2,6 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { startServing } from '../../src/app/serving.ts'
 import { loadConfig } from '../../src/config.ts'
 import { TransientError } from '../../src/errors.ts'
+import { listActions } from '../../src/store/operator-actions.ts'
 import { hook } from '../config/support.ts'
 import { postSigned } from '../e2e/signed.ts'
 import { testDatabases } from '../tools/databases.ts'
@@ -20,8 +21,10 @@ it.each(testDatabases)(
     })
     stage.settings(settings(old, []))
     let away = false
+    let deaf = false
     const failPoint = (point: string) => {
       if (away && point === 'destinations:before-commit') throw new TransientError('the store is away')
+      if (deaf && point === 'action-begun:before-commit') throw new TransientError('the store takes no notes')
     }
     const written: string[] = []
     const logDestination = { write: (line: string) => void written.push(line) }
@@ -40,6 +43,17 @@ it.each(testDatabases)(
     away = false
     expect((await serving.reload()).applied).toEqual(['account default: 1 webhook secret, other than before', 'destination ams is new'])
     expect([await post(old), await post(fresh), await destinations()]).toEqual([401, 204, [{ destination: 'ams' }]])
+    // A reload that cannot be noted is made all the same.
+    deaf = true
+    stage.settings(settings(old, []))
+    expect((await serving.reload()).applied).toHaveLength(2)
+    expect(await post(old)).toBe(204)
+    expect(written.join('')).toContain('the store takes no notes')
+    // Each left a note, as an action of an operator does.
+    expect(await listActions(stage.db.read, { action: 'settings.reload' }, 10)).toMatchObject([
+      { who: 'signal', target: null, outcome: 'done', detail: { applied: [expect.any(String), 'destination ams is new'], problems: 0 } },
+      { who: 'signal', target: null, outcome: 'failed', detail: { applied: [], needs_restart: [], problems: 1 } },
+    ])
     for (const value of [old, fresh, hook(43)]) expect(written.join('')).not.toContain(value.slice('whsec_'.length))
   },
 )

@@ -277,8 +277,9 @@ test('what is for Postgres alone is refused on SQLite, where its user does not b
   ])
 })
 
-test('no token is named as those who act by commands are', () => {
-  expect(problemsOf({ ...account, OPS_TOKENS: 'command:0123456789abcdef' })).toEqual([
+test('no token is named as those who act without one are', () => {
+  expect(problemsOf({ ...account, OPS_TOKENS: 'command:0123456789abcdef signal:0123456789abcdeg' })).toEqual([
     'OPS_TOKENS (number 1) must not be named command, which is who acts by commands; choose another name',
+    'OPS_TOKENS (number 2) must not be named signal, which is who reloads by a signal; choose another name',
   ])
 })

@@ -75,6 +75,27 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
     expect(await countAll(db)).toEqual({})
   })
 
+  it('are nothing that happened before the submission was tracked, however short before', async () => {
+    await applyAll(db, [
+      ...[-59, -1].map((minute, n) => eventFact(ACCOUNT, submission, wireEvent(n, { occurred_at: at(minute) }), byFirstWalk)),
+      messageFact(ACCOUNT, submission, wireMessage(3, { occurred_at: at(-30) }), byFirstWalk),
+      eventFact(ACCOUNT, submission, wireEvent(4, { occurred_at: at(1) }), byFirstWalk),
+    ])
+    clock.advance(20 * MINUTE)
+    expect(await countAll(db)).toEqual({ market_events: 1 })
+  })
+
+  it('are what happened shortly before, where a webhook made the submission known: there was an endpoint', async () => {
+    const told = uuid(9, 2)
+    await applyAll(db, [eventFact(ACCOUNT, told, wireEvent(1), byWebhook)])
+    await applyAll(
+      db,
+      [-61, -59, -1].map((minute, n) => eventFact(ACCOUNT, told, wireEvent(n + 2, { occurred_at: at(minute) }), byFirstWalk)),
+    )
+    clock.advance(20 * MINUTE)
+    expect(await countAll(db)).toEqual({ market_events: 2 })
+  })
+
   it('are no events while the event deliveries of the account cannot be read', async () => {
     await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1), byPoll), messageFact(ACCOUNT, submission, wireMessage(1), byPoll)])
     await db.write('test', (tx) => noteUnreadableEvents(tx, ACCOUNT, timeFromMs(clock.now())))

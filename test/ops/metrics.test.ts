@@ -1,16 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
+import { loadConfig } from '../../src/config.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { createMetrics } from '../../src/ops/metrics.ts'
 import { StoreGauges } from '../../src/ops/store-gauges.ts'
 import { ensureAccounts, stopAccount } from '../../src/store/accounts.ts'
 import { ensureDestinations, setDestinationState } from '../../src/store/destinations.ts'
+import { addProbes } from '../../src/store/discovery.ts'
 import { InboxAppender } from '../../src/store/inbox-append.ts'
+import { account } from '../config/support.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
 import { trackFact, uuid } from '../tools/facts.ts'
 import { applyAll } from '../tools/mirror.ts'
 
 const ACCOUNT = 'default'
+const config = loadConfig(account)
 
 describe('metrics', () => {
   it('bear the prefix of the product and a help text, and count, time and set what the stages report', async () => {
@@ -48,7 +52,7 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
       await setDestinationState(db, 'ams', 'disabled', 'answered 410')
       await stopAccount(db, ACCOUNT, 'parked', 'the credentials are refused', 900_000)
       const { registry } = createMetrics()
-      const gauges = new StoreGauges(registry, db, silentLog)
+      const gauges = new StoreGauges(registry, db, silentLog, () => config)
       await gauges.refresh()
       const text = await registry.metrics()
       for (const line of [
@@ -74,6 +78,30 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
       clock.advance(5_000)
       await gauges.refresh()
       expect(await registry.metrics()).toContain('submission_mirror_last_seq 3')
+    } finally {
+      await opened.close()
+    }
+  })
+
+  it('count those probed paths as failing that the settings name', async () => {
+    const opened = await database.open()
+    const { db } = opened
+    try {
+      await ensureAccounts(db, [ACCOUNT])
+      const paths = ['/broker/submissions', '/broker/taken-out'].map((path) => ({ path, template: path }))
+      await db.write('test', async (tx) => {
+        await addProbes(tx, ACCOUNT, paths, timeFromMs(Date.now()))
+        await tx.sql.updateTable('sync_discovery').set({ failures: 3 }).execute()
+      })
+      const failing = async (templates: readonly string[]) => {
+        const { registry } = createMetrics()
+        const accounts = config.accounts.map((each) => ({ ...each, discovery: { paths: templates, everyMs: 60_000 } }))
+        await new StoreGauges(registry, db, silentLog, () => ({ accounts })).refresh()
+        return /discovery_failing\{account="default"\} (\d+)/.exec(await registry.metrics())?.[1]
+      }
+      expect(await failing(paths.map(({ template }) => template))).toBe('2')
+      expect(await failing(['/broker/submissions'])).toBe('1')
+      expect(await failing([])).toBe('0')
     } finally {
       await opened.close()
     }

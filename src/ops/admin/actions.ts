@@ -8,7 +8,7 @@ const action = z
   .object({
     action_id: z.int(),
     at: time,
-    who: z.string().meta({ description: 'the name of a token, or `command`' }),
+    who: z.string().meta({ description: 'the name of a token, `command`, or `signal`' }),
     action: z.string(),
     target: z.string().nullable(),
     detail: z.record(z.string(), z.unknown()),

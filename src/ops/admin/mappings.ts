@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { listMappings, type MappingRow } from '../../store/push-map.ts'
-import { type MapTarget, readMapFile, rowOf } from '../map-file.ts'
+import { addMapping, type MapTarget, readMapFile, rowOf } from '../map-file.ts'
 import { importMappings, mapTarget, shownMapping } from '../mapping-actions.ts'
 import { answers, answersOfAction } from './answers.ts'
 import { type AdminParts, type Api, actingFor } from './parts.ts'
@@ -112,13 +112,13 @@ function fromCsv(text: string, target: MapTarget): readonly MappingRow[] {
 
 function fromRows({ rows }: z.output<typeof rowsBody>, target: MapTarget): readonly MappingRow[] {
   const problems: string[] = []
-  const read = rows.flatMap(({ fields = {}, ...own }, index) => {
+  const read = new Map<string, MappingRow>()
+  for (const [index, { fields = {}, ...own }] of rows.entries()) {
     const texts = Object.entries({ ...fields, ...own }).filter((entry): entry is [string, string] => entry[1] !== undefined)
     const mapped = rowOf(new Map(texts), target)
-    if (!('problem' in mapped)) return [mapped]
-    problems.push(`row ${index + 1}: ${mapped.problem}`)
-    return []
-  })
+    const problem = 'problem' in mapped ? mapped.problem : addMapping(read, mapped)
+    if (problem !== null) problems.push(`row ${index + 1}: ${problem}`)
+  }
   if (problems.length > 0) throw new UsageError([...problems, 'nothing was stored'])
-  return read
+  return [...read.values()]
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { noteAround } from '../../store/operator-actions.ts'
+import { notedReload } from '../noted-reload.ts'
 import { UnfitError } from '../refusals.ts'
 import { answersOfAction } from './answers.ts'
 import type { AdminParts, Api } from './parts.ts'
@@ -22,12 +22,7 @@ const schema = {
 /** `POST /reload` */
 export function addReload(api: Api, p: AdminParts): void {
   api.post('/reload', { schema }, async (request) => {
-    const note = { who: request.who, action: 'settings.reload', target: null, detail: {} }
-    const { result } = await noteAround(p.db, note, async () => {
-      const made = await p.reload()
-      const { applied, needsRestart, problems } = made
-      return { result: made, detail: { applied, needs_restart: needsRestart, problems: problems.length }, failed: problems.length > 0 }
-    })
+    const result = await notedReload(p.db, request.who, p.reload)
     if (result.problems.length > 0) throw new UnfitError(result.problems)
     return { applied: [...result.applied], needs_restart: [...result.needsRestart] }
   })

@@ -34,6 +34,13 @@ describe('an alarm', () => {
     expect(afterLooks('inbox_dead', ['off', 'between'])).toBeNull()
   })
 
+  it('begins its time anew when nobody has looked for longer than five minutes: the program was down', () => {
+    const pending = afterLooks('reads_overdue', Array(9).fill('on'))
+    const looked = (ms: number) => step(pending, ofAccount('acme', 'reads_overdue', 'on', ''), START + 8 * MINUTE + ms)
+    expect(looked(CLEAR_AFTER_MS)).toMatchObject({ state: 'firing', since: timeFromMs(START) })
+    expect(looked(CLEAR_AFTER_MS + 1)).toMatchObject({ state: 'pending', since: timeFromMs(START + 13 * MINUTE + 1) })
+  })
+
   it('is over when it has been off for five minutes, and what comes and goes does not end it', () => {
     expect(afterLooks('inbox_dead', ['on', ...Array(4).fill('off')])?.state).toBe('firing')
     const over = afterLooks('inbox_dead', ['on', ...Array(5).fill('off')])

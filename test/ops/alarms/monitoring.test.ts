@@ -75,7 +75,7 @@ describe('the rules for Prometheus and the dashboard, against a running product'
     serve = await startServe({ ...accountEnv(sandbox), ...databaseEnv(opened.config) })
     for (const [, name = ''] of (await (await fetch(`${serve.ops}/metrics`)).text()).matchAll(/^# TYPE (\w+) /gm)) served.add(name)
     const { registry } = createMetrics()
-    new StoreGauges(registry, opened.db, silentLog)
+    new StoreGauges(registry, opened.db, silentLog, () => ({ accounts: [] }))
     for (const { name } of registry.getMetricsAsArray()) {
       const metric = registry.getSingleMetric(name) as Gauge & { readonly labelNames: readonly string[] }
       labelsOf.set(name, metric.labelNames)
@@ -148,13 +148,19 @@ describe('the rules for Prometheus', () => {
     for (const { annotations } of promRules) expect([...sections.keys()]).toContain(annotations.runbook.split('#')[1])
   })
 
+  it('fire also when there is nothing to read', () => {
+    const exprOf = (name: string) => promRules.find(({ alert }) => alert === `SubmissionMirror${name}`)?.expr
+    expect(exprOf('Down')).toMatch(/ or absent\(up\{job="submission-mirror"\}\)$/)
+    expect(exprOf('NotWatched')).toMatch(/ or absent\(submission_mirror_alarms_age_seconds\)$/)
+  })
+
   it('belong to the settings of the scrape', async () => {
     const settings = parse(await read('docker/prometheus/prometheus.yaml')) as {
       rule_files: string[]
       scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[]
     }
     expect(settings.rule_files).toEqual(['alerts.yaml'])
-    expect(settings.scrape_configs).toEqual([{ job_name: 'submission-mirror', static_configs: [{ targets: ['127.0.0.1:8081'] }] }])
+    expect(settings.scrape_configs).toEqual([{ job_name: 'submission-mirror', static_configs: [{ targets: ['mirror:8081'] }] }])
   })
 })
 

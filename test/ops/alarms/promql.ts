@@ -6,7 +6,7 @@ export interface Expression {
   readonly groupedBy: readonly string[]
 }
 
-const FUNCTIONS = new Set(['sum', 'max', 'min', 'rate', 'increase', 'histogram_quantile', 'vector', 'label_values'])
+const FUNCTIONS = new Set(['sum', 'max', 'min', 'absent', 'rate', 'increase', 'histogram_quantile', 'vector', 'label_values'])
 const WORDS = new Set(['by', 'or', 'and', 'unless', 'bool'])
 
 /** @throws Error for what it does not understand, brackets that do not match among it. */
