@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { contextFilter, execForm, pairs, parseDockerfile, type Stage } from './dockerfile.ts'
@@ -73,14 +74,31 @@ interface Service {
   readonly ports?: readonly string[]
   readonly profiles?: readonly string[]
   readonly stop_grace_period?: string
+  readonly networks?: readonly string[]
+  readonly volumes?: readonly string[]
 }
 
 describe('the compose file', async () => {
-  const { services } = parse(await read('docker/compose.yaml'), { merge: true }) as { services: Record<string, Service> }
+  const { services, volumes } = parse(await read('docker/compose.yaml'), { merge: true }) as {
+    services: Record<string, Service>
+    volumes: Record<string, null>
+  }
 
-  it('starts the product alone; Postgres and HTTPS come with their profiles', () => {
+  it('starts the product alone; Postgres, HTTPS and the monitoring come with their profiles', () => {
     const profiles = Object.entries(services).map(([name, { profiles = [] }]) => [name, profiles])
-    expect(Object.fromEntries(profiles)).toEqual({ mirror: [], postgres: ['postgres'], https: ['https'] })
+    expect(Object.fromEntries(profiles)).toEqual({
+      ...{ mirror: [], postgres: ['postgres'], https: ['https'] },
+      ...{ prometheus: ['monitoring'], grafana: ['monitoring'] },
+    })
+  })
+
+  it('mounts only volumes that it makes, and files that there are', async () => {
+    for (const { volumes: mounts = [] } of Object.values(services)) {
+      for (const [source = ''] of mounts.map((mount) => mount.split(':'))) {
+        if (source.startsWith('./')) expect(await read(`docker/${source}`), source).not.toBe('')
+        else expect(Object.keys(volumes)).toContain(source)
+      }
+    }
   })
 
   it('runs the product hardened, and leaves it longer to stop than it takes for itself', () => {
@@ -94,6 +112,43 @@ describe('the compose file', async () => {
   it('publishes the ops port on the loopback alone, and no port of the database', () => {
     expect(services['mirror']?.ports?.filter((port) => port.endsWith(':8081'))).toEqual(['127.0.0.1:8081:8081'])
     expect(services['postgres']?.ports).toBeUndefined()
+  })
+})
+
+describe('the profile monitoring', async () => {
+  const { services } = parse(await read('docker/compose.yaml'), { merge: true }) as { services: Record<string, Service> }
+  const { mirror, prometheus, grafana } = services
+  /** Where the service finds each file of this folder. */
+  const inside = (service: Service | undefined) =>
+    new Map(service?.volumes?.filter((mount) => mount.startsWith('./')).map((mount) => mount.split(':').slice(0, 2) as [string, string]))
+
+  it('is published on the loopback alone', () => {
+    expect([prometheus?.ports, grafana?.ports]).toEqual([['127.0.0.1:9090:9090'], ['127.0.0.1:3000:3000']])
+  })
+
+  it('lets Prometheus ask the product, with the rules beside its settings', async () => {
+    const settings = parse(await read('docker/prometheus/prometheus.yaml')) as {
+      rule_files: string[]
+      scrape_configs: { static_configs: { targets: string[] }[] }[]
+    }
+    expect(settings.scrape_configs.flatMap((scrape) => scrape.static_configs.flatMap(({ targets }) => targets))).toEqual(['mirror:8081'])
+    expect(prometheus?.networks?.filter((network) => mirror?.networks?.includes(network))).not.toEqual([])
+    const files = inside(prometheus)
+    // Where its image looks for it.
+    expect(files.get('./prometheus/prometheus.yaml')).toBe('/etc/prometheus/prometheus.yml')
+    expect(settings.rule_files.map((file) => posix.join('/etc/prometheus', file))).toEqual([files.get('./prometheus/alerts.yaml')])
+  })
+
+  it('lets Grafana find that Prometheus, and the dashboard', async () => {
+    const files = inside(grafana)
+    const { datasources } = parse(await read('docker/grafana/datasources.yaml')) as { datasources: { type: string; url: string }[] }
+    expect(datasources).toMatchObject([{ type: 'prometheus', url: 'http://prometheus:9090' }])
+    expect(grafana?.networks?.filter((network) => prometheus?.networks?.includes(network))).not.toEqual([])
+    const { providers } = parse(await read('docker/grafana/dashboards.yaml')) as { providers: { options: { path: string } }[] }
+    expect(providers.map(({ options }) => options.path)).toEqual([posix.dirname(files.get('./grafana/dashboard.json') ?? '')])
+    for (const kind of ['datasources', 'dashboards']) {
+      expect(posix.dirname(files.get(`./grafana/${kind}.yaml`) ?? '')).toBe(`/etc/grafana/provisioning/${kind}`)
+    }
   })
 })
 
