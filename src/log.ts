@@ -33,6 +33,8 @@ const REDACTED_KEYS = new Set([
 const MAYBE_REDACTED = /(?:authorization|secret|token|password|fein|ssn)[a-z_-]*":/i
 
 const MASK = '[redacted]'
+/** Of lines that could not be written, no more is kept. */
+const KEPT_BYTES = 1 << 20
 
 /**
  * Makes the log. Invariant 12: neither a known secret value, in whatever text, nor a field known to hold a token, FEIN or SSN,
@@ -41,8 +43,7 @@ const MASK = '[redacted]'
  */
 export function createLog(options: LogOptions): Log {
   const destination =
-    options.destination ??
-    (options.pretty ? pretty({ colorize: true, ignore: 'pid,hostname', sync: true }) : pino.destination({ dest: 1, sync: true }))
+    options.destination ?? (options.pretty ? pretty({ colorize: true, ignore: 'pid,hostname', sync: true }) : standardOutput())
   const known = options.secrets instanceof KnownSecrets ? options.secrets : new KnownSecrets(options.secrets)
   const masked: DestinationStream = {
     write(line: string) {
@@ -50,6 +51,13 @@ export function createLog(options: LogOptions): Log {
     },
   }
   return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, masked)
+}
+
+/** What cannot be written, to a file on a full disk for one, is no reason to stop: it is kept, up to a limit, and written with what follows. */
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, sync: true, maxLength: KEPT_BYTES })
+  output.on('error', () => {})
+  return output
 }
 
 /** The values that a log masks. One that was ever known stays so: the settings may have dropped it, and others still go by it. */

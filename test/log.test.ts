@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../src/config/secret.ts'
@@ -147,4 +151,18 @@ test('whatever is logged, the line is JSON', () => {
       },
     ),
   )
+})
+
+test('a disk that is full ends nothing: the log goes on', async () => {
+  const full = openSync('/dev/full', 'w')
+  const child = spawn(process.execPath, [fileURLToPath(new URL('children/log-lines.ts', import.meta.url))], {
+    stdio: ['ignore', full, 'pipe'],
+  })
+  closeSync(full)
+  let said = ''
+  child.stderr?.on('data', (text) => {
+    said += String(text)
+  })
+  const [code] = await once(child, 'close')
+  expect([code, said]).toEqual([0, 'wrote all\n'])
 })

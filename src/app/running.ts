@@ -218,7 +218,7 @@ export class Running {
     const { clock, log, db } = this.#p
     const { host, port } = this.#config.ops
     const { registry } = this.#metrics
-    const gauges = new StoreGauges(registry, db, log, () => this.#config)
+    const gauges = new StoreGauges(registry, db, log, () => this.#config, this.#readiness)
     return await startOpsHttp({
       host,
       port,

@@ -28,7 +28,11 @@ export class Readiness {
 
   /** @returns null when it is ready, else why not, in one line. It never throws. */
   async notReady(): Promise<string | null> {
-    if (this.#draining) return 'stopping: no more deliveries are taken'
+    return this.#draining ? 'stopping: no more deliveries are taken' : await this.storeFault()
+  }
+
+  /** @returns null when the store could be written just now, else why not. It never throws. */
+  async storeFault(): Promise<string | null> {
     const now = this.#db.clock.now()
     if (this.#last === null || now - this.#last.at >= CACHE_MS) this.#last = { at: now, reason: this.#look() }
     return await this.#last.reason

@@ -20,6 +20,7 @@ import {
 } from '../store/gauges.ts'
 import { alarmGauges, alarmValues, storeAwayValue } from './alarms/gauges.ts'
 import { PREFIX } from './metrics.ts'
+import type { Readiness } from './readiness.ts'
 
 /** However often it is scraped, the store is asked no more often than this. */
 const CACHE_MS = 5_000
@@ -28,7 +29,7 @@ const STATES = ['active', 'paused', 'parked'] as const
 const DESTINATION_STATES = ['active', 'paused', 'parked', 'disabled'] as const
 
 const definitions = {
-  store_up: ['1 when the database answered the last time it was asked.', []],
+  store_up: ['1 when the database could be written the last time that was tried.', []],
   inbox_deliveries: [`Deliveries that wait (ready) or were stopped (aside, dead), counted no further than ${COUNT_CAP}.`, ['state']],
   inbox_oldest_seconds: ['Age of the oldest such delivery; 0 when there is none.', ['state']],
   dead_letters: [`Deliveries given up, by account, counted no further than ${COUNT_CAP}.`, ['account']],
@@ -54,18 +55,21 @@ type Name = keyof typeof definitions
 
 /**
  * Gauges that are read from the database when they are scraped: by index, never by walking over all submissions, and kept for
- * some seconds. While the database is away only `store_up` is shown, as 0.
+ * some seconds. While the database is away only `store_up`, as 0, and the alarm of it are shown; while it can be read and not written, beside the
+ * others.
  */
 export class StoreGauges {
   readonly #db: Db
   readonly #log: Log
   readonly #config: () => Pick<Config, 'accounts'>
+  readonly #readiness: Pick<Readiness, 'storeFault'>
   readonly #gauges: Record<Name, Gauge>
   #readAt = Number.NEGATIVE_INFINITY
   #reading: Promise<void> | null = null
 
   /** @param config the settings as they are now: a reload changes them. */
-  constructor(registry: Registry, db: Db, log: Log, config: () => Pick<Config, 'accounts'>) {
+  constructor(registry: Registry, db: Db, log: Log, config: () => Pick<Config, 'accounts'>, readiness: Pick<Readiness, 'storeFault'>) {
+    this.#readiness = readiness
     this.#db = db
     this.#log = log
     this.#config = config
@@ -90,15 +94,19 @@ export class StoreGauges {
       const shown = await this.#values()
       for (const gauge of Object.values(this.#gauges)) gauge.reset()
       for (const [name, labels, value] of shown) this.#gauges[name].set(labels, value)
-      this.#gauges.store_up.set(1)
+      this.#showStore((await this.#readiness.storeFault()) === null)
     } catch (error) {
       for (const gauge of Object.values(this.#gauges)) gauge.reset()
-      this.#gauges.store_up.set(0)
-      const [name, labels, value] = storeAwayValue
-      this.#gauges[name].set(labels, value)
+      this.#showStore(false)
       this.#log.warn({ err: error }, `the gauges could not be read: ${messageOf(error)}`)
     }
     this.#readAt = this.#db.clock.now()
+  }
+
+  #showStore(isUp: boolean): void {
+    this.#gauges.store_up.set(isUp ? 1 : 0)
+    const [name, labels, value] = storeAwayValue
+    if (!isUp) this.#gauges[name].set(labels, value)
   }
 
   async #values(): Promise<[Name, Record<string, string>, number][]> {

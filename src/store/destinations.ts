@@ -3,7 +3,7 @@ import { storableText } from '../model/json.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
 import { notifyOthers } from './notify.ts'
-import { dbTime } from './sql.ts'
+import { dbTime, skipLocked } from './sql.ts'
 import type { DestinationState, DestinationsTable } from './tables.ts'
 
 /** How far a snapshot has come: the last row that was looked at. */
@@ -114,6 +114,24 @@ export async function setDestinationState(db: Db, name: string, state: Destinati
       where destination = ${name}`.execute(tx.sql)
     await wakeSenders(tx)
     return numAffectedRows === 1n
+  })
+}
+
+/**
+ * Has what waits for its next try, or for its place in the schedule, tried now.
+ * @param limit lanes at most.
+ * @returns how many lanes there were; fewer than `limit` when no more are left.
+ */
+export async function hastenLanes(db: Db, name: string, limit: number): Promise<number> {
+  return db.write('destination-state', async (tx) => {
+    // One that is leased is being sent from; its time is the end of the lease.
+    const { numAffectedRows } = await sql`
+      update sync_push_lanes set due_at = ${dbTime(tx)} where (destination, account, lane) in (
+        select destination, account, lane from sync_push_lanes
+        where destination = ${name} and blocked is null and due_at > ${dbTime(tx)} and lease_token is null
+        order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)})`.execute(tx.sql)
+    await wakeSenders(tx)
+    return Number(numAffectedRows ?? 0)
   })
 }
 

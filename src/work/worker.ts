@@ -21,7 +21,7 @@ const LEASE_MS = 60_000
 const RETURN_MS = { least: 200, base: 200, cap: 5_000 } as const
 /** Without a signal the inbox is looked at this often. */
 const SWEEP_MS = 1_000
-/** Tries before a delivery that cannot be applied is `dead`; with the backoff below that takes about an hour and a half. */
+/** Tries before a delivery that cannot be applied is `dead`; with the backoff below that takes 44 minutes at most. */
 const MAX_ATTEMPTS = 10
 const RETRY_BASE_MS = 5_000
 const RETRY_CAP_MS = 3_600_000

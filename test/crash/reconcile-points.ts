@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { timeFromMs } from '../../src/model/time.ts'
+import { ensureDestinations } from '../../src/store/destinations.ts'
 import { requestRun } from '../../src/store/reconcile-runs.ts'
 import type { RunOptions } from '../../src/store/tables-reconcile.ts'
 import { waitFor } from '../e2e/agreement.ts'
@@ -48,6 +50,7 @@ export const reconcilePoints: readonly KillPoint[] = [
       await wanted(rig, { submissions: [id] })
     },
   },
+  { transaction: 'reconcile-lanes', before: laneLost },
   {
     transaction: 'reconcile-release',
     async provoke(rig) {
@@ -64,6 +67,25 @@ export const reconcilePoints: readonly KillPoint[] = [
 async function wanted(rig: CrashRig, options: RunOptions): Promise<void> {
   await nothingRuns(rig)
   await requestRun(await rig.store(), { account: ACCOUNT, options, requestedBy: 'admin:test' })
+}
+
+/** A push waits whose lane somebody has deleted. Its destination is not in the settings, so that nobody sends it. */
+async function laneLost(rig: CrashRig): Promise<void> {
+  const db = await rig.store()
+  const destination = 'elsewhere'
+  await ensureDestinations(db, [{ name: destination, start: 'now' }])
+  const change = await db.read.sql.selectFrom('changes').selectAll().orderBy('seq', 'desc').limit(1).executeTakeFirstOrThrow()
+  const { account, submission_id, entity, entity_id, operation, cause, seq } = change
+  const lane = submission_id ?? ''
+  const row = { destination, account, lane, submission_id, entity, entity_id, operation, cause, seq, snapshot: null }
+  await db.write('test', async (tx) => {
+    await tx.sql.deleteFrom('sync_push_lanes').where('destination', '=', destination).execute()
+    await tx.sql
+      .insertInto('sync_outbox')
+      .values({ ...row, message_id: randomUUID(), state: 'ready', attempts: 0, uncertain: 0, queued_at: timeFromMs(0) })
+      .execute()
+  })
+  await wanted(rig, { submissions: [lane] })
 }
 
 /** What the dead left behind would hold up the next run until its lease ends. */

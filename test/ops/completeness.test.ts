@@ -219,7 +219,7 @@ describe.each(testDatabases)('the ledger of completeness on $name', (database) =
       ...{ known_by: { webhook: 1, poll: 4, backfill: 1, reconcile: 1 }, webhook_loss_day: { expected: 6, lost: 3 } },
     })
     const { registry } = createMetrics()
-    await new StoreGauges(registry, db, silentLog, () => loadConfig(environment)).refresh()
+    await new StoreGauges(registry, db, silentLog, () => loadConfig(environment), { storeFault: async () => null }).refresh()
     const text = await registry.metrics()
     expect(text).toContain('submission_mirror_webhook_loss_ratio{account="default"} 0.5')
     expect(text).toContain('submission_mirror_proof_age_seconds{account="default"} 3600')

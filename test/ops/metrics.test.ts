@@ -15,6 +15,7 @@ import { applyAll } from '../tools/mirror.ts'
 
 const ACCOUNT = 'default'
 const config = loadConfig(account)
+const up = { storeFault: async () => null }
 
 describe('metrics', () => {
   it('bear the prefix of the product and a help text, and count, time and set what the stages report', async () => {
@@ -52,7 +53,7 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
       await setDestinationState(db, 'ams', 'disabled', 'answered 410')
       await stopAccount(db, ACCOUNT, 'parked', 'the credentials are refused', 900_000)
       const { registry } = createMetrics()
-      const gauges = new StoreGauges(registry, db, silentLog, () => config)
+      const gauges = new StoreGauges(registry, db, silentLog, () => config, up)
       await gauges.refresh()
       const text = await registry.metrics()
       for (const line of [
@@ -83,6 +84,21 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
     }
   })
 
+  it('say that the store is down when it can be read but not written, beside all that is known', async () => {
+    const opened = await database.open()
+    try {
+      const { registry } = createMetrics()
+      const full = { storeFault: async () => 'cannot store a delivery now: the disk is full' }
+      await new StoreGauges(registry, opened.db, silentLog, () => config, full).refresh()
+      const text = await registry.metrics()
+      expect(text).toContain('submission_mirror_store_up 0')
+      expect(text).toMatch(/alarm\{name="store_unavailable",[^}]*\} 1/)
+      expect(text).toContain('submission_mirror_last_seq 0')
+    } finally {
+      await opened.close()
+    }
+  })
+
   it('count those probed paths as failing that the settings name', async () => {
     const opened = await database.open()
     const { db } = opened
@@ -96,7 +112,7 @@ describe.each(testDatabases)('gauges of the store on $name', (database) => {
       const failing = async (templates: readonly string[]) => {
         const { registry } = createMetrics()
         const accounts = config.accounts.map((each) => ({ ...each, discovery: { paths: templates, everyMs: 60_000 } }))
-        await new StoreGauges(registry, db, silentLog, () => ({ accounts })).refresh()
+        await new StoreGauges(registry, db, silentLog, () => ({ accounts }), up).refresh()
         return /discovery_failing\{account="default"\} (\d+)/.exec(await registry.metrics())?.[1]
       }
       expect(await failing(paths.map(({ template }) => template))).toBe('2')

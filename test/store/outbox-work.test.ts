@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import type { Db } from '../../src/store/db.ts'
-import { holdDestination, oldestQueued, setDestinationState } from '../../src/store/destinations.ts'
+import { hastenLanes, holdDestination, oldestQueued, setDestinationState } from '../../src/store/destinations.ts'
 import { type ClaimedLane, claimLanes, type LaneClaim, releaseLanes, settleLanes } from '../../src/store/outbox-work.ts'
 import {
   ACCOUNT,
@@ -267,5 +267,25 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     expect((await outboxOf(db)).every((row) => row.state === 'delivered')).toBe(true)
     expect(await lanesIn(db)).toEqual([])
     await expectRightCounters(db)
+  })
+})
+
+describe.each(testDatabases)('hastening on $name', ({ open }) => {
+  it('has what waits for its next try claimed now, a step at a time, but nothing that is held or under way', async () => {
+    const db = await openedDb(open)
+    await queue(db, 4, 1)
+    const [later, latest, held, underWay] = (await claim(db)) as [ClaimedLane, ClaimedLane, ClaimedLane, ClaimedLane]
+    await settleLanes(db, [
+      result(later, 'ready', { status: 503 }, { type: 'due', inMs: 3_600_000 }),
+      result(latest, 'ready', { status: 503 }, { type: 'due', inMs: 7_200_000 }),
+      result(held, 'dead', {}, { type: 'blocked', as: 'held' }),
+    ])
+    expect(await claim(db)).toEqual([])
+    expect(await hastenLanes(db, 'ams', 1)).toBe(1)
+    expect((await claim(db)).map(({ lane }) => lane)).toEqual([later.lane])
+    expect(await hastenLanes(db, 'ams', 5)).toBe(1)
+    expect(await hastenLanes(db, 'ams', 5)).toBe(0)
+    expect((await claim(db)).map(({ lane }) => lane)).toEqual([latest.lane])
+    expect(await settleLanes(db, [result(underWay, 'delivered')])).toEqual([])
   })
 })

@@ -48,7 +48,7 @@ const pause = {
 }
 
 const resume = {
-  summary: 'let a paused, parked or disabled destination go on, and end its rest',
+  summary: 'let a paused, parked or disabled destination go on, end its rest, and try now what failed before',
   tags: ['destinations'],
   params: named,
   response: answersOfAction('it is active', changed),

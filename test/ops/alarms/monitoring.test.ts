@@ -75,7 +75,7 @@ describe('the rules for Prometheus and the dashboard, against a running product'
     serve = await startServe({ ...accountEnv(sandbox), ...databaseEnv(opened.config) })
     for (const [, name = ''] of (await (await fetch(`${serve.ops}/metrics`)).text()).matchAll(/^# TYPE (\w+) /gm)) served.add(name)
     const { registry } = createMetrics()
-    new StoreGauges(registry, opened.db, silentLog, () => ({ accounts: [] }))
+    new StoreGauges(registry, opened.db, silentLog, () => ({ accounts: [] }), { storeFault: async () => null })
     for (const { name } of registry.getMetricsAsArray()) {
       const metric = registry.getSingleMetric(name) as Gauge & { readonly labelNames: readonly string[] }
       labelsOf.set(name, metric.labelNames)
