@@ -21,6 +21,12 @@ export interface Manner {
 /** While the service is thought dead, what is asked aside waits for others to find it alive again. */
 const ASIDE_WAIT_MS = 1_000
 
+/**
+ * A service that said who we are when it was thought dead is alive for so long: what it does not answer then is its trouble with single
+ * submissions, and says nothing of the others.
+ */
+const VOUCHED_MS = 60_000
+
 /** What an answer told of the clocks is believed for so long. */
 const SKEW_KNOWN_MS = 3_600_000
 
@@ -35,6 +41,8 @@ export class Channel {
   readonly #observer: Observer
   readonly #circuit: Circuit
   readonly #labels: { readonly account: string }
+  #whoAmI: (() => Promise<unknown>) | null = null
+  #vouchedUntil = 0
   #skew: { readonly ms: number; readonly at: number } | null = null
 
   constructor(account: string, http: Http, requestsPerSecond: number, clock: Clock, observer: Observer) {
@@ -47,6 +55,14 @@ export class Channel {
   }
 
   /**
+   * Has a service that is thought dead asked who we are, before anything else: a submission of which every read fails would be the wrong one
+   * to find out by.
+   */
+  askFirst(whoAmI: () => Promise<unknown>): void {
+    this.#whoAmI = whoAmI
+  }
+
+  /**
    * Sends a request and reads its answer.
    * @param read makes the result of a successful answer; what it throws counts as the outcome of the request.
    * @throws UpstreamTransientError, UpstreamPermanentError by the class of the failure; the reason of `signal` when it aborts.
@@ -54,6 +70,7 @@ export class Channel {
   async run<T>(call: Call, parts: Parts, read: (answer: HttpAnswer) => T, manner: Manner): Promise<T> {
     this.#refuseIfDead(call, this.#circuit.waitMs())
     await this.#take(call, manner)
+    if (!manner.aside && call.submissionId !== null && this.#circuit.awaitsProbe) await this.#whoAmI?.().catch(() => undefined)
     if (manner.aside && this.#circuit.isOpen) throw deadError(call, Math.max(this.#circuit.waitMs(), ASIDE_WAIT_MS))
     const permit = this.#circuit.admit()
     if (permit === null) throw deadError(call, this.#circuit.waitMs())
@@ -117,12 +134,16 @@ export class Channel {
 
   /** @param outcome the class of the failure; null when there is none, because the caller gave up. */
   #settle(call: Call, permit: Permit, sentAt: number, outcome: 'ok' | ReturnType<typeof upstreamClass>, aside = false): void {
-    this.#circuit.settle(permit, aside ? 'unknown' : circuitOutcome(outcome))
+    const now = this.#clock.now()
+    if (permit.probe && call.operation === 'me' && outcome === 'ok') this.#vouchedUntil = now + VOUCHED_MS
+    const judged = circuitOutcome(outcome)
+    const tells = !aside && (judged !== 'dead' || now >= this.#vouchedUntil)
+    this.#circuit.settle(permit, tells ? judged : 'unknown')
     this.#observer.set('upstream_circuit_open', this.#circuit.isOpen ? 1 : 0, this.#labels)
     this.#observer.set('upstream_rate', this.limiter.rate, this.#labels)
     if (outcome === null) return
     this.#observer.count('upstream_requests_total', { ...this.#labels, class: outcome })
-    this.#observer.time('upstream_seconds', (this.#clock.now() - sentAt) / 1000, { ...this.#labels, operation: call.operation })
+    this.#observer.time('upstream_seconds', (now - sentAt) / 1000, { ...this.#labels, operation: call.operation })
   }
 }
 

@@ -45,6 +45,11 @@ export class Circuit {
     return this.#openUntil !== null
   }
 
+  /** Whether the next request is the one that finds out whether the service is alive again. */
+  get awaitsProbe(): boolean {
+    return this.isOpen && !this.#probing && this.waitMs() === 0
+  }
+
   /** @returns for how long nothing passes, in milliseconds; 0 when something may. */
   waitMs(): number {
     if (this.#openUntil === null) return 0

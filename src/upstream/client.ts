@@ -82,6 +82,7 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   const { credentials, scope, parkMs = PARK_MS } = options
   const tokens = new TokenSource(channel, { account, credentials, scope, parkMs }, clock, observer)
   const reader = new Reader(channel, tokens)
+  channel.askFirst(() => reader.read(callOf('me'), {}, identityIn, {}))
   return {
     async me(signal) {
       tokens.unpark()

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../src/clock.ts'
 import { PermanentError, ProductError, TransientError } from '../../src/errors.ts'
 import type { UpstreamOptions } from '../../src/upstream/client.ts'
 import { upstreamClass } from '../../src/upstream/errors.ts'
@@ -133,6 +134,21 @@ describe('tokens that are refused', () => {
     expect(service.to('/requirements').length).toBe(2)
   })
 
+  test('trap 43: reads that are refused with a new token too bring one exchange, not one each; who we are is always asked anew', async () => {
+    const clock = new ManualClock()
+    const { service, client } = await bench((_, response) => json(response, {}, 403), { clock, requestsPerSecond: 1_000_000 })
+    const ask = async (read: () => Promise<unknown>) => {
+      // The rate lets nothing pass while the clock stands still.
+      clock.advance(1)
+      expect(await thrownBy(read())).toMatchObject({ class: 'auth' })
+    }
+    for (let n = 0; n < 5; n += 1) await ask(() => client.events(ID, null))
+    expect(service.to('/oauth/token').length).toBe(2)
+    expect(service.to('/events').length).toBe(6)
+    await ask(() => client.me())
+    expect(service.to('/oauth/token').length).toBe(3)
+  })
+
   test('trap 43: while refused credentials are parked, a probe alone exchanges them again', async () => {
     let refused = true
     const service = await serve((request, response) => {
@@ -176,7 +192,7 @@ describe('failures', () => {
   test('trap 51: each class is told apart, by the error and by the metrics', async () => {
     for (const [status, kind] of [
       [404, 'gone'],
-      [403, 'rejected'],
+      [409, 'rejected'],
       [429, 'throttled'],
       [500, 'unavailable'],
       [301, 'unavailable'],
@@ -239,6 +255,42 @@ describe('failures', () => {
     expect(counts.gauges.get('upstream_circuit_open')).toBe(1)
     expect(await thrownBy(client.events(ID, null))).toMatchObject({ class: 'unavailable', retryAfterMs: expect.any(Number) })
     expect(service.to('/events').length).toBe(10)
+  })
+
+  test('submissions that it cannot answer for keep no other from being read: it is asked who we are, and believed for a minute', async () => {
+    const clock = new ManualClock()
+    let identity = 200
+    const { service, client } = await bench(
+      (request, response) => {
+        if (request.url.endsWith('/me')) json(response, { kind: 'api_client', client_id: 'bac_first', brokerage: { id: 'b-1' } }, identity)
+        else if (request.url.includes(OTHER)) json(response, emptyPage)
+        else response.writeHead(500).end()
+      },
+      { clock, requestsPerSecond: 1_000_000 },
+    )
+    // The rate lets nothing pass while the clock stands still.
+    const asked = (id: string) => {
+      clock.advance(1)
+      return client.events(id, null)
+    }
+    const fail = async (times: number) => {
+      for (let n = 0; n < times; n += 1) await thrownBy(asked(ID))
+    }
+    await fail(10)
+    expect(await thrownBy(asked(OTHER))).toMatchObject({ class: 'unavailable' })
+    expect(service.to('/me')).toEqual([])
+    clock.advance(client.waitMs())
+    await fail(21)
+    expect(await asked(OTHER)).toEqual({ items: [], nextCursor: null })
+    expect(service.to('/me')).toHaveLength(1)
+    clock.advance(60_000)
+    await fail(10)
+    identity = 503
+    clock.advance(client.waitMs())
+    const before = service.arrived.length
+    expect(await thrownBy(asked(OTHER))).toMatchObject({ class: 'unavailable', retryAfterMs: expect.any(Number) })
+    expect(service.arrived.slice(before).map(({ url }) => url)).toEqual(['/api/v1/broker/me'])
+    expect(client.waitMs()).toBeGreaterThan(0)
   })
 
   test('refusals do not count as failures of the service', async () => {

@@ -115,7 +115,7 @@ async function inbox(accounts: readonly string[], { q, nowMs }: Sight): Promise<
   const backlog = ofInstallation(
     'inbox_backlog',
     levelOf(waitMs, SMALL_BACKLOG_MS, BACKLOG_MS),
-    `${counted(ready?.count ?? 0, 'delivery', 'deliveries')} wait to be worked, the oldest for ${ago(ready?.oldestAt ?? null, nowMs)}; see in the ` +
+    `${counted(ready?.count ?? 0, 'delivery', 'deliveries')} ${ready?.count === 1 ? 'waits' : 'wait'} to be worked, the oldest for ${ago(ready?.oldestAt ?? null, nowMs)}; see in the ` +
       'log whether one fails again and again, else whether machine and database are fast enough',
   )
   const dead = gauges.flatMap(({ state, account, count }) =>

@@ -55,7 +55,7 @@ class HttpKind implements DeliveryKind {
     if (probe !== null) return explainProbe(await this.#ask('probe', probe, { settings }, signal), this.#destination)
     const got = await this.#auth.headers(timeoutMs, signal)
     if ('failure' in got) return explainProbe(got, this.#destination)
-    return { ok: false, text: 'it has no probe request, so nothing harmless can be tried' }
+    return { ok: false, text: 'it has no probe request, so nothing harmless can be tried; give it one (probe)' }
   }
 
   async close(): Promise<void> {

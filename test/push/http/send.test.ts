@@ -223,6 +223,6 @@ describe('a probe', () => {
 
   it('says so when there is none', async () => {
     const result = await openKind(destinationTo('http://127.0.0.1:1')).probe(NEVER)
-    expect(result).toEqual({ ok: false, text: 'it has no probe request, so nothing harmless can be tried' })
+    expect(result).toEqual({ ok: false, text: 'it has no probe request, so nothing harmless can be tried; give it one (probe)' })
   })
 })
