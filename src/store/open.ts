@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
 import type { Clock } from '../clock.ts'
@@ -31,7 +31,7 @@ export async function openDb(database: DatabaseConfig, options: OpenOptions): Pr
 export function makeWritable(path: string): void {
   const folder = dirname(path)
   try {
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder)
   } catch (error) {
     throw new FatalError(`The folder ${folder} cannot be made by ${user()} (${messageOf(error)}); set DATABASE_URL to another place`, {
       cause: error,
@@ -48,6 +48,22 @@ export function makeWritable(path: string): void {
       )
     }
   }
+}
+
+/** Node's own way to make a folder with those above it never ends where the system says that they are not there, as below /proc. */
+function makeFolder(folder: string): void {
+  if (isFolder(folder)) return
+  makeFolder(dirname(folder))
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // Another process may have made it just now.
+    if (!isFolder(folder)) throw error
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 function user(): string {

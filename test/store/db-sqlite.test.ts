@@ -92,6 +92,14 @@ describe('SQLite', () => {
       /^The folder .* cannot be made by user \d+ .*set DATABASE_URL to another place/,
     )
     await expect(openAgain({ kind: 'sqlite', path: file })).rejects.toThrow(FatalError)
+    for (const path of ['/proc/nowhere/mirror.db', join(place.config.path, 'mirror.db')])
+      await expect(openAgain({ kind: 'sqlite', path })).rejects.toThrow(/^The folder .* cannot be made/)
+  })
+
+  it('makes the folders above it', async () => {
+    const path = join(`${place.config.path}-new`, 'one', 'two', 'mirror.db')
+    await (await openAgain({ kind: 'sqlite', path })).close()
+    expect(existsSync(path)).toBe(true)
   })
 
   it('refuses a file that is no database', async () => {
