@@ -1,16 +1,15 @@
-import type { ThreadAttachmentRow, ThreadMessageRow } from '../model/entities.ts'
+import type { ThreadMessageRow } from '../model/entities.ts'
 import type { MessageFact } from '../model/facts.ts'
-import { goneAfter, mergeFound, mergeRecord, messageIdentity } from '../model/merge.ts'
+import { goneAfter, mergeFound, messageIdentity } from '../model/merge.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
+import { attachmentsConflict, loadAttachments, putAttachments } from './attachments.ts'
 import type { Session } from './session.ts'
 import { touchSubmission } from './submissions.ts'
 
-/** Applies thread messages: each is inserted once by id; only a link that was missing is filled in later (traps 32, 33). */
+/** Applies thread messages: each is inserted once by id; only what was null or absent is filled in later (traps 32, 33). */
 export async function applyMessages(session: Session, facts: readonly MessageFact[]): Promise<void> {
   await session.threadMessages.load(facts.map(keyOf))
-  await session.threadAttachments.load(
-    facts.flatMap((fact) => fact.message.attachments.map((a) => ({ ...keyOf(fact), position: a.position }))),
-  )
+  await loadAttachments(session, facts)
   for (const fact of facts) applyMessage(session, fact)
 }
 
@@ -31,7 +30,7 @@ function applyMessage(session: Session, fact: MessageFact): void {
   }
   noteArrival(session, fact, 'thread_messages', stored.message_id, String(stored.first_seen_via), false)
   const merge = mergeFound(stored, fact.message.message, messageIdentity, fact)
-  const conflict = [...(merge.conflict ?? []), ...attachmentConflicts(session, fact)]
+  const conflict = [...(merge.conflict ?? []), ...(attachmentsConflict(session, fact, stored) ? ['attachments'] : [])]
   if (conflict.length > 0 || merge.conflict !== null) {
     noteConflict(session, fact, 'thread_messages', stored.message_id, conflict, stored.raw, fact.message.message.raw)
     return
@@ -41,26 +40,6 @@ function applyMessage(session: Session, fact: MessageFact): void {
   putAttachments(session, fact)
   // What follows from the records a reconcile run works out from all of them (`DerivedFact`).
   if (fact.via !== 'reconcile') touchSubmission(session, fact, 'last_message_at', String(stored.occurred_at))
-}
-
-function attachmentConflicts(session: Session, fact: MessageFact): string[] {
-  if (fact.via === 'reconcile') return []
-  const differs = fact.message.attachments.some((attachment) => {
-    const stored = session.threadAttachments.get({ ...keyOf(fact), position: attachment.position })
-    return stored !== null && mergeRecord(stored, attachment, ['name'], false).conflict !== null
-  })
-  return differs ? ['attachments'] : []
-}
-
-function putAttachments(session: Session, fact: MessageFact): void {
-  for (const attachment of fact.message.attachments) {
-    const key = { ...keyOf(fact), position: attachment.position }
-    const stored = session.threadAttachments.get(key)
-    const merge = stored === null ? null : mergeFound(stored, attachment, ['name'], fact, `${attachment.position}.`)
-    const gone_at = stored === null ? null : goneAfter(stored, fact.via)
-    const row = merge === null ? { ...attachment, ...key, gone_at } : merge.conflict === null ? { ...merge.row, gone_at } : null
-    if (row !== null) session.threadAttachments.put(row as ThreadAttachmentRow, fact.cause)
-  }
 }
 
 function keyOf(fact: MessageFact): { account: string; submission_id: string; message_id: string } {

@@ -1,12 +1,13 @@
 import type { Row } from './entities.ts'
+import { comparableJson } from './exact-json.ts'
 import type { Origin } from './facts.ts'
-import { type Json, sameJson } from './json.ts'
+import { isObject, type Json, sameJson } from './json.ts'
 import type { Via } from './records.ts'
 import type { TimeText } from './time.ts'
 
 /** Identity columns of a market event (invariant 4): once they have a value, it never changes. */
 export const eventIdentity = ['type', 'occurred_at', 'market_name', 'market_lines', 'category', 'status', 'detail'] as const
-/** Identity columns of a thread message; its attachments' names count too. */
+/** Identity columns of a thread message; the list of its attachments, by their names, is its identity too. */
 export const messageIdentity = [
   'channel',
   'direction',
@@ -25,7 +26,7 @@ export type Merge = { readonly conflict: readonly string[] } | { readonly confli
 /**
  * Merges a record that came again into the stored one (invariant 4).
  * - An identity column that differs from a stored value is a conflict: the whole of the newcomer is refused.
- * - An empty column that now has a value is filled; a value is never emptied.
+ * - A column that was null or absent and now has a value is filled; a value, be it an empty list, is never emptied.
  * - Any other column, `raw` included, follows the feed, which is read later than a delivery is sent: so the order in
  *   which the two ways bring the same record does not matter (invariant 2).
  * @param fromFeed whether the newcomer was read from a feed; a delivery only fills.
@@ -74,9 +75,9 @@ function correctRecord(stored: Row, newcomer: Row, may: (column: string) => bool
   return row
 }
 
-/** Whether a column says something. */
+/** Whether a column says something; an empty list does. */
 export function hasValue(value: Json | undefined): value is NonNullable<Json> {
-  return value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0)
+  return value !== null && value !== undefined
 }
 
 function same(a: Row, b: Row, column: string): boolean {
@@ -93,8 +94,15 @@ export function sameRaw(a: Json | undefined, b: Json | undefined): boolean {
 /** @returns what a stored text means; the text itself when it was damaged, which SQLite lets happen: it then differs from what is read. */
 export function parsed(text: string): Json {
   try {
-    return JSON.parse(text) as Json
+    return comparableJson(text)
   } catch {
     return text
   }
+}
+
+/** @returns how many attachments a message's object lists; null when it says nothing of them. */
+export function listedAttachments(raw: string | null): number | null {
+  const message: unknown = raw === null ? null : parsed(raw)
+  const list = isObject(message) ? message['attachments'] : null
+  return Array.isArray(list) ? list.length : null
 }

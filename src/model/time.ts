@@ -23,7 +23,9 @@ export function parseTime(wire: unknown): TimeText | null {
     number,
     number,
   ]
-  if (!isDay(year, month, day) || hour > 23 || minute > 59 || second > 60) return null
+  if (!isDay(year, month, day) || minute > 59 || second > 60) return null
+  // 24:00:00 is the end of a day (ISO 8601), and the Date makes the next one's beginning of it.
+  if (hour > 23 && (hour > 24 || minute + second + Number(m[7] ?? 0) > 0)) return null
   const offset = (m[9] === '-' ? -1 : 1) * (Number(m[10] ?? 0) * 60 + Number(m[11] ?? 0))
   if (Math.abs(offset) >= 24 * 60) return null
   // Whole seconds go through the Date (offsets, and a leap second that rolls over); the fraction is carried as text.

@@ -7,16 +7,23 @@ import { timeFromMs } from '../model/time.ts'
 import type { Observer } from '../observe.ts'
 import { findAccount, pinBrokerage, resumeAccount, stopAccount } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
+import type { ReadClaim } from '../store/read-claims.ts'
 import { forgiveMisses, readBefore, sampleRead } from '../store/reads-of-account.ts'
-import { unreachableSince } from '../store/submissions.ts'
+import { submissionIdsAfter, unreachableSince } from '../store/submissions.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
-import { upstreamClass } from '../upstream/errors.ts'
+import { type UpstreamClass, upstreamClass } from '../upstream/errors.ts'
 import { GoneWave, WAVE_WINDOW_MS } from './gone-wave.ts'
+import { Refusals, witnesses } from './refusals.ts'
+import type { VisitEnd } from './visit.ts'
 
 /** A stopped account tries again by itself after this long. */
 export const RETRY_MS = 900_000
 /** While the service cannot be asked who we are, it is asked again after this long; reading goes on. */
 const ASK_AGAIN_MS = 60_000
+/** A stopped account tries with so many submissions whether it may be read again. */
+const SAMPLE = 5
+/** Among so many known submissions those are looked for that were not refused. */
+const KNOWN = 20
 
 export interface GateOptions {
   readonly account: string
@@ -30,13 +37,16 @@ export interface GateOptions {
 /**
  * Decides whether an account may be read. An account is
  * - `active`: its reads are made;
- * - `parked`: its credentials were refused; the service is not asked again before `retry_at` (trap 43);
+ * - `parked`: its credentials were refused, or every read that was made with them; the service is not asked again before `retry_at`
+ *   (trap 43);
  * - `paused`: the credentials belong to another brokerage than the one pinned, or all that was known is suddenly "not found".
- * From `retry_at` on, identity (and after a wave some submissions) is asked for once; if all is well the account is active again.
+ * From `retry_at` on, identity (and some submissions, when it was they that were not found or refused) is asked for once; if all is well
+ * the account is active again.
  */
 export class AccountGate {
   readonly #o: GateOptions
   readonly #wave: GoneWave
+  readonly #refusals = new Refusals()
   /** The pause after a wave: being made, or made; null when there is none. */
   #wavePause: 'under way' | 'made' | null = null
   #askIdentityAt = 0
@@ -53,13 +63,15 @@ export class AccountGate {
     if (row === null || row.state === 'active') {
       if (this.#wavePause === 'made') this.#wavePause = null
       if (clock.now() < this.#askIdentityAt) return 0
-      return (await this.#identify(row?.brokerage ?? null, signal)) === 'stopped' ? RETRY_MS : 0
+      if ((await this.#identify(row?.brokerage ?? null, signal)) === 'stopped') return RETRY_MS
+      return (await this.#mayReadNothing(signal)) ? RETRY_MS : 0
     }
+    this.#refusals.clear()
     const waitMs = row.retry_at === null ? 0 : Date.parse(row.retry_at) - clock.now()
     if (waitMs > 0) return waitMs
     const identity = await this.#identify(row.brokerage, signal)
     if (identity === 'stopped') return RETRY_MS
-    if (identity === 'unknown' || (row.reason?.startsWith(WAVE_REASON) && !(await this.#anyIsBack(signal)))) {
+    if (identity === 'unknown' || (await this.#isAsBefore(row.reason ?? '', signal))) {
       await stopAccount(db, account, row.state === 'parked' ? 'parked' : 'paused', row.reason ?? '', RETRY_MS)
       return RETRY_MS
     }
@@ -69,17 +81,23 @@ export class AccountGate {
     return 0
   }
 
-  /**
-   * A read was refused: the service is asked at once who we are. Only when that is refused too are the credentials no longer good; one
-   * read alone may be refused for reasons of its own, and goes on failing alone.
-   */
-  doubt(): void {
-    this.#askIdentityAt = 0
+  /** Notes how a read of a submission ended. @returns whether the account is now paused. */
+  async note({ submissionId, lastReadAt }: Pick<ReadClaim, 'submissionId' | 'lastReadAt'>, end: VisitEnd): Promise<boolean> {
+    if (end === 'refused') this.#doubt(submissionId)
+    if (end === 'read' || end === 'stalled') this.#refusals.clear()
+    return (end === 'read' || end === 'gone') && lastReadAt !== null && this.#noteFound(submissionId, end === 'gone')
   }
 
-  /** Notes whether a submission was found. @returns whether the account is now paused. */
-  async note(submissionId: string, wasReadBefore: boolean, gone: boolean): Promise<boolean> {
-    if (!wasReadBefore) return false
+  /**
+   * A read was refused: the service is asked at once who we are. Only when that is refused too are the credentials no longer good; one
+   * read alone may be refused for reasons of its own, and goes on failing alone. When read after read is, it is looked into.
+   */
+  #doubt(submissionId: string): void {
+    this.#askIdentityAt = 0
+    this.#refusals.note(submissionId)
+  }
+
+  async #noteFound(submissionId: string, gone: boolean): Promise<boolean> {
     // What was under way when the account was paused is part of the same wave.
     if (gone && this.#wavePause !== null) {
       await this.#takeBack([submissionId])
@@ -142,17 +160,48 @@ export class AccountGate {
     }
   }
 
-  /** Whether at least one of some submissions that were read before is found again. */
-  async #anyIsBack(signal: AbortSignal): Promise<boolean> {
-    for (const submissionId of await sampleRead(this.#o.db.read, this.#o.account, 5)) {
+  /** After so many refusals in a row, asks submissions that were not refused; when all are, parks the account. @returns whether it did. */
+  async #mayReadNothing(signal: AbortSignal): Promise<boolean> {
+    const refused = this.#refusals.take()
+    if (refused === null) return false
+    const refusal = refusalIn(await this.#ask(witnesses(refused, await this.#known(KNOWN)), signal))
+    if (refusal === null) return false
+    await this.#stop(
+      'parked',
+      `${REFUSED_REASON} (${refusal}); see that the key has the scope to read, broker_mcp, and is for this brokerage's submissions`,
+    )
+    return true
+  }
+
+  /** Whether that for which the account was stopped still holds. */
+  async #isAsBefore(reason: string, signal: AbortSignal): Promise<boolean> {
+    if (reason.startsWith(REFUSED_REASON)) return refusalIn(await this.#ask(await this.#known(SAMPLE), signal)) !== null
+    if (!reason.startsWith(WAVE_REASON)) return false
+    const answers = await this.#ask(await sampleRead(this.#o.db.read, this.#o.account, SAMPLE), signal)
+    return !answers.some(({ kind }) => kind === 'read')
+  }
+
+  /** Some submissions of the account, those first that were read most recently. */
+  async #known(limit: number): Promise<string[]> {
+    const { db, account } = this.#o
+    const read = await sampleRead(db.read, account, limit)
+    return [...new Set([...read, ...(await submissionIdsAfter(db.read, account, '', limit))])].slice(0, limit)
+  }
+
+  /** Reads the state of one submission after another, up to the first that is answered. */
+  async #ask(submissionIds: readonly string[], signal: AbortSignal): Promise<Answered[]> {
+    const answers: Answered[] = []
+    for (const submissionId of submissionIds) {
       try {
         await this.#o.client.requirements(submissionId, signal)
-        return true
+        return [...answers, { kind: 'read', said: '' }]
       } catch (error) {
-        if (upstreamClass(error) === null || signal.aborted) throw error
+        const kind = upstreamClass(error)
+        if (kind === null || signal.aborted) throw error
+        answers.push({ kind, said: messageOf(error) })
       }
     }
-    return false
+    return answers
   }
 
   /** The credentials were refused: nothing is asked until they had time to be mended. */
@@ -171,3 +220,16 @@ export class AccountGate {
 }
 
 const WAVE_REASON = 'many submissions that were read before are suddenly not found'
+const REFUSED_REASON = 'the service accepts the credentials, but refuses every read'
+
+/** What a submission was answered with. */
+interface Answered {
+  readonly kind: UpstreamClass | 'read'
+  readonly said: string
+}
+
+/** @returns the last refusal when nothing else came, "not found" left aside; null otherwise: what does not answer now has not refused. */
+function refusalIn(answers: readonly Answered[]): string | null {
+  const told = answers.filter(({ kind }) => kind !== 'gone')
+  return told.every(({ kind }) => kind === 'auth') ? (told.at(-1)?.said ?? null) : null
+}

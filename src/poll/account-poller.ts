@@ -111,8 +111,7 @@ export class AccountPoller implements Service {
     try {
       if (signal.aborted) return await releaseRead(this.#o.db, claim)
       const end = await visit({ ...this.#o, cause: 'poll' }, claim, signal)
-      if (end === 'refused') this.#gate.doubt()
-      else if (end === 'gone' || end === 'read') await this.#gate.note(claim.submissionId, claim.lastReadAt !== null, end === 'gone')
+      await this.#gate.note(claim, end)
     } catch (error) {
       // Given back, so that nobody waits for the lease to end. When that fails too, the lease ends by itself.
       await releaseRead(this.#o.db, claim).catch((second: unknown) => this.#o.log.debug({ err: second }, messageOf(second)))

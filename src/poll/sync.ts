@@ -120,16 +120,10 @@ export class Sync {
   async #make(round: Round, wanted: WantedRead, claim: ReadClaim, signal: AbortSignal): Promise<void> {
     const { account, db, clock } = this.#o
     const end = await this.#visit(claim, signal)
-    if (end === 'read' || end === 'gone') {
-      const wasRead = claim.lastReadAt !== null
-      if (await this.#gate.note(claim.submissionId, wasRead, end === 'gone'))
-        this.#stopped = `account ${account} is paused: many submissions are not found`
-    }
+    if (await this.#gate.note(claim, end)) this.#stopped = `account ${account} is paused: many submissions are not found`
     if (end === 'read') return
-    if (end === 'refused') {
-      this.#gate.doubt()
-      if ((await this.#gate.closedForMs(signal)) > 0) this.#stopped = `account ${account} is parked: the service refuses its credentials`
-    }
+    if (end === 'refused' && (await this.#gate.closedForMs(signal)) > 0)
+      this.#stopped = `account ${account} is parked: the service refuses its credentials, or every read; see \`submission-mirror account list\``
     const tries = wanted.tries + 1
     if (end !== 'gone' && tries < TRIES && this.#stopped === null) {
       const waitMs = Math.max(RETRY_BASE_MS * 2 ** wanted.tries, this.#o.client.waitMs())

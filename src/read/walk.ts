@@ -6,6 +6,7 @@ import { noteUnreadable, type Unreadable } from '../store/evidence.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import type { Priority } from '../upstream/limiter.ts'
 import { readEvent, readMessage } from '../upstream/wire.ts'
+import { rawOf } from '../upstream/wire-fields.ts'
 
 /** A page of a feed, read. */
 export interface FeedPage {
@@ -101,7 +102,7 @@ async function fetchPage(client: UpstreamClient, walk: Walk, since: string | nul
     const message = walk.read === 'thread' ? readMessage(raw) : null
     if (event) facts.push({ kind: 'event', event, ...from })
     else if (message) facts.push({ kind: 'message', message, ...from })
-    else unreadable.push({ account, submission_id: submissionId, read: walk.read, raw: JSON.stringify(raw) })
+    else unreadable.push({ account, submission_id: submissionId, read: walk.read, raw: rawOf(raw) ?? 'null' })
     const at = event?.occurred_at ?? message?.message.occurred_at ?? null
     if (at !== null && (newestAt === null || at > newestAt)) newestAt = at
   }

@@ -114,6 +114,7 @@ function fieldsOf(change: Change): FieldDifference[] {
 function different(fields: readonly FieldDifference[]): string {
   const names = fields.map(({ field }) => field)
   if (names.includes('gone_at')) return 'it was marked as no longer shown, and the service shows it again'
-  if (names.length === 1 && names[0] === 'raw') return 'a field that has no column of its own differs; it stands in raw'
+  if (names.length === 1 && names[0] === 'raw')
+    return 'a field that has no column of its own, or a value that its column cannot hold, differs; it stands in raw'
   return `the mirror says something else than the service in ${names.join(', ')}`
 }

@@ -1,5 +1,6 @@
 import type { EventFact, MessageFact, Place } from '../model/facts.ts'
 import { isObject } from '../model/json.ts'
+import { listedAttachments } from '../model/merge.ts'
 import { parseUuid } from '../model/uuid.ts'
 import type { FeedPage, Walk } from '../read/walk.ts'
 import { walkFeed } from '../read/walk.ts'
@@ -34,7 +35,7 @@ export class Shown {
       const id = fact.message.message.message_id
       this.#ids.add(id)
       for (const { position } of fact.message.attachments) this.#ids.add(`${id} ${position}`)
-      if (fact.message.attachments.length === 0 && !listsAttachments(fact.message.message.raw)) this.#unlisted.add(id)
+      if (fact.message.attachments.length === 0 && listedAttachments(fact.message.message.raw) === null) this.#unlisted.add(id)
     }
   }
 
@@ -49,11 +50,6 @@ export class Shown {
     if (this.#unread.has(id) || (position !== null && this.#unlisted.has(id))) return true
     return this.#ids.has(position === null ? id : `${id} ${position}`)
   }
-}
-
-function listsAttachments(raw: string | null): boolean {
-  const item: unknown = raw === null ? null : JSON.parse(raw)
-  return isObject(item) && Array.isArray(item['attachments'])
 }
 
 /**

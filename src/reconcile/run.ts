@@ -28,6 +28,7 @@ const SAVE_MS = 1_000
 const HANDS_PER_READ = 2
 /** So many submissions in a row that could not be read because nobody answered, for each read at once, and the service is away. */
 const SILENT_PER_READ = 3
+const STOPPING: ReadonlySet<unknown> = new Set(['network', 'unavailable', 'auth'])
 
 export interface RunParts {
   readonly db: Db
@@ -199,12 +200,13 @@ class RunWork {
     return { proved: false, compared: 0, failure: null }
   }
 
-  /** A service that answers nobody any more is not asked for each of a million submissions. */
+  /** A service that answers nobody any more, or refuses whatever it is asked, is not asked for each of a million submissions. */
   #heed({ failure }: Checked, concurrency: number): void {
-    const silent = failure !== null && (failure.class === 'network' || failure.class === 'unavailable')
+    const silent = failure !== null && STOPPING.has(failure.class)
     this.#silent = silent ? this.#silent + 1 : 0
-    if (this.#silent < SILENT_PER_READ * concurrency) return
-    this.#stop ??= { state: 'failed', note: `the service does not answer any more: ${failure?.reason ?? ''}` }
+    if (!silent || this.#silent < SILENT_PER_READ * concurrency) return
+    const what = failure.class === 'auth' ? 'refuses every read' : 'does not answer any more'
+    this.#stop ??= { state: 'failed', note: `the service ${what}: ${failure.reason}` }
   }
 
   async #keepSaved(over: AbortSignal): Promise<void> {

@@ -45,7 +45,7 @@ export async function listAccounts(q: Query): Promise<AccountsTable[]> {
 }
 
 /**
- * Stops an account's reading until `retryInMs` from now: `parked` when its credentials were refused, `paused` when the service
+ * Stops an account's reading until `retryInMs` from now: `parked` when its credentials, or all its reads, were refused, `paused` when the service
  * answers as if it were another brokerage's. Deliveries are taken all the same.
  */
 export async function stopAccount(db: Db, account: string, state: 'paused' | 'parked', reason: string, retryInMs: number): Promise<void> {

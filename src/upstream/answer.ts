@@ -1,3 +1,4 @@
+import { parseExact } from '../model/exact-json.ts'
 import { isObject } from '../model/json.ts'
 import { parseUuid } from '../model/uuid.ts'
 import { UpstreamPermanentError, UpstreamTransientError } from './errors.ts'
@@ -14,7 +15,7 @@ export interface HttpAnswer {
 const LONGEST_PAUSE_MS = 3_600_000
 
 /**
- * Judges an answer by its class; only 401, 404, 408, 429 and 5xx mean by their number what HTTP says they mean
+ * Judges an answer by its class; only 401, 403, 404, 408, 429 and 5xx mean by their number what HTTP says they mean
  * (traps 50, 51, 52).
  * @param nowMs our time, for a `Retry-After` that is a date when the answer bears no date of its own.
  * @returns the error to throw, or null when the status is 2xx.
@@ -32,8 +33,9 @@ export function failureOf(call: Call, answer: HttpAnswer, nowMs: number): Upstre
   if (status === 408 || status >= 500) return new UpstreamTransientError('unavailable', call, what, pauseMs)
   // No number is given for `busy`: whoever says when to come back has not refused for good (trap 50).
   if (pauseMs !== undefined) return new UpstreamTransientError('throttled', call, what, pauseMs)
-  // Nor for `unauthenticated` and `inactive`: the challenge tells them from other refusals.
-  return new UpstreamPermanentError(headers['www-authenticate'] === undefined ? 'rejected' : 'auth', call, what)
+  // Nor for `unauthenticated`, `inactive` and a missing scope: a challenge tells them from other refusals, and so does 403, which the
+  // specification gives to whoever may not ask at all.
+  return new UpstreamPermanentError(status === 403 || headers['www-authenticate'] !== undefined ? 'auth' : 'rejected', call, what)
 }
 
 /**
@@ -92,7 +94,7 @@ export function shortDetail(body: string | null): string {
 /** @returns the JSON value, or undefined when `body` is no JSON. */
 export function parseJson(body: string | null): unknown {
   try {
-    return body === null ? undefined : (JSON.parse(body) as unknown)
+    return body === null ? undefined : parseExact(body)
   } catch {
     return undefined
   }

@@ -158,9 +158,12 @@ class Reader {
       return await once(token)
     } catch (error) {
       if (upstreamClass(error) !== 'auth') throw error
-      this.#tokens.invalidate(token)
+      // Whether the credentials are good is told by the answer to a new token.
+      this.#tokens.invalidate(token, call.operation === 'me')
+      const renewed = await this.#tokens.get(manner.signal)
+      if (renewed === token) throw error
+      return await once(renewed)
     }
-    return await once(await this.#tokens.get(manner.signal))
   }
 }
 

@@ -1,4 +1,5 @@
-import { isObject, type Json } from '../model/json.ts'
+import { parseExact } from '../model/exact-json.ts'
+import { isObject } from '../model/json.ts'
 import type { MarketEvent, ThreadMessage } from '../model/records.ts'
 import { parseUuid } from '../model/uuid.ts'
 import { readEvent, readMessage } from './wire.ts'
@@ -80,9 +81,10 @@ function isWholeEvent(value: Record<string, unknown>): boolean {
   return isObject(value['market']) && typeof value['market']['name'] === 'string'
 }
 
-function parse(body: Buffer): Json | undefined {
+/** A byte order mark before the JSON is no part of it, as in answers (RFC 8259, section 8.1). */
+function parse(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString('utf8')) as Json
+    return parseExact(body.toString('utf8').replace(/^\ufeff/, ''))
   } catch {
     return undefined
   }

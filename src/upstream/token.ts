@@ -33,6 +33,8 @@ const RENEW_AFTER = 0.8
 const RENEW_JITTER = 0.1
 /** The least time between two exchanges that failed for no fault of the credentials. */
 const FAILED_HOLD_MS = 1_000
+/** A token that was minted because another was refused is not renewed for a refusal within this time. */
+const NEW_MS = 3_000
 
 /**
  * Tokens of one account by client credentials (traps 38 to 43). One exchange at a time, however many wait for it. There is no
@@ -48,6 +50,8 @@ export class TokenSource {
   #flight: Promise<string> | null = null
   /** Why no exchange is tried before `until`. */
   #hold: { readonly until: number; readonly error: UpstreamTransientError | AuthRefusedError } | null = null
+  /** Until then the live token is one that was just minted for a refusal. */
+  #newUntil = Number.NEGATIVE_INFINITY
   /** The credential that worked last; the others are tried after it, in order. */
   #working = 0
 
@@ -78,9 +82,15 @@ export class TokenSource {
     return await abortable(this.#flight, signal)
   }
 
-  /** The service refused `token`. Of many who sent the same one, the first to say so has it renewed for all. */
-  invalidate(token: string): void {
-    if (this.#live?.token === token) this.#live = null
+  /**
+   * The service refused `token`. Of many who sent the same one, the first to say so has it renewed for all. What is refused with a token
+   * that was just renewed for a refusal is refused for another reason, and has it renewed only with `evenIfNew`.
+   */
+  invalidate(token: string, evenIfNew = false): void {
+    const now = this.#clock.now()
+    if (this.#live?.token !== token || (now < this.#newUntil && !evenIfNew)) return
+    this.#live = null
+    this.#newUntil = now + NEW_MS
   }
 
   /** Ends the park: the next who asks exchanges again. */

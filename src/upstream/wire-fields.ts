@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { exactText } from '../model/exact-json.ts'
 import { isObject, type Json, storableJson, storableText } from '../model/json.ts'
 import { parseDate, parseTime } from '../model/time.ts'
 import { parseUuid } from '../model/uuid.ts'
@@ -50,10 +51,14 @@ function nestsWithin(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((item) => nestsWithin(item, depth - 1))
 }
 
-/** @returns JSON text of an object or list as it was received, or null for what JSON cannot say. */
+/** @returns JSON text of an object or list with the numbers that were received, or null for what JSON cannot say. */
 export function rawOf(value: unknown): string | null {
+  return written(value, exactText)
+}
+
+function written(value: unknown, write: (value: unknown) => string | undefined): string | null {
   try {
-    return JSON.stringify(value) ?? null
+    return write(value) ?? null
   } catch {
     // Nested deeper than the stack, or not JSON at all.
     return null
@@ -81,8 +86,10 @@ export function said<Columns extends object>(columns: Columns, raw: unknown): Pa
   return Object.fromEntries(spoken) as Partial<Columns>
 }
 
-/** Text as it is; any other value as its JSON text; null when there is none. */
-export const textOrJson = optional((value) => (isObject(value) || Array.isArray(value) ? storable(rawOf(value)) : scalarText(value)))
+/** Text as it is; any other value as its JSON text, its numbers as a double has them, as in every column; null when there is none. */
+export const textOrJson = optional((value) =>
+  isObject(value) || Array.isArray(value) ? storable(written(value, JSON.stringify)) : scalarText(value),
+)
 
 function scalarText(value: unknown): string | null {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

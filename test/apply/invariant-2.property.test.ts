@@ -49,7 +49,8 @@ function eventOf(n: number, early: boolean) {
 
 function messageOf(n: number, early: boolean) {
   const path = early ? null : `/broker/finalized-documents/${uuid(4, n)}/pdf`
-  return wireMessage(n, { attachments: n % 2 ? [{ name: 'a.pdf', download_path: path }] : [] })
+  const attachments = n > 0 ? [{ name: 'a.pdf', download_path: path }] : []
+  return wireMessage(n, early && n % 2 === 0 ? { to: null, attachments: null } : { to: n > 0 ? ['a@b.example'] : [], attachments })
 }
 
 /** The rail as it looks at age `n`: lanes come and go, quotes appear, it is missing at times. */

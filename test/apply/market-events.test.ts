@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { throughDoor } from '../../src/apply/apply.ts'
 import { lanes, marketEvents, submissions } from '../../src/model/entities.ts'
+import { parseExact } from '../../src/model/exact-json.ts'
 import { silentObserver } from '../../src/observe.ts'
 import type { Db } from '../../src/store/db.ts'
 import { testDatabases } from '../tools/databases.ts'
@@ -130,6 +131,20 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     expect(JSON.parse(String(row?.['raw']))).toMatchObject({ confidence: 0.9, market: { tier: 'B' } })
     expect(row).toMatchObject({ status_label: 'Reworded' })
     expect(await db.read.sql.selectFrom('sync_conflicts').selectAll().execute()).toEqual([])
+  })
+
+  it('trap 58: numbers are in raw as they came; one that was kept rounded is put right by the next read, and is no change', async () => {
+    const db = await database()
+    const sent = JSON.stringify(wireEvent(1, { odd: '#' })).replace('"#"', '[12345678901234567890,1E400,{"deep":-0}]')
+    const rawOf = async () => (await rowsOf(db, marketEvents))[0]?.['raw']
+    await applyAll(db, [eventFact(ACCOUNT, ID, JSON.parse(sent))])
+    expect(await rawOf()).toContain('[12345678901234567000,null,{"deep":0}]')
+    const before = await changesOf(db)
+    const exact = eventFact(ACCOUNT, ID, parseExact(sent), byReplay)
+    expect((await applyAll(db, [exact])).rawOnly).toHaveLength(1)
+    expect(await rawOf()).toBe(sent)
+    expect((await applyAll(db, [exact])).rawOnly).toEqual([])
+    expect(await changesOf(db)).toEqual(before)
   })
 
   it('invariant 3: facts whose settling fails leave nothing behind', async () => {

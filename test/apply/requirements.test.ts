@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { lanes, quoteHistory, quotes, sourceOffers, submissions } from '../../src/model/entities.ts'
+import { parseExact } from '../../src/model/exact-json.ts'
 import type { Json } from '../../src/model/json.ts'
 import type { Db } from '../../src/store/db.ts'
 import { testDatabases } from '../tools/databases.ts'
@@ -129,6 +130,24 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
     const cents = [0, 1, 2 ** 53 - 1, 12.5, '100', null]
     await applyAll(db, [view([wireLane(1, { quotes: cents.map((total, n) => quote(n, total)) })])])
     expect((await rowsOf(db, quotes)).map((row) => row['total_cents'])).toEqual([0, 1, 2 ** 53 - 1, null, null, null])
+  })
+
+  it('trap 58: numbers are in raw as they came, and a view that only was made later is no other', async () => {
+    const db = await database()
+    const wire = (generated_at: string, number: string) =>
+      JSON.stringify(wireRequirements(ID, [wireLane(1, { quotes: [quote(1, '#')] })], {}, { generated_at })).replace('"#"', number)
+    const apply = async (text: string) => {
+      readNo += 1
+      return (await applyAll(db, [stateFact(ACCOUNT, ID, parseExact(text), readNo)])).rawOnly.map(({ entity }) => entity)
+    }
+    const first = wire(at(0), '12345678901234567890')
+    await apply(first)
+    expect(await apply(wire(at(1), '12345678901234567890'))).toEqual([])
+    expect((await rowsOf(db, submissions))[0]?.['raw']).toBe(first)
+    expect((await rowsOf(db, quotes))[0]).toMatchObject({ total_cents: null, raw: expect.stringContaining(':12345678901234567890,') })
+    const before = await changesOf(db)
+    expect((await apply(wire(at(2), '12345678901234567891'))).sort()).toEqual(['lanes', 'quotes', 'submissions'])
+    expect(await changesOf(db)).toEqual(before)
   })
 
   it('trap 77: hedge_obtains stands in raw under its own name', async () => {

@@ -61,6 +61,60 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
     expect(fields.map((row) => row.fields)).toEqual(['attachments', 'body_text'])
   })
 
+  it('trap 32: only what was null or absent is filled: an empty list is a value, for whom it is to and for its attachments', async () => {
+    const db = await database()
+    const conflicts = async () =>
+      (await db.read.sql.selectFrom('sync_conflicts').select('fields').orderBy('fields').execute()).map((row) => row.fields)
+    const [a, b] = [
+      { name: 'a.pdf', download_path: null },
+      { name: 'b.pdf', download_path: null },
+    ]
+    await applyAll(db, [
+      message(1, { to: [], attachments: [] }),
+      message(2, { to: null, attachments: [a, b] }),
+      message(3, { attachments: null }),
+    ])
+    const before = await changesOf(db)
+    // What says nothing of them contradicts nothing.
+    await applyAll(db, [message(1, { to: null, attachments: null }), message(2, { to: null, attachments: null }, byPoll)])
+    expect([await changesOf(db), await conflicts()]).toEqual([before, []])
+    for (const contradiction of [
+      message(1, { to: [], attachments: [a] }, byPoll),
+      message(2, { to: null, attachments: [] }, byPoll),
+      message(2, { to: null, attachments: [a] }),
+      message(2, { to: null, attachments: [a, b, a] }, byReplay),
+      message(1, { to: ['a@b.example'], attachments: [] }, byPoll),
+    ])
+      await applyAll(db, [contradiction])
+    const contradicted = [...Array(4).fill('attachments'), 'to_addresses']
+    expect([await changesOf(db), await conflicts()]).toEqual([before, contradicted])
+    // Nobody had said anything of these: they are filled, and then they stand, in the same transaction too.
+    await applyAll(db, [
+      message(2, { to: [], attachments: [a, b] }),
+      message(3, { attachments: [a] }),
+      message(3, { attachments: [a, b] }),
+      message(3, { attachments: [] }, byPoll),
+    ])
+    expect(await conflicts()).toEqual(['attachments', 'attachments', ...contradicted])
+    expect((await rowsOf(db, threadMessages)).map((row) => row['to_addresses'])).toEqual([[], [], ['producer@brokerage.example']])
+    expect((await rowsOf(db, threadAttachments)).map((row) => [row['message_id'], row['name']])).toEqual([
+      [uuid(2, 2), 'a.pdf'],
+      [uuid(2, 2), 'b.pdf'],
+      [uuid(2, 3), 'a.pdf'],
+    ])
+  })
+
+  it('an attachment that the stored object names and the table has lost is put back, and is no contradiction', async () => {
+    const db = await database()
+    const attachments = ['a.pdf', 'b.pdf'].map((name) => ({ name, download_path: null }))
+    await applyAll(db, [message(1, { attachments })])
+    const before = await rowsOf(db, threadAttachments)
+    await db.write('test', (tx) => tx.sql.deleteFrom('thread_attachments').where('position', '=', 1).execute())
+    await applyAll(db, [message(1, { attachments }, byPoll)])
+    expect(await rowsOf(db, threadAttachments)).toEqual(before)
+    expect(await db.read.sql.selectFrom('sync_conflicts').selectAll().execute()).toEqual([])
+  })
+
   it('trap 33: a link that was missing is filled in without an alarm, and never emptied again', async () => {
     const db = await database()
     const [bare, linked] = [

@@ -20,6 +20,22 @@ describe('a record that comes again', () => {
     }
   })
 
+  it('takes an empty list for a value: it fills, and is not filled', () => {
+    const [none, empty, some] = [
+      { ...stored, market_lines: null },
+      { ...stored, market_lines: [] },
+      { ...stored, market_lines: ['auto'] },
+    ]
+    const merge = (first: Row, second: Row) => mergeRecord(first, second, eventIdentity, true)
+    expect(merge(none, empty)).toMatchObject({ conflict: null, row: { market_lines: [] } })
+    expect(merge(empty, none)).toMatchObject({ conflict: null, row: { market_lines: [] } })
+    for (const [first, second] of [
+      [empty, some],
+      [some, empty],
+    ] as const)
+      expect(merge(first, second)).toEqual({ conflict: ['market_lines'] })
+  })
+
   it('never empties a value', () => {
     const merge = mergeRecord({ ...stored, detail: 'Loss history' }, { ...stored, status_label: null }, eventIdentity, true)
     expect(merge).toMatchObject({ conflict: null, row: { detail: 'Loss history', status_label: 'Declined' } })

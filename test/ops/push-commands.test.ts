@@ -77,7 +77,6 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     expect(await listed('--limit', '1')).toHaveLength(1)
     for (const none of [
       ['--until', '1h'],
-      ['--account', 'other'],
       ['--state', 'dead'],
     ])
       expect(await listed(...none)).toEqual([])

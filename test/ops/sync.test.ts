@@ -93,6 +93,19 @@ describe.each(testDatabases)('commands on $name', (database) => {
     expect(row.unreachable_since).toBeNull()
   })
 
+  it('trap 43: sync asks nothing more when every read is refused', async () => {
+    const others = Array.from({ length: 9 }, () => sandbox.addSubmission(ACCOUNT))
+    expect((await runHere(['track', ...others], env)).code).toBe(0)
+    for (const operation of ['events', 'thread', 'requirements'] as const) sandbox.faults.add({ kind: 'status', status: 403, operation })
+    const before = sandbox.requestsSeen.length
+    const ended = await runHere(['sync', '--all'], { ...env, UPSTREAM_RPS: '1000' })
+    expect(ended.code).toBe(1)
+    expect(ended.err).toContain('account default is parked')
+    expect((await findAccount(db.read, ACCOUNT))?.reason).toContain('refuses every read')
+    // Without a stop it would be ten submissions' three reads, three times each.
+    expect(sandbox.requestsSeen.length - before).toBeLessThan(60)
+  })
+
   it('account resume lets a stopped account try at once, and list tells its state', async () => {
     await runHere(['sync', id], env)
     await stopAccount(db, ACCOUNT, 'parked', 'the service refuses the credentials', 900_000)

@@ -77,6 +77,24 @@ describe.each(testDatabases)('cursors on $name', (database) => {
     expect(await countEvents(rig)).toBe(150)
   })
 
+  it('trap 17: a refusal of the credential is not blamed on the cursor', async () => {
+    const rig = await Rig.open(database)
+    const id = await filled(rig, 150)
+    const first = rig.startPoller()
+    await rig.rest()
+    await first.stop()
+    const { cursor } = await rig.read(id, 'events')
+    rig.sandbox.faults.add({ kind: 'status', status: 403, operation: 'events' })
+    const before = rig.asked('events', id).length
+    await rig.pass(policy.poll.maxMs)
+    const second = rig.startPoller()
+    await rig.until('it failed', async () => (await rig.read(id, 'events')).failures > 0)
+    await second.stop()
+    expect(new Set(sent(rig, id, before))).toEqual(new Set([cursor]))
+    expect(rig.counted('invalid_cursors_total')).toBe(0)
+    expect(await rig.read(id, 'events')).toMatchObject({ cursor, refused_cursor: null, failures: 1 })
+  })
+
   it('trap 17: a refusal of a request without a cursor is not blamed on a cursor', async () => {
     const rig = await Rig.open(database)
     const id = await filled(rig, 10)

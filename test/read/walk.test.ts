@@ -89,6 +89,18 @@ describe('walking a feed page by page', () => {
     expect(unreadable).toEqual(['{"id":"no uuid"}', '"no object"'])
   })
 
+  it('keeps their numbers as they came', async () => {
+    service = await startService(
+      withTokens((_, response) => response.end(`{"events":[{"odd":-0},${JSON.stringify(event(1)).slice(0, -1)},"odd":1E400}]}`)),
+    )
+    client = clientOf(service)
+    const raws: unknown[] = []
+    await committedBy(async ({ facts, unreadable }) => {
+      raws.push(...unreadable.map((item) => item.raw), ...facts.map((fact) => fact.kind === 'event' && fact.event.raw))
+    })
+    expect(raws).toEqual(['{"odd":-0}', expect.stringMatching(/,"odd":1E400\}$/)])
+  })
+
   it('commits nothing more after a commit that failed', async () => {
     await serve({ '': [[event(1)], 'a'], a: [[event(2)], 'b'], b: [[event(3)], null] })
     let commits = 0

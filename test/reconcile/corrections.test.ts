@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { threadAttachments, threadMessages } from '../../src/model/entities.ts'
+import { parseExact } from '../../src/model/exact-json.ts'
 import { listFindings, type RunRow } from '../../src/store/reconcile-runs.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
 import type { FeedPage } from '../../src/upstream/wire-answers.ts'
 import { type TestDatabase, testDatabases } from '../tools/databases.ts'
-import { eventFact } from '../tools/facts.ts'
-import { applyAll } from '../tools/mirror.ts'
+import { byPoll, eventFact, messageFact } from '../tools/facts.ts'
+import { applyAll, rowsOf } from '../tools/mirror.ts'
 import { told } from './damage-rig.ts'
 import { ACCOUNT, RunRig } from './rig.ts'
 
@@ -44,6 +46,15 @@ async function rowOf(rig: RunRig, event: string) {
   return await rig.db.read.sql.selectFrom('market_events').select(columns).where('event_id', '=', event).executeTakeFirst()
 }
 
+async function kept(rig: RunRig, letters: readonly string[]) {
+  const messages = (await rowsOf(rig.db, threadMessages)).filter((row) => letters.includes(String(row['message_id'])))
+  const attachments = await rowsOf(rig.db, threadAttachments)
+  return {
+    to: messages.map((row) => row['to_addresses']),
+    attachments: attachments.map((row) => `${row['message_id']} ${row['position']}${row['gone_at'] === null ? '' : ' gone'}`).sort(),
+  }
+}
+
 async function toldOf(rig: RunRig, run: RunRow): Promise<string[]> {
   return told(await listFindings(rig.db.read, { runId: run.run_id }))
 }
@@ -59,6 +70,62 @@ it.each(testDatabases)('a correction touches what it may correct, and what came 
   expect(await rowOf(rig, event)).toEqual(before)
   await applyAll(rig.db, [eventFact(ACCOUNT, id, old, { ...origin, corrects: ['detail'] })])
   expect(await rowOf(rig, event)).toEqual({ ...before, detail: null })
+})
+
+it.each(testDatabases)('what a message says otherwise in its lists is refused until two replays say it, on $name', async (database) => {
+  const { rig, id } = await whole(database)
+  const [a, b] = ['a.pdf', 'b.pdf'].map((name) => ({ name, download_path: null }))
+  const letters = [[a], [a, b]].map((attachments) => {
+    const added = rig.sandbox.addMessage(ACCOUNT, id, { body_text: 'Text', to: [], attachments: attachments as never }, { quiet: true })
+    return added.id
+  })
+  await rig.reconcile()
+  const before = await kept(rig, letters)
+  const [grown, shrunk] = letters.map((letter, n) =>
+    rig.sandbox.amendMessage(ACCOUNT, id, letter, { to: ['a@b.example'], attachments: (n === 0 ? [a, b] : []) as never }),
+  )
+  await applyAll(
+    rig.db,
+    [grown, shrunk].map((shown) => messageFact(ACCOUNT, id, shown, byPoll)),
+  )
+  expect(await kept(rig, letters)).toEqual(before)
+  const evidence = await rig.db.read.sql.selectFrom('sync_conflicts').select('fields').execute()
+  expect(evidence.map(({ fields }) => fields)).toEqual(['to_addresses,attachments', 'to_addresses,attachments'])
+  const from = rig.sandbox.requestsSeen.length
+  expect(await rig.reconcile()).toMatchObject({ exit_code: 0 })
+  expect(rig.sandbox.requestsSeen.slice(from).filter(({ operation }) => operation === 'thread')).toHaveLength(2)
+  expect(await kept(rig, letters)).toEqual({
+    to: [['a@b.example'], ['a@b.example']],
+    attachments: [`${letters[0]} 0`, `${letters[0]} 1`, `${letters[1]} 0 gone`, `${letters[1]} 1 gone`].sort(),
+  })
+  // What was corrected is no contradiction any more.
+  await applyAll(
+    rig.db,
+    [grown, shrunk].map((shown) => messageFact(ACCOUNT, id, shown, byPoll)),
+  )
+  expect(await rig.db.read.sql.selectFrom('sync_conflicts').select('fields').execute()).toHaveLength(2)
+  expect(await rig.reconcile()).toMatchObject({ exit_code: 0, different: 0, missing: 0, absent: 0 })
+})
+
+it.each(testDatabases)('a number that raw holds rounded is put right, and proved then, on $name', async (database) => {
+  const { rig, event } = await whole(database)
+  // As the service writes it, and as it was kept when numbers were rounded.
+  const numbered = (item: Item, number: string) => JSON.stringify({ ...item, odd: '#' }).replace('"#"', number)
+  const client = through(rig.client, async ({ items }) =>
+    items.map((item) => ((item as Item)['id'] === event ? parseExact(numbered(item as Item, '12345678901234567890')) : item)),
+  )
+  const kept = JSON.parse(String((await rowOf(rig, event))?.raw)) as Item
+  await rig.db.write('test', (tx) =>
+    tx.sql
+      .updateTable('market_events')
+      .set({ raw: numbered(kept, '12345678901234567000') })
+      .where('event_id', '=', event)
+      .execute(),
+  )
+  const run = await rig.reconcile({}, { client })
+  expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({ code: 0, found: [`different market_events ${event} (raw)`] })
+  expect((await rowOf(rig, event))?.raw).toBe(numbered(kept, '12345678901234567890'))
+  expect(await rig.reconcile({}, { client })).toMatchObject({ exit_code: 0, different: 0 })
 })
 
 // One page, and several.

@@ -172,6 +172,14 @@ it('a service that answers nobody any more ends the run', { timeout: 120_000 }, 
   expect(await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).not.toEqual([])
 })
 
+it('a service that refuses whatever it is asked ends the run', async () => {
+  const rig = await RunRig.open(sqlite, 8)
+  for (const operation of ['requirements', 'events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 403, operation })
+  const run = await rig.reconcile({}, { concurrency: 1 })
+  expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('refuses every read') })
+  expect(run.submissions_done).toBeLessThan(8)
+})
+
 /** As if the process that had it were dead for long. */
 async function endLease(rig: RunRig): Promise<void> {
   const past = new Date(later(-RUN_LEASE_MS).now()).toISOString().replace('Z', '000Z')

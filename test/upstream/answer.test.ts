@@ -12,21 +12,21 @@ describe('classes', () => {
   test('trap 51: an answer is judged by its class', () => {
     const classOf = (status: number) => upstreamClass(judge(status))
     expect([200, 201, 299].map((status) => judge(status))).toEqual([null, null, null])
-    expect(classOf(401)).toBe('auth')
+    for (const status of [401, 403]) expect(classOf(status)).toBe('auth')
     expect(classOf(404)).toBe('gone')
     expect(classOf(429)).toBe('throttled')
-    for (const status of [400, 402, 403, 409, 410, 418, 422, 451, 499]) expect(classOf(status)).toBe('rejected')
+    for (const status of [400, 402, 409, 410, 418, 422, 451, 499]) expect(classOf(status)).toBe('rejected')
     for (const status of [301, 302, 307, 308, 408, 500, 502, 503, 504, 520, 599, 999]) expect(classOf(status)).toBe('unavailable')
   })
 
   test('trap 51: a challenge makes any refusal one of the credential', () => {
-    expect(upstreamClass(judge(403, { 'www-authenticate': 'Bearer error="insufficient_scope"' }))).toBe('auth')
+    expect(upstreamClass(judge(402, { 'www-authenticate': 'Bearer error="insufficient_scope"' }))).toBe('auth')
     expect(upstreamClass(judge(400, { 'www-authenticate': 'Bearer' }))).toBe('auth')
     expect(upstreamClass(judge(404, { 'www-authenticate': 'Bearer' }))).toBe('gone')
   })
 
   test('trap 50: a refusal that says when to come back is not for good, whatever its number', () => {
-    for (const status of [400, 409, 422, 423]) {
+    for (const status of [400, 403, 409, 422, 423]) {
       const error = judge(status, { 'retry-after': '7' }, '{"detail":{"code":"application_busy"}}')
       expect(error).toBeInstanceOf(UpstreamTransientError)
       expect(error).toMatchObject({ class: 'throttled', retryAfterMs: 7000 })
@@ -38,6 +38,8 @@ describe('classes', () => {
     expect(judge(400, {}, null, { ...call, withCursor: true })).toMatchObject({ class: 'rejected', rejectedWithCursor: true })
     expect(judge(400)).toMatchObject({ class: 'rejected', rejectedWithCursor: false })
     expect(judge(404, {}, null, { ...call, withCursor: true })).toMatchObject({ class: 'gone', rejectedWithCursor: false })
+    for (const status of [401, 403])
+      expect(judge(status, {}, null, { ...call, withCursor: true })).toMatchObject({ class: 'auth', rejectedWithCursor: false })
   })
 })
 

@@ -105,6 +105,22 @@ describe('exchange', () => {
     expect(service.arrived.length).toBe(2)
   })
 
+  test('trap 43: a token that was minted because another was refused is kept for a moment when it is refused too', async () => {
+    const { service, clock, tokens } = await bench(minting())
+    const refused = async (evenIfNew?: boolean) => {
+      tokens.invalidate(await tokens.get(), evenIfNew)
+      return await tokens.get()
+    }
+    // Killed early in its life: renewed at once.
+    expect(await refused()).toBe('t2')
+    for (let n = 0; n < 5; n += 1) expect(await refused()).toBe('t2')
+    expect(await refused(true)).toBe('t3')
+    clock.advance(3_000)
+    expect(await refused()).toBe('t4')
+    expect(await refused()).toBe('t4')
+    expect(service.arrived.length).toBe(4)
+  })
+
   test('who gives up waiting leaves the exchange to the others', async () => {
     const { tokens } = await bench(minting())
     const stop = new AbortController()

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { parseExact } from '../../src/model/exact-json.ts'
 import { documentKey, readEvent, readMessage, readRequirements } from '../../src/upstream/wire.ts'
 
 const ID = '0b8f6a52-3a35-4b52-9a1e-6f2d7f1f6a01'
@@ -300,4 +301,26 @@ describe('requirements', () => {
     const quotes = [{ quote_id: 'q', total_cents: 1 }, { total_cents: 2 }, { quote_id: 'q', total_cents: 3 }]
     expect(withLane({ quotes })?.quotes).toMatchObject([{ quote_id: 'q', total_cents: 3 }])
   })
+})
+
+test('trap 58: every raw holds the numbers that were received, and the columns hold what a double can', () => {
+  const odd = { total_cents: '#', odd: [{ deep: '#' }] }
+  const sent = (value: object) => JSON.stringify(value).replaceAll('"#"', '12345678901234567890')
+  const read = (value: object) => parseExact(sent(value))
+  const quotes = [{ ...lane.quotes[0], ...odd }, odd]
+  const oddLane = { ...lane, quotes, source_offers: [{ ...lane.source_offers[0], ...odd }], next_step: { cents: '#' } }
+  const rail = { ...view.rail, lanes: [oddLane], quote_history: [{ ...view.rail.quote_history[0], ...odd }] }
+  const requirements = readRequirements(read({ ...view, ...odd, rail }))
+  expect(requirements?.submission.raw).toBe(sent({ ...view, ...odd, rail }))
+  expect(requirements?.rail?.unreadable).toEqual([sent(odd)])
+  expect(requirements?.rail?.quoteHistory).toMatchObject([{ raw: sent(rail.quote_history[0] ?? {}) }])
+  const [first] = requirements?.rail?.lanes ?? []
+  expect(first?.lane).toMatchObject({ raw: sent(oddLane), next_step: '{"cents":12345678901234567000}' })
+  expect(first?.quotes).toMatchObject([{ raw: sent(quotes[0] ?? {}), total_cents: null }])
+  expect(first?.sourceOffers).toMatchObject([{ raw: sent(oddLane.source_offers[0] ?? {}) }])
+  expect(readEvent(read({ ...event, ...odd }))?.raw).toBe(sent({ ...event, ...odd }))
+  const attachments = [{ ...message.attachments[0], ...odd }]
+  const thread = readMessage(read({ ...message, attachments }))
+  expect(thread?.message.raw).toBe(sent({ ...message, attachments }))
+  expect(thread?.attachments).toMatchObject([{ raw: sent(attachments[0] ?? {}) }])
 })

@@ -3,7 +3,8 @@ import { listDeliveries } from '../../store/inbox-queries.ts'
 import { replayAll, replayIds, showDeliveries } from '../inbox-actions.ts'
 import { NotThereError } from '../refusals.ts'
 import { printableLine } from '../text.ts'
-import { answers, answersAbout, answersOfAction } from './answers.ts'
+import { refuseUnknownNames } from '../unknown-names.ts'
+import { answersAbout, answersOfAction } from './answers.ts'
 import { type AdminParts, type Api, actingFor, momentOf } from './parts.ts'
 import { afterNumber, limit, moment, name, page, pageOf, submissionId, time, whole } from './schemas.ts'
 
@@ -63,7 +64,7 @@ const list = {
   summary: 'stored deliveries, the newest first',
   tags: ['inbox'],
   querystring: listQuery,
-  response: answers('a page of deliveries', pageOf(entry)),
+  response: answersAbout('a page of deliveries', pageOf(entry)),
 }
 
 const show = {
@@ -85,6 +86,7 @@ const replay = {
 export function addInbox(api: Api, p: AdminParts): void {
   api.get('/inbox', { schema: list }, async ({ query }) => {
     const { state, account, submission_id, since, until, limit: max, after } = query
+    await refuseUnknownNames(p.db.read, p.config(), { account })
     const filter = { state, account, submissionId: submission_id, since: momentOf(p, since), until: momentOf(p, until), after }
     return page(await listDeliveries(p.db.read, filter, max + 1), max, (last) => last.inbox_id)
   })
@@ -97,6 +99,7 @@ export function addInbox(api: Api, p: AdminParts): void {
     const { ids, state, account, since, until } = request.body
     const acting = actingFor(p, request)
     if (ids !== undefined) return { replayed: await replayIds(acting, ids) }
+    await refuseUnknownNames(p.db.read, p.config(), { account })
     return { replayed: await replayAll(acting, { state, account, since: momentOf(p, since), until: momentOf(p, until) }) }
   })
 }

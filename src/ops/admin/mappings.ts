@@ -4,7 +4,8 @@ import { UsageError } from '../../errors.ts'
 import { listMappings, type MappingRow } from '../../store/push-map.ts'
 import { addMapping, type MapTarget, readMapFile, rowOf } from '../map-file.ts'
 import { importMappings, mapTarget, shownMapping } from '../mapping-actions.ts'
-import { answers, answersOfAction } from './answers.ts'
+import { refuseUnknownNames } from '../unknown-names.ts'
+import { answersAbout, answersOfAction } from './answers.ts'
 import { type AdminParts, type Api, actingFor } from './parts.ts'
 import { limit, name, named, page, pageOf, submissionId, time } from './schemas.ts'
 
@@ -47,7 +48,7 @@ const list = {
   tags: ['destinations'],
   params: named,
   querystring: z.strictObject({ account: name.optional(), submission_id: submissionId.optional(), limit, after: cursor }),
-  response: answers('a page of mappings, by account and submission', pageOf(mapping)),
+  response: answersAbout('a page of mappings, by account and submission', pageOf(mapping)),
 }
 
 const stored = z
@@ -81,6 +82,7 @@ export function addMappings(api: Api, p: AdminParts): void {
   api.get('/destinations/:name/mappings', { schema: list }, async ({ params, query }) => {
     const { account, submission_id, limit: max, after } = query
     const filter = { destination: params.name, account, submissionId: submission_id, after }
+    await refuseUnknownNames(p.db.read, p.config(), filter)
     const rows = (await listMappings(p.db.read, filter, max + 1)).map((each) => ({ ...shownMapping(each), fields: { ...each.fields } }))
     return page(rows, max, (last) => `${last.account}/${last.submission_id}`)
   })

@@ -3,7 +3,8 @@ import { findOutboxRows, listOutbox } from '../../store/outbox-queries.ts'
 import { type Deed, retry, settleOutbox, skip } from '../outbox-actions.ts'
 import { NotThereError } from '../refusals.ts'
 import { printableLine } from '../text.ts'
-import { answers, answersAbout, answersOfAction } from './answers.ts'
+import { refuseUnknownNames } from '../unknown-names.ts'
+import { answersAbout, answersOfAction } from './answers.ts'
 import { type AdminParts, type Api, actingFor, momentOf } from './parts.ts'
 import { afterNumber, limit, moment, name, page, pageOf, submissionId, time, whole } from './schemas.ts'
 
@@ -50,7 +51,7 @@ const list = {
     limit,
     after: afterNumber,
   }),
-  response: answers('a page of the outbox', pageOf(entry)),
+  response: answersAbout('a page of the outbox', pageOf(entry)),
 }
 
 const show = {
@@ -93,6 +94,7 @@ const skipSchema = schemaOf(skip, 'give changes up for good, so that what waits 
 export function addOutbox(api: Api, p: AdminParts): void {
   api.get('/outbox', { schema: list }, async ({ query }) => {
     const { limit: max, after, ...filter } = query
+    await refuseUnknownNames(p.db.read, p.config(), filter)
     return page(await listOutbox(p.db.read, { ...filterOf(p, filter), after }, max + 1), max, (last) => last.outbox_id)
   })
   api.get('/outbox/:id', { schema: show }, async ({ params }) => {
@@ -106,6 +108,7 @@ export function addOutbox(api: Api, p: AdminParts): void {
   ] as const) {
     api.post(`/outbox/${deed.name}`, { schema }, async (request) => {
       const { ids, ...filter } = request.body
+      if (ids === undefined) await refuseUnknownNames(p.db.read, p.config(), filter)
       const choice = ids === undefined ? { filter: filterOf(p, filter) } : { ids, destination: filter.destination }
       const { changed, underWay } = await settleOutbox(actingFor(p, request), deed, choice)
       return { changed, under_way: underWay }

@@ -4,7 +4,8 @@ import { findRun, listFindings, listRuns } from '../../store/reconcile-runs.ts'
 import { findingKinds, type RunOptions } from '../../store/tables-reconcile.ts'
 import { accountsOfRun, requestReconcile } from '../reconcile-actions.ts'
 import { NotThereError } from '../refusals.ts'
-import { answers, answersAbout, answersOfAction, documentAbout } from './answers.ts'
+import { refuseUnknownNames } from '../unknown-names.ts'
+import { answersAbout, answersOfAction, documentAbout } from './answers.ts'
 import { type AdminParts, type Api, actingFor, momentOf } from './parts.ts'
 import { afterNumber, limit, moment, name, page, pageOf, submissionId, time, whole } from './schemas.ts'
 
@@ -91,7 +92,7 @@ const list = {
     limit,
     after: z.uuid().optional().meta({ description: 'the `next` of the page before' }),
   }),
-  response: answers('a page of runs', pageOf(run)),
+  response: answersAbout('a page of runs', pageOf(run)),
 }
 
 const show = { summary: 'one reconcile run', tags, params, response: answersAbout('the run', run) }
@@ -131,6 +132,7 @@ export function addReconcile(api: Api, p: AdminParts): void {
   })
   api.get('/reconcile-runs', { schema: list }, async ({ query }) => {
     const { since, limit: max, after, ...filter } = query
+    await refuseUnknownNames(p.db.read, p.config(), filter)
     const last = after === undefined ? undefined : await found(after)
     const behind = last && { requestedAt: last.requested_at, runId: last.run_id }
     const rows = await listRuns(p.db.read, { ...filter, since: momentOf(p, since), after: behind, limit: max + 1 })

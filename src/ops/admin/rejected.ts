@@ -4,7 +4,8 @@ import { accountNamed } from '../account-actions.ts'
 import { rejectedFields, replayRefused, showRejected } from '../inbox-actions.ts'
 import { NotThereError } from '../refusals.ts'
 import { printableLine } from '../text.ts'
-import { answers, answersAbout, answersOfAction } from './answers.ts'
+import { refuseUnknownNames } from '../unknown-names.ts'
+import { answersAbout, answersOfAction } from './answers.ts'
 import { type AdminParts, type Api, actingFor, momentOf } from './parts.ts'
 import { afterNumber, limit, moment, name, page, pageOf, time } from './schemas.ts'
 
@@ -28,7 +29,7 @@ const list = {
   summary: 'deliveries that were refused, with the reason, the newest first',
   tags: ['inbox'],
   querystring: z.strictObject({ account: name.optional(), limit, after: afterNumber }),
-  response: answers('a page of refused deliveries', pageOf(entry)),
+  response: answersAbout('a page of refused deliveries', pageOf(entry)),
 }
 
 const show = {
@@ -54,6 +55,7 @@ export function addRejected(api: Api, p: AdminParts): void {
   const store = new RejectedStore(p.db, p.log)
   api.get('/rejected', { schema: list }, async ({ query }) => {
     const { account, limit: max, after } = query
+    await refuseUnknownNames(p.db.read, p.config(), { account })
     const rows = await store.list({ limit: max + 1, after, ...(account !== undefined && { account }) })
     return page(rows.map(rejectedFields), max, (last) => last.rejected_id)
   })

@@ -8,6 +8,7 @@ import { type MapTarget, readMapFile, rowOf } from '../map-file.ts'
 import { importMappings, mapTarget, shownMapping } from '../mapping-actions.ts'
 import { table } from '../table.ts'
 import { counted, shortTime } from '../text.ts'
+import { refuseUnknownNames } from '../unknown-names.ts'
 import { actingOf, type CommandContext, printJson, withStore } from './context.ts'
 
 const FILE_LIMIT_BYTES = 64 * 1024 * 1024
@@ -56,7 +57,9 @@ async function map(c: CommandContext, name: string, options: MapOptions): Promis
   for (const field of options.field) if (!/^[^=]+=/.test(field)) problems.push(`--field: ${JSON.stringify(field)} is not NAME=VALUE`)
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     if (file === undefined && client === undefined) {
-      const mappings = await listMappings(db.read, { destination: name, account: options.account, submissionId }, limit)
+      const filter = { destination: name, account: options.account, submissionId }
+      await refuseUnknownNames(db.read, config, filter)
+      const mappings = await listMappings(db.read, filter, limit)
       if (options.json) printJson(c, mappings.map(shownMapping))
       else c.host.stdout.write(tableOf(mappings))
       return

@@ -3,6 +3,7 @@ import type { InboxFilter } from '../../store/inbox-queries.ts'
 import { choiceIn, momentIn } from '../arguments.ts'
 import { replayAll, replayIds, replayRefused } from '../inbox-actions.ts'
 import { counted } from '../text.ts'
+import { refuseUnknownNames } from '../unknown-names.ts'
 import { accountOf, actingOf, type CommandContext, type OpenStore, withStore } from './context.ts'
 
 const STATES = ['dead', 'aside'] as const
@@ -45,6 +46,7 @@ async function replay(c: CommandContext, ids: readonly string[], options: Replay
   const accounts = options.rejected ? 'needed' : 'optional'
   await withStore(c, { accounts, prepare: false, problems }, async (store) => {
     if (options.rejected) return tellReplayRefused(c, store, filter)
+    await refuseUnknownNames(store.db.read, store.config, filter)
     const acting = actingOf(c, store.db)
     const replayed = ids.length > 0 ? await replayIds(acting, ids) : await replayAll(acting, filter)
     c.host.stdout.write(`${counted(replayed, 'delivery', 'deliveries')} will be worked again\n`)

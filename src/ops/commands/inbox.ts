@@ -6,6 +6,7 @@ import { choiceIn, countIn, momentIn, submissionIn } from '../arguments.ts'
 import { rejectedFields, type ShownDelivery, type ShownRejected, showDeliveries, showRejected } from '../inbox-actions.ts'
 import { table } from '../table.ts'
 import { printable, printableLine, shortTime } from '../text.ts'
+import { refuseUnknownNames } from '../unknown-names.ts'
 import { type CommandContext, printJson, withStore } from './context.ts'
 import { addReplay } from './inbox-replay.ts'
 
@@ -58,7 +59,8 @@ async function list(c: CommandContext, options: ListOptions): Promise<void> {
   if (options.rejected && (options.state !== undefined || options.submission !== undefined)) {
     problems.push('--rejected: refused deliveries have no state and no submission; leave --state and --submission out')
   }
-  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ db, log }) => {
+  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db, log }) => {
+    await refuseUnknownNames(db.read, config, filter)
     if (options.rejected) return listRejected(c, new RejectedStore(db, log), filter, limit, options.json ?? false)
     const deliveries = await listDeliveries(db.read, filter, limit)
     if (options.json) return printJson(c, deliveries)

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { type Deed, retry, settleOutbox, skip } from '../outbox-actions.ts'
 import { counted } from '../text.ts'
+import { refuseUnknownNames } from '../unknown-names.ts'
 import { actingOf, type CommandContext, withStore } from './context.ts'
 import { type ChoiceOptions, filterOf, withChoice } from './outbox-choice.ts'
 
@@ -35,7 +36,8 @@ async function settle(c: CommandContext, deed: Deed, done: string, ids: readonly
     )
   }
   if (ids.length > 0 && narrowed) problems.push(`outbox ${deed.name}: ids go with --destination alone; leave the other options out`)
-  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ db }) => {
+  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
+    if (ids.length === 0) await refuseUnknownNames(db.read, config, filter)
     const { changed, underWay } = await settleOutbox(actingOf(c, db), deed, ids.length > 0 ? { ids, destination } : { filter })
     c.host.stdout.write(`${counted(changed, 'change')} ${done}\n`)
     if (underWay > 0) c.host.stdout.write(`${underWay} left alone, because they are being sent just now; repeat the command\n`)

@@ -4,6 +4,7 @@ import { findOutboxRows, listOutbox, type OutboxEntry } from '../../store/outbox
 import { countIn } from '../arguments.ts'
 import { table } from '../table.ts'
 import { printable, printableLine, shortTime } from '../text.ts'
+import { refuseUnknownNames } from '../unknown-names.ts'
 import { type CommandContext, printJson, withStore } from './context.ts'
 import { type ChoiceOptions, filterOf, outboxStates, withChoice } from './outbox-choice.ts'
 import { addRetryAndSkip } from './outbox-settle.ts'
@@ -35,7 +36,8 @@ async function list(c: CommandContext, options: ListOptions): Promise<void> {
   const problems: string[] = []
   const filter = filterOf(c, options, outboxStates, problems)
   const limit = countIn(options.limit, '--limit', MAX_LISTED, problems)
-  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ db }) => {
+  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
+    await refuseUnknownNames(db.read, config, filter)
     const entries = await listOutbox(db.read, filter, limit)
     if (options.json) return printJson(c, entries)
     c.host.stdout.write(

@@ -7,6 +7,7 @@ import { countIn } from '../arguments.ts'
 import { findingsTable, runSummary, runsTable } from '../reconcile-text.ts'
 import { reportProblem, writeReportFile } from '../report-file.ts'
 import { printableLine } from '../text.ts'
+import { refuseUnknownNames } from '../unknown-names.ts'
 import { type CommandContext, printJson, withStore } from './context.ts'
 
 const MAX_LISTED = 10_000
@@ -33,7 +34,8 @@ export function addReconcileList(reconcile: Command, c: CommandContext): void {
 async function list(c: CommandContext, options: { account?: string; limit?: string; json?: boolean }): Promise<void> {
   const problems: string[] = []
   const limit = countIn(options.limit ?? '20', '--limit', MAX_LISTED, problems)
-  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ db }) => {
+  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
+    await refuseUnknownNames(db.read, config, { account: options.account })
     const runs = await listRuns(db.read, { account: options.account, limit })
     if (options.json) return printJson(c, runs)
     c.host.stdout.write(runsTable(runs))

@@ -54,8 +54,7 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
     expect(seen).toEqual(all.json.items)
     const narrowed = async (query: string) => (await rig.ask<Page>('GET', `/inbox?${query}`)).json.items.length
     expect(await narrowed('state=dead&since=1h&account=default')).toBe(2)
-    for (const none of ['account=other', 'until=1h', 'submission_id=bbbbbbbb-0000-4000-8000-000000000001'])
-      expect(await narrowed(none)).toBe(0)
+    for (const none of ['until=1h', 'submission_id=bbbbbbbb-0000-4000-8000-000000000001']) expect(await narrowed(none)).toBe(0)
     // A page that is just full is the last when nothing is behind it.
     expect((await rig.ask<Page>('GET', '/inbox?limit=5')).json.next).toBeNull()
   })

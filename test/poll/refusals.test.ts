@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest'
+import { Refusals, witnesses } from '../../src/poll/refusals.ts'
+
+describe('trap 43: refusals in a row', () => {
+  it('are looked into when there are ten, whatever the submissions, and only once', () => {
+    const refusals = new Refusals()
+    for (let n = 0; n < 9; n += 1) refusals.note(`${n % 3}`)
+    expect(refusals.take()).toBeNull()
+    refusals.note('3')
+    expect(refusals.take()).toEqual(new Set(['0', '1', '2', '3']))
+    expect(refusals.take()).toBeNull()
+  })
+
+  it('begin anew with a read that succeeds', () => {
+    const refusals = new Refusals()
+    for (let n = 0; n < 9; n += 1) refusals.note(`${n}`)
+    refusals.clear()
+    refusals.note('9')
+    expect(refusals.take()).toBeNull()
+  })
+
+  it('are held against submissions that were not refused, up to ten in all, and the last that was', () => {
+    const known = Array.from({ length: 20 }, (_, n) => `${n}`)
+    expect(witnesses(new Set(['0', '2']), known)).toEqual(['1', '3', '4', '5', '6', '7', '8', '9', '2'])
+    expect(witnesses(new Set(known.slice(0, 12)), known)).toEqual(['11'])
+    expect(witnesses(new Set(['0']), ['0'])).toEqual(['0'])
+  })
+})
