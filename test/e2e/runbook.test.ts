@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { timeFromMs } from '../../src/model/time.ts'
 import type { AlarmMessage } from '../../src/ops/alarms/message.ts'
-import { startSandbox } from '../../src/sandbox/server.ts'
 import { runHere } from '../app/run.ts'
 import { hook } from '../config/support.ts'
 import { startReceiver } from '../push/receiver.ts'
-import { openAgain, testDatabases } from '../tools/databases.ts'
+import { openAgain } from '../tools/databases.ts'
 import { waitFor } from './agreement.ts'
+import { openQuietWorld } from './quiet-world.ts'
 import { databaseEnv, startServe } from './serve.ts'
 import { postSigned } from './signed.ts'
 
@@ -23,12 +23,7 @@ const LATER_MS = 6 * 60_000
  * commands and settings that docker/README.md names, and says that it is over.
  */
 it('what the runbook says mends what the alarms tell', { timeout: 240_000 }, async () => {
-  const [sqlite] = testDatabases
-  if (!sqlite) throw new Error('no database')
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-  onTestFinished(() => sandbox.close())
-  const opened = await sqlite.open()
-  onTestFinished(() => opened.close())
+  const { sandbox, opened } = await openQuietWorld()
   const oncall = await startReceiver()
   const ams = await startReceiver((_, response) => response.writeHead(410).end())
   const { credentials, webhookSecret } = sandbox.account(ACCOUNT)

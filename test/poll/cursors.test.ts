@@ -13,6 +13,15 @@ async function filled(rig: Rig, events: number): Promise<string> {
   return id
 }
 
+/** A submission of 150 events that were read once, and the cursor behind them; nothing polls any more. */
+async function readOnce(rig: Rig): Promise<{ id: string; cursor: string | null }> {
+  const id = await filled(rig, 150)
+  const poller = rig.startPoller()
+  await rig.rest()
+  await poller.stop()
+  return { id, cursor: (await rig.read(id, 'events')).cursor }
+}
+
 /** The cursors that were sent with requests for events, from the `from`th request on. */
 function sent(rig: Rig, id: string, from = 0): (string | null)[] {
   return rig
@@ -28,11 +37,7 @@ async function countEvents(rig: Rig): Promise<number> {
 describe.each(testDatabases)('cursors on $name', (database) => {
   it('trap 17: after an invalid cursor the feed is read once from the beginning, and the new cursor replaces the old, which is kept', async () => {
     const rig = await Rig.open(database)
-    const id = await filled(rig, 150)
-    const poller = rig.startPoller()
-    await rig.rest()
-    await poller.stop()
-    const old = (await rig.read(id, 'events')).cursor
+    const { id, cursor: old } = await readOnce(rig)
     rig.sandbox.addEvents(
       ACCOUNT,
       id,
@@ -54,11 +59,7 @@ describe.each(testDatabases)('cursors on $name', (database) => {
 
   it('trap 17: when the second try fails too, there is no third, an alarm is raised, and it is tried again later', async () => {
     const rig = await Rig.open(database)
-    const id = await filled(rig, 150)
-    const first = rig.startPoller()
-    await rig.rest()
-    await first.stop()
-    const cursor = (await rig.read(id, 'events')).cursor
+    const { id, cursor } = await readOnce(rig)
     rig.sandbox.faults.add({ kind: 'invalid_cursor', operation: 'events' })
     const before = rig.asked('events', id).length
     await rig.pass(policy.poll.maxMs)
@@ -79,11 +80,7 @@ describe.each(testDatabases)('cursors on $name', (database) => {
 
   it('trap 17: a refusal of the credential is not blamed on the cursor', async () => {
     const rig = await Rig.open(database)
-    const id = await filled(rig, 150)
-    const first = rig.startPoller()
-    await rig.rest()
-    await first.stop()
-    const { cursor } = await rig.read(id, 'events')
+    const { id, cursor } = await readOnce(rig)
     rig.sandbox.faults.add({ kind: 'status', status: 403, operation: 'events' })
     const before = rig.asked('events', id).length
     await rig.pass(policy.poll.maxMs)

@@ -3,12 +3,12 @@ import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
-import { startSandbox } from '../../../src/sandbox/server.ts'
 import { listAlarms } from '../../../src/store/alarms.ts'
 import type { Db } from '../../../src/store/db.ts'
 import { runHere } from '../../app/run.ts'
 import { hook, withFile } from '../../config/support.ts'
 import { waitFor } from '../../e2e/agreement.ts'
+import { openQuietWorld } from '../../e2e/quiet-world.ts'
 import { databaseEnv, type Environment, type ServeProcess, startServe } from '../../e2e/serve.ts'
 import { type Receiver, startReceiver, takesAll } from '../../push/receiver.ts'
 import { testDatabases } from '../../tools/databases.ts'
@@ -33,12 +33,7 @@ interface Stage {
 }
 
 async function openStage(): Promise<Stage> {
-  const [sqlite] = testDatabases
-  if (!sqlite) throw new Error('no database')
-  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-  onTestFinished(() => sandbox.close())
-  const opened = await sqlite.open()
-  onTestFinished(() => opened.close())
+  const { sandbox, opened } = await openQuietWorld()
   const ams = await startReceiver((_, response) => response.writeHead(400).end())
   const notes = await startReceiver((_, response) => response.destroy())
   const { credentials, webhookSecret } = sandbox.account(ACCOUNT)
