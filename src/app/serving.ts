@@ -34,7 +34,10 @@ export interface Serving {
   readonly log: Log
   /** Rejects when the process cannot go on. */
   readonly failed: Promise<never>
-  /** Reads the settings again and goes by them from then on, because a signal asked for it. It never rejects: what stands against it is told, here and in the log. */
+  /**
+   * Reads the settings again and goes by them from then on, because a signal asked for it. It never rejects: what stands against it is
+   * told, here and in the log.
+   */
   reload(): Promise<ReloadResult>
   /** Stops taking, lets what is in hand end within `SHUTDOWN_GRACE`, and closes everything. */
   stop(): Promise<void>

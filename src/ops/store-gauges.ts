@@ -55,8 +55,8 @@ type Name = keyof typeof definitions
 
 /**
  * Gauges that are read from the database when they are scraped: by index, never by walking over all submissions, and kept for
- * some seconds. While the database is away only `store_up`, as 0, and the alarm of it are shown; while it can be read and not written, beside the
- * others.
+ * some seconds. While the database is away only `store_up`, as 0, and the alarm of it are shown; while it can be read and not written,
+ * beside the others.
  */
 export class StoreGauges {
   readonly #db: Db

@@ -76,7 +76,7 @@ export async function tried<T>(
 }
 
 /**
- * Reads a feed whose pages are tried one by one: however long the feed, a page that fails is tried again as often as any other read. A
+ * Reads a feed whose pages are tried one by one: however long the feed, a page that fails is tried again as often as every other read. A
  * feed that leads nowhere is begun anew.
  * @param read gets the client to read with.
  * @throws as `tried`.

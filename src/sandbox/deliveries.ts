@@ -159,7 +159,7 @@ export class Deliveries {
     }
   }
 
-  /** @returns whether the receiver acknowledged: any 2xx in time. */
+  /** @returns whether the receiver acknowledged, with a 2xx of whatever kind in time. */
   async #try(delivery: Delivery): Promise<boolean> {
     const { clock, faults, logbook, signatureHeaders: prefix, timeoutMs } = this.#options
     // Read anew at each try: an endpoint that moved is found at its new address.

@@ -76,7 +76,10 @@ export async function claimProbe(db: Db, account: string, templates: readonly st
 
 /** How a probe ended, and when it comes again. */
 export interface ProbeEnd {
-  /** `ok`; `limited`: so too, but not all that is new was taken; or the class of the failure; null when it was not asked for: that leaves all but its due time as it was. */
+  /**
+   * `ok`; `limited`: so too, but not all that is new was taken; or the class of the failure. Null when it was not asked for: that leaves
+   * all but its due time as it was.
+   */
   readonly outcome: string | null
   readonly error: string | null
   readonly failures: number
@@ -147,7 +150,8 @@ export async function discoveryStatus(q: Query, account: string, templates: read
     error: string | null
   }>`
     select template, count(*) as paths, count(answered_at) as answered, count(case when failures > 0 then 1 end) as failing,
-      count(case when outcome = 'limited' then 1 end) as limited, min(answered_at) as oldest, cast(sum(found) as bigint) as found, max(case when failures > 0 then error end) as error
+      count(case when outcome = 'limited' then 1 end) as limited, min(answered_at) as oldest, cast(sum(found) as bigint) as found,
+      max(case when failures > 0 then error end) as error
     from sync_discovery where account = ${account} and template in (${sql.join(templates)})
     group by template order by template`.execute(q.sql)
   return rows.map((row) => ({

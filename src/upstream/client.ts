@@ -130,7 +130,7 @@ class Reader {
   async page(feed: 'events' | 'thread', submissionId: string, since: string | null, manner: Manner): Promise<FeedPage<unknown>> {
     const call = callOf(feed, submissionIdOf(submissionId), since !== null)
     const limit = feed === 'events' ? EVENTS_LIMIT : THREAD_LIMIT
-    // Without a cursor the parameter is left out: any word in its place would be an invalid cursor (trap 4).
+    // Without a cursor the parameter is left out, since whatever word stood in its place would be an invalid cursor (trap 4).
     return await this.read(call, since === null ? { limit } : { since, limit }, pageIn, manner)
   }
 

@@ -12,7 +12,7 @@ const TIMEOUTS = { connectMs: 5_000, headersMs: 10_000, overallMs: 15_000 }
 const BODY_LIMIT_BYTES = 1 << 20
 
 /**
- * Asks the service who we are without saying so: any answer, the refusal too, shows that it can be reached, and what time it has there.
+ * Asks the service who we are without saying so; each answer, the refusal too, shows that it can be reached, and what time it has there.
  * @throws UpstreamTransientError when there is no answer; the reason of `signal` when it aborts.
  */
 export async function askServiceClock(baseUrl: string, proxy: ProxySettings, clock: Clock, signal: AbortSignal): Promise<ServiceClock> {

@@ -20,7 +20,7 @@ export interface Tally {
 }
 
 /**
- * Follows the change log, as any reader may, and shows how events and messages arrive; and hears from the sandbox what is lost
+ * Follows the change log, as every reader may, and shows how events and messages arrive; and hears from the sandbox what is lost
  * on the way.
  */
 export class Arrivals {
