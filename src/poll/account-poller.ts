@@ -53,26 +53,30 @@ export class AccountPoller implements Service {
 
   async run(signal: AbortSignal): Promise<void> {
     this.#failure = undefined
-    while (!signal.aborted && this.#failure === undefined) {
-      const closedMs = await this.#gate.closedForMs(signal)
-      if (closedMs > 0) {
-        // An operator's `account resume` is seen at the next tick.
-        await this.#o.db.signals.wait('reads', Math.min(closedMs, TICK_MS), signal)
-        continue
-      }
-      const deadMs = this.#o.client.waitMs()
-      if (deadMs > 0) {
-        // The service is dead: claiming reads only to fail them would mark them all as failing.
-        await this.#o.clock.sleep(Math.min(deadMs, TICK_MS), signal)
-        continue
-      }
-      await this.#sweep()
-      await this.#start(signal)
-      // Every read that ends signals too: its place is free, and it may be due again.
-      await this.#o.db.signals.wait('reads', TICK_MS, signal)
+    try {
+      while (!signal.aborted && this.#failure === undefined) await this.#turn(signal)
+    } catch (error) {
+      // Asking whether the account may be read is broken off when the poller is stopped.
+      if (!signal.aborted) throw error
+    } finally {
+      // What was begun before settles its reads.
+      await this.#queue.onIdle()
     }
-    await this.#queue.onIdle()
     if (this.#failure !== undefined) throw this.#failure
+  }
+
+  async #turn(signal: AbortSignal): Promise<void> {
+    const { db, client, clock } = this.#o
+    const closedMs = await this.#gate.closedForMs(signal)
+    // An operator's `account resume` is seen at the next tick.
+    if (closedMs > 0) return db.signals.wait('reads', Math.min(closedMs, TICK_MS), signal)
+    const deadMs = client.waitMs()
+    // The service is dead: claiming reads only to fail them would mark them all as failing.
+    if (deadMs > 0) return clock.sleep(Math.min(deadMs, TICK_MS), signal)
+    await this.#sweep()
+    await this.#start(signal)
+    // Every read that ends signals too: its place is free, and it may be due again.
+    await db.signals.wait('reads', TICK_MS, signal)
   }
 
   /** Claims as many reads as there are places, and starts them. One place is for what fails: more may be due than there are places for. */

@@ -95,8 +95,11 @@ export class Discovery implements Service {
       await addProbes(tx, account, plain, timeFromMs(clock.now()))
       await capProbes(tx, account, everyMs)
     })
-    while (!signal.aborted) {
-      if (!(await this.#probeNext(signal))) await clock.sleep(TICK_MS, signal)
+    try {
+      while (!signal.aborted) if (!(await this.#probeNext(signal))) await clock.sleep(TICK_MS, signal)
+    } catch (error) {
+      // What was being asked is broken off when discovery is stopped.
+      if (!signal.aborted) throw error
     }
   }
 

@@ -29,6 +29,14 @@ async function tracked(rig: Rig, name = 'default'): Promise<string> {
 }
 
 describe.each(testDatabases)('credentials on $name', (database) => {
+  it('a poller that is stopped while it asks who we are ends quietly', async () => {
+    const rig = await Rig.open(database)
+    rig.sandbox.faults.add({ kind: 'hang', operation: 'me' })
+    const poller = rig.startPoller()
+    await rig.until('the service is asked who we are', () => rig.asked('me').length > 0)
+    await expect(poller.stop()).resolves.toBeUndefined()
+  })
+
   it('trap 43: refused credentials park the account; deliveries are worked on, and it resumes by itself at its time', async () => {
     const rig = await Rig.open(database)
     const id = await tracked(rig)
