@@ -6,6 +6,7 @@ import { startServe, WEBHOOK_SECRET } from './serve-process.ts'
 import { atMost, type BenchRow, compare, quantile } from './table.ts'
 
 const SECONDS = 5
+const WARM_UP_SECONDS = 3
 const CONNECTIONS = 64
 const SUBMISSIONS = 500
 const MOST_A_SECOND = 22_000
@@ -37,12 +38,16 @@ async function busyRows(load: Child): Promise<BenchRow[]> {
   const baseline = startChild('bench/children/receive-server.ts', ['baseline', WEBHOOK_SECRET])
   const baselinePort = Number(await baseline.says('listening'))
   const job = { secret: WEBHOOK_SECRET, connections: CONNECTIONS, seconds: SECONDS, rate: null, requests: MOST_A_SECOND * SECONDS }
+  const warmUp = { seconds: WARM_UP_SECONDS, requests: MOST_A_SECOND * WARM_UP_SECONDS, first: MOST_A_SECOND * SECONDS }
   const applied: number[] = []
   const ours = async () => {
     const place = newSqlite()
     const serve = await startServe({ DATABASE_URL: `sqlite:${place.config.path}` })
-    const { answered } = await send(load, { ...job, port: Number(new URL(serve.receiverUrl).port), submissions: SUBMISSIONS })
-    applied.push(countRows(place.config.path) / SECONDS)
+    const messages = { ...job, port: Number(new URL(serve.receiverUrl).port), submissions: SUBMISSIONS }
+    await send(load, { ...messages, ...warmUp })
+    const before = countRows(place.config.path)
+    const { answered } = await send(load, messages)
+    applied.push((countRows(place.config.path) - before) / SECONDS)
     serve.child.kill('SIGKILL')
     await serve.stop()
     await place.remove()

@@ -15,6 +15,8 @@ export interface Job {
   readonly requests: number
   /** Whole messages, each new, of so many submissions; when left out one body that is no message. */
   readonly submissions?: number
+  /** The number of the first message; 0 when left out. */
+  readonly first?: number
 }
 
 export interface LoadResult {
@@ -39,7 +41,7 @@ function sign(job: Job): Buffer[] {
   return Array.from({ length: job.requests }, (_, n) => {
     // Like the ids of the known scheme: first the time, then chance.
     const id = `msg_${(timestamp * 1_000_000 + n).toString(36)}${randomBytes(12).toString('hex')}`
-    const body = job.submissions === undefined ? filler : padded(messageStart(n, job.submissions))
+    const body = job.submissions === undefined ? filler : padded(messageStart((job.first ?? 0) + n, job.submissions))
     const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
     const head = [
       `POST /webhooks${job.submissions === undefined ? '/acme' : ''} HTTP/1.1`,
