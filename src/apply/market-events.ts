@@ -54,10 +54,15 @@ async function applyToLanes(session: Session, kept: readonly { fact: EventFact; 
   await session.lanes.load(placed.map(({ row }) => laneKey(row)))
   for (const { fact, row } of placed) {
     const lane = session.lanes.get(laneKey(row))
-    if (lane === null && !fact.fromReplay) session.askReplay(fact)
+    if (lane === null && !isComplete(fact)) session.askReplay(fact)
     if (lane !== null && (lane.state_source === 'rail' || isNewer(lane, row))) continue
     session.lanes.put(laneOf(row, lane), fact.cause)
   }
+}
+
+/** Whether all that lies before the event was read with it: otherwise older events of its lane may only just have become visible. */
+function isComplete({ fromReplay, firstWalk, pagesBefore = false }: EventFact): boolean {
+  return fromReplay && (firstWalk || !pagesBefore)
 }
 
 /** Whether the lane already shows a later event than `row`. */

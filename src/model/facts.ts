@@ -11,8 +11,10 @@ export interface Place {
 export interface Origin {
   readonly via: Via
   readonly cause: Cause
-  /** It was read from the beginning of a feed: a replay need not be asked for. */
+  /** It was read from the beginning of a feed. */
   readonly fromReplay: boolean
+  /** Pages of the same walk were read before it, on which something may have become visible since. */
+  readonly pagesBefore?: boolean
   /** The feed was never read to its end before: what is old in it is `backfill`, not news. */
   readonly firstWalk: boolean
   /**

@@ -62,7 +62,7 @@ export async function walkFeed(
     met.add(page.nextCursor)
     const last = page.nextCursor === null || stands || pages >= MAX_PAGES
     if (page.newestAt !== null && (newestAt === null || page.newestAt > newestAt)) newestAt = page.newestAt
-    const ahead = last ? null : prefetch(fetchPage(client, walk, page.nextCursor, signal))
+    const ahead = last ? null : prefetch(fetchPage(client, { ...walk, pagesBefore: true }, page.nextCursor, signal))
     const end: WalkEnd | null = last ? { ended: page.nextCursor === null ? 'complete' : 'stalled', pages, inserted, newestAt } : null
     inserted += (await commit(page, end)).inserted
     if (end !== null) return { ...end, inserted }
@@ -88,12 +88,12 @@ export async function applyPage(
 }
 
 async function fetchPage(client: UpstreamClient, walk: Walk, since: string | null, signal: AbortSignal): Promise<FeedPage> {
-  const { account, submissionId, via, cause, fromReplay, firstWalk, priority } = walk
+  const { account, submissionId, via, cause, fromReplay, firstWalk, pagesBefore = false, priority } = walk
   const page =
     walk.read === 'events'
       ? await client.events(submissionId, since, signal, priority)
       : await client.thread(submissionId, since, signal, priority)
-  const from = { account, submissionId, via, cause, fromReplay, firstWalk }
+  const from = { account, submissionId, via, cause, fromReplay, firstWalk, pagesBefore }
   const facts: (EventFact | MessageFact)[] = []
   const unreadable: Unreadable[] = []
   let newestAt: TimeText | null = null

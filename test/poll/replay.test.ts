@@ -141,6 +141,27 @@ describe.each(testDatabases)('replays on $name', (database) => {
     expect(replays(rig, id)).toBe(before + 2)
   })
 
+  it('trap 08: a lane that a replay first sees on a later page has it made once more', async () => {
+    const rig = await Rig.open(database)
+    const id = await filled(rig)
+    const { laneId, hidden } = hiddenLane(rig, id)
+    rig.sandbox.setRail(ACCOUNT, id, { available: false })
+    rig.startPoller()
+    await rig.rest()
+    rig.sandbox.faults.set([{ kind: 'slow', operation: 'events', ms: 400 }])
+    await rig.pass(2 * DAY)
+    await rig.until('the replay is at its third page', () => rig.asked('events', id).length >= 6)
+    rig.sandbox.revealLane(ACCOUNT, id, laneId)
+    rig.sandbox.setRail(ACCOUNT, id, { available: false })
+    rig.sandbox.addEvents(ACCOUNT, id, [{ type: 'quote_received', lane_id: laneId }])
+    rig.sandbox.faults.set([])
+    await rig.rest()
+    expect((await rowsOf(rig.db, lanes)).some((row) => row['lane_id'] === laneId)).toBe(true)
+    await rig.pass(REPLAY_COALESCE_MS)
+    await rig.rest()
+    expect(await eventIds(rig)).toContain(hidden)
+  })
+
   it('trap 08: a replay that is asked for while one is under way is made after it', async () => {
     const rig = await Rig.open(database)
     const id = await filled(rig)
