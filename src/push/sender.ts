@@ -15,8 +15,13 @@ import { Wake } from './wake.ts'
 
 /** At most this long done lanes wait to be settled together, while many are under way. */
 const GATHER_MS = 16
-/** Kept of SHUTDOWN_GRACE for writing down what became of the last tries. */
+/** Kept of SHUTDOWN_GRACE for writing down what became of the last tries; of a short one no more than a quarter. */
 const SETTLE_MS = 1_500
+
+/** How long tries under way are waited for when all of it, and writing down what became of them, may take `graceMs`. */
+export function triesGraceMs(graceMs: number): number {
+  return graceMs - Math.min(SETTLE_MS, graceMs / 4)
+}
 
 export interface SenderOptions {
   readonly db: Db
@@ -58,7 +63,7 @@ export class Sender implements Service {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, graceMs } = this.#o
     const over = new AbortController()
-    const grace = () => void clock.sleep(Math.max(0, graceMs - SETTLE_MS), over.signal).then(() => over.abort())
+    const grace = () => void clock.sleep(triesGraceMs(graceMs), over.signal).then(() => over.abort())
     signal.addEventListener('abort', grace, { once: true })
     if (signal.aborted) grace()
     try {

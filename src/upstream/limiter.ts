@@ -10,6 +10,8 @@ const FLOOR_RPS = 0.1
 const RECOVERY_PER_SECOND = 0.005
 /** Who would wait longer than this is sent away to come back: a lease is not held through a long pause. */
 const PATIENCE_MS = 5_000
+/** Time without requests saves up this much, in seconds of the rate, but always one request. */
+const BURST_SECONDS = 0.1
 /** Of so many turns one is for background work, when some waits, so that live work never starves it. */
 const BACKGROUND_TURN = 10
 
@@ -19,7 +21,7 @@ interface Waiting {
 }
 
 /**
- * Token bucket of one account. It holds at most one second's worth, so there are no bursts. When the service throttles, the
+ * Token bucket of one account. It holds a tenth of a second's worth, so there are no bursts. When the service throttles, the
  * rate halves, and while it said to pause nobody is let through; then the rate recovers little by little (trap 49).
  */
 export class RateLimiter {
@@ -136,7 +138,7 @@ export class RateLimiter {
     const seconds = Math.max(0, now - this.#countedAt) / 1000
     this.#countedAt = now
     this.#rps = Math.min(this.#ceiling, this.#rps + seconds * RECOVERY_PER_SECOND * this.#ceiling)
-    this.#tokens = Math.min(Math.max(1, this.#rps), this.#tokens + seconds * this.#rps)
+    this.#tokens = Math.min(Math.max(1, this.#rps * BURST_SECONDS), this.#tokens + seconds * this.#rps)
   }
 
   /** How long until the next may go. */

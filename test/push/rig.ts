@@ -12,7 +12,6 @@ import { OutboxBell, Sender } from '../../src/push/sender.ts'
 import { type Service, supervise } from '../../src/service.ts'
 import type { Db } from '../../src/store/db.ts'
 import { type DestinationRow, ensureDestinations, findDestination } from '../../src/store/destinations.ts'
-import type { OutboxTable } from '../../src/store/tables.ts'
 import { openAgain, type TestDatabase } from '../tools/databases.ts'
 import { applyAll } from '../tools/mirror.ts'
 import { commonSettings } from './common-settings.ts'
@@ -31,7 +30,8 @@ export function webhookTo(url: string, over: Partial<WebhookDestination> = {}): 
     url,
     secrets: [new Secret(SECRET)],
     accounts: ['default'],
-    timeoutMs: 2_000,
+    // A busy machine may stand still for seconds.
+    timeoutMs: 30_000,
     scheduleMs: [20, 20, 20, 20, 20, 20, 20, 20, 20, 20],
     concurrency: 8,
     idempotent: true,
@@ -130,7 +130,7 @@ export class PushRig {
     }
   }
 
-  rows(): Promise<Omit<OutboxTable, 'outbox_id'>[]> {
+  rows() {
     return this.db.read.sql.selectFrom('sync_outbox').selectAll().orderBy('outbox_id').execute()
   }
 
