@@ -79,6 +79,11 @@ export class KnownSecrets {
     this.#inJson = known.map((secret) => JSON.stringify(secret).slice(1, -1))
   }
 
+  /** @returns a text that is no JSON without the values. */
+  maskText(text: string): string {
+    return maskText(text, this.#any)
+  }
+
   /** @returns a line of JSON without what must not be written, which stays one. */
   mask(line: string): string {
     if (!MAYBE_REDACTED.test(line) && !this.#inJson.some((secret) => line.includes(secret))) return line

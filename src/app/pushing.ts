@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.ts'
-import { type Config, type DestinationConfig, proxySettings } from '../config.ts'
+import { type Config, type DestinationConfig, proxySettings, secretValues } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Observer } from '../observe.ts'
+import { discreet } from '../push/discreet.ts'
 import { FanOut } from '../push/fan-out.ts'
 import { createKind } from '../push/kinds.ts'
 import { OutboxBell, Sender } from '../push/sender.ts'
@@ -26,7 +27,7 @@ export function makeFanOut({ config, db, log, senders }: PushingParts): Made {
 /** What sends to one destination. */
 export function makeSender({ config, senders, ...common }: PushingParts, destination: DestinationConfig): Made {
   const { clock, log } = common
-  const kind = createKind(destination, { clock, log, proxy: proxySettings(config) })
+  const kind = discreet(createKind(destination, { clock, log, proxy: proxySettings(config) }), secretValues(config))
   const sender = new Sender({ ...common, destination, kind, graceMs: config.shutdownGraceMs })
   return {
     services: [sender],

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { type Config, type DestinationConfig, proxySettings } from '../config.ts'
+import { type Config, type DestinationConfig, proxySettings, secretValues } from '../config.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { DeliveryKind, ProbeResult } from '../push/delivery.ts'
@@ -18,8 +18,8 @@ export async function probeDestination(
   let kind: DeliveryKind | undefined
   try {
     // Loaded only here: no other command needs what sends.
-    const { createKind } = await import('../push/kinds.ts')
-    kind = createKind(destination, { clock, log, proxy: proxySettings(config) })
+    const [{ createKind }, { discreet }] = await Promise.all([import('../push/kinds.ts'), import('../push/discreet.ts')])
+    kind = discreet(createKind(destination, { clock, log, proxy: proxySettings(config) }), secretValues(config))
     const { ok, text } = await kind.probe(signal)
     return { ok, text: printableLine(text, 500) }
   } catch (error) {
