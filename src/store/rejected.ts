@@ -88,9 +88,7 @@ export class RejectedStore {
     }
     this.#inMinute += 1
     this.#waiting.push(rejected)
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = null
-    })
+    this.#writing ??= this.#writeAll()
     return true
   }
 
@@ -137,6 +135,8 @@ export class RejectedStore {
         this.#log.warn({ deliveries: batch.length }, `refused deliveries could not be kept: ${messageOf(error)}`)
       }
     }
+    // In the same step as the last look at what waits: whoever comes next begins anew.
+    this.#writing = null
   }
 }
 

@@ -62,6 +62,9 @@ describe.each(testDatabases)('alarms of a served mirror on $name', (database) =>
     const serve = await startServe(env)
     onTestFinished(async () => void (await serve.stop()))
     expect(await waitFor(() => messages().length > 0, WAIT_MS)).toBe(true)
+    // It arrives before that is written down.
+    const listed = async () => json<{ notified_at: string | null }[]>(await runHere(['alarm', 'list', '--json'], env))
+    expect(await waitFor(async () => (await listed())[0]?.notified_at !== null, WAIT_MS)).toBe(true)
     expect(messages()).toMatchObject([
       {
         type: 'alarm.firing',

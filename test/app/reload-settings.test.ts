@@ -206,8 +206,8 @@ it('destinations change under traffic in two processes: each gets every change w
   const seqs = all.map(({ seq }) => seq)
   await until(async () => (one.taken.length >= seqs.length ? true : null))
   expect(one.taken.map(({ data }) => data.seq)).toEqual(seqs)
-  const begin = three.taken[0]?.data.seq ?? Number.POSITIVE_INFINITY
   await until(async () => (three.taken.at(-1)?.data.seq === seqs.at(-1) ? true : null))
+  const begin = three.taken[0]?.data.seq ?? Number.POSITIVE_INFINITY
   expect(begin).toBeLessThanOrEqual(seqs.find((seq) => seq > seen) ?? 0)
   expect(three.taken.map(({ data }) => data.seq)).toEqual(seqs.filter((seq) => seq >= begin))
   expect(two.taken).toHaveLength(sentToTwo)

@@ -55,9 +55,10 @@ export const reconcilePoints: readonly KillPoint[] = [
     transaction: 'reconcile-release',
     async provoke(rig) {
       await wanted(rig, {})
-      const asked = rig.sandbox.requestsSeen.length
+      const db = await rig.store()
+      const claimed = db.read.sql.selectFrom('sync_reconcile').select('lease_token').where('lease_token', 'is not', null)
       rig.sandbox.faults.add({ kind: 'hang', operation: 'requirements' })
-      await waitFor(() => rig.sandbox.requestsSeen.slice(asked).some((request) => request.operation === 'requirements'), 20_000)
+      await waitFor(async () => (await claimed.execute()).length > 0, 20_000)
       rig.askToStop()
     },
   },

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'svix'
+import { freePort } from '../tools/free-port.ts'
 
 /** How the program is started. */
 export interface Start {
@@ -83,14 +83,4 @@ export async function stopProgram({ child }: Program): Promise<void> {
   child.kill('SIGTERM')
   const [code, signal] = (await ended) as [number | null, string | null]
   if (code !== 0) throw new Error(`SIGTERM ended serve with ${code ?? signal}, not with 0`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('the loopback gave no port')
-  return address.port
 }

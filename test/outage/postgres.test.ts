@@ -73,14 +73,23 @@ it.each(['stop', 'kill'] as const)(
 it('while Postgres hangs deliveries are refused with 503 in time, and taken again when it goes on', { timeout: TEST_MS }, async () => {
   const processes = await postgresProcesses()
   try {
-    for (const pid of processes) process.kill(pid, 'SIGSTOP')
+    for (const pid of processes) signalIfAlive(pid, 'SIGSTOP')
     await load.answered(503, FEW)
     await readiness(running, 503)
   } finally {
-    for (const pid of processes) process.kill(pid, 'SIGCONT')
+    for (const pid of processes) signalIfAlive(pid, 'SIGCONT')
   }
   await expectRecovery()
 })
+
+/** A connection's process may have ended since it was looked for. */
+function signalIfAlive(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
 
 /** The server's own processes: every connection's, and the one that makes them. */
 async function postgresProcesses(): Promise<number[]> {

@@ -1,10 +1,10 @@
-import { createServer } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import type { SandboxOptions } from '../../src/sandbox/options.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { inboxRows, untilAgreed, waitFor } from '../e2e/agreement.ts'
 import { accountEnv, databaseEnv, startServe } from '../e2e/serve.ts'
 import { newSqlite, openAgain } from '../tools/databases.ts'
+import { freePort } from '../tools/free-port.ts'
 import { readiness } from './load.ts'
 
 const PATIENCE_MS = 20_000
@@ -50,11 +50,3 @@ it('while the service is away at the start deliveries are taken, and polling cat
     return await db.read.sql.selectFrom('sync_reads').select('error').where('failures', '>', 0).execute()
   }
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}

@@ -107,7 +107,7 @@ describe.each(testDatabases)('cursors on $name', (database) => {
   it('invariants 6 and 14: a walk that lost its lease writes neither rows nor a cursor', async () => {
     const rig = await Rig.open(database)
     const id = await filled(rig, 250)
-    rig.sandbox.faults.add({ kind: 'slow', operation: 'events', ms: 300 })
+    rig.sandbox.faults.add({ kind: 'slow', operation: 'events', ms: 2_000 })
     rig.startPoller()
     await rig.until('the first page is there', async () => (await rig.read(id, 'events')).cursor !== null)
     const first = (await rig.read(id, 'events')).cursor

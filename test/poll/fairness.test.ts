@@ -126,10 +126,10 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     const [id = ''] = await tracked(rig, 1)
     rig.startWorker()
     rig.sandbox.faults.set([{ kind: 'hang', operation: 'events' }])
-    const poller = rig.startPoller({ headersMs: 600 })
+    const poller = rig.startPoller({ headersMs: 3_000 })
     await rig.until('the feed hangs', () => rig.asked('events', id).length === 1)
     await rig.deliver([eventsOf(id, 1)])
-    await rig.until('it failed', async () => (await rig.read(id, 'events')).failures === 1)
+    await rig.until('it failed', async () => (await rig.read(id, 'events')).failures > 0)
     await poller.stop()
     const failed = await rig.read(id, 'events')
     // A read that was woken would be of rank 0.
@@ -164,7 +164,7 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     const rig = await Rig.open(database)
     const [id = ''] = await tracked(rig, 1)
     rig.startWorker()
-    rig.sandbox.faults.set([{ kind: 'slow', operation: 'events', ms: 400 }])
+    rig.sandbox.faults.set([{ kind: 'slow', operation: 'events', ms: 3_000, count: 1 }])
     rig.startPoller()
     await rig.until('the feed is being walked', () => rig.asked('events', id).length === 1)
     await rig.deliver([eventsOf(id, 1)])
@@ -179,15 +179,18 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
   it('trap 30: a burst of deliveries shares one walk', async () => {
     const rig = await Rig.open(database)
     const [id = ''] = await tracked(rig, 1)
-    rig.startPoller()
+    const poller = rig.startPoller()
     rig.startWorker()
     await rig.rest()
+    // However long the burst takes, it is over before anybody looks.
+    await poller.stop()
     await rig.pass(policy.poll.activeMs / 2)
     const before = rig.asked('thread', id).length
     for (let n = 0; n < 30; n += 3) {
       await rig.deliver([n, n + 1, n + 2].map((m) => ({ type: 'submission.message', submission_id: id, message: wireMessage(m) })))
     }
     await rig.until('all are applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 30)
+    rig.startPoller()
     await rig.rest()
     expect(rig.asked('thread', id)).toHaveLength(before + 1)
   })

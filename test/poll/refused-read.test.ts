@@ -43,7 +43,7 @@ describe.each(testDatabases)('a read that is refused on $name', (database) => {
     rig.sandbox.faults.add({ kind: 'status', status: 401, operation: 'thread', count: 2 })
     await rig.track([id])
     rig.startPoller()
-    await rig.until('the read failed', async () => (await rig.read(id, 'thread')).failures === 1)
+    await rig.until('the read failed', async () => (await rig.read(id, 'thread')).failures > 0)
     await rig.until('the service was asked who we are', () => rig.asked('me').length >= 2)
     await rig.until('the others were read', async () => (await rig.read(id, 'events')).last_read_at !== null)
     expect(await account(rig)).toMatchObject({ state: 'active' })

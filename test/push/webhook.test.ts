@@ -151,7 +151,7 @@ describe('what the receiver answers', () => {
 
   test('without an answer nobody knows; what was never sent failed', async () => {
     expect(await outcomeOf((_, response) => response.socket?.destroy())).toMatchObject({ type: 'unknown' })
-    expect(await outcomeOf(() => undefined, { timeoutMs: 100 })).toMatchObject({ type: 'unknown' })
+    expect(await outcomeOf(() => undefined, { timeoutMs: 1_000 })).toMatchObject({ type: 'unknown' })
     expect(await outcomeOf(answers(204), { allowPrivate: false })).toMatchObject({
       type: 'failed',
       permanent: true,

@@ -98,6 +98,8 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await Promise.all(children.map((child) => child.says('ready')))
     for (const child of children) child.tell('go')
     const taken = await Promise.all(children.map((child) => child.says('taken')))
+    // The last to close a SQLite file has it for itself for a moment.
+    await Promise.all(children.map((child) => child.ended()))
     // Each step by one of them, whichever came first.
     expect(taken.flatMap((names) => JSON.parse(names) as string[]).toSorted()).toEqual(NAMES.toSorted())
     await checkSchema(opened.db)

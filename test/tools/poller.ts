@@ -30,6 +30,8 @@ export const policy: PollPolicy = {
   replay: { activeMs: DAY, quietMs: 7 * DAY, dormantMs: 30 * DAY },
 }
 const PATIENCE_MS = 20_000
+/** How long a request may take, where its end is not what is tested: a busy machine may stand still for seconds. */
+const PATIENT_MS = 30_000
 /** How long `until` waits for something to be reported before it looks again: not everything is. */
 const LOOK_MS = 15
 
@@ -126,7 +128,7 @@ export class Rig {
   }
 
   startPoller(options: PollerOptions = {}): Running {
-    const { account = 'default', db = this.db, concurrency = 8, headersMs = 2_000 } = options
+    const { account = 'default', db = this.db, concurrency = 8, headersMs = PATIENT_MS } = options
     const client = this.#client(account, headersMs)
     const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
     return this.#startWith(client, new AccountPoller({ ...common, db, client, policy, concurrency }))
@@ -136,7 +138,7 @@ export class Rig {
   startDiscovery(paths: readonly string[], options: { readonly mostNew?: number | undefined } = {}): Running {
     const { db } = this
     const account = 'default'
-    const client = this.#client(account, 2_000)
+    const client = this.#client(account, PATIENT_MS)
     const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
     return this.#startWith(client, new Discovery({ ...common, ...options, db, client, paths, everyMs: HOUR }))
   }
