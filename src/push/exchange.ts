@@ -10,8 +10,9 @@ export type TransportResult =
       readonly status: number
       /** Names in lower case. */
       readonly headers: Readonly<Record<string, string>>
-      /** Cut off at its limit. */
       readonly body: string
+      /** Why the body is not all that the target had to say, as `its answer …` goes on; null: it is whole. */
+      readonly cut: string | null
       readonly retryAfterMs: number | null
     }
   | { readonly type: 'not_sent'; readonly error: string; readonly permanent: boolean }
@@ -70,22 +71,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#chunks.push(chunk.subarray(0, this.#bodyLimitBytes - this.#size))
+    this.#chunks.push(chunk.subarray(0, Math.max(0, this.#bodyLimitBytes - this.#size)))
     this.#size += chunk.length
-    if (this.#size < this.#bodyLimitBytes) return
-    this.#answer()
+    if (this.#size <= this.#bodyLimitBytes) return
+    this.#answer(`is longer than ${this.#bodyLimitBytes} bytes`)
     controller.abort(new Error('the answer is too long'))
   }
 
   onResponseEnd(): void {
-    this.#answer()
+    this.#answer(null)
   }
 
   onResponseError(_: Dispatcher.DispatchController | null, error: unknown): void {
     this.#fail(error)
   }
 
-  #answer(): void {
+  #answer(cut: string | null): void {
     const headers: Record<string, string> = {}
     for (const [name, value] of Object.entries(this.#headers)) {
       if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value
@@ -93,7 +94,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const [first] = this.#chunks
     const body = first === undefined ? '' : (this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks)).toString()
     const pauseMs = headers['retry-after'] === undefined ? null : (retryAfterMs(headers, this.#clock.now()) ?? null)
-    this.#settle({ type: 'answer', status: this.#status, headers, body, retryAfterMs: pauseMs })
+    this.#settle({ type: 'answer', status: this.#status, headers, body, cut, retryAfterMs: pauseMs })
   }
 
   #giveUp(why: string): void {
@@ -104,7 +105,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #fail(error: unknown, why = describe(error)): void {
     // The status of a refusal says enough, although the rest of it did not come.
-    if (this.#status >= 300) this.#answer()
+    if (this.#status >= 300) this.#answer('broke off')
     else if (this.#controller === null || refusedByProxy(error)) {
       this.#settle({ type: 'not_sent', error: why, permanent: codeOf(error) === 'UND_ERR_INVALID_ARG' && !refusedByProxy(error) })
     } else this.#settle({ type: 'no_answer', error: why })

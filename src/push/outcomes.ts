@@ -1,10 +1,14 @@
 import { shortDetail } from '../upstream/answer.ts'
 import type { Outcome } from './delivery.ts'
+import type { RemoteId } from './remote-id.ts'
 import type { TransportResult } from './transport.ts'
 
 export type Answer = Extract<TransportResult, { type: 'answer' }>
 /** What became of a request that was not answered, or was not even sent. */
 export type Failure = Exclude<Outcome, { type: 'delivered' }>
+
+/** In a longer answer no reason is looked for: it would hold up everything else. */
+const REASON_LENGTH = 256 * 1024
 
 /** A gateway says these of a server behind it, which may well have taken the request. */
 const GATEWAY = new Set([502, 504, 524])
@@ -12,6 +16,12 @@ const GATEWAY = new Set([502, 504, 524])
 /** @returns the outcome of a try that never reached the target for a reason that lies with us. */
 export function notTried(error: string, permanent: boolean): Failure {
   return { type: 'failed', permanent, alive: true, status: null, error, retryAfterMs: null }
+}
+
+/** @returns the outcome of a message that the target has. @param detail a remark, to which that of the id is added. */
+export function taken(status: number | null, { id, remark }: RemoteId, detail: string | null): Outcome {
+  const remarks = [detail, remark].filter((part) => part !== null)
+  return { type: 'delivered', status, remoteId: id, detail: remarks.length === 0 ? null : remarks.join('; ') }
 }
 
 /** @returns the outcome of a request to which nothing came back. */
@@ -26,8 +36,13 @@ export function unanswered(result: Exclude<TransportResult, { type: 'answer' }>)
  */
 export function refusal(answer: Answer): Extract<Failure, { type: 'failed' }> {
   const { status, retryAfterMs } = answer
-  const permanent = status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429 && retryAfterMs === null
+  const permanent = isRefusal(status) && retryAfterMs === null
   return { type: 'failed', permanent, alive: status < 500, status, error: answered(answer), retryAfterMs }
+}
+
+/** @returns whether a status is about the message itself: a 4xx, but none that says to come again. */
+export function isRefusal(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429
 }
 
 /** The same where a second delivery does harm: of what a gateway says, nobody knows whether it came to pass. */
@@ -39,7 +54,7 @@ export function refused(answer: Answer): Failure {
 
 /** @returns what was answered, with as much of its reason as may be repeated. */
 export function answered({ status, body }: Answer): string {
-  const detail = shortDetail(body)
+  const detail = shortDetail(body.length > REASON_LENGTH ? null : body)
   const redirect = status >= 300 && status < 400 ? '; redirects are not followed' : ''
   return `answered ${status}${detail === '' ? '' : ` (${detail})`}${redirect}`
 }

@@ -30,7 +30,7 @@ export interface SoapReply {
 /**
  * Makes a call: as `ask` or `tell` of `steps`.
  * @returns the envelope that answers it; a fault is one too.
- * @throws StepFailure when there is no answer, or none that is an envelope.
+ * @throws StepFailure when there is no answer, or none that is a whole envelope.
  */
 export async function callSoap(steps: Steps, way: keyof Steps, call: SoapCall): Promise<SoapReply> {
   const answer = await steps[way](requestOf(call))
@@ -38,7 +38,8 @@ export async function callSoap(steps: Steps, way: keyof Steps, call: SoapCall): 
   if (reply !== null) return reply
   // The service would have said a fault in an envelope: what else comes with these says nothing of what was done.
   const unclear = isSuccess(answer.status) || answer.status === 500
-  const failure: Failure = unclear ? { type: 'unknown', error: `it ${answered(answer)}, but with no SOAP envelope` } : refused(answer)
+  const lack = answer.cut === null ? 'with no SOAP envelope' : `its answer ${answer.cut}`
+  const failure: Failure = unclear ? { type: 'unknown', error: `it ${answered(answer)}, but ${lack}` } : refused(answer)
   throw new StepFailure(way === 'ask' ? withoutEffect(failure) : failure)
 }
 
@@ -48,8 +49,8 @@ function requestOf({ url, action, header, body }: SoapCall): StepRequest {
   return { method: 'POST', url, headers, body: xmlText({ 's:Envelope': envelope }) }
 }
 
-function replyOf({ status, body }: Answer): SoapReply | null {
-  if (!opening('Envelope').test(body) || !/<\/(?:[\w.-]+:)?Envelope\s*>\s*$/.test(body)) return null
+function replyOf({ status, body, cut }: Answer): SoapReply | null {
+  if (cut !== null || !opening('Envelope').test(body) || !/<\/(?:[\w.-]+:)?Envelope\s*>\s*$/.test(body)) return null
   return {
     status,
     isFault: opening('Fault').test(body),

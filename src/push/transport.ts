@@ -28,7 +28,7 @@ export interface Transport {
 
 export interface TransportOptions {
   readonly clock: Clock
-  /** Of an answer no more is read. */
+  /** Of an answer no more is read; it says so. */
   readonly bodyLimitBytes?: number
   /** Resolves names, as `dns.lookup` does with `all`; a test puts its own in the place. */
   readonly lookup?: LookupAll
@@ -36,6 +36,7 @@ export interface TransportOptions {
 
 const CONNECT_MS = 10_000
 const NO_URL = 'the URL is none'
+/** For those who look at no more of an answer than its status and its reason. */
 const BODY_LIMIT_BYTES = 256 * 1024
 /** Methods that HTTP lets a client repeat; every other one is not sent over a connection that the target may be closing just then. */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])

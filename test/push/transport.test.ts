@@ -75,7 +75,13 @@ describe('an answer', () => {
   test('is cut off at its limit', async () => {
     const receiver = await startReceiver((_, response) => response.writeHead(200).end('x'.repeat(1_000_000)))
     const result = await transportOf({}, {}, { bodyLimitBytes: 1_000 }).send(post(receiver.url), never)
-    expect(result).toMatchObject({ type: 'answer', status: 200, body: 'x'.repeat(1_000) })
+    expect(result).toMatchObject({ type: 'answer', status: 200, body: 'x'.repeat(1_000), cut: 'is longer than 1000 bytes' })
+  })
+
+  test('of just its limit is whole', async () => {
+    const receiver = await startReceiver((_, response) => response.writeHead(200).end('x'.repeat(1_000)))
+    const result = await transportOf({}, {}, { bodyLimitBytes: 1_000 }).send(post(receiver.url), never)
+    expect(result).toMatchObject({ type: 'answer', status: 200, body: 'x'.repeat(1_000), cut: null })
   })
 
   test('says when to come back, in seconds or as a date, and is obeyed for an hour at most', async () => {
@@ -92,10 +98,11 @@ describe('an answer', () => {
 
   test('that refuses counts although its body never ends', async () => {
     const receiver = await startReceiver((_, response) => response.writeHead(422).write('{'))
-    expect(await transportOf().send(post(receiver.url, { timeoutMs: 300 }), never)).toMatchObject({
+    expect(await transportOf().send(post(receiver.url, { timeoutMs: 1_500 }), never)).toMatchObject({
       type: 'answer',
       status: 422,
       body: '{',
+      cut: 'broke off',
     })
   })
 })
@@ -131,10 +138,10 @@ describe('without an answer it is told whether the target can have seen the requ
 
   test('yes when it hangs, or its answer stops in the middle', async () => {
     const hanging = await startTcp((socket) => void socket.resume())
-    const late = { type: 'no_answer', error: 'no whole answer within 100 ms' }
-    expect(await transportOf().send(post(hanging, { timeoutMs: 100 }), never)).toEqual(late)
+    const late = { type: 'no_answer', error: 'no whole answer within 1000 ms' }
+    expect(await transportOf().send(post(hanging, { timeoutMs: 1_000 }), never)).toEqual(late)
     const half = await startTcp((socket) => socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf')))
-    expect(await transportOf().send(post(half, { timeoutMs: 100 }), never)).toEqual(late)
+    expect(await transportOf().send(post(half, { timeoutMs: 1_000 }), never)).toEqual(late)
     const cut = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf')))
     expect(await transportOf().send(post(cut), never)).toMatchObject({ type: 'no_answer' })
   })

@@ -5,10 +5,13 @@ import { problemOf } from './template-problem.ts'
 
 const METHOD = /^(?:GET|HEAD|POST|PUT|PATCH|DELETE)$/
 const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** What the client writes itself, or refuses to send. */
+const OF_THE_CONNECTION = /^(?:content-length|transfer-encoding|connection|keep-alive|upgrade|expect|proxy-authorization)$/
 
 /**
  * Looks over the templates of a destination before anything starts; it evaluates nothing.
- * @returns one sentence for each thing that is wrong: an expression that is no JSONata, a method or a header that HTTP does not know.
+ * @returns one sentence for each thing that is wrong: an expression that is no JSONata, a method or a header that HTTP does not know or
+ * no request may set.
  */
 export function checkTemplates(destination: HttpDestination): string[] {
   const at = `destination ${destination.name}:`
@@ -22,13 +25,29 @@ export function checkTemplates(destination: HttpDestination): string[] {
     lookup: destination.lookup,
     probe: destination.probe,
   })
-  return [...requests.flatMap(([name, template]) => (template === null ? [] : requestProblems(`${at} ${name}`, template))), ...broken]
+  return [
+    ...authProblems(at, destination.auth),
+    ...requests.flatMap(([name, template]) => (template === null ? [] : requestProblems(`${at} ${name}`, template))),
+    ...broken,
+  ]
+}
+
+function authProblems(at: string, auth: HttpDestination['auth']): string[] {
+  const problem = auth?.type === 'header' ? connectionProblem(auth.name) : null
+  return problem === null ? [] : [`${at} auth.name: ${problem}`]
+}
+
+function connectionProblem(header: string): string | null {
+  const name = header.toLowerCase()
+  return OF_THE_CONNECTION.test(name) ? `${name} belongs to the connection, and no request sets it; leave it out` : null
 }
 
 function requestProblems(at: string, template: RequestTemplate): string[] {
   const problems = METHOD.test(template.method) ? [] : [`${at}.method must be GET, HEAD, POST, PUT, PATCH or DELETE`]
   for (const header of Object.keys(template.headers)) {
+    const problem = connectionProblem(header)
     if (!HEADER.test(header)) problems.push(`${at}.headers: ${JSON.stringify(header)} is no name of a header`)
+    else if (problem !== null) problems.push(`${at}.headers: ${problem}`)
     else if (header.toLowerCase() === 'authorization') problems.push(`${at}.headers: authorization comes from auth alone`)
   }
   if (template.body !== null && /^(?:GET|HEAD)$/.test(template.method)) problems.push(`${at}: a ${template.method} has no body`)

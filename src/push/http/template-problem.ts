@@ -20,7 +20,16 @@ export function problemOf(error: unknown): string {
 function without(message: string, values: readonly unknown[]): string {
   return values.reduce<string>((text, value) => {
     if (value === undefined) return text
-    const shown = [JSON.stringify(value), String(value)].filter((part) => typeof part === 'string' && part !== '')
+    const shown = [shownBy(JSON.stringify, value), shownBy(String, value)].filter((part) => part !== '')
     return shown.reduce((left, part) => left.replaceAll(part, '…'), text)
   }, message)
+}
+
+/** What cannot be shown, such as what holds itself or nests too deep, is in no message either. */
+function shownBy(show: (value: unknown) => string | undefined, value: unknown): string {
+  try {
+    return show(value) ?? ''
+  } catch {
+    return ''
+  }
 }

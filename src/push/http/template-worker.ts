@@ -1,6 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import jsonata from 'jsonata'
 import type { Json } from '../../model/json.ts'
+import { bodyValue, MAX_LEVELS } from './answer-body.ts'
+import { surveyJson } from './json-survey.ts'
 import { problemOf } from './template-problem.ts'
 import type { TemplateAnswer, TemplateJob } from './templates.ts'
 import { urlOf } from './url.ts'
@@ -25,26 +27,40 @@ for (const [name, text] of Object.entries(workerData as Record<string, string>))
 }
 
 parentPort?.on('message', (job: TemplateJob) => {
-  void answer(job).then((result) => parentPort?.postMessage(result))
+  void answer(job)
+    .then(post)
+    .catch((error) => post(failed(problemOf(error))))
 })
 parentPort?.postMessage('ready')
 
-async function answer(job: TemplateJob): Promise<TemplateAnswer> {
+function post(result: TemplateAnswer): void {
+  parentPort?.postMessage(result)
+}
+
+/** @throws Error when the answer that it is about cannot be read. */
+async function answer({ names, input, body }: TemplateJob): Promise<TemplateAnswer> {
+  const seen = body === null ? input : { ...input, body: bodyValue(body) }
   const values: Json[] = []
-  for (const name of job.names) {
+  for (const name of names) {
     try {
-      values.push(plain(await expressions.get(name)?.evaluate(job.input)))
+      values.push(plain(await expressions.get(name)?.evaluate(seen)))
     } catch (error) {
-      return { values: null, problem: `${name} failed: ${problemOf(error)}` }
+      return failed(`${name} failed: ${problemOf(error)}`)
     }
   }
   return { values, problem: null }
 }
 
-/** What JSONata yields may be nothing at all, or hold functions; only JSON leaves the thread. */
+function failed(problem: string): TemplateAnswer {
+  return { values: null, problem }
+}
+
+/** What JSONata yields may be nothing at all, or hold functions; only JSON leaves the thread, and none that nobody can take. */
 function plain(value: unknown): Json {
   const text = JSON.stringify(value, (_, part: unknown) => (isFunction(part) ? null : part)) as string | undefined
-  return text === undefined ? null : (JSON.parse(text) as Json)
+  if (text === undefined) return null
+  if (surveyJson(text).levels > MAX_LEVELS) throw new Error(`it yields what nests deeper than ${MAX_LEVELS} levels`)
+  return JSON.parse(text) as Json
 }
 
 /** JSONata's own functions are objects. */

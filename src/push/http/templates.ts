@@ -1,13 +1,19 @@
 import { Worker } from 'node:worker_threads'
 import { messageOf, PermanentError, TransientError } from '../../errors.ts'
 import type { Json } from '../../model/json.ts'
+import type { AnswerBody } from './answer-body.ts'
 import type { Expression } from './expressions.ts'
 
 /** What a worker is asked: the values of some expressions over one input. */
 export interface TemplateJob {
   readonly names: readonly string[]
-  readonly input: Json
+  readonly input: TemplateInput
+  /** Of the answer that the expressions are about: they see it as `body`. It is parsed by the worker, whom alone a long one holds up. */
+  readonly body: AnswerBody | null
 }
+
+/** What expressions see as `$`. */
+export type TemplateInput = { readonly [name: string]: Json }
 
 /** The values in the order of the names, or the sentence of what went wrong. */
 export type TemplateAnswer = { readonly values: Json[]; readonly problem: null } | { readonly values: null; readonly problem: string }
@@ -58,13 +64,15 @@ export class Templates {
   /**
    * @param names of expressions.
    * @param input what they see as `$`.
+   * @param body of an answer: what they see as `body`.
    * @returns their values in this order; nothing becomes null.
-   * @throws PermanentError when one fails, does not end in time, or takes too much memory. TransientError when it cannot be told now.
+   * @throws PermanentError when one fails, does not end in time, or takes too much memory, or when the body or the input cannot be read.
+   * TransientError when it cannot be told now.
    */
-  evaluate(names: readonly string[], input: Json): Promise<Json[]> {
+  evaluate(names: readonly string[], input: TemplateInput, body: AnswerBody | null = null): Promise<Json[]> {
     if (this.#closed) return Promise.reject(new TransientError('the destination is being closed'))
     return new Promise((resolve, reject) => {
-      this.#queue.push({ job: { names, input }, resolve, reject })
+      this.#queue.push({ job: { names, input, body }, resolve, reject })
       this.#pump()
     })
   }
@@ -73,7 +81,7 @@ export class Templates {
   async close(): Promise<void> {
     this.#closed = true
     const slots = [...this.#slots]
-    for (const pending of this.#queue.splice(0)) pending.reject(new TransientError('the destination is being closed'))
+    this.#failAll('the destination is being closed')
     for (const slot of slots) this.#drop(slot, new TransientError('the destination is being closed'))
     await Promise.all(slots.map((slot) => slot.worker.terminate()))
   }
@@ -84,7 +92,7 @@ export class Templates {
       const idle = slots.find((slot) => slot.ready && slot.current === null)
       if (idle === undefined) {
         const starting = slots.some((slot) => !slot.ready)
-        if (!starting && slots.length < this.#limits.workers) this.#start()
+        if (!starting && slots.length < this.#limits.workers) this.#startOrFail()
         return
       }
       const pending = this.#queue.shift()
@@ -92,16 +100,30 @@ export class Templates {
     }
   }
 
+  /** A job that cannot be handed over, since its input nests too deep for instance, is at fault alone. */
   #give(slot: Slot, pending: Pending): void {
+    const { job } = pending
+    try {
+      slot.worker.postMessage(job)
+    } catch (error) {
+      pending.reject(new PermanentError(`${job.names.join(', ')} cannot be evaluated: ${messageOf(error)}`))
+      return
+    }
     slot.current = pending
     slot.worker.ref()
     slot.deadline = setTimeout(() => {
-      const names = pending.job.names.join(', ')
-      this.#drop(slot, new PermanentError(`${names} did not end within ${this.#limits.deadlineMs} ms`))
+      this.#drop(slot, new PermanentError(`${job.names.join(', ')} did not end within ${this.#limits.deadlineMs} ms`))
       void slot.worker.terminate()
       this.#pump()
     }, this.#limits.deadlineMs)
-    slot.worker.postMessage(pending.job)
+  }
+
+  #startOrFail(): void {
+    try {
+      this.#start()
+    } catch (error) {
+      this.#failAll(`templates cannot be evaluated: ${messageOf(error)}`)
+    }
   }
 
   #start(): void {
@@ -138,7 +160,12 @@ export class Templates {
     const names = slot.current?.job.names.join(', ')
     this.#drop(slot, new PermanentError(`${names} broke its thread, which had ${this.#limits.memoryMb} MB: ${why}`))
     if (slot.ready) this.#pump()
-    else for (const pending of this.#queue.splice(0)) pending.reject(new TransientError(`templates cannot be evaluated: ${why}`))
+    else this.#failAll(`templates cannot be evaluated: ${why}`)
+  }
+
+  /** What waits may be tried later. */
+  #failAll(why: string): void {
+    for (const pending of this.#queue.splice(0)) pending.reject(new TransientError(why))
   }
 
   #drop(slot: Slot, error: Error): void {

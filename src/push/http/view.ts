@@ -1,12 +1,12 @@
 import type { HttpDestination } from '../../config.ts'
-import type { Json } from '../../model/json.ts'
 import type { PushItem } from '../delivery.ts'
+import type { TemplateInput } from './templates.ts'
 
 /**
  * What templates see as `$`: the change, named as in the body of a webhook, and what belongs to it. `config/presets/README.md` lists it.
  * No secret is in it.
  */
-export function viewOf(item: PushItem, settings: HttpDestination['settings']): Json {
+export function viewOf(item: PushItem, settings: HttpDestination['settings']): TemplateInput {
   return {
     message_id: item.messageId,
     destination: item.destination,

@@ -4,7 +4,8 @@ import { messageOf, PermanentError, TransientError, UsageError } from '../../err
 import { type Adapter, type AdapterDefinition, StepFailure, type Steps, type Taken, withoutEffect } from '../adapter.ts'
 import { adapters } from '../adapters.ts'
 import type { DeliveryKind, KindContext, Outcome, PushItem } from '../delivery.ts'
-import { type Failure, notTried, unanswered } from '../outcomes.ts'
+import { type Failure, notTried, taken, unanswered } from '../outcomes.ts'
+import { remoteIdOf } from '../remote-id.ts'
 import { openTransport, type Transport } from '../transport.ts'
 
 /**
@@ -116,9 +117,9 @@ function failed(error: string, permanent: boolean): Extract<Failure, { type: 'fa
 }
 
 function delivered({ status, remoteId, detail }: Taken): Outcome {
-  return { type: 'delivered', status, remoteId, detail }
+  return taken(status, remoteIdOf(remoteId), detail)
 }
 
-function orNull(taken: Taken | null): Outcome | null {
-  return taken === null ? null : delivered(taken)
+function orNull(found: Taken | null): Outcome | null {
+  return found === null ? null : delivered(found)
 }

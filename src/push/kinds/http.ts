@@ -2,27 +2,31 @@ import type { Clock } from '../../clock.ts'
 import type { HttpDestination, RequestTemplate } from '../../config.ts'
 import { messageOf, PermanentError } from '../../errors.ts'
 import type { Json } from '../../model/json.ts'
-import { parseJson } from '../../upstream/answer.ts'
 import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../delivery.ts'
+import type { AnswerBody } from '../http/answer-body.ts'
 import type { Auth } from '../http/auth.ts'
 import { createAuth } from '../http/create-auth.ts'
 import { encodeBody } from '../http/encode.ts'
 import { allExpressions, expressionsOf, headerName, type RequestName } from '../http/expressions.ts'
 import { explainProbe } from '../http/probe.ts'
-import { Templates } from '../http/templates.ts'
+import { type TemplateInput, Templates } from '../http/templates.ts'
 import { viewOf } from '../http/view.ts'
-import { type Answer, answered, type Failure, isSuccess, notTried, refused, unanswered } from '../outcomes.ts'
+import { type Answer, answered, type Failure, isSuccess, notTried, refused, taken, unanswered } from '../outcomes.ts'
+import { none, remoteIdOf } from '../remote-id.ts'
 import { type OutgoingRequest, openTransport, type Transport } from '../transport.ts'
 
 /** What came of a request: an answer to judge, or an outcome that needs none. */
 type Reply = { readonly answer: Answer } | { readonly failure: Failure }
 type Built = Pick<OutgoingRequest, 'method' | 'url' | 'headers' | 'body'>
 
-const MAX_REMOTE_ID = 512
+/** The most that is read of an answer; with many requests under way at once it is less, since memory holds all their answers. */
+const ANSWER_BYTES = 4 * 1024 * 1024
+const ALL_ANSWERS_BYTES = 64 * 1024 * 1024
 
 /** Delivers by one templated request for each change, to REST and SOAP systems alike. */
 export function createHttp(destination: HttpDestination, context: KindContext): DeliveryKind {
-  const transport = openTransport(destination, context.proxy, { clock: context.clock })
+  const bodyLimitBytes = Math.min(ANSWER_BYTES, Math.floor(ALL_ANSWERS_BYTES / destination.concurrency))
+  const transport = openTransport(destination, context.proxy, { clock: context.clock, bodyLimitBytes })
   return new HttpKind(destination, transport, context.clock)
 }
 
@@ -84,17 +88,19 @@ class HttpKind implements DeliveryKind {
     if ('failure' in reply) return lookingFailed(reply.failure)
     const { answer } = reply
     if (!isSuccess(answer.status) && answer.status !== 404) return lookingFailed(this.#refused(answer))
+    // What would say that the message is there may stand in the rest.
+    if (answer.cut !== null) return lookingFailed(notTried(`its answer ${answer.cut}; narrow the lookup`, false))
     try {
-      const [found = null] = await this.#templates.evaluate(['lookup.found'], seen(answer, view))
+      const [found = null] = await this.#templates.evaluate(['lookup.found'], seen(answer, view), bodyOf(answer))
       if (found === null || found === false || found === '') return null
-      return { type: 'delivered', status: answer.status, remoteId: remoteIdOf(found), detail: 'the target has it: it was found by its id' }
+      return taken(answer.status, remoteIdOf(found), 'the target has it: it was found by its id')
     } catch (error) {
       return lookingFailed(notTried(messageOf(error), false))
     }
   }
 
   /** Builds a request, sends it, and once more with a new token when the first was refused. Never rejects. */
-  async #ask(name: RequestName, template: RequestTemplate, view: Json, signal: AbortSignal): Promise<Reply> {
+  async #ask(name: RequestName, template: RequestTemplate, view: TemplateInput, signal: AbortSignal): Promise<Reply> {
     let built: Built
     try {
       built = await this.#build(name, template, view)
@@ -116,7 +122,7 @@ class HttpKind implements DeliveryKind {
   }
 
   /** @throws PermanentError when a template fails, or yields what cannot be sent. */
-  async #build(name: RequestName, template: RequestTemplate, view: Json): Promise<Built> {
+  async #build(name: RequestName, template: RequestTemplate, view: TemplateInput): Promise<Built> {
     const names = expressionsOf(name, template).map((expression) => expression.name)
     const values = await this.#templates.evaluate(names, view)
     const yielded = (expression: string): Json => values[names.indexOf(expression)] ?? null
@@ -135,13 +141,15 @@ class HttpKind implements DeliveryKind {
     return { method: template.method, url, headers: { 'content-type': contentType, ...headers }, body: text }
   }
 
-  async #judge(answer: Answer, view: Json): Promise<Outcome> {
+  async #judge(answer: Answer, view: TemplateInput): Promise<Outcome> {
     const { success, duplicate } = this.#destination
-    const names = [success === null ? null : 'success', duplicate === null ? null : 'duplicate'].filter((name) => name !== null)
+    const byStatus = success === null && isSuccess(answer.status)
+    const names = [success === null ? null : 'success', duplicate === null || byStatus ? null : 'duplicate'].filter((name) => name !== null)
     let said: ReadonlyMap<string, Json> = new Map()
     try {
       if (names.length > 0) {
-        const values = await this.#templates.evaluate(names, seen(answer, view))
+        if (isSuccess(answer.status)) refuseCut(answer)
+        const values = await this.#templates.evaluate(names, seen(answer, view), bodyOf(answer))
         said = new Map(names.map((name, index) => [name, values[index] ?? null]))
       }
     } catch (error) {
@@ -149,21 +157,20 @@ class HttpKind implements DeliveryKind {
       if (isSuccess(answer.status)) return { type: 'unknown', error: `it ${answered(answer)}, but ${messageOf(error)}` }
       return this.#refused(answer)
     }
-    const taken = success === null ? isSuccess(answer.status) : said.get('success') === true
-    if (taken) return await this.#delivered(answer, view, null)
+    if (byStatus || said.get('success') === true) return await this.#delivered(answer, view, null)
     if (said.get('duplicate') === true) return await this.#delivered(answer, view, 'the target had it already')
     return this.#refused(answer)
   }
 
-  async #delivered(answer: Answer, view: Json, detail: string | null): Promise<Outcome> {
-    const { status } = answer
-    if (this.#destination.remoteId === null) return { type: 'delivered', status, remoteId: null, detail }
+  async #delivered(answer: Answer, view: TemplateInput, detail: string | null): Promise<Outcome> {
+    if (this.#destination.remoteId === null) return taken(answer.status, remoteIdOf(null), detail)
     try {
-      const [id = null] = await this.#templates.evaluate(['remote_id'], seen(answer, view))
-      return { type: 'delivered', status, remoteId: remoteIdOf(id), detail }
+      refuseCut(answer)
+      const [id = null] = await this.#templates.evaluate(['remote_id'], seen(answer, view), bodyOf(answer))
+      return taken(answer.status, remoteIdOf(id), detail)
     } catch (error) {
       // That it was taken is certain all the same.
-      return { type: 'delivered', status, remoteId: null, detail: messageOf(error) }
+      return taken(answer.status, none(messageOf(error)), detail)
     }
   }
 
@@ -174,9 +181,18 @@ class HttpKind implements DeliveryKind {
   }
 }
 
-/** What the expressions about an answer see. */
-function seen({ status, headers, body }: Answer, item: Json): Json {
-  return { status, headers, body: (parseJson(body) as Json | undefined) ?? body, item }
+/** What the expressions about an answer see beside its body. */
+function seen({ status, headers }: Answer, item: Json): TemplateInput {
+  return { status, headers, item }
+}
+
+function bodyOf({ body, cut }: Answer): AnswerBody {
+  return { text: body, isWhole: cut === null }
+}
+
+/** @throws PermanentError when the answer is not whole, so that nobody knows what the rest of it says. */
+function refuseCut({ cut }: Answer): void {
+  if (cut !== null) throw new PermanentError(`its answer ${cut}`)
 }
 
 /** A 2xx whose content says otherwise, as SOAP systems do. */
@@ -191,9 +207,4 @@ function lookingFailed(failure: Failure): Outcome {
   if (failure.type === 'stop') return { ...failure, error }
   const { alive, status, retryAfterMs } = failure.type === 'failed' ? failure : { alive: false, status: null, retryAfterMs: null }
   return { type: 'failed', permanent: false, alive, status, error, retryAfterMs }
-}
-
-function remoteIdOf(value: Json): string | null {
-  const text = typeof value === 'number' ? String(value) : value
-  return typeof text === 'string' && text !== '' ? text.slice(0, MAX_REMOTE_ID) : null
 }

@@ -7,7 +7,7 @@ import type { DeliveryKind, Outcome, PushItem } from '../../../src/push/delivery
 import { checkAdapter, createAdapter } from '../../../src/push/kinds/adapter.ts'
 import { type Ams360Emulator, startAms360 } from '../../emulators/ams360.ts'
 import { silentLog } from '../../tools/databases.ts'
-import { itemOf } from '../http/support.ts'
+import { itemOf, serve } from '../http/support.ts'
 
 const CUSTOMER = '4491edb1-3d68-468b-8adc-0d41c04a25e9'
 const OTHER = '5591edb1-3d68-468b-8adc-0d41c04a25e9'
@@ -37,7 +37,7 @@ function destinationTo(url: string, own: Partial<AdapterDestination> = {}): Adap
   }
 }
 
-function open(ams: Ams360Emulator, own: Partial<AdapterDestination> = {}): DeliveryKind {
+function open(ams: Pick<Ams360Emulator, 'url'>, own: Partial<AdapterDestination> = {}): DeliveryKind {
   const kind = createAdapter(destinationTo(ams.url, own), { clock: systemClock, log: silentLog, proxy: {} })
   onTestFinished(() => kind.close())
   return kind
@@ -168,6 +168,19 @@ describe('the adapter ams360', () => {
     expect(ams.notes).toHaveLength(3)
     expect(ams.operations().filter((name) => name === 'CustomerNoteInsert')).toHaveLength(6)
     expect(kind.lookUp).toBeUndefined()
+  })
+
+  it('knows nothing of what it cannot read to the end, and tries later where that changed nothing', async () => {
+    let long = 'CustomerNoteInsert'
+    const { baseUrl } = await serve(({ body }, response) => {
+      const padding = body.includes(`<${long}`) ? 'x'.repeat(256 * 1024) : ''
+      response.end(`<s:Envelope><s:Body>${padding}<Ticket>t</Ticket><NoteId>n</NoteId></s:Body></s:Envelope>`)
+    })
+    const kind = open({ url: baseUrl })
+    const why = 'it answered 200, but its answer is longer than 262144 bytes'
+    expect(await send(kind)).toEqual({ type: 'unknown', error: why })
+    long = 'CustomerGetByNumber'
+    expect(await send(kind, mapped('5544'))).toMatchObject({ type: 'failed', permanent: false, error: why })
   })
 
   it('tries later when nothing was told yet: no server, a busy one, a login without answer', async () => {

@@ -141,7 +141,7 @@ describe('an answer', () => {
 
   it('that never comes leaves the outcome unknown; one that could not be asked for does not', async () => {
     const silent = await serve(() => {})
-    expect(await sendOne(openKind(destinationTo(silent.baseUrl, { timeoutMs: 100 })))).toMatchObject({ type: 'unknown' })
+    expect(await sendOne(openKind(destinationTo(silent.baseUrl, { timeoutMs: 1_000 })))).toMatchObject({ type: 'unknown' })
     const reset = await serve((_, response) => response.socket?.destroy())
     expect(await sendOne(openKind(destinationTo(reset.baseUrl)))).toMatchObject({ type: 'unknown' })
     const closed = await serve()
@@ -166,7 +166,7 @@ describe('an answer', () => {
     const judged = await sendOne(openKind(destinationTo(target.baseUrl, { success: '$error("what is this")' })))
     expect(judged).toEqual({ type: 'unknown', error: 'it answered 200, but success failed: what is this' })
     const taken = await sendOne(openKind(destinationTo(target.baseUrl, { remoteId: '$error("no id")' })))
-    expect(taken).toEqual({ type: 'delivered', status: 200, remoteId: null, detail: 'remote_id failed: no id' })
+    expect(taken).toEqual({ type: 'delivered', status: 200, remoteId: null, detail: 'no id is kept: remote_id failed: no id' })
   })
 })
 

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { PermanentError, TransientError } from '../../../src/errors.ts'
+import type { Json } from '../../../src/model/json.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { type TemplateLimits, Templates } from '../../../src/push/http/templates.ts'
 import { destinationTo } from './support.ts'
@@ -28,13 +29,13 @@ describe('templates', () => {
   })
 
   it('that never end harm no other job, and their worker is replaced', async () => {
-    const templates = open({ endless: ENDLESS, fine: 'n * 2' }, { deadlineMs: 300, workers: 1 })
+    const templates = open({ endless: ENDLESS, fine: 'n * 2' }, { deadlineMs: 1_500, workers: 1 })
     const [stuck, ...others] = await Promise.allSettled([
       templates.evaluate(['endless'], {}),
       templates.evaluate(['fine'], { n: 1 }),
       templates.evaluate(['fine'], { n: 2 }),
     ])
-    expect(stuck).toMatchObject({ status: 'rejected', reason: new PermanentError('endless did not end within 300 ms') })
+    expect(stuck).toMatchObject({ status: 'rejected', reason: new PermanentError('endless did not end within 1500 ms') })
     expect(others).toEqual([
       { status: 'fulfilled', value: [2] },
       { status: 'fulfilled', value: [4] },
@@ -42,8 +43,8 @@ describe('templates', () => {
   })
 
   it('that hang in one step are ended too', async () => {
-    const templates = open({ hang: '$match(s, /^(a+)+$/)', fine: '1' }, { deadlineMs: 300, workers: 1 })
-    await expect(templates.evaluate(['hang'], { s: `${'a'.repeat(40)}!` })).rejects.toThrow('hang did not end within 300 ms')
+    const templates = open({ hang: '$match(s, /^(a+)+$/)', fine: '1' }, { deadlineMs: 1_500, workers: 1 })
+    await expect(templates.evaluate(['hang'], { s: `${'a'.repeat(40)}!` })).rejects.toThrow('hang did not end within 1500 ms')
     expect(await templates.evaluate(['fine'], {})).toEqual([1])
   })
 
@@ -73,6 +74,35 @@ describe('templates', () => {
   })
 })
 
+describe('a job', () => {
+  const deep = (levels: number) => ({ n: JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as Json })
+
+  it('that cannot be handed to its thread fails alone, wherever it waits', async () => {
+    const templates = open({ fine: 'n' }, { workers: 1 })
+    const jobs = [{ n: 1 }, deep(50_000), { n: 2 }, deep(50_000), { n: 3 }]
+    const [first, second, third, fourth, fifth] = await Promise.allSettled(jobs.map((input) => templates.evaluate(['fine'], input)))
+    const refused = { status: 'rejected', reason: expect.any(PermanentError) }
+    expect([second, fourth]).toEqual([refused, refused])
+    expect((second as PromiseRejectedResult).reason.message).toMatch(/^fine cannot be evaluated: Maximum call stack size exceeded/)
+    expect([first, third, fifth].map((result) => (result as PromiseFulfilledResult<Json[]>).value)).toEqual([[1], [2], [3]])
+  })
+
+  it('whose value nobody can take says so, and its thread lives on', async () => {
+    const grow = '($f := function($v, $n) { $n = 0 ? $v : $f([[[[[[[[[[$v]]]]]]]]]], $n - 1) }; $f("", 60))'
+    const templates = open({ grow, told: '$uppercase({"a": function($x) { $x }})', fine: '1' }, { workers: 1 })
+    await expect(templates.evaluate(['grow'], {})).rejects.toThrow(
+      new PermanentError('grow failed: it yields what nests deeper than 500 levels'),
+    )
+    await expect(templates.evaluate(['told'], {})).rejects.toThrow(/^told failed: /)
+    expect(await templates.evaluate(['fine'], {})).toEqual([1])
+  })
+
+  it('for which no thread can be had may be tried later', async () => {
+    const templates = open({ fine: (() => 1) as unknown as string })
+    await expect(templates.evaluate(['fine'], {})).rejects.toBeInstanceOf(TransientError)
+  })
+})
+
 describe('the check at start', () => {
   it('finds nothing in what is right', () => {
     expect(checkTemplates(destinationTo('http://x'))).toEqual([])
@@ -98,4 +128,20 @@ describe('the check at start', () => {
       expect.stringMatching(/^destination ams: success is no JSONata expression: /),
     ])
   })
+
+  it.each(['Content-Length', 'transfer-encoding', 'Connection', 'keep-alive', 'upgrade', 'expect', 'proxy-authorization'])(
+    'refuses the header %s, which belongs to the connection',
+    (header) => {
+      const base = destinationTo('http://x')
+      const request = { ...base.request, headers: { [header]: '"5"' } }
+      const update = { ...base.request, headers: { [header]: '"5"' } }
+      const auth = { type: 'header', name: header, value: { reveal: () => '5' } } as const
+      const why = `${header.toLowerCase()} belongs to the connection, and no request sets it; leave it out`
+      expect(checkTemplates({ ...base, request, update, auth })).toEqual([
+        `destination ams: auth.name: ${why}`,
+        `destination ams: request.headers: ${why}`,
+        `destination ams: update.headers: ${why}`,
+      ])
+    },
+  )
 })

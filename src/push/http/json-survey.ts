@@ -1,0 +1,60 @@
+/** What has to be known of JSON text before it is parsed: parsing cannot be stopped, and numbers are rounded by it. */
+export interface JsonSurvey {
+  /** How deep its lists and objects nest. */
+  readonly levels: number
+  /** About how many values it holds, lists and objects included. */
+  readonly values: number
+  /** Its whole numbers that a double may round. */
+  readonly longNumbers: readonly Place[]
+}
+
+interface Place {
+  readonly start: number
+  readonly end: number
+}
+
+const NUMBER = /[-+\d.eE]+/y
+const WHOLE = /^-?[1-9]\d{15,}$/
+
+/** Looks through JSON text in one pass, without stack and without memory for its values. Of other text it says nothing of use. */
+export function surveyJson(json: string): JsonSurvey {
+  const longNumbers: Place[] = []
+  let [depth, levels, values] = [0, 0, 1]
+  for (let at = 0; at < json.length; at++) {
+    const character = json[at] ?? ''
+    if (character === '"') at = endOfText(json, at)
+    else if (character === ',') values += 1
+    else if (character === '[' || character === '{') {
+      values += 1
+      depth += 1
+      if (depth > levels) levels = depth
+    } else if (character === ']' || character === '}') depth -= 1
+    else if (character === '-' || (character >= '0' && character <= '9')) {
+      NUMBER.lastIndex = at
+      const number = NUMBER.exec(json)?.[0] ?? character
+      if (WHOLE.test(number) && !Number.isSafeInteger(Number(number))) longNumbers.push({ start: at, end: at + number.length })
+      at += number.length - 1
+    }
+  }
+  return { levels, values, longNumbers }
+}
+
+/** @returns where the text ends that begins at `start`, each with its quotation mark. */
+function endOfText(json: string, start: number): number {
+  for (let at = start + 1; at < json.length; at++) {
+    if (json[at] === '\\') at += 1
+    else if (json[at] === '"') return at
+  }
+  return json.length
+}
+
+/** @returns the same JSON text with the numbers at these places as text. */
+export function withNumbersAsText(json: string, places: readonly Place[]): string {
+  let from = 0
+  const parts = places.map(({ start, end }) => {
+    const part = `${json.slice(from, start)}"${json.slice(start, end)}"`
+    from = end
+    return part
+  })
+  return parts.join('') + json.slice(from)
+}

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest'
+import type { HttpDestination } from '../../../src/config.ts'
+import type { Outcome, PushItem } from '../../../src/push/delivery.ts'
+import { destinationTo, itemOf, openKind, secret, sendOne, serve } from './support.ts'
+
+const DEEP = `{"id": ${'['.repeat(5_000)}${']'.repeat(5_000)}}`
+/** Text of a megabyte whose values would take a hundred times as much. */
+const FULL = `{"id": 1, "list": [${'{},'.repeat(350_000)}{}]}`
+/** The most that is read of an answer where so many requests are under way at once, and here little means a quick test. */
+const [MANY, LIMIT] = [256, 256 * 1024]
+
+const lookup = {
+  method: 'GET',
+  url: '$url(settings.base_url, "notes")',
+  headers: {},
+  format: 'json' as const,
+  body: null,
+  found: 'body.notes[ref = $$.item.message_id].id',
+}
+
+/** A destination whose target answers with `body`. */
+async function answering(body: string, own: Partial<HttpDestination> = {}, status = 200): Promise<HttpDestination> {
+  const { baseUrl } = await serve((_, response) => response.writeHead(status).end(body))
+  return destinationTo(baseUrl, own)
+}
+
+async function sent(body: string, own: Partial<HttpDestination>, status = 200, item?: PushItem): Promise<Outcome> {
+  return await sendOne(openKind(await answering(body, own, status)), item)
+}
+
+async function lookedUp(body: string, own: Partial<HttpDestination> = {}, status = 200): Promise<Outcome | null | undefined> {
+  return await openKind(await answering(body, { lookup, ...own }, status)).lookUp?.(itemOf(), new AbortController().signal)
+}
+
+describe('an answer that nests too deep', () => {
+  const why = 'its answer nests deeper than 500 levels'
+
+  it('is unknown where its content decides, and harms no other', async () => {
+    const { baseUrl } = await serve((request, response) => response.end(request.body.includes('bad') ? DEEP : '{"ok": true}'))
+    const kind = openKind(destinationTo(baseUrl, { success: 'body.ok' }))
+    const texts = ['bad', 'good', 'bad', 'good', 'good']
+    const outcomes = await Promise.all(texts.map((detail) => sendOne(kind, itemOf({ after: { detail } }))))
+    const [unknown, delivered] = [
+      { type: 'unknown', error: `it answered 200, but ${why}` },
+      { type: 'delivered', status: 200, remoteId: null, detail: null },
+    ]
+    expect(outcomes).toEqual([unknown, delivered, unknown, delivered, delivered])
+  })
+
+  it('is what its status says where that decides', async () => {
+    expect(await sent(DEEP, {})).toMatchObject({ type: 'delivered' })
+    expect(await sent(DEEP, { duplicate: 'body.code = "exists"' }, 422)).toMatchObject({ type: 'failed', permanent: true, status: 422 })
+    const taken = { type: 'delivered', status: 200, remoteId: null, detail: `no id is kept: ${why}` }
+    expect(await sent(DEEP, { remoteId: 'body.id' })).toEqual(taken)
+  })
+
+  it('does not say that a change is not there', async () => {
+    expect(await lookedUp(DEEP)).toMatchObject({ type: 'failed', permanent: false, error: `it could not be looked up: ${why}` })
+  })
+
+  it('says so when it holds too much instead', async () => {
+    const outcome = { type: 'unknown', error: 'it answered 200, but its answer holds more than 250000 values' }
+    expect(await sent(FULL, { success: 'body.id = 1' })).toEqual(outcome)
+  })
+
+  it('gives no token', async () => {
+    const { baseUrl } = await serve((_, response) => response.end(DEEP))
+    const asked = { tokenUrl: `${baseUrl}/token`, username: 'u', password: secret('p') }
+    const auth = { type: 'password', ...asked, clientId: null, clientSecret: null, scope: null } as const
+    const error = 'no token: the token endpoint answered without an access_token'
+    expect(await sendOne(openKind(destinationTo(baseUrl, { auth })))).toMatchObject({ type: 'failed', error })
+  })
+})
+
+describe('an answer that is longer than what is read of it', () => {
+  const padded = (object: object, length = LIMIT) => JSON.stringify({ padding: 'x'.repeat(length), ...object })
+  const why = `its answer is longer than ${LIMIT} bytes`
+  const notes = [{ id: 'n1', ref: itemOf().messageId }]
+
+  it('does not say that a change is not there', async () => {
+    const error = `it could not be looked up: ${why}; narrow the lookup`
+    const outcome = { type: 'failed', permanent: false, alive: true, status: null, error, retryAfterMs: null }
+    expect(await lookedUp(padded({ notes }), { concurrency: MANY })).toEqual(outcome)
+  })
+
+  it('is unknown where its content decides', async () => {
+    const unknown = { type: 'unknown', error: `it answered 200, but ${why}` }
+    expect(await sent(padded({ ok: true }), { concurrency: MANY, success: 'body.ok' })).toEqual(unknown)
+    expect(await sent(padded({ ok: true }), { concurrency: MANY, success: 'false', duplicate: 'body.had' })).toEqual(unknown)
+  })
+
+  it('is what its status says where that decides, and gives no id', async () => {
+    const taken = { type: 'delivered', status: 200, remoteId: null }
+    expect(await sent(padded({ id: 7 }), { concurrency: MANY, remoteId: 'body.id' })).toEqual({ ...taken, detail: `no id is kept: ${why}` })
+    expect(await sent(padded({}), { concurrency: MANY, duplicate: 'body.had' })).toEqual({ ...taken, detail: null })
+    expect(await sent(padded({}), { concurrency: MANY, success: 'body.ok' }, 422)).toMatchObject({ type: 'failed', status: 422 })
+  })
+
+  it('is read to four MiB where few requests are under way at once', async () => {
+    expect(await lookedUp(padded({ notes }, 3_000_000))).toMatchObject({ type: 'delivered', remoteId: 'n1' })
+    expect(await lookedUp(padded({ notes }, 4 * 1024 * 1024))).toMatchObject({
+      error: expect.stringContaining('longer than 4194304 bytes'),
+    })
+  })
+})
+
+describe('the id of the record', () => {
+  it.each([
+    ['9007199254740993', '9007199254740993'],
+    ['-12345678901234567890', '-12345678901234567890'],
+    ['9007199254740991', '9007199254740991'],
+    ['1000000000000000000000', '1000000000000000000000'],
+    ['"0042"', '0042'],
+    ['1.5', '1.5'],
+    [`"${'a'.repeat(512)}"`, 'a'.repeat(512)],
+  ])('is kept as it was sent: %s', async (id, kept) => {
+    expect(await sent(`{"id": ${id}}`, { remoteId: 'body.id' })).toEqual({ type: 'delivered', status: 200, remoteId: kept, detail: null })
+    expect(await lookedUp(`{"notes": [{"ref": "${itemOf().messageId}", "id": ${id}}]}`)).toMatchObject({ remoteId: kept })
+  })
+
+  it.each([
+    [`"${'a'.repeat(513)}"`, 'it is longer than 512 characters'],
+    ['9007199254740993.0', 'it is a number that was rounded'],
+    ['"a\\u0000b"', 'it holds characters that cannot be stored'],
+  ])('is not kept where another one would be: %s', async (id, why) => {
+    const body = `{"id": ${id}}`
+    const detail = `no id is kept: ${why}`
+    expect(await sent(body, { remoteId: 'body.id' })).toEqual({ type: 'delivered', status: 200, remoteId: null, detail })
+    const had = { type: 'delivered', status: 409, remoteId: null, detail: `the target had it already; ${detail}` }
+    expect(await sent(body, { remoteId: 'body.id', duplicate: 'true' }, 409)).toEqual(had)
+    const found = await lookedUp(body, { lookup: { ...lookup, found: 'body.id' } })
+    expect(found).toMatchObject({ remoteId: null, detail: `the target has it: it was found by its id; ${detail}` })
+  })
+
+  it('is a number for arithmetic as long as a number holds it', async () => {
+    expect(await sent('{"n": 20.5, "big": 12345678901234567890}', { success: 'body.n * 2 = 41 and $length(body.big) = 20' })).toMatchObject(
+      {
+        type: 'delivered',
+      },
+    )
+  })
+
+  it('is read behind a byte order mark too', async () => {
+    expect(await sent('\ufeff{"id": 7}', { remoteId: 'body.id' })).toMatchObject({ remoteId: '7' })
+  })
+})

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest'
+import { type HttpDestination, loadConfig } from '../../../src/config.ts'
+import { account, withFile } from '../../config/support.ts'
+import { destinationTo, itemOf, openKind, serve } from '../http/support.ts'
+
+const ID = itemOf().messageId
+const MAPPING = { client: 'c-1', policy: null, fields: {} }
+
+function lookupOfPreset(): HttpDestination['lookup'] {
+  const names = ['CLIENT_ID', 'CLIENT_SECRET', 'ACTIVITY_CODE_ID', 'AGENCY_ID', 'BRANCH_ID', 'ACCESS_LEVEL_ID']
+  const env = Object.fromEntries(names.map((name) => [`EPIC_${name}`, 'a-value']))
+  const [preset] = loadConfig({ ...account, ...withFile('destinations: [{ name: epic, preset: applied-epic }]', env) }).destinations
+  if (preset?.kind !== 'http') throw new Error('the preset is of another kind')
+  return preset.lookup
+}
+
+const activities = (length: number, total = length, of = (n: number) => `activity [${n}]`) => ({
+  total,
+  _embedded: {
+    activities: Array.from({ length }, (_, n) => ({ id: `a-${n}`, description: of(n), links: 'x'.repeat(length < 500 ? 0 : 6_000) })),
+  },
+})
+const failed = (error: string) => ({ type: 'failed', permanent: false, error: `it could not be looked up: ${error}` })
+
+it.each([
+  ['that has it', activities(3, 3, (n) => (n === 1 ? `Quote [${ID}]` : 'other')), { type: 'delivered', remoteId: 'a-1' }],
+  ['that has it not', activities(3), null],
+  ['that is empty', { total: 0, _links: {} }, null],
+  ['of 500, three MiB long, at the end of which it is', activities(500, 500, (n) => (n === 499 ? `[${ID}]` : '')), { remoteId: 'a-499' }],
+  ['of more than one page', activities(5, 501), failed('lookup.found failed: the client has more than 500 activities since; look by hand')],
+  ['that is none', '<html>Down for maintenance</html>', failed('lookup.found failed: the answer is no list; look by hand')],
+  ['that is longer than is read', 'x'.repeat(4 * 1024 * 1024 + 1), failed('its answer is longer than 4194304 bytes; narrow the lookup')],
+])('a list of activities %s', async (_, answer, expected) => {
+  const { baseUrl } = await serve((__, response) => response.end(typeof answer === 'string' ? answer : JSON.stringify(answer)))
+  const kind = openKind(destinationTo(baseUrl, { lookup: lookupOfPreset() }))
+  const found = await kind.lookUp?.(itemOf({ mapping: MAPPING }), new AbortController().signal)
+  if (expected === null) expect(found).toBeNull()
+  else expect(found).toMatchObject(expected)
+})
