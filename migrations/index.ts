@@ -9,6 +9,7 @@ import { alarms } from './0007-alarms.ts'
 import { retention } from './0008-retention.ts'
 import { webhookSecrets } from './0009-webhook-secrets.ts'
 import { lostChanges } from './0010-lost-changes.ts'
+import { pushMapByHand } from './0011-push-map-by-hand.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   retention,
   webhookSecrets,
   lostChanges,
+  pushMapByHand,
 ]

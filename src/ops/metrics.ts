@@ -54,7 +54,7 @@ const counters: Readonly<Record<CounterName, Definition>> = {
     labels: ['operator', 'outcome'],
   },
   push_attempts_total: {
-    help: 'Tries to deliver a change to a destination, by outcome: delivered, failed, unknown, dead, unmapped, stop.',
+    help: 'Tries to deliver a change to a destination, by outcome: delivered, failed, unknown, dead, unmapped, stop, skipped (there was nothing that could be sent).',
     labels: ['destination', 'outcome'],
   },
 }

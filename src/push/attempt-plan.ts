@@ -5,6 +5,7 @@ import { msFromTime } from '../model/time.ts'
 import type { OutboxRow, RowResult } from '../store/outbox-work.ts'
 import type { LaneBlock } from '../store/tables.ts'
 import type { Outcome } from './delivery.ts'
+import { isRefusal } from './outcomes.ts'
 
 /** Tries before a message that the target refuses for what it is becomes a dead letter. */
 const PERMANENT_TRIES = 3
@@ -45,6 +46,11 @@ export function planUntried(row: RowOf, error: string | null = null): AttemptPla
 export function planLost(row: OutboxRow, { onDead }: Pick<DestinationConfig, 'onDead'>): AttemptPlan {
   const error = `change ${row.seq} is no longer in the change log: somebody has deleted it, so there is nothing to send`
   return givenUp(row, 'dead', { error }, onDead)
+}
+
+/** The row is passed over, and its lane goes on: there is nothing that could be sent. @param why in words. */
+export function planSkipped(row: OutboxRow, why: string): AttemptPlan {
+  return { row: result(row, { state: 'skipped', error: why }), lane: { type: 'go_on' } }
 }
 
 /**
@@ -108,11 +114,11 @@ function afterFailure(row: RowOf, outcome: Of<'failed'>, context: PlanContext, u
   return { row: result(row, { attempts, error, status, uncertain }), lane: { type: 'due', inMs } }
 }
 
-/** A single refusal after an outage may be part of that: what is refused for good is refused twice in a row. */
-function isRefusedAgain({ attempts, status }: RowOf, outcome: Of<'failed'>): boolean {
+/** A single refusal after an outage, or after throttling, may be part of that: what is refused for good is refused twice in a row. */
+function isRefusedAgain({ status }: RowOf, outcome: Of<'failed'>): boolean {
   if (!outcome.permanent) return false
   // Without a status it lies with ourselves, and is no passing thing.
-  return attempts === 0 || outcome.status === null || (status !== null && status < 500)
+  return outcome.status === null || (status !== null && isRefusal(status))
 }
 
 function givenUp(

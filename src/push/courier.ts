@@ -7,10 +7,11 @@ import type { Db } from '../store/db.ts'
 import type { ClaimedLane, LaneResult, OutboxRow, RowResult } from '../store/outbox-work.ts'
 import { storeMappings } from '../store/push-map.ts'
 import { askingFailed } from './adapter.ts'
-import { type AttemptPlan, type LaneStep, planAttempt, planLost, planUntried } from './attempt-plan.ts'
+import { type AttemptPlan, type LaneStep, planAttempt, planLost, planSkipped, planUntried } from './attempt-plan.ts'
 import type { DeliveryKind, Mapping, Outcome, PushItem } from './delivery.ts'
 import type { Gate } from './gate.ts'
 import { type ItemMaker, itemMaker } from './item.ts'
+import { whyNotSent } from './not-sent.ts'
 import { Reports } from './reports.ts'
 
 export interface CourierOptions {
@@ -51,12 +52,17 @@ export class Courier {
   /** Sends the rows of one lane, one after another, as far as it comes. @param paid whether the turn of the first one was waited for. */
   async sendLane(lane: ClaimedLane, limits: Limits, paid: boolean): Promise<LaneResult> {
     const rows: RowResult[] = []
+    const given = new Map<string, string>()
     let step: LaneStep = { type: 'go_on' }
     for (const row of lane.rows) {
       if (!(paid && rows.length === 0) && !(await this.#turn(limits))) break
-      const plan = await this.#tryOne(row, limits.over)
+      const plan = await this.#tryOne({ ...row, remoteId: given.get(recordText(row)) ?? row.remoteId }, limits.over)
       if (plan === null) break
       rows.push(plan.row)
+      // Nothing was sent, so that the next one has its turn.
+      if (plan.row.state === 'skipped') this.#o.gate.giveBack()
+      // What the target calls the record is not stored yet, and the lane may hold more of the record.
+      if (plan.row.remoteId !== null) given.set(recordText(row), plan.row.remoteId)
       step = plan.lane
       if (step.type !== 'go_on') break
     }
@@ -143,8 +149,10 @@ export class Courier {
 
   async #prepared(row: OutboxRow, over: AbortSignal): Promise<Prepared> {
     const { mapping, idempotent } = this.#o.destination
-    if (row.changedAt === '') return { type: 'done', outcome: null, plan: this.#lost(row) }
+    if (row.changedAt === '') return this.#untried(row, planLost(row, this.#o.destination))
     let item = this.#itemOf(row)
+    const why = whyNotSent(this.#o.destination, item)
+    if (why !== null) return this.#untried(row, planSkipped(row, why))
     if (mapping !== 'none' && item.mapping === null && item.submissionId !== null) {
       const found = await this.#findMapping(item, over)
       if ('type' in found) return { type: 'done', outcome: found, plan: this.#planned(row, found, row.uncertain, over) }
@@ -155,10 +163,9 @@ export class Courier {
     return { type: 'send', item }
   }
 
-  #lost(row: OutboxRow): AttemptPlan {
-    const plan = planLost(row, this.#o.destination)
+  #untried(row: OutboxRow, plan: AttemptPlan): Prepared {
     this.#reports.tried(row, first([]), plan)
-    return plan
+    return { type: 'done', outcome: null, plan }
   }
 
   async #findMapping(item: PushItem, over: AbortSignal): Promise<Mapping | Outcome> {
@@ -197,6 +204,10 @@ export class Courier {
     this.#reports.tried(row, outcome, plan)
     return plan
   }
+}
+
+function recordText({ entity, entityId }: OutboxRow): string {
+  return `${entity} ${entityId}`
 }
 
 function nextOf(step: LaneStep): LaneResult['next'] {

@@ -42,19 +42,22 @@ export class Reports {
 
   #told(row: OutboxRow, outcome: Outcome, plan: AttemptPlan): void {
     const { state, attempts, error, status } = plan.row
-    const { messageId, account, entity, submissionId } = row
+    const { outboxId, messageId, account, entity, submissionId } = row
     const fields = { destination: this.#destination, account, submission: submissionId, entity, message: messageId, attempts, status }
+    // The message may be on its way to other destinations too; its number means this one alone.
     const id = `message ${messageId} to destination ${this.#destination}`
     if (state === 'dead') {
       this.#log.error(
         fields,
-        `${id} was given up after ${attempts} tries: ${error}; see \`submission-mirror outbox show ${messageId}\`, then \`outbox retry\``,
+        `${id} was given up after ${attempts} tries: ${error}; see \`submission-mirror outbox show ${outboxId}\`, then \`outbox retry ${outboxId}\``,
       )
     } else if (state === 'unknown') {
       this.#log.error(
         fields,
-        `nobody knows whether ${id} arrived: ${error}; look for it there, then \`submission-mirror outbox skip ${messageId}\` or \`outbox retry ${messageId}\``,
+        `nobody knows whether ${id} arrived: ${error}; look for it there, then \`submission-mirror outbox skip ${outboxId}\` or \`outbox retry ${outboxId}\``,
       )
+    } else if (state === 'skipped') {
+      this.#log.debug(fields, `${id} was ${error}`)
     } else {
       this.#log.debug(
         fields,

@@ -4,6 +4,7 @@ import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Db } from '../store/db.ts'
 import { type ClaimedLane, claimLanes, type LaneResult, releaseLanes } from '../store/outbox-work.ts'
+import { heedMappings } from '../store/push-map.ts'
 import type { Courier, Limits } from './courier.ts'
 import type { DeliveryKind } from './delivery.ts'
 import type { Gate } from './gate.ts'
@@ -14,6 +15,10 @@ import type { Wake } from './wake.ts'
 export const SWEEP_MS = 1_000
 /** Where clients are looked for, lanes that wait for theirs are looked at this often, if the schedule is not shorter. */
 const LOOK_AGAIN_MS = 5_000
+/** Who writes into `push_map` by hand rings no bell: where a client is needed, what was written is looked for this often. */
+const HEED_MS = 10_000
+/** Lanes looked at in one statement, as many as do not hold up the event loop. */
+const HEED_LANES = 500
 /** What a lease has beside its tries, and what of it is left alone at its end. */
 const LEASE_MS = 30_000
 const LEASE_MARGIN_MS = 5_000
@@ -48,6 +53,7 @@ export class Sending {
   readonly #rowMs: number
   readonly #lookAgainMs: number
   #lookAt = 0
+  #heedAt = 0
 
   constructor(parts: SendingParts) {
     this.parts = parts
@@ -62,6 +68,7 @@ export class Sending {
   async claim(lanes: number, rowsPerLane: number): Promise<Claim> {
     const { db, clock, gate, destination } = this.parts
     await gate.settled()
+    await this.#heedMappings()
     const leaseUntil = clock.now() + this.#leaseMs
     const uncertain = !destination.idempotent
     const common = { rowsPerLane, leaseMs: this.#leaseMs, uncertain }
@@ -77,6 +84,14 @@ export class Sending {
     if (destination.mapping !== 'lookup' || clock.now() < this.#lookAt) return false
     this.#lookAt = clock.now() + this.#lookAgainMs
     return true
+  }
+
+  async #heedMappings(): Promise<void> {
+    const { db, clock, destination, stopping } = this.parts
+    if (destination.mapping === 'none' || clock.now() < this.#heedAt) return
+    this.#heedAt = clock.now() + HEED_MS
+    let after = await heedMappings(db, destination.name, null, HEED_LANES)
+    while (after !== null && !stopping.aborted) after = await heedMappings(db, destination.name, after, HEED_LANES)
   }
 
   limits(leaseUntil: number): Limits {

@@ -35,7 +35,7 @@ export interface LaneClaim {
 /** What became of a row. Rows of the claim that were not looked at are left out of a LaneResult. */
 export interface RowResult {
   readonly outboxId: number
-  readonly state: Exclude<OutboxState, 'skipped'>
+  readonly state: OutboxState
   /** Tries that have ended, this one included when it has. */
   readonly attempts: number
   readonly uncertain: boolean
@@ -137,7 +137,7 @@ async function writeRows(tx: Tx, results: readonly LaneResult[]): Promise<void> 
   for (const { lane, rows } of results) {
     const before = new Map(lane.rows.map((row) => [row.outboxId, row.attempts]))
     for (const row of rows) {
-      const isTried = row.attempts > (before.get(row.outboxId) ?? 0) || row.state !== 'ready'
+      const isTried = row.attempts > (before.get(row.outboxId) ?? 0)
       const target = isTried ? tried : others
       target.push({
         outbox_id: row.outboxId,

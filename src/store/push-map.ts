@@ -59,6 +59,31 @@ async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Prom
   })
 }
 
+/**
+ * Lets lanes go on whose submission has a mapping by now, whoever wrote it: the table may be filled by hand. Looks at up to `limit` of the
+ * lanes of a destination that wait for one, those behind `after`.
+ * @param after null: from the first on.
+ * @returns behind which lane to look on; null when there is none any more.
+ */
+export async function heedMappings(db: Db, destination: string, after: LaneKey | null, limit: number): Promise<LaneKey | null> {
+  const behind = after === null ? sql`` : sql`and (account, lane) > (${after.account}, ${after.lane})`
+  const { rows } = await sql<LaneKey & { mapped: number }>`
+    select l.destination, l.account, l.lane, case when m.client is null then 0 else 1 end as mapped
+    from (
+      select destination, account, lane from sync_push_lanes where destination = ${destination} and blocked = 'unmapped' ${behind}
+      order by account, lane limit ${sql.lit(limit)}) as l
+    left join push_map m on m.destination = l.destination and m.account = l.account and m.submission_id = l.lane
+    order by l.account, l.lane`.execute(db.read.sql)
+  const mapped = rows.filter((row) => Number(row.mapped) === 1)
+  for (let from = 0; from < mapped.length; from += STEP) {
+    await db.write('push-map', async (tx) => {
+      await lockMappings(tx)
+      await unblock(tx, mapped.slice(from, from + STEP))
+    })
+  }
+  return rows.length < limit ? null : (rows.at(-1) ?? null)
+}
+
 async function unblock(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
   const waiting = (await lockLanes(tx, lanes)).filter((lane) => lane.blocked === 'unmapped')
   for (const { destination, account, lane, under_way } of waiting) {

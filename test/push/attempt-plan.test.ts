@@ -99,6 +99,13 @@ describe('the plan after a try', () => {
     expect(planAttempt({ ...row, attempts: 2 }, ours, context()).row.state).toBe('dead')
   })
 
+  test('what passes by itself is no refusal, so that the first one after it is not the last', () => {
+    const refused = failed({ permanent: true, status: 400, error: 'answered 400' })
+    const after = (status: number) => planAttempt({ ...row, attempts: 2, status }, refused, context()).row.state
+    expect([408, 425, 429, 302, 200].map(after)).toEqual(Array(5).fill('ready'))
+    expect([400, 409, 422].map(after)).toEqual(Array(3).fill('dead'))
+  })
+
   test('unmapped and stopped rows lose no try', () => {
     expect(planAttempt(row, { type: 'unmapped', error: 'no client' }, context())).toMatchObject({
       row: { state: 'ready', attempts: 0 },

@@ -120,3 +120,17 @@ export function result(lane: ClaimedLane, state: RowResult['state'], over: Parti
   }))
   return { lane, rows, next: next ?? { type: 'due', inMs: 0 } }
 }
+
+/** Writes a row of `push_map` as somebody does who has nothing but SQL. @param fields as JSON text. */
+export async function mapByHand(
+  db: Db,
+  submissionId: string,
+  client: string,
+  fields: string | null = null,
+  destination = 'ams',
+): Promise<void> {
+  const [column, value] = fields === null ? ['', ''] : [', fields', `, '${fields}'`]
+  const text = `insert into push_map (destination, account, submission_id, client${column})
+    values ('${destination}', '${ACCOUNT}', '${submissionId}', '${client}'${value})`
+  await db.write('test', (tx) => sql.raw(text).execute(tx.sql))
+}

@@ -1,8 +1,12 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { pushMapByHand } from '../../migrations/0011-push-map-by-hand.ts'
+import { migrations } from '../../migrations/index.ts'
 import type { Db } from '../../src/store/db.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import type { LaneKey } from '../../src/store/outbox-lanes.ts'
 import { type ClaimedLane, claimLanes, settleLanes } from '../../src/store/outbox-work.ts'
-import { findMappings, listMappings, type MappingRow, storeMappings } from '../../src/store/push-map.ts'
-import { ACCOUNT, destinationOf, fanAll, lanesIn, openedDb, openedDbs } from '../push/outbox.ts'
+import { findMappings, heedMappings, listMappings, type MappingRow, storeMappings } from '../../src/store/push-map.ts'
+import { ACCOUNT, destinationOf, fanAll, lanesIn, mapByHand, openedDb, openedDbs } from '../push/outbox.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
 import { applyAll } from '../tools/mirror.ts'
@@ -83,5 +87,60 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     expect((await lanesIn(db)).filter((lane) => lane.blocked !== null)).toEqual([])
     const left = await claimLanes(db, 'ams', { lanes: 20, rowsPerLane: 1, leaseMs: 1, uncertain: false })
     expect(left).toHaveLength(12)
+  })
+
+  it('may be written by hand: what is left out is filled in, and what nobody could read is refused', async () => {
+    const db = await openedDb(open)
+    await mapByHand(db, ONE, 'C-1')
+    expect(await listMappings(db.read, {}, 10)).toEqual([
+      { ...mapping(ONE, 'C-1'), mappedVia: 'sql', mappedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/) },
+    ])
+    for (const fields of ['"north"', '["north"]', 'north']) {
+      await expect(mapByHand(db, TWO, 'C-2', fields)).rejects.toThrow(/push_map_fields|json/)
+    }
+    await mapByHand(db, TWO, 'C-2', '{"branch": "north"}')
+    expect(await findMappings(db.read, 'ams', ACCOUNT, [TWO])).toMatchObject([{ fields: { branch: 'north' } }])
+  })
+
+  it('that was written by hand lets the lanes go on that waited for it, page by page', async () => {
+    const db = await openedDb(open)
+    const submissions = Array.from({ length: 5 }, (_, n) => uuid(9, n))
+    await applyAll(
+      db,
+      submissions.map((submission) => eventFact(ACCOUNT, submission, wireEvent(1))),
+    )
+    await fanAll(db, [ams])
+    await settleLanes(db, (await claim(db)).map(unmapped))
+    const mapped = [1, 3, 4].map((n) => uuid(9, n))
+    for (const submission of mapped) await mapByHand(db, submission, 'C-1')
+    await mapByHand(db, uuid(9, 0), 'C-1', null, 'crm')
+    expect(await claim(db)).toEqual([])
+    const pages: (string | undefined)[] = []
+    for (let after: LaneKey | null = null; ; pages.push(after.lane)) {
+      after = await heedMappings(db, 'ams', after, 2)
+      if (after === null) break
+    }
+    expect(pages).toEqual([uuid(9, 1), uuid(9, 3)])
+    expect((await lanesIn(db)).filter((lane) => lane.blocked === null).map(({ lane }) => lane)).toEqual(mapped)
+    expect((await claim(db)).map(({ lane }) => lane)).toEqual(mapped)
+    expect(await heedMappings(db, 'ams', null, 10)).toBeNull()
+    expect(await heedMappings(db, 'nobody', null, 10)).toBeNull()
+  })
+
+  it('keeps what was written before its defaults came, but for fields that nobody could read', async () => {
+    const { db, close } = await open({ migrated: false })
+    onTestFinished(close)
+    await migrate(
+      db,
+      migrations.filter(({ version }) => version < pushMapByHand.version),
+    )
+    await storeMappings(db, [mapping(ONE, 'C-1', { policy: 'P-1', fields: { desk: 'a' } }), mapping(TWO, 'C-2')], 'import')
+    await db.write('test', (tx) => tx.sql.updateTable('push_map').set({ fields: '"a"' }).where('submission_id', '=', TWO).execute())
+    const before = await findMappings(db.read, 'ams', ACCOUNT, [ONE])
+    await migrate(db)
+    expect(await findMappings(db.read, 'ams', ACCOUNT, [ONE, TWO])).toEqual([
+      ...before,
+      expect.objectContaining({ client: 'C-2', fields: {}, mappedVia: 'import' }),
+    ])
   })
 })

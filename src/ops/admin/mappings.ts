@@ -21,7 +21,7 @@ const mapping = z
     policy: z.string().nullable(),
     fields: z.record(z.string(), z.unknown()),
     mapped_at: time,
-    mapped_via: z.string().meta({ description: '`import`, `admin` or `lookup`' }),
+    mapped_via: z.string().meta({ description: '`import`, `admin`, `lookup`, or `sql` (written into the table by hand)' }),
   })
   .meta({ id: 'Mapping' })
 

@@ -51,7 +51,9 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
       ...{ status: 200, json: { stored: 2, unknown_submissions: 2 } },
     })
     expect((await list()).items).toMatchObject([{ client: 'C-1', fields: { branch: 'north' } }, { client: 'C-2' }])
-    expect((await csv('{}', 'application/json')).status).toBe(415)
+    expect(await csv('{}', 'application/json')).toMatchObject({
+      ...{ status: 415, json: { detail: 'the content type is not read here; send text/csv' } },
+    })
     expect((await rig.ask('POST', '/destinations/mapped/mappings', { raw: { type: 'text/csv', text: 'x' } })).status).toBe(415)
   })
 

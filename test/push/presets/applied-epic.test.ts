@@ -121,6 +121,21 @@ describe.each(testDatabases)('Applied Epic ($name)', (database) => {
     expect(rows.map(({ remote_id: id }) => id)).toEqual([epic.activities[0]?.id, epic.activities[0]?.id])
   })
 
+  it('gets no activity of what is filled in on one that it refused, and no note of what may not go out', async () => {
+    const { epic, rig } = await start(database)
+    await rig.map(SUBMISSION, 'c-9')
+    await rig.apply(event(1, { status: null }))
+    await rig.becomes('dead')
+    await rig.map(SUBMISSION, 'c-1')
+    await rig.apply(event(1, { status: 'in_progress' }))
+    await rig.apply(event(2))
+    await rig.apply(event(2, { detail: 'Jane called' }))
+    const rows = await rig.becomes('dead', 'skipped', 'delivered', 'skipped')
+    expect(epic.activities.map(({ description }) => description)).toEqual([expect.stringContaining(`[${rows[2]?.message_id}]`)])
+    expect(epic.activities[0]?.notes).toHaveLength(1)
+    expect(rows.map(({ error }) => error?.slice(0, 8))).toEqual(['answered', 'not sent', undefined, 'not sent'])
+  })
+
   it('is parked when it takes the access away, and gets the rest when it is resumed', async () => {
     const { epic, rig } = await start(database)
     await rig.map(SUBMISSION, 'c-1')
