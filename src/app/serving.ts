@@ -5,6 +5,7 @@ import { type Config, secretValues } from '../config.ts'
 import { createLog, KnownSecrets, type Log } from '../log.ts'
 import type { ReloadResult } from '../ops/reload-result.ts'
 import type { FailPoint } from '../store/db.ts'
+import { misstatedText, restateEnds } from '../store/log-ends.ts'
 import { newEpochText, settleLogEpoch } from '../store/log-epoch.ts'
 import { checkSchema, migrate } from '../store/migrate.ts'
 import { openDb } from '../store/open.ts'
@@ -72,6 +73,7 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     closing.defer(() => db.close())
     if (config.migrateOnStart) for (const name of await migrate(db)) log.info({ migration: name }, `migrated the database: ${name}`)
     else await checkSchema(db)
+    for (const end of await restateEnds(db)) log.warn({ ...end }, `${misstatedText(end)}; it says so again, and the numbering goes on`)
     // Before anything is applied: a restored backup gives numbers to changes that others had before.
     const epoch = await settleLogEpoch(db)
     if (epoch !== null) log.warn({ ...epoch }, newEpochText(epoch))

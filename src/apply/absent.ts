@@ -1,5 +1,6 @@
 import type { Row } from '../model/entities.ts'
 import type { AbsentFact } from '../model/facts.ts'
+import { hasValue } from '../model/merge.ts'
 import type { Session } from './session.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -27,6 +28,6 @@ async function mark<R extends Row>(set: WorkingSet<R>, fact: AbsentFact, keys: r
   await set.load(keys)
   for (const key of keys) {
     const row = set.get(key)
-    if (row !== null && row['gone_at'] === null) set.put({ ...row, gone_at: fact.goneAt }, fact.cause)
+    if (row !== null && !hasValue(row['gone_at'])) set.put({ ...row, gone_at: fact.goneAt }, fact.cause)
   }
 }

@@ -1,18 +1,25 @@
+import { isDamaged } from '../model/damaged.ts'
 import type { MarketEventRow } from '../model/entities.ts'
 import type { DerivedFact } from '../model/facts.ts'
+import { hasValue } from '../model/merge.ts'
 import { laneOf } from './market-events.ts'
 import type { Session } from './session.ts'
 
 /**
  * Works out anew what is kept of a submission's records beside them: when the newest was, and the lanes that no rail has named, whose
- * state is that of their newest event (invariant 5). Such a lane of which no event tells at all was never there.
+ * state is that of their newest event (invariant 5). Records that are gone count for nothing: such a lane of which no other event tells is
+ * gone, or was never there.
  */
 export async function applyDerived(session: Session, fact: DerivedFact): Promise<void> {
   const place = { account: fact.account, submission_id: fact.submissionId }
   const newest = await session.access.newest(fact.account, fact.submissionId)
   const submission = session.submissions.get(place)
   if (submission !== null) {
-    session.submissions.put({ ...submission, last_event_at: newest.eventAt, last_message_at: newest.messageAt }, fact.cause)
+    const last = { last_event_at: newest.eventAt, last_message_at: newest.messageAt }
+    // Nobody says it a second time: where a damaged row no longer tells, the submission is tracked from now on.
+    const tracked_at = isDamaged(submission.tracked_at) ? fact.now : submission.tracked_at
+    const tracked_via = isDamaged(submission.tracked_via) ? fact.cause : submission.tracked_via
+    session.submissions.put({ ...submission, ...last, tracked_at, tracked_via }, fact.cause)
   }
   const keys = newest.laneEvents.map((event_id) => ({ ...place, event_id }))
   await session.marketEvents.load(keys)
@@ -25,8 +32,8 @@ export async function applyDerived(session: Session, fact: DerivedFact): Promise
     const event = told.get(lane.lane_id)
     told.delete(lane.lane_id)
     if (lane.state_source === 'rail') continue
-    if (event) session.lanes.put({ ...laneOf(event, lane), gone_at: null }, fact.cause)
-    else if (lane.gone_at === null) session.lanes.put({ ...lane, gone_at: fact.now }, fact.cause)
+    if (event) session.lanes.put(laneOf(event, null), fact.cause)
+    else if (!hasValue(lane.gone_at)) session.lanes.put({ ...lane, gone_at: fact.now }, fact.cause)
   }
   for (const [lane_id, event] of told) {
     await session.lanes.load([{ ...place, lane_id }])

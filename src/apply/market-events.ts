@@ -1,6 +1,6 @@
 import type { LaneRow, MarketEventRow } from '../model/entities.ts'
 import type { EventFact } from '../model/facts.ts'
-import { eventIdentity, goneAfter, mergeFound } from '../model/merge.ts'
+import { eventIdentity, firstSeen, goneAfter, mergeFound } from '../model/merge.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
 import type { Session } from './session.ts'
 import { touchSubmission } from './submissions.ts'
@@ -16,7 +16,7 @@ export async function applyEvents(session: Session, facts: readonly EventFact[])
   await applyToLanes(session, kept)
 }
 
-/** @returns the row as it now stands, for its lane to follow; null when the fact was refused, or the lanes are looked at later. */
+/** @returns the row as it now stands, for its lane to follow; null when the fact was refused, is gone, or the lanes are looked at later. */
 function applyEvent(session: Session, fact: EventFact): MarketEventRow | null {
   const key = keyOf(fact)
   const stored = session.marketEvents.get(key)
@@ -37,10 +37,10 @@ function applyEvent(session: Session, fact: EventFact): MarketEventRow | null {
     noteConflict(session, fact, 'market_events', stored.event_id, merge.conflict, stored.raw, fact.event.raw)
     return null
   }
-  const row = { ...merge.row, gone_at: goneAfter(stored, fact.via) } as MarketEventRow
+  const row = { ...merge.row, ...firstSeen(stored, fact.via, session.now), gone_at: goneAfter(stored, fact.via) } as MarketEventRow
   session.marketEvents.put(row, fact.cause)
-  // What follows from the records a reconcile run works out from all of them (`DerivedFact`).
-  if (fact.via === 'reconcile') return null
+  // What follows from the records a reconcile run works out from all of them (`DerivedFact`). Nothing follows from one that is gone.
+  if (fact.via === 'reconcile' || row.gone_at !== null) return null
   touchSubmission(session, fact, 'last_event_at', String(row.occurred_at))
   return row
 }
@@ -65,13 +65,14 @@ function isComplete({ fromReplay, firstWalk, pagesBefore = false }: EventFact): 
   return fromReplay && (firstWalk || !pagesBefore)
 }
 
-/** Whether the lane already shows a later event than `row`. */
+/** Whether the lane already shows a later event than `row`. One that is gone shows none: no event told of it any more. */
 function isNewer(lane: LaneRow, row: MarketEventRow): boolean {
+  if (lane.gone_at !== null) return false
   const shown = `${lane.state_occurred_at ?? ''} ${lane.state_event_id ?? ''}`
   return shown > `${row.occurred_at} ${row.event_id}`
 }
 
-/** A lane as an event tells it. */
+/** A lane as an event tells it: it is there. */
 export function laneOf(row: MarketEventRow, lane: LaneRow | null): LaneRow {
   return {
     ...(lane ?? emptyLane(row)),
@@ -82,6 +83,7 @@ export function laneOf(row: MarketEventRow, lane: LaneRow | null): LaneRow {
     status_label: row.status_label,
     state_event_id: row.event_id,
     state_occurred_at: row.occurred_at,
+    gone_at: null,
   }
 }
 

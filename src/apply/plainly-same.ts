@@ -1,3 +1,4 @@
+import { isDamaged } from '../model/damaged.ts'
 import {
   type LaneRow,
   lanes,
@@ -15,6 +16,7 @@ import {
 } from '../model/entities.ts'
 import type { EventFact, MessageFact, StateFact } from '../model/facts.ts'
 import type { Json } from '../model/json.ts'
+import { hasValue } from '../model/merge.ts'
 import type { MirrorReader } from '../store/mirror-reader.ts'
 import { newestAmong } from '../store/mirror-reader.ts'
 
@@ -38,7 +40,7 @@ export function isPlainlySame(
   const events = reader.wholeOf(marketEvents, submissionId) as readonly MarketEventRow[] | null
   const messages = reader.wholeOf(threadMessages, submissionId) as readonly ThreadMessageRow[] | null
   if (records === null || submission === undefined || events === null || messages === null) return false
-  if (submission.unreachable_since !== null) return false
+  if (submission.unreachable_since !== null || isDamaged(submission.tracked_at) || isDamaged(submission.tracked_via)) return false
   return (
     sameRecords(reader, submissionId, events, messages, records) &&
     sameDerived(reader, submission, events, messages) &&
@@ -116,12 +118,13 @@ function sameState(reader: MirrorReader, submission: SubmissionRow, { requiremen
 
 /** Whether the rows that are not marked as gone are those that are shown, each with the same columns. */
 function sameSet(rows: readonly Row[] | null, shown: number, saidOf: (row: Row) => object | undefined): boolean {
-  const present = rows?.filter((row) => row['gone_at'] === null)
+  const present = rows?.filter((row) => !hasValue(row['gone_at']))
   return present?.length === shown && present.every((row) => isShown(row, saidOf(row)))
 }
 
 function isShown(row: Row | undefined, said: object | undefined): boolean {
-  return row !== undefined && said !== undefined && row['gone_at'] === null && sameColumns(row, said)
+  if (row === undefined || said === undefined || row['gone_at'] !== null) return false
+  return !isDamaged(row['first_seen_at']) && !isDamaged(row['first_seen_via']) && sameColumns(row, said)
 }
 
 function sameColumns(row: object, said: object): boolean {

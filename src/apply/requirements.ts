@@ -1,7 +1,7 @@
 import type { Row, SubmissionRow } from '../model/entities.ts'
 import type { StateFact } from '../model/facts.ts'
 import { type Json, sameJson } from '../model/json.ts'
-import { parsed, sameRaw } from '../model/merge.ts'
+import { hasValue, parsed, sameRaw } from '../model/merge.ts'
 import type { Requirements } from '../model/records.ts'
 import type { Session } from './session.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -70,7 +70,7 @@ async function applyLanes(session: Session, fact: StateFact, rail: Rail): Promis
   if (isStillMatching(fact.requirements) || !rail.whole.lanes) return
   for (const lane of stored) {
     // A lane that only events have named was never in the rail, so it cannot be gone from it.
-    if (lane.state_source !== 'rail' || lane.gone_at !== null || named.has(lane.lane_id)) continue
+    if (lane.state_source !== 'rail' || hasValue(lane.gone_at) || named.has(lane.lane_id)) continue
     session.lanes.put({ ...lane, gone_at: fact.readAt }, fact.cause)
   }
 }
@@ -97,7 +97,7 @@ async function replaceAll(
   }
   const present = new Set(shown.map(idOf))
   for (const row of stored) {
-    if (row['gone_at'] === null && !present.has(idOf(row)) && tells(row)) set.put({ ...row, gone_at: fact.readAt }, fact.cause)
+    if (!hasValue(row['gone_at']) && !present.has(idOf(row)) && tells(row)) set.put({ ...row, gone_at: fact.readAt }, fact.cause)
   }
 }
 

@@ -1,5 +1,6 @@
 import { type SubmissionRow, submissions } from '../model/entities.ts'
 import type { Fact, Place, ReachFact } from '../model/facts.ts'
+import { hasValue } from '../model/merge.ts'
 import { laterTime } from '../model/time.ts'
 import type { Session } from './session.ts'
 
@@ -32,7 +33,9 @@ export async function lockSubmissions(session: Session, facts: readonly Fact[]):
 /** Marks whether the service still shows the submission (invariant 7). */
 export function applyReach(session: Session, fact: ReachFact): void {
   const row = session.submissions.get(keyOf(fact))
-  if (row === null || (row.unreachable_since === null) === (fact.unreachableSince === null)) return
+  if (row === null || row.unreachable_since === fact.unreachableSince) return
+  // The time at which it was marked first stands.
+  if (fact.unreachableSince !== null && hasValue(row.unreachable_since)) return
   session.submissions.put({ ...row, unreachable_since: fact.unreachableSince }, fact.cause)
 }
 

@@ -1,6 +1,6 @@
 import type { ThreadMessageRow } from '../model/entities.ts'
 import type { MessageFact } from '../model/facts.ts'
-import { goneAfter, mergeFound, messageIdentity } from '../model/merge.ts'
+import { firstSeen, goneAfter, mergeFound, messageIdentity } from '../model/merge.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
 import { attachmentsConflict, loadAttachments, putAttachments } from './attachments.ts'
 import type { Session } from './session.ts'
@@ -36,10 +36,10 @@ function applyMessage(session: Session, fact: MessageFact): void {
     return
   }
   const gone_at = goneAfter(stored, fact.via)
-  session.threadMessages.put({ ...merge.row, gone_at } as ThreadMessageRow, fact.cause)
+  session.threadMessages.put({ ...merge.row, ...firstSeen(stored, fact.via, session.now), gone_at } as ThreadMessageRow, fact.cause)
   putAttachments(session, fact)
-  // What follows from the records a reconcile run works out from all of them (`DerivedFact`).
-  if (fact.via !== 'reconcile') touchSubmission(session, fact, 'last_message_at', String(stored.occurred_at))
+  // What follows from the records a reconcile run works out from all of them (`DerivedFact`). Nothing follows from one that is gone.
+  if (fact.via !== 'reconcile' && gone_at === null) touchSubmission(session, fact, 'last_message_at', String(stored.occurred_at))
 }
 
 function keyOf(fact: MessageFact): { account: string; submission_id: string; message_id: string } {

@@ -1,4 +1,5 @@
 import type { Change, Operation } from './change.ts'
+import { told } from './damaged.ts'
 import type { Entity, Row } from './entities.ts'
 import { sameJson } from './json.ts'
 import type { Cause } from './records.ts'
@@ -31,7 +32,7 @@ export function rawChange(entity: Entity, row: Row, cause: Cause): Change {
 }
 
 function change(entity: Entity, operation: Operation, before: Row | null, after: Row, row: Row, cause: Cause): Change {
-  const entity_id = JSON.stringify(entity.key.slice(1).map((column) => row[column]))
+  const entity_id = JSON.stringify(entity.key.slice(1).map((column) => told(row[column] ?? null)))
   return {
     account: String(row['account']),
     submission_id: String(row['submission_id']),
@@ -52,5 +53,5 @@ function withoutRaw(entity: Entity, row: Row): Row {
 }
 
 function pick(row: Row, columns: readonly string[]): Row {
-  return Object.fromEntries(columns.map((column) => [column, row[column] ?? null]))
+  return Object.fromEntries(columns.map((column) => [column, told(row[column] ?? null)]))
 }

@@ -1,4 +1,5 @@
-import type { Row } from './entities.ts'
+import { isDamaged } from './damaged.ts'
+import type { MarketEventRow, Row } from './entities.ts'
 import { comparableJson } from './exact-json.ts'
 import type { Origin } from './facts.ts'
 import { isObject, type Json, sameJson } from './json.ts'
@@ -59,6 +60,17 @@ export function goneAfter(stored: { readonly gone_at: TimeText | null }, via: Vi
   return via === 'webhook' ? stored.gone_at : null
 }
 
+/** How a record that came again was first seen: as it is kept, but where a damaged row no longer tells, a reconcile run sees it anew. */
+export function firstSeen({ first_seen_at, first_seen_via }: FirstSeen, via: Via, now: TimeText): FirstSeen {
+  if (via !== 'reconcile') return { first_seen_at, first_seen_via }
+  return {
+    first_seen_at: isDamaged(first_seen_at) ? now : first_seen_at,
+    first_seen_via: isDamaged(first_seen_via) ? via : first_seen_via,
+  }
+}
+
+type FirstSeen = Pick<MarketEventRow, 'first_seen_at' | 'first_seen_via'>
+
 /**
  * What a stored row must be by the word of a replay that is the authority (invariant 4): whatever the newcomer says, null too.
  * @param may whether a value may be emptied or changed. Others have come since the replay: they stand, and so does `raw` then.
@@ -75,9 +87,9 @@ function correctRecord(stored: Row, newcomer: Row, may: (column: string) => bool
   return row
 }
 
-/** Whether a column says something; an empty list does. */
+/** Whether a column says something; an empty list does, and what the column cannot hold does not. */
 export function hasValue(value: Json | undefined): value is NonNullable<Json> {
-  return value !== null && value !== undefined
+  return value !== null && value !== undefined && !isDamaged(value)
 }
 
 function same(a: Row, b: Row, column: string): boolean {

@@ -1,3 +1,4 @@
+import { told } from '../model/damaged.ts'
 import {
   type MarketEventRow,
   marketEvents,
@@ -6,6 +7,7 @@ import {
   threadAttachments,
   threadMessages,
 } from '../model/entities.ts'
+import { hasValue } from '../model/merge.ts'
 import type { TimeText } from '../model/time.ts'
 import { type Held, heldEvents, heldMessages } from '../store/absences.ts'
 import type { Db } from '../store/db.ts'
@@ -22,8 +24,8 @@ export interface Unshown {
 }
 
 /**
- * Looks for what a replay did not show. What became known only after the replay began may have come too late for it. Attachments are
- * looked at when their message was shown: one that is gone takes them with it.
+ * Looks for what a replay did not show. What became known only after the replay began may have come too late for it. A message that is
+ * gone takes its attachments with it; attachments of a message that the mirror does not have are looked at by themselves.
  */
 export async function unshown(
   db: Db,
@@ -38,9 +40,8 @@ export async function unshown(
   const { shown } = replay
   for await (const page of held(db, reader, account, submissionId, replay)) {
     for (const one of page) {
-      const hangsOnGone = one.position !== null && !shown.has(one.id)
-      if (hangsOnGone || shown.has(one.id, one.position)) continue
-      if (one.goneAt !== null) marked.push(one)
+      if (isShown(one, shown)) continue
+      if (hasValue(one.goneAt)) marked.push(one)
       else if (one.firstSeenAt === null || one.firstSeenAt < begunAt) fresh.push(one)
     }
   }
@@ -49,7 +50,12 @@ export async function unshown(
 
 /** Those that a second replay does not show either. */
 export function stillUnshown(fresh: readonly Held[], shown: Shown): Held[] {
-  return fresh.filter((one) => !shown.has(one.id, one.position) && (one.position === null || shown.has(one.id)))
+  return fresh.filter((one) => !isShown(one, shown))
+}
+
+/** Whether a replay showed it, or did not show what it hangs on: then nothing is to be said of it. */
+function isShown({ id, position, hangs }: Held, shown: Shown): boolean {
+  return shown.has(id, position) || (hangs && !shown.has(id))
 }
 
 /** Records that were marked before, as findings that stand. */
@@ -66,7 +72,7 @@ export function standing(submissionId: string, feed: Replay['feed'], marked: rea
 
 function keyOf(submissionId: string, feed: Replay['feed'], one: Held) {
   const entity = feed === 'events' ? 'market_events' : one.position === null ? 'thread_messages' : 'thread_attachments'
-  const entityId = JSON.stringify([submissionId, one.id, ...(one.position === null ? [] : [one.position])])
+  const entityId = JSON.stringify([submissionId, one.id, ...(one.position === null ? [] : [one.position])].map(told))
   return { submissionId, entity, entityId, read: feed }
 }
 
@@ -79,13 +85,20 @@ async function* held(db: Db, reader: MirrorReader, account: string, submissionId
 function wholeOf(reader: MirrorReader, submissionId: string, feed: Replay['feed']): Held[] | null {
   if (feed === 'events') {
     const rows = reader.wholeOf(marketEvents, submissionId) as readonly MarketEventRow[] | null
-    return rows?.map((row) => ({ id: row.event_id, position: null, firstSeenAt: row.first_seen_at, goneAt: row.gone_at })) ?? null
+    return rows?.map((row) => recordOf(row.event_id, row)) ?? null
   }
   const messages = reader.wholeOf(threadMessages, submissionId) as readonly ThreadMessageRow[] | null
   const attachments = reader.wholeOf(threadAttachments, submissionId) as readonly ThreadAttachmentRow[] | null
   if (messages === null || attachments === null) return null
+  const present = new Set(messages.map((row) => row.message_id))
+  const held = attachments.map(({ message_id: id, position, gone_at: goneAt }) => ({ id, position, hangs: present.has(id), goneAt }))
   return [
-    ...messages.map((row) => ({ id: row.message_id, position: null, firstSeenAt: row.first_seen_at, goneAt: row.gone_at })),
-    ...attachments.map((row) => ({ id: row.message_id, position: row.position, firstSeenAt: null, goneAt: row.gone_at })),
+    ...messages.map((row) => recordOf(row.message_id, row)),
+    // When an attachment became known is not kept.
+    ...held.map((one) => ({ ...one, firstSeenAt: null })),
   ]
+}
+
+function recordOf(id: string, row: MarketEventRow | ThreadMessageRow): Held {
+  return { id, position: null, hangs: false, firstSeenAt: row.first_seen_at, goneAt: row.gone_at }
 }

@@ -43,6 +43,8 @@ type Records = readonly (EventFact | MessageFact)[]
 type Unread = { readonly read: ReadKind; readonly failure: Failure }
 
 const FEEDS = ['events', 'thread'] as const
+/** A read of the state that another goes before is made so often. */
+const STATE_TRIES = 3
 /** So many records at most are marked in one transaction: on SQLite it stays short (invariant 13). */
 const MARKED = 100
 
@@ -189,15 +191,22 @@ export class SubmissionCheck {
     await this.#mender.leave(this.#doubts.abandon(this.#place.submissionId, feed, why))
   }
 
-  /** Reads the state a second time, so that what has moved since is not taken for drift, and puts right what differs then too. */
+  /**
+   * Reads the state a second time, so that what has moved since is not taken for drift, and puts right what differs then too. A read that
+   * was overtaken by another says nothing of what that one left: it is made once more.
+   */
   async #mendState(): Promise<void> {
     const { db, account, dryRun } = this.#o
     this.#stateMended = true
-    const readNo = dryRun ? 0 : await takeReadNo(db, account, this.#place.submissionId)
-    const again = await this.#readState(readNo ?? 0)
-    if (!again.ok) return await this.#leaveUnread('requirements', again.failure)
-    this.#state = again.value
-    await this.#mender.mend([again.value], true)
+    for (let tries = 1; tries <= STATE_TRIES; tries += 1) {
+      const readNo = dryRun ? 0 : await takeReadNo(db, account, this.#place.submissionId)
+      const again = await this.#readState(readNo ?? 0)
+      if (!again.ok) return await this.#leaveUnread('requirements', again.failure)
+      this.#state = again.value
+      if (await this.#mender.mend([again.value], true)) return
+    }
+    const reason = 'each time another read, sent later, was applied first'
+    await this.#leaveUnread('requirements', { class: 'overtaken', reason, tries: STATE_TRIES })
   }
 
   async #lookForAbsent(reader: MirrorReader, replay: Replay, begunAt: TimeText): Promise<void> {

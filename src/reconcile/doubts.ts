@@ -18,7 +18,7 @@ export interface Sifted {
 
 const FEED_OF: Readonly<Record<string, Feed>> = { market_events: 'events', thread_messages: 'thread', thread_attachments: 'thread' }
 /** Not a word of the service, or what follows the newest reading anyway. */
-const OURS = new Set(['gone_at', 'raw'])
+const OURS = new Set(['first_seen_at', 'first_seen_via', 'gone_at', 'raw'])
 
 /**
  * Corrections that wait for a second replay. A replay is as old as its reading, and an answer may be damaged: what the mirror says

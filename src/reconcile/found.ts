@@ -31,7 +31,7 @@ export function finding(given: Partial<Found> & Pick<Found, 'kind' | 'detail'>):
 }
 
 const RECORDS = new Set(['market_events', 'thread_messages', 'thread_attachments'])
-/** What is kept of the records beside them: it follows when one of them is put right, and is no finding of its own. */
+/** What is kept of the records beside them: it follows when one of them is put right, and unless it was wrong before is no finding. */
 const DERIVED: Readonly<Record<string, ReadonlySet<string>>> = {
   submissions: new Set(['last_event_at', 'last_message_at']),
   lanes: new Set(['market_name', 'lines', 'program_category', 'status', 'status_label', 'state_event_id', 'state_occurred_at', 'gone_at']),
@@ -47,10 +47,19 @@ export class Finder {
   /** When each feed was last polled: what happened later is news. */
   readonly #polledAt: { readonly events: TimeText | null; readonly thread: TimeText | null }
   #recordsDiffered = false
+  /** Columns that did not follow from the records before anything was put right. */
+  readonly #damaged = new Set<string>()
 
   constructor(submissionId: string, polledAt: { readonly events: TimeText | null; readonly thread: TimeText | null }) {
     this.#submissionId = submissionId
     this.#polledAt = polledAt
+  }
+
+  /** Takes what of the rows beside the records does not follow from them, before anything is put right. */
+  before(derived: Differences): void {
+    for (const change of derived.changed) {
+      if (change.operation === 'update') for (const column of Object.keys(change.after)) this.#damaged.add(columnOf(change, column))
+    }
   }
 
   /**
@@ -74,8 +83,8 @@ export class Finder {
   #isNew(change: Change, recordsDiffer: boolean): boolean {
     if (change.operation !== 'gone' && this.#reported.has(`${change.entity} ${change.entity_id}`)) return false
     const derived = DERIVED[change.entity]
-    const onlyFollows =
-      derived !== undefined && change.operation === 'update' && Object.keys(change.after).every((column) => derived.has(column))
+    const follows = (column: string) => derived?.has(column) === true && !this.#damaged.has(columnOf(change, column))
+    const onlyFollows = change.operation === 'update' && Object.keys(change.after).every(follows)
     return !(recordsDiffer && onlyFollows)
   }
 
@@ -99,6 +108,10 @@ export class Finder {
     const isNews = polledAt !== null && typeof occurredAt === 'string' && occurredAt > polledAt
     return isNews ? `${base}; it happened after the feed was last polled, so it is news and not a loss` : base
   }
+}
+
+function columnOf({ entity, entity_id }: Change, column: string): string {
+  return `${entity} ${entity_id} ${column}`
 }
 
 function readOf(change: Change): ReadKind {

@@ -1,4 +1,5 @@
 import type { DatabaseConfig, Db, Query } from '../store/db.ts'
+import { type MisstatedEnd, misstatedEnds, misstatedText, restateEndsIn } from '../store/log-ends.ts'
 import { holeReported, holesBehind, type LogHole, logEnds } from '../store/log-holes.ts'
 import { readingAside } from '../store/reading-aside.ts'
 import type { RunOptions } from '../store/tables-reconcile.ts'
@@ -19,13 +20,14 @@ export interface LogScope {
 }
 
 /**
- * Reports the numbers between `mirror_info.first_seq` and `last_seq` that the change log has no row of (invariant 9): somebody has deleted
+ * Puts right what `mirror_info` says of the ends of the change log, and reports the numbers between `mirror_info.first_seq` and `last_seq` that the change log has no row of (invariant 9): somebody has deleted
  * rows. The log is that of all accounts, so the first run that comes by reports a hole, and those of the other accounts know it then.
  * A run of chosen submissions does not look.
  */
 export async function reportLost(scope: LogScope, signal: AbortSignal): Promise<void> {
   const { db, database, options } = scope
   if (options.submissions !== undefined) return
+  await mendEnds(scope)
   if (database === null) return await walkLog(db.read, scope, signal)
   const aside = readingAside(db, database)
   try {
@@ -33,6 +35,18 @@ export async function reportLost(scope: LogScope, signal: AbortSignal): Promise<
   } finally {
     await aside.close()
   }
+}
+
+/** Makes `mirror_info` say again between which numbers the log lies; a dry run leaves it. */
+async function mendEnds({ db, options, recorder }: LogScope): Promise<void> {
+  const misstated = await misstatedEnds(db.read)
+  if (misstated.length === 0) return
+  const repaired = options.dry_run !== true
+  const found = misstated.map((end) => misstatedEnd(end, repaired))
+  await db.write('reconcile-log-ends', async (tx) => {
+    await recorder.keep(tx, found)
+    if (repaired) await restateEndsIn(tx)
+  })
 }
 
 async function walkLog(q: Query, { runId, recorder }: LogScope, signal: AbortSignal): Promise<void> {
@@ -59,6 +73,12 @@ async function walkLog(q: Query, { runId, recorder }: LogScope, signal: AbortSig
 /** What retention has removed meanwhile, or before the rest of a hole, is not missing. */
 function withoutRemoved(holes: readonly LogHole[], firstSeq: number): LogHole[] {
   return holes.filter(({ last }) => last >= firstSeq).map(({ first, last }) => ({ first: Math.max(first, firstSeq), last }))
+}
+
+function misstatedEnd(end: MisstatedEnd, repaired: boolean): Found {
+  const { column: field, said: mirror, is: service } = end
+  const detail = `${misstatedText(end)}${repaired ? ': it says so again, and the numbering goes on' : ''}`
+  return finding({ kind: 'different', entity: 'mirror_info', fields: [{ field, mirror, service }], repaired, detail })
 }
 
 function foundHole({ first, last }: LogHole, standing: boolean): Found {

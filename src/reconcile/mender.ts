@@ -8,6 +8,7 @@ import type { Observer } from '../observe.ts'
 import type { Db } from '../store/db.ts'
 import { noteUnreadable, type Unreadable } from '../store/evidence.ts'
 import { MirrorReader } from '../store/mirror-reader.ts'
+import { derivedFacts } from './comparer.ts'
 import { type Finder, type Found, finding } from './found.ts'
 import type { Recorder } from './recorder.ts'
 
@@ -51,9 +52,14 @@ export class Mender {
     return this.#rehearsal.compare(facts, timeFromMs(this.#o.clock.now()))
   }
 
-  /** Applies facts and reports what that changed. @param ofState whether they come of a read of the state, else of a replay. */
-  async mend(facts: readonly Fact[], ofState: boolean): Promise<void> {
+  /**
+   * Applies facts and reports what that changed.
+   * @param ofState whether they come of a read of the state, else of a replay.
+   * @returns false when a read of the state came too late: another, sent after it, has been applied (invariant 6).
+   */
+  async mend(facts: readonly Fact[], ofState: boolean): Promise<boolean> {
     const { db, observer, clock, recorder, dryRun } = this.#o
+    if (!this.#mended) await this.#lookBefore()
     this.#mended = true
     if (dryRun) {
       const differences = await this.#rehearsal.apply(facts, timeFromMs(clock.now()))
@@ -61,14 +67,20 @@ export class Mender {
       this.#left ||= differs(differences)
       await recorder.keepAlone(found)
       this.#finder.reported(differences, found)
-      return
+      return true
     }
-    await throughDoor(db, observer, 'reconcile-repair', async (door) => {
+    return await throughDoor(db, observer, 'reconcile-repair', async (door) => {
       const applied = await door.apply(facts)
       const found = this.#finder.found(applied, ofState, true)
       await recorder.keep(door.tx, found)
       door.tx.afterCommit(() => this.#finder.reported(applied, found))
+      return applied.stale === 0
     })
+  }
+
+  /** What does not follow from the records while they still are as they were found was damaged by itself. */
+  async #lookBefore(): Promise<void> {
+    this.#finder.before(await this.compare(derivedFacts(this.#place, timeFromMs(this.#o.clock.now()))))
   }
 
   /** Reports what was found and cannot be put right here. */

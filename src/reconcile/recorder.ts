@@ -3,6 +3,7 @@ import { timeFromMs } from '../model/time.ts'
 import type { Db, Tx } from '../store/db.ts'
 import {
   countFindings,
+  forgetFindings,
   holdRun,
   insertFindings,
   type RunClaim,
@@ -18,7 +19,8 @@ const BATCH = 250
 
 /**
  * Keeps what a run finds and how far it is. Findings are stored with what repairs them, in one transaction; that submissions were looked
- * at is stored in batches: whoever takes the run up again looks at a few of them once more, and reports nothing twice.
+ * at is stored in batches: whoever takes the run up again looks at a few of them once more, and reports nothing twice. A dry run that is
+ * taken up again looks at all of them, and begins its report anew.
  */
 export class Recorder {
   readonly #db: Db
@@ -41,7 +43,8 @@ export class Recorder {
   /** Begins where the run stands. */
   static async open(db: Db, clock: Clock, claim: RunClaim): Promise<Recorder> {
     const recorder = new Recorder(db, clock, claim)
-    if (claim.resumed) {
+    if (claim.resumed && claim.run.options.dry_run === true) await forgetFindings(db, claim)
+    else if (claim.resumed) {
       const { counts, lastNo } = await countFindings(db.read, claim.run.run_id)
       Object.assign(recorder.#counts, counts)
       recorder.#lastNo = lastNo
@@ -90,9 +93,9 @@ export class Recorder {
     }
   }
 
-  /** A submission was looked at. */
+  /** A submission was looked at. A dry run writes nothing but its report: whose turn is next is none of it, nor is a proof. */
   async visited(visit: Visited, compared: number): Promise<void> {
-    this.#visited.push(visit)
+    if (this.#claim.run.options.dry_run !== true) this.#visited.push(visit)
     this.#counts.submissions_done += 1
     this.#counts.submissions_total = Math.max(this.#counts.submissions_total, this.#counts.submissions_done)
     this.#counts.rows_compared += compared

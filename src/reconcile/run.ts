@@ -117,8 +117,7 @@ class RunWork {
   async #leave(): Promise<void> {
     const { db, onAbort } = this.#o
     if (onAbort === 'release') return await releaseRun(db, this.#claim)
-    const { submissions_done: done, submissions_total: total } = this.#recorder.counts
-    const note = `it was stopped after ${done} of ${total} submissions; the next run begins with the others`
+    const note = `it was stopped ${this.#far()}`
     await endRun(db, this.#claim, runEnd({ state: 'stopped', note }, this.#recorder.counts))
   }
 
@@ -228,10 +227,18 @@ class RunWork {
   }
 
   #end(): RunStop {
-    const { submissions_done: done, submissions_total: total } = this.#recorder.counts
-    const far = `after ${done} of ${total} submissions; the next run begins with the others`
+    const far = this.#far()
     if (this.#stop === null) return { state: 'done', note: null }
     if (this.#stop.state === 'budget') return { state: 'budget', note: `its budget ended ${far}` }
     return { ...this.#stop, note: `it ended ${far}: ${this.#stop.note}` }
+  }
+
+  #far(): string {
+    const { submissions_done: done, submissions_total: total } = this.#recorder.counts
+    const dry = this.#claim.run.options.dry_run === true
+    const next = dry
+      ? 'a dry run leaves no mark where it was: the next run begins where this one did'
+      : 'the next run begins with the others'
+    return `after ${done} of ${total} submissions; ${next}`
   }
 }

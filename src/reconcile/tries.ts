@@ -11,9 +11,12 @@ const CAP_MS = 8_000
 /** A pause that the service asks for is no failure of the read, but nobody waits for ever, for a whole feed neither. */
 const PAUSES_MS = 900_000
 
-/** Why a read could not be made. `cursor`: the one that the page before gave is refused. `stalled`: it is given again and again. */
+/**
+ * Why a read could not be made, or not be used. `cursor`: the one that the page before gave is refused. `stalled`: it is given again and
+ * again. `overtaken`: the state, of which a later read was applied first.
+ */
 export interface Failure {
-  readonly class: UpstreamClass | 'cursor' | 'stalled'
+  readonly class: UpstreamClass | 'cursor' | 'stalled' | 'overtaken'
   readonly reason: string
   /** How often it was tried. */
   readonly tries: number

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { TimeText } from '../model/time.ts'
 import type { Query } from './db.ts'
 
@@ -6,11 +7,15 @@ export interface Held {
   readonly id: string
   /** Of an attachment, whose `id` is its message's. */
   readonly position: number | null
+  /** Of an attachment: the mirror has its message, which takes it with it when it is gone. */
+  readonly hangs: boolean
   readonly firstSeenAt: TimeText | null
   readonly goneAt: TimeText | null
 }
 
 const PAGE = 1_000
+/** Of an event and of a message. */
+const RECORD = { position: null, hangs: false } as const
 
 /** Every event of a submission, page by page. */
 export async function* heldEvents(q: Query, account: string, submissionId: string): AsyncGenerator<readonly Held[]> {
@@ -24,14 +29,14 @@ export async function* heldEvents(q: Query, account: string, submissionId: strin
       .orderBy('event_id')
       .limit(PAGE)
       .execute()
-    yield rows.map((row) => ({ id: row.id, position: null, firstSeenAt: row.first_seen_at, goneAt: row.gone_at }))
+    yield rows.map((row) => ({ id: row.id, ...RECORD, firstSeenAt: row.first_seen_at, goneAt: row.gone_at }))
     const last = rows.at(-1)
     if (last === undefined || rows.length < PAGE) return
     after = last.id
   }
 }
 
-/** Every message of a submission, page by page, and what hangs on it. */
+/** Every message of a submission, page by page, then every attachment. */
 export async function* heldMessages(q: Query, account: string, submissionId: string): AsyncGenerator<readonly Held[]> {
   for (let after = ''; ; ) {
     const rows = await q.sql
@@ -43,23 +48,31 @@ export async function* heldMessages(q: Query, account: string, submissionId: str
       .orderBy('message_id')
       .limit(PAGE)
       .execute()
+    yield rows.map((row) => ({ id: row.id, ...RECORD, firstSeenAt: row.first_seen_at, goneAt: row.gone_at }))
     const last = rows.at(-1)
-    if (last === undefined) return
-    const attachments = await q.sql
-      .selectFrom('thread_attachments')
-      .select(['message_id as id', 'position', 'gone_at'])
-      .where('account', '=', account)
-      .where('submission_id', '=', submissionId)
-      .where('message_id', '>', after)
-      .where('message_id', '<=', last.id)
-      .orderBy('message_id')
-      .orderBy('position')
-      .execute()
-    yield [
-      ...rows.map((row) => ({ id: row.id, position: null, firstSeenAt: row.first_seen_at, goneAt: row.gone_at })),
-      ...attachments.map((row) => ({ id: row.id, position: row.position, firstSeenAt: null, goneAt: row.gone_at })),
-    ]
-    if (rows.length < PAGE) return
+    if (last === undefined || rows.length < PAGE) break
     after = last.id
+  }
+  yield* heldAttachments(q, account, submissionId)
+}
+
+async function* heldAttachments(q: Query, account: string, submissionId: string): AsyncGenerator<readonly Held[]> {
+  for (let after = { id: '', position: -1 }; ; ) {
+    const { rows } = await sql<{ id: string; position: number; gone_at: TimeText | null; hangs: number }>`
+      select a.message_id as id, a.position, a.gone_at, case when m.message_id is null then 0 else 1 end as hangs
+      from thread_attachments a
+      left join thread_messages m on m.account = a.account and m.submission_id = a.submission_id and m.message_id = a.message_id
+      where a.account = ${account} and a.submission_id = ${submissionId} and (a.message_id, a.position) > (${after.id}, ${after.position})
+      order by a.message_id, a.position limit ${sql.lit(PAGE)}`.execute(q.sql)
+    yield rows.map((row) => ({
+      id: row.id,
+      position: row.position,
+      hangs: Number(row.hangs) === 1,
+      firstSeenAt: null,
+      goneAt: row.gone_at,
+    }))
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PAGE) return
+    after = last
   }
 }

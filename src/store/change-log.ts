@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Change } from '../model/change.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { TableSpec, Tx } from './db.ts'
@@ -29,7 +29,7 @@ export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise
   if (changes.length === 0) return
   const { last_seq } = await tx.sql
     .updateTable('mirror_info')
-    .set({ last_seq: sql<number>`last_seq + ${sql.lit(changes.length)}` })
+    .set({ last_seq: sql<number>`${lastGiven(tx)} + ${sql.lit(changes.length)}` })
     .where('id', '=', 1)
     .returning('last_seq')
     .executeTakeFirstOrThrow()
@@ -41,4 +41,14 @@ export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise
   )
   tx.afterCommit(() => tx.signals.notify('changes'))
   await notifyOthers(tx, 'changes')
+}
+
+/**
+ * The last number that was given: what `last_seq` says, unless somebody has set it back behind the rows (see log-ends.ts), which must not
+ * stop everything. Rows that are committed while the lock is waited for are in `last_seq` then.
+ */
+function lastGiven(tx: Tx): RawBuilder<number> {
+  const told = sql`coalesce((select max(seq) from changes), first_seq - 1)`
+  // On SQLite it may be a text, which would be greater than every number.
+  return tx.kind === 'sqlite' ? sql<number>`max(cast(last_seq as integer), ${told})` : sql<number>`greatest(last_seq, ${told})`
 }

@@ -4,6 +4,7 @@ import type { TimeText } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
 import { wakeSenders } from './destinations.ts'
 import { lockNamed } from './locks.ts'
+import { lastGiven, restateEndsIn } from './log-ends.ts'
 import { SQLITE_HOME } from './log-epoch-homes.ts'
 import { dbTime } from './sql.ts'
 
@@ -88,6 +89,7 @@ export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChan
 async function begin(tx: Tx, reason: EpochReason, logEpoch: string = randomUUID()): Promise<NewEpoch> {
   // Fanning out reads the epochs and moves the cursors.
   await lockNamed(tx, 'fan-out')
+  await restateEndsIn(tx)
   const { last_seq } = await tx.sql
     .updateTable('mirror_info')
     .set({ log_epoch: logEpoch })
@@ -125,9 +127,10 @@ async function isSettled(q: Query): Promise<boolean> {
     .selectFrom('sync_destinations')
     .select((eb) => eb.fn.max<number | null>('cursor').as('furthest'))
     .executeTakeFirstOrThrow()
-  const { log_epoch, last_seq } = await infoOf(q)
+  const last = await lastGiven(q)
+  const { log_epoch } = await infoOf(q)
   const row = await q.sql.selectFrom('sync_log_epochs').select('home').where('log_epoch', '=', log_epoch).executeTakeFirst()
-  return row !== undefined && row.home === (await homeOf(q)) && (furthest ?? 0) <= last_seq
+  return row !== undefined && row.home === (await homeOf(q)) && (furthest ?? 0) <= last
 }
 
 /** What a copy does not share: on Postgres a table that is restored is a table with a number of its own. On SQLite `backup` marks a copy. */

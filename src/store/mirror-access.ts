@@ -4,7 +4,7 @@ import type { Place } from '../model/facts.ts'
 import type { ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 
-/** What a submission's records come to: the moments of the newest, and the newest event of each lane that one names. */
+/** What a submission's records come to that are not gone: the moments of the newest, and the newest event of each lane that one names. */
 export interface Newest {
   readonly eventAt: TimeText | null
   readonly messageAt: TimeText | null

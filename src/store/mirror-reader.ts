@@ -7,6 +7,7 @@ import {
   type ThreadMessageRow,
   threadMessages,
 } from '../model/entities.ts'
+import type { TimeText } from '../model/time.ts'
 import type { Query } from './db.ts'
 import type { MirrorReading, Newest } from './mirror-access.ts'
 import { newestOf } from './newest.ts'
@@ -67,15 +68,24 @@ export class MirrorReader implements MirrorReading {
   }
 }
 
-/** What the records of a submission come to. @param events all of them. */
+/** What the records of a submission come to that are not gone. @param events all of them. */
 export function newestAmong(events: readonly MarketEventRow[], messages: readonly ThreadMessageRow[]): Newest {
+  const present = events.filter(isPresent)
   const lanes = new Map<string, MarketEventRow>()
-  for (const event of events) {
+  for (const event of present) {
     if (event.lane_id === null) continue
     const other = lanes.get(event.lane_id)
     if (other === undefined || orderOf(event) > orderOf(other)) lanes.set(event.lane_id, event)
   }
-  return { eventAt: latest(events), messageAt: latest(messages), laneEvents: [...lanes.values()].map((event) => event.event_id) }
+  return {
+    eventAt: latest(present),
+    messageAt: latest(messages.filter(isPresent)),
+    laneEvents: [...lanes.values()].map((event) => event.event_id),
+  }
+}
+
+function isPresent({ gone_at }: { readonly gone_at: TimeText | null }): boolean {
+  return gone_at === null
 }
 
 function orderOf(event: MarketEventRow): string {

@@ -3,7 +3,7 @@ import type { TimeText } from '../model/time.ts'
 import type { Query } from './db.ts'
 import type { Newest } from './mirror-access.ts'
 
-/** What the records of a submission come to, from the tables. */
+/** What the records of a submission that are not gone come to, from the tables. */
 export async function newestOf(q: Query, account: string, submissionId: string): Promise<Newest> {
   const newest = (table: 'market_events' | 'thread_messages') =>
     q.sql
@@ -11,6 +11,7 @@ export async function newestOf(q: Query, account: string, submissionId: string):
       .select('occurred_at')
       .where('account', '=', account)
       .where('submission_id', '=', submissionId)
+      .where('gone_at', 'is', null)
       .orderBy('occurred_at', 'desc')
       .limit(1)
       .executeTakeFirst()
@@ -19,7 +20,7 @@ export async function newestOf(q: Query, account: string, submissionId: string):
   const { rows } = await sql<{ event_id: string }>`
     select event_id from (
       select event_id, row_number() over (partition by lane_id order by occurred_at desc, event_id desc) as place
-      from market_events where account = ${account} and submission_id = ${submissionId} and lane_id is not null) ranked
+      from market_events where account = ${account} and submission_id = ${submissionId} and lane_id is not null and gone_at is null) ranked
     where place = 1 order by event_id`.execute(q.sql)
   return { eventAt, messageAt, laneEvents: rows.map((row) => row.event_id) }
 }

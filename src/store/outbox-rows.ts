@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { toldRow } from '../model/damaged.ts'
 import { type Row, submissions as submissionsEntity } from '../model/entities.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Query, TableSpec } from './db.ts'
@@ -118,7 +119,7 @@ async function readSubmissions(q: Query, found: readonly Found[]): Promise<Reado
     ),
   )
   const rows = await q.selectMany(submissions, [...keys.values()])
-  return new Map(rows.map((row) => [`${row['account']} ${row['submission_id']}`, row]))
+  return new Map(rows.map((row) => [`${row['account']} ${row['submission_id']}`, toldRow(row)]))
 }
 
 /** Who wrote a message stands in a change only when all of it does. @returns by `outbox_id`. */

@@ -6,7 +6,7 @@ import type { ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Tx } from './db.ts'
 import { LeaseLostError } from './leases.ts'
-import { REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
+import { nextReadNo, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
 import { dbTime, skipLocked, timeValue } from './sql.ts'
 
 /** A read of a submission that this process may make until its lease ends. */
@@ -54,7 +54,7 @@ export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]
       with due as (
         select account, submission_id, read from sync_reads where account = ${query.account} and ${which}
         order by due_at limit ${sql.lit(query.limit)} ${skipLocked(tx)})
-      update sync_reads set lease_token = ${leaseToken}, due_at = ${dbTime(tx, query.leaseMs)}, issued_no = issued_no + 1
+      update sync_reads set lease_token = ${leaseToken}, due_at = ${dbTime(tx, query.leaseMs)}, issued_no = ${nextReadNo(tx)}
       from due where sync_reads.account = due.account and sync_reads.submission_id = due.submission_id and sync_reads.read = due.read
       returning sync_reads.account, sync_reads.submission_id, sync_reads.read, rank, issued_no, wake_no, cursor, failures, misses, stalls, active_at, last_read_at,
         last_replay_at, replay_due_at, case when replay_due_at <= ${dbTime(tx)} then 1 else 0 end as replay_due`.execute(tx.sql)

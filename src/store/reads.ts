@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../model/facts.ts'
 import { type ReadKind, readKinds } from '../model/records.ts'
 import type { TableSpec, Tx } from './db.ts'
@@ -118,6 +118,15 @@ export async function askReplay(tx: Tx, places: readonly Place[]): Promise<void>
     where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id
       and sync_reads.read = 'events' and last_replay_at is not null`.execute(tx.sql)
   await announce(tx)
+}
+
+/**
+ * The number of a new read. It is greater than that of every read before it (invariant 6), those of which only the trace is left too: a
+ * counter that a hand or a restored table left behind would have all later reads refused.
+ */
+export function nextReadNo(tx: Tx): RawBuilder<number> {
+  const greatest = tx.kind === 'sqlite' ? sql`max(issued_no, applied_no, cursor_no)` : sql`greatest(issued_no, applied_no, cursor_no)`
+  return sql<number>`${greatest} + 1`
 }
 
 /**

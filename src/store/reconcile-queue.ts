@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { hasValue } from '../model/merge.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Query } from './db.ts'
 import type { RunRow } from './reconcile-runs.ts'
@@ -150,7 +151,9 @@ async function details(
     left join sync_reads t on t.account = ${account} and t.submission_id = ids.submission_id and t.read = 'thread'
     left join sync_reads r on r.account = ${account} and r.submission_id = ids.submission_id and r.read = 'requirements'
     order by ${order}`.execute(q.sql)
-  return rows.map((row) => ({
+  // SQLite lets a blob stand in place of an id, behind all others: it names no submission.
+  const named = rows.filter((row) => typeof row.submission_id === 'string')
+  return named.map((row) => ({
     submissionId: row.submission_id,
     runId: row.run_id,
     visitedAt: row.visited_at,
@@ -161,7 +164,7 @@ async function details(
     eventsReadAt: row.events_read_at,
     threadReadAt: row.thread_read_at,
     unpolled: Number(row.reads) < 3,
-    unreachableSince: row.unreachable_since,
+    unreachableSince: hasValue(row.unreachable_since) ? row.unreachable_since : null,
   }))
 }
 

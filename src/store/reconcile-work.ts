@@ -4,7 +4,7 @@ import type { Json } from '../model/json.ts'
 import { type TimeText, timeFromMs } from '../model/time.ts'
 import type { Db, Query, TableSpec, Tx } from './db.ts'
 import { LeaseLostError } from './leases.ts'
-import { addReads } from './reads.ts'
+import { addReads, nextReadNo } from './reads.ts'
 import { insertRun, newRun, type RunRequest, type RunRow, sameOptions } from './reconcile-runs.ts'
 import { dbTime, givenRows } from './sql.ts'
 import { type FindingKind, findingKinds, type ReconcileFindingsTable, type RunState } from './tables-reconcile.ts'
@@ -13,6 +13,8 @@ import { type FindingKind, findingKinds, type ReconcileFindingsTable, type RunSt
 export const RUN_LEASE_MS = 20_000
 /** So many interrupted runs of an account are looked at. */
 const MOST_OPEN = 100
+/** Findings that are removed in one transaction: on SQLite it stays short (invariant 13). */
+const FORGOTTEN = 1_000
 
 /** A run that this process may work on until its lease ends. */
 export interface RunClaim {
@@ -133,20 +135,26 @@ async function firstRequested(tx: Tx, account: string): Promise<RunRow | null> {
 
 async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean): Promise<RunClaim> {
   const updated_at = timeFromMs(tx.clock.now())
+  // Nothing tells where a dry run was (see `forgetFindings`).
+  const counts = resumed && run.options.dry_run === true ? NOTHING_DONE : {}
   // Whoever goes on with the run compares it with the visits, which other processes noted.
   const { started_at } = await tx.sql
     .updateTable('reconcile_runs')
-    .set({ state: 'running', updated_at, ...(run.started_at === null && { started_at: dbTime(tx) }) })
+    .set({ state: 'running', updated_at, ...counts, ...(run.started_at === null && { started_at: dbTime(tx) }) })
     .where('run_id', '=', run.run_id)
     .returning('started_at')
     .executeTakeFirstOrThrow()
-  const begun: RunRow = { ...run, state: 'running', started_at, updated_at }
+  const begun: RunRow = { ...run, ...counts, state: 'running', started_at, updated_at }
   await tx.sql.updateTable('sync_reconcile').set({ run_id: run.run_id }).where('account', '=', run.account).execute()
   return { run: begun, leaseToken, resumed }
 }
 
 /** What a run has come to. */
 export type RunCounts = Pick<RunRow, 'submissions_total' | 'submissions_done' | 'rows_compared' | 'repaired' | 'known' | FindingKind>
+
+const NOTHING_DONE = Object.fromEntries(
+  ['submissions_total', 'submissions_done', 'rows_compared', 'repaired', 'known', ...findingKinds].map((name) => [name, 0]),
+) as unknown as RunCounts
 
 /** A submission that a run has looked at. */
 export interface Visited {
@@ -164,11 +172,7 @@ export interface Visited {
 export async function saveProgress(db: Db, claim: RunClaim, counts: RunCounts, visited: readonly Visited[]): Promise<void> {
   const { account, run_id } = claim.run
   await db.write('reconcile-progress', async (tx) => {
-    const result = await sql`
-      update sync_reconcile set lease_until = ${dbTime(tx, RUN_LEASE_MS)} where account = ${account} and lease_token = ${claim.leaseToken}`.execute(
-      tx.sql,
-    )
-    if (result.numAffectedRows !== 1n) throw lost(claim)
+    await keepLease(tx, claim)
     await tx.sql
       .updateTable('reconcile_runs')
       .set({ ...counts, updated_at: timeFromMs(tx.clock.now()) })
@@ -187,6 +191,13 @@ export async function saveProgress(db: Db, claim: RunClaim, counts: RunCounts, v
         run_id = case when excluded.proved_at is null and sync_proofs.proved_at is not null then sync_proofs.run_id else excluded.run_id end,
         proved_at = coalesce(excluded.proved_at, sync_proofs.proved_at)`.execute(tx.sql)
   })
+}
+
+async function keepLease(tx: Tx, claim: RunClaim): Promise<void> {
+  const until = dbTime(tx, RUN_LEASE_MS)
+  const held = sql`account = ${claim.run.account} and lease_token = ${claim.leaseToken}`
+  const result = await sql`update sync_reconcile set lease_until = ${until} where ${held}`.execute(tx.sql)
+  if (result.numAffectedRows !== 1n) throw lost(claim)
 }
 
 /**
@@ -255,6 +266,23 @@ export async function countFindings(q: Query, runId: string): Promise<{ counts: 
   return { counts, lastNo }
 }
 
+/**
+ * Removes what a run has found so far. A dry run leaves no mark at the submissions that it has looked at: whoever takes it up again looks
+ * at all of them, and would report everything twice.
+ * @throws LeaseLostError when another process has the run now.
+ */
+export async function forgetFindings(db: Db, claim: RunClaim): Promise<void> {
+  const found = sql`select finding_no from reconcile_findings where run_id = ${claim.run.run_id} limit ${sql.lit(FORGOTTEN)}`
+  for (let removed = FORGOTTEN; removed === FORGOTTEN; ) {
+    removed = await db.write('reconcile-findings', async (tx) => {
+      await keepLease(tx, claim)
+      const result = await sql`
+        delete from reconcile_findings where run_id = ${claim.run.run_id} and finding_no in (${found})`.execute(tx.sql)
+      return Number(result.numAffectedRows ?? 0n)
+    })
+  }
+}
+
 /** How a run ends. */
 export interface RunEnd {
   readonly state: Exclude<RunState, 'requested' | 'running'>
@@ -281,7 +309,7 @@ export async function takeReadNo(db: Db, account: string, submissionId: string):
   return db.write('reconcile-number', async (tx) => {
     const row = await tx.sql
       .updateTable('sync_reads')
-      .set({ issued_no: sql<number>`issued_no + 1` })
+      .set({ issued_no: nextReadNo(tx) })
       .where('account', '=', account)
       .where('submission_id', '=', submissionId)
       .where('read', '=', 'requirements')

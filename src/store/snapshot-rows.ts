@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { told, toldRow } from '../model/damaged.ts'
 import { type Entity, entities, type Row } from '../model/entities.ts'
 import type { Query } from './db.ts'
 import type { SnapshotPosition } from './destinations.ts'
@@ -153,8 +154,8 @@ function snapshotRow(entity: Entity, row: Row): SnapshotRow {
     account: String(row['account']),
     submissionId: String(row['submission_id']),
     entity: entity.table,
-    entityId: JSON.stringify(entity.key.slice(1).map((column) => row[column])),
-    after: row,
+    entityId: JSON.stringify(entity.key.slice(1).map((column) => told(row[column] ?? null))),
+    after: toldRow(row),
   }
 }
 

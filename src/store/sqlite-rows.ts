@@ -80,10 +80,7 @@ export class SqliteRows {
     const conditions = [...given.map((column) => `"${column}" = ?`), ...nulls.map((column) => `"${column}" is null`)]
     const where = conditions.length > 0 ? ` where ${conditions.join(' and ')}` : ''
     const text = `select ${list(Object.keys(spec.columns))} from "${spec.table}"${where} order by ${list(spec.key)} limit ${limit}`
-    const decoders = Object.entries(spec.columns).flatMap(([column, kind]): [string, Decode][] => {
-      const decoder = decoderOf(kind)
-      return decoder ? [[column, decoder]] : []
-    })
+    const decoders = Object.entries(spec.columns).map(([column, kind]): [string, Decode] => [column, decoderOf(kind)])
     return { ...this.#bind(spec, text, given), decoders }
   }
 

@@ -69,7 +69,7 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     const { db, env } = await opened()
     const serve = await startServe(env)
     onTestFinished(() => serve.kill())
-    expect(await waitFor(async () => (await listProcesses(db.read)).length === 1, 5_000)).toBe(true)
+    expect(await waitFor(async () => (await listProcesses(db.read)).length === 1, 30_000)).toBe(true)
     const asked = sandbox.requestsSeen.length
     const found = await findings({ ...env, PUBLIC_URL: serve.receiver })
     expect(found.wrong).toEqual([])
@@ -87,7 +87,7 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
       expect.stringMatching(/^a signed delivery to http.*\/webhooks arrived and is stored$/),
     ])
     const [own] = await listDeliveries(db.read, {}, 1)
-    const done = await waitFor(async () => (await listDeliveries(db.read, { state: 'done' }, 1)).length === 1, 5_000)
+    const done = await waitFor(async () => (await listDeliveries(db.read, { state: 'done' }, 1)).length === 1, 30_000)
     expect(done).toBe(true)
     expect((await findDeliveries(db.read, own?.delivery_id ?? ''))[0]).toMatchObject({ kind: SELF_DELIVERY_TYPE, error: null })
     expect(await db.read.sql.selectFrom('sync_accounts').select(['sweep_wanted', 'swept_at']).execute()).toEqual([
@@ -146,6 +146,17 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     )
     expect(await verdict(['something'])).toMatch(/may do something, and reading needs broker_mcp; create a key that has it in the portal$/)
     expect(await verdict(undefined)).toMatch(/brokerage b-1; it does not say which scopes they have$/)
+  })
+
+  it('says what somebody has made of the numbers of the change log', async () => {
+    const { db, env } = await opened()
+    const number = name === 'sqlite' ? "'zzz'" : '-3'
+    await db.write('test', (tx) => sql`update mirror_info set last_seq = ${sql.raw(number)}`.execute(tx.sql))
+    expect((await findings(env)).wrong).toEqual([
+      expect.stringMatching(
+        /^database: somebody has set mirror_info.last_seq to (zzz|-3), and the newest change is 0; `submission-mirror reconcile` puts/,
+      ),
+    ])
   })
 
   it('looks at the rest when the service is down', async () => {

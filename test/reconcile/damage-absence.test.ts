@@ -23,6 +23,21 @@ function copyOf(entity: Entity, submissionId: string, over: Readonly<Record<stri
   return `insert into ${entity.table} (${names}) select ${values.join(', ')} from ${entity.table} where submission_id = '${submissionId}' and ${where} limit 1`
 }
 
+/** A dry run finds exactly that; a run finds the same and marks it; the next finds nothing, and leaves all as it is. */
+async function provesAbsence(rig: DamageRig, found: readonly string[]): Promise<void> {
+  const before = await rig.state()
+  const dry = await rig.reconcile('--dry-run')
+  expect({ code: dry.code, found: told(dry.findings) }).toEqual({ code: 3, found })
+  expect(await rig.state()).toEqual(before)
+  const ended = await rig.reconcile()
+  expect({ code: ended.code, err: ended.err, found: told(ended.findings) }).toEqual({ code: 0, err: '', found })
+  expect(ended.run).toMatchObject({ repaired: found.length, known: 0 })
+  const repaired = await rig.state()
+  const next = await rig.reconcile()
+  expect({ code: next.code, found: told(next.findings.filter(({ standing }) => !standing)) }).toEqual({ code: 0, found: [] })
+  expect(await rig.state()).toEqual(repaired)
+}
+
 describe.each(testDatabases)('rows that the service does not show, on $name', (database) => {
   it('that it never showed are marked, kept, and known from then on', async () => {
     const rig = await DamageRig.open(database)
@@ -83,6 +98,54 @@ describe.each(testDatabases)('rows that the service does not show, on $name', (d
     expect(back).toMatchObject({ code: 0, run: { missing: 0, absent: 0, known: 0, repaired: back.findings.length } })
     expect(await rig.differences()).toEqual([])
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+  })
+
+  it('an attachment of a message that does not exist is found by itself, behind the last message too, and among many', async () => {
+    const rig = await DamageRig.open(database)
+    const ids = [uuid(0, 1), 'ffffffff-ffff-4fff-8fff-ffffffffffff']
+    await rig.damage(...ids.map((id) => copyOf(threadAttachments, rig.rich, { message_id: id }, 'position = 0')))
+    await provesAbsence(
+      rig,
+      ids.map((id) => `absent thread_attachments ${id} 0`),
+    )
+    // So many are not looked at as a whole, but page by page.
+    const many = 1_001
+    const copy = copyOf(threadAttachments, rig.rich, { message_id: uuid(30, 1), position: '0' }, 'position = 0').replace(' limit 1', '')
+    const numbered = copy.replace(' select ', ` with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many}) select `)
+    const first = `message_id = '${rig.sandbox.truth(ACCOUNT, rig.rich)[0]?.messages[0]?.id}'`
+    await rig.damage(
+      numbered.replace("'0'", 'n.i').replace(' from thread_attachments', ' from thread_attachments, n').concat(` and ${first}`),
+    )
+    const ended = await rig.reconcile()
+    expect(ended).toMatchObject({ code: 0, run: { absent: many, repaired: many, known: ids.length, missing: 0, different: 0 } })
+    expect(await rig.reconcile()).toMatchObject({ code: 0, run: { absent: 0, repaired: 0, known: many + ids.length } })
+  })
+
+  it('an event that was never shown makes no lane, nor is it when the submission last moved', async () => {
+    const rig = await DamageRig.open(database)
+    const never = { event_id: uuid(20, 1), lane_id: uuid(20, 2), occurred_at: '2030-01-01T00:00:00.000000Z' }
+    await rig.damage(copyOf(marketEvents, rig.rich, never, '1 = 1'))
+    await provesAbsence(rig, [`absent market_events ${uuid(20, 1)}`])
+  })
+
+  it('an event that was moved to another submission is missing there, gone here, and makes no lane here', async () => {
+    const rig = await DamageRig.open(database)
+    const event = String(rig.sandbox.truth(ACCOUNT, rig.rich)[0]?.events.at(-1)?.id)
+    await rig.damage(`update market_events set submission_id = '${rig.plain}' where event_id = '${event}'`)
+    await provesAbsence(rig, [`absent market_events ${event}`, `missing market_events ${event}`])
+  })
+
+  it('a lane that only an event told of is gone with the event, and comes back with another', async () => {
+    const rig = await DamageRig.open(database)
+    const lane_id = uuid(20, 9)
+    const event = rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'market_attached', lane_id })
+    await rig.command('sync', rig.plain)
+    rig.sandbox.concealItems(ACCOUNT, rig.plain, [event.id])
+    await provesAbsence(rig, [`absent lanes ${lane_id}`, `absent market_events ${event.id}`])
+    rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'declined', lane_id })
+    await rig.command('sync', rig.plain)
+    expect(await rowsOf(rig.db, lanes)).toContainEqual(expect.objectContaining({ lane_id, gone_at: null, status: 'declined' }))
+    expect(await rig.reconcile()).toMatchObject({ code: 0, run: { different: 0, missing: 0, absent: 0 } })
   })
 
   it('because a market was taken back are marked with what hangs on it; its events stay', async () => {

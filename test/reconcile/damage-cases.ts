@@ -103,6 +103,20 @@ export const alterations: readonly DamageCase[] = [
     statements: [`update submissions set last_event_at = '2030-01-01T00:00:00.000000Z', last_message_at = null where ${here}`],
     found: ['different submissions (last_event_at, last_message_at)'],
   })),
+  damage('when a submission last moved, beside its records', ({ here, there, first, plainLetter }) => ({
+    statements: [
+      `update submissions set last_event_at = '2030-01-01T00:00:00.000000Z' where ${here}`,
+      `update market_events set detail = 'Something else' where ${here} and event_id = ${text(first)}`,
+      `update submissions set last_message_at = '2020-01-01T00:00:00.000000Z' where ${there}`,
+      `delete from thread_messages where ${there} and message_id = ${text(plainLetter)}`,
+    ],
+    found: [
+      `different market_events ${first} (detail)`,
+      'different submissions (last_event_at)',
+      'different submissions (last_message_at)',
+      `missing thread_messages ${plainLetter}`,
+    ],
+  })),
   damage('a submission marked as unreachable', ({ there }) => ({
     statements: [`update submissions set unreachable_since = '2026-01-01T00:00:00.000000Z' where ${there}`],
     found: ['different submissions (unreachable_since)'],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { changesAfter } from '../../src/store/changes-reader.ts'
 import { logEnds } from '../../src/store/log-holes.ts'
 import { listFindings, requestRun } from '../../src/store/reconcile-runs.ts'
 import { testDatabases } from '../tools/databases.ts'
@@ -60,6 +61,25 @@ describe.each(testDatabases)('a change log from which rows were deleted, on $nam
     expect(first).toMatchObject({ code: 3, run: { lost: 101, known: 0 } })
     expect(first.findings.at(-1)).toMatchObject({ kind: 'lost', entity_id: null, detail: expect.stringContaining('5 more holes') })
     expect(await rig.reconcile()).toMatchObject({ code: 0, run: { lost: 0, known: 101 } })
+  })
+
+  it('whose end was set back goes on behind its newest change, and a run says so', async () => {
+    const { last_seq } = await logEnds(rig.db.read)
+    const submission = `account = '${ACCOUNT}' and submission_id = '${rig.plain}'`
+    await rig.damage('update mirror_info set last_seq = last_seq - 10', `update submissions set insured_name = null where ${submission}`)
+    const before = await rig.state()
+    const found = ['different mirror_info (last_seq)', 'different submissions (insured_name)']
+    const fresh = (run: Awaited<ReturnType<typeof rig.reconcile>>) => told(run.findings.filter(({ standing }) => !standing))
+    const dry = await rig.reconcile('--dry-run')
+    expect({ code: dry.code, found: fresh(dry) }).toEqual({ code: 3, found })
+    expect(await rig.state()).toEqual(before)
+    const ended = await rig.reconcile()
+    expect({ code: ended.code, err: ended.err, found: fresh(ended) }).toEqual({ code: 0, err: '', found })
+    expect(ended.run).toMatchObject({ different: 2, repaired: 2, unreadable: 0 })
+    expect((await logEnds(rig.db.read)).last_seq).toBe(last_seq + 1)
+    expect(await changesAfter(rig.db.read, last_seq, 10)).toMatchObject([{ seq: last_seq + 1, entity: 'submissions' }])
+    const next = await rig.reconcile()
+    expect({ code: next.code, found: fresh(next) }).toEqual({ code: 0, found: [] })
   })
 
   it('is looked through by a process that serves, too', async () => {

@@ -49,19 +49,22 @@ describe.each(testDatabases)('what could not be checked proves nothing, on $name
     expect((await rig.state())['thread_attachments']).toEqual(before['thread_attachments'])
   })
 
-  it('without the state, and by a dry run that left something, nothing is proved, and the last proof stands', async () => {
+  it('without the state nothing is proved, a dry run does not even note that it came by, and the last proof stands', async () => {
     const rig = await DamageRig.open(database)
+    expect((await rig.reconcile('--dry-run')).code).toBe(0)
+    expect(await proofOf(rig, rig.plain)).toBeUndefined()
     await rig.reconcile('--no-state')
     expect(await proofOf(rig, rig.plain)).toMatchObject({ proved_at: null })
     const { run } = await rig.reconcile()
     const proof = await proofOf(rig, rig.plain)
     expect(proof).toMatchObject({ run_id: run.run_id, proved_at: expect.any(String) })
     expect((await rig.reconcile('--no-state')).code).toBe(0)
-    await rig.damage(`update market_events set detail = 'wrong' where submission_id = '${rig.plain}'`)
-    expect((await rig.reconcile('--dry-run')).code).toBe(3)
     const after = await proofOf(rig, rig.plain)
     expect({ ...after, visited_at: null }).toEqual({ ...proof, visited_at: null })
     expect(String(after?.visited_at) > String(proof?.visited_at)).toBe(true)
+    await rig.damage(`update market_events set detail = 'wrong' where submission_id = '${rig.plain}'`)
+    expect((await rig.reconcile('--dry-run')).code).toBe(3)
+    expect(await proofOf(rig, rig.plain)).toEqual(after)
     const completeness = rig.db.read.sql.selectFrom('completeness').select(['proved_at', 'proved_by'])
     expect(await completeness.where('submission_id', '=', rig.plain).executeTakeFirst()).toEqual({
       proved_at: proof?.proved_at,
@@ -105,6 +108,28 @@ describe.each(testDatabases)('what could not be checked proves nothing, on $name
     expect(claim).toMatchObject({ resumed: true })
     expect(claim.run.submissions_done).toBeGreaterThan(0)
     expect(await rig.work(claim)).toMatchObject({ state: 'done', submissions_total: 12, submissions_done: 12 })
+  })
+
+  it('a dry run that is taken up again looks at all of it anew, and reports nothing twice', { timeout: 60_000 }, async () => {
+    const rig = await RunRig.open(database, 12)
+    rig.sandbox.faults.add({ kind: 'slow', ms: 40, operation: 'events' })
+    const stop = new AbortController()
+    const begun = rig.work(await rig.claim({ dry_run: true }), { concurrency: 1, onAbort: 'release' }, stop.signal)
+    begun.catch(() => undefined)
+    const found = () => rig.db.read.sql.selectFrom('reconcile_findings').select(['entity', 'entity_id', 'submission_id']).execute()
+    await expect.poll(async () => (await found()).length, { timeout: 15_000, interval: 5 }).toBeGreaterThan(6)
+    stop.abort()
+    await expect(begun).rejects.toThrow(/aborted/)
+    rig.sandbox.faults.set([])
+    const from = rig.sandbox.requestsSeen.length
+    const claim = await rig.claim({ dry_run: true })
+    expect(claim).toMatchObject({ resumed: true, run: { submissions_done: 0, missing: 0 } })
+    const run = await rig.work(claim)
+    expect(run).toMatchObject({ state: 'done', exit_code: 3, submissions_total: 12, submissions_done: 12 })
+    expect(new Set(rig.asked(from)).size).toBe(12)
+    const all = await found()
+    expect(all).toHaveLength(run.missing + run.different)
+    expect(new Set(all.map((one) => JSON.stringify(one))).size).toBe(all.length)
   })
 })
 

@@ -15,6 +15,7 @@ import {
 } from '../../src/store/read-claims.ts'
 import { addReads, askReplay, rank, takeApplied, wakeReads } from '../../src/store/reads.ts'
 import { endSweep, sweepStep, takeSweep } from '../../src/store/reads-of-account.ts'
+import { takeReadNo } from '../../src/store/reconcile-work.ts'
 import type { ReadsTable } from '../../src/store/tables.ts'
 import { openAgain, type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { uuid } from '../tools/facts.ts'
@@ -122,6 +123,25 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
     const db = await openWith(database)
     const take = (no: number) => db.write('test-take', (tx) => takeApplied(tx, place, 'requirements', no))
     expect([await take(2), await take(1), await take(2), await take(3)]).toEqual([true, false, false, true])
+  })
+
+  it('invariant 6: a number is greater than that of all that was applied and read, whatever became of the counter', async () => {
+    const db = await openWith(database)
+    const damaged = (columns: object) =>
+      db.write('test', (tx) =>
+        tx.sql
+          .updateTable('sync_reads')
+          .set({ issued_no: 0, applied_no: 0, cursor_no: 0, ...columns })
+          .execute(),
+      )
+    await damaged({ cursor_no: 70 })
+    const claim = await claimEvents(db)
+    expect(claim.readNo).toBe(71)
+    await settle(db, claim, { cursor: 'of the next read' })
+    expect(await row(db)).toMatchObject({ cursor: 'of the next read', issued_no: 71, cursor_no: 71 })
+    await damaged({ applied_no: 80 })
+    expect(await takeReadNo(db, ACCOUNT, place.submissionId)).toBe(81)
+    expect(await takeReadNo(db, ACCOUNT, place.submissionId)).toBe(82)
   })
 
   it('says when the next read is due', async () => {

@@ -9,6 +9,7 @@ import { msFromTime } from '../../model/time.ts'
 import { type DatabaseHealth, probeListening, readDatabaseHealth } from '../../store/database-health.ts'
 import type { Db } from '../../store/db.ts'
 import { changeLogEnds } from '../../store/gauges.ts'
+import { misstatedEnds, misstatedText } from '../../store/log-ends.ts'
 import { checkSchema } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
 import { listProcesses } from '../../store/processes.ts'
@@ -53,6 +54,9 @@ export async function* examineDatabase(config: Config, db: Db, clock: Clock): As
   const serving = (await listProcesses(db.read)).filter(({ role }) => role !== 'sync' && role !== 'reconcile').length
   const running = serving === 0 ? 'no `serve` is running' : `${counted(serving, '`serve` process', '`serve` processes')} running`
   yield good(ABOUT, `${config.database.kind}, tables up to date, ${counted(lastSeq, 'change')} logged, ${running}`)
+  for (const end of await misstatedEnds(db.read)) {
+    yield bad(ABOUT, `${misstatedText(end)}; \`submission-mirror reconcile\` puts it right, as the next start of \`serve\` does`)
+  }
   let health: DatabaseHealth
   try {
     health = await readDatabaseHealth(db)

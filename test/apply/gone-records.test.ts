@@ -1,0 +1,64 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { lanes, marketEvents, submissions, threadMessages } from '../../src/model/entities.ts'
+import type { Fact } from '../../src/model/facts.ts'
+import type { Db } from '../../src/store/db.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { at, byPoll, byWebhook, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
+import { applyAll, rowsOf } from '../tools/mirror.ts'
+
+const ACCOUNT = 'acme'
+const ID = uuid(9, 1)
+const about = { account: ACCOUNT, submissionId: ID, cause: 'reconcile' } as const
+/** An event of the one lane. */
+const event = (n: number, origin = byPoll) => eventFact(ACCOUNT, ID, wireEvent(n, {}, { lane_id: uuid(3, 1) }), origin)
+
+/** What a reconcile run says of records that two replays did not show. */
+function gone(events: readonly string[], messages: readonly string[]): Fact[] {
+  const goneAt = '2026-02-01T00:00:00.000000Z'
+  return [{ kind: 'absent', ...about, events, messages, attachments: [], goneAt }]
+}
+
+const derived: Fact = { kind: 'derived', ...about, now: '2026-02-01T00:00:00.000000Z' }
+const stored = (minute: number) => at(minute).replace('Z', '000Z')
+
+describe.each(testDatabases)('what follows from records that are gone, on $name', ({ open }) => {
+  async function database(): Promise<Db> {
+    const { db, close } = await open()
+    onTestFinished(close)
+    return db
+  }
+
+  async function theLane(db: Db) {
+    const [lane] = await rowsOf(db, lanes)
+    return lane
+  }
+
+  it('invariant 5: a lane is what the newest event that is there says, and gone when none is', async () => {
+    const db = await database()
+    await applyAll(db, [event(1), event(2)])
+    await applyAll(db, gone([uuid(1, 2)], []))
+    await applyAll(db, [derived])
+    expect(await theLane(db)).toMatchObject({ state_event_id: uuid(1, 1), gone_at: null })
+    expect(await rowsOf(db, submissions)).toMatchObject([{ last_event_at: stored(1) }])
+    await applyAll(db, gone([uuid(1, 1)], []))
+    await applyAll(db, [derived])
+    expect(await theLane(db)).toMatchObject({ gone_at: '2026-02-01T00:00:00.000000Z' })
+    expect(await rowsOf(db, submissions)).toMatchObject([{ last_event_at: null }])
+  })
+
+  it('a delivery that repeats one changes nothing; a feed that shows it, or an older one, brings it back', async () => {
+    const db = await database()
+    await applyAll(db, [event(2), messageFact(ACCOUNT, ID, wireMessage(2))])
+    await applyAll(db, gone([uuid(1, 2)], [uuid(2, 2)]))
+    await applyAll(db, [derived])
+    const tables = async () => [await rowsOf(db, lanes), await rowsOf(db, submissions), await rowsOf(db, marketEvents)]
+    const before = [...(await tables()), await rowsOf(db, threadMessages)]
+    await applyAll(db, [event(2, byWebhook), messageFact(ACCOUNT, ID, wireMessage(2))])
+    expect([...(await tables()), await rowsOf(db, threadMessages)]).toEqual(before)
+    await applyAll(db, [event(1)])
+    expect(await theLane(db)).toMatchObject({ state_event_id: uuid(1, 1), gone_at: null })
+    await applyAll(db, [event(2)])
+    expect(await theLane(db)).toMatchObject({ state_event_id: uuid(1, 2), gone_at: null })
+    expect(await rowsOf(db, submissions)).toMatchObject([{ last_event_at: stored(2), last_message_at: null }])
+  })
+})
