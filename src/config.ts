@@ -1,5 +1,5 @@
 import type { DestinationConfig } from './config/destination.ts'
-import { destinationOf, secretsOfDestination, writtenSecrets } from './config/destinations.ts'
+import { destinationOf, secretsOfDestination, soundDestinations, writtenSecrets } from './config/destinations.ts'
 import { type Environment, readEnvironment } from './config/environment.ts'
 import { readConfigFile } from './config/file.ts'
 import { type KnownNames, unknownNames } from './config/known-names.ts'
@@ -95,10 +95,21 @@ export interface LoadOptions {
   readonly known?: KnownNames
 }
 
+/** Something is wrong with the settings. */
+export class SettingsError extends UsageError {
+  /** The destinations that are right by themselves, so that whoever knows more of destinations can say at once what else is wrong. */
+  readonly destinations: readonly DestinationConfig[]
+
+  constructor(problems: readonly string[], destinations: readonly DestinationConfig[]) {
+    super(problems)
+    this.destinations = destinations
+  }
+}
+
 /**
  * Reads the settings: those of the environment, then those of the file that `CONFIG_FILE` names, then the defaults.
  * @param env the process's environment.
- * @throws UsageError with every problem at once, each one line that names the setting and the mend and never a value.
+ * @throws SettingsError with every problem at once, each one line that names the setting and the mend and never a value.
  */
 export function loadConfig(env: Environment, options: LoadOptions = {}): Config {
   const environment = readEnvironment(env)
@@ -111,7 +122,9 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
   const accounts = merged.tree['accounts'] ?? []
   const noAccount = Array.isArray(accounts) && accounts.length === 0 && !file.broken
   if (noAccount && options.needs !== 'database') problems.push(NO_ACCOUNT)
-  if (!parsed.success || problems.length > 0) throw new UsageError([...new Set(problems)])
+  if (!parsed.success || problems.length > 0) {
+    throw new SettingsError([...new Set(problems)], soundDestinations(merged.tree['destinations']))
+  }
   return deepFreeze(configOf(parsed.data))
 }
 

@@ -1,5 +1,5 @@
 import type { AuthConfig, DestinationConfig, RequestTemplate } from './destination.ts'
-import type { DestinationSettings } from './destination-schema.ts'
+import { type DestinationSettings, destinationSchema } from './destination-schema.ts'
 import { nameInFile } from './file.ts'
 import type { Path } from './names.ts'
 import { keyOf, type Tree, tidyKey } from './reading.ts'
@@ -33,6 +33,16 @@ export function destinationOf(settings: DestinationSettings, defaults: Destinati
       return { ...common, kind: 'file', format, per, target: targetOf(settings.target), maxRows, gatherMs }
     }
   }
+}
+
+/**
+ * @param given the list of destinations as it stands in the settings, of which anything may be wrong.
+ * @returns those in which nothing is wrong; what such a one would take over from other settings is left empty.
+ */
+export function soundDestinations(given: unknown): DestinationConfig[] {
+  const none = { accounts: [], timeoutMs: 0, scheduleMs: [] }
+  const parsed = (Array.isArray(given) ? given : []).map((destination: unknown) => destinationSchema.safeParse(destination))
+  return parsed.flatMap(({ data }) => (data === undefined ? [] : [destinationOf(data, none)]))
 }
 
 function commonOf(settings: DestinationSettings, defaults: DestinationDefaults) {

@@ -1,14 +1,13 @@
-import type { Config, DestinationConfig } from '../config.ts'
-import { UsageError } from '../errors.ts'
+import type { DestinationConfig } from '../config.ts'
 
 /**
  * Checks what the settings cannot tell by themselves: that templates are JSONata, that adapters exist.
- * @throws UsageError with every problem at once.
+ * @returns one line for each thing that is wrong.
  */
-export async function refuseBrokenDestinations(config: Config): Promise<void> {
+export async function destinationProblems(destinations: readonly DestinationConfig[]): Promise<string[]> {
   const problems: string[] = []
-  for (const destination of config.destinations) problems.push(...(await problemsOf(destination)))
-  if (problems.length > 0) throw new UsageError(problems)
+  for (const destination of destinations) problems.push(...(await problemsOf(destination)))
+  return [...new Set(problems)]
 }
 
 /** The parts that know are loaded only where there is something to check. */

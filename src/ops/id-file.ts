@@ -1,5 +1,5 @@
 import { parseUuid } from '../model/uuid.ts'
-import { cellsOf, separatorIn } from './csv.ts'
+import { isPassedOver, linesOf, recordsOf } from './csv.ts'
 
 const COLUMN = 'submission_id'
 
@@ -7,6 +7,13 @@ const COLUMN = 'submission_id'
 export interface IdFile {
   readonly ids: readonly string[]
   readonly problems: readonly string[]
+}
+
+/** What should be an id, and the line on which it, or its row, begins. */
+interface Entry {
+  readonly line: number
+  readonly text: string
+  readonly problem: string | null
 }
 
 /**
@@ -17,28 +24,24 @@ export interface IdFile {
 export function readIdFile(text: string, name: string): IdFile {
   const ids = new Set<string>()
   const problems: string[] = []
-  let column: number | null = null
-  let separator = ','
-  let first = true
-  for (const [index, whole] of text
-    .replace(/^\uFEFF/, '')
-    .split(/\r\n|\n|\r/)
-    .entries()) {
-    const line = whole.trim()
-    if (line === '' || line.startsWith('#')) continue
-    if (first) {
-      first = false
-      separator = separatorIn(line)
-      const heading = cellsOf(line, separator).findIndex((cell) => cell.toLowerCase() === COLUMN)
-      if (heading >= 0) {
-        column = heading
-        continue
-      }
-    }
-    const entry = column === null ? line : (cellsOf(whole, separator)[column] ?? '')
-    const id = parseUuid(entry)
-    if (id === null) problems.push(`${name}, line ${index + 1}: ${JSON.stringify(entry.slice(0, 80))} is no submission id (a uuid)`)
-    else ids.add(id)
+  const records = recordsOf(text)
+  const heading = records.next().value?.cells ?? []
+  const column = heading.findIndex((cell) => cell.toLowerCase() === COLUMN)
+  if (column < 0 && heading.length > 1) return { ids: [], problems: [`${name}: the first line must name a column ${COLUMN}`] }
+  for (const { line, text: entry, problem } of column < 0 ? entriesOfLines(text) : entriesOfColumn(records, column)) {
+    const id = problem === null ? parseUuid(entry) : null
+    if (id !== null) ids.add(id)
+    else problems.push(`${name}, line ${line}: ${problem ?? `${JSON.stringify(entry.slice(0, 80))} is no submission id (a uuid)`}`)
   }
   return { ids: [...ids], problems }
+}
+
+function* entriesOfLines(text: string): Generator<Entry> {
+  for (const [index, line] of linesOf(text).entries()) {
+    if (!isPassedOver(line)) yield { line: index + 1, text: line.trim(), problem: null }
+  }
+}
+
+function* entriesOfColumn(records: ReturnType<typeof recordsOf>, column: number): Generator<Entry> {
+  for (const { line, cells, problem } of records) yield { line, text: cells[column] ?? '', problem }
 }

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../model/json.ts'
 import { parseUuid } from '../model/uuid.ts'
 import type { MappingRow } from '../store/push-map.ts'
-import { cellsOf, separatorIn } from './csv.ts'
+import { recordsOf } from './csv.ts'
 
 /** The mappings of a file, and a line for each row that cannot be used. */
 export interface MapFile {
@@ -26,28 +26,16 @@ const MAX_FIELDS = 50
  * @param name of the file, for the problems.
  */
 export function readMapFile(text: string, name: string, target: MapTarget): MapFile {
-  const lines = text
-    .replace(/^\uFEFF/, '')
-    .split(/\r\n|\n|\r/)
-    .map((line, index) => ({ line, number: index + 1 }))
-    .filter(({ line }) => line.trim() !== '' && !line.trim().startsWith('#'))
-  const [heading, ...body] = lines
-  if (heading === undefined) return { rows: [], problems: [`${name} has nothing in it`] }
-  const separator = separatorIn(heading.line)
-  const columns = cellsOf(heading.line, separator).map((cell) => cell.trim())
+  const records = recordsOf(text)
+  const columns = records.next().value?.cells
+  if (columns === undefined) return { rows: [], problems: [`${name} has nothing in it`] }
   const problems = headingProblems(columns, name, target)
   if (problems.length > 0) return { rows: [], problems }
   const rows = new Map<string, MappingRow>()
-  for (const { line, number } of body) {
-    const cells = new Map(cellsOf(line, separator).map((cell, index) => [columns[index] ?? '', cell] as const))
-    const read = rowOf(cells, target)
-    const wrong = (problem: string) => problems.push(`${name}, line ${number}: ${problem}`)
-    if ('problem' in read) {
-      wrong(read.problem)
-      continue
-    }
-    const problem = addMapping(rows, read)
-    if (problem !== null) wrong(problem)
+  for (const { line, cells, problem: unread } of records) {
+    const read = rowOf(new Map(cells.map((cell, index) => [columns[index] ?? '', cell] as const)), target)
+    const problem = unread ?? ('problem' in read ? read.problem : addMapping(rows, read))
+    if (problem !== null) problems.push(`${name}, line ${line}: ${problem}`)
   }
   return { rows: [...rows.values()], problems }
 }
@@ -88,6 +76,7 @@ export function rowOf(texts: ReadonlyMap<string, string>, target: MapTarget): Ma
   const submissionId = parseUuid(given('submission_id'))
   const account = given('account') || (accounts.length === 1 ? (accounts[0] ?? '') : '')
   if (submissionId === null) return { problem: `${JSON.stringify(given('submission_id').slice(0, 80))} is no submission id (a uuid)` }
+  if (account === '') return { problem: `the account is missing; ${destination} has ${accounts.join(', ')}` }
   if (!accounts.includes(account)) {
     return { problem: `${JSON.stringify(account.slice(0, 80))} is no account of ${destination}; it has ${accounts.join(', ')}` }
   }

@@ -1,6 +1,14 @@
 import type { Db } from '../store/db.ts'
 import { noteAround } from '../store/operator-actions.ts'
-import { findOutboxRows, type OutboxFilter, type OutboxSelection, type OutboxStep, retryRows, skipRows } from '../store/outbox-queries.ts'
+import {
+  findOutboxRows,
+  type OutboxEntry,
+  type OutboxFilter,
+  type OutboxSelection,
+  type OutboxStep,
+  retryRows,
+  skipRows,
+} from '../store/outbox-queries.ts'
 import { type Acting, idsNoted, untilDone } from './acting.ts'
 import { filterNoted } from './inbox-actions.ts'
 import { NotNowError, NotThereError } from './refusals.ts'
@@ -22,8 +30,17 @@ export const retry = { name: 'retry', states: ['dead', 'unknown', 'skipped'], st
 /** Gives changes up for good, so that what waits behind them goes on. */
 export const skip = { name: 'skip', states: ['dead', 'unknown', 'ready'], step: skipRows } as const satisfies Deed
 
-/** Which rows: those of certain ids, to one destination if one is named, or those of a filter. */
-export type Choice = { readonly ids: readonly string[]; readonly destination?: string | undefined } | { readonly filter: OutboxFilter }
+/** Rows by their numbers, or by the ids of their messages. */
+export interface Named {
+  readonly ids: readonly string[]
+  /** The only one that is meant. */
+  readonly destination?: string | undefined
+  /** As what a destination is given, for a problem to say so. */
+  readonly field: string
+}
+
+/** Which rows: those of certain ids, or those of a filter. */
+export type Choice = Named | { readonly filter: OutboxFilter }
 
 /** What was done: rows changed, and rows left alone because they are being sent just now. */
 export interface Settled {
@@ -31,9 +48,13 @@ export interface Settled {
   readonly underWay: number
 }
 
-/** Does it. @throws NotThereError for ids that are not there, NotNowError for rows that are not in a state for it. */
+/**
+ * Does it.
+ * @throws NotThereError for ids that are not there, NotNowError for rows that are not in a state for it, and for a message that is on its
+ * way to several destinations of which none is named.
+ */
 export async function settleOutbox(a: Acting, deed: Deed, choice: Choice): Promise<Settled> {
-  const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(a.db, deed, choice.ids, choice.destination) } : choice.filter
+  const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(a.db, deed, choice) } : choice.filter
   const target = ('ids' in choice ? choice.destination : choice.filter.destination) ?? null
   const detail = 'ids' in choice ? idsNoted(choice.ids) : filterNoted({ ...choice.filter })
   return await noteAround(a.db, { who: a.who, action: `outbox.${deed.name}`, target, detail }, async () => {
@@ -48,8 +69,7 @@ export async function settleOutbox(a: Acting, deed: Deed, choice: Choice): Promi
   })
 }
 
-/** The same message may be on its way to several destinations. */
-async function outboxIdsOf(db: Db, deed: Deed, ids: readonly string[], destination: string | undefined): Promise<number[]> {
+async function outboxIdsOf(db: Db, deed: Deed, { ids, destination, field }: Named): Promise<number[]> {
   const unknown: string[] = []
   const unfit: string[] = []
   const found: number[] = []
@@ -58,7 +78,10 @@ async function outboxIdsOf(db: Db, deed: Deed, ids: readonly string[], destinati
     const name = printableLine(id)
     if (rows.length === 0) unknown.push(`there is no change ${name} in the outbox${destination === undefined ? '' : ` to ${destination}`}`)
     const [only] = rows
-    if (rows.length === 1 && only && !deed.states.some((state) => state === stateOf(only.state))) {
+    // Whoever looked at one destination knows nothing of what became of the message at another.
+    if (new Set(rows.map((row) => row.destination)).size > 1) {
+      unfit.push(`message ${name} is on its way to ${rows.map(placeOf).join(', ')}: name one with ${field}, or give its number`)
+    } else if (rows.length === 1 && only && !deed.states.some((state) => state === stateOf(only.state))) {
       unfit.push(`${name} is ${only.state}; only what is ${deed.states.join(', ')} can be meant by ${deed.name}`)
     }
     found.push(...rows.map((row) => row.outbox_id))
@@ -66,6 +89,10 @@ async function outboxIdsOf(db: Db, deed: Deed, ids: readonly string[], destinati
   if (unknown.length > 0) throw new NotThereError([...unknown, ...unfit])
   if (unfit.length > 0) throw new NotNowError(unfit)
   return found
+}
+
+function placeOf(row: OutboxEntry): string {
+  return `${row.destination} (number ${row.outbox_id})`
 }
 
 /** Lists tell what exactly a ready row waits for. */

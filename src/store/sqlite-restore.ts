@@ -41,6 +41,7 @@ export async function restoreSqlite(
 ): Promise<Restored> {
   const [path, source] = [resolve(database.path), resolve(file)]
   if (!existsSync(source)) throw new UsageError([`there is no file ${file}`])
+  if (!statSync(source).isFile()) throw new UsageError([`${file} is no file; name the backup itself`])
   if (source === path) throw new UsageError([`${file} is the database itself; name the backup`])
   const lock = await holdServeLock(database)
   const fresh = `${path}.restore-${randomBytes(4).toString('hex')}`

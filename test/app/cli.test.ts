@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { run } from './run.ts'
+import { run, runHere } from './run.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-cli-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -81,6 +81,30 @@ describe('the command line', () => {
         expect.stringMatching(/^destination notes: request\.url is no JSONata expression: /),
         expect.stringMatching(/^destination notes: request\.body is no JSONata expression: /),
         expect.stringMatching(/^destination other: .*ams360/),
+      ])
+    }
+  })
+
+  it('tells of broken templates and adapters together with whatever else is wrong with the settings, each once', async () => {
+    const file = join(folder, 'much.yaml')
+    const ams = { kind: 'http', request: { url: '"https://ams.example/" &' } }
+    const destinations = [
+      { name: 'notes', ...ams },
+      { name: 'notes', ...ams },
+      { name: 'slow', kind: 'webhook', url: 'https://ams.example', rps: 'slow' },
+      { name: 'other', kind: 'adapter', adapter: 'no-such-ams', url: 'https://ams.example' },
+    ]
+    writeFileSync(file, JSON.stringify({ destinations }))
+    for (const command of [['serve'], ['doctor'], ['destination', 'test', 'notes']]) {
+      const ended = await runHere(command, { ...account, ...database, CONFIG_FILE: file, POLL_MAX: 'often' })
+      expect(ended).toMatchObject({ code: 2, out: '' })
+      expect(ended.err.trimEnd().split('\n').sort()).toEqual([
+        expect.stringMatching(/^POLL_MAX /),
+        expect.stringMatching(/^destination notes: request\.url is no JSONata expression: /),
+        expect.stringMatching(/^destination other: .*ams360/),
+        expect.stringMatching(/^destinations\[1\]\.name in CONFIG_FILE is the same as /),
+        expect.stringMatching(/^destinations\[2\]\.rps in CONFIG_FILE /),
+        expect.stringMatching(/^destinations\[2\]\.secret in CONFIG_FILE is missing/),
       ])
     }
   })

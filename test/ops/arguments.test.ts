@@ -41,6 +41,25 @@ describe('a file of ids', () => {
     expect(readIdFile(text, 'ids.csv')).toEqual({ ids: [A, B], problems: [] })
   })
 
+  it('may be a CSV with cells of several lines, and names the line on which a row begins', () => {
+    const text = `name,submission_id,size\n"multi\r\nline, ""Inc""\n",${A},5" pipe\nx,none,\n"\n",nor,\n\nPine,${B},"two\nlines"\n`
+    expect(readIdFile(text, 'ids.csv')).toEqual({
+      ids: [A, B],
+      problems: ['ids.csv, line 5: "none" is no submission id (a uuid)', 'ids.csv, line 6: "nor" is no submission id (a uuid)'],
+    })
+    expect(readIdFile(`submission_id,name\n${A},"Oak\n${B},Pine\n`, 'ids.csv')).toEqual({
+      ids: [],
+      problems: ['ids.csv, line 2: a quoted cell begins and never ends'],
+    })
+  })
+
+  it('must name the column when it is a CSV', () => {
+    expect(readIdFile(`id,name\n${A},Oak\n${B},Pine\n`, 'ids.csv')).toEqual({
+      ids: [],
+      problems: ['ids.csv: the first line must name a column submission_id'],
+    })
+  })
+
   it('tells every line that holds none', () => {
     const read = readIdFile(`submission_id,name\n${A},x\nnone,y\n,z\n`, 'ids.csv')
     expect(read.ids).toEqual([A])

@@ -30,7 +30,7 @@ describe('a file of mappings', () => {
       ['acme-staging', '2'],
     ])
     expect(problems).toEqual([
-      'map.csv, line 4: "" is no account of ams; it has acme, acme-staging',
+      'map.csv, line 4: the account is missing; ams has acme, acme-staging',
       'map.csv, line 5: "other" is no account of ams; it has acme, acme-staging',
     ])
   })
@@ -49,6 +49,13 @@ describe('a file of mappings', () => {
       'map.csv: a column has no name in the first line',
       'map.csv: the column "x" is there twice',
     ])
+  })
+
+  it('may have cells of several lines', () => {
+    const text = `submission_id,client,note\n${a},1,"north,\nmain"\nx,2,\n${b},3,"open\n`
+    const { rows, problems } = readMapFile(text, 'map.csv', target)
+    expect(rows).toMatchObject([{ submissionId: a, fields: { note: 'north,\nmain' } }])
+    expect(problems).toEqual(['map.csv, line 4: "x" is no submission id (a uuid)', 'map.csv, line 5: a quoted cell begins and never ends'])
   })
 
   it('keeps a column whatever its name', () => {

@@ -110,6 +110,28 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     expect((await runHere(again, env)).out).toBe('2 changes will be tried again\n')
   })
 
+  it('outbox retry and skip ask which destination is meant, where a message is on its way to several', async () => {
+    for (const name of ['ams', 'mapped']) await tryFirst(db, name, { state: 'unknown' })
+    const [to, other] = (await listed('--state', 'unknown')).sort((a, b) => a.destination.localeCompare(b.destination))
+    const uuid = String(to?.message_id)
+    expect(other?.message_id).toBe(uuid)
+    for (const deed of ['retry', 'skip']) {
+      expect(await runHere(['outbox', deed, uuid], env)).toEqual({
+        ...{ code: 2, out: '' },
+        err:
+          `message ${uuid} is on its way to ams (number ${to?.outbox_id}), mapped (number ${other?.outbox_id}): ` +
+          'name one with --destination, or give its number\n',
+      })
+    }
+    expect(await states('--state', 'unknown')).toHaveLength(2)
+    expect((await runHere(['outbox', 'retry', uuid, '--destination', 'ams'], env)).out).toBe('1 change will be tried again\n')
+    expect((await runHere(['outbox', 'skip', String(other?.outbox_id)], env)).out).toBe('1 change will not be sent any more\n')
+    expect([await states('--destination', 'ams'), await states('--destination', 'mapped')]).toEqual([
+      ['waiting', 'waiting'],
+      ['waiting', 'skipped'],
+    ])
+  })
+
   it('outbox retry and skip refuse what is not meant by them', async () => {
     const problems = async (...args: string[]) => {
       const ended = await runHere(['outbox', ...args], env)

@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Fact } from '../../src/model/facts.ts'
 import type { Db } from '../../src/store/db.ts'
@@ -96,6 +96,10 @@ it('backup and restore say in one line why they cannot, and which exit code mean
   expect(await runHere(['restore', file], env)).toMatchObject({ code: 4, err: expect.stringMatching(/serve` is using .*stop it first/) })
   lock.release()
   expect(await runHere(['restore', `${file}.none`], env)).toMatchObject({ code: 2, err: `there is no file ${file}.none\n` })
+  expect(await runHere(['restore', dirname(file)], env)).toEqual({
+    ...{ code: 2, out: '' },
+    err: `${dirname(file)} is no file; name the backup itself\n`,
+  })
   const postgres = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }
   expect(await runHere(['backup', file], postgres)).toMatchObject({ code: 2, err: expect.stringMatching(/^backup is for SQLite.*pg_dump/) })
   expect(await runHere(['restore', file], postgres)).toMatchObject({

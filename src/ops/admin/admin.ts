@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import swagger from '@fastify/swagger'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { BadSignatures } from '../../receive/bad-signatures.ts'
 import { readingAside } from '../../store/reading-aside.ts'
 import { descriptionOptions } from './description.ts'
@@ -9,6 +9,7 @@ import type { AdminParts } from './parts.ts'
 import { refuse, refuseError, routeOf } from './refusing.ts'
 import { addRoutes } from './routes.ts'
 import { TokenKeeper } from './tokens.ts'
+import { refuseOtherQueries, validatorCompiler } from './validating.ts'
 
 /** What answers the admin routes. */
 export interface AdminApi {
@@ -46,6 +47,7 @@ export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
   await app.register(swagger, descriptionOptions(p.version))
   await app.register(
     (scope, _options, done) => {
+      scope.addHook('onRoute', refuseOtherQueries)
       addRoutes(scope.withTypeProvider<ZodTypeProvider>(), p)
       done()
     },

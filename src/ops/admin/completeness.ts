@@ -3,10 +3,10 @@ import { accountCompleteness } from '../../store/completeness.ts'
 import { listCompleteness } from '../../store/completeness-list.ts'
 import { COMPLETENESS_SCOPE } from '../completeness-status.ts'
 import { knownAccounts } from '../known-accounts.ts'
-import { NotThereError } from '../refusals.ts'
-import { answers, answersAbout } from './answers.ts'
+import { refuseUnknownNames } from '../unknown-names.ts'
+import { answersAbout } from './answers.ts'
 import type { AdminParts, Api } from './parts.ts'
-import { limit, named, page, pageOf, submissionId, time, whole } from './schemas.ts'
+import { limit, name, named, page, pageOf, submissionId, time, whole } from './schemas.ts'
 
 const account = z
   .looseObject({
@@ -38,7 +38,8 @@ const submission = z
 const accounts = {
   summary: 'how complete the mirror is, by account, and what nobody can say',
   tags: ['completeness'],
-  response: answers('all accounts', pageOf(account).extend({ scope: z.string().meta({ description: 'what complete means' }) })),
+  querystring: z.strictObject({ account: name.optional().meta({ description: 'only this one' }) }),
+  response: answersAbout('all accounts', pageOf(account).extend({ scope: z.string().meta({ description: 'what complete means' }) })),
 }
 
 const submissions = {
@@ -51,16 +52,17 @@ const submissions = {
 
 /** `/completeness` */
 export function addCompleteness(api: Api, p: AdminParts): void {
-  api.get('/completeness', { schema: accounts }, async () => {
+  api.get('/completeness', { schema: accounts }, async ({ query }) => {
+    await refuseUnknownNames(p.db.read, p.config(), query)
     const known = await knownAccounts(p.db.read, p.config().accounts)
     const sums = []
-    for (const each of known) sums.push(...[await accountCompleteness(p.db.read, each.account)].filter((sum) => sum !== null))
+    for (const each of known.filter(({ account: of }) => of === (query.account ?? of)))
+      sums.push(...[await accountCompleteness(p.db.read, each.account)].filter((sum) => sum !== null))
     return { ...whole(sums.map((sum) => ({ ...sum }))), scope: COMPLETENESS_SCOPE }
   })
   api.get('/accounts/:name/completeness', { schema: submissions }, async ({ params, query }) => {
     const { submission_id, limit: max, after } = query
-    const known = await knownAccounts(p.db.read, p.config().accounts)
-    if (!known.some((each) => each.account === params.name)) throw new NotThereError([`there is no account ${JSON.stringify(params.name)}`])
+    await refuseUnknownNames(p.db.read, p.config(), { account: params.name })
     const rows = await listCompleteness(p.db.read, { account: params.name, submissionId: submission_id, after }, max + 1)
     return page(
       rows.map((row) => ({ ...row })),

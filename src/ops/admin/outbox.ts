@@ -72,7 +72,9 @@ const settled = z
 function schemaOf(deed: Deed, summary: string) {
   const body = z
     .strictObject({
-      ids: z.array(name).min(1).max(500).optional().meta({ description: 'message ids (webhook-id), or numbers' }),
+      ids: z.array(name).min(1).max(500).optional().meta({
+        description: 'numbers, or message ids (webhook-id); `destination` is needed for a message that is on its way to several',
+      }),
       state: z.enum(deed.states).optional().meta({ description: 'when left out: dead letters and unknown outcomes' }),
       ...filters,
     })
@@ -109,7 +111,7 @@ export function addOutbox(api: Api, p: AdminParts): void {
     api.post(`/outbox/${deed.name}`, { schema }, async (request) => {
       const { ids, ...filter } = request.body
       if (ids === undefined) await refuseUnknownNames(p.db.read, p.config(), filter)
-      const choice = ids === undefined ? { filter: filterOf(p, filter) } : { ids, destination: filter.destination }
+      const choice = ids === undefined ? { filter: filterOf(p, filter) } : { ids, destination: filter.destination, field: 'destination' }
       const { changed, underWay } = await settleOutbox(actingFor(p, request), deed, choice)
       return { changed, under_way: underWay }
     })

@@ -7,8 +7,9 @@ import { NotThereError } from '../refusals.ts'
 import { refuseUnknownNames } from '../unknown-names.ts'
 import { answersAbout, answersOfAction, documentAbout } from './answers.ts'
 import { type AdminParts, type Api, actingFor, momentOf } from './parts.ts'
-import { afterNumber, limit, moment, name, page, pageOf, submissionId, time, whole } from './schemas.ts'
+import { afterNumber, limit, moment, name, numberProblem, page, pageOf, submissionId, time, whole } from './schemas.ts'
 
+const MOST_READS = 256
 const states = ['requested', 'running', 'done', 'budget', 'failed', 'stopped'] as const
 
 const run = z
@@ -69,7 +70,12 @@ const requestBody = z.strictObject({
   active_only: z.boolean().optional().meta({ description: 'only submissions that are not dormant' }),
   dry_run: z.boolean().optional().meta({ description: 'write nothing but the report' }),
   no_state: z.boolean().optional().meta({ description: 'the feeds only' }),
-  concurrency: z.int().min(1).max(256).optional().meta({ description: 'reads at once' }),
+  concurrency: z
+    .int(numberProblem(MOST_READS))
+    .min(1, numberProblem(MOST_READS))
+    .max(MOST_READS, numberProblem(MOST_READS))
+    .optional()
+    .meta({ description: 'reads at once' }),
 })
 
 const tags = ['reconcile']

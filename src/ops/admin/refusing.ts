@@ -1,6 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BusyError, messageOf, TransientError, UsageError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { NotNowError, NotThereError, UnfitError } from '../refusals.ts'
@@ -30,14 +29,6 @@ function cut(problems: readonly string[]): string[] {
 
 /** Answers for whatever a route has thrown. Only what we do not expect is logged as an error: its text is for us. */
 export function refuseError(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (hasZodFastifySchemaValidationErrors(error)) {
-    const where = (error as FastifyError).validationContext ?? ''
-    return refuse(
-      reply,
-      400,
-      error.validation.map((issue) => sentence(WHERE[where] ?? where, issue.instancePath, issue.message ?? '')),
-    )
-  }
   if (error instanceof UsageError) return refuse(reply, statusOf(error), error.problems)
   if (error instanceof BusyError) return refuse(reply, 409, [messageOf(error)])
   if (error instanceof TransientError) {
@@ -45,17 +36,9 @@ export function refuseError(log: Log, error: unknown, request: FastifyRequest, r
     return refuse(reply.header('retry-after', RETRY_AFTER_S), 503, ['the database cannot be used now; try again'])
   }
   const status = statusOfFastify(error)
-  if (status !== null) return refuse(reply, status, [SENTENCES[status] ?? messageOf(error)])
+  if (status !== null) return refuse(reply, status, [sentenceOf(status, request) ?? messageOf(error)])
   log.error({ err: error, route: routeOf(request) }, 'an admin request failed because of a fault of the program')
   return refuse(reply, 500, ['a fault of the program; its log says more'])
-}
-
-const WHERE: Readonly<Record<string, string>> = { querystring: 'query', params: 'path', body: 'body' }
-
-/** `query limit: …`, `body ids.3: …`. */
-function sentence(where: string, path: string, message: string): string {
-  const field = path.replace(/^\//, '').replaceAll('/', '.')
-  return `${where}${field === '' ? '' : ` ${field}`}: ${message}`
 }
 
 function statusOf(error: UsageError): number {
@@ -70,10 +53,14 @@ function statusOfFastify(error: unknown): number | null {
   return error.statusCode >= 400 && error.statusCode < 500 ? error.statusCode : null
 }
 
-const SENTENCES: Readonly<Record<number, string>> = {
-  400: 'the body is not JSON',
-  413: 'the body is too large; send it in parts',
-  415: 'the content type is not read here; send application/json',
+function sentenceOf(status: number, { routeOptions }: FastifyRequest): string | null {
+  const [type = 'application/json'] = routeOptions.schema?.consumes ?? []
+  const sentences: Readonly<Record<number, string>> = {
+    400: 'the body is not JSON',
+    413: 'the body is too large; send it in parts',
+    415: `the content type is not read here; send ${type}`,
+  }
+  return sentences[status] ?? null
 }
 
 /** The route as it is described: without what stood in the path. */

@@ -31,16 +31,21 @@ export const submissionId = z
 /** The name of an account or a destination, or another short text. */
 export const name = z.string().min(1).max(200)
 
-export const limit = z.coerce.number().int().min(1).max(MAX_PAGE).default(50).meta({ description: 'how many at most' })
+/** A number in a query. */
+function queryNumber(max: number) {
+  const problem = numberProblem(max)
+  return z.coerce.number(problem).int(problem).min(1, problem).max(max, problem)
+}
+
+/** What is said of anything that is no number from 1 on. */
+export function numberProblem(max: number): string {
+  return `is no number from 1 to ${max}`
+}
+
+export const limit = queryNumber(MAX_PAGE).default(50).meta({ description: 'how many at most' })
 
 /** Where a list of numbered things goes on. */
-export const afterNumber = z.coerce
-  .number()
-  .int()
-  .min(1)
-  .max(Number.MAX_SAFE_INTEGER)
-  .optional()
-  .meta({ description: 'the `next` of the page before' })
+export const afterNumber = queryNumber(Number.MAX_SAFE_INTEGER).optional().meta({ description: 'the `next` of the page before' })
 
 /** A path with a name in it. */
 export const named = z.strictObject({ name })

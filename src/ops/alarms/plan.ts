@@ -18,8 +18,9 @@ export interface Look {
  * What one look changes: alarms by `step`, and for each operator what is to be told of them.
  *
  * An operator has at most one notice of each alarm: a newer one takes the place of one that was not sent. A firing alarm is told once,
- * and again when `repeatMs` have passed since it was told (or given up); its end is told when its beginning was, or was to be. So an
- * operator who is added later hears of what is firing, and nothing that happens between two looks is forgotten.
+ * and again when `repeatMs` have passed since it was told (or given up), unless it is off at the moment; its end is told when its
+ * beginning was, or was to be. So an operator who is added later hears of what is firing, and nothing that happens between two looks is
+ * forgotten.
  */
 export function planOf(
   look: Look,
@@ -31,11 +32,12 @@ export function planOf(
   const rows = new Map(stored.map((row) => [keyOf(row), row]))
   const changed: AlarmRow[] = []
   const forgotten: AlarmKey[] = []
+  const off = new Set<string>()
   for (const condition of [...look.conditions, ...vanished(look, stored)]) {
     const key = keyOf(condition)
     const next = step(rows.get(key) ?? null, condition, nowMs)
-    if (next === null) continue
-    if (next === 'forget') {
+    if (next === null) off.add(key)
+    else if (next === 'forget') {
       forgotten.push(condition)
       rows.delete(key)
     } else {
@@ -48,7 +50,7 @@ export function planOf(
     forgotten.push(row)
     rows.delete(keyOf(row))
   }
-  return { alarms: changed, forgotten, ...noticesOf(rows, notices, operators, nowMs) }
+  return { alarms: changed, forgotten, ...noticesOf(rows, off, notices, operators, nowMs) }
 }
 
 /** Alarms about what is not there any more, an account that was taken out of the settings, say: they are over. */
@@ -59,8 +61,10 @@ function vanished({ conditions, names }: Look, stored: readonly AlarmRow[]): Con
     .map(({ name, account, destination, text }) => ({ name: name as Condition['name'], account, destination, level: 'off', text }))
 }
 
+/** @param off what is not so at the moment, though it may not be over yet: it is not told again. */
 function noticesOf(
   rows: ReadonlyMap<string, AlarmRow>,
+  off: ReadonlySet<string>,
   notices: readonly NoticeRow[],
   operators: readonly OperatorConfig[],
   nowMs: number,
@@ -71,7 +75,7 @@ function noticesOf(
   for (const operator of operators) {
     for (const [alarm, row] of rows) {
       const kind = kindOf(row, told.get(`${operator.name} ${alarm}`) ?? null, operator, nowMs)
-      if (kind === null) continue
+      if (kind === null || (kind === 'repeated' && off.has(alarm))) continue
       const { name, account, destination } = row
       const now = timeFromMs(nowMs)
       const body = JSON.stringify(messageOf(row, kind, now))

@@ -1,8 +1,8 @@
-import { msFromTime, timeFromMs } from '../../model/time.ts'
+import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { firstToldIn, type Refused, refusedSince, unannouncedNews, webhookLoss } from '../../store/alarm-signs.ts'
 import { inboxGauges } from '../../store/gauges.ts'
 import { LOST_AFTER_MS } from '../../store/lost-webhooks.ts'
-import { ago, counted } from '../text.ts'
+import { ago, counted, shortTime } from '../text.ts'
 import { type Condition, levelOf, ofAccount, ofInstallation } from './condition.ts'
 import { unknownRhythm } from './rhythm.ts'
 import { silentSince } from './silence.ts'
@@ -88,12 +88,13 @@ async function refusal(account: string, { q, rhythms, nowMs }: Sight): Promise<C
   const mend = faults.some(({ reason }) => reason === 'wrong_signature')
     ? 'compare WEBHOOK_SECRETS with the secret of the endpoint in the portal'
     : 'set the clock of this machine by NTP'
+  const last = faults.reduce<TimeText | null>((newest, { lastAt }) => (newest === null || lastAt > newest ? lastAt : newest), null)
   return ofAccount(
     account,
     'deliveries_refused',
     count === 0 ? 'off' : count >= REFUSED_ENOUGH && recent ? 'on' : 'between',
-    `${counted(count, 'delivery', 'deliveries')} for account ${account} ${count === 1 ? 'was' : 'were'} refused (${faults.map(({ reason }) => reason).join(', ')}) and ` +
-      `none was taken since; ${mend}, then \`submission-mirror inbox replay --rejected\``,
+    `${counted(count, 'delivery', 'deliveries')} in a row for account ${account} ${count === 1 ? 'was' : 'were'} refused ` +
+      `(${faults.map(({ reason }) => reason).join(', ')}), the last at ${shortTime(last)} UTC; ${mend}, then \`submission-mirror inbox replay --rejected\``,
   )
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Clock } from '../../clock.ts'
-import { type Config, loadConfig } from '../../config.ts'
+import { type Config, loadConfig, SettingsError } from '../../config.ts'
 import { UsageError } from '../../errors.ts'
 import { createLog, type Log } from '../../log.ts'
 import { silentObserver } from '../../observe.ts'
@@ -11,6 +11,7 @@ import { openDb } from '../../store/open.ts'
 import type { ProcessRole } from '../../store/processes.ts'
 import { accountNamed } from '../account-actions.ts'
 import type { Acting } from '../acting.ts'
+import { destinationProblems } from '../destination-problems.ts'
 import type { Host } from '../host.ts'
 import { knownNames } from '../known-names.ts'
 
@@ -79,17 +80,32 @@ async function checkPrepared(db: Db): Promise<void> {
   }
 }
 
+type SettingsUse = Pick<StoreUse, 'accounts' | 'problems'>
+
 /** The settings. @throws UsageError with their problems behind those of the command line. */
-export function settingsOf(c: CommandContext, use: Pick<StoreUse, 'accounts' | 'problems'>): Config {
-  const problems = [...use.problems]
-  let config: Config | undefined
+export function settingsOf(c: CommandContext, use: SettingsUse): Config {
+  const { config, problems } = readSettings(c, use)
+  return soundOr(problems, config)
+}
+
+/** The same for a command that sends to destinations: templates and adapters are looked over too. */
+export async function sendingSettingsOf(c: CommandContext, use: SettingsUse): Promise<Config> {
+  const { config, destinations, problems } = readSettings(c, use)
+  return soundOr([...problems, ...(await destinationProblems(destinations))], config)
+}
+
+function readSettings(c: CommandContext, { accounts, problems }: SettingsUse) {
   try {
-    config = loadConfig(c.host.env, { needs: use.accounts === 'needed' ? 'accounts' : 'database', known: knownNames })
+    const config = loadConfig(c.host.env, { needs: accounts === 'needed' ? 'accounts' : 'database', known: knownNames })
+    return { config, destinations: config.destinations, problems }
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    problems.push(...error.problems)
+    if (!(error instanceof SettingsError)) throw error
+    return { config: null, destinations: error.destinations, problems: [...problems, ...error.problems] }
   }
-  if (problems.length > 0 || config === undefined) throw new UsageError(problems)
+}
+
+function soundOr(problems: readonly string[], config: Config | null): Config {
+  if (problems.length > 0 || config === null) throw new UsageError(problems)
   return config
 }
 

@@ -70,6 +70,9 @@ async function map(c: CommandContext, name: string, options: MapOptions): Promis
 }
 
 function single(options: MapOptions, target: MapTarget): MappingRow[] {
+  const { destination, accounts } = target
+  if (options.account === undefined && accounts.length > 1)
+    throw new UsageError([`destination map: give --account, since ${destination} has several: ${accounts.join(', ')}`])
   const { submission = '', account = '', client = '', policy = '', field } = options
   const fields = field.map((text): [string, string] => [text.slice(0, text.indexOf('=')).trim(), text.slice(text.indexOf('=') + 1)])
   const row = rowOf(

@@ -1,12 +1,11 @@
 import type { Command } from 'commander'
 import { destinationNamed, notedProbe, pauseDestination, resumeDestination } from '../destination-actions.ts'
-import { refuseBrokenDestinations } from '../destination-problems.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { probeDestination } from '../probe.ts'
 import { readPushStatus } from '../push-status.ts'
 import { table } from '../table.ts'
 import { ago, printableLine, shortTime } from '../text.ts'
-import { actingOf, type CommandContext, notedWhereItCan, printJson, settingsOf, silentLog, withStore } from './context.ts'
+import { actingOf, type CommandContext, notedWhereItCan, printJson, sendingSettingsOf, silentLog, withStore } from './context.ts'
 import { addMap } from './destination-map.ts'
 
 /** `destination list|pause|resume|test|map` */
@@ -69,9 +68,8 @@ async function resume(c: CommandContext, name: string): Promise<void> {
 }
 
 async function test(c: CommandContext, name: string): Promise<void> {
-  const config = settingsOf(c, { accounts: 'optional', problems: [] })
+  const config = await sendingSettingsOf(c, { accounts: 'optional', problems: [] })
   const destination = destinationNamed(config, name)
-  await refuseBrokenDestinations(config)
   const { ok, text } = await notedWhereItCan(
     c,
     () => probeDestination({ ...c, log: silentLog() }, config, destination),

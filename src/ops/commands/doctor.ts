@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 import { destinationNamed } from '../destination-actions.ts'
-import { refuseBrokenDestinations } from '../destination-problems.ts'
 import { diagnose } from '../doctor.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { type CommandContext, printJson, settingsOf, silentLog } from './context.ts'
+import { type CommandContext, printJson, sendingSettingsOf, silentLog } from './context.ts'
 
 /** `doctor [--destination NAME] [--json]` */
 export function addDoctor(program: Command, c: CommandContext): void {
@@ -15,9 +14,8 @@ export function addDoctor(program: Command, c: CommandContext): void {
     .option('--destination <name>', 'only this destination: one harmless try, and what waits for it')
     .option('--json', 'as JSON, for programs')
     .action(async (options: { destination?: string; json?: boolean }) => {
-      const config = settingsOf(c, { accounts: options.destination === undefined ? 'needed' : 'optional', problems: [] })
+      const config = await sendingSettingsOf(c, { accounts: options.destination === undefined ? 'needed' : 'optional', problems: [] })
       const only = options.destination === undefined ? null : destinationNamed(config, options.destination)
-      await refuseBrokenDestinations(config)
       const found: object[] = []
       for await (const finding of diagnose({ config, clock: c.clock, log: silentLog(), host: c.host }, only)) {
         found.push(finding)

@@ -21,7 +21,7 @@ function add(outbox: Command, c: CommandContext, description: string, deed: Deed
   const command = outbox
     .command(deed.name)
     .description(description)
-    .argument('[ids...]', 'message ids (webhook-id), or numbers in the list')
+    .argument('[ids...]', 'numbers in the list, or message ids (webhook-id), with --destination for a message to several')
   withChoice(command, deed.states).action((ids: string[], options: ChoiceOptions) => settle(c, deed, done, ids, options))
 }
 
@@ -38,7 +38,8 @@ async function settle(c: CommandContext, deed: Deed, done: string, ids: readonly
   if (ids.length > 0 && narrowed) problems.push(`outbox ${deed.name}: ids go with --destination alone; leave the other options out`)
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     if (ids.length === 0) await refuseUnknownNames(db.read, config, filter)
-    const { changed, underWay } = await settleOutbox(actingOf(c, db), deed, ids.length > 0 ? { ids, destination } : { filter })
+    const choice = ids.length > 0 ? { ids, destination, field: '--destination' } : { filter }
+    const { changed, underWay } = await settleOutbox(actingOf(c, db), deed, choice)
     c.host.stdout.write(`${counted(changed, 'change')} ${done}\n`)
     if (underWay > 0) c.host.stdout.write(`${underWay} left alone, because they are being sent just now; repeat the command\n`)
   })

@@ -2,8 +2,9 @@ import type { Command } from 'commander'
 import { UsageError } from '../../errors.ts'
 import { readReport } from '../../reconcile/report/data.ts'
 import type { Db } from '../../store/db.ts'
-import { findRun, listFindings, listRuns } from '../../store/reconcile-runs.ts'
+import { findRun, listFindings, listRuns, type RunRow } from '../../store/reconcile-runs.ts'
 import { countIn } from '../arguments.ts'
+import type { Output } from '../host.ts'
 import { findingsTable, runSummary, runsTable } from '../reconcile-text.ts'
 import { reportProblem, writeReportFile } from '../report-file.ts'
 import { printableLine } from '../text.ts'
@@ -52,19 +53,24 @@ async function show(c: CommandContext, id: string, options: { json?: boolean; re
     if (options.report !== undefined) return await writeReport(c, db, run.run_id, options.report)
     const { stdout } = c.host
     if (options.json) {
-      // Piece by piece: a run may have found more than fits into memory.
-      stdout.write(`${JSON.stringify(run).slice(0, -1)},"findings":[`)
-      let first = true
-      for await (const page of findingsOf(db, run.run_id)) {
-        stdout.write(`${first ? '' : ','}\n${page.map((one) => JSON.stringify(one)).join(',\n')}`)
-        first = false
-      }
-      stdout.write(']}\n')
+      await writeRunJson(stdout, db, run)
+      stdout.write('\n')
       return
     }
     stdout.write(runSummary(run))
     for await (const page of findingsOf(db, run.run_id)) stdout.write(`\n${findingsTable(page)}`)
   })
+}
+
+/** Writes a run and everything that it found as JSON, piece by piece: that may be more than fits into memory. */
+export async function writeRunJson(output: Output, db: Db, run: RunRow): Promise<void> {
+  output.write(`${JSON.stringify(run).slice(0, -1)},"findings":[`)
+  let first = true
+  for await (const page of findingsOf(db, run.run_id)) {
+    output.write(`${first ? '' : ','}\n${page.map((one) => JSON.stringify(one)).join(',\n')}`)
+    first = false
+  }
+  output.write(']}')
 }
 
 async function* findingsOf(db: Db, runId: string) {

@@ -19,12 +19,11 @@ import { findingsTable, runSummary } from '../reconcile-text.ts'
 import { reportProblem } from '../report-file.ts'
 import { keepMemorySmall } from '../small-memory.ts'
 import { clientOf } from '../upstream.ts'
-import { type CommandContext, type OpenStore, printJson, withStore } from './context.ts'
-import { addReconcileList, writeReport } from './reconcile-list.ts'
+import { type CommandContext, type OpenStore, withStore } from './context.ts'
+import { addReconcileList, writeReport, writeRunJson } from './reconcile-list.ts'
 
-/** Findings that are printed; `reconcile show` has them all. */
+/** Findings that are printed for people; `reconcile show` has them all. */
 const PRINTED = 20
-const PRINTED_JSON = 1_000
 
 interface ReconcileOptions {
   readonly submission?: readonly string[]
@@ -151,7 +150,11 @@ async function print(c: CommandContext, db: Db, run: RunRow): Promise<void> {
 }
 
 async function printRuns(c: CommandContext, db: Db, runs: readonly RunRow[]): Promise<void> {
-  const told: unknown[] = []
-  for (const run of runs) told.push({ ...run, findings: await listFindings(db.read, { runId: run.run_id, limit: PRINTED_JSON }) })
-  printJson(c, told)
+  const { stdout } = c.host
+  stdout.write('[')
+  for (const [index, run] of runs.entries()) {
+    if (index > 0) stdout.write(',\n')
+    await writeRunJson(stdout, db, run)
+  }
+  stdout.write(']\n')
 }

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { UsageError } from '../../errors.ts'
 import { choiceIn } from '../arguments.ts'
-import { refuseBrokenDestinations } from '../destination-problems.ts'
-import { type CommandContext, settingsOf } from './context.ts'
+import { type CommandContext, sendingSettingsOf } from './context.ts'
 
 const ROLES = ['all', 'receive', 'work'] as const
 
@@ -16,13 +15,12 @@ export function addServe(program: Command, c: CommandContext): void {
       const problems: string[] = []
       const role = choiceIn(options.role, '--role', ROLES, problems)
       const load = async () => {
-        const config = settingsOf(c, { accounts: 'needed', problems })
+        const config = await sendingSettingsOf(c, { accounts: 'needed', problems })
         if (role === 'work' && config.database.kind === 'sqlite') {
           throw new UsageError([
             '--role work: a SQLite database has one serve, which must take deliveries too; use --role all, or Postgres',
           ])
         }
-        await refuseBrokenDestinations(config)
         return config
       }
       await c.parts.serve(load, role ?? 'all')

@@ -97,6 +97,13 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
       ...[400, 'body: ids go with destination alone; leave the other fields out'],
     ])
     expect((await refused('retry', { state: 'ready' }))[0]).toBe(400)
+    const rows = (await listed()).items.filter(({ message_id: id }) => id === waiting?.message_id)
+    const [ams, mapped] = ['ams', 'mapped'].map((name) => rows.find(({ destination }) => destination === name)?.outbox_id)
+    for (const deed of ['retry', 'skip'])
+      expect(await refused(deed, { ids: [waiting?.message_id] })).toEqual([
+        409,
+        `message ${waiting?.message_id} is on its way to ams (number ${ams}), mapped (number ${mapped}): name one with destination, or give its number`,
+      ])
     expect(await rig.notes()).toEqual([])
   })
 

@@ -88,6 +88,26 @@ describe.each(testDatabases)('operators on $name', (database) => {
     expect(await listNotices(rig.db.read)).toEqual([])
   })
 
+  it('are not told again of what is not so at the moment', async () => {
+    const rig = await openTelling(database)
+    const notifier = rig.notifier()
+    await rig.dead(1)
+    await rig.look()
+    await notifier.tellDue(signal)
+    await rig.look(HOUR - 2 * MINUTE)
+    await rig.dead(0)
+    await rig.look(3 * MINUTE)
+    expect(await notifier.tellDue(signal)).toBe(0)
+    expect((await rig.alarm('inbox_dead'))?.state).toBe('firing')
+    await rig.dead(2)
+    await rig.look()
+    await notifier.tellDue(signal)
+    expect(messagesOf(rig.receiver.arrived).map(({ type, data }) => [type, data.text.slice(0, 12)])).toEqual([
+      ['alarm.firing', '1 delivery o'],
+      ['alarm.repeated', '2 deliveries'],
+    ])
+  })
+
   it('are told again and again under the same id until it is taken, by whichever process', async () => {
     const rig = await openTelling(database)
     rig.receiver.behave((_, response) => response.writeHead(500).end())

@@ -99,6 +99,12 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     await refuse(rig, 'wrong_signature', 3)
     expect(await rig.look()).toEqual(expect.arrayContaining(['deliveries_refused', 'webhook_silence']))
     expect((await rig.alarm('webhook_silence'))?.text).toContain('compare WEBHOOK_SECRETS with the secret of the endpoint')
+    // It stays true when a delivery is taken, and the alarm is not over yet.
+    const last = timeFromMs(rig.clock.now() - 30_000)
+    expect((await rig.alarm('deliveries_refused'))?.text).toBe(
+      `3 deliveries in a row for account acme were refused (wrong_signature), the last at ${last.slice(0, 10)} ${last.slice(11, 19)} UTC; ` +
+        'compare WEBHOOK_SECRETS with the secret of the endpoint in the portal, then `submission-mirror inbox replay --rejected`',
+    )
     await rig.deliver()
     expect(await rig.lookLater()).not.toContain('webhook_silence')
     expect((await rig.alarm('webhook_silence'))?.state).toBe('resolved')

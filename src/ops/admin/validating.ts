@@ -1,0 +1,68 @@
+import type { FastifySchemaCompiler, onRouteHookHandler } from 'fastify'
+import { z } from 'zod'
+import { UsageError } from '../../errors.ts'
+
+const WHERE: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' }
+/** Of what was sent so much is repeated. */
+const LONGEST = 80
+
+const nothing = z.strictObject({})
+
+/** Makes what checks a part of a request; it fails with a UsageError, one sentence in the words of the commands for each thing wrong. */
+export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart = '' }) => {
+  const where = WHERE[httpPart] ?? httpPart
+  return (data: unknown) => {
+    const result = schema.safeParse(data, { error: messageOf })
+    if (result.success) return { value: result.data }
+    return { error: new UsageError([...new Set(result.error.issues.flatMap((issue) => sentences(where, issue, data)))]) }
+  }
+}
+
+/** A query that says something which nobody reads was meant to say something: a route that reads none refuses whatever stands there. */
+export const refuseOtherQueries: onRouteHookHandler = (route) => {
+  route.schema = { querystring: nothing, ...route.schema }
+}
+
+/** `query limit: "0" is …`, `body ids.3: …`. */
+function sentences(where: string, { path, message }: z.core.$ZodIssue, data: unknown): string[] {
+  const given = path.reduce<unknown>((value, part) => (value as Readonly<Record<PropertyKey, unknown>> | undefined)?.[part], data)
+  const shown = shownOf(given)
+  const at = [where, ...(path.length > 0 ? [path.join('.')] : [])].join(' ')
+  return message.split('\n').map((line) => `${at}: ${shown !== null && line.startsWith('is ') ? `${shown} ` : ''}${line}`)
+}
+
+/** A single value as it was sent; null for anything else. */
+function shownOf(value: unknown): string | null {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, LONGEST))
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'is no text',
+  number: 'is no number',
+  int: 'is no whole number',
+  boolean: 'is neither true nor false',
+  array: 'is no list',
+}
+
+/** What is wrong with a value whose schema has no words of its own for it; a line for each thing. */
+function messageOf(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined || issue.input === null ? 'is missing' : (TYPES[issue.expected] ?? 'is no object')
+    case 'invalid_value':
+      return `is none of ${issue.values.join(', ')}`
+    case 'unrecognized_keys': {
+      const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape).join(', ') : ''
+      return issue.keys.map((key) => `there is no ${JSON.stringify(key.slice(0, LONGEST))} here; there is ${known || 'none'}`).join('\n')
+    }
+    case 'too_small':
+      return issue.origin === 'string' ? 'is empty' : `must hold at least ${issue.minimum}`
+    case 'too_big':
+      return issue.origin === 'string' ? `is longer than ${issue.maximum} characters` : `must not hold more than ${issue.maximum}`
+    case 'invalid_format':
+      return issue.format === 'uuid' ? 'is no id (a uuid)' : 'is not of the right form'
+    default:
+      return 'is not what it should be'
+  }
+}
