@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts'
 import type { Service } from '../service.ts'
-import type { Db } from '../store/db.ts'
+import type { Db, Tx } from '../store/db.ts'
 import { type DestinationRow, type DestinationStart, ensureDestinations, listDestinations } from '../store/destinations.ts'
 import { changeLogEnds } from '../store/gauges.ts'
 import { readEpochs } from '../store/log-epoch.ts'
@@ -73,7 +73,7 @@ export class FanOut implements Service {
   async #fanOut(group: readonly FanOutDestination[]): Promise<boolean> {
     const { db } = this.#o
     const limit = Math.min(MAX_CHANGES[db.kind], Math.max(10, Math.floor(MAX_ROWS[db.kind] / group.length)))
-    return db.write('push-fan-out', async (tx) => {
+    const step = async (tx: Tx): Promise<boolean> => {
       await lockFanOut(tx)
       const states = (await listDestinations(tx)).filter(({ destination }) => group.some(({ name }) => name === destination))
       // Another process may have moved some of them meanwhile: they are at another place then, and wait for their next turn.
@@ -90,7 +90,9 @@ export class FanOut implements Service {
         getters.map(({ name }) => ({ destination: name, cursor: last.seq })),
       )
       return changes.length === limit || here.size < group.length
-    })
+    }
+    // The change log is durable, and says the same again.
+    return db.write('push-fan-out', step, { forgettable: true })
   }
 }
 

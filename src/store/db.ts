@@ -54,6 +54,12 @@ export interface WriteOptions {
    * which touches much that nobody has in mind.
    */
   readonly aside?: boolean
+  /**
+   * A failure of the power may forget it without harm, such as a lease that nobody is left to hold. On SQLite its commit then does not
+   * wait for the disk; the next one that does takes it along. The death of a process forgets nothing. On Postgres, whose clients may
+   * outlive it, it makes no difference.
+   */
+  readonly forgettable?: boolean
 }
 
 /** Queries of kysely, plus the differences between the databases that queries need. */

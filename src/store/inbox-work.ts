@@ -48,28 +48,31 @@ const settled: TableSpec = {
   },
 }
 
+interface ClaimedRow {
+  readonly inbox_id: number
+  readonly account: string
+  readonly delivery_id: string
+  readonly received_at: TimeText
+  readonly body: Buffer | null
+  readonly attempts: number
+}
+
 /**
  * Claims up to `limit` deliveries whose time has come, oldest first. A claim is a lease: it moves `available_at` on, so that a claim whose
  * process died becomes available again by itself.
  */
 export async function claimDeliveries(db: Db, limit: number, leaseMs: number): Promise<ClaimedDelivery[]> {
   const leaseToken = randomUUID()
-  const rows = await db.write('inbox-claim', async (tx) => {
-    const { rows } = await sql<{
-      inbox_id: number
-      account: string
-      delivery_id: string
-      received_at: TimeText
-      body: Buffer | null
-      attempts: number
-    }>`
+  const claim = async (tx: Tx): Promise<ClaimedRow[]> => {
+    const { rows } = await sql<ClaimedRow>`
       update sync_inbox set lease_token = ${leaseToken}, available_at = ${dbTime(tx, leaseMs)}
       where inbox_id in (
         select inbox_id from sync_inbox where state = 'ready' and available_at <= ${dbTime(tx)}
         order by available_at, inbox_id limit ${sql.lit(limit)} ${skipLocked(tx)})
       returning inbox_id, account, delivery_id, received_at, body, attempts`.execute(tx.sql)
     return rows
-  })
+  }
+  const rows = await db.write('inbox-claim', claim, { forgettable: true })
   return rows
     .map((row) => ({
       inboxId: row.inbox_id,

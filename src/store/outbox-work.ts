@@ -82,7 +82,7 @@ const SETTLED = ['state', 'attempts', 'uncertain', 'status', 'detail', 'error', 
  */
 export async function claimLanes(db: Db, destination: string, claim: LaneClaim): Promise<ClaimedLane[]> {
   const leaseToken = randomUUID()
-  return db.write('outbox-claim', async (tx) => {
+  const take = async (tx: Tx): Promise<ClaimedLane[]> => {
     const { rows: keys } = await sql<LaneKey>`
       with due as (
         select destination, account, lane from sync_push_lanes
@@ -99,7 +99,9 @@ export async function claimLanes(db: Db, destination: string, claim: LaneClaim):
     if (claim.uncertain) await setUncertain(tx, lanes.flatMap(certainRows), true)
     // The lanes come in any order; the one that has waited the longest has the oldest row, nearly always.
     return lanes.sort((a, b) => (a.rows[0]?.outboxId ?? 0) - (b.rows[0]?.outboxId ?? 0))
-  })
+  }
+  // A mark must be there before the try that it speaks of; a lease alone is worth nothing once its holder is gone.
+  return db.write('outbox-claim', take, { forgettable: !claim.uncertain })
 }
 
 /**

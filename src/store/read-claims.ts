@@ -46,7 +46,7 @@ export interface ClaimQuery {
 export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]> {
   const leaseToken = randomUUID()
   const ofKind = query.read === undefined ? sql`` : sql`and read = ${query.read}`
-  return db.write('read-claim', async (tx) => {
+  const claim = async (tx: Tx): Promise<ReadClaim[]> => {
     const which = query.submissionIds
       ? sql`submission_id in (${sql.join(query.submissionIds)}) and (lease_token is null or due_at <= ${dbTime(tx)}) ${ofKind}`
       : sql`rank = ${sql.lit(query.rank ?? rank.live)} and due_at <= ${dbTime(tx)}`
@@ -59,7 +59,8 @@ export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]
       returning sync_reads.account, sync_reads.submission_id, sync_reads.read, rank, issued_no, wake_no, cursor, failures, misses, stalls, active_at, last_read_at,
         last_replay_at, replay_due_at, case when replay_due_at <= ${dbTime(tx)} then 1 else 0 end as replay_due`.execute(tx.sql)
     return rows.map((row) => claimOf(row, leaseToken))
-  })
+  }
+  return db.write('read-claim', claim, { forgettable: true })
 }
 
 /** Waits no longer than needed: @returns milliseconds until the next read of the account is due, or null when there is none. */
@@ -169,9 +170,8 @@ function earlierOf(tx: Tx, a: RawBuilder<unknown>, b: RawBuilder<unknown>): RawB
 
 /** Gives a claim back, untouched, due at once. */
 export async function releaseRead(db: Db, claim: ReadClaim): Promise<void> {
-  await db.write('read-release', (tx) =>
-    sql`update sync_reads set lease_token = null, due_at = ${dbTime(tx)} where ${mine(claim)}`.execute(tx.sql),
-  )
+  const release = (tx: Tx) => sql`update sync_reads set lease_token = null, due_at = ${dbTime(tx)} where ${mine(claim)}`.execute(tx.sql)
+  await db.write('read-release', release, { forgettable: true })
 }
 
 function mine(claim: ReadClaim) {

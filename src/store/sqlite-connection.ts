@@ -15,6 +15,7 @@ interface Prepared {
 export class SqliteConnection {
   readonly database: Database.Database
   readonly #statements = new Map<string, Prepared>()
+  #flushes: boolean | null = null
 
   constructor(path: string, options: Database.Options) {
     this.database = new Database(path, options)
@@ -49,6 +50,13 @@ export class SqliteConnection {
       for (const row of rows) row[name] = decode(row[name] as SqliteValue)
     }
     return { rows }
+  }
+
+  /** Whether the next transactions wait until the disk has what they wrote. Not to be called within one. */
+  flushCommits(flushes: boolean): void {
+    if (this.#flushes === flushes) return
+    this.database.pragma(`synchronous = ${flushes ? 'full' : 'normal'}`)
+    this.#flushes = flushes
   }
 
   /** Rolls back when a transaction is open; some errors have ended it already. */

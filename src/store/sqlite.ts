@@ -72,6 +72,7 @@ export class SqliteDb implements Db {
         tx = new AsideTx(this, this.#aside)
         result = await this.#workAside(name, tx, work)
       } else {
+        this.#writer.flushCommits(!options.forgettable)
         await this.#begin(deadline)
         tx = new SqliteTx(this, this.#writer, this.#rows, this.#path)
         result = await this.#workAndCommit(name, tx, work)

@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FatalError, TransientError } from '../../src/errors.ts'
-import type { Db } from '../../src/store/db.ts'
+import type { Db, Tx } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { holdServeLock } from '../../src/store/serve-lock.ts'
 import { startChild } from '../tools/child.ts'
@@ -53,6 +54,14 @@ describe('SQLite', () => {
     await other.kill()
     await count('c')
     expect(await db.read.sql.selectFrom('sync_counters').select('account').execute()).toEqual([{ account: 'c' }])
+  })
+
+  it('waits for the disk at each commit but one that may be forgotten', async () => {
+    const flushing = async (tx: Tx) => (await sql<{ synchronous: number }>`pragma synchronous`.execute(tx.sql)).rows[0]?.synchronous
+    const [full, normal] = [2, 1]
+    expect(await db.write('kept', flushing)).toBe(full)
+    expect(await db.write('forgettable', flushing, { forgettable: true })).toBe(normal)
+    expect(await db.write('kept', flushing)).toBe(full)
   })
 
   it('refuses with a transient error while the disk is full, and goes on when there is room', async () => {
