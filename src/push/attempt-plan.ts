@@ -44,7 +44,7 @@ export function planUntried(row: RowOf, error: string | null = null): AttemptPla
 
 /** The row is given up at once: what it would say is no longer there. */
 export function planLost(row: OutboxRow, { onDead }: Pick<DestinationConfig, 'onDead'>): AttemptPlan {
-  const error = `change ${row.seq} is no longer in the change log: somebody has deleted it, so there is nothing to send`
+  const error = `change ${row.seq} is no longer in the change log as it was: somebody has deleted or damaged it, so there is nothing to send`
   return givenUp(row, 'dead', { error }, onDead)
 }
 

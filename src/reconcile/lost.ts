@@ -20,9 +20,9 @@ export interface LogScope {
 }
 
 /**
- * Puts right what `mirror_info` says of the ends of the change log, and reports the numbers between `mirror_info.first_seq` and `last_seq` that the change log has no row of (invariant 9): somebody has deleted
- * rows. The log is that of all accounts, so the first run that comes by reports a hole, and those of the other accounts know it then.
- * A run of chosen submissions does not look.
+ * Puts right what `mirror_info` says of the ends of the change log, and reports the numbers between `first_seq` and `last_seq` that it has
+ * no row of (invariant 9): somebody has deleted rows. The log is that of all accounts, so the first run that comes by reports a hole, and
+ * those of the other accounts know it then. A run of chosen submissions does not look.
  */
 export async function reportLost(scope: LogScope, signal: AbortSignal): Promise<void> {
   const { db, database, options } = scope

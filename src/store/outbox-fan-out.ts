@@ -67,13 +67,17 @@ export async function lockFanOut(tx: Tx): Promise<void> {
   await lockNamed(tx, 'fan-out')
 }
 
-/** The changes behind `seq`, in their order, up to `limit`. None is missing before the last of them (invariant 9). */
+/**
+ * The changes behind `seq`, in their order, up to `limit`. None is missing before the last of them (invariant 9). One that a hand has
+ * damaged is a change like any other here; that it says nothing is found when it is to be sent.
+ */
 export async function changesToFanOut(tx: Tx, seq: number, limit: number): Promise<FanOutChange[]> {
+  const after = tx.kind === 'sqlite' ? sql`(case when json_valid(after) then after end)` : sql`after`
   const { rows } = await sql<Omit<FanOutChange, 'after'> & { after_text: string | null }>`
     select seq, account, submission_id, entity, entity_id, operation, cause,
-      case when entity = 'market_events' then after ->> 'type' end as event_type,
-      case when entity in ('market_events', 'thread_messages') then after ->> 'occurred_at' end as occurred_at,
-      case when entity in ('market_events', 'thread_messages') and operation <> 'insert' then cast(after as text) end as after_text
+      case when entity = 'market_events' then ${after} ->> 'type' end as event_type,
+      case when entity in ('market_events', 'thread_messages') then ${after} ->> 'occurred_at' end as occurred_at,
+      case when entity in ('market_events', 'thread_messages') and operation <> 'insert' then cast(${after} as text) end as after_text
     from changes where seq > ${seq} order by seq limit ${sql.lit(limit)}`.execute(tx.sql)
   return rows.map(({ after_text, ...row }) => ({ ...row, after: after_text === null ? null : (JSON.parse(after_text) as Row) }))
 }

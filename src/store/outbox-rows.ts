@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { toldRow } from '../model/damaged.ts'
 import { type Row, submissions as submissionsEntity } from '../model/entities.ts'
+import { isObject } from '../model/json.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Query, TableSpec } from './db.ts'
 import type { LaneKey } from './outbox-lanes.ts'
@@ -18,7 +19,7 @@ export interface OutboxRow {
   readonly cause: string
   readonly seq: number
   readonly snapshot: boolean
-  /** Empty when somebody has deleted the change from the log: then there is nothing to send. */
+  /** Empty when somebody has deleted the change from the log, or damaged it: then there is nothing to send. */
   readonly changedAt: TimeText
   readonly before: Row | null
   readonly after: Row | null
@@ -154,8 +155,13 @@ function messageText(account: string, entityId: string): string {
 
 /** What a change says stands in the log, what a row of a snapshot says in the outbox. */
 function contentOf(row: Found): { changed_at: TimeText | null; before: Row | null; after: Row | null } {
-  if (row.snapshot === null) return row
+  if (row.snapshot === null) return isWhole(row.before) && isWhole(row.after) ? row : { changed_at: null, before: null, after: null }
   return { before: null, ...(JSON.parse(row.snapshot) as { changed_at: TimeText; after: Row }) }
+}
+
+/** What a hand has written into a change in place of columns is told as text or a number. */
+function isWhole(columns: Row | null): boolean {
+  return columns === null || isObject(columns)
 }
 
 function outboxRow(row: Found, submission: Row | null, direction: string | null): OutboxRow {

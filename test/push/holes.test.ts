@@ -1,6 +1,7 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { ensureDestinations } from '../../src/store/destinations.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
 import { destinationOf, fanAll, stateOf } from './outbox.ts'
 import { startReceiver, takesAll } from './receiver.ts'
@@ -61,4 +62,23 @@ describe.each(testDatabases)('a hole in the change log, on $name', (database) =>
     await fanAll(rig.db, [all])
     expect(await stateOf(rig.db, 'all')).toMatchObject({ snapshot: null })
   })
+})
+
+it('a change that a hand has damaged is a dead letter, and keeps no other from being sent', async () => {
+  // Postgres takes no such value.
+  const rig = await PushRig.open(testDatabases.find(({ name }) => name === 'sqlite') as TestDatabase)
+  const receiver = await startReceiver(takesAll)
+  const destination = webhookTo(receiver.url, { scheduleMs: [3_600_000] })
+  await rig.begin(destination)
+  await rig.apply([event(1), event(2), event(3)])
+  const events = rig.db.read.sql.selectFrom('changes').select('seq').where('entity', '=', 'market_events').orderBy('seq').limit(2)
+  const damaged = (await events.execute()).map(({ seq }) => seq)
+  for (const [n, after] of ['zzz', '[1]'].entries()) {
+    await rig.db.write('test', (tx) => sql`update changes set after = ${after} where seq = ${damaged[n]}`.execute(tx.sql))
+  }
+  rig.start([destination])
+  await rig.until('all is queued, and nothing waits', async () => (await rig.rows()).length === (await seqsOf(rig)).length && rig.isEmpty())
+  const dead = (await rig.rows()).filter(({ state }) => state !== 'delivered')
+  expect(dead.map(({ seq, state }) => [seq, state])).toEqual(damaged.map((seq) => [seq, 'dead']))
+  expect(dead[0]?.error).toContain('deleted or damaged')
 })
