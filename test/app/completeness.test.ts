@@ -53,7 +53,10 @@ it.each(testDatabases)('a served mirror on $name finds what nobody named, and sa
   const { sql } = opened.db.read
   const rows = await until(async () => {
     const found = await sql.selectFrom('completeness').selectAll().orderBy('tracked_at').execute()
-    return found.length === 2 && found.every((row) => row.state_read_at !== null && row.events_read_at !== null) ? found : null
+    return found.length === 2 &&
+      found.every((row) => row.state_read_at !== null && row.events_read_at !== null && row.thread_read_at !== null)
+      ? found
+      : null
   })
   expect(rows).toMatchObject([
     { submission_id: named, tracked_via: 'command', event_count: 0 },

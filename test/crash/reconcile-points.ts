@@ -51,6 +51,15 @@ export const reconcilePoints: readonly KillPoint[] = [
     },
   },
   { transaction: 'reconcile-lanes', before: laneLost },
+  // A start puts it right; so does a run beside it.
+  { transaction: 'log-ends', before: misstatedLog },
+  {
+    transaction: 'reconcile-log-ends',
+    async provoke(rig) {
+      await misstatedLog(rig)
+      await wanted(rig, {})
+    },
+  },
   {
     transaction: 'reconcile-release',
     async provoke(rig) {
@@ -87,6 +96,12 @@ async function laneLost(rig: CrashRig): Promise<void> {
       .execute()
   })
   await wanted(rig, { submissions: [lane] })
+}
+
+/** Somebody has set the beginning of the change log behind its first row. */
+async function misstatedLog(rig: CrashRig): Promise<void> {
+  const db = await rig.store()
+  await db.write('test', (tx) => sql`update mirror_info set first_seq = first_seq + 1`.execute(tx.sql))
 }
 
 /** What the dead left behind would hold up the next run until its lease ends. */
