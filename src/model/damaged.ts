@@ -20,12 +20,14 @@ export function damaged({ kind, text }: Damage): string {
 
 /** Whether a value that was read is none that its column can hold. */
 export function isDamaged(value: Json | undefined): value is string {
-  return typeof value === 'string' && value.startsWith(MARK)
+  return typeof value === 'string' && value.charCodeAt(0) === 0
 }
 
 /** @returns what stands in the database in place of a value; null when it is a right one. */
 export function damageOf(value: Json | undefined): Damage | null {
-  const [, kind, text = ''] = (isDamaged(value) && DAMAGE.exec(value.slice(MARK.length))) || []
+  // Asked for every value that is written.
+  if (!isDamaged(value)) return null
+  const [, kind, text = ''] = DAMAGE.exec(value.slice(MARK.length)) ?? []
   return kind === undefined ? null : { kind: kind as Damage['kind'], text }
 }
 
