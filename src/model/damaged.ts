@@ -20,7 +20,7 @@ export function damaged({ kind, text }: Damage): string {
 
 /** Whether a value that was read is none that its column can hold. */
 export function isDamaged(value: Json | undefined): value is string {
-  return typeof value === 'string' && value.charCodeAt(0) === 0
+  return typeof value === 'string' && value.charCodeAt(0) === MARK.charCodeAt(0)
 }
 
 /** @returns what stands in the database in place of a value; null when it is a right one. */

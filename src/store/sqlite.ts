@@ -156,7 +156,7 @@ function openWriter(path: string): SqliteConnection {
   try {
     const { database } = connection
     database.pragma('journal_mode = wal')
-    database.pragma('synchronous = full')
+    connection.flushCommits(true)
     database.pragma('foreign_keys = off')
     database.pragma('wal_autocheckpoint = 0')
     // A container's root file system may be read-only, and has no other place for temporary files.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { lanes, marketEvents } from '../../src/model/entities.ts'
 import { REPLAY_COALESCE_MS } from '../../src/store/reads.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { changesOf, mirrorOf, rowsOf } from '../tools/mirror.ts'
 import { DAY, policy, Rig } from '../tools/poller.ts'
 
@@ -28,6 +28,26 @@ function hiddenLane(rig: Rig, id: string): { laneId: string; hidden: string } {
   return { laneId, hidden: hidden.id }
 }
 
+async function withHiddenLane(database: TestDatabase): Promise<{ rig: Rig; id: string; laneId: string; hidden: string }> {
+  const rig = await Rig.open(database)
+  const id = await filled(rig)
+  return { rig, id, ...hiddenLane(rig, id) }
+}
+
+/** Has the lane become visible while a replay is at its third page, behind the lane's place. @returns the lane's newest event. */
+async function revealDuringReplay(rig: Rig, id: string, laneId: string): Promise<unknown> {
+  rig.sandbox.faults.set([{ kind: 'slow', operation: 'events', ms: 400 }])
+  await rig.pass(2 * DAY)
+  await rig.until('the replay is at its third page', () => rig.asked('events', id).length >= 6)
+  rig.sandbox.revealLane(ACCOUNT, id, laneId)
+  rig.sandbox.setRail(ACCOUNT, id, { available: false })
+  return rig.sandbox.addEvents(ACCOUNT, id, [{ type: 'quote_received', lane_id: laneId }])[0]
+}
+
+async function isLaneKnown(rig: Rig, laneId: string): Promise<boolean> {
+  return (await rowsOf(rig.db, lanes)).some((row) => row['lane_id'] === laneId)
+}
+
 async function eventIds(rig: Rig): Promise<unknown[]> {
   return (await rowsOf(rig.db, marketEvents)).map((row) => row['event_id'])
 }
@@ -39,9 +59,7 @@ function replays(rig: Rig, id: string): number {
 
 describe.each(testDatabases)('replays on $name', (database) => {
   it('trap 08: what became visible behind the cursor is found by the timed replay', async () => {
-    const rig = await Rig.open(database)
-    const id = await filled(rig)
-    const { laneId, hidden } = hiddenLane(rig, id)
+    const { rig, id, laneId, hidden } = await withHiddenLane(database)
     // No state read may name the lane: its timetable is left aside.
     rig.sandbox.setRail(ACCOUNT, id, { available: false })
     rig.startPoller()
@@ -64,9 +82,7 @@ describe.each(testDatabases)('replays on $name', (database) => {
   })
 
   it('trap 08: the first event of a lane not seen before asks for a replay at once', async () => {
-    const rig = await Rig.open(database)
-    const id = await filled(rig)
-    const { laneId, hidden } = hiddenLane(rig, id)
+    const { rig, id, laneId, hidden } = await withHiddenLane(database)
     rig.sandbox.setRail(ACCOUNT, id, { available: false })
     rig.startPoller()
     await rig.rest()
@@ -79,9 +95,7 @@ describe.each(testDatabases)('replays on $name', (database) => {
   })
 
   it('trap 08: a lane that the rail names first asks for a replay too', async () => {
-    const rig = await Rig.open(database)
-    const id = await filled(rig)
-    const { laneId, hidden } = hiddenLane(rig, id)
+    const { rig, id, laneId, hidden } = await withHiddenLane(database)
     rig.startPoller()
     await rig.rest()
     rig.sandbox.revealLane(ACCOUNT, id, laneId)
@@ -142,43 +156,28 @@ describe.each(testDatabases)('replays on $name', (database) => {
   })
 
   it('trap 08: a lane that a replay first sees on a later page has it made once more', async () => {
-    const rig = await Rig.open(database)
-    const id = await filled(rig)
-    const { laneId, hidden } = hiddenLane(rig, id)
+    const { rig, id, laneId, hidden } = await withHiddenLane(database)
     rig.sandbox.setRail(ACCOUNT, id, { available: false })
     rig.startPoller()
     await rig.rest()
-    rig.sandbox.faults.set([{ kind: 'slow', operation: 'events', ms: 400 }])
-    await rig.pass(2 * DAY)
-    await rig.until('the replay is at its third page', () => rig.asked('events', id).length >= 6)
-    rig.sandbox.revealLane(ACCOUNT, id, laneId)
-    rig.sandbox.setRail(ACCOUNT, id, { available: false })
-    rig.sandbox.addEvents(ACCOUNT, id, [{ type: 'quote_received', lane_id: laneId }])
+    await revealDuringReplay(rig, id, laneId)
     rig.sandbox.faults.set([])
     await rig.rest()
-    expect((await rowsOf(rig.db, lanes)).some((row) => row['lane_id'] === laneId)).toBe(true)
+    expect(await isLaneKnown(rig, laneId)).toBe(true)
     await rig.pass(REPLAY_COALESCE_MS)
     await rig.rest()
     expect(await eventIds(rig)).toContain(hidden)
   })
 
   it('trap 08: a replay that is asked for while one is under way is made after it', async () => {
-    const rig = await Rig.open(database)
-    const id = await filled(rig)
-    const { laneId, hidden } = hiddenLane(rig, id)
+    const { rig, id, laneId, hidden } = await withHiddenLane(database)
     rig.sandbox.setRail(ACCOUNT, id, { available: false })
-    rig.startPoller({ headersMs: 20_000 })
+    rig.startPoller()
     rig.startWorker()
     await rig.rest()
-    // The replay is behind the lane's place, at its third page, when the lane is told of.
-    rig.sandbox.faults.set([{ kind: 'slow', operation: 'events', ms: 400 }])
-    await rig.pass(2 * DAY)
-    await rig.until('the replay is at its third page', () => rig.asked('events', id).length >= 6)
-    rig.sandbox.revealLane(ACCOUNT, id, laneId)
-    rig.sandbox.setRail(ACCOUNT, id, { available: false })
-    const [event] = rig.sandbox.addEvents(ACCOUNT, id, [{ type: 'quote_received', lane_id: laneId }])
+    const event = await revealDuringReplay(rig, id, laneId)
     await rig.deliver([{ type: 'submission.events', submission_id: id, events: [event] }])
-    await rig.until('the lane is known', async () => (await rowsOf(rig.db, lanes)).some((row) => row['lane_id'] === laneId))
+    await rig.until('the lane is known', () => isLaneKnown(rig, laneId))
     rig.sandbox.faults.set([])
     await rig.rest()
     await rig.pass(REPLAY_COALESCE_MS)
