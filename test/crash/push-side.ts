@@ -9,7 +9,7 @@ import type { Db } from '../../src/store/db.ts'
 import { listDestinations, setDestinationState } from '../../src/store/destinations.ts'
 import { retryRows } from '../../src/store/outbox-queries.ts'
 import { storeMappings } from '../../src/store/push-map.ts'
-import { waitFor } from '../e2e/agreement.ts'
+import { waitFor, whileUnchanged } from '../e2e/agreement.ts'
 import { bodyFaults, type Expected, outboxFaults, pushFaults } from '../push/agreement.ts'
 import { Hooks } from '../push/hooks.ts'
 import { outboxOf } from '../push/outbox.ts'
@@ -92,6 +92,15 @@ export class PushSide implements PushedTo {
   async checkSettled(db: Db): Promise<void> {
     this.hooks.mishap = () => 'take'
     const names = [...this.#destinations.keys()]
+    const faults = await whileUnchanged(db, async () => {
+      await this.#sendAll(db, names)
+      return this.#faults(db, names)
+    })
+    expect(faults, 'what was pushed').toEqual([])
+    expect(this.hooks.forged).toBe(0)
+  }
+
+  async #sendAll(db: Db, names: readonly string[]): Promise<void> {
     let left = await this.#left(db, names)
     while (left > 0) {
       await this.#operate(db)
@@ -102,11 +111,13 @@ export class PushSide implements PushedTo {
       }, SETTLE_MS)
       expect(moved, `something waits: ${JSON.stringify(await listDestinations(db.read))}`).toBe(true)
     }
+  }
+
+  async #faults(db: Db, names: readonly string[]): Promise<string[]> {
     const faults = await bodyFaults(db, this.hooks.arrivals)
     for (const name of this.#logged()) faults.push(...(await pushFaults(db, this.#expected(name), this.hooks.takenBy(name))))
     for (const name of names) if (!this.#logged().includes(name)) faults.push(...(await this.#snapshotFaults(db, name)))
-    expect(faults, 'what was pushed').toEqual([])
-    expect(this.hooks.forged).toBe(0)
+    return faults
   }
 
   async close(): Promise<void> {

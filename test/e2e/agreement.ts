@@ -26,17 +26,12 @@ export async function differences(db: Db, sandbox: Sandbox, account: string, sub
   )
 }
 
-/**
- * Plays the change log from its beginning; once more when something was written meanwhile, for log and mirror are read one after the
- * other beside a product that may be at work.
- * @param options.olderLog it was begun by an earlier release: a column that it does not name has nothing in it.
- * @returns one line for each hole in its numbers, and for each row that is not in the mirror as the log tells it; none when it is whole.
- */
-export async function logFaults(db: Db, { olderLog = false } = {}): Promise<string[]> {
+/** Looks at several tables one after the other, beside a product that may be at work: anew while a change was logged meanwhile. */
+export async function whileUnchanged<T>(db: Db, look: () => Promise<T>): Promise<T> {
   for (;;) {
     const lastSeq = await lastSeqOf(db)
-    const faults = await faultsOf(db, lastSeq, olderLog)
-    if ((await lastSeqOf(db)) === lastSeq) return faults
+    const seen = await look()
+    if ((await lastSeqOf(db)) === lastSeq) return seen
   }
 }
 
@@ -44,8 +39,18 @@ async function lastSeqOf(db: Db): Promise<number> {
   return (await db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()).last_seq
 }
 
-async function faultsOf(db: Db, lastSeq: number, olderLog: boolean): Promise<string[]> {
+/**
+ * Plays the change log from its beginning.
+ * @param options.olderLog it was begun by an earlier release: a column that it does not name has nothing in it.
+ * @returns one line for each hole in its numbers, and for each row that is not in the mirror as the log tells it; none when it is whole.
+ */
+export async function logFaults(db: Db, { olderLog = false } = {}): Promise<string[]> {
+  return whileUnchanged(db, () => faultsOf(db, olderLog))
+}
+
+async function faultsOf(db: Db, olderLog: boolean): Promise<string[]> {
   const changes = await changesOf(db)
+  const lastSeq = await lastSeqOf(db)
   const faults = changes.flatMap((change, index) => (change.seq === index + 1 ? [] : [`seq ${change.seq} stands at ${index + 1}`]))
   if (lastSeq !== changes.length) faults.push(`the last seq is ${lastSeq}, and there are ${changes.length} rows`)
   const told = replayChanges(changes)
