@@ -13,6 +13,7 @@ import { atMost, type BenchRow, compare, quantile, tableOf } from './table.ts'
 
 const MESSAGES = 10_000
 const SUBMISSIONS = 1_000
+const WARM_UP_ROUNDS = 5
 const OPEN_LOOP_RATE = 100
 const OPEN_LOOP_SECONDS = 20
 const CONNECTIONS = 64
@@ -86,11 +87,14 @@ async function rateRow(bench: Bench): Promise<BenchRow> {
     await reset(bench, 'nothing')
     return MESSAGES / ((await send(bench, { type: 'bare', file: bodies, url: bench.receiverUrl, concurrency: CONCURRENCY })) / 1000)
   }
-  // Warms both up.
   await ours('bodies')
   bench.receiver.tell(`save ${bodies}`)
   await bench.receiver.says('saved')
-  await theirs()
+  // A program that sends for days, and its baseline, are measured as they are then, and not while they are being compiled.
+  for (let round = 0; round < WARM_UP_ROUNDS; round++) {
+    await theirs()
+    await ours()
+  }
   const bar = `${MESSAGES.toLocaleString('en')} queued changes of ${SUBMISSIONS.toLocaleString('en')} submissions to a webhook, SQLite`
   return compare(bar, 'pushes/s', 0.6, ours, theirs)
 }
