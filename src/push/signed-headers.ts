@@ -1,4 +1,4 @@
-import { Webhook } from 'svix'
+import { SigningKey } from '../upstream/signing-key.ts'
 
 /** The headers of one message. @param nowMs the time of this try, in milliseconds since the epoch. */
 export type SignHeaders = (id: string, body: string, nowMs: number) => Readonly<Record<string, string>>
@@ -8,7 +8,7 @@ export type SignHeaders = (id: string, body: string, nowMs: number) => Readonly<
  * @param secrets `whsec_…` or base64.
  */
 export function signedHeaders(secrets: readonly { reveal(): string }[]): SignHeaders {
-  const keys = secrets.map((secret) => new Webhook(secret.reveal()))
+  const keys = secrets.map((secret) => new SigningKey(secret.reveal()))
   return (id, body, nowMs) => {
     const at = new Date(nowMs)
     return {

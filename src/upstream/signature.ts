@@ -1,7 +1,6 @@
-import { isUtf8 } from 'node:buffer'
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { Webhook } from 'svix'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../config.ts'
+import { SigningKey } from './signing-key.ts'
 
 /** How far a delivery's timestamp may lie from the time of its arrival, either way. */
 const TOLERANCE_S = 300
@@ -11,7 +10,6 @@ const MAX_ID_LENGTH = 512
 const MAX_SIGNATURES = 16
 const TIMESTAMP = /^\d{1,11}$/
 const SCHEME = 'v1,'
-const SECRET_PREFIX = 'whsec_'
 /** What a secret signs to give its tag. */
 const TAG_TEXT = 'submission-mirror: which secret is this?'
 const TAG_LENGTH = 8
@@ -75,30 +73,24 @@ function readClaim(found: Triple, atMs: number): SignatureClaim | SignatureFault
 export class DeliveryVerifier {
   /** Those of the secrets, in their order. */
   readonly tags: readonly string[]
-  readonly #keys: readonly { readonly webhook: Webhook; readonly bytes: Buffer }[]
+  readonly #keys: readonly SigningKey[]
 
   /**
    * @param secrets `whsec_…` or bare base64, in the order of the settings, which see to their length.
    * @throws Error when one of them is empty or no base64.
    */
   constructor(secrets: readonly Secret[]) {
-    this.#keys = secrets.map((secret) => {
-      const text = secret.reveal()
-      const base64 = text.startsWith(SECRET_PREFIX) ? text.slice(SECRET_PREFIX.length) : text
-      return { webhook: new Webhook(text), bytes: Buffer.from(base64, 'base64') }
-    })
-    this.tags = this.#keys.map(({ bytes }) => tagOf(bytes))
+    this.#keys = secrets.map((secret) => new SigningKey(secret.reveal()))
+    this.tags = this.#keys.map(tagOf)
   }
 
   /**
-   * Verifies the claims that `checkHeaders` found whole, in their order, until one is true. Costs some 30 µs for 2 KB and 1 ms for
-   * 100 KB, for each claim and secret.
+   * Verifies the claims that `checkHeaders` found whole, in their order, until one is true. Costs some 5 ms for 4 MiB, for each claim
+   * and secret.
    */
   verify(claims: SignatureClaims, body: Buffer): VerifyResult {
-    // The library signs text. In bytes that are no text it would see the same replacement character for different bytes.
-    const text = isUtf8(body) ? body.toString() : null
     for (const claim of claims) {
-      const secret = this.#secretOf(claim, body, text)
+      const secret = this.#secretOf(claim, body)
       if (secret !== null) return { ok: true, deliveryId: keyOf(claim.deliveryId), secret, headers: claim.headers }
     }
     return { ok: false, reason: 'wrong_signature' }
@@ -111,14 +103,14 @@ export class DeliveryVerifier {
   }
 
   /** @returns the position of the secret that made one of the claim's signatures, or null. */
-  #secretOf(claim: SignatureClaim, body: Buffer, text: string | null): number | null {
+  #secretOf(claim: SignatureClaim, body: Buffer): number | null {
     const signedAt = new Date(claim.timestamp * 1000)
     let position = 0
     for (const key of this.#keys) {
       position += 1
       // The library's `verify` knows only the real clock, and would refuse a delivery that is verified again later. Its `sign`
       // does the same work once per secret, however many signatures came.
-      const expected = text === null ? signBytes(key.bytes, claim, body) : key.webhook.sign(claim.deliveryId, signedAt, text)
+      const expected = key.sign(claim.deliveryId, signedAt, body)
       if (isAmong(expected.slice(SCHEME.length), claim.signatures)) return position
     }
     return null
@@ -130,12 +122,11 @@ export class DeliveryVerifier {
  * with the secret: whoever can read the store finds whole signatures there anyway, and neither tells anything of a secret that is random.
  */
 export function secretTag(secret: Secret): string {
-  const text = secret.reveal()
-  return tagOf(Buffer.from(text.startsWith(SECRET_PREFIX) ? text.slice(SECRET_PREFIX.length) : text, 'base64'))
+  return tagOf(new SigningKey(secret.reveal()))
 }
 
-function tagOf(key: Buffer): string {
-  return createHmac('sha256', key).update(TAG_TEXT).digest('hex').slice(0, TAG_LENGTH)
+function tagOf(key: SigningKey): string {
+  return key.tag(TAG_TEXT, TAG_LENGTH)
 }
 
 interface Triple {
@@ -179,10 +170,6 @@ function readSignatures(header: string): string[] {
 /** A longer id stands as its hash: after a good signature nothing is refused for its form (invariant 11). */
 function keyOf(deliveryId: string): string {
   return deliveryId.length <= MAX_ID_LENGTH ? deliveryId : `sha256:${createHash('sha256').update(deliveryId).digest('hex')}`
-}
-
-function signBytes(key: Buffer, claim: SignatureClaim, body: Buffer): string {
-  return SCHEME + createHmac('sha256', key).update(`${claim.deliveryId}.${claim.timestamp}.`).update(body).digest('base64')
 }
 
 function isAmong(expected: string, signatures: readonly string[]): boolean {
