@@ -71,7 +71,7 @@ export function pushWarnings(d: DestinationStatus): string[] {
     warnings.push(`${name} has ${counted(d.held_lanes, 'submission')} waiting behind a dead letter or an unknown outcome; retry or skip it`)
   if (d.kind === null && d.queued > 0) {
     warnings.push(
-      `${name} is not in the settings any more, and ${counted(d.queued, 'change')} for it would wait for ever; put it back, or skip them`,
+      `${name} is not in the settings any more, and ${counted(d.queued, 'change')} for it would wait for ever; put it back, or \`submission-mirror outbox skip --destination ${d.destination} --state ready\` gives them up`,
     )
   }
   return warnings

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { Row } from '../model/entities.ts'
-import { canonicalJson, type Json } from '../model/json.ts'
+import type { Json } from '../model/json.ts'
 
 /** Names our ids among all UUIDs of version 5. Never changed: receivers tell a repetition by the id. */
 const NAMESPACE = Buffer.from('da38f491c21b49f6a85ffedceedc78ab', 'hex')
 
-/** Records that exist once, for ever (invariant 4): what is said of them has the same id whichever log or snapshot says it. */
+/** Records that exist once, for ever (invariant 4): that there is one has the same id whichever log or snapshot says it. */
 export const IMMUTABLE: ReadonlySet<string> = new Set(['market_events', 'thread_messages'])
 
 /** What a message is about. */
@@ -16,27 +15,18 @@ export interface MessageSubject {
   readonly entityId: string
   readonly operation: string
   readonly seq: number
-  /** The changed columns; of no importance for an insert. */
-  readonly after: Row | null
   readonly snapshot: boolean
 }
 
 /**
- * The id of a message: the same for every destination, on every try, and when a change is fanned out again.
+ * The id of a message: the same for every destination, on every try, and when a change is fanned out again. What happens to a record later
+ * may happen to it again, and say the same: a label that changes there and back, a mark that comes and goes. A receiver that keeps ids would
+ * drop the last of these and stay behind, so each of them has the id of its place in the log, as state has.
  * @param logEpoch the numbering that `seq` is of.
  */
-export function messageId(subject: MessageSubject, logEpoch: string): string {
-  const { account, entity, entityId, operation, seq, after, snapshot } = subject
-  if (IMMUTABLE.has(entity) && !isOfMark(subject)) {
-    const record = [account, entity, entityId, operation]
-    return uuid5(snapshot || operation === 'insert' ? [account, entity, entityId, 'insert'] : [...record, canonicalJson(after)])
-  }
+export function messageId({ account, entity, entityId, operation, seq, snapshot }: MessageSubject, logEpoch: string): string {
+  if (IMMUTABLE.has(entity) && (snapshot || operation === 'insert')) return uuid5([account, entity, entityId, 'insert'])
   return uuid5(snapshot ? [logEpoch, 'snapshot', seq, entity, entityId] : [logEpoch, seq])
-}
-
-/** The mark that a record is no longer shown comes and goes: that it went a second time is another message, though it says the same. */
-function isOfMark({ operation, after }: MessageSubject): boolean {
-  return operation !== 'insert' && after !== null && 'gone_at' in after
 }
 
 /** A UUID of version 5 (RFC 9562) for a list of values. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
+import { storableText } from '../model/json.ts'
 import type { AlarmKey } from './alarms.ts'
 import type { Db, Query } from './db.ts'
 import { dbTime, skipLocked } from './sql.ts'
@@ -51,7 +52,8 @@ export async function settleNotice(db: Db, claimed: ClaimedNotice, result: Notic
       return
     }
     if (result.type === 'failed') {
-      const { attempts, error, waitMs } = result
+      const { attempts, waitMs } = result
+      const error = storableText(result.error)
       const end = waitMs === null ? sql`outcome = 'given_up', settled_at = ${dbTime(tx)}` : sql`due_at = ${dbTime(tx, waitMs)}`
       await sql`update sync_operator_notices set lease_token = null, attempts = ${attempts}, error = ${error}, ${end} ${ours}`.execute(
         tx.sql,

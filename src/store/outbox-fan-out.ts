@@ -19,8 +19,6 @@ export interface FanOutChange {
   /** `type` and `occurred_at` of the record, when the change names them. */
   readonly event_type: string | null
   readonly occurred_at: TimeText | null
-  /** The changed columns, of records whose message id is made of them: updates of events and messages; else null. */
-  readonly after: Row | null
 }
 
 /** A row on its way into the outbox. */
@@ -73,13 +71,12 @@ export async function lockFanOut(tx: Tx): Promise<void> {
  */
 export async function changesToFanOut(tx: Tx, seq: number, limit: number): Promise<FanOutChange[]> {
   const after = tx.kind === 'sqlite' ? sql`(case when json_valid(after) then after end)` : sql`after`
-  const { rows } = await sql<Omit<FanOutChange, 'after'> & { after_text: string | null }>`
+  const { rows } = await sql<FanOutChange>`
     select seq, account, submission_id, entity, entity_id, operation, cause,
       case when entity = 'market_events' then ${after} ->> 'type' end as event_type,
-      case when entity in ('market_events', 'thread_messages') then ${after} ->> 'occurred_at' end as occurred_at,
-      case when entity in ('market_events', 'thread_messages') and operation <> 'insert' then cast(${after} as text) end as after_text
+      case when entity in ('market_events', 'thread_messages') then ${after} ->> 'occurred_at' end as occurred_at
     from changes where seq > ${seq} order by seq limit ${sql.lit(limit)}`.execute(tx.sql)
-  return rows.map(({ after_text, ...row }) => ({ ...row, after: after_text === null ? null : (JSON.parse(after_text) as Row) }))
+  return rows
 }
 
 /** Which numbering the change log has, and its newest number. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Json } from '../model/json.ts'
+import { type Json, storableText } from '../model/json.ts'
 import { type TimeText, timeFromMs } from '../model/time.ts'
 import type { Db, Query, TableSpec, Tx } from './db.ts'
 import { LeaseLostError } from './leases.ts'
@@ -240,7 +240,8 @@ export async function insertFindings(tx: Tx, findings: readonly ReconcileFinding
   for (const [, group] of [...groups].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const [first] = group
     if (!first) continue
-    const inserted = await tx.insertMany(findingsTable, group as unknown as Record<string, Json>[], { ignore: true })
+    const rows = group.map((row) => ({ ...row, detail: storableText(row.detail) }))
+    const inserted = await tx.insertMany(findingsTable, rows as unknown as Record<string, Json>[], { ignore: true })
     const name = first.standing ? 'known' : first.kind
     counts[name] = (counts[name] ?? 0) + inserted
     if (first.repaired_at !== null && !first.standing) counts.repaired = (counts.repaired ?? 0) + inserted
@@ -323,7 +324,7 @@ async function endRow(tx: Tx, runId: string, state: RunState, exitCode: number, 
   const now = timeFromMs(tx.clock.now())
   await tx.sql
     .updateTable('reconcile_runs')
-    .set({ state, exit_code: exitCode, note, updated_at: now, ended_at: now })
+    .set({ state, exit_code: exitCode, note: note === null ? null : storableText(note), updated_at: now, ended_at: now })
     .where('run_id', '=', runId)
     .execute()
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -164,6 +164,27 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     const nowhere = await runHere(['destination', 'pause', 'asm'], env)
     expect(nowhere).toMatchObject({ code: 2, out: '' })
     expect(nowhere.err).toMatch(/^there is no destination "asm"; there is ams, mapped\. /)
+  })
+
+  it('status says how to be rid of what waits for a destination that has left the settings, and that does it', async () => {
+    const file = env['CONFIG_FILE'] ?? ''
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => !line.includes('name: mapped'))
+        .join('\n'),
+    )
+    const warnings = async () => (await runHere(['status'], env)).out.split('\n').filter((line) => line.startsWith('warning: destination'))
+    const [warning, ...others] = await warnings()
+    expect(others).toEqual([])
+    expect(warning).toMatch(
+      /destination mapped is not in the settings any more, and 2 changes for it would wait for ever; put it back, or /,
+    )
+    const [, command = ''] = /`submission-mirror (.+)`/.exec(warning ?? '') ?? []
+    expect(await runHere(command.split(' '), env)).toEqual({ code: 0, out: '2 changes will not be sent any more\n', err: '' })
+    expect(await warnings()).toEqual([])
+    expect(await states('--destination', 'ams')).toEqual(['waiting', 'waiting'])
   })
 
   it('destination map lets go on what waited for a client', async () => {

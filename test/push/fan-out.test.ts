@@ -150,6 +150,18 @@ describe.each(testDatabases)('fanning out on $name', ({ name, open }) => {
     expect(new Set(rows.map((row) => row.message_id)).size).toBe(2)
   })
 
+  it('gives each change of a record an id of its own, also when it says again what an earlier one said', async () => {
+    const db = await openedDb(open)
+    for (const detail of ['A', 'B', 'A', 'B', 'A']) {
+      const origin = { via: 'reconcile', cause: 'reconcile', fromReplay: true, firstWalk: false } as const
+      await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(1, { detail }), origin)])
+    }
+    await fanAll(db, [destinationOf('agency', { entities: ['market_events'] })])
+    const rows = await outboxOf(db, 'agency')
+    expect(rows.map((row) => row.operation)).toEqual(['insert', 'update', 'update', 'update', 'update'])
+    expect(new Set(rows.map((row) => row.message_id)).size).toBe(rows.length)
+  })
+
   it('misses no change, whoever makes it, and repeats none, with several processes at it', async () => {
     const dbs = await openedDbs(open, 4)
     const [db] = dbs

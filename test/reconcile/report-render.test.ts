@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { renderHtml } from '../../src/reconcile/report/html.ts'
 import { renderMarkdown } from '../../src/reconcile/report/markdown.ts'
+import { meaningsOf } from '../../src/reconcile/report/meaning.ts'
 import type { ReportData } from '../../src/reconcile/report/report-data.ts'
+import { verdictOf } from '../../src/reconcile/report/verdict.ts'
 import { uuid } from '../tools/facts.ts'
 import { finding, group, moment, report, run } from './report-sample.ts'
 
@@ -141,5 +143,61 @@ describe('the verdict', () => {
     ['empty', run({ submissions_total: 0, submissions_done: 0, rows_compared: 0 }), 'There was nothing to compare'],
   ])('of a run that is %s', (_, one, title) => {
     expect(titleOf(report({ run: one }))).toBe(title)
+  })
+
+  const textOf = (over: Parameters<typeof run>[0]) => verdictOf(report({ run: run(over) })).text
+  const far = 'after 5 of 12 submissions; the next run begins with the others'
+
+  it.each([
+    ['out of time', { state: 'budget', note: `its budget ended ${far}` }, `Its budget ended ${far}. Between`],
+    [
+      'out of time, and dry',
+      { state: 'budget', note: 'its budget ended; a dry run leaves no mark' },
+      'Its budget ended; a dry run leaves no mark. Between',
+    ],
+    ['stopped', { state: 'stopped', note: `it was stopped ${far}` }, `It was stopped ${far}. Between`],
+    [
+      'failed',
+      { state: 'failed', note: `it ended ${far}: the service is away` },
+      `It ended ${far}: the service is away. What it did not reach`,
+    ],
+    ['failed and unreadable', { state: 'failed', unreadable: 1, note: `it ended ${far}: away` }, `It ended ${far}: away. Between`],
+    ['shorter than it was', { state: 'done' }, 'It came to its end: the others were not there any more'],
+  ] as const)('of a run that is %s says why, once', (_, over, said) => {
+    const text = textOf({ ...over, submissions_done: 5 })
+    expect(text).toContain(said)
+    expect(text.match(/5 of 12|next run/g)?.length ?? 0).toBe(said.match(/5 of 12|next run/g)?.length ?? 0)
+  })
+
+  it('of a run that never began says why, and of no comparison', () => {
+    const never = { submissions_total: 0, submissions_done: 0, rows_compared: 0, started_at: null, exit_code: 4 }
+    const skipped = report({ run: run({ ...never, state: 'stopped', note: 'run 7 was still in progress at that time' }) })
+    expect(verdictOf(skipped)).toEqual({ tone: 'left', title: 'This run did not begin', text: 'Run 7 was still in progress at that time.' })
+  })
+})
+
+describe('what differences mean', () => {
+  const different = (n: number, repaired: number) => {
+    const found = Array.from({ length: n }, (_, no) => finding(no, 'different', no < repaired ? {} : { repairedAt: null }))
+    const data = report({ run: run({ different: n, repaired, exit_code: repaired < n ? 3 : 0 }), groups: [group('different', found)] })
+    const meaning = meaningsOf(data).find(({ heading }) => heading === 'Different here')
+    return { meaning: meaning?.text ?? '', verdict: verdictOf(data).text, whole: renderMarkdown(data) }
+  }
+
+  it('follows from what was repaired of them', () => {
+    expect(different(2, 2).meaning).toMatch(/ The rows were set to what it says; what they said before stands in `changes`/)
+    expect(different(3, 2).meaning).toMatch(
+      / 2 of the rows were set to what it says; .* The others were left as they are, because no second/,
+    )
+    const none = different(1, 0)
+    expect(none.meaning).toMatch(/ Nothing was changed, because no second reading confirmed it/)
+    expect(none.meaning).not.toContain('what they said before')
+    expect(none.verdict).toBe('1 difference was found and left as it is.')
+  })
+
+  it('claims no row of the change log for raw alone', () => {
+    const { meaning, whole } = different(1, 1)
+    expect(meaning).toContain('there is no row of a difference in `raw` alone')
+    expect(whole).not.toContain('each repair stands in')
   })
 })

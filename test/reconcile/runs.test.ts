@@ -3,6 +3,7 @@ import { systemClock } from '../../src/clock.ts'
 import { LeaseLostError } from '../../src/store/leases.ts'
 import { findRun, listFindings, listRuns, requestRun } from '../../src/store/reconcile-runs.ts'
 import { claimNewRun, claimWaitingRun, RUN_LEASE_MS } from '../../src/store/reconcile-work.ts'
+import { failureOf } from '../../src/upstream/answer.ts'
 import { type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { ACCOUNT, RunRig } from './rig.ts'
 
@@ -145,6 +146,23 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     const from = rig.sandbox.requestsSeen.length
     await rig.reconcile({ no_state: true })
     expect(rig.asked(from)).toEqual([])
+  })
+
+  it('a reason with characters that no database holds is kept without them, and the run ends', async () => {
+    const rig = await RunRig.open(database, 8)
+    const refuse = async (submissionId: string) => {
+      const call = { operation: 'events', submissionId, withCursor: false } as const
+      throw failureOf(call, { status: 403, headers: {}, body: '{"detail":"broken \\u0000 row"}' }, 0)
+    }
+    const client = { ...rig.client, events: refuse, thread: refuse }
+    // The pauses between its tries tell nothing here.
+    const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), signal) }
+    const run = await rig.reconcile({ no_state: true }, { concurrency: 1, client, clock })
+    expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringMatching(/refuses every read: .*broken \uFFFD row/) })
+    const details = (await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).map(({ detail }) => detail)
+    expect(details.length).toBeGreaterThan(0)
+    for (const detail of details) expect(detail).toMatch(/could not be read in .*broken \uFFFD row/)
+    await expect(rig.claim()).resolves.toMatchObject({ resumed: false })
   })
 
   it('credentials of another brokerage check nothing, and mark nothing', async () => {

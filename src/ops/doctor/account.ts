@@ -22,10 +22,10 @@ const READING_SCOPES = ['broker_mcp', 'broker_submit']
 /** Looks at an account: the service, its clock, each credential, and what is known of its deliveries. */
 export async function* examineAccount(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
   const about = `account ${account.name}`
-  const answers = await examineService(p, account)
-  yield answers
+  const { answers, finding } = await examineService(p, account)
+  yield finding
   // Whoever does not answer at all takes no credentials either.
-  if (answers.ok || answers.text.includes(CLOCK)) yield* examineCredentials(p, account)
+  if (answers) yield* examineCredentials(p, account)
   const row = p.db === null ? null : await findAccount(p.db.read, account.name)
   if (row && row.state !== 'active') {
     yield bad(
@@ -36,26 +36,29 @@ export async function* examineAccount(p: DoctorParts, account: AccountConfig): A
   yield await examineSecrets(p, account)
 }
 
-const CLOCK = "the service's clock"
-
-async function examineService({ config, clock, host }: DoctorParts, { name, baseUrl }: AccountConfig): Promise<Finding> {
+/** @returns whether the service answers at all, and what is to be said of it and its clock. */
+async function examineService(p: DoctorParts, { name, baseUrl }: AccountConfig): Promise<{ answers: boolean; finding: Finding }> {
+  const { config, clock, host } = p
   const about = `account ${name}`
   try {
     const { aheadMs } = await askServiceClock(baseUrl, proxySettings(config), clock, host.signal)
-    if (aheadMs === null) return good(about, `the service answers at ${baseUrl}; it does not say what time it has`)
-    const apart = `${(Math.abs(aheadMs) / 1000).toFixed(0)} s ${aheadMs > 0 ? 'ahead of' : 'behind'}`
-    if (Math.abs(aheadMs) > CLOCKS_APART_MS) {
-      return bad(about, `the clock of this machine is ${apart} ${CLOCK}; mend it (NTP): from 300 s on every delivery is refused`)
-    }
-    const agree = Math.abs(aheadMs) <= CLOCKS_AGREE_MS ? `our clock agrees with ${CLOCK}` : `our clock is ${apart} ${CLOCK}`
-    return good(about, `the service answers at ${baseUrl}, and ${agree}`)
+    return { answers: true, finding: clockFinding(about, baseUrl, aheadMs) }
   } catch (error) {
     host.signal.throwIfAborted()
-    return bad(
-      about,
-      `the service does not answer at ${baseUrl} (${messageOf(error)}); see whether that is its address, and whether it can be reached from here (proxy, DNS, firewall)`,
-    )
+    const mend = 'see whether that is its address, and whether it can be reached from here (proxy, DNS, firewall)'
+    return { answers: false, finding: bad(about, `the service does not answer at ${baseUrl} (${messageOf(error)}); ${mend}`) }
   }
+}
+
+/** @param aheadMs by how much our clock is ahead of the service's; null when that does not say. */
+function clockFinding(about: string, baseUrl: string, aheadMs: number | null): Finding {
+  if (aheadMs === null) return good(about, `the service answers at ${baseUrl}; it does not say what time it has`)
+  const apart = `${(Math.abs(aheadMs) / 1000).toFixed(0)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's clock`
+  if (Math.abs(aheadMs) > CLOCKS_APART_MS) {
+    return bad(about, `the clock of this machine is ${apart}; mend it (NTP): from 300 s on every delivery is refused`)
+  }
+  const agree = Math.abs(aheadMs) <= CLOCKS_AGREE_MS ? "our clock agrees with the service's clock" : `our clock is ${apart}`
+  return good(about, `the service answers at ${baseUrl}, and ${agree}`)
 }
 
 /** Each by itself: while one replaces another, both must be good. */

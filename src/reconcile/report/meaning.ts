@@ -1,6 +1,6 @@
 import { type FindingKind, findingKinds, type ReconcileRunsTable } from '../../store/tables-reconcile.ts'
 import type { ReportData } from './report-data.ts'
-import { counted, moment } from './words.ts'
+import { counted, moment, number } from './words.ts'
 
 /** One thing that the findings mean, and what to do about it. */
 export interface Meaning {
@@ -8,7 +8,8 @@ export interface Meaning {
   readonly text: string
 }
 
-type Explain = (n: number, run: ReconcileRunsTable) => string
+/** @param repaired so many of them. */
+type Explain = (n: number, run: ReconcileRunsTable, repaired: number) => string
 
 const explained: Readonly<Record<FindingKind, { heading: string; text: Explain }>> = {
   missing: {
@@ -23,13 +24,9 @@ const explained: Readonly<Record<FindingKind, { heading: string; text: Explain }
   },
   different: {
     heading: 'Different here',
-    text: (n, run) =>
+    text: (n, run, repaired) =>
       `${counted(n, 'record')} did not say what the service says. State that is read on a timer may be older than the service's; anything else was ` +
-      `changed in the database, or came in a delivery that was wrong. The service is the authority. ${
-        isDry(run)
-          ? 'Nothing was changed, because this was a dry run.'
-          : 'The rows were set to what it says; what they said before stands in `changes`.'
-      }`,
+      `changed in the database, or came in a delivery that was wrong. The service is the authority. ${setText(n, run, repaired)}`,
   },
   absent: {
     heading: 'Here, but no longer shown by the service',
@@ -58,11 +55,22 @@ const explained: Readonly<Record<FindingKind, { heading: string; text: Explain }
   },
 }
 
+/** What became of rows that differ. */
+function setText(n: number, run: ReconcileRunsTable, repaired: number): string {
+  if (isDry(run)) return 'Nothing was changed, because this was a dry run.'
+  if (repaired === 0) return 'Nothing was changed, because no second reading confirmed it: the next run looks again.'
+  const rows = repaired === n ? 'The rows' : `${number(repaired)} of the rows`
+  const before = 'what they said before stands in `changes`; there is no row of a difference in `raw` alone, nor of `mirror_info`'
+  const others =
+    repaired === n ? '' : ' The others were left as they are, because no second reading confirmed them: the next run looks again.'
+  return `${rows} were set to what it says; ${before}.${others}`
+}
+
 /** What the findings mean, in the order of their kinds, then what of earlier runs still stands. */
-export function meaningsOf({ run }: ReportData): Meaning[] {
+export function meaningsOf({ run, groups }: ReportData): Meaning[] {
   const meanings = findingKinds.flatMap((kind): Meaning[] => {
     const n = run[kind]
-    return n === 0 ? [] : [{ heading: explained[kind].heading, text: explained[kind].text(n, run) }]
+    return n === 0 ? [] : [{ heading: explained[kind].heading, text: explained[kind].text(n, run, repairedOf(groups, kind)) }]
   })
   if (meanings.length === 0) meanings.push({ heading: 'Nothing new', text: nothingNew(run) })
   if (run.known > 0) {
@@ -70,6 +78,12 @@ export function meaningsOf({ run }: ReportData): Meaning[] {
     meanings.push({ heading: 'Known before', text })
   }
   return meanings
+}
+
+/** How many of the new findings of a kind were repaired. */
+function repairedOf(groups: ReportData['groups'], kind: FindingKind): number {
+  const found = groups.filter((group) => group.kind === kind && !group.standing).flatMap(({ byEntity }) => byEntity)
+  return found.reduce((sum, { repaired }) => sum + repaired, 0)
 }
 
 function nothingNew(run: ReconcileRunsTable): string {

@@ -12,6 +12,10 @@ export interface Verdict {
   readonly text: string
 }
 
+/** What is to be looked at is counted when a run begins. */
+const VANISHED =
+  'It came to its end: the others were not there any more, or not within what it was asked to look at, when their turn came. '
+
 /** @returns how many findings were new to the run. */
 export function newFindings(run: ReconcileRunsTable): number {
   return findingKinds.reduce((total, kind) => total + run[kind], 0)
@@ -32,14 +36,15 @@ export function verdictOf({ run }: Pick<ReportData, 'run'>): Verdict {
   }
   if (run.unreadable > 0) {
     const failed = `${counted(run.unreadable, 'thing')} could not be read, because the service did not answer or answered what nobody can read. About ${run.unreadable === 1 ? 'it' : 'these'} this report proves nothing.`
-    return { tone: 'bad', title: 'Not everything could be checked', text: `${failed} ${differencesText(run)}` }
+    return { tone: 'bad', title: 'Not everything could be checked', text: `${failed} ${noteOf(run)}${differencesText(run)}` }
   }
   if (run.state === 'failed') {
-    return { tone: 'bad', title: 'The run failed', text: `It ended after ${ofAll}. ${noteOf(run)}What it did not reach is not proven.` }
+    return { tone: 'bad', title: 'The run failed', text: `${noteOf(run)}What it did not reach is not proven.` }
   }
+  if (run.started_at === null) return { tone: 'left', title: 'This run did not begin', text: noteOf(run).trimEnd() }
   if (run.state !== 'done' || run.submissions_done < run.submissions_total) {
-    const why = run.state === 'budget' ? 'Its time was over' : 'It was stopped'
-    return { tone: 'left', title: `${ofAll} compared`, text: `${why}; the next run goes on with the others. ${differencesText(run)}` }
+    const why = run.state === 'done' ? VANISHED : noteOf(run)
+    return { tone: 'left', title: `${ofAll} compared`, text: `${why}${differencesText(run)}` }
   }
   if (newFindings(run) === 0) return agreement(run)
   const differences = differencesIn(run)
@@ -74,7 +79,9 @@ function differencesText(run: ReconcileRunsTable): string {
   if (n === 0) return 'Between mirror and service nothing new was found.'
   const found = `${counted(n, 'difference')} ${n === 1 ? 'was' : 'were'} found`
   if (run.repaired === n) return `${found} and repaired.`
-  if (run.options.dry_run === true) return `${found} and left as ${n === 1 ? 'it is' : 'they are'}, because this was a dry run.`
+  const left = `${found} and left as ${n === 1 ? 'it is' : 'they are'}`
+  if (run.options.dry_run === true) return `${left}, because this was a dry run.`
+  if (run.repaired === 0) return `${left}.`
   return `${found}, and ${number(run.repaired)} of them repaired.`
 }
 
@@ -86,6 +93,7 @@ function undeliveredText({ undelivered: n }: ReconcileRunsTable): string {
   return n === 0 ? '' : `${counted(n, 'change')} never reached a destination that should have ${n === 1 ? 'it' : 'them'}. `
 }
 
-function noteOf(run: ReconcileRunsTable): string {
-  return run.note === null ? '' : `${run.note.replace(/\.?$/, '.')} `
+/** Why a run ended before its end and where the next begins, as it said itself: a sentence and a space, or nothing. */
+function noteOf({ note }: ReconcileRunsTable): string {
+  return note === null ? '' : `${note.charAt(0).toUpperCase()}${note.slice(1).replace(/\.?$/, '.')} `
 }

@@ -139,6 +139,16 @@ describe.each(testDatabases)('operators on $name', (database) => {
     expect(await listNotices(rig.db.read)).toMatchObject([{ outcome: 'sent', error: null }])
   })
 
+  it('are tried again and given up, whatever characters the reason holds', async () => {
+    const rig = await openTelling(database)
+    await rig.dead(1)
+    await rig.look()
+    const [notice] = await claimNotices(rig.db, ['oncall'], 5, 0)
+    if (!notice) throw new Error('nothing is due')
+    await settleNotice(rig.db, notice, { type: 'failed', attempts: 1, error: '550 \u0000 no \uD83D', waitMs: null })
+    expect(await listNotices(rig.db.read)).toMatchObject([{ attempts: 1, error: '550 \uFFFD no \uFFFD', outcome: 'given_up' }])
+  })
+
   it('are given up after seven tries, and tried again when it is time to repeat', async () => {
     const rig = await openTelling(database)
     rig.receiver.behave((_, response) => response.writeHead(404).end())
