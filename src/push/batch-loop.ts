@@ -43,32 +43,32 @@ export class BatchLoop {
 
   /** @returns whether there may be more. */
   async #sendBatch(): Promise<boolean> {
-    const claims = await this.#gather()
-    const [first] = claims
-    if (first === undefined) return false
-    const lanes = claims.flatMap((claim) => claim.lanes)
+    const { lanes, leaseUntil } = await this.#gather()
+    if (lanes.length === 0) return false
     const { courier } = this.#sending.parts
-    // The lease that ends first counts for all.
-    const results = await courier.sendTogether(lanes, this.#sending.limits(first.leaseUntil))
+    const results = await courier.sendTogether(lanes, this.#sending.limits(leaseUntil))
     if (results === null) await this.#sending.putBack(lanes)
-    else await Promise.all(results.map((result) => this.#sending.settle(result, first.leaseUntil)))
+    else await Promise.all(results.map((result) => this.#sending.settle(result, leaseUntil)))
     return results?.every(({ next }) => next.type === 'due' && next.inMs === 0) ?? false
   }
 
-  async #gather(): Promise<Claim[]> {
+  /** @returns what is sent together, with the lease that ends first. @throws what the store throws; nothing is claimed then. */
+  async #gather(): Promise<Claim> {
     const { gate, destination } = this.#sending.parts
     const rowsPerLane = destination.idempotent ? ROWS_PER_LANE : 1
-    const claims: Claim[] = []
+    const gathered: ClaimedLane[] = []
+    let firstEnd = Number.POSITIVE_INFINITY
     for (let room = gate.probing ? 1 : this.#maxItems; room > 0; ) {
       const asked = Math.min(LANES, room)
-      const { lanes, leaseUntil } = await this.#sending.claim(asked, Math.min(rowsPerLane, room))
+      const { lanes, leaseUntil } = await this.#sending.orPutBack(gathered, this.#sending.claim(asked, Math.min(rowsPerLane, room)))
       const { taken, left } = within(lanes, room)
       if (left.length > 0) await this.#sending.putBack(left)
-      if (taken.length > 0) claims.push({ lanes: taken, leaseUntil })
+      gathered.push(...taken)
+      firstEnd = Math.min(firstEnd, leaseUntil)
       room -= taken.reduce((rows, lane) => rows + lane.rows.length, 0)
       if (lanes.length < asked || left.length > 0) break
     }
-    return claims
+    return { lanes: gathered, leaseUntil: firstEnd }
   }
 }
 

@@ -2,9 +2,10 @@ import type { Clock } from '../clock.ts'
 import type { DestinationConfig } from '../config.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { TimeText } from '../model/time.ts'
 import type { Observer } from '../observe.ts'
 import type { Db } from '../store/db.ts'
-import { holdDestination, setDestinationState } from '../store/destinations.ts'
+import { endPause, holdDestination, setDestinationState } from '../store/destinations.ts'
 import { Circuit, type Permit } from '../upstream/circuit.ts'
 import { RateLimiter } from '../upstream/limiter.ts'
 import type { Outcome } from './delivery.ts'
@@ -33,8 +34,13 @@ export class Gate {
   readonly #o: GateOptions
   readonly #circuit: Circuit
   readonly #limiter: RateLimiter | null
+  /** The end of the rest that it asked for; the circuit's own pause is the circuit's. */
   #restUntil = 0
   #stopped = false
+  /** How many rests and stops tries have brought. */
+  #brought = 0
+  /** The end of the circuit's newest pause, as the store was told it. */
+  #pauseUntil: TimeText | null = null
   #spareTurns = 0
   /** Writes one after another, so that the last one stands. */
   #writing: Promise<void> = Promise.resolve()
@@ -65,8 +71,13 @@ export class Gate {
     return this.#limiter?.rate ?? null
   }
 
-  /** The store gave something to send, after all that is known here was written: no rest and no stop holds any more. */
-  begin(): void {
+  /**
+   * The store gave something to send: no rest and no stop that it knew of holds any more. After one that was brought meanwhile, all of
+   * them hold until the store, which knows of it then, gives something again.
+   * @param written what `settled` gave before the store was asked.
+   */
+  begin(written: number): void {
+    if (written !== this.#brought) return
     this.#stopped = false
     this.#restUntil = 0
   }
@@ -105,29 +116,39 @@ export class Gate {
     const found = aliveness(outcome)
     this.#circuit.settle(permit, found)
     if (this.#circuit.isOpen !== wasOpen) this.#turned()
-    else if (permit.probe && found === 'dead') this.#rest(this.#circuit.waitMs())
+    else if (permit.probe && found === 'dead') this.#pause()
     if (outcome?.type === 'failed' && outcome.retryAfterMs !== null) this.#asked(Math.min(outcome.retryAfterMs, LONGEST_REST_MS))
     if (outcome?.type === 'stop') this.#stop(outcome)
   }
 
-  /** Resolves when everything that was to be written down is, or could not be. */
-  async settled(): Promise<void> {
+  /** Resolves when everything that was to be written down is, or could not be. @returns how much that was, for `begin`. */
+  async settled(): Promise<number> {
+    const written = this.#brought
     await this.#writing
+    return written
   }
 
   #turned(): void {
-    const { observer, log, destination } = this.#o
+    const { clock, observer, log, destination } = this.#o
     const { isOpen, failures } = this.#circuit
     const { name } = destination
     observer.set('push_circuit_open', isOpen ? 1 : 0, { destination: name })
     if (isOpen) {
       log.warn({ destination: name, failures }, `destination ${name} did not answer ${failures} times in a row; it is tried now and then`)
-      this.#rest(this.#circuit.waitMs())
+      this.#pause()
     } else {
       log.info({ destination: name }, `destination ${name} answers again`)
-      this.#restUntil = 0
-      this.#write((db) => holdDestination(db, name, null, 0))
+      this.#write((db) => endPause(db, name, this.#pauseUntil, this.#restUntil - clock.now()))
     }
+  }
+
+  #pause(): void {
+    const { name } = this.#o.destination
+    const { failures } = this.#circuit
+    const pauseMs = this.#circuit.waitMs()
+    this.#write(async (db) => {
+      this.#pauseUntil = await holdDestination(db, name, pauseMs, failures)
+    })
   }
 
   #asked(pauseMs: number): void {
@@ -135,19 +156,16 @@ export class Gate {
     const until = clock.now() + pauseMs
     if (until <= this.#restUntil + SAME_REST_MS) return
     this.#restUntil = until
+    this.#brought += 1
     log.info({ destination: destination.name, pauseMs }, `destination ${destination.name} asks to be left alone for ${pauseMs} ms`)
-    this.#rest(pauseMs)
-  }
-
-  #rest(ms: number): void {
-    const { name } = this.#o.destination
     const { failures } = this.#circuit
-    this.#write((db) => holdDestination(db, name, ms, failures))
+    this.#write((db) => holdDestination(db, destination.name, pauseMs, failures))
   }
 
   #stop(outcome: Extract<Outcome, { type: 'stop' }>): void {
     if (this.#stopped) return
     this.#stopped = true
+    this.#brought += 1
     const { log, destination } = this.#o
     const { name } = destination
     const { state, error, status } = outcome
@@ -155,14 +173,14 @@ export class Gate {
       { destination: name, status },
       `destination ${name} is ${state}: ${error}; nothing more is sent until \`submission-mirror destination resume ${name}\``,
     )
-    this.#write(async (db) => void (await setDestinationState(db, name, state, error)))
+    this.#write((db) => setDestinationState(db, name, state, error))
   }
 
   /** A store that is away is no reason to fail: what is known here still holds in this process. */
-  #write(work: (db: Db) => Promise<void>): void {
+  #write(work: (db: Db) => Promise<unknown>): void {
     const { db, log, destination } = this.#o
     this.#writing = this.#writing
-      .then(() => work(db))
+      .then(async () => void (await work(db)))
       .catch((error: unknown) => log.warn({ destination: destination.name, err: error }, messageOf(error)))
   }
 }

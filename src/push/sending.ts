@@ -64,18 +64,22 @@ export class Sending {
     this.#leaseMs = LEASE_MS + destination.timeoutMs + this.#rowMs
   }
 
-  /** Claims lanes that are due. Whatever the destination asked for is written down first, so that the claim heeds it. */
+  /**
+   * Claims lanes that are due. Whatever the destination asked for is written down first, so that the claim heeds it.
+   * @throws what the store throws; nothing is claimed then.
+   */
   async claim(lanes: number, rowsPerLane: number): Promise<Claim> {
     const { db, clock, gate, destination } = this.parts
-    await gate.settled()
+    const written = await gate.settled()
     await this.#heedMappings()
     const leaseUntil = clock.now() + this.#leaseMs
     const uncertain = !destination.idempotent
     const common = { rowsPerLane, leaseMs: this.#leaseMs, uncertain }
-    const claimed = this.#isTimeToLook() ? await claimLanes(db, destination.name, { ...common, lanes, unmapped: true }) : []
-    const room = lanes - claimed.length
-    if (room > 0) claimed.push(...(await claimLanes(db, destination.name, { ...common, lanes: room })))
-    if (claimed.length > 0) gate.begin()
+    const waiting = this.#isTimeToLook() ? await claimLanes(db, destination.name, { ...common, lanes, unmapped: true }) : []
+    const room = lanes - waiting.length
+    const others = room > 0 ? await this.orPutBack(waiting, claimLanes(db, destination.name, { ...common, lanes: room })) : []
+    const claimed = [...waiting, ...others]
+    if (claimed.length > 0) gate.begin(written)
     return { lanes: claimed, leaseUntil }
   }
 
@@ -103,6 +107,16 @@ export class Sending {
   async settle(result: LaneResult, leaseUntil: number): Promise<void> {
     if (result.rows.length === 0) await this.putBack([result.lane])
     else await this.parts.settler.add(result, leaseUntil)
+  }
+
+  /** @returns what `claiming` gives. @throws what it throws, when the lanes that were claimed before it are given back. */
+  async orPutBack<T>(lanes: readonly ClaimedLane[], claiming: Promise<T>): Promise<T> {
+    try {
+      return await claiming
+    } catch (error) {
+      await this.putBack(lanes)
+      throw error
+    }
   }
 
   /** Gives lanes back untried. Their leases end by themselves if that cannot be done. */

@@ -3,7 +3,7 @@ import { storableText } from '../model/json.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
 import { notifyOthers } from './notify.ts'
-import { dbTime, skipLocked } from './sql.ts'
+import { dbTime, skipLocked, timeValue } from './sql.ts'
 import type { DestinationState, DestinationsTable } from './tables.ts'
 
 /** How far a snapshot has come: the last row that was looked at. */
@@ -136,15 +136,33 @@ export async function hastenLanes(db: Db, name: string, limit: number): Promise<
 }
 
 /**
- * Lets all of a destination rest for `retryInMs` from now (null: no longer), and notes how many tries in a row found it not alive. A rest
- * that is longer already stays, unless it is ended.
+ * Lets all of a destination rest for `restMs` from now, and notes how many tries in a row found it not alive. A rest that is longer already
+ * stays.
+ * @returns when this rest ends, by the database's clock; `endPause` takes it.
  */
-export async function holdDestination(db: Db, name: string, retryInMs: number | null, failures: number): Promise<void> {
-  await db.write('destination-state', async (tx) => {
+export async function holdDestination(db: Db, name: string, restMs: number, failures: number): Promise<TimeText> {
+  return db.write('destination-state', async (tx) => {
+    const { until } = await tx.sql.selectNoFrom(dbTime(tx, restMs).as('until')).executeTakeFirstOrThrow()
     await sql`
-      update sync_destinations set failures = ${failures}, retry_at = ${retryInMs === null ? sql`null` : later(tx, dbTime(tx, retryInMs))}
+      update sync_destinations set failures = ${failures}, retry_at = ${later(tx, timeValue(tx, until))}
       where destination = ${name}`.execute(tx.sql)
-    if (retryInMs === null) await wakeSenders(tx)
+    return until
+  })
+}
+
+/**
+ * Notes that a destination is alive, and takes away the rest that ends at `until`. One that somebody else has made longer, or has ended,
+ * stays so.
+ * @param until as `holdDestination` gave it; null when it never did.
+ * @param restMs for how long it is to rest all the same; not at all when it is 0 or less.
+ */
+export async function endPause(db: Db, name: string, until: TimeText | null, restMs: number): Promise<void> {
+  await db.write('destination-state', async (tx) => {
+    const left = restMs > 0 ? dbTime(tx, restMs) : sql`null`
+    await sql`
+      update sync_destinations set failures = 0, retry_at = case when retry_at = ${timeValue(tx, until)} then ${left} else retry_at end
+      where destination = ${name}`.execute(tx.sql)
+    await wakeSenders(tx)
   })
 }
 

@@ -56,9 +56,6 @@ export interface LaneResult {
     | { readonly type: 'blocked'; readonly as: LaneBlock; readonly inMs?: number }
 }
 
-/** What others said is kept this long. */
-const MAX_TEXT = 2_000
-
 const settled: TableSpec = {
   table: 'sync_outbox',
   key: ['outbox_id'],
@@ -158,9 +155,9 @@ async function writeRows(tx: Tx, results: readonly LaneResult[]): Promise<void> 
   await tx.updateMany(settled, SETTLED, others)
 }
 
-/** It may repeat what a target said, which may hold what Postgres refuses (trap 72), and may be long. */
+/** It may repeat what a target said, which may hold what Postgres refuses (trap 72). */
 function keptText(text: string | null): string | null {
-  return text === null ? null : storableText(text.slice(0, MAX_TEXT))
+  return text === null ? null : storableText(text)
 }
 
 async function writeRemoteIds(tx: Tx, results: readonly LaneResult[]): Promise<void> {

@@ -1,43 +1,41 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
-import { silentObserver } from '../../src/observe.ts'
-import { Courier } from '../../src/push/courier.ts'
-import { Gate } from '../../src/push/gate.ts'
-import { Sending } from '../../src/push/sending.ts'
-import { Settler } from '../../src/push/settler.ts'
-import { Wake } from '../../src/push/wake.ts'
+import { TransientError } from '../../src/errors.ts'
+import type { Outcome } from '../../src/push/delivery.ts'
 import type { Db } from '../../src/store/db.ts'
-import { settleLanes } from '../../src/store/outbox-work.ts'
-import { silentLog as log, testDatabases } from '../tools/databases.ts'
+import { setDestinationState } from '../../src/store/destinations.ts'
+import { type ClaimedLane, claimLanes, settleLanes } from '../../src/store/outbox-work.ts'
+import { testDatabases } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
 import { applyAll } from '../tools/mirror.ts'
 import { testKind } from './kind.ts'
-import { ACCOUNT, destinationOf, fanAll, mapByHand, openedDb } from './outbox.ts'
+import { meddled } from './meddled.ts'
+import { ACCOUNT, destinationOf, fanAll, lanesIn, mapByHand, openedDb, outboxOf, stateOf } from './outbox.ts'
 import { webhookTo } from './rig.ts'
+import { sendingOf } from './sending-parts.ts'
 
 const destination = webhookTo('http://unused.example', { mapping: 'required' })
+const plain = webhookTo('http://unused.example')
 
-function sendingOf(db: Db, clock: ManualClock): Sending {
-  const common = { db, clock, log, observer: silentObserver, destination, kind: testKind() }
-  const gate = new Gate(common)
-  const { signal } = new AbortController()
-  const settler = new Settler({ db, clock, log, destination: destination.name, gatherMs: () => 0, over: signal })
-  const courier = new Courier({ ...common, gate })
-  return new Sending({ ...common, gate, courier, settler, wake: new Wake(clock), stopping: signal, over: signal })
+/** One event of each of the first `count` submissions waits for the destination. */
+async function queue(db: Db, count: number): Promise<void> {
+  const facts = Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1)))
+  await applyAll(db, facts)
+  await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
+}
+
+function unmapped(lane: ClaimedLane) {
+  return { lane, rows: [], next: { type: 'blocked', as: 'unmapped' } } as const
 }
 
 describe.each(testDatabases)('claiming on $name', ({ open }) => {
   it('lets lanes go on whose mapping somebody wrote into the table, looking for such rows every ten seconds', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
-    await applyAll(
-      db,
-      [1, 2].map((n) => eventFact(ACCOUNT, uuid(9, n), wireEvent(n))),
-    )
-    await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
-    const sending = sendingOf(db, clock)
+    await queue(db, 2)
+    const sending = sendingOf(db, destination, testKind(), clock)
     const claimed = async () => (await sending.claim(10, 10)).lanes
-    const waiting = (await claimed()).map((lane) => ({ lane, rows: [], next: { type: 'blocked', as: 'unmapped' } }) as const)
+    const waiting = (await claimed()).map(unmapped)
     expect(waiting).toHaveLength(2)
     await settleLanes(db, waiting)
     await mapByHand(db, uuid(9, 2), 'C-2')
@@ -46,5 +44,60 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     expect(await claimed()).toEqual([])
     clock.advance(1)
     expect((await claimed()).map((lane) => [lane.lane, lane.rows[0]?.mapping?.client])).toEqual([[uuid(9, 2), 'C-2']])
+  })
+
+  const parks: Outcome = { type: 'stop', state: 'parked', status: 401, error: 'it refuses the credential' }
+  const rests: Outcome = { type: 'failed', permanent: false, alive: true, status: 429, error: 'busy', retryAfterMs: 3_600_000 }
+
+  it.each([
+    ['a stop', parks],
+    ['a rest', rests],
+  ])('heeds %s that another try brings while lanes are claimed, until the store gives some again', async (_, outcome) => {
+    const db = await openedDb(open)
+    await queue(db, 1)
+    let brings: (() => void) | null = null
+    const sending = sendingOf(
+      meddled(db, async (name, go) => {
+        const done = await go()
+        if (name === 'outbox-claim') brings?.()
+        return done
+      }),
+      plain,
+    )
+    const { gate } = sending.parts
+    const permit = gate.admit()
+    if (permit === null) throw new Error('nothing is allowed')
+    brings = () => gate.settle(permit, outcome)
+    const { lanes } = await sending.claim(10, 10)
+    brings = null
+    expect(lanes).toHaveLength(1)
+    expect(gate.admit()).toBeNull()
+    await sending.putBack(lanes)
+    expect((await sending.claim(10, 10)).lanes).toEqual([])
+    expect(await stateOf(db, 'ams')).toMatchObject(outcome === parks ? { state: 'parked' } : { retry_at: expect.any(String) })
+    await setDestinationState(db, 'ams', 'active', null)
+    expect((await sending.claim(10, 10)).lanes).toHaveLength(1)
+    expect(gate.admit()).not.toBeNull()
+  })
+
+  it('gives the lanes that wait for a client back when the others cannot be claimed', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1)
+    await settleLanes(
+      db,
+      (await claimLanes(db, 'ams', { lanes: 1, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })).map((lane) => unmapped(lane)),
+    )
+    let claims = 0
+    const sending = sendingOf(
+      meddled(db, async (name, go) => {
+        if (name === 'outbox-claim' && ++claims === 2) throw new TransientError('the store is away')
+        return go()
+      }),
+      { ...destination, mapping: 'lookup', idempotent: false },
+    )
+    await expect(sending.claim(10, 1)).rejects.toThrow('the store is away')
+    expect(claims).toBe(2)
+    expect(await lanesIn(db)).toMatchObject([{ lease_token: null, blocked: 'unmapped' }])
+    expect(await outboxOf(db)).toMatchObject([{ state: 'ready', uncertain: 0 }])
   })
 })

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import type { Db } from '../../src/store/db.ts'
-import { hastenLanes, holdDestination, oldestQueued, setDestinationState } from '../../src/store/destinations.ts'
+import { endPause, hastenLanes, holdDestination, oldestQueued, setDestinationState } from '../../src/store/destinations.ts'
 import { type ClaimedLane, claimLanes, type LaneClaim, releaseLanes, settleLanes } from '../../src/store/outbox-work.ts'
 import {
   ACCOUNT,
@@ -108,11 +108,14 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
       expect(await claim(db)).toEqual([])
     }
     await setDestinationState(db, 'ams', 'active', null)
-    await holdDestination(db, 'ams', 60_000, 5)
-    await holdDestination(db, 'ams', 1, 6)
+    const longest = await holdDestination(db, 'ams', 60_000, 5)
+    const shorter = await holdDestination(db, 'ams', 1, 6)
     expect(await claim(db)).toEqual([])
     expect(await setDestinationState(db, 'nobody', 'active', null)).toBe(false)
-    await holdDestination(db, 'ams', null, 0)
+    await endPause(db, 'ams', shorter, 0)
+    await endPause(db, 'ams', null, 0)
+    expect(await claim(db), 'only the rest that is named is ended').toEqual([])
+    await endPause(db, 'ams', longest, 0)
     const lanes = await claim(db)
     expect(lanes).toHaveLength(1)
     await releaseLanes(db, lanes, { clearUncertain: false })

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/clock.ts'
+import { silentObserver } from '../../src/observe.ts'
+import type { Outcome } from '../../src/push/delivery.ts'
+import { Gate } from '../../src/push/gate.ts'
+import type { Db } from '../../src/store/db.ts'
+import { ensureDestinations, holdDestination, setDestinationState } from '../../src/store/destinations.ts'
+import { silentLog as log, type TestDatabase, testDatabases } from '../tools/databases.ts'
+import { delivered } from './kind.ts'
+import { openedDb, stateOf } from './outbox.ts'
+
+const HOUR_MS = 3_600_000
+const FAILURES_TO_OPEN = 5
+
+/** A gate, and tries that are under way: the first ends last. */
+async function bench(open: TestDatabase['open']) {
+  // What Postgres makes of its own clock lies near to this.
+  const clock = new ManualClock(Date.now())
+  const db = await openedDb(open, clock)
+  await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
+  const gate = new Gate({ db, clock, log, observer: silentObserver, destination: { name: 'ams', requestsPerSecond: null, scheduleMs: [] } })
+  const permits = Array.from({ length: FAILURES_TO_OPEN + 1 }, () => gate.admit())
+  const settle = (outcome: Outcome) => {
+    const permit = permits.pop()
+    if (!permit) throw new Error('nothing is under way')
+    gate.settle(permit, outcome)
+  }
+  return { clock, db, gate, settle }
+}
+
+function dead(retryAfterMs: number | null): Outcome {
+  return { type: 'failed', permanent: false, alive: false, status: 503, error: 'answered 503', retryAfterMs }
+}
+
+/** For how long the store lets the destination rest, in milliseconds; null when it does not. */
+async function restMs(db: Db, clock: ManualClock): Promise<number | null> {
+  const { retry_at: at } = await stateOf(db, 'ams')
+  return at === null ? null : Date.parse(at) - clock.now()
+}
+
+describe.each(testDatabases)('a gate on $name', ({ open }) => {
+  it('is opened at once by a try from before that still succeeds, when nothing but its circuit had closed it', async () => {
+    const { clock, db, gate, settle } = await bench(open)
+    for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
+    await gate.settled()
+    expect(gate.admit()).toBeNull()
+    expect(await restMs(db, clock)).toBeGreaterThan(1_000)
+    settle(delivered)
+    await gate.settled()
+    expect(gate.admit()).not.toBeNull()
+    expect(await stateOf(db, 'ams')).toMatchObject({ retry_at: null, failures: 0 })
+  })
+
+  it.each([
+    ['longer', HOUR_MS],
+    ['shorter', 1_500],
+  ])('keeps a rest that was asked for, %s than the pause of its circuit, when a try from before still succeeds', async (_, askedMs) => {
+    const { clock, db, gate, settle } = await bench(open)
+    for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(askedMs))
+    await gate.settled()
+    const { retry_at: longest } = await stateOf(db, 'ams')
+    settle(delivered)
+    await gate.settled()
+    expect(gate.deadMs).toBe(0)
+    expect(gate.admit()).toBeNull()
+    const kept = await stateOf(db, 'ams')
+    expect(kept.retry_at === longest).toBe(askedMs === HOUR_MS)
+    expect(await restMs(db, clock)).toBeGreaterThan(askedMs - 1_000)
+    clock.advance(askedMs)
+    expect(gate.admit()).not.toBeNull()
+  })
+
+  it('keeps a rest that another process was asked for, when its own circuit closes', async () => {
+    const { clock, db, gate, settle } = await bench(open)
+    for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
+    await gate.settled()
+    await holdDestination(db, 'ams', HOUR_MS, 0)
+    settle(delivered)
+    await gate.settled()
+    expect(await restMs(db, clock)).toBeGreaterThan(HOUR_MS - 60_000)
+  })
+
+  it('writes no rest down again that an operator has ended', async () => {
+    const { db, gate, settle } = await bench(open)
+    for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(HOUR_MS))
+    await gate.settled()
+    await setDestinationState(db, 'ams', 'active', null)
+    settle(delivered)
+    await gate.settled()
+    expect(await stateOf(db, 'ams')).toMatchObject({ retry_at: null, failures: 0 })
+  })
+})

@@ -1,0 +1,14 @@
+import type { Db } from '../../src/store/db.ts'
+
+/** @param around what is done in the place of each transaction, by name; `go` runs it. @returns the same database. */
+export function meddled(db: Db, around: <T>(name: string, go: () => Promise<T>) => Promise<T>): Db {
+  return {
+    kind: db.kind,
+    clock: db.clock,
+    signals: db.signals,
+    read: db.read,
+    write: (name, work, options) => around(name, () => db.write(name, work, options)),
+    listen: (signal) => db.listen(signal),
+    close: () => db.close(),
+  }
+}
