@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { bareHost } from './destination-values.ts'
 
 /**
  * Checks of a destination's settings against each other, and of destinations against accounts. As in `cross-checks.ts` they look at
@@ -18,15 +19,19 @@ export const checkSecrets = z.superRefine((values: unknown, context) => {
 /** Over plain http everybody on the way reads along; and a host that is not allowed would never be reached. */
 export const checkTransport = z.superRefine((values: unknown, context) => {
   const hosts = field(values, 'allow_hosts')
+  const isAllowed = (host: unknown): boolean => !Array.isArray(hosts) || typeof host !== 'string' || hosts.includes(host)
   for (const path of [['url'], ['auth', 'token_url']]) {
     const text = path.reduce<unknown>(field, values)
     const url = typeof text === 'string' ? URL.parse(text) : null
     if (url === null) continue
     if (url.protocol === 'http:' && field(values, 'allow_private') !== true)
       context.addIssue({ code: 'custom', path, message: 'must use https; http is only for a destination with allow_private: true' })
-    if (Array.isArray(hosts) && !hosts.includes(url.hostname))
+    if (!isAllowed(bareHost(url.hostname)))
       context.addIssue({ code: 'custom', path, message: 'is at a host that allow_hosts does not name; add it there' })
   }
+  const path = ['target', 'host']
+  if (!isAllowed(path.reduce<unknown>(field, values)))
+    context.addIssue({ code: 'custom', path, message: 'is a host that allow_hosts does not name; add it there' })
 }, always)
 
 /** An SFTP server wants to be shown one thing or another. */

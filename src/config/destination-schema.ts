@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { checkCredentials, checkSecrets, checkTransport } from './destination-checks.ts'
-import { allowedHost, destinationUrl, expression, hostName, maxAge, privateKey, ratePerSecond, startPoint } from './destination-values.ts'
+import { destinationUrl, expression, hostName, maxAge, privateKey, ratePerSecond, startPoint } from './destination-values.ts'
 import { holdsSome, items, secret, section, value, words } from './pieces.ts'
 import { anySecret, duration, flag, matching, number, oneOf, webhookSecret } from './values.ts'
 
@@ -39,7 +39,7 @@ function common(own: {
     on_dead: value(oneOf(['continue', 'hold'])).prefault('continue'),
     mapping: value(oneOf(own.mapping)).prefault('none'),
     allow_private: value(flag).prefault(false),
-    allow_hosts: items(value(allowedHost), 100, words).refine(holdsSome, 'must name at least one host; leave it out for any').optional(),
+    allow_hosts: items(value(hostName), 100, words).refine(holdsSome, 'must name at least one host; leave it out for any').optional(),
     timeout: timeout.optional(),
     schedule: schedule.optional(),
     rps: value(ratePerSecond).prefault('none'),
@@ -160,7 +160,7 @@ const file = section({
   ),
   max_rows: value(number(1, 1_000_000)).prefault(10_000),
   gather: value(duration('1ms', '24h')).prefault('60s'),
-})
+}).check(checkTransport)
 
 /** One destination, by the keys of the settings file. */
 export const destinationSchema = z.discriminatedUnion('kind', [webhook, http, adapter, file], {

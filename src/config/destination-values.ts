@@ -30,17 +30,17 @@ export function ratePerSecond(text: string): Parsed<number | null> {
   return rate >= 0.001 && rate <= 10_000 ? good(rate) : bad('must be a number from 0.001 to 10000, or none')
 }
 
-/** A host as it stands in a URL: a name or an address, without a port. */
-export function allowedHost(text: string): Parsed<string> {
-  const host = hostName(text)
-  return 'value' in host && isIP(host.value) === 6 ? good(`[${host.value}]`) : host
-}
-
-/** A host to connect to: a name or an address. */
+/** A host to connect to: a name or an address, without a port. An address has one way of writing, without brackets. */
 export function hostName(text: string): Parsed<string> {
-  const host = text.toLowerCase().replace(/^\[(.*)\]$/, '$1')
+  const bare = bareHost(text.toLowerCase())
+  const host = isIP(bare) === 6 ? bareHost(URL.parse(`http://[${bare}]`)?.hostname ?? bare) : bare
   const isName = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/.test(host)
   return isName || isIP(host) !== 0 ? good(host) : bad('must be a host such as ams.example.com, without https:// and without a port')
+}
+
+/** @returns a host of a URL as it stands elsewhere: IPv6 without brackets. */
+export function bareHost(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1')
 }
 
 /** A private key, of as many lines as it has. */

@@ -58,13 +58,27 @@ const lists = {
   private: { 4: listOf(PRIVATE_V4, 'ipv4'), 6: listOf(PRIVATE_V6, 'ipv6') },
 } as const
 
-/** How many groups of an IPv6 address stand before the IPv4 address that it holds, by the prefix that says so. */
-const HOLDS_V4: readonly { readonly prefix: readonly number[]; readonly at: number }[] = [
-  { prefix: [0, 0, 0, 0, 0, 0xffff], at: 6 },
-  { prefix: [0, 0, 0, 0, 0xffff, 0], at: 6 },
-  { prefix: [0, 0, 0, 0, 0, 0], at: 6 },
-  { prefix: [0x64, 0xff9b, 0, 0, 0, 0], at: 6 },
-  { prefix: [0x2002], at: 1 },
+/** Where an IPv6 address holds an IPv4 address: which of its bytes, by the groups that it begins with. */
+interface Holder {
+  readonly prefix: readonly number[]
+  readonly bytes: readonly [number, number, number, number]
+  /** From this byte on everything is zero. */
+  readonly zeroFrom?: number
+}
+
+const HOLDERS: readonly Holder[] = [
+  { prefix: [0, 0, 0, 0, 0, 0xffff], bytes: [12, 13, 14, 15] },
+  { prefix: [0, 0, 0, 0, 0xffff, 0], bytes: [12, 13, 14, 15] },
+  { prefix: [0, 0, 0, 0, 0, 0], bytes: [12, 13, 14, 15] },
+  { prefix: [0x64, 0xff9b, 0, 0, 0, 0], bytes: [12, 13, 14, 15] },
+  { prefix: [0x2002], bytes: [2, 3, 4, 5] },
+]
+/** The same of private addresses: a network's own translator takes its prefix here (RFC 8215), of one of these lengths (RFC 6052). */
+const PRIVATE_HOLDERS: readonly Holder[] = [
+  { prefix: [0x64, 0xff9b, 1], bytes: [6, 7, 9, 10], zeroFrom: 11 },
+  { prefix: [0x64, 0xff9b, 1], bytes: [7, 9, 10, 11], zeroFrom: 12 },
+  { prefix: [0x64, 0xff9b, 1], bytes: [9, 10, 11, 12], zeroFrom: 13 },
+  { prefix: [0x64, 0xff9b, 1], bytes: [12, 13, 14, 15] },
 ]
 
 /** @param address an IP address as text, a zone (`%eth0`) allowed. @returns `never` for what is no address at all. */
@@ -74,9 +88,11 @@ export function classOf(address: string): AddressClass {
   if (version === 4) return classIn(bare, 4)
   if (version !== 6) return 'never'
   const own = classIn(bare, 6)
-  if (own !== 'public') return own
-  const held = heldV4(groupsOf(bare))
-  return held === null ? 'public' : classIn(held, 4)
+  if (own === 'never') return own
+  const held = heldV4(groupsOf(bare), own === 'public' ? HOLDERS : PRIVATE_HOLDERS)
+  const heldClass = held === null ? own : classIn(held, 4)
+  // A private address stays one, whatever lies behind it.
+  return own === 'private' && heldClass === 'public' ? own : heldClass
 }
 
 /** @returns whether a destination may be connected to at `address`. */
@@ -90,9 +106,14 @@ export function mayConnect(address: string, allowPrivate: boolean): boolean {
  * @param host as it stands in a URL; IPv6 in brackets or not.
  */
 export function mayName(host: string, allowPrivate: boolean): boolean {
-  const bare = host.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
+  const bare = bareHost(host).replace(/\.$/, '')
   if (isIP(bare) !== 0) return mayConnect(bare, allowPrivate)
   return allowPrivate || !/^(?:.+\.)?localhost$/i.test(bare)
+}
+
+/** @returns a host of a URL as it stands elsewhere: IPv6 without brackets. */
+export function bareHost(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1')
 }
 
 function classIn(address: string, version: 4 | 6): AddressClass {
@@ -101,13 +122,13 @@ function classIn(address: string, version: 4 | 6): AddressClass {
   return lists.private[version].check(address, family) ? 'private' : 'public'
 }
 
-function heldV4(groups: readonly number[]): string | null {
-  for (const { prefix, at } of HOLDS_V4) {
-    if (!prefix.every((group, position) => groups[position] === group)) continue
-    const [high = 0, low = 0] = groups.slice(at, at + 2)
-    return [high >> 8, high & 255, low >> 8, low & 255].join('.')
-  }
-  return null
+function heldV4(groups: readonly number[], holders: readonly Holder[]): string | null {
+  const all = groups.flatMap((group) => [group >> 8, group & 255])
+  const holder = holders.find(
+    ({ prefix, zeroFrom = all.length }) =>
+      prefix.every((group, position) => groups[position] === group) && all.slice(zeroFrom).every((byte) => byte === 0),
+  )
+  return holder === undefined ? null : holder.bytes.map((at) => all[at]).join('.')
 }
 
 /** The eight groups of an IPv6 address that is known to be one. */

@@ -70,6 +70,8 @@ export function planAttempt(
       const delivered = { state: 'delivered', attempts: row.attempts + 1, uncertain: false, remoteId } as const
       return { row: result(row, { ...delivered, status, detail: outcome.detail }), lane: { type: 'go_on' } }
     }
+    case 'untried':
+      return planUntried(row)
     case 'unmapped':
       return {
         row: result(row, { error: outcome.error, uncertain: looked }),

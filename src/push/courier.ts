@@ -153,7 +153,7 @@ export class Courier {
     let item = this.#itemOf(row)
     const why = whyNotSent(this.#o.destination, item)
     if (why !== null) return this.#untried(row, planSkipped(row, why))
-    if (mapping !== 'none' && item.mapping === null && item.submissionId !== null) {
+    if (mapping !== 'none' && item.mapping === null) {
       const found = await this.#findMapping(item, over)
       if ('type' in found) return { type: 'done', outcome: found, plan: this.#planned(row, found, row.uncertain, over) }
       item = { ...item, mapping: found }
@@ -201,7 +201,7 @@ export class Courier {
     // It does no harm to send it again, or it was not sent at all: this try did not take place.
     if (brokenOff && (destination.idempotent || looked || outcome.type === 'failed')) return planUntried(row)
     const plan = planAttempt(row, outcome, { destination, clock, canLookUp: kind.lookUp !== undefined }, looked)
-    this.#reports.tried(row, outcome, plan)
+    if (outcome.type !== 'untried') this.#reports.tried(row, outcome, plan)
     return plan
   }
 }
@@ -221,10 +221,11 @@ async function outcomesOf(sending: Promise<readonly Outcome[]>, count: number): 
   return Array.from({ length: count }, (_, position) => outcomes[position] ?? { type: 'unknown', error: 'the sender gave no outcome' })
 }
 
-/** What a batch says of its target: it is asked to stop, or nothing was taken, or it works. */
+/** What a batch says of its target: it is asked to stop, or nothing was taken, or it works. What was not begun says nothing. */
 function verdictOf(outcomes: readonly Outcome[]): Outcome | null {
   const stop = outcomes.find((outcome) => outcome.type === 'stop')
-  return stop ?? outcomes.find((outcome) => outcome.type === 'failed' && outcome.retryAfterMs !== null) ?? outcomes.at(-1) ?? null
+  const asks = outcomes.find((outcome) => outcome.type === 'failed' && outcome.retryAfterMs !== null)
+  return stop ?? asks ?? outcomes.findLast((outcome) => outcome.type !== 'untried') ?? null
 }
 
 function first(outcomes: readonly Outcome[]): Outcome {

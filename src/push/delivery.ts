@@ -67,6 +67,8 @@ export type Outcome =
     }
   /** The request was sent and no answer came: it may have been taken. */
   | { readonly type: 'unknown'; readonly error: string }
+  /** Of a batch: there was no time left to begin with it. Whatever became of the others says nothing of it. */
+  | { readonly type: 'untried' }
   /** No client of the AMS is known for this submission. */
   | { readonly type: 'unmapped'; readonly error: string }
   /** Nothing may be sent any more until an operator resumes: the credential was withdrawn, or the endpoint is gone (410). */

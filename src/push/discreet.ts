@@ -11,6 +11,7 @@ export function discreet(kind: DeliveryKind, secrets: readonly string[]): Delive
   if (secrets.length === 0) return kind
   const known = new KnownSecrets(secrets)
   const told = (outcome: Outcome): Outcome => {
+    if (outcome.type === 'untried') return outcome
     if (outcome.type !== 'delivered') return { ...outcome, error: known.maskText(outcome.error) }
     return outcome.detail === null ? outcome : { ...outcome, detail: known.maskText(outcome.detail) }
   }

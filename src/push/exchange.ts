@@ -3,7 +3,15 @@ import type { Clock } from '../clock.ts'
 import { retryAfterMs } from '../upstream/answer.ts'
 import { hintFor } from './network-hints.ts'
 
-/** `not_sent`: surely nothing reached the target. `no_answer`: the request was sent, at least in part, and nothing whole came back. */
+/** Why the body of an answer is not all that the target had to say. */
+export interface Cut {
+  /** By its own fault it is longer than what is read; else the connection, or our patience, ended before it did. */
+  readonly isTooLong: boolean
+  /** As `its answer …` goes on. */
+  readonly text: string
+}
+
+/** `not_sent`: surely nothing reached the target. `no_answer`: the request was sent, at least in part, and not even a status came back. */
 export type TransportResult =
   | {
       readonly type: 'answer'
@@ -11,8 +19,8 @@ export type TransportResult =
       /** Names in lower case. */
       readonly headers: Readonly<Record<string, string>>
       readonly body: string
-      /** Why the body is not all that the target had to say, as `its answer …` goes on; null: it is whole. */
-      readonly cut: string | null
+      /** Null: the body is whole. What the status says holds either way. */
+      readonly cut: Cut | null
       readonly retryAfterMs: number | null
     }
   | { readonly type: 'not_sent'; readonly error: string; readonly permanent: boolean }
@@ -74,7 +82,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#chunks.push(chunk.subarray(0, Math.max(0, this.#bodyLimitBytes - this.#size)))
     this.#size += chunk.length
     if (this.#size <= this.#bodyLimitBytes) return
-    this.#answer(`is longer than ${this.#bodyLimitBytes} bytes`)
+    this.#answer({ isTooLong: true, text: `is longer than ${this.#bodyLimitBytes} bytes` })
     controller.abort(new Error('the answer is too long'))
   }
 
@@ -86,7 +94,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(error)
   }
 
-  #answer(cut: string | null): void {
+  #answer(cut: Cut | null): void {
     const headers: Record<string, string> = {}
     for (const [name, value] of Object.entries(this.#headers)) {
       if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value
@@ -104,8 +112,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #fail(error: unknown, why = describe(error)): void {
-    // The status of a refusal says enough, although the rest of it did not come.
-    if (this.#status >= 300) this.#answer('broke off')
+    // The target has judged the request, although the rest of its answer did not come. A 1xx only says that a status will follow.
+    if (this.#status >= 200) this.#answer({ isTooLong: false, text: 'broke off' })
     else if (this.#controller === null || refusedByProxy(error)) {
       this.#settle({ type: 'not_sent', error: why, permanent: codeOf(error) === 'UND_ERR_INVALID_ARG' && !refusedByProxy(error) })
     } else this.#settle({ type: 'no_answer', error: why })

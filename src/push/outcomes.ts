@@ -5,7 +5,7 @@ import type { TransportResult } from './transport.ts'
 
 export type Answer = Extract<TransportResult, { type: 'answer' }>
 /** What became of a request that was not answered, or was not even sent. */
-export type Failure = Exclude<Outcome, { type: 'delivered' }>
+export type Failure = Exclude<Outcome, { type: 'delivered' | 'untried' }>
 
 /** In a longer answer no reason is looked for: it would hold up everything else. */
 const REASON_LENGTH = 256 * 1024

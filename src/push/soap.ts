@@ -38,7 +38,7 @@ export async function callSoap(steps: Steps, way: keyof Steps, call: SoapCall): 
   if (reply !== null) return reply
   // The service would have said a fault in an envelope: what else comes with these says nothing of what was done.
   const unclear = isSuccess(answer.status) || answer.status === 500
-  const lack = answer.cut === null ? 'with no SOAP envelope' : `its answer ${answer.cut}`
+  const lack = answer.cut === null ? 'with no SOAP envelope' : `its answer ${answer.cut.text}`
   const failure: Failure = unclear ? { type: 'unknown', error: `it ${answered(answer)}, but ${lack}` } : refused(answer)
   throw new StepFailure(way === 'ask' ? withoutEffect(failure) : failure)
 }

@@ -3,7 +3,7 @@ import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent } from '
 import type { Clock } from '../clock.ts'
 import type { DestinationConfig } from '../config.ts'
 import type { ProxySettings } from '../upstream/http.ts'
-import { mayName } from './address-guard.ts'
+import { bareHost, mayName } from './address-guard.ts'
 import { Exchange, type TransportResult } from './exchange.ts'
 import { guardedConnector, type LookupAll, refusedAddress } from './guarded-connector.ts'
 
@@ -44,21 +44,21 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 /**
  * Opens the way to one destination. What a name resolves to is judged when it is connected to, so that no later answer of the DNS can
  * lead elsewhere. Through a proxy, which resolves names itself, only names and addresses in the URL are judged.
- * @param destination `allowHosts` are compared with the URL's host, without its port and whatever the case.
+ * @param destination `allowHosts` are compared with the URL's host, without its port.
  */
 export function openTransport(
   destination: Pick<DestinationConfig, 'allowPrivate' | 'allowHosts' | 'idempotent' | 'concurrency'>,
   proxy: ProxySettings,
   options: TransportOptions,
 ): Transport {
+  const { allowPrivate, allowHosts } = destination
   const { clock, bodyLimitBytes = BODY_LIMIT_BYTES, lookup = systemLookup as LookupAll } = options
-  const dispatcher = dispatcherOf(guardedConnector(destination.allowPrivate, CONNECT_MS, lookup), destination.concurrency, proxy)
-  const allowHosts = destination.allowHosts?.map((host) => host.toLowerCase()) ?? null
+  const dispatcher = dispatcherOf(guardedConnector(allowPrivate, CONNECT_MS, lookup), destination.concurrency, proxy)
   let target: Target = { url: '', refusal: NO_URL, origin: '', path: '' }
   return {
     async send(request, signal) {
       // Most destinations have one URL.
-      if (request.url !== target.url) target = judged(request.url, destination.allowPrivate, allowHosts)
+      if (request.url !== target.url) target = judged(request.url, allowPrivate, allowHosts)
       if (target.refusal !== null) return { type: 'not_sent', error: target.refusal, permanent: true }
       const exchange = new Exchange(clock, bodyLimitBytes)
       const reset = !destination.idempotent && !REPEATABLE.has(request.method)
@@ -96,12 +96,15 @@ function judged(url: string, allowPrivate: boolean, allowHosts: readonly string[
   const parsed = URL.parse(url)
   if (parsed === null || (parsed.protocol !== 'https:' && parsed.protocol !== 'http:'))
     return { url, refusal: NO_URL, origin: '', path: '' }
-  const { hostname, origin, pathname, search } = parsed
-  return { url, refusal: refusalOf(hostname, allowPrivate, allowHosts), origin, path: `${pathname}${search}` }
+  const { origin, pathname, search } = parsed
+  return { url, refusal: refusalOf(parsed, allowPrivate, allowHosts), origin, path: `${pathname}${search}` }
 }
 
-function refusalOf(host: string, allowPrivate: boolean, allowHosts: readonly string[] | null): string | null {
+function refusalOf({ protocol, hostname, origin }: URL, allowPrivate: boolean, allowHosts: readonly string[] | null): string | null {
+  const host = bareHost(hostname)
   if (allowHosts !== null && !allowHosts.includes(host)) return `the host ${host} is not among those that are allowed (allow_hosts)`
+  // Everybody on the way reads along; and what a template yields is seen here for the first time.
+  if (protocol === 'http:' && !allowPrivate) return `${origin} is plain http, which needs allow_private: true; use https`
   return mayName(host, allowPrivate) ? null : refusedAddress(host, host)
 }
 

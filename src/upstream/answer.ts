@@ -87,8 +87,13 @@ export function shortDetail(body: string | null): string {
   const parsed = parseJson(body)
   if (!isObject(parsed)) return ''
   const said = [parsed['detail'], parsed['error'], parsed['code']].map(saidBy).find((text) => text !== '') ?? ''
-  const safe = said.replace(/\s+/g, ' ').split(' ').map(masked).join(' ').trim().toWellFormed()
+  const safe = withoutSecretWords(said)
   return safe.length > DETAIL_LENGTH ? `${safe.slice(0, DETAIL_LENGTH)}…` : safe
+}
+
+/** @returns in one line what another system said, without the words that must not be repeated. */
+export function withoutSecretWords(said: string): string {
+  return said.replace(/\s+/g, ' ').split(' ').map(masked).join(' ').trim().toWellFormed()
 }
 
 /** @returns the JSON value, or undefined when `body` is no JSON. */

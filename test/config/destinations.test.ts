@@ -241,9 +241,23 @@ push: { schedule: [soon], timeout: 1ms }
     expect(url('https://ams.test/', ', allow_hosts: [other.test]')).toEqual([
       `${at}.url in CONFIG_FILE is at a host that allow_hosts does not name; add it there`,
     ])
-    expect(url('https://[::1]:9/', ', allow_hosts: "::1"')).toEqual([])
+    for (const host of ['"::1"', '"[0:0::1]"']) expect(url('https://[::1]:9/', `, allow_hosts: ${host}`)).toEqual([])
     const token = `{ name: a, kind: http, auth: { type: oauth2, token_url: "http://a.test/t", client_id: c, client_secret: "\${S1}" }, request: { url: "'x'" } }`
     expect(problems(`destinations: [${token}]`)).toEqual([expect.stringMatching(/auth\.token_url in CONFIG_FILE must use https/)])
+  })
+
+  test('an SFTP server that is not among the allowed hosts; an address is the same in every way of writing it', () => {
+    const sftp = (host: string, allowed: string) =>
+      withFile(
+        `destinations: [{ name: a, kind: file, allow_hosts: ${allowed}, target: { type: sftp, host: "${host}", username: u, password: "\${S1}", host_key: "SHA256:${'b'.repeat(43)}", path: /in } }]`,
+        env,
+      )
+    expect(problemsOf(sftp('other.test', '[ams.test]'))).toEqual([
+      `${at}.target.host in CONFIG_FILE is a host that allow_hosts does not name; add it there`,
+    ])
+    expect(problemsOf(sftp('AMS.test', '[ams.TEST]'))).toEqual([])
+    const [destination] = loadConfig(sftp('[0:0:0::1]', '"[::1]"')).destinations
+    expect(destination).toMatchObject({ allowHosts: ['::1'], target: { host: '::1' } })
   })
 
   test('webhook secrets that are short, long, given twice over or more than two', () => {

@@ -115,6 +115,16 @@ describe('the plan after a try', () => {
     expect(planAttempt(row, stop, context())).toMatchObject({ row: { state: 'ready', attempts: 0 }, lane: { type: 'due', inMs: 0 } })
   })
 
+  test('what was not begun stays as it was before its claim, and goes with the next', () => {
+    const before = { ...row, attempts: 2, status: 500, uncertain: true }
+    for (const idempotent of [true, false]) {
+      expect(planAttempt(before, { type: 'untried' }, context({ idempotent }))).toMatchObject({
+        row: { state: 'ready', attempts: 2, status: 500, uncertain: true, error: null },
+        lane: { type: 'due', inMs: 0 },
+      })
+    }
+  })
+
   test('a client is looked for again when the change is twice as old, not at once and not too rarely', () => {
     const inMs = (ageMs: number) =>
       planAttempt({ ...row, changedAt: timeFromMs(-ageMs) }, { type: 'unmapped', error: 'no client' }, context()).lane

@@ -7,6 +7,7 @@ import type { Db } from '../../src/store/db.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
 import { delivered, testKind } from './kind.ts'
+import { meddled } from './meddled.ts'
 import { startReceiver } from './receiver.ts'
 import { PushRig, webhookTo } from './rig.ts'
 
@@ -16,22 +17,14 @@ const only = { entities: ['market_events'] }
 /** The same database, whose transactions of one name fail `times` times, after what `before` does. */
 function failing(db: Db, name: string, times: number, failure: (() => Error) | null, before = async () => {}): Db {
   let left = times
-  return {
-    kind: db.kind,
-    clock: db.clock,
-    signals: db.signals,
-    read: db.read,
-    async write(each, work, options) {
-      if (each === name && left > 0) {
-        left -= 1
-        await before()
-        if (failure !== null) throw failure()
-      }
-      return db.write(each, work, options)
-    },
-    listen: (signal) => db.listen(signal),
-    close: () => db.close(),
-  }
+  return meddled(db, async (each, go) => {
+    if (each === name && left > 0) {
+      left -= 1
+      await before()
+      if (failure !== null) throw failure()
+    }
+    return go()
+  })
 }
 
 describe.each(testDatabases)('lanes on $name', (database) => {
@@ -109,6 +102,23 @@ describe.each(testDatabases)('lanes on $name', (database) => {
       expect(seqs).toEqual([...seqs].sort((a, b) => a - b))
       expect(seqs).toHaveLength(20)
     }
+  })
+
+  it('rows that there was no time for lose no try, and go at once', async () => {
+    const rig = await PushRig.open(database)
+    const kind = testKind({
+      batch: { type: 'many', maxItems: 100, gatherMs: 0 },
+      send: ({ seq }) => (seq === Math.min(...(kind.calls.at(-1) ?? [])) ? delivered : { type: 'untried' }),
+    })
+    // After a failure nothing would come for an hour, and after the third nothing at all.
+    const destination = webhookTo('http://unused.example', { ...only, scheduleMs: [3_600_000, 3_600_000] })
+    await rig.begin(destination)
+    await rig.apply([...[1, 2, 3, 4].map((n) => event(n)), event(5, 5)])
+    rig.start([destination], { kindOf: () => kind })
+    await rig.until('all is delivered', () => rig.isEmpty())
+    expect(kind.calls.map((call) => call.length)).toEqual([5, 4, 3, 2, 1])
+    expect((await rig.rows()).map(({ state, attempts }) => [state, attempts])).toEqual(Array(5).fill(['delivered', 1]))
+    expect(rig.counts.of('push_attempts_total ams delivered')).toBe(5)
   })
 
   it('a batch that fails is tried again as a whole, and so is one that meets an unmapped lane, without it', async () => {

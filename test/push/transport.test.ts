@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { type OutgoingRequest, openTransport, type TransportOptions } from '../../src/push/transport.ts'
@@ -75,7 +75,8 @@ describe('an answer', () => {
   test('is cut off at its limit', async () => {
     const receiver = await startReceiver((_, response) => response.writeHead(200).end('x'.repeat(1_000_000)))
     const result = await transportOf({}, {}, { bodyLimitBytes: 1_000 }).send(post(receiver.url), never)
-    expect(result).toMatchObject({ type: 'answer', status: 200, body: 'x'.repeat(1_000), cut: 'is longer than 1000 bytes' })
+    const cut = { isTooLong: true, text: 'is longer than 1000 bytes' }
+    expect(result).toMatchObject({ type: 'answer', status: 200, body: 'x'.repeat(1_000), cut })
   })
 
   test('of just its limit is whole', async () => {
@@ -96,14 +97,18 @@ describe('an answer', () => {
     expect(await transport.send(post(receiver.url), never)).toMatchObject({ retryAfterMs: 3_600_000 })
   })
 
-  test('that refuses counts although its body never ends', async () => {
-    const receiver = await startReceiver((_, response) => response.writeHead(422).write('{'))
-    expect(await transportOf().send(post(receiver.url, { timeoutMs: 1_500 }), never)).toMatchObject({
-      type: 'answer',
-      status: 422,
-      body: '{',
-      cut: 'broke off',
-    })
+  test.each([200, 422])('of %i counts although its body never ends, or ends too early', async (status) => {
+    const half = `HTTP/1.1 ${status} So\r\ncontent-length: 10\r\n\r\nhalf`
+    const answer = { type: 'answer', status, body: 'half', cut: { isTooLong: false, text: 'broke off' } }
+    const stalling = await startTcp((socket) => socket.once('data', () => socket.write(half)))
+    expect(await transportOf().send(post(stalling, { timeoutMs: 1_500 }), never)).toMatchObject(answer)
+    const ending = await startTcp((socket) => socket.once('data', () => socket.end(half)))
+    expect(await transportOf().send(post(ending), never)).toMatchObject(answer)
+  })
+
+  test('that only says that one will follow is none', async () => {
+    const url = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n')))
+    expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'no_answer' })
   })
 })
 
@@ -136,13 +141,11 @@ describe('without an answer it is told whether the target can have seen the requ
     expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'no_answer' })
   })
 
-  test('yes when it hangs, or its answer stops in the middle', async () => {
+  test('yes when it hangs, or its answer stops before its status', async () => {
     const hanging = await startTcp((socket) => void socket.resume())
     const late = { type: 'no_answer', error: 'no whole answer within 1000 ms' }
     expect(await transportOf().send(post(hanging, { timeoutMs: 1_000 }), never)).toEqual(late)
-    const half = await startTcp((socket) => socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf')))
-    expect(await transportOf().send(post(half, { timeoutMs: 1_000 }), never)).toEqual(late)
-    const cut = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf')))
+    const cut = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 200')))
     expect(await transportOf().send(post(cut), never)).toMatchObject({ type: 'no_answer' })
   })
 
@@ -176,17 +179,18 @@ describe('addresses', () => {
     const { port } = new URL(receiver.url)
     const closed = { allowPrivate: false }
     for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '10.0.0.1', '169.254.169.254']) {
-      const result = await transportOf(closed).send(post(`http://${host}:${port}/`), never)
-      expect(result, host).toMatchObject({ type: 'not_sent', permanent: true })
+      const result = await transportOf(closed).send(post(`https://${host}:${port}/`), never)
+      const error = expect.stringContaining('special address')
+      expect(result, host).toMatchObject({ type: 'not_sent', permanent: true, error })
     }
     const named = transportOf(closed, {}, { lookup: resolvesTo('127.0.0.1') })
-    expect(await named.send(post(`http://ams.example.com:${port}/`), never)).toMatchObject({
+    expect(await named.send(post(`https://ams.example.com:${port}/`), never)).toMatchObject({
       type: 'not_sent',
       permanent: false,
       error: expect.stringContaining('ams.example.com resolves to 127.0.0.1'),
     })
     const mixed = transportOf(closed, {}, { lookup: resolvesTo('::ffff:127.0.0.1', '127.0.0.1') })
-    expect(await mixed.send(post(`http://ams.example.com:${port}/`), never)).toMatchObject({ type: 'not_sent' })
+    expect(await mixed.send(post(`https://ams.example.com:${port}/`), never)).toMatchObject({ type: 'not_sent' })
     expect(receiver.arrived).toHaveLength(0)
   })
 
@@ -209,9 +213,30 @@ describe('addresses', () => {
   test('with a list of hosts nothing else is connected to', async () => {
     const receiver = await startReceiver(answers)
     const { port } = new URL(receiver.url)
-    const transport = transportOf({ allowHosts: ['AMS.example.com'] }, {}, { lookup: resolvesTo('127.0.0.1') })
+    const transport = transportOf({ allowHosts: ['ams.example.com', 'ff02::1'] }, {}, { lookup: resolvesTo('127.0.0.1') })
     expect(await transport.send(post(`http://ams.EXAMPLE.com:${port}/`), never)).toMatchObject({ type: 'answer' })
     expect(await transport.send(post(receiver.url), never)).toMatchObject({ type: 'not_sent', permanent: true })
+    // It is on the list, and refused for what it is.
+    const error = expect.stringContaining('special address')
+    expect(await transport.send(post('http://[ff02::1]/'), never)).toMatchObject({ type: 'not_sent', error })
+  })
+
+  test('plain http is spoken only where private addresses are allowed, whatever the request bears', async () => {
+    const asked: string[] = []
+    const lookup: TransportOptions['lookup'] = (host, _, done) => {
+      asked.push(host)
+      done(new Error('none'), [])
+    }
+    const refused = {
+      type: 'not_sent',
+      permanent: true,
+      error: 'http://ams.example.com is plain http, which needs allow_private: true; use https',
+    }
+    for (const proxy of [{}, { httpProxy: 'http://127.0.0.1:9' }]) {
+      const transport = transportOf({ allowPrivate: false }, proxy, { lookup })
+      expect(await transport.send(post('http://ams.example.com/hook?key=1'), never)).toEqual(refused)
+    }
+    expect(asked).toEqual([])
   })
 
   test.each(['ftp://ams.example.com/', 'file:///etc/passwd', 'no URL', ''])('%s is no place to send to', async (url) => {
@@ -243,7 +268,6 @@ describe('connections', () => {
   })
 
   test('go through the proxy of the settings; a proxy that refuses has sent nothing on', async () => {
-    const receiver = await startReceiver(answers)
     const asked: string[] = []
     let refuses = false
     const server = createHttpServer((request, response) => {
@@ -253,20 +277,16 @@ describe('connections', () => {
     })
     server.on('connect', (request, socket) => {
       asked.push(`CONNECT ${request.url}`)
-      const { hostname, port } = new URL(`http://${request.url}`)
-      const onward = connect(Number(port), hostname, () => {
-        socket.write('HTTP/1.1 200 OK\r\n\r\n')
-        onward.pipe(socket).pipe(onward)
-      })
-      onward.on('error', () => socket.destroy())
-      socket.on('error', () => onward.destroy())
+      socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
     })
     const proxyUrl = `http://127.0.0.1:${await listening(server)}`
-    const transport = transportOf({ allowPrivate: false }, { httpProxy: proxyUrl, httpsProxy: proxyUrl })
-    // The proxy lies on a private address and resolves the name itself.
+    const transport = transportOf({}, { httpProxy: proxyUrl, httpsProxy: proxyUrl })
     expect(await transport.send(post('http://ams.example.com/a'), never)).toMatchObject({ type: 'answer', status: 204 })
-    expect(asked).toEqual(['POST http://ams.example.com/a'])
-    expect(await transport.send(post(receiver.url), never)).toMatchObject({ type: 'not_sent', permanent: true })
+    // The proxy lies on a private address and resolves the name itself; it has no way there.
+    const closed = transportOf({ allowPrivate: false }, { httpProxy: proxyUrl, httpsProxy: proxyUrl })
+    expect(await closed.send(post('https://ams.example.com/a'), never)).toMatchObject({ type: 'not_sent', permanent: false })
+    expect(await closed.send(post('https://127.0.0.1/a'), never)).toMatchObject({ type: 'not_sent', permanent: true })
+    expect(asked).toEqual(['POST http://ams.example.com/a', 'CONNECT ams.example.com:443'])
     refuses = true
     expect(await transport.send(post('http://ams.example.com/b'), never)).toMatchObject({
       type: 'not_sent',

@@ -118,6 +118,14 @@ describe('what the receiver answers', () => {
     expect(await outcomeOf(answers(status))).toMatchObject({ type: 'delivered', status })
   })
 
+  test('a success is one although its body breaks off', async () => {
+    const breaking: Behaviour = (_, response) => {
+      response.writeHead(200, { 'content-length': '10' }).write('half')
+      response.socket?.end()
+    }
+    expect(await outcomeOf(breaking, { idempotent: false })).toMatchObject({ type: 'delivered', status: 200 })
+  })
+
   test.each([400, 401, 403, 404, 409, 413, 422])('%i is a refusal for good', async (status) => {
     expect(await outcomeOf(answers(status))).toMatchObject({ type: 'failed', permanent: true, alive: true, status })
   })

@@ -1,6 +1,7 @@
 import { PermanentError } from '../../errors.ts'
 import { submissions } from '../../model/entities.ts'
 import type { Json } from '../../model/json.ts'
+import { withoutSecretWords } from '../../upstream/answer.ts'
 import {
   type Adapter,
   type AdapterDefinition,
@@ -100,7 +101,8 @@ class Ams360 implements Adapter {
       // Of who looks something up it says that there is no such thing.
       if (!reply.isFault || (way === 'ask' && reply.has('WSAPIBusinessFault'))) return reply
       if (renewed || !reply.has('WSAPISecurityFault')) {
-        throw new StepFailure(way === 'ask' ? withoutEffect(faulty(operation, reply)) : faulty(operation, reply))
+        const failure = faulty(operation, reply, ticket)
+        throw new StepFailure(way === 'ask' ? withoutEffect(failure) : failure)
       }
       this.#session.drop(ticket)
     }
@@ -117,11 +119,11 @@ class Ams360 implements Adapter {
     }
     const reply = await callSoap(steps, 'ask', this.#soap('Login', who, null))
     if (reply.isFault && reply.has('WSAPISecurityFault')) {
-      const error = `AMS360 refuses the credentials (${saidBy(reply)}); see to user and password in WSAPI's set-up, then resume`
+      const error = `AMS360 refuses the credentials (${saidBy(reply, null)}); see to user and password in WSAPI's set-up, then resume`
       throw new StepFailure({ type: 'stop', state: 'parked', status: reply.status, error })
     }
     const ticket = reply.isFault ? null : reply.text('Ticket')
-    if (!ticket) throw new StepFailure(withoutEffect(faulty('Login', reply)))
+    if (!ticket) throw new StepFailure(withoutEffect(faulty('Login', reply, null)))
     return ticket
   }
 
@@ -132,16 +134,21 @@ class Ams360 implements Adapter {
   }
 }
 
-/** A business fault is about the request, a security fault with a fresh ticket about what the user may do; of others nobody knows. */
-function faulty(operation: string, reply: SoapReply): StepFailure['failure'] {
+/**
+ * A business fault is about the request, a security fault with a fresh ticket about what the user may do; of others nobody knows.
+ * @param ticket what the request bore.
+ */
+function faulty(operation: string, reply: SoapReply, ticket: string | null): StepFailure['failure'] {
   const refused = reply.has('WSAPIBusinessFault') || reply.has('WSAPISecurityFault')
-  const error = `AMS360 answered ${operation} with ${reply.isFault ? `a fault (${saidBy(reply)})` : 'nothing that was asked for'}`
+  const error = `AMS360 answered ${operation} with ${reply.isFault ? `a fault (${saidBy(reply, ticket)})` : 'nothing that was asked for'}`
   if (!refused) return { type: 'unknown', error }
   return { type: 'failed', permanent: true, alive: true, status: reply.status, error, retryAfterMs: null }
 }
 
-function saidBy(reply: SoapReply): string {
-  return (reply.text('Message') ?? reply.text('faultstring') ?? 'no reason is given').slice(0, 300)
+/** A fault may repeat what was sent. The ticket is looked for by itself: it may look like an id, and ids are let through. */
+function saidBy(reply: SoapReply, ticket: string | null): string {
+  const said = reply.text('Message') ?? reply.text('faultstring') ?? 'no reason is given'
+  return withoutSecretWords(ticket === null ? said : said.replaceAll(ticket, '[…]')).slice(0, 300)
 }
 
 /** The day of the change, in UTC: a note has no time of day. */

@@ -14,8 +14,11 @@ const FILES_AT_A_TIME = 8
 
 /** What is said about a delivery while it goes on. */
 export interface BatchProgress {
-  /** From then on, a failure leaves it open what readers see. */
-  placing: boolean
+  /**
+   * The rows, by outbox id, of files that are given their names: from then on, a failure leaves it open what readers see of them. Null
+   * before that, when readers see nothing.
+   */
+  placing: ReadonlySet<number> | null
 }
 
 export interface BatchOptions {
@@ -60,7 +63,7 @@ export async function writeBatch(drop: Drop, items: readonly PushItem[], options
     const facts = written.map((file) => file.facts)
     const manifest = temporary()
     await drop.write(manifest, textChunks(manifestText(options.destination.name, facts)))
-    options.progress.placing = true
+    options.progress.placing = new Set(written.flatMap((file) => file.items.map((item) => item.outboxId)))
     await eachOf(written, (file) => drop.rename(file.temporary, file.facts.name))
     await drop.sync()
     await drop.rename(manifest, manifestName(options.destination.name, facts))

@@ -5,7 +5,7 @@ export type AuthHeaders = { readonly headers: Readonly<Record<string, string>> }
 
 /** How a destination's requests say who they are from. */
 export interface Auth {
-  /** Never rejects. @param timeoutMs for what has to be asked first. */
+  /** Never rejects. @param timeoutMs how long to wait for what has to be asked first. */
   headers(timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders>
   /**
    * The target refused `headers` with 401.

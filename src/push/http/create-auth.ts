@@ -1,23 +1,23 @@
 import type { Clock } from '../../clock.ts'
-import type { AuthConfig } from '../../config.ts'
+import type { HttpDestination } from '../../config.ts'
 import type { Transport } from '../transport.ts'
 import type { Auth } from './auth.ts'
 import { basic } from './basic.ts'
 import { TokenKeeper } from './token-keeper.ts'
 
-/** @returns the way of `config`; it asks for nothing before it is used. Null: requests bear no credentials. */
-export function createAuth(config: AuthConfig | null, transport: Transport, clock: Clock): Auth {
-  if (config === null) return fixed({})
-  switch (config.type) {
+/** @returns the way of the destination's `auth`; it asks for nothing before it is used. Null: requests bear no credentials. */
+export function createAuth({ auth, timeoutMs }: Pick<HttpDestination, 'auth' | 'timeoutMs'>, transport: Transport, clock: Clock): Auth {
+  if (auth === null) return fixed({})
+  switch (auth.type) {
     case 'oauth2':
     case 'password':
-      return new TokenKeeper(config, transport, clock)
+      return new TokenKeeper(auth, transport, clock, timeoutMs)
     case 'basic':
-      return fixed({ authorization: basic(config.username, config.password.reveal()) })
+      return fixed({ authorization: basic(auth.username, auth.password.reveal()) })
     case 'bearer':
-      return fixed({ authorization: `Bearer ${config.token.reveal()}` })
+      return fixed({ authorization: `Bearer ${auth.token.reveal()}` })
     case 'header':
-      return fixed({ [config.name.toLowerCase()]: config.value.reveal() })
+      return fixed({ [auth.name.toLowerCase()]: auth.value.reveal() })
   }
 }
 

@@ -27,22 +27,25 @@ export class TokenKeeper implements Auth {
   readonly #config: TokenConfig
   readonly #transport: Transport
   readonly #clock: Clock
+  readonly #timeoutMs: number
   #live: Live | null = null
   #flight: Promise<AuthHeaders> | null = null
 
-  constructor(config: TokenConfig, transport: Transport, clock: Clock) {
+  /** @param timeoutMs of each exchange, whoever waits for it. */
+  constructor(config: TokenConfig, transport: Transport, clock: Clock, timeoutMs: number) {
     this.#config = config
     this.#transport = transport
     this.#clock = clock
+    this.#timeoutMs = timeoutMs
   }
 
   async headers(timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders> {
     if (this.#live !== null && this.#clock.now() < this.#live.renewAt) return { headers: this.#live.headers }
-    // Nobody's signal: others wait for the same exchange.
-    this.#flight ??= this.#exchange(timeoutMs).finally(() => {
+    // Nobody's signal, and nobody's time: others wait for the same exchange.
+    this.#flight ??= this.#exchange().finally(() => {
       this.#flight = null
     })
-    return await orAborted(this.#flight, signal)
+    return await inTime(this.#flight, timeoutMs, signal)
   }
 
   /** Of many who sent the same token, the first to be refused has it renewed for all. */
@@ -51,7 +54,7 @@ export class TokenKeeper implements Auth {
     return true
   }
 
-  async #exchange(timeoutMs: number): Promise<AuthHeaders> {
+  async #exchange(): Promise<AuthHeaders> {
     const { tokenUrl } = this.#config
     const { form, authorization } = askingOf(this.#config)
     const headers = {
@@ -59,7 +62,7 @@ export class TokenKeeper implements Auth {
       'content-type': 'application/x-www-form-urlencoded',
       ...(authorization !== null && { authorization }),
     }
-    const request = { method: 'POST', url: tokenUrl, headers, body: form.toString(), timeoutMs }
+    const request = { method: 'POST', url: tokenUrl, headers, body: form.toString(), timeoutMs: this.#timeoutMs }
     const result = await this.#transport.send(request, new AbortController().signal)
     // Whatever became of this request, the message itself was not sent.
     if (result.type !== 'answer') {
@@ -68,7 +71,8 @@ export class TokenKeeper implements Auth {
     return isSuccess(result.status) ? this.#take(result) : { failure: refusal(result) }
   }
 
-  #take({ body }: Answer): AuthHeaders {
+  #take({ body, cut }: Answer): AuthHeaders {
+    if (cut !== null) return failing(`no token: the token endpoint's answer ${cut.text}`, { permanent: false, alive: cut.isTooLong })
     const answer = parseJson(body)
     const token = isObject(answer) ? answer['access_token'] : undefined
     // What cannot stand in a header is no token.
@@ -116,16 +120,19 @@ function failing(error: string, { permanent, alive }: { readonly permanent: bool
   return { failure: { type: 'failed', permanent, alive, status: null, error, retryAfterMs: null } }
 }
 
-/** Waits for `flight`, but no longer than `signal` allows; the flight itself goes on. */
-async function orAborted(flight: Promise<AuthHeaders>, signal: AbortSignal): Promise<AuthHeaders> {
+/** Waits for `flight`, but no longer than `timeoutMs` and `signal` allow; the flight itself goes on. */
+async function inTime(flight: Promise<AuthHeaders>, timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders> {
   const given = failing('given up before it was sent', { permanent: false, alive: true })
   if (signal.aborted) return given
-  const aborted = Promise.withResolvers<AuthHeaders>()
-  const leave = (): void => aborted.resolve(given)
+  const over = Promise.withResolvers<AuthHeaders>()
+  const leave = (): void => over.resolve(given)
+  const late = failing(`no token: no whole answer within ${timeoutMs} ms`, { permanent: false, alive: false })
+  const timer = setTimeout(() => over.resolve(late), timeoutMs)
   signal.addEventListener('abort', leave, { once: true })
   try {
-    return await Promise.race([flight, aborted.promise])
+    return await Promise.race([flight, over.promise])
   } finally {
+    clearTimeout(timer)
     signal.removeEventListener('abort', leave)
   }
 }

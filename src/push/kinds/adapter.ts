@@ -4,7 +4,7 @@ import { messageOf, PermanentError, TransientError, UsageError } from '../../err
 import { type Adapter, type AdapterDefinition, StepFailure, type Steps, type Taken, withoutEffect } from '../adapter.ts'
 import { adapters } from '../adapters.ts'
 import type { DeliveryKind, KindContext, Outcome, PushItem } from '../delivery.ts'
-import { type Failure, notTried, taken, unanswered } from '../outcomes.ts'
+import { type Failure, taken, unanswered } from '../outcomes.ts'
 import { remoteIdOf } from '../remote-id.ts'
 import { openTransport, type Transport } from '../transport.ts'
 
@@ -79,10 +79,6 @@ class AdapterKind implements DeliveryKind {
   }
 
   async #sendOne(item: PushItem, signal: AbortSignal): Promise<Outcome> {
-    if (this.#destination.mapping !== 'none' && item.mapping === null) {
-      if (item.submissionId === null) return notTried('it belongs to no submission, and so to no client', true)
-      return { type: 'unmapped', error: 'no client is known for its submission' }
-    }
     return await this.#judge(async () => delivered(await this.#adapter.deliver(item, this.#steps(signal))))
   }
 

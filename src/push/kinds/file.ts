@@ -13,6 +13,8 @@ import { sftpTarget } from '../file/sftp.ts'
 const STALE_MS = 3_600_000
 /** The share of a try's time in which rows are begun; the rest is for finishing. */
 const WRITING_SHARE = 0.6
+/** There was no time left for it: rows before it went first. */
+const UNTRIED: Outcome = { type: 'untried' }
 
 /** Puts changes as files into a folder, near or behind SFTP. `config/README.md` says how files are named and what is in them. */
 export function createFile(destination: FileDestination, context: KindContext): DeliveryKind {
@@ -39,7 +41,7 @@ class FileKind implements DeliveryKind {
   async send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
     if (items.length === 0) return []
     const { clock } = this.#context
-    const progress: BatchProgress = { placing: false }
+    const progress: BatchProgress = { placing: null }
     const lateAt = clock.now() + this.#destination.timeoutMs * WRITING_SHARE
     const options = { destination: this.#destination, writer: this.#writer, late: () => clock.now() >= lateAt, progress }
     try {
@@ -49,8 +51,9 @@ class FileKind implements DeliveryKind {
       })
       return items.map((item) => written(names.get(item.outboxId)))
     } catch (error) {
-      const outcome = notWritten(error, progress)
-      return items.map(() => outcome)
+      const { placing } = progress
+      const outcome = placing === null ? notWritten(error) : ({ type: 'unknown', error: messageOf(error) } as const)
+      return items.map(({ outboxId }) => (placing?.has(outboxId) === false ? UNTRIED : outcome))
     }
   }
 
@@ -113,20 +116,14 @@ class FileKind implements DeliveryKind {
 }
 
 function written(name: string | undefined): Outcome {
-  if (name !== undefined) return { type: 'delivered', status: null, remoteId: null, detail: name }
-  return failed('there was no time left for it: the rows before it went first', true)
+  return name === undefined ? UNTRIED : { type: 'delivered', status: null, remoteId: null, detail: name }
 }
 
 /** Neither a folder nor a server refuses one row and takes another: a failure is one of the whole target. */
-function notWritten(error: unknown, progress: BatchProgress): Outcome {
+function notWritten(error: unknown): Outcome {
   const text = messageOf(error)
-  if (progress.placing) return { type: 'unknown', error: text }
   if (error instanceof PermanentError) return { type: 'stop', state: 'parked', status: null, error: text }
-  return failed(text, false)
-}
-
-function failed(error: string, alive: boolean): Outcome {
-  return { type: 'failed', permanent: false, alive, status: null, error, retryAfterMs: null }
+  return { type: 'failed', permanent: false, alive: false, status: null, error: text, retryAfterMs: null }
 }
 
 async function* nothing(): AsyncGenerator<Buffer> {

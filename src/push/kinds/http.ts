@@ -43,7 +43,7 @@ class HttpKind implements DeliveryKind {
     this.#destination = destination
     this.#transport = transport
     this.#clock = clock
-    this.#auth = createAuth(destination.auth, transport, clock)
+    this.#auth = createAuth(destination, transport, clock)
     this.#templates = new Templates(allExpressions(destination))
     this.lookUp = destination.lookup === null ? undefined : (item, signal) => this.#lookUp(item, signal)
   }
@@ -68,10 +68,7 @@ class HttpKind implements DeliveryKind {
   }
 
   async #sendOne(item: PushItem, signal: AbortSignal): Promise<Outcome> {
-    const { mapping, request, update, settings } = this.#destination
-    if (mapping === 'required' && item.mapping === null) {
-      return { type: 'unmapped', error: 'no client is known for its submission' }
-    }
+    const { request, update, settings } = this.#destination
     const view = viewOf(item, settings)
     const reply =
       item.remoteId !== null && update !== null
@@ -89,7 +86,8 @@ class HttpKind implements DeliveryKind {
     const { answer } = reply
     if (!isSuccess(answer.status) && answer.status !== 404) return lookingFailed(this.#refused(answer))
     // What would say that the message is there may stand in the rest.
-    if (answer.cut !== null) return lookingFailed(notTried(`its answer ${answer.cut}; narrow the lookup`, false))
+    if (answer.cut?.isTooLong) return lookingFailed(notTried(`its answer ${answer.cut.text}; narrow the lookup`, false))
+    if (answer.cut !== null) return lookingFailed({ type: 'unknown', error: `its answer ${answer.cut.text}` })
     try {
       const [found = null] = await this.#templates.evaluate(['lookup.found'], seen(answer, view), bodyOf(answer))
       if (found === null || found === false || found === '') return null
@@ -192,7 +190,7 @@ function bodyOf({ body, cut }: Answer): AnswerBody {
 
 /** @throws PermanentError when the answer is not whole, so that nobody knows what the rest of it says. */
 function refuseCut({ cut }: Answer): void {
-  if (cut !== null) throw new PermanentError(`its answer ${cut}`)
+  if (cut !== null) throw new PermanentError(`its answer ${cut.text}`)
 }
 
 /** A 2xx whose content says otherwise, as SOAP systems do. */

@@ -96,13 +96,6 @@ describe('the adapter ams360', () => {
     expect(ams.notes).toEqual([])
   })
 
-  it('waits for a mapping', async () => {
-    const ams = await emulator()
-    expect(await send(open(ams), itemOf())).toMatchObject({ type: 'unmapped' })
-    expect(await send(open(ams), itemOf({ submissionId: null }))).toMatchObject({ type: 'failed', permanent: true })
-    expect(ams.arrived).toEqual([])
-  })
-
   it('finds the mapping by the number or the id in the field that the settings name, and by nothing else', async () => {
     const ams = await emulator()
     const lookup = { mapping: 'lookup', settings: { agency: '8880006-1', user: 'wsapi', customer_field: 'insured_name' } } as const
@@ -153,6 +146,16 @@ describe('the adapter ams360', () => {
     ams.faultNext('Business')
     expect(await send(kind)).toMatchObject(refused)
     expect(await send(kind, mapped(CUSTOMER))).toMatchObject({ type: 'delivered' })
+  })
+
+  it('tells of a fault neither its ticket nor words that could be secrets', async () => {
+    const { baseUrl } = await serve(({ body }, response) => {
+      const said = `Session ${OTHER} may not write 12-3456789 of ${'k3y'.repeat(8)} as a note.`
+      const fault = `<s:Fault><WSAPIBusinessFault><Message>${said}</Message></WSAPIBusinessFault></s:Fault>`
+      response.end(`<s:Envelope><s:Body>${body.includes('<Login') ? `<Ticket>${OTHER}</Ticket>` : fault}</s:Body></s:Envelope>`)
+    })
+    const error = 'AMS360 answered CustomerNoteInsert with a fault (Session […] may not write […] of […] as a note.)'
+    expect(await send(open({ url: baseUrl }))).toMatchObject({ type: 'failed', permanent: true, error })
   })
 
   it('knows nothing of a note whose answer was lost, and does not send it again', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock, systemClock } from '../../../src/clock.ts'
 import { Secret } from '../../../src/config/secret.ts'
 import type { FileDestination } from '../../../src/config.ts'
-import type { DeliveryKind } from '../../../src/push/delivery.ts'
+import type { DeliveryKind, PushItem } from '../../../src/push/delivery.ts'
 import { type SftpServer, type SftpServerOptions, startSftpServer } from '../../emulators/sftp-server.ts'
 import { sshKeys } from '../../emulators/ssh-keys.ts'
 import { fileDestination, fileKind, newFolder, pushItems, readDrop, readRows, send, submissionOf } from './support.ts'
@@ -172,6 +172,9 @@ describe('an SFTP server that is not to be trusted, or does not trust us', () =>
     expect(refused).toMatchObject({ type: 'stop', error: expect.stringContaining('allow_private') as string })
     const [unlisted] = await send(kind({ allowHosts: ['sftp.example.com'] }), pushItems(1))
     expect(unlisted).toMatchObject({ type: 'stop', error: '127.0.0.1 is not in allow_hosts' })
+    // It is on the list, and refused for what it is.
+    const [local] = await send(kind({ allowHosts: ['::1'], allowPrivate: false }, { host: '::1' }), pushItems(1))
+    expect(local).toMatchObject({ type: 'stop', error: expect.stringContaining('allow_private') as string })
     expect(server.logins()).toBe(0)
   })
 })
@@ -215,6 +218,23 @@ describe('an SFTP server that fails', () => {
     server.fault = () => null
     expect((await send(kind(), pushItems(3)))[0]?.type).toBe('delivered')
     expect(readDrop(folder)).toMatchObject({ files: before.files, manifests: [{ rows: 3 }] })
+  })
+
+  it('says nothing of rows that were never begun', async () => {
+    const { folder, server, kind } = await place()
+    const clock = new ManualClock()
+    // Each row takes a second of this clock to be made into text; rows are begun for 60 % of 250 s, and made 100 at a time.
+    const slow = (item: PushItem): PushItem => ({
+      ...item,
+      get after() {
+        clock.advance(1_000)
+        return item.after
+      },
+    })
+    server.fault = (heard) => (heard.startsWith('posix-rename') ? 'cut' : null)
+    const outcomes = await send(kind({ timeoutMs: 250_000 }, {}, clock), pushItems(500).map(slow))
+    expect(outcomes.map(({ type }) => type)).toEqual([...Array<string>(200).fill('unknown'), ...Array<string>(300).fill('untried')])
+    expect(readDrop(folder).files).toEqual([])
   })
 
   it('by not answering is given up in time', async () => {

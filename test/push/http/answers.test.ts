@@ -104,6 +104,48 @@ describe('an answer that is longer than what is read of it', () => {
   })
 })
 
+describe('an answer that breaks off', () => {
+  const why = 'its answer broke off'
+  const breaking = async (own: Partial<HttpDestination> = {}) => {
+    const { baseUrl } = await serve((_, response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('{"id": 7}')
+      response.socket?.end()
+    })
+    return { baseUrl, kind: openKind(destinationTo(baseUrl, own)) }
+  }
+
+  it('is what its status says where that decides, and gives no id', async () => {
+    const taken = { type: 'delivered', status: 200, remoteId: null }
+    expect(await sendOne((await breaking()).kind)).toEqual({ ...taken, detail: null })
+    expect(await sendOne((await breaking({ remoteId: 'body.id' })).kind)).toEqual({ ...taken, detail: `no id is kept: ${why}` })
+  })
+
+  it('is unknown where its content decides', async () => {
+    const { kind } = await breaking({ success: 'body.id = 7' })
+    expect(await sendOne(kind)).toEqual({ type: 'unknown', error: `it answered 200, but ${why}` })
+  })
+
+  it('does not say that a change is not there, and may be part of an outage', async () => {
+    const { kind } = await breaking({ lookup })
+    const found = await kind.lookUp?.(itemOf(), new AbortController().signal)
+    const failed = { type: 'failed', permanent: false, alive: false, status: null, retryAfterMs: null }
+    expect(found).toEqual({ ...failed, error: `it could not be looked up: ${why}` })
+  })
+
+  it('gives no token', async () => {
+    const { baseUrl } = await breaking()
+    const asked = { tokenUrl: `${baseUrl}/token`, username: 'u', password: secret('p') }
+    const auth = { type: 'password', ...asked, clientId: null, clientSecret: null, scope: null } as const
+    const error = "no token: the token endpoint's answer broke off"
+    expect(await sendOne(openKind(destinationTo(baseUrl, { auth })))).toMatchObject({
+      type: 'failed',
+      permanent: false,
+      alive: false,
+      error,
+    })
+  })
+})
+
 describe('the id of the record', () => {
   it.each([
     ['9007199254740993', '9007199254740993'],

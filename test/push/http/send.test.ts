@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { json } from '../../upstream/service.ts'
-import { destinationTo, itemOf, ok, openKind, sendOne, serve } from './support.ts'
+import { destinationTo, itemOf, ok, openKind, secret, sendOne, serve } from './support.ts'
 
 const NEVER = new AbortController().signal
 
@@ -110,10 +110,11 @@ describe('a templated request', () => {
     ])
   })
 
-  it('is not made for a submission that is not mapped', async () => {
+  it('bears no credentials over plain http, where private addresses are not allowed', async () => {
     const target = await serve()
-    const outcome = await sendOne(openKind(destinationTo(target.baseUrl, { mapping: 'required' })))
-    expect(outcome).toEqual({ type: 'unmapped', error: 'no client is known for its submission' })
+    const auth = { type: 'bearer', token: secret('abc') } as const
+    const outcome = await sendOne(openKind(destinationTo(target.baseUrl, { auth, allowPrivate: false })))
+    expect(outcome).toMatchObject({ type: 'failed', permanent: true, error: expect.stringContaining('is plain http') })
     expect(target.arrived).toEqual([])
   })
 })
