@@ -5,7 +5,7 @@ export interface Deadline {
   /** Milliseconds since the epoch. */
   readonly startedAt: number
   readonly expired: boolean
-  /** Has `action` called when the time is over, in place of what was given before; null for nothing. */
+  /** Has `action` called when the time is over, in place of what was given before; null for nothing. Never, when it is over already. */
   onExpiry(action: (() => void) | null): void
   /** The request was answered. */
   end(): void

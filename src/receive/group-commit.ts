@@ -49,22 +49,18 @@ export class GroupCommit {
     this.#o = options
   }
 
-  /** Whether the last transaction, if there was one, took place. */
-  get storing(): boolean {
-    return this.#refused === 0
-  }
-
   /**
    * @returns null when the delivery is durably stored, else why it is not, or why that cannot be known. It waits no longer than
    * `deadline`; one that is still waiting then is not stored. Never rejects.
    */
   add(delivery: NewDelivery, deadline: Deadline): Promise<Error | null> {
     const { waitingRows = WAITING_ROWS, waitingBytes } = this.#o
+    if (deadline.expired) return Promise.resolve(tooLate())
     if (this.#waiting.length >= waitingRows || this.#waitingBytes + delivery.body.length > waitingBytes) {
       return Promise.resolve(new TransientError('too many deliveries wait to be stored'))
     }
     return new Promise((resolve) => {
-      deadline.onExpiry(() => resolve(new TransientError('the delivery could not be stored in time')))
+      deadline.onExpiry(() => resolve(tooLate()))
       this.#waiting.push({ delivery, deadline, resolve })
       this.#waitingBytes += delivery.body.length
       if (!this.#running) void this.#run()
@@ -154,4 +150,8 @@ export class GroupCommit {
       this.#refused = 0
     }
   }
+}
+
+function tooLate(): TransientError {
+  return new TransientError('the delivery could not be stored in time')
 }

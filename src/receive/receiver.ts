@@ -91,11 +91,6 @@ export class Receiver {
     this.#default = standard && this.#accounts.get(standard.name)
   }
 
-  /** Whether, as far as is known, the next delivery can be stored. */
-  get storing(): boolean {
-    return !this.#draining && this.#commits.storing
-  }
-
   get draining(): boolean {
     return this.#draining
   }

@@ -11,8 +11,6 @@ export interface StartReceiverOptions extends Omit<ReceiverOptions, 'bodyLimitBy
 export interface RunningReceiver {
   /** Where it listens; the port is the real one when port 0 was asked for. */
   readonly address: { readonly host: string; readonly port: number }
-  /** Whether, as far as is known, the next delivery can be stored. */
-  canStore(): boolean
   /**
    * Takes deliveries for these accounts, by these secrets, from now on; nothing that is under way is broken off.
    * @throws Error when a webhook secret is none; then nothing has changed.
@@ -53,7 +51,6 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
   log.info({ origin }, 'the receiver listens')
   return {
     address: { host: config.host, port },
-    canStore: () => receiver.storing,
     setAccounts: (accounts) => receiver.setAccounts(accounts),
     async stop(graceMs) {
       const over = new AbortController()

@@ -73,7 +73,7 @@ export class RejectedStore {
   }
 
   /**
-   * Keeps a refused delivery, later: nobody waits for it. Of its body the first 1 MiB is kept.
+   * Keeps a refused delivery, later: nobody waits for it. Of its body the first 1 MiB is kept, and until then held in memory of its own.
    * @returns whether it will be kept, as far as the limits go.
    */
   keep(rejected: Rejected): boolean {
@@ -87,7 +87,7 @@ export class RejectedStore {
       return false
     }
     this.#inMinute += 1
-    this.#waiting.push(rejected)
+    this.#waiting.push(shortened(rejected))
     this.#writing ??= this.#writeAll()
     return true
   }
@@ -140,20 +140,27 @@ export class RejectedStore {
   }
 }
 
+/** @returns what is kept of a delivery: a copy, so that what waits here does not hold the whole of what came. */
+function shortened(rejected: Rejected): Rejected {
+  const { body, headers } = rejected
+  const path = rejected.path.slice(0, MAX_PATH_LENGTH)
+  if (body === null) return { ...rejected, path }
+  const length = { [LENGTH_HEADER]: String(body.length) }
+  return { ...rejected, path, headers: { ...headers, ...length }, body: Buffer.from(body.subarray(0, MAX_BODY_BYTES)) }
+}
+
 async function insertAndPrune(tx: Tx, batch: readonly Rejected[]): Promise<void> {
-  for (const rejected of batch) {
-    const { account, address, reason, body } = rejected
-    const headers = body === null ? rejected.headers : { ...rejected.headers, [LENGTH_HEADER]: String(body.length) }
+  for (const { account, path, receivedAt, address, reason, headers, body } of batch) {
     await tx.sql
       .insertInto('sync_rejected')
       .values({
         account,
-        path: rejected.path.slice(0, MAX_PATH_LENGTH),
-        received_at: rejected.receivedAt,
+        path,
+        received_at: receivedAt,
         address,
         reason,
         headers: JSON.stringify(headers),
-        body: body?.subarray(0, MAX_BODY_BYTES) ?? null,
+        body,
         replayed_at: null,
       })
       .execute()

@@ -150,7 +150,7 @@ describe('one serve on SQLite', () => {
     const { env, serve } = await scene(sqlite)
     const second = await run(['serve'], env)
     expect(second).toMatchObject({ code: 4, out: '' })
-    expect(second.err).toMatch(/^another `submission-mirror serve` is using .*\n$/)
+    expect(second.err).toMatch(/^another process \(`serve` or `restore`\) is using .*\n$/)
     await serve.kill()
     const third = await startServe(env)
     expect(await third.stop()).toBe(0)

@@ -54,7 +54,7 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
       ['acme-staging', 'msg_3', 'ready', 1, BODY],
     ])
     expect(JSON.parse(rows[0]?.headers ?? '')).toMatchObject({ 'svix-id': 'msg_1', 'content-type': 'application/json' })
-    expect([counted(204), counted(204, 'acme-staging'), receiver.running.canStore()]).toEqual([2, 1, true])
+    expect([counted(204), counted(204, 'acme-staging')]).toEqual([2, 1])
   })
 
   it('takes webhook-* headers, and counts which secret verified', async () => {

@@ -28,7 +28,7 @@ function begin(over: { waitingBytes?: number; waitingRows?: number } = {}) {
   const { log, lines } = recordingLog()
   const commits = new GroupCommit({ appender, log, observer: counts, waitingBytes: 64 * MIB, ...over })
   const add = (n: number, bytes?: number) => commits.add(delivery(n, bytes), deadlines.start())
-  return { appender, clock, counts, lines, commits, add }
+  return { appender, clock, counts, lines, commits, deadlines, add }
 }
 
 const idsOf = (deliveries: readonly NewDelivery[]) => deliveries.map((one) => one.deliveryId)
@@ -55,13 +55,12 @@ describe('GroupCommit', () => {
   })
 
   it('one failed delivery never fails its companions', async () => {
-    const { appender, add, commits, lines } = begin()
+    const { appender, add, lines } = begin()
     const adding = Promise.all([add(1), add(2), add(3)])
     const batch = await appender.next()
     const poison = new Error('poison')
     batch.end([null, poison, null])
     expect(await adding).toEqual([null, poison, null])
-    expect(commits.storing).toBe(true)
     expect(lines).toMatchObject([{ level: 50, delivery: 'msg_2' }])
   })
 
@@ -76,18 +75,16 @@ describe('GroupCommit', () => {
   })
 
   it('writes one line when storing begins to fail and one when it works again', async () => {
-    const { appender, add, commits, lines } = begin()
+    const { appender, add, lines } = begin()
     for (let n = 0; n < 3; n++) {
       const adding = Promise.all([add(1), add(2)])
       const batch = await appender.next()
       batch.end(batch.deliveries.map(() => new TransientError('away')))
       expect(await adding).toEqual([expect.any(TransientError), expect.any(TransientError)])
-      expect(commits.storing).toBe(false)
     }
     const adding = add(3)
     ;(await appender.next()).end([null])
     await adding
-    expect(commits.storing).toBe(true)
     expect(lines).toMatchObject([{ level: 50 }, { level: 30, refused: 6 }])
   })
 
@@ -147,5 +144,19 @@ describe('GroupCommit', () => {
     expect(idsOf(next.deliveries)).toEqual(['msg_3'])
     next.end([null])
     expect(await young).toBeNull()
+  })
+
+  it('trap 29: what comes when its time is over already is told so at once, and is not stored', async () => {
+    const { appender, add, clock, commits, deadlines } = begin()
+    const late = deadlines.start()
+    const over = new Promise<void>((resolve) => late.onExpiry(resolve))
+    clock.advance(8_000)
+    await over
+    expect(await commits.add(delivery(1), late)).toEqual(expect.any(TransientError))
+    const next = add(2)
+    const batch = await appender.next()
+    expect(idsOf(batch.deliveries)).toEqual(['msg_2'])
+    batch.end([null])
+    expect(await next).toBeNull()
   })
 })

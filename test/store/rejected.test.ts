@@ -93,6 +93,19 @@ describe.each(testDatabases)('RejectedStore on $name', (database) => {
     expect((await store.get(cut?.id ?? 0))?.body).toHaveLength(MIB)
   })
 
+  it('holds nothing of the memory in which a body came', async () => {
+    const bodies = [MIB + 1, 10].map((length) => Buffer.alloc(length, 'x'))
+    for (const [n, body] of bodies.entries()) {
+      store.keep(rejected(n, { body }))
+      // Whoever read it may use its memory for something else at once.
+      body.fill('y')
+    }
+    await store.settled()
+    const kept = await Promise.all((await store.list({ limit: 2 })).map(({ id }) => store.get(id)))
+    expect(kept.map((one) => one?.body?.equals(Buffer.alloc(one.body.length, 'x')))).toEqual([true, true])
+    expect(kept.map((one) => one?.bodyBytes)).toEqual([10, MIB + 1])
+  })
+
   it('notes what was replayed', async () => {
     store.keep(rejected(1))
     await store.settled()
