@@ -112,8 +112,8 @@ export class SettingsError extends UsageError {
  * @throws SettingsError with every problem at once, each one line that names the setting and the mend and never a value.
  */
 export function loadConfig(env: Environment, options: LoadOptions = {}): Config {
-  const environment = readEnvironment(env)
   const file = readConfigFile(env)
+  const environment = readEnvironment(env, file.variables)
   const merged = mergeReadings(environment, file)
   const parsed = settingsSchema.safeParse(merged.tree)
   const problems = [...merged.problems, ...(parsed.success ? [] : merged.problemsOf(parsed.error.issues))]

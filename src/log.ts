@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
+import { isTaxIdKey, taxIdKeyInJson } from './tax-ids.ts'
 
 /** The program's log: one JSON line per thing that matters; see `createLog`. */
 export type Log = Logger
@@ -14,23 +15,11 @@ export interface LogOptions {
   readonly destination?: DestinationStream
 }
 
-/** Keys, in lower case and without `_` and `-`, whose values are masked wherever they stand. */
-const REDACTED_KEYS = new Set([
-  'authorization',
-  'clientsecret',
-  'accesstoken',
-  'refreshtoken',
-  'secret',
-  'secrets',
-  'password',
-  'token',
-  'feinorssn',
-  'fein',
-  'ssn',
-])
+/** Keys, in lower case and without `_` and `-`, whose values are masked wherever they stand, as those of tax ids are. */
+const SECRET_KEYS = new Set(['authorization', 'clientsecret', 'accesstoken', 'refreshtoken', 'secret', 'secrets', 'password', 'token'])
 
 /** Whether a line may have such a key; a look at the whole line is cheap, taking it apart is not. */
-const MAYBE_REDACTED = /(?:authorization|secret|token|password|fein|ssn)[a-z_-]*":/i
+const MAYBE_SECRET = /(?:authorization|secret|token|password)[a-z_-]*":/i
 
 const MASK = '[redacted]'
 /** Of lines that could not be written, no more is kept. */
@@ -86,7 +75,8 @@ export class KnownSecrets {
 
   /** @returns a line of JSON without what must not be written, which stays one. */
   mask(line: string): string {
-    if (!MAYBE_REDACTED.test(line) && !this.#inJson.some((secret) => line.includes(secret))) return line
+    const keyed = MAYBE_SECRET.test(line) || taxIdKeyInJson.test(line)
+    if (!keyed && !this.#inJson.some((secret) => line.includes(secret))) return line
     const entries = Object.entries(JSON.parse(line) as Record<string, unknown>)
     const masked = entries.map(([key, value]) => (isFrame(key, value) ? [key, value] : maskEntry(key, value, this.#any)))
     return `${JSON.stringify(Object.fromEntries(masked))}\n`
@@ -99,7 +89,7 @@ function isFrame(key: string, value: unknown): boolean {
 }
 
 function maskEntry(key: string, value: unknown, anySecret: RegExp | null): [string, unknown] {
-  const hidden = REDACTED_KEYS.has(key.toLowerCase().replace(/[_-]/g, ''))
+  const hidden = SECRET_KEYS.has(key.toLowerCase().replace(/[_-]/g, '')) || isTaxIdKey(key)
   return [maskText(key, anySecret), hidden ? MASK : maskValue(value, anySecret)]
 }
 

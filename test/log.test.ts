@@ -119,8 +119,9 @@ describe('fields that are known to hold a secret, a FEIN or an SSN', () => {
     'password',
   ]
   const more = ['token', 'fein_or_ssn', 'fein', 'ssn', 'Authorization', 'FEIN', 'Client-Secret']
+  const taxIds = ['ein', 'tin', 'tax_id', 'Tax ID', 'S.S.N.', 'social_security_number', 'employerIdentificationNumber']
 
-  test.each([...keys, ...more])('%s is masked at any depth', (key) => {
+  test.each([...keys, ...more, ...taxIds])('%s is masked at any depth', (key) => {
     const { log, lines } = recorder()
     const held = { [key]: '12-3456789' }
     log.info({ ...held, a: { ...held, b: { c: [{ d: { e: held } }] } }, err: Object.assign(new Error('x'), { answer: held }) }, 'x')
@@ -133,7 +134,7 @@ describe('fields that are known to hold a secret, a FEIN or an SSN', () => {
 
   test('other fields are left as they are', () => {
     const { log, lines } = recorder()
-    const fields = { tokens_minted: 3, secretary: 'x', lossness: 1, token_mints: [null, true, 1.5] }
+    const fields = { tokens_minted: 3, secretary: 'x', lossness: 1, token_mints: [null, true, 1.5], protein: 1, taxes: 2, 'tax id?s': 3 }
     log.info(fields, 'x')
     expect(JSON.parse(lines[0] ?? '')).toMatchObject(fields)
   })

@@ -13,11 +13,12 @@ export interface EnvironmentReading extends Reading {
 /**
  * Reads every setting that stands in the environment, by itself or in the file that `NAME_FILE` names. A variable with nothing in
  * it counts as not set: that is how compose files hand on what nobody has set.
+ * @param referred the variables that the settings file refers to, whose names are its own affair.
  * @returns a tree that holds one account when a variable of an account is set.
  */
-export function readEnvironment(env: Environment): EnvironmentReading {
+export function readEnvironment(env: Environment, referred: ReadonlySet<string>): EnvironmentReading {
   const tree: Tree = {}
-  const problems = unknownVariables(env)
+  const problems = unknownVariables(env, referred)
   const reported = new Set<string>()
   const variables = new Map<string, string>()
   for (const setting of settings) {

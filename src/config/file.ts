@@ -11,9 +11,11 @@ export interface FileReading extends Reading {
   readonly broken: boolean
   /** Keys (see `keyOf`) of the values that came from the environment or from a file, and from nowhere else. */
   readonly references: ReadonlySet<string>
+  /** The variables that the file refers to. */
+  readonly variables: ReadonlySet<string>
 }
 
-const NOTHING: FileReading = { tree: {}, problems: [], reported: new Set(), broken: false, references: new Set() }
+const NOTHING: FileReading = { tree: {}, problems: [], reported: new Set(), broken: false, references: new Set(), variables: new Set() }
 
 /** @returns how a value of the settings file is called in a problem, such as `accounts[0].base_url in CONFIG_FILE`. */
 export function nameInFile(path: Path): string {
@@ -43,7 +45,8 @@ export function readConfigFile(env: Environment): FileReading {
   const tree = expansion.expand(preset.tree, []) as Tree
   const problems = preset.problems.map(({ path: at, problem }) => `${nameInFile(at)} ${problem}`)
   const reported = new Set([...preset.problems.map(({ path: at }) => keyOf(at.slice(0, 2))), ...expansion.reported])
-  return { tree, problems: [...problems, ...expansion.problems], reported, broken: false, references: expansion.references }
+  const { references, variables } = expansion
+  return { tree, problems: [...problems, ...expansion.problems], reported, broken: false, references, variables }
 }
 
 function broken(...problems: string[]): FileReading {
@@ -58,6 +61,7 @@ class Expansion {
   readonly problems: string[] = []
   readonly reported = new Set<string>()
   readonly references = new Set<string>()
+  readonly variables = new Set<string>()
   readonly #env: Environment
   readonly #folder: string
 
@@ -97,6 +101,7 @@ class Expansion {
 
   #variable(name: string, fail: (problem: string) => string): string {
     if (!/^[A-Za-z_]\w*$/.test(name)) return fail(`has a reference that is neither $\{NAME} nor $\{file:PATH}; mend it`)
+    this.variables.add(name)
     const value = Object.hasOwn(this.#env, name) ? this.#env[name] : undefined
     if (value !== undefined && value.trim() !== '') return value
     // A name in capitals is a name; anything else might be the secret itself, written where its name belongs.

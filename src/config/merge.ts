@@ -66,9 +66,9 @@ function isReported(path: Path, reported: ReadonlySet<string>): boolean {
   return path.some((_, index) => reported.has(keyOf(path.slice(0, index + 1))))
 }
 
-/** Puts the names of settings in place of `{key}`. */
+/** Puts the names of settings in place of `{a.b}`; braces without a dot are meant as they stand. */
 function fillIn(message: string, nameOf: (path: Path) => string): string {
-  return message.replace(/\{([\w.]+)\}/g, (_, key: string) =>
+  return message.replace(/\{(\w+(?:\.\w+)+)\}/g, (_, key: string) =>
     nameOf(key.split('.').map((part) => (/^\d+$/.test(part) ? Number(part) : part))),
   )
 }

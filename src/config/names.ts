@@ -69,11 +69,12 @@ const OUR_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|RECONCILE|RETENTION|CHANG
 /** What Kubernetes sets in every container for a service that happens to be named `ops` or `database`. */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT_\d+_(?:TCP|UDP)(?:_\w+)?$|_PORT$/
 
-/** @returns one problem for each variable that looks like one of ours and is none. */
-export function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
+/** @returns one problem for each variable that looks like one of ours, is none, and is not among those that the settings file refers to. */
+export function unknownVariables(env: Readonly<Record<string, string | undefined>>, referred: ReadonlySet<string>): string[] {
   const known = settings.flatMap((setting) => (setting.file ? [setting.env, `${setting.env}_FILE`] : [setting.env]))
+  const isMeant = (name: string) => known.includes(name) || referred.has(name) || isServiceLink(name, env[name])
   return Object.keys(env)
-    .filter((name) => env[name] !== undefined && OUR_PREFIX.test(name) && !known.includes(name) && !isServiceLink(name, env[name]))
+    .filter((name) => env[name] !== undefined && OUR_PREFIX.test(name) && !isMeant(name))
     .sort()
     .map((name) => `${name.replace(/\W/g, '?')} is not a known variable; the nearest one is ${nearestVariable(name, known)}`)
 }

@@ -1,3 +1,4 @@
+import { isTaxIdKey } from '../tax-ids.ts'
 import { entities, type Row } from './entities.ts'
 import { isObject, type Json } from './json.ts'
 
@@ -19,23 +20,6 @@ export const personalColumns: readonly string[] = [
   'lanes.next_step',
   'source_offers.filename',
 ]
-
-/** Keys, in lower case and of letters alone, under which an FEIN or a social security number stands. */
-const TAX_IDS = new Set([
-  'fein',
-  'feinorssn',
-  'ssn',
-  'ein',
-  'tin',
-  'itin',
-  'taxid',
-  'taxidnumber',
-  'federaltaxid',
-  'federalein',
-  'socialsecuritynumber',
-  'employeridentificationnumber',
-  'federalemployeridentificationnumber',
-])
 
 /** Columns that hold JSON, by table: only there can a key stand below a column. */
 const jsonColumns: ReadonlyMap<string, readonly string[]> = new Map(
@@ -76,7 +60,7 @@ export function leavingOutPersonal(allowed: readonly string[]): (entity: string,
 type Treatment = 'leave out' | 'look into' | 'keep'
 
 function treatmentOf(entity: string, column: string, hidden: ReadonlySet<string>): Treatment {
-  if (hidden.has(`${entity}.${column}`) || holdsTaxId(column)) return 'leave out'
+  if (hidden.has(`${entity}.${column}`) || isTaxIdKey(column)) return 'leave out'
   const nested = jsonColumns.get(entity)
   // Of a table that is not known here, every column may be JSON.
   return nested === undefined || nested.includes(column) ? 'look into' : 'keep'
@@ -85,10 +69,6 @@ function treatmentOf(entity: string, column: string, hidden: ReadonlySet<string>
 function withoutTaxIds(value: Json): Json {
   if (Array.isArray(value)) return value.map((item: Json) => withoutTaxIds(item))
   if (!isObject(value)) return value
-  const kept = Object.entries(value as { readonly [key: string]: Json }).filter(([key]) => !holdsTaxId(key))
+  const kept = Object.entries(value as { readonly [key: string]: Json }).filter(([key]) => !isTaxIdKey(key))
   return Object.fromEntries(kept.map(([key, item]) => [key, withoutTaxIds(item)]))
-}
-
-function holdsTaxId(key: string): boolean {
-  return TAX_IDS.has(key.toLowerCase().replace(/[^a-z]/g, ''))
 }

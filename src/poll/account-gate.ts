@@ -9,9 +9,10 @@ import { findAccount, pinBrokerage, resumeAccount, stopAccount } from '../store/
 import type { Db } from '../store/db.ts'
 import type { ReadClaim } from '../store/read-claims.ts'
 import { forgiveMisses, readBefore, sampleRead } from '../store/reads-of-account.ts'
-import { submissionIdsAfter, unreachableSince } from '../store/submissions.ts'
+import { isUnreachable, submissionIdsAfter, unreachableSince } from '../store/submissions.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { type UpstreamClass, upstreamClass } from '../upstream/errors.ts'
+import { isSameBrokerage } from '../upstream/wire-answers.ts'
 import { GoneWave, WAVE_WINDOW_MS } from './gone-wave.ts'
 import { Refusals, witnesses } from './refusals.ts'
 import type { VisitEnd } from './visit.ts'
@@ -77,15 +78,18 @@ export class AccountGate {
     }
     this.#wave.clear()
     await resumeAccount(db, account)
+    this.#wavePause = null
     this.#o.log.info({ account }, `account ${account} is active again`)
     return 0
   }
 
   /** Notes how a read of a submission ended. @returns whether the account is now paused. */
-  async note({ submissionId, lastReadAt }: Pick<ReadClaim, 'submissionId' | 'lastReadAt'>, end: VisitEnd): Promise<boolean> {
-    if (end === 'refused') this.#doubt(submissionId)
+  async note(claim: Pick<ReadClaim, 'submissionId' | 'read' | 'lastReadAt'>, end: VisitEnd): Promise<boolean> {
+    if (end === 'refused') this.#doubt(claim.submissionId)
     if (end === 'read' || end === 'stalled') this.#refusals.clear()
-    return (end === 'read' || end === 'gone') && lastReadAt !== null && this.#noteFound(submissionId, end === 'gone')
+    if (claim.lastReadAt === null) return false
+    if (end === 'read') this.#wave.note(claim.submissionId, claim.read, false)
+    return end === 'gone' && this.#noteGone(claim)
   }
 
   /**
@@ -97,21 +101,26 @@ export class AccountGate {
     this.#refusals.note(submissionId)
   }
 
-  async #noteFound(submissionId: string, gone: boolean): Promise<boolean> {
+  async #noteGone({ submissionId, read }: Pick<ReadClaim, 'submissionId' | 'read'>): Promise<boolean> {
+    const { db, account } = this.#o
+    const isBelieved = await isUnreachable(db.read, account, submissionId)
+    const known = await readBefore(db.read, account, 10)
     // What was under way when the account was paused is part of the same wave.
-    if (gone && this.#wavePause !== null) {
+    if (this.#wavePause !== null) {
+      this.#wave.join(submissionId)
       await this.#takeBack([submissionId])
       return true
     }
-    this.#wave.note(submissionId, gone)
-    if (!gone || !this.#wave.isWave(await readBefore(this.#o.db.read, this.#o.account, 10))) return false
+    // What is believed already says nothing new, however often it is looked for.
+    if (isBelieved) return false
+    this.#wave.note(submissionId, read, true)
+    if (!this.#wave.isWave(known)) return false
     await this.#pauseForWave()
     return true
   }
 
   async #pauseForWave(): Promise<void> {
-    const missing = this.#wave.gone()
-    this.#wave.clear()
+    const missing = this.#wave.take()
     this.#wavePause = 'under way'
     try {
       await this.#stop('paused', `${WAVE_REASON}, which looks like a wrong credential; check which brokerage it belongs to`)
@@ -136,7 +145,7 @@ export class AccountGate {
     try {
       const identity = await client.me(signal)
       const { brokerage } = identity
-      if (pinned !== null && pinned !== brokerage) {
+      if (pinned !== null && !isSameBrokerage(pinned, brokerage)) {
         await this.#stop(
           'paused',
           `the credentials belong to brokerage ${brokerage}, but this account holds the data of ${pinned}; give them an account of their own`,

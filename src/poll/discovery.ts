@@ -24,6 +24,7 @@ import { LeaseLostError } from '../store/leases.ts'
 import { knownSubmissions } from '../store/submissions.ts'
 import type { ProbeAnswer, UpstreamClient } from '../upstream/client.ts'
 import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/errors.ts'
+import { isSameBrokerage } from '../upstream/wire-answers.ts'
 
 /** Probing waits for so much; nothing else waits for it. */
 const TICK_MS = 2_000
@@ -131,7 +132,7 @@ export class Discovery implements Service {
     if (row === null || row.state !== 'active' || row.brokerage === null) return false
     if (clock.now() < this.#identifiedAt + IDENTITY_MS) return true
     try {
-      if ((await client.me(signal)).brokerage !== row.brokerage) {
+      if (!isSameBrokerage(row.brokerage, (await client.me(signal)).brokerage)) {
         this.#quietUntil = clock.now() + RETRY_BASE_MS
         return false
       }
@@ -211,7 +212,7 @@ export class Discovery implements Service {
 
   async #addPaths(template: string, key: string, ids: readonly string[], signal: AbortSignal): Promise<void> {
     const { account, clock, db, log } = this.#o
-    const paths = ids.map((id): ProbePath => ({ path: template.replace(`{${key}}`, id), template }))
+    const paths = ids.map((id): ProbePath => ({ path: template.replaceAll(`{${key}}`, id), template }))
     for (const step of steps(paths)) {
       const room = MOST_PATHS - (await countProbes(db.read, account, template))
       if (room <= 0) {

@@ -3,6 +3,7 @@ import { findAccount, pinBrokerage } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { AuthRefusedError } from '../upstream/errors.ts'
+import { isSameBrokerage } from '../upstream/wire-answers.ts'
 import { tried } from './tries.ts'
 
 /** @returns why the account is not to be read now, as the poller found; null when it may be. */
@@ -29,7 +30,7 @@ export async function wrongIdentity(
     if (!asked.ok) return `the service could not be asked whose credentials these are: ${asked.failure.reason}`
     const { brokerage, clientId } = asked.value
     const pinned = (await findAccount(db.read, account))?.brokerage ?? null
-    if (pinned !== null && pinned !== brokerage) {
+    if (pinned !== null && !isSameBrokerage(pinned, brokerage)) {
       return `the credentials belong to brokerage ${brokerage}, but account ${account} holds the data of ${pinned}`
     }
     if (pinned === null && !dryRun) await pinBrokerage(db, account, brokerage, clientId)

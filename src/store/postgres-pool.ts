@@ -153,10 +153,6 @@ export class PostgresSession {
     })
   }
 
-  get broken(): boolean {
-    return this.#broken
-  }
-
   /** Hands the connection back; a broken one is thrown away. */
   release(): void {
     this.#client.release(this.#broken)

@@ -115,25 +115,6 @@ function laneOf({ destination, account, submissionId }: MappingRow): LaneKey {
   return { destination, account, lane: submissionId }
 }
 
-/** The mappings of some submissions of an account; those without one are left out. */
-export async function findMappings(
-  q: Query,
-  destination: string,
-  account: string,
-  submissionIds: readonly string[],
-): Promise<StoredMapping[]> {
-  if (submissionIds.length === 0) return []
-  const rows = await q.sql
-    .selectFrom('push_map')
-    .selectAll()
-    .where('destination', '=', destination)
-    .where('account', '=', account)
-    .where('submission_id', 'in', [...new Set(submissionIds)])
-    .orderBy('submission_id')
-    .execute()
-  return rows.map(mappingOf)
-}
-
 export interface MappingFilter {
   readonly destination?: string | undefined
   readonly account?: string | undefined

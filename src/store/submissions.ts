@@ -33,6 +33,12 @@ export async function submissionIdsAfter(q: Query, account: string, after: strin
   return rows.map((row) => row.submission_id)
 }
 
+/** Whether a submission is marked unreachable: its "not found" was confirmed. */
+export async function isUnreachable(q: Query, account: string, submissionId: string): Promise<boolean> {
+  const [row] = (await q.selectMany(submissions, [{ account, submission_id: submissionId }])) as SubmissionRow[]
+  return row !== undefined && row.unreachable_since !== null
+}
+
 /** @returns those of the given submissions that have been marked unreachable at or after `since`. */
 export async function unreachableSince(q: Query, account: string, submissionIds: readonly string[], since: TimeText): Promise<string[]> {
   const keys = [...new Set(submissionIds)].map((submission_id) => ({ account, submission_id }))

@@ -140,7 +140,7 @@ class Reader {
     const [only = '', query = ''] = path.split('?', 2)
     const parts = {
       path: only,
-      query: Object.fromEntries(new URLSearchParams(query)),
+      query: new URLSearchParams(query),
       headers: { authorization: `Bearer ${token}` },
       bodyLimitBytes: PROBE_LIMIT_BYTES,
     }
@@ -151,7 +151,7 @@ class Reader {
   async read<T>(call: Call, query: Query, read: (call: Call, body: unknown) => T, manner: Manner): Promise<T> {
     const once = async (token: string): Promise<T> => {
       const headers = { authorization: `Bearer ${token}` }
-      return await this.#channel.run(call, { query, headers }, (answer) => read(call, bodyOf(call, answer)), manner)
+      return await this.#channel.run(call, { query: Object.entries(query), headers }, (answer) => read(call, bodyOf(call, answer)), manner)
     }
     const token = await this.#tokens.get(manner.signal)
     try {

@@ -30,7 +30,7 @@ export interface HttpOptions {
 
 /** What is sent beside the method and the path, which the operation names. */
 export interface Parts {
-  readonly query?: Readonly<Record<string, string>>
+  readonly query?: Iterable<readonly [name: string, value: string]>
   /** In place of the operation's path: what the settings name to be probed. It stays below the base URL like any other. */
   readonly path?: string
   /** In place of the usual limit. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { clockSkewMs } from './answer.ts'
 import { Http, type ProxySettings } from './http.ts'
 
 /** An answer of the service, as far as it tells of its clock. */
@@ -20,11 +21,8 @@ export async function askServiceClock(baseUrl: string, proxy: ProxySettings, clo
   try {
     const sentAt = clock.now()
     const { status, headers } = await http.send({ operation: 'me', submissionId: null, withCursor: false }, { headers: {} }, signal)
-    const between = (sentAt + clock.now()) / 2
-    const date = headers['date']
-    const theirs = Date.parse(typeof date === 'string' ? date : '')
-    // It names a whole second, cut off; half of one more is the best guess.
-    return { status, aheadMs: Number.isNaN(theirs) ? null : Math.round(between - (theirs + 500)) }
+    const skewMs = clockSkewMs(headers, sentAt, clock.now())
+    return { status, aheadMs: skewMs === undefined ? null : -skewMs }
   } finally {
     await http.close()
   }

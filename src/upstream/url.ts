@@ -5,10 +5,10 @@ import { PermanentError } from '../errors.ts'
  * would drop it (trap 76). Nothing else is ever appended (traps 42, 82).
  * @param base an http or https URL; its query, fragment and user part are not used.
  * @param path relative to the base, with or without a slash before it.
- * @param query parameters; values are percent-encoded, so that a cursor arrives as it was given (trap 5).
+ * @param query parameters, of which some may bear one name; values are percent-encoded, so that a cursor arrives as it was given (trap 5).
  * @throws PermanentError when the result would leave the base: the bearer goes nowhere else (traps 45, 76).
  */
-export function urlUnder(base: string, path: string, query: Readonly<Record<string, string>> = {}): URL {
+export function urlUnder(base: string, path: string, query: Iterable<readonly [name: string, value: string]> = []): URL {
   const root = new URL(base)
   const prefix = root.pathname.replace(/\/+$/, '')
   const relative = path.startsWith('/') ? path.slice(1) : path
@@ -18,7 +18,7 @@ export function urlUnder(base: string, path: string, query: Readonly<Record<stri
   if (leaves || url.origin !== root.origin || !url.pathname.startsWith(`${prefix}/`)) {
     throw new PermanentError('a path that leads away from the base URL is refused')
   }
-  url.search = Object.entries(query)
+  url.search = Array.from(query)
     .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}`)
     .join('&')
   return url

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { canonicalJson, isObject, storableText } from '../model/json.ts'
+import { parseJson } from './answer.ts'
 import { id, idOf, jsonOf, optional, required, textOf } from './wire-fields.ts'
 
 /** Readers of the answers that are no records: a page of a feed, who we are, and a token. */
@@ -10,11 +11,11 @@ export interface FeedPage<T> {
   readonly nextCursor: string | null
 }
 
-/** Who the credential is. Only the brokerage and the kind are pinned: clients and labels change when keys rotate. */
+/** Who the credential is. Only the brokerage is pinned: clients and labels change when keys rotate. */
 export interface Identity {
   /** `api_client` or `user`, or whatever the service says. */
   readonly kind: string
-  /** What tells this brokerage from others: its id, else all that the service says of it, as text. */
+  /** What tells this brokerage from others: its id, else its name, else all that the service says of it, as text. See `isSameBrokerage`. */
   readonly brokerage: string
   /** The public id of the credential, when the service gives it. */
   readonly clientId: string | null
@@ -87,11 +88,23 @@ function secondsOf(value: unknown): number | null {
   return typeof seconds === 'number' && seconds > 0 ? seconds : null
 }
 
-// The shape of `brokerage` is not shown: text, or an object that has an id or has not.
+/**
+ * @param pinned the brokerage that an account was found to be once; of one without an id, earlier releases pinned all that was said.
+ * @param brokerage as an answer tells it now.
+ */
+export function isSameBrokerage(pinned: string, brokerage: string): boolean {
+  if (pinned === brokerage) return true
+  const said = parseJson(pinned)
+  return isObject(said) && brokerageOf(said) === brokerage
+}
+
+// The shape of `brokerage` is not shown: text, or an object that has an id or has not. What is said of it besides may change.
 function brokerageOf(value: unknown): string | null {
   if (!isObject(value)) return idOf(value)
-  const given = idOf(value['id'])
-  if (given !== null) return given
+  for (const key of ['id', 'name', 'slug']) {
+    const given = typeof value[key] === 'number' ? String(value[key]) : idOf(value[key])
+    if (given !== null) return given
+  }
   const whole = Object.keys(value).length > 0 ? jsonOf(value) : null
   return whole === null ? null : canonicalJson(whole)
 }

@@ -156,6 +156,13 @@ log: { level: warn }
     ])
   })
 
+  test('a variable that the file refers to may have any name', () => {
+    const env = { BROKER_API_KEY: 'bas_1', WEBHOOK_SIGNING: hook(1).slice('whsec_'.length), POLL_ACTVE: '60s' }
+    const yaml =
+      'accounts: [{ name: a, base_url: "https://a.test", client_credentials: [{ id: i, secret: "${BROKER_API_KEY}" }], webhook_secrets: ["whsec_${WEBHOOK_SIGNING}"] }]'
+    expect(problemsOf(withFile(yaml, env))).toEqual(['POLL_ACTVE is not a known variable; the nearest one is POLL_ACTIVE'])
+  })
+
   test('unknown keys are refused, with the nearest known one or all that there are', () => {
     expect(problemsOf(withFile('polll: {}\nsecrets: []\nreceiver: { prot: 1, hots: x }\n<<: {}\n', account))).toEqual([
       'receiver in CONFIG_FILE has an unknown key, prot; the nearest one is port',

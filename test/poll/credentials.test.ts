@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { marketEvents, threadMessages } from '../../src/model/entities.ts'
-import { findAccount } from '../../src/store/accounts.ts'
+import { findAccount, pinBrokerage } from '../../src/store/accounts.ts'
 import type { AccountsTable } from '../../src/store/tables.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { wireMessage } from '../tools/facts.ts'
@@ -115,6 +115,20 @@ describe.each(testDatabases)('credentials on $name', (database) => {
     await untilState(rig, 'active', 'acme')
     await rig.rest()
     expect(await rowsOf(rig.db, marketEvents)).toHaveLength(4)
+  })
+
+  it('trap 46: a brokerage without an id is told by its name, also where all that was said of it is pinned', async () => {
+    const rig = await Rig.open(database)
+    await tracked(rig)
+    rig.sandbox.setBrokerage('default', { id: '', name: 'Bay' })
+    await pinBrokerage(rig.db, 'default', '{"name":"Bay"}', null)
+    rig.startPoller()
+    await rig.until(
+      'it is known who we are',
+      async () => (await account(rig)).client_id !== null || (await account(rig)).state !== 'active',
+    )
+    await rig.rest()
+    expect(await account(rig)).toMatchObject({ state: 'active', brokerage: '{"name":"Bay"}' })
   })
 
   it('trap 46: a service that cannot say who we are stops nothing; the brokerage is pinned when it can', async () => {

@@ -96,6 +96,15 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     ])
   })
 
+  it('fills every place of a key in a path', async () => {
+    const rig = await open(database)
+    const id = rig.sandbox.addSubmission(ACCOUNT, { facts: { insured_name: 'North Gate Bakery LLC' } })
+    await discover(rig, [...INSUREDS, '/broker/{insured_id}/of/{insured_id}'])
+    expect(Object.keys(await trackedVia(rig))).toEqual([id])
+    const paths = (await probesOf(rig)).map(({ path }) => path)
+    expect(paths).toEqual([expect.stringMatching(/^\/broker\/([0-9a-f-]{36})\/of\/\1$/), ...paths.slice(1)])
+  })
+
   it.each([
     ['404', undefined],
     ['403', 403],

@@ -122,6 +122,47 @@ describe.each(testDatabases)('trap 48: "not found" on $name', (database) => {
     expect(await rig.read(first, 'events')).toMatchObject({ misses: 0, rank: 1 })
   })
 
+  it('trap 48: of many that were removed it pauses the account once, and believes it then: the account can read others', async () => {
+    const rig = await Rig.open(database)
+    const ids = await readOnce(rig, 12)
+    const removed = ids.slice(0, 8)
+    for (const submissionId of removed) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
+    await rig.pass(policy.poll.maxMs)
+    await rig.until('the account is paused', async () => (await stateOf(rig)) === 'paused')
+    await rig.idle()
+    await rig.pass(RETRY_MS)
+    await rig.until('it is active again', async () => (await stateOf(rig)) === 'active')
+    for (const waitMs of [0, 30_000, 120_000]) {
+      await rig.pass(waitMs)
+      await rig.rest()
+    }
+    expect((await unreachable(rig)).sort()).toEqual([...removed].sort())
+    expect(await stateOf(rig)).toBe('active')
+    expect(rig.lines('is paused')).toHaveLength(1)
+  })
+
+  it('trap 48: what is believed to be gone stops nothing when it is looked for again', async () => {
+    const rig = await Rig.open(database)
+    const ids = Array.from({ length: 8 }, () => rig.sandbox.addSubmission(ACCOUNT))
+    await rig.track(ids)
+    const first = rig.startPoller()
+    await rig.rest()
+    for (const submissionId of ids.slice(0, 4)) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
+    for (const waitMs of [policy.poll.maxMs, 30_000, 120_000]) {
+      await rig.pass(waitMs)
+      await rig.rest()
+    }
+    expect(await unreachable(rig)).toHaveLength(4)
+    // Nothing of that is remembered but what the store holds.
+    await first.stop()
+    for (const submissionId of ids.slice(4, 5)) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
+    await rig.pass(policy.poll.maxMs)
+    rig.startPoller()
+    await rig.rest()
+    expect(await stateOf(rig)).toBe('active')
+    for (const id of ids.slice(0, 4)) expect(await rig.read(id, 'events')).toMatchObject({ misses: 4 })
+  })
+
   it('trap 48: a submission that was unreachable before a wave is found again after it', async () => {
     const rig = await Rig.open(database)
     const ids = await readOnce(rig, 8)

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { clockSkewMs } from '../../src/upstream/answer.ts'
+import { askServiceClock } from '../../src/upstream/service-clock.ts'
 import { Counts, clientOf, json, startService, withTokens } from './service.ts'
 
 const START = Date.UTC(2026, 0, 5, 12)
@@ -34,5 +35,19 @@ describe('the clocks of both sides', () => {
     expect(Math.abs((gauge?.[1] ?? 0) - 120)).toBeLessThan(2)
     ahead.ms = 3_600_001
     expect(client.clockSkewMs()).toBeNull()
+  })
+
+  it('are told by one question, without credentials, when the date can be read', async () => {
+    let date = ''
+    const service = await startService((_, response) => json(response, {}, 401, { date }))
+    onTestFinished(() => service.close())
+    const clock: Clock = { ...systemClock, now: () => START }
+    const aheadMs = async (said: string) => {
+      date = said
+      return (await askServiceClock(service.baseUrl, {}, clock, AbortSignal.timeout(10_000))).aheadMs
+    }
+    expect(await aheadMs(new Date(START - 90_000).toUTCString())).toBe(89_500)
+    expect(await aheadMs(new Date(START + 90_000).toUTCString())).toBe(-90_500)
+    for (const none of ['12', 'yesterday']) expect(await aheadMs(none)).toBeNull()
   })
 })

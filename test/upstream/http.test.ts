@@ -45,8 +45,8 @@ describe('limits', () => {
     const { http } = await bench((request, response) =>
       response.writeHead(request.url.includes('bad') ? 400 : 200).end('x'.repeat(request.url.includes('long') ? 100_000 : 1000)),
     )
-    expect(await thrownBy(http.send(call, { ...parts, query: { a: 'long' } }))).toMatchObject({ class: 'unavailable' })
-    expect(await http.send(call, { ...parts, query: { a: 'long-bad' } })).toMatchObject({ status: 400, body: null })
+    expect(await thrownBy(http.send(call, { ...parts, query: [['a', 'long']] }))).toMatchObject({ class: 'unavailable' })
+    expect(await http.send(call, { ...parts, query: [['a', 'long-bad']] })).toMatchObject({ status: 400, body: null })
     expect((await http.send(call, parts)).body?.length).toBe(1000)
   })
 
@@ -62,7 +62,7 @@ describe('limits', () => {
     const { http } = await bench((request, response) => {
       if (!request.url.includes('hang')) json(response, {})
     })
-    const hanging = Array.from({ length: 20 }, () => thrownBy(http.send(call, { ...parts, query: { a: 'hang' } })))
+    const hanging = Array.from({ length: 20 }, () => thrownBy(http.send(call, { ...parts, query: [['a', 'hang']] })))
     expect(await http.send(call, parts)).toMatchObject({ status: 200 })
     await http.close()
     expect(await Promise.all(hanging)).toMatchObject(Array(20).fill({ class: 'network' }))

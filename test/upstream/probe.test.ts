@@ -36,6 +36,8 @@ describe('probing a path', () => {
     for (body of ['[{"submission_id": "x"}]', '{}', '7', 'null', '"text"']) {
       expect(await client.probe(`${LIST}?limit=200&status=open`)).toEqual({ text: body, json: JSON.parse(body) as unknown })
     }
+    await client.probe(`${LIST}?line=gl&line=wc&q=a%2Cb`)
+    expect(service.to(LIST).at(-1)?.url).toBe(`/api/v1${LIST}?line=gl&line=wc&q=a%2Cb`)
     expect(service.to(LIST)[0]).toMatchObject({
       method: 'GET',
       url: `/api/v1${LIST}?limit=200&status=open`,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readIdentity, readPage, readToken } from '../../src/upstream/wire-answers.ts'
+import { isSameBrokerage, readIdentity, readPage, readToken } from '../../src/upstream/wire-answers.ts'
 
 describe('pages', () => {
   test('a page has its items and its cursor', () => {
@@ -24,13 +24,27 @@ describe('pages', () => {
 })
 
 describe('identity', () => {
-  test('trap 46: the brokerage is told by its id when it has one, else by all that is said of it', () => {
+  test('trap 46: the brokerage is told by its id when it has one, else by its name, else by all that is said of it', () => {
     const client = { kind: 'api_client', client_id: 'bac_1', label: 'a', scope: 'broker_mcp', active_states: null }
     const identity = { kind: 'api_client', brokerage: 'Bay', clientId: 'bac_1', scopes: ['broker_mcp'] }
     expect(readIdentity({ ...client, brokerage: 'Bay' })).toEqual(identity)
     expect(readIdentity({ ...client, brokerage: { id: 'b-1', name: 'Bay' } })?.brokerage).toBe('b-1')
-    const nameless = readIdentity({ ...client, brokerage: { slug: 'bay', name: 'Bay' } })?.brokerage
-    expect(readIdentity({ ...client, brokerage: { name: 'Bay', slug: 'bay' } })?.brokerage).toBe(nameless)
+    expect(readIdentity({ ...client, brokerage: { id: 7, name: 'Bay' } })?.brokerage).toBe('7')
+    expect(readIdentity({ ...client, brokerage: { id: null, tier: 'gold', name: 'Bay' } })?.brokerage).toBe('Bay')
+    expect(readIdentity({ ...client, brokerage: { slug: 'bay', tier: 'gold' } })?.brokerage).toBe('bay')
+    const nameless = readIdentity({ ...client, brokerage: { state: 'TX', city: 'Austin' } })?.brokerage
+    expect(readIdentity({ ...client, brokerage: { city: 'Austin', state: 'TX' } })?.brokerage).toBe(nameless)
+  })
+
+  test('trap 46: a brokerage that an earlier release pinned by all that was said of it is the same', () => {
+    const now = (brokerage: unknown) => readIdentity({ kind: 'user', brokerage })?.brokerage ?? ''
+    expect(isSameBrokerage('{"name":"Bay"}', now({ name: 'Bay', tier: 'gold' }))).toBe(true)
+    expect(isSameBrokerage('{"name":"Bay","tier":"gold"}', now({ name: 'Bay' }))).toBe(true)
+    expect(isSameBrokerage('{"id":7,"name":"Bay"}', now({ id: 7, name: 'Bay Inc' }))).toBe(true)
+    expect(isSameBrokerage('{"city":"Austin"}', now({ city: 'Austin' }))).toBe(true)
+    for (const pinned of ['{"name":"Gulf"}', '{"city":"Austin"}', '"Bay"', 'bay', '{', '']) {
+      expect(isSameBrokerage(pinned, now({ name: 'Bay' })), pinned).toBe(false)
+    }
   })
 
   test('the scopes are told in whatever form, or not at all', () => {

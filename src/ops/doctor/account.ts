@@ -7,7 +7,7 @@ import { createUpstreamClient } from '../../upstream/client.ts'
 import { upstreamClass } from '../../upstream/errors.ts'
 import { SELF_DELIVERY_TYPE } from '../../upstream/self-delivery-type.ts'
 import { askServiceClock } from '../../upstream/service-clock.ts'
-import type { Identity } from '../../upstream/wire-answers.ts'
+import { type Identity, isSameBrokerage } from '../../upstream/wire-answers.ts'
 import { ago, counted } from '../text.ts'
 import { bad, type DoctorParts, type Finding, good } from './finding.ts'
 
@@ -103,7 +103,7 @@ async function examineIdentity(p: DoctorParts, account: AccountConfig, identity:
   const about = `account ${account.name}`
   const { brokerage, scopes } = identity
   const pinned = p.db === null ? null : ((await findAccount(p.db.read, account.name))?.brokerage ?? null)
-  if (pinned !== null && pinned !== brokerage) {
+  if (pinned !== null && !isSameBrokerage(pinned, brokerage)) {
     return bad(about, `${name} belong to brokerage ${brokerage}, but it holds the data of ${pinned}; give them an account of their own`)
   }
   if (scopes && !scopes.some((scope) => READING_SCOPES.includes(scope))) {
