@@ -25,14 +25,15 @@ export async function applyRequirements(session: Session, fact: StateFact): Prom
   const offers = rail.lanes.flatMap(({ lane, sourceOffers }) =>
     sourceOffers.map((offer) => ({ ...offer, ...place, lane_id: lane.lane_id, gone_at: null })),
   )
-  if (isStillMatching(fact.requirements)) return true
+  const settled = !isStillMatching(fact.requirements)
   const wholes = new Map(rail.lanes.map(({ lane, whole }) => [lane.lane_id, whole]))
   // What hangs on a lane that is gone is gone with it; what hangs on one that is shown may be gone by itself.
-  const tells = (list: 'quotes' | 'sourceOffers') => (row: Row) => wholes.get(String(row['lane_id']))?.[list] ?? rail.whole.lanes
+  const tells = (list: 'quotes' | 'sourceOffers') => (row: Row) =>
+    settled && (wholes.get(String(row['lane_id']))?.[list] ?? rail.whole.lanes)
   await replaceAll(session.quotes, fact, quotes, ['lane_id', 'quote_id'], tells('quotes'))
   await replaceAll(session.sourceOffers, fact, offers, ['lane_id', 'presentation_id'], tells('sourceOffers'))
   const history = (rail.quoteHistory ?? []).map((item) => ({ ...item, ...place, gone_at: null }))
-  await replaceAll(session.quoteHistory, fact, history, ['history_key'], () => rail.whole.quoteHistory)
+  await replaceAll(session.quoteHistory, fact, history, ['history_key'], () => settled && rail.whole.quoteHistory)
   return true
 }
 

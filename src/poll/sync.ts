@@ -2,9 +2,11 @@ import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import type { Place } from '../model/facts.ts'
 import { type ReadKind, readKinds } from '../model/records.ts'
+import { timeFromMs } from '../model/time.ts'
 import type { Observer } from '../observe.ts'
 import type { Db } from '../store/db.ts'
 import { claimReads, type ReadClaim, releaseRead } from '../store/read-claims.ts'
+import { addReads } from '../store/reads.ts'
 import { readError } from '../store/reads-of-account.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { AccountGate } from './account-gate.ts'
@@ -61,7 +63,10 @@ export class Sync {
    * @throws what the store throws, and the reason of `signal` when it aborts.
    */
   async read(submissionIds: readonly string[], signal: AbortSignal): Promise<Unread[]> {
-    const { account, clock, concurrency } = this.#o
+    const { account, db, clock, concurrency } = this.#o
+    // A read that was lost could never be claimed, and would be waited for without end.
+    const places = submissionIds.map((submissionId): Place => ({ account, submissionId }))
+    await db.write('sync-reads', (tx) => addReads(tx, places, timeFromMs(tx.clock.now()), false))
     const pending = submissionIds.flatMap((submissionId) =>
       readKinds.map((read): WantedRead => ({ account, submissionId, read, tries: 0, notBefore: clock.now() })),
     )

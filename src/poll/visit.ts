@@ -75,12 +75,14 @@ async function visitFeed(o: VisitOptions, claim: ReadClaim, signal: AbortSignal)
     const refused = error instanceof UpstreamPermanentError && error.rejectedWithCursor
     if (!refused || claim.cursor === null) throw error
     // The service does not say how it refuses a cursor, so any refusal of a request that bore one is taken as that: the feed is read
-    // once more from the beginning, and the cursor of that walk replaces the old one (trap 17).
+    // once more from the beginning, and the cursor of that walk replaces the old one (trap 17). What is refused within a replay is a
+    // cursor of that replay: nothing is said of the stored one.
     o.observer.count('invalid_cursors_total', { account: claim.account, read: claim.read })
     o.log.warn(
       { ...place(claim), answer: messageOf(error) },
       `the cursor of ${claim.read} was refused; the feed is read again from the beginning`,
     )
+    if (claim.replayDue) return walk(o, claim, signal, null)
     await o.db.write('cursor-refused', (tx) => refuseCursor(tx, claim, READ_LEASE_MS))
     return walk(o, { ...claim, cursor: null }, signal, null)
   }

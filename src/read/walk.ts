@@ -51,11 +51,10 @@ export async function walkFeed(
   commit: (page: FeedPage, end: WalkEnd | null) => Promise<Applied>,
   signal: AbortSignal,
 ): Promise<WalkEnd> {
-  let since = walk.since
   let inserted = 0
   let newestAt: TimeText | null = null
-  const met = new Set([since])
-  let page = await fetchPage(client, walk, since, signal)
+  const met = new Set([walk.since])
+  let page = await fetchPage(client, walk, walk.since, signal)
   for (let pages = 1; ; pages++) {
     // Pages may lead round in a circle, too, not only to where they began.
     const stands = page.nextCursor !== null && met.has(page.nextCursor)
@@ -66,7 +65,6 @@ export async function walkFeed(
     const end: WalkEnd | null = last ? { ended: page.nextCursor === null ? 'complete' : 'stalled', pages, inserted, newestAt } : null
     inserted += (await commit(page, end)).inserted
     if (end !== null) return { ...end, inserted }
-    since = page.nextCursor
     page = await (ahead as Promise<FeedPage>)
   }
 }

@@ -27,9 +27,7 @@ export class PostgresNotifier {
   notify(topic: Topic): void {
     if (this.#closed) return
     this.#waiting.add(topic)
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null
-    })
+    this.#running ??= this.#run()
   }
 
   async close(): Promise<void> {
@@ -47,6 +45,8 @@ export class PostgresNotifier {
         this.#log.debug(`other processes were not notified and will look by themselves: ${messageOf(error)}`)
       }
     }
+    // In the same step as the last look at what waits: whoever comes next begins anew.
+    this.#running = null
   }
 
   async #send(topics: readonly Topic[]): Promise<void> {

@@ -63,16 +63,6 @@ export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]
   return db.write('read-claim', claim, { forgettable: true })
 }
 
-/** Waits no longer than needed: @returns milliseconds until the next read of the account is due, or null when there is none. */
-export async function nextDueInMs(db: Db, account: string): Promise<number | null> {
-  const row = await db.read.sql
-    .selectFrom('sync_reads')
-    .select((eb) => eb.fn.min('due_at').as('due_at'))
-    .where('account', '=', account)
-    .executeTakeFirst()
-  return row?.due_at == null ? null : Math.max(0, Date.parse(row.due_at) - db.clock.now())
-}
-
 /** Where a read stands after a page that was not its last. */
 export interface PageMark {
   /** The cursor to resume from; undefined leaves the stored one as it is (a replay). */

@@ -7,7 +7,8 @@ export const topics: readonly Topic[] = ['inbox', 'reads', 'changes', 'outbox']
 
 /**
  * Wake-ups inside a process. A signal says only "look again"; what there is to see is in the store. A signal that comes
- * while nobody waits is kept (once), so that looking first and waiting second loses nothing.
+ * while nobody waits is kept (once), so that looking first and waiting second loses nothing. One that woke somebody is kept for nobody
+ * else: of several who wait for one topic, who was at work then sees what it was about when they look the next time by themselves.
  */
 export interface Signals {
   notify(topic: Topic): void

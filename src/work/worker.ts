@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import PQueue from 'p-queue'
 import { throughDoor } from '../apply/apply.ts'
 import { backoffMs, type Clock } from '../clock.ts'
@@ -51,50 +52,58 @@ export class Worker implements Service {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const { db, clock } = this.#o
     let failure: unknown
-    while (!signal.aborted && failure === undefined) {
-      const startedAt = performance.now()
-      const leaseEndsAt = this.#o.clock.now() + LEASE_MS
-      const batch = await claimDeliveries(this.#o.db, BATCH[this.#o.db.kind], LEASE_MS)
-      if (batch.length === 0) {
-        await this.#o.db.signals.wait('inbox', SWEEP_MS, signal)
-        continue
+    try {
+      while (!signal.aborted && failure === undefined) {
+        const startedAt = performance.now()
+        const leaseEndsAt = clock.now() + LEASE_MS
+        const batch = await claimDeliveries(db, BATCH[db.kind], LEASE_MS)
+        if (batch.length === 0) {
+          await db.signals.wait('inbox', SWEEP_MS, signal)
+          continue
+        }
+        void this.#queue
+          .add(() => this.#work(batch))
+          .catch((error: unknown) => {
+            failure = error
+            this.#return(batch, leaseEndsAt, signal)
+          })
+        await this.#placeFree()
+        const restMs = this.#o.restMs(performance.now() - startedAt)
+        if (restMs > 0) await clock.sleep(restMs, signal)
       }
-      void this.#queue
-        .add(() => this.#work(batch))
-        .catch((error: unknown) => {
-          failure = error
-          this.#return(batch, leaseEndsAt, signal)
-        })
-      await this.#placeFree()
-      const restMs = this.#o.restMs(performance.now() - startedAt)
-      if (restMs > 0) await this.#o.clock.sleep(restMs, signal)
+    } finally {
+      await this.#queue.onIdle()
     }
-    await this.#queue.onIdle()
     if (failure !== undefined && !signal.aborted) throw failure
     await Promise.all(this.#returning)
     if (failure !== undefined) throw failure
   }
 
   /** What is claimed and waits for a place only ages, so nothing is claimed before there is one. */
-  #placeFree(): Promise<void> {
-    return this.#queue.concurrency === 1 ? this.#queue.onIdle() : this.#queue.onSizeLessThan(1)
+  async #placeFree(): Promise<void> {
+    while (this.#queue.pending >= this.#queue.concurrency) await once(this.#queue, 'next')
   }
 
+  /** Applies a batch, or sets back what of it cannot be. Whoever took it over meanwhile does that instead. @throws when the store is away. */
   async #work(batch: readonly ClaimedDelivery[]): Promise<void> {
+    try {
+      await this.#applyOrSetBack(batch)
+    } catch (error) {
+      if (!(error instanceof LeaseLostError)) throw error
+      this.#o.log.warn({ deliveries: batch.length }, messageOf(error))
+    }
+  }
+
+  async #applyOrSetBack(batch: readonly ClaimedDelivery[]): Promise<void> {
     try {
       await this.#apply(batch)
     } catch (error) {
-      if (error instanceof LeaseLostError) {
-        this.#o.log.warn({ deliveries: batch.length }, messageOf(error))
-      } else if (error instanceof TransientError) {
-        // The store is away: nothing is wrong with the deliveries.
-        throw error
-      } else if (batch.length === 1 && batch[0]) {
-        await this.#setBack(batch[0], error)
-      } else {
-        for (const delivery of batch) await this.#work([delivery])
-      }
+      // The lease was lost, or the store is away: nothing is wrong with the deliveries.
+      if (error instanceof LeaseLostError || error instanceof TransientError) throw error
+      if (batch.length === 1 && batch[0]) await this.#setBack(batch[0], error)
+      else for (const delivery of batch) await this.#work([delivery])
     }
   }
 

@@ -85,6 +85,13 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
     expect(await rowsOf(db, submissions)).toMatchObject([{ marketing_status: 'matching' }])
   })
 
+  it('trap 62: what an empty list while matching comes with is taken over', async () => {
+    const db = await database()
+    await applyAll(db, [full()])
+    await applyAll(db, [view([], { marketing_status: 'matching' }, { quote_history: [history(2), history(3)] })])
+    expect(await present(db, quoteHistory)).toEqual(['key 1', 'key 2', 'key 3'])
+  })
+
   it('trap 63: an empty list when matched is one', async () => {
     const db = await database()
     await applyAll(db, [full()])

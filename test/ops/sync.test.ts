@@ -53,6 +53,12 @@ describe.each(testDatabases)('commands on $name', (database) => {
     expect(await messages()).toHaveLength(1)
   })
 
+  it('sync makes a read that its submission has lost, too', async () => {
+    await db.write('test-lost-read', (tx) => tx.sql.deleteFrom('sync_reads').where('read', '=', 'thread').execute())
+    expect(await runHere(['sync', id], env)).toMatchObject({ code: 0, err: '' })
+    expect(await messages()).toHaveLength(1)
+  })
+
   it('sync tries a failing read again, then lists it and exits with 1', async () => {
     sandbox.faults.add({ kind: 'status', status: 500, operation: 'requirements', count: 1 })
     expect((await runHere(['sync', id], env)).code).toBe(0)

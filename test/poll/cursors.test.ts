@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { marketEvents } from '../../src/model/entities.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
-import { HOUR, policy, Rig } from '../tools/poller.ts'
+import { DAY, HOUR, policy, Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
 
@@ -76,6 +76,19 @@ describe.each(testDatabases)('cursors on $name', (database) => {
     await rig.rest()
     expect(await rig.read(id, 'events')).toMatchObject({ cursor, rank: 1, failures: 0, error: null })
     expect(await countEvents(rig)).toBe(150)
+  })
+
+  it('invariant 6: a cursor refused within a replay is not the stored one, which stays', async () => {
+    const rig = await Rig.open(database)
+    const { id, cursor } = await readOnce(rig)
+    rig.sandbox.faults.add({ kind: 'invalid_cursor', operation: 'events', count: 2 })
+    const before = rig.asked('events', id).length
+    await rig.pass(2 * DAY)
+    const second = rig.startPoller()
+    await rig.until('it failed', async () => (await rig.read(id, 'events')).failures > 0)
+    await second.stop()
+    expect(sent(rig, id, before)).toEqual([null, cursor, null, cursor])
+    expect(await rig.read(id, 'events')).toMatchObject({ cursor, refused_cursor: null, failures: 1 })
   })
 
   it('trap 17: a refusal of the credential is not blamed on the cursor', async () => {

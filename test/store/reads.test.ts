@@ -6,7 +6,6 @@ import { LeaseLostError } from '../../src/store/leases.ts'
 import {
   claimReads,
   markPage,
-  nextDueInMs,
   type ReadClaim,
   type ReadSettlement,
   refuseCursor,
@@ -142,12 +141,6 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
     await damaged({ applied_no: 80 })
     expect(await takeReadNo(db, ACCOUNT, place.submissionId)).toBe(81)
     expect(await takeReadNo(db, ACCOUNT, place.submissionId)).toBe(82)
-  })
-
-  it('says when the next read is due', async () => {
-    const db = await openWith(database)
-    expect(await nextDueInMs(db, ACCOUNT)).toBe(0)
-    expect(await nextDueInMs(db, 'another')).toBeNull()
   })
 })
 

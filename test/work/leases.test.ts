@@ -1,9 +1,10 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { threadMessages } from '../../src/model/entities.ts'
 import type { Db } from '../../src/store/db.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
+import { poison } from '../tools/poison.ts'
 import { Rig } from '../tools/poller.ts'
 
 const ID = uuid(9, 1)
@@ -12,19 +13,15 @@ function messageOf(n: number): unknown {
   return { type: 'submission.message', submission_id: ID, message: wireMessage(n) }
 }
 
-/** The same database, on which another process takes the leases of all deliveries over before the first of them are applied. */
-function takenOver(db: Db): Db {
-  let taken = false
+/** The same database, on which `before` is done before each transaction, which is told by its name. */
+function watched(db: Db, before: (name: string) => Promise<void>): Db {
   return {
     kind: db.kind,
     clock: db.clock,
     signals: db.signals,
     read: db.read,
     async write(name, work, options) {
-      if (name === 'inbox-apply' && !taken) {
-        taken = true
-        await db.write('test-take-over', (tx) => tx.sql.updateTable('sync_inbox').set({ lease_token: 'another process' }).execute())
-      }
+      await before(name)
       return db.write(name, work, options)
     },
     listen: (signal) => db.listen(signal),
@@ -32,11 +29,21 @@ function takenOver(db: Db): Db {
   }
 }
 
+/** The same database, on which another process takes the leases of all deliveries over before the first of such transactions. */
+function takenOver(db: Db, before: string): Db {
+  let taken = false
+  return watched(db, async (name) => {
+    if (name !== before || taken) return
+    taken = true
+    await db.write('test-take-over', (tx) => tx.sql.updateTable('sync_inbox').set({ lease_token: 'another process' }).execute())
+  })
+}
+
 describe.each(testDatabases)('a worker that loses its lease on $name', (database) => {
   it('invariant 14: applies nothing; whoever took the lease over applies it, once', async () => {
     const rig = await Rig.open(database)
     await rig.deliver([messageOf(1), messageOf(2)], { ids: ['msg_1', 'msg_2'] })
-    rig.startWorker(takenOver(rig.db))
+    rig.startWorker(takenOver(rig.db, 'inbox-apply'))
     await rig.until('the loss is noticed', () => rig.logged('the lease was lost'))
     expect(await rowsOf(rig.db, threadMessages)).toEqual([])
     expect(await changesOf(rig.db)).toEqual([])
@@ -48,6 +55,42 @@ describe.each(testDatabases)('a worker that loses its lease on $name', (database
     expect(await rowsOf(rig.db, threadMessages)).toHaveLength(2)
     const changes = await changesOf(rig.db)
     expect(changes.map((change) => change.seq)).toEqual(changes.map((_, index) => index + 1))
+  })
+
+  it('invariant 14: that loses it to set a delivery back leaves that to whoever took it over, and works on', async () => {
+    const rig = await Rig.open(database)
+    const cure = await poison(rig.db, 'thread_messages', 'message_id', uuid(2, 1))
+    await rig.deliver([messageOf(1)], { ids: ['msg_1'] })
+    const worker = rig.startWorker(takenOver(rig.db, 'inbox-set-back'))
+    await rig.until('the loss is noticed', () => rig.logged('the lease was lost'))
+    await rig.deliver([messageOf(2)], { ids: ['msg_2'] })
+    await rig.until('the next is applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 1)
+    await worker.stop()
+    expect(rig.counted('deliveries_settled_total', { state: 'retry' })).toBe(0)
+    await cure()
+  })
+
+  it('claims a batch only when there is a place for it', async () => {
+    const rig = await Rig.open(database)
+    const places = database.name === 'postgres' ? 2 : 1
+    const seen: string[] = []
+    const hold = Promise.withResolvers<void>()
+    onTestFinished(() => hold.resolve())
+    const db = watched(rig.db, async (name) => {
+      if (name !== 'inbox-claim' && name !== 'inbox-apply') return
+      seen.push(name)
+      if (name === 'inbox-apply') await hold.promise
+    })
+    await rig.deliver(Array.from({ length: 600 }, (_, n) => messageOf(n)))
+    rig.startWorker(db)
+    const many = (name: string) => seen.filter((one) => one === name).length
+    await rig.until('every place is taken', () => many('inbox-apply') === places)
+    // Long enough for a claim too many: the worker would have made it before these.
+    await rig.deliver([messageOf(600)])
+    await rowsOf(rig.db, threadMessages)
+    expect(many('inbox-claim')).toBe(places)
+    hold.resolve()
+    await rig.until('all are applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 601)
   })
 
   it('two workers on one inbox apply every delivery once', async () => {
