@@ -3,19 +3,42 @@ import type { ProbeResult } from '../push/delivery.ts'
 import type { Db } from '../store/db.ts'
 import { type DestinationRow, hastenLanes, listDestinations, setDestinationState } from '../store/destinations.ts'
 import { noteAround, noting } from '../store/operator-actions.ts'
+import type { DestinationState } from '../store/tables.ts'
 import type { Acting } from './acting.ts'
-import { NotThereError } from './refusals.ts'
+import { NotNowError, NotThereError } from './refusals.ts'
 import { printableLine } from './text.ts'
 
 /** Lanes hastened in one transaction, which stays short (invariant 13). */
 const HASTENED = 500
 
-/** Sends nothing to a destination any more; its changes are queued all the same. @throws NotThereError when it was never served. */
-export async function pauseDestination(a: Acting, name: string, reason: string): Promise<void> {
-  await knownDestination(a.db, name)
-  const said = printableLine(reason)
+/**
+ * Sends nothing to a destination any more; its changes are queued all the same.
+ * @param reason null: the one that a paused destination has stays, and nothing is changed.
+ * @returns the destination as it was before.
+ * @throws NotThereError when it was never served; NotNowError when it is parked or disabled: it stays so, that nobody may take it for
+ * one that can simply go on; BusyError when somebody else stops it or lets it go on at the same time.
+ */
+export async function pauseDestination(a: Acting, name: string, reason: string | null): Promise<DestinationRow> {
+  const before = await knownDestination(a.db, name)
+  const { state } = before
+  if (state === 'parked' || state === 'disabled') {
+    const why = before.reason === null ? '' : ` (${printableLine(before.reason)})`
+    throw new NotNowError([
+      `destination ${name} is ${state}${why}, so nothing is sent to it anyway, and it stays so; ${mendOf(name, state)}`,
+    ])
+  }
+  if (state === 'paused' && reason === null) return before
+  const said = printableLine(reason ?? `paused by ${a.who === 'command' ? 'an operator' : a.who}`)
   const db = noting(a.db, { who: a.who, action: 'destination.pause', target: name, detail: { reason: said } })
-  await setDestinationState(db, name, 'paused', said)
+  await setDestinationState(db, name, 'paused', said, state)
+  return before
+}
+
+/** @returns what to do so that a destination that was stopped goes on. */
+export function mendOf(name: string, state: Exclude<DestinationState, 'active'>): string {
+  const resume = `\`submission-mirror destination resume ${name}\``
+  if (state === 'paused') return `${resume} lets it go on`
+  return `${state === 'parked' ? 'renew its credential' : 'mend its address'}, then ${resume}`
 }
 
 /**

@@ -1,4 +1,4 @@
-import { fastify } from 'fastify'
+import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { LazyAdmin } from './admin/lazily.ts'
 import type { AdminParts } from './admin/parts.ts'
 
@@ -26,7 +26,21 @@ export interface OpsHttp {
  * @throws what listening throws when the port is taken.
  */
 export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
-  const app = fastify({ forceCloseConnections: true, bodyLimit: 65_536, requestTimeout: 10_000 })
+  const admin = new LazyAdmin(options.admin)
+  /** Hands a request for the admin routes over, before its body is read: who may send one is their business. */
+  const handedOver = async (request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
+    if (!/^\/api(?:[/?]|$)/.test(request.url) || !admin.isOn) return false
+    reply.hijack()
+    await admin.answer(request.raw, reply.raw)
+    return true
+  }
+  const app = fastify({
+    ...{ forceCloseConnections: true, bodyLimit: 65_536, requestTimeout: 10_000 },
+    // A path that cannot be decoded comes to no hook and to no handler.
+    frameworkErrors: async (_error, request, reply) => {
+      if (!(await handedOver(request, reply))) notFound(reply)
+    },
+  })
   app.get('/healthz', (_request, reply) => reply.type('text/plain').send('ok\n'))
   app.get('/readyz', async (_request, reply) => {
     const reason = await options.notReady()
@@ -39,15 +53,13 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
     const { type, text } = await options.metrics()
     return reply.header('content-type', type).send(text)
   })
-  app.setNotFoundHandler((_request, reply) => reply.code(404).type('text/plain').send('not found\n'))
-  const admin = new LazyAdmin(options.admin)
-  app.addHook('onRequest', async (request, reply) => {
-    if (!/^\/api(?:[/?]|$)/.test(request.url) || !admin.isOn) return
-    // Before the body is read: who may send one is the admin routes' business.
-    reply.hijack()
-    await admin.answer(request.raw, reply.raw)
-  })
+  app.setNotFoundHandler((_request, reply) => notFound(reply))
+  app.addHook('onRequest', async (request, reply) => void (await handedOver(request, reply)))
   app.addHook('onClose', () => admin.close())
   const origin = await app.listen({ host: options.host, port: options.port })
   return { origin, close: () => app.close() }
+}
+
+function notFound(reply: FastifyReply): FastifyReply {
+  return reply.code(404).type('text/plain').send('not found\n')
 }

@@ -121,7 +121,12 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry })
   const counting = mapValues(counters, (name, d) => new Counter({ ...metric(name, d), registers: [registry] }))
   const timing = mapValues(timers, (name, d) => new Histogram({ ...metric(name, d), buckets: [...d.buckets], registers: [registry] }))
-  const setting = mapValues(gauges, (name, d) => new Gauge({ ...metric(name, d), registers: [registry] }))
+  const setting = mapValues(gauges, (name, d) => {
+    const gauge = new Gauge({ ...metric(name, d), registers: [registry] })
+    // One without labels begins at 0, which nobody has measured: there is none before it is set.
+    if (d.labels.length === 0) gauge.remove()
+    return gauge
+  })
   const observer: Observer = {
     count: (name, labels: Labels = {}, by = 1) => counting[name].inc(labels, by),
     time: (name, seconds, labels: Labels = {}) => timing[name].observe(labels, seconds),

@@ -4,6 +4,7 @@ import type { Query } from '../store/db.ts'
 import { listDestinations, oldestQueued } from '../store/destinations.ts'
 import { countBlockedLanes } from '../store/push-lanes.ts'
 import type { DestinationState } from '../store/tables.ts'
+import { mendOf } from './destination-actions.ts'
 import { counted } from './text.ts'
 
 /** A destination, in numbers. Its names stay: `status --json` and `destination list --json` print it. */
@@ -55,7 +56,7 @@ export function pushWarnings(d: DestinationStatus): string[] {
   const list = (state: string) => `\`submission-mirror outbox list --destination ${d.destination} --state ${state}\``
   const warnings: string[] = []
   if (d.state !== null && d.state !== 'active')
-    warnings.push(`${name} is ${d.state}: ${d.reason ?? 'no reason is kept'}; ${MEND[d.state](d)}`)
+    warnings.push(`${name} is ${d.state}: ${d.reason ?? 'no reason is kept'}; ${mendOf(d.destination, d.state)}`)
   if (d.dead > 0) warnings.push(`${name} has ${counted(d.dead, 'dead letter')}; see ${list('dead')}, then retry or skip them`)
   if (d.unknown > 0) {
     warnings.push(
@@ -75,10 +76,4 @@ export function pushWarnings(d: DestinationStatus): string[] {
     )
   }
   return warnings
-}
-
-const MEND: Readonly<Record<Exclude<DestinationState, 'active'>, (d: DestinationStatus) => string>> = {
-  paused: (d) => `\`submission-mirror destination resume ${d.destination}\` lets it go on`,
-  parked: (d) => `renew its credential, then \`submission-mirror destination resume ${d.destination}\``,
-  disabled: (d) => `mend its address, then \`submission-mirror destination resume ${d.destination}\``,
 }

@@ -12,9 +12,14 @@ export function runSummary(run: RunRow): string {
     `${run.submissions_done} of ${counted(run.submissions_total, 'submission')} looked at, ${counted(run.rows_compared, 'row')} compared`,
     found.length === 0 ? 'nothing was found' : `found: ${found.join(', ')}; ${run.repaired} repaired, ${left} left`,
   ]
-  if (run.known > 0) lines.push(`${run.known} findings stand since before; they are listed as known and not counted`)
+  if (run.known > 0) lines.push(knownText(run.known))
   if (run.note !== null) lines.push(printableLine(run.note, 500))
   return lines.map((line) => `${printable(line)}\n`).join('')
+}
+
+function knownText(n: number): string {
+  const [stands, listed] = n === 1 ? ['stands', 'it is'] : ['stand', 'they are']
+  return `${counted(n, 'finding')} ${stands} since before; ${listed} listed as known and not counted`
 }
 
 function stateOf(run: RunRow): string {

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { BusyError } from '../errors.ts'
 import { storableText } from '../model/json.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
@@ -103,15 +104,25 @@ function destinationOf(row: DestinationsTable): DestinationRow {
 
 /**
  * Stops a destination or lets it go on; what is to be sent gathers in every state. `active` also ends its rest and forgets its failures.
+ * @param was what its state must still be; any when left out.
  * @returns false when there is no such destination.
+ * @throws BusyError when it is in another state than `was`; nothing is changed then.
  */
-export async function setDestinationState(db: Db, name: string, state: DestinationState, reason: string | null): Promise<boolean> {
+export async function setDestinationState(
+  db: Db,
+  name: string,
+  state: DestinationState,
+  reason: string | null,
+  was?: DestinationState,
+): Promise<boolean> {
   return db.write('destination-state', async (tx) => {
     const rested = state === 'active' ? sql`, retry_at = null, failures = 0` : sql``
     const { numAffectedRows } = await sql`
       update sync_destinations set state = ${state}, reason = ${reason === null ? null : storableText(reason)},
         since = ${state === 'active' ? sql`null` : sql`case when state = ${state} then coalesce(since, ${dbTime(tx)}) else ${dbTime(tx)} end`} ${rested}
-      where destination = ${name}`.execute(tx.sql)
+      where destination = ${name} ${was === undefined ? sql`` : sql`and state = ${was}`}`.execute(tx.sql)
+    if (was !== undefined && numAffectedRows === 0n)
+      throw new BusyError(`destination ${name} is not ${was} any more, and nothing was changed; look at it and try again`)
     await wakeSenders(tx)
     return numAffectedRows === 1n
   })

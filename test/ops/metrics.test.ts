@@ -29,6 +29,10 @@ describe('metrics', () => {
     expect(text).toContain('submission_mirror_acknowledge_seconds_bucket{le="0.005",account="default"} 1')
     expect(text).toContain('submission_mirror_upstream_rate{account="default"} 2.5')
     expect(text).toContain('process_resident_memory_bytes')
+    // What was never set is not told: 0 bytes free would be a full disk.
+    expect(text).not.toMatch(/^submission_mirror_disk_(?:free|size)_bytes/m)
+    observer.set('disk_free_bytes', 7)
+    expect(await registry.metrics()).toMatch(/^submission_mirror_disk_free_bytes 7$/m)
     const names = registry.getMetricsAsArray().map((metric) => metric.name)
     for (const name of ['lost_webhooks_total', 'token_mints_total', 'upstream_requests_total', 'applied_rows_total', 'walks_total']) {
       expect(names).toContain(`submission_mirror_${name}`)

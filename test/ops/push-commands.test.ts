@@ -166,6 +166,29 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     expect(nowhere.err).toMatch(/^there is no destination "asm"; there is ams, mapped\. /)
   })
 
+  it('destination pause keeps the reason that was given, and leaves what stopped for another cause as it is', async () => {
+    const pause = async (...more: string[]) => await runHere(['destination', 'pause', 'ams', ...more], env)
+    const now = async () => json<Record<string, unknown>[]>(await runHere(['destination', 'list', '--json'], env))[0]
+    await pause('--reason', 'the AMS moves')
+    expect(await pause()).toMatchObject({
+      code: 0,
+      out: 'destination ams is paused already (the AMS moves): its changes are queued, and nothing is sent until `destination resume ams`\n',
+    })
+    expect(await now()).toMatchObject({ state: 'paused', reason: 'the AMS moves' })
+    await pause('--reason', 'it moves again')
+    expect(await now()).toMatchObject({ state: 'paused', reason: 'it moves again' })
+    const mend = { parked: 'renew its credential', disabled: 'mend its address' }
+    for (const state of ['parked', 'disabled'] as const) {
+      await setDestinationState(db, 'ams', state, 'answered 401')
+      for (const more of [[], ['--reason', 'the AMS moves']])
+        expect(await pause(...more)).toEqual({
+          ...{ code: 2, out: '' },
+          err: `destination ams is ${state} (answered 401), so nothing is sent to it anyway, and it stays so; ${mend[state]}, then \`submission-mirror destination resume ams\`\n`,
+        })
+      expect(await now()).toMatchObject({ state, reason: 'answered 401' })
+    }
+  })
+
   it('status says how to be rid of what waits for a destination that has left the settings, and that does it', async () => {
     const file = env['CONFIG_FILE'] ?? ''
     writeFileSync(

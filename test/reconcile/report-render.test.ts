@@ -68,6 +68,24 @@ describe.each([
   })
 })
 
+describe('a finding that was not repaired', () => {
+  const tableOf = (found: ReturnType<typeof group>) => {
+    const text = renderMarkdown(report({ run: run({ [found.kind]: found.total }), groups: [found] }))
+    return /^\| Submission .*\n\| ---.*\n(?:\|.*\n)+/m.exec(text)?.[0]
+  }
+
+  it('stands under no heading that says it was', () => {
+    const dry = tableOf(group('missing', [finding(1, 'missing', { repairedAt: null, detail: 'the mirror did not have it' })]))
+    expect(dry).toMatch(/^\| Submission \| Table \| Record \| What was seen \|\n.*\n.*\| the mirror did not have it \|$/m)
+    expect(dry).not.toContain('Added')
+    const real = tableOf(group('missing', [finding(1, 'missing')]))
+    expect(real).toMatch(/^\| Submission \| Table \| Record \| Added \|\n.*\n.*\| 2026-11-20 03:01:01 UTC \|$/m)
+    expect(real).not.toContain('What was seen')
+    const both = tableOf(group('absent', [finding(1, 'absent'), finding(2, 'absent', { repairedAt: null, detail: 'not asked twice' })]))
+    expect(both).toMatch(/\| Marked \| What was seen \|\n.*\n.* UTC \| {2}\|\n.*\| {2}\| not asked twice \|/)
+  })
+})
+
 describe('the report in HTML', () => {
   it('takes nothing of what was sent for markup', () => {
     expect(html).not.toMatch(/<script|<a |\son\w+=|javascript:/i)

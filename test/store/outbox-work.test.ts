@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
+import { BusyError } from '../../src/errors.ts'
 import type { Db } from '../../src/store/db.ts'
-import { endPause, hastenLanes, holdDestination, oldestQueued, setDestinationState } from '../../src/store/destinations.ts'
+import { endPause, findDestination, hastenLanes, holdDestination, oldestQueued, setDestinationState } from '../../src/store/destinations.ts'
 import { type ClaimedLane, claimLanes, type LaneClaim, releaseLanes, settleLanes } from '../../src/store/outbox-work.ts'
 import {
   ACCOUNT,
@@ -112,6 +113,8 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
     const shorter = await holdDestination(db, 'ams', 1, 6)
     expect(await claim(db)).toEqual([])
     expect(await setDestinationState(db, 'nobody', 'active', null)).toBe(false)
+    await expect(setDestinationState(db, 'ams', 'paused', 'by hand', 'parked')).rejects.toThrow(BusyError)
+    expect(await findDestination(db.read, 'ams')).toMatchObject({ state: 'active', reason: null })
     await endPause(db, 'ams', shorter, 0)
     await endPause(db, 'ams', null, 0)
     expect(await claim(db), 'only the rest that is named is ended').toEqual([])

@@ -28,7 +28,16 @@ const LONGEST_ID = 512
  * token in the settings there is nothing here: 404. It listens nowhere: requests are handed to it.
  */
 export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
-  const app = fastify({ bodyLimit: BODY_LIMIT_BYTES, routerOptions: { maxParamLength: LONGEST_ID } })
+  const guarding = guard(parts)
+  const app = fastify({
+    ...{ bodyLimit: BODY_LIMIT_BYTES, routerOptions: { maxParamLength: LONGEST_ID } },
+    // What has a path that is too long, or cannot be decoded, comes to no hook: who sends it is asked here.
+    frameworkErrors: async ({ code }, request, reply) => {
+      if ((await guarding(request, reply)) !== undefined) return
+      if (code === 'FST_ERR_MAX_PARAM_LENGTH') refuse(reply, 414, [`a part of the path is longer than ${LONGEST_ID} characters`])
+      else refuse(reply, 400, ['the path is not well encoded: what follows a % must be UTF-8'])
+    },
+  })
   // Whoever looks may look at much; deliveries come in on the same event loop.
   const db = readingAside(parts.db, parts.config().database)
   app.addHook('onClose', () => db.close())
@@ -39,7 +48,7 @@ export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
   takeOnlyJson(app)
   app.setErrorHandler((error, request, reply) => refuseError(p.log, error, request, reply))
   app.setNotFoundHandler((_request, reply) => refuse(reply, 404, ['there is no such route; GET /api/v1/openapi.json tells of all of them']))
-  app.addHook('onRequest', guard(p))
+  app.addHook('onRequest', guarding)
   app.addHook('onResponse', (request, reply, done) => {
     logAction(p, request, reply)
     done()
@@ -64,7 +73,7 @@ function takeOnlyJson(app: FastifyInstance): void {
 }
 
 /** Lets nobody in who bears no token. It comes before the body is read, and before it is told whether there is such a route. */
-function guard(p: AdminParts) {
+function guard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>) {
   const keeper = new TokenKeeper()
   const failures = new BadSignatures()
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {

@@ -66,7 +66,7 @@ export function addDestinations(api: Api, p: AdminParts): void {
   api.get('/destinations', { schema: list }, async () => whole(await readPushStatus(p.db.read, p.config().destinations)))
   api.post('/destinations/:name/pause', { schema: pause }, async (request) => {
     const { name } = request.params
-    await pauseDestination(actingFor(p, request), name, request.body?.reason ?? `paused by ${request.who}`)
+    await pauseDestination(actingFor(p, request), name, request.body?.reason ?? null)
     return { destination: name, state: 'paused' as const }
   })
   api.post('/destinations/:name/resume', { schema: resume }, async (request) => {

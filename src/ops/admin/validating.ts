@@ -1,10 +1,14 @@
 import type { FastifySchemaCompiler, onRouteHookHandler } from 'fastify'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
+import { storableText } from '../../model/json.ts'
 
 const WHERE: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' }
 /** Of what was sent so much is repeated. */
 const LONGEST = 80
+
+/** What is wrong, and where in what was sent. */
+type Issue = { readonly path: readonly PropertyKey[]; readonly message: string }
 
 const nothing = z.strictObject({})
 
@@ -13,8 +17,21 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, ht
   const where = WHERE[httpPart] ?? httpPart
   return (data: unknown) => {
     const result = schema.safeParse(data, { error: messageOf })
-    if (result.success) return { value: result.data }
-    return { error: new UsageError([...new Set(result.error.issues.flatMap((issue) => sentences(where, issue, data)))]) }
+    const issues = result.success ? [...unstorable(result.data, [])] : result.error.issues
+    if (result.success && issues.length === 0) return { value: result.data }
+    return { error: new UsageError([...new Set(issues.flatMap((issue) => sentences(where, issue, data)))]) }
+  }
+}
+
+const UNSTORABLE = 'is no text that can be stored: it holds U+0000, or half of a pair that makes one character'
+
+/** Texts that not every database takes, names included; so neither is asked for them. Only of what a schema has taken, which is not deep. */
+function* unstorable(value: unknown, path: readonly string[]): Generator<Issue> {
+  if (typeof value === 'string' && storableText(value) !== value) yield { path, message: UNSTORABLE }
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, item] of Object.entries(value)) {
+    if (storableText(key) !== key) yield { path, message: `the name ${shownOf(key)} ${UNSTORABLE}` }
+    yield* unstorable(item, [...path, key])
   }
 }
 
@@ -24,7 +41,7 @@ export const refuseOtherQueries: onRouteHookHandler = (route) => {
 }
 
 /** `query limit: "0" is …`, `body ids.3: …`. */
-function sentences(where: string, { path, message }: z.core.$ZodIssue, data: unknown): string[] {
+function sentences(where: string, { path, message }: Issue, data: unknown): string[] {
   const given = path.reduce<unknown>((value, part) => (value as Readonly<Record<PropertyKey, unknown>> | undefined)?.[part], data)
   const shown = shownOf(given)
   const at = [where, ...(path.length > 0 ? [path.join('.')] : [])].join(' ')

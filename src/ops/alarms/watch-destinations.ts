@@ -3,7 +3,8 @@ import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/alarm-p
 import type { Query } from '../../store/db.ts'
 import { type DestinationRow, listDestinations } from '../../store/destinations.ts'
 import { changeLogEnds } from '../../store/gauges.ts'
-import { ago, counted } from '../text.ts'
+import { mendOf } from '../destination-actions.ts'
+import { ago, counted, shortTime } from '../text.ts'
 import { type Condition, levelOf, ofDestination } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 
@@ -38,8 +39,8 @@ export const destinationWatcher: Watcher = {
 function stopped({ destination, state, reason, since }: DestinationRow, nowMs: number): Condition {
   const sinceMs = since === null ? nowMs : msFromTime(since)
   const on = state === 'parked' || state === 'disabled' || (state === 'paused' && nowMs - sinceMs >= FORGOTTEN_MS)
-  const mend = { active: '', paused: 'when it may go on', parked: 'renew its credential, then', disabled: 'mend its address, then' }[state]
-  const text = `destination ${destination} is ${state}${since === null ? '' : ` for ${ago(since, nowMs)}`}: ${reason ?? 'no reason is kept'}; ${mend} \`submission-mirror destination resume ${destination}\``
+  const mend = state === 'active' ? 'nothing is to be done' : mendOf(destination, state)
+  const text = `destination ${destination} is ${state}${since === null ? '' : ` since ${shortTime(since)} UTC`}: ${reason ?? 'no reason is kept'}; ${mend}`
   return ofDestination(destination, 'destination_stopped', on ? 'on' : 'off', text, sinceMs)
 }
 

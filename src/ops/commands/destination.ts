@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { DestinationRow } from '../../store/destinations.ts'
 import { destinationNamed, notedProbe, pauseDestination, resumeDestination } from '../destination-actions.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { probeDestination } from '../probe.ts'
@@ -21,7 +22,7 @@ export function addDestination(program: Command, c: CommandContext): void {
     .description('send nothing to a destination any more; its changes are queued all the same')
     .argument('<name>', 'of the destination')
     .option('--reason <text>', 'why, for whoever looks at the list')
-    .action((name: string, options: { reason?: string }) => pause(c, name, options.reason ?? 'paused by an operator'))
+    .action((name: string, options: { reason?: string }) => pause(c, name, options.reason ?? null))
   destination
     .command('resume')
     .description('let a paused, parked or disabled destination go on, and end its rest')
@@ -52,19 +53,26 @@ async function list(c: CommandContext, json: boolean): Promise<void> {
   })
 }
 
-async function pause(c: CommandContext, name: string, reason: string): Promise<void> {
+async function pause(c: CommandContext, name: string, reason: string | null): Promise<void> {
   await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
-    await pauseDestination(actingOf(c, db), name, reason)
-    c.host.stdout.write(`destination ${name} is paused: its changes are queued, and nothing is sent until \`destination resume ${name}\`\n`)
+    const before = await pauseDestination(actingOf(c, db), name, reason)
+    const already = before.state === 'paused' && reason === null ? ` already${whyOf(before)}` : ''
+    c.host.stdout.write(
+      `destination ${name} is paused${already}: its changes are queued, and nothing is sent until \`destination resume ${name}\`\n`,
+    )
   })
 }
 
 async function resume(c: CommandContext, name: string): Promise<void> {
   await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
     const before = await resumeDestination(actingOf(c, db), name)
-    const was = before.state === 'active' ? '' : `; it was ${before.state}${before.reason ? ` (${printableLine(before.reason)})` : ''}`
+    const was = before.state === 'active' ? '' : `; it was ${before.state}${whyOf(before)}`
     c.host.stdout.write(`destination ${name} is active${was}\n`)
   })
+}
+
+function whyOf({ reason }: Pick<DestinationRow, 'reason'>): string {
+  return reason ? ` (${printableLine(reason)})` : ''
 }
 
 async function test(c: CommandContext, name: string): Promise<void> {

@@ -20,13 +20,17 @@ export function addTrack(program: Command, c: CommandContext): void {
     .action(async (given: string[], options: { file?: string; account?: string }) => {
       const problems: string[] = []
       const ids = idsOf(given, options.file, problems)
-      if (ids.length === 0 && problems.length === 0) problems.push('track: give ids of submissions, or a --file of them')
+      if (ids.length === 0 && problems.length === 0) problems.push(noIds(options.file))
       await withStore(c, { accounts: 'needed', prepare: true, problems }, async ({ config, db }) => {
         const account = accountOf(config, options.account).name
         const { added, known } = await trackSubmissions(actingOf(c, db), account, ids)
         c.host.stdout.write(`${counted(added, 'new submission')} tracked in account ${account}; ${known} known before\n`)
       })
     })
+}
+
+function noIds(file: string | undefined): string {
+  return file === undefined ? 'track: give ids of submissions, or a --file of them' : `track: ${file} has no ids in it`
 }
 
 /** Every id once. What is none is a problem. */

@@ -72,25 +72,25 @@ function divergenceOf(finding: ReportFinding): Divergence {
   return { record: about, fields: finding.differences }
 }
 
-const lastColumn: Readonly<Record<FindingKind, string>> = {
-  missing: 'Added',
-  different: 'Repaired',
-  absent: 'Marked',
-  unreadable: 'Reason',
-  undelivered: 'Where it stands',
-  lost: 'What is missing',
+/** When a finding was repaired, by what that means for its kind; and of one that was not, what it is. */
+const lastColumns: Readonly<Record<FindingKind, readonly [repaired: string, left: string]>> = {
+  missing: ['Added', 'What was seen'],
+  different: ['Repaired', 'What was seen'],
+  absent: ['Marked', 'What was seen'],
+  unreadable: ['Repaired', 'Reason'],
+  undelivered: ['Repaired', 'Where it stands'],
+  lost: ['Repaired', 'What is missing'],
 }
 
 function plainTable(kind: FindingKind, findings: readonly ReportFinding[]): Block {
-  const told = kind === 'unreadable' || kind === 'undelivered' || kind === 'lost'
-  const names = ['Submission', 'Read', 'Table', 'Record', 'Destination', lastColumn[kind]]
+  const names = ['Submission', 'Read', 'Table', 'Record', 'Destination', ...lastColumns[kind]]
   const rows = findings.map((finding): Cell[] => [
     code(finding.submissionId),
     kind === 'unreadable' ? (finding.read ?? '') : '',
     code(finding.entity),
     code(finding.record),
     finding.destination ?? '',
-    told || finding.repairedAt === null ? finding.detail : moment(finding.repairedAt),
+    ...(finding.repairedAt === null ? ['', finding.detail] : [moment(finding.repairedAt), '']),
   ])
   // Each kind of finding fills other columns; an empty one tells nothing.
   const used = names.map((_, index) => rows.some((row) => row[index] !== ''))

@@ -10,7 +10,7 @@ type Fact = { readonly name: string; readonly value: Cell }
 const exitMeanings: Readonly<Record<number, string>> = {
   0: 'done: nothing was found, or all that was found was repaired',
   1: 'something could not be checked, or the run failed',
-  3: 'differences were found and left',
+  3: 'something was found and is left',
   4: 'not done: another run was in progress, or the time of this one ended',
 }
 

@@ -29,6 +29,7 @@ describe('who may use the admin routes', () => {
       ['GET', '/accounts', 'alice'],
       ['GET', '/nothing', 'wrong'],
       ['GET', '/api', 'wrong'],
+      ['GET', '/inbox/%E0', 'wrong'],
       ['POST', '/destinations/ams/pause', 'wrong'],
       ['OPTIONS', '/accounts', null],
     ] as const
@@ -63,7 +64,7 @@ describe('who may use the admin routes', () => {
   it('is not there at all without a token in the settings', async () => {
     rig.config = loadConfig({ ...rig.env, OPS_TOKENS: '' })
     const nowhere = await rig.ask('GET', '/api/no', { token: null })
-    for (const path of ['/accounts', '/api', '/api/', '/api/v1', '/api/v2/accounts']) {
+    for (const path of ['/accounts', '/api', '/api/', '/api/v1', '/api/v2/accounts', '/inbox/%E0']) {
       for (const token of [ALICE, null]) {
         const answer = await rig.ask('GET', path, { token })
         expect([path, answer.status, answer.text]).toEqual([path, 404, 'not found\n'])
@@ -183,6 +184,22 @@ describe('what the admin routes refuse', () => {
       'body concurrency: 1000 is no number from 1 to 256',
     ])
     expect(await refused('POST', '/reconcile-runs', [])).toBe('body: is no object')
+  })
+
+  it('refuses a path that nobody can read, and one that is too long, as a problem like any other', async () => {
+    for (const [path, status, detail] of [
+      ['/inbox/%E0', 400, 'the path is not well encoded: what follows a % must be UTF-8'],
+      ['/%ED%A0%80', 400, 'the path is not well encoded: what follows a % must be UTF-8'],
+      [`/inbox/${'a'.repeat(513)}`, 414, 'a part of the path is longer than 512 characters'],
+    ] as const) {
+      const answer = await rig.ask('GET', path)
+      expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8')
+      expect(answer.headers.get('cache-control')).toBe('no-store')
+      expect(answer.json).toEqual({ title: expect.any(String), status, detail })
+      expect(answer.status).toBe(status)
+    }
+    const outside = await fetch(`${rig.origin}/%E0`)
+    expect([outside.status, await outside.text()]).toEqual([404, 'not found\n'])
   })
 
   it('refuses a query that a route knows nothing of, whichever route it is', async () => {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { throughDoor } from '../../../src/apply/apply.ts'
 import type { Fact } from '../../../src/model/facts.ts'
 import { silentObserver } from '../../../src/observe.ts'
+import { setDestinationState } from '../../../src/store/destinations.ts'
 import { json, runHere } from '../../app/run.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { messageFact, wireMessage } from '../../tools/facts.ts'
@@ -125,6 +126,21 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
       { who: 'alice', action: 'destination.pause', target: 'mapped', detail: { reason: 'paused by alice' }, outcome: 'done' },
       { who: 'command', action: 'destination.resume', target: 'mapped', detail: { was: 'paused' }, outcome: 'done' },
     ])
+  })
+
+  it('pauses no destination that stopped for another cause, and keeps the reason that was given', async () => {
+    const pause = async (body?: object) => await rig.ask('POST', '/destinations/ams/pause', { body })
+    const now = async () => (await rig.ask<Page<Record<string, unknown>>>('GET', '/destinations')).json.items[0]
+    await pause({ reason: 'the AMS moves' })
+    expect(await pause()).toMatchObject({ status: 200, json: { destination: 'ams', state: 'paused' } })
+    expect(await now()).toMatchObject({ state: 'paused', reason: 'the AMS moves' })
+    await setDestinationState(rig.db, 'ams', 'parked', 'answered 401')
+    expect(await pause({ reason: 'the AMS moves' })).toMatchObject({
+      status: 409,
+      json: { detail: expect.stringMatching(/^destination ams is parked \(answered 401\), .*; renew its credential, then /) },
+    })
+    expect(await now()).toMatchObject({ state: 'parked', reason: 'answered 401' })
+    expect(await rig.notes()).toMatchObject([{ action: 'destination.pause', detail: { reason: 'the AMS moves' } }])
   })
 
   it('makes one harmless try at a destination', async () => {

@@ -90,6 +90,10 @@ export class AdminRig {
     return this.opened.db
   }
 
+  get origin(): string {
+    return this.#server?.origin ?? ''
+  }
+
   async #start(): Promise<void> {
     const write = (line: string) => void this.lines.push(JSON.parse(line) as Record<string, unknown>)
     this.#server = await startOpsHttp({
@@ -111,7 +115,7 @@ export class AdminRig {
     const headers = new Headers(token === null ? {} : { authorization: `Bearer ${token}` })
     const sent = raw ?? (body === undefined ? null : { type: 'application/json', text: JSON.stringify(body) })
     if (sent) headers.set('content-type', sent.type)
-    const url = `${this.#server?.origin}${path.startsWith('/api') ? path : `/api/v1${path}`}`
+    const url = `${this.origin}${path.startsWith('/api') ? path : `/api/v1${path}`}`
     const response = await fetch(url, { method, headers, ...(sent && { body: sent.text }) })
     const text = await response.text()
     const isJson = /json/.test(response.headers.get('content-type') ?? '')

@@ -321,7 +321,7 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     await change(rig.db, sql`update sync_destinations set dead = 1, unknown = 2`)
     expect(await rig.look()).toEqual(['destination_stopped', 'push_dead', 'push_unknown'])
     expect((await rig.alarm('destination_stopped'))?.text).toMatch(
-      /^destination ams is disabled for \d+ \w+: answered 410; mend its address, then/,
+      /^destination ams is disabled since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC: answered 410; mend its address, then/,
     )
     await setDestinationState(rig.db, 'ams', 'paused', 'paused by an operator')
     await change(rig.db, sql`update sync_destinations set dead = 0, unknown = 0`)
