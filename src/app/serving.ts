@@ -9,6 +9,7 @@ import { misstatedText, restateEnds } from '../store/log-ends.ts'
 import { newEpochText, settleLogEpoch } from '../store/log-epoch.ts'
 import { checkSchema, migrate } from '../store/migrate.ts'
 import { openDb } from '../store/open.ts'
+import { missingParts, missingText } from '../store/schema-parts.ts'
 import { holdServeLock } from '../store/serve-lock.ts'
 import { ensureNames, Running, type ServeRole } from './running.ts'
 
@@ -73,6 +74,9 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     closing.defer(() => db.close())
     if (config.migrateOnStart) for (const name of await migrate(db)) log.info({ migration: name }, `migrated the database: ${name}`)
     else await checkSchema(db)
+    // No reason to stop: deliveries can be stored while somebody mends it.
+    const missing = await missingParts(db.read)
+    if (missing.length > 0) log.error({ missing }, `the database is not whole: ${missingText(missing)}`)
     for (const end of await restateEnds(db)) log.warn({ ...end }, `${misstatedText(end)}; it says so again, and the numbering goes on`)
     // Before anything is applied: a restored backup gives numbers to changes that others had before.
     const epoch = await settleLogEpoch(db)

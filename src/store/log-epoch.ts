@@ -140,7 +140,8 @@ async function homeOf(q: Query): Promise<string> {
   return rows[0]?.home ?? ''
 }
 
-async function hasInfo(q: Query): Promise<boolean> {
+/** Whether the one row of `mirror_info` is there. */
+export async function hasInfo(q: Query): Promise<boolean> {
   return (await q.sql.selectFrom('mirror_info').select('id').executeTakeFirst()) !== undefined
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Query } from './db.ts'
+import { toldBefore } from './reconcile-runs.ts'
 
 /** Numbers of which the change log has no row: `first` to `last`, both among them. */
 export interface LogHole {
@@ -39,13 +40,13 @@ export async function holesBehind(
 }
 
 /**
- * Whether another run, of any account, has told of a hole before: as a whole, for retention may have taken its beginning since.
+ * Whether another run, of any account, has told of a hole before (`toldBefore`): as a whole, for retention may have taken its beginning since.
  * @param hole null: whether one has told that there are more than it listed.
  */
 export async function holeReported(q: Query, hole: LogHole | null, runId: string): Promise<boolean> {
   const firstOf = q.kind === 'sqlite' ? sql`json_extract(entity_id, '$[0]')` : sql`(entity_id::json ->> 0)::bigint`
   const same = hole === null ? sql`seq is null` : sql`seq = ${hole.last} and case when kind = 'lost' then ${firstOf} end <= ${hole.first}`
   const { rows } = await sql`
-    select 1 from reconcile_findings where kind = 'lost' and ${same} and run_id <> ${runId} limit 1`.execute(q.sql)
+    select 1 from reconcile_findings where kind = 'lost' and ${same} and ${toldBefore(q, runId)} limit 1`.execute(q.sql)
   return rows.length > 0
 }

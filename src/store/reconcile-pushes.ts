@@ -3,6 +3,7 @@ import type { TimeText } from '../model/time.ts'
 import type { Db, Query } from './db.ts'
 import { wakeSenders } from './destinations.ts'
 import { type LaneKey, lanesOf, openLanes } from './outbox-lanes.ts'
+import { toldBefore } from './reconcile-runs.ts'
 import { dbTime } from './sql.ts'
 
 /** What waits to be sent for longer than this is reported. */
@@ -30,7 +31,7 @@ export interface Undelivered {
   readonly lane_lost: boolean
   /** It waits for longer than it should; of what is given up always true. Those that wait longer come first. */
   readonly overdue: boolean
-  /** An earlier run has reported it. */
+  /** An earlier run has reported it, and not only a dry one. */
   readonly reported: boolean
 }
 
@@ -78,7 +79,7 @@ export async function undeliveredAfter(
       o.lane, l.blocked, case when o.state = 'ready' and l.lane is null then 1 else 0 end as lane_lost,
       case when o.state <> 'ready' or o.queued_at < ${dbTime(q, -OVERDUE_MS)} then 1 else 0 end as overdue,
       case when exists (select 1 from reconcile_findings f where f.kind = 'undelivered' and f.destination = o.destination and f.seq = o.seq
-        and f.account = o.account and f.entity = o.entity and f.entity_id = o.entity_id and f.run_id <> ${runId}) then 1 else 0 end as reported
+        and f.account = o.account and f.entity = o.entity and f.entity_id = o.entity_id and ${toldBefore(q, runId, 'f')}) then 1 else 0 end as reported
     from sync_outbox o
     left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane
     where o.destination = ${destination} and ${which} and o.outbox_id > ${after}
@@ -110,7 +111,7 @@ export async function destinationReported(
     .where('entity', '=', entity)
     .where('submission_id', 'is', null)
     .where('seq', seq === null ? 'is' : '=', seq)
-    .where('run_id', '<>', runId)
+    .where(toldBefore(q, runId))
     .limit(1)
     .executeTakeFirst()
   return row !== undefined

@@ -131,6 +131,18 @@ export function sameOptions(a: RunOptions, b: RunOptions): boolean {
   return canonicalJson(about(a)) === canonicalJson(about(b))
 }
 
+/**
+ * A condition of SQL on rows of `reconcile_findings`: another run has told of it, and not as new in a dry run, which only looks. What a dry
+ * run says is known was told by one that was not dry, whose findings may be removed by now.
+ * @param findings the name by which the statement knows the table.
+ */
+export function toldBefore(q: Pick<Query, 'kind'>, runId: string, findings = 'reconcile_findings'): RawBuilder<boolean> {
+  const of = (column: string) => sql.ref(`${findings}.${column}`)
+  const isDry = q.kind === 'sqlite' ? sql`json_extract(told.options, '$.dry_run')` : sql`(told.options ->> 'dry_run')::boolean`
+  return sql<boolean>`(${of('run_id')} <> ${runId} and (${of('standing')}
+    or not exists (select 1 from reconcile_runs told where told.run_id = ${of('run_id')} and ${isDry})))`
+}
+
 /** A condition of SQL: the run was asked for with none but these options, or with none at all. */
 export function hasNoOptionsBut(
   q: Pick<Query, 'kind'>,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { BusyError } from '../errors.ts'
@@ -5,7 +6,7 @@ import type { DatabaseConfig } from './db.ts'
 import { makeWritable } from './open.ts'
 import { isBusy, sqliteError } from './sqlite-errors.ts'
 
-/** The right to be the one `serve` on a SQLite database. */
+/** The right to be the one `serve`, or `restore`, on a SQLite database. */
 export interface ServeLock {
   release(): void
 }
@@ -16,6 +17,9 @@ export interface ServeLock {
  */
 const held = new Set<string>()
 
+/** Who only looks whether the lock is held keeps others from taking it for a moment. */
+const LOOK_MS = 250
+
 /**
  * Takes the lock that keeps a second `serve` out: an exclusive transaction on an empty database file beside the real one, which the
  * system ends with the process, however that ends. The file stays; only the lock on it means something.
@@ -23,12 +27,12 @@ const held = new Set<string>()
  */
 export async function holdServeLock(database: Extract<DatabaseConfig, { kind: 'sqlite' }>): Promise<ServeLock> {
   makeWritable(database.path)
-  const path = `${resolve(database.path)}-serve`
+  const path = lockFileOf(database)
   if (held.has(path)) throw inUse(database.path)
   held.add(path)
   let file: Database.Database | undefined
   try {
-    file = new Database(path, { timeout: 0 })
+    file = new Database(path, { timeout: LOOK_MS })
     file.exec('begin exclusive')
   } catch (error) {
     file?.close()
@@ -44,6 +48,33 @@ export async function holdServeLock(database: Extract<DatabaseConfig, { kind: 's
   }
 }
 
+/**
+ * Whether a process has that lock now.
+ * @throws FatalError or TransientError when its file cannot be read.
+ */
+export function isServeLockHeld(database: Extract<DatabaseConfig, { kind: 'sqlite' }>): boolean {
+  const path = lockFileOf(database)
+  if (held.has(path)) return true
+  if (!existsSync(path)) return false
+  let file: Database.Database | undefined
+  try {
+    file = new Database(path, { readonly: true, timeout: 0 })
+    file.exec('select 1 from sqlite_master')
+    return false
+  } catch (error) {
+    if (isBusy(error)) return true
+    throw sqliteError(error, path)
+  } finally {
+    file?.close()
+  }
+}
+
+function lockFileOf({ path }: Extract<DatabaseConfig, { kind: 'sqlite' }>): string {
+  return `${resolve(path)}-serve`
+}
+
 function inUse(path: string): BusyError {
-  return new BusyError(`another \`submission-mirror serve\` is using ${path}; stop it first, or use Postgres, on which several may run`)
+  return new BusyError(
+    `another process (\`serve\` or \`restore\`) is using ${path}; wait for it or stop it first, or use Postgres, on which several may run`,
+  )
 }

@@ -35,7 +35,7 @@ async function make(source: Database.Database): Promise<void> {
   source.close()
   const problem = finish(before)
   if (problem !== null) {
-    say({ type: 'failed', problem: `the copy was made, and ${problem}; it was removed` })
+    say({ type: 'failed', problem: `the copy was made, and removed again: ${problem}` })
     return
   }
   const { size: bytes } = statSync(order.partial)

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3'
+import { missingTables, missingText } from './schema-parts.ts'
 
 /** What tells whether a copy of a database is the same as it. */
 export interface SqliteFacts {
@@ -35,16 +36,23 @@ export function factsOf(database: Database.Database): SqliteFacts {
   }
 }
 
+/** How many numbers the change log has no row of: somebody has deleted those, and nothing brings them back. */
+export function lostNumbers({ firstSeq, lastSeq, rows }: SqliteFacts): number {
+  const lost = lastSeq - firstSeq + 1 - (rows['changes'] ?? 0)
+  // Whoever deletes rows may also have set the ends of the log to something else: `restateEnds` mends that.
+  return lost > 0 ? lost : 0
+}
+
 /**
  * Reads the whole file.
- * @returns what is wrong with a database: with its structure, or with the numbers of its change log; null when nothing is.
+ * @returns what is wrong with a database: with its structure, or its tables; null when nothing is. A change log with holes is as good as
+ * it can be.
  */
 export function faultOf(database: Database.Database, facts: SqliteFacts): string | null {
   const checks = database.pragma('integrity_check(3)') as { integrity_check: string }[]
   const said = checks.map((row) => row.integrity_check).join('; ')
   if (said !== 'ok') return `it is damaged (${said})`
   if (facts.schemaVersion === 0) return 'it is no database of submission-mirror'
-  const logged = facts.rows['changes'] ?? 0
-  const numbered = facts.lastSeq - facts.firstSeq + 1
-  return logged === numbered ? null : `its change log has ${logged} rows and ${numbered} numbers`
+  const missing = missingTables(database, facts.schemaVersion)
+  return missing.length === 0 ? null : missingText(missing)
 }

@@ -8,6 +8,7 @@ import { startSandbox } from '../../src/sandbox/server.ts'
 import { findDeliveries, listDeliveries } from '../../src/store/inbox-queries.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { listProcesses } from '../../src/store/processes.ts'
+import { holdServeLock } from '../../src/store/serve-lock.ts'
 import { SELF_DELIVERY_TYPE } from '../../src/upstream/self-delivery-type.ts'
 import { json, runHere } from '../app/run.ts'
 import { waitFor } from '../e2e/agreement.ts'
@@ -159,6 +160,23 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     ])
   })
 
+  it('names what somebody has taken away from the tables', async () => {
+    const { db, env } = await opened()
+    const cascade = name === 'sqlite' ? '' : ' cascade'
+    for (const statement of ['alter table push_map drop column policy', `drop table quotes${cascade}`, 'delete from mirror_info']) {
+      await db.write('test', (tx) => sql.raw(statement).execute(tx.sql))
+    }
+    const found = await findings(env)
+    expect(found.code).toBe(1)
+    expect(found.wrong).toEqual([
+      expect.stringMatching(/^database: it lacks the table quotes,.* the column push_map.policy \(.*\); restore a backup/),
+      expect.stringMatching(/^database: somebody has deleted the row of mirror_info; .*start of `serve` makes it again/),
+    ])
+    const migrated = await runHere(['migrate'], env)
+    expect(migrated).toMatchObject({ code: 1, err: expect.stringMatching(/it lacks the table quotes,/) })
+    expect(migrated.out).not.toContain('nothing to migrate')
+  })
+
   it('looks at the rest when the service is down', async () => {
     const { env } = await opened()
     await sandbox.close()
@@ -210,7 +228,7 @@ it('doctor looks at the rest when there is no database, or it cannot be reached 
   onTestFinished(remove)
   for (const [url, says] of [
     [`sqlite:${config.path}`, /^database: there is no database at .*make one with `submission-mirror serve`$/],
-    ['postgres://nobody:secret@127.0.0.1:1/none', /^database: .*see whether DATABASE_URL is right and the server runs$/],
+    ['postgres://nobody:secret@127.0.0.1:1/none', /^database: Postgres cannot be reached \([^)]*\); see whether it runs, and [^;]*$/],
     ['sqlite:/proc/none/mirror.db', /^database: there is no database/],
   ] as const) {
     const found = await findings({ DATABASE_URL: url, ...accountEnv(sandbox) })
@@ -243,4 +261,20 @@ it('doctor tells of retention that does not come to its end while serve runs', a
     ),
   )
   expect((await findings(env)).wrong).toEqual([expect.stringMatching(/^retention: it has not come to its end for 3 d/)])
+})
+
+it('doctor knows by its lock a serve that cannot say in the database that it lives', async () => {
+  const { config, remove } = newSqlite()
+  const db = await openAgain(config)
+  await migrate(db)
+  await db.close()
+  const lock = await holdServeLock(config)
+  onTestFinished(async () => {
+    lock.release()
+    await remove()
+  })
+  const env = { ...databaseEnv(config), ...accountEnv(sandbox) }
+  expect(textsOf(await findings(env), 'database')[0]).toMatch(/`serve` or `restore` is running, and could not say so in the database/)
+  lock.release()
+  expect(textsOf(await findings(env), 'database')[0]).toMatch(/no `serve` is running$/)
 })

@@ -1,6 +1,7 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import Database from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Fact } from '../../src/model/facts.ts'
 import type { Db } from '../../src/store/db.ts'
@@ -86,6 +87,39 @@ it('after a restore a destination gets everything that is learned again, under i
   })
 })
 
+it('backup and restore take a change log with holes as it is, and say so', async () => {
+  const { config, env, file } = place()
+  await withDb(config, async (db) => {
+    await migrate(db)
+    await settleLogEpoch(db)
+    await applyAll(
+      db,
+      Array.from({ length: 9 }, (_, n) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n))),
+    )
+    await db.write('test', (tx) => tx.sql.deleteFrom('changes').where('seq', 'in', [3, 4, 6]).execute())
+  })
+  const told = /change log has no row for 3 of its numbers.*`submission-mirror reconcile` tells of them/
+  expect(await runHere(['backup', file], env)).toMatchObject({ code: 0, err: '', out: expect.stringMatching(told) })
+  expect(await runHere(['restore', file], env)).toMatchObject({ code: 0, err: '', out: expect.stringMatching(told) })
+  await withDb(config, async (db) => expect((await changesOf(db)).map(({ seq }) => seq).slice(0, 4)).toEqual([1, 2, 5, 7]))
+  expect(json(await runHere(['backup', `${file}.json`, '--json'], env))).toMatchObject({ lost: 3 })
+})
+
+it('backup and restore refuse a database from which somebody has taken a table', async () => {
+  const { config, env, file } = place()
+  await withDb(config, async (db) => void (await migrate(db)))
+  copyFileSync(config.path, file)
+  for (const path of [config.path, file]) {
+    const damaged = new Database(path)
+    damaged.exec('drop table lanes; drop view quote_board')
+    damaged.close()
+  }
+  const told = /: it lacks the table lanes \(somebody has taken it away\); restore a backup that has it/
+  expect(await runHere(['backup', `${file}.new`], env)).toMatchObject({ code: 1, err: expect.stringMatching(told) })
+  expect(existsSync(`${file}.new`)).toBe(false)
+  expect(await runHere(['restore', file], env)).toMatchObject({ code: 1, err: expect.stringMatching(told) })
+})
+
 it('backup and restore say in one line why they cannot, and which exit code means what', async () => {
   const { config, env, file } = place()
   expect(await runHere(['backup', file], env)).toMatchObject({ code: 2, err: expect.stringMatching(/^there is no database at .*\n$/) })
@@ -93,7 +127,10 @@ it('backup and restore say in one line why they cannot, and which exit code mean
   expect(await runHere(['backup', file], env)).toMatchObject({ code: 0, out: expect.stringMatching(/^backed up .*\nverified: .*\n$/) })
   expect(await runHere(['backup', file], env)).toMatchObject({ code: 2, err: `${file} exists already; name another file, or remove it\n` })
   const lock = await holdServeLock(config)
-  expect(await runHere(['restore', file], env)).toMatchObject({ code: 4, err: expect.stringMatching(/serve` is using .*stop it first/) })
+  expect(await runHere(['restore', file], env)).toMatchObject({
+    code: 4,
+    err: expect.stringMatching(/^another process \(`serve` or `restore`\) is using .*or stop it first/),
+  })
   lock.release()
   expect(await runHere(['restore', `${file}.none`], env)).toMatchObject({ code: 2, err: `there is no file ${file}.none\n` })
   expect(await runHere(['restore', dirname(file)], env)).toEqual({

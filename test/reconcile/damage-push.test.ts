@@ -52,7 +52,7 @@ describe.each(testDatabases)('what a destination never got, on $name', (database
     const dry = await rig.reconcile('--dry-run')
     expect(dry).toMatchObject({ code: 3, run: { undelivered: 1 }, out: expect.stringContaining('its lane was lost') })
     await tryFirst(rig.db, 'ams', { state: 'delivered', status: 204, error: null })
-    expect(await rig.reconcile()).toMatchObject({ code: 0, run: { undelivered: 0, known: 1 } })
+    expect(await rig.reconcile()).toMatchObject({ code: 3, run: { undelivered: 1, known: 0 } })
     await tryFirst(rig.db, 'ams', { state: 'delivered', status: 204, error: null })
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
   })
@@ -67,6 +67,7 @@ describe.each(testDatabases)('what a destination never got, on $name', (database
       await rig.damage("update changes set changed_at = '2026-01-01T00:00:00.000000Z'")
     }
     await fallBehind()
+    expect(await rig.reconcile('--dry-run')).toMatchObject({ code: 3, run: { undelivered: 1, known: 0 } })
     expect(await rig.reconcile()).toMatchObject({ code: 3, run: { undelivered: 1, known: 0 } })
     await fallBehind()
     expect(await rig.reconcile()).toMatchObject({ code: 0, run: { undelivered: 0, known: 1 } })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
+import { pinBrokerage } from '../../src/store/accounts.ts'
 import { LeaseLostError } from '../../src/store/leases.ts'
 import { findRun, listFindings, listRuns, requestRun } from '../../src/store/reconcile-runs.ts'
 import { claimNewRun, claimWaitingRun, RUN_LEASE_MS } from '../../src/store/reconcile-work.ts'
@@ -175,6 +176,13 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
       submissions_done: 0,
       note: expect.stringContaining('brokerage'),
     })
+  })
+
+  it('the brokerage that was pinned by all that was said of it is the same', async () => {
+    const rig = await RunRig.open(database, 1)
+    rig.sandbox.setBrokerage(ACCOUNT, { id: '', name: 'Bay' })
+    await pinBrokerage(rig.db, ACCOUNT, '{"name":"Bay"}', null)
+    expect(await rig.reconcile()).toMatchObject({ state: 'done', submissions_done: 1 })
   })
 })
 

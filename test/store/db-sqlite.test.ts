@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FatalError, TransientError } from '../../src/errors.ts'
 import type { Db, Tx } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { holdServeLock } from '../../src/store/serve-lock.ts'
+import { holdServeLock, isServeLockHeld } from '../../src/store/serve-lock.ts'
 import { startChild } from '../tools/child.ts'
 import { newSqlite, openAgain } from '../tools/databases.ts'
 
@@ -123,17 +123,21 @@ describe('SQLite', () => {
 describe('the lock of serve', () => {
   it('is held by one process, refused to others, and freed when its holder is killed', async () => {
     const place = newSqlite()
+    expect(isServeLockHeld(place.config)).toBe(false)
     const first = startChild('store/children/serve-lock.ts', [place.config.path])
     await first.says('held')
+    expect(isServeLockHeld(place.config)).toBe(true)
     const second = startChild('store/children/serve-lock.ts', [place.config.path])
     expect(await second.says('refused')).toMatch(/^BusyError another process \(`serve` or `restore`\) is using .*mirror\.db; /)
     await first.kill()
+    expect(isServeLockHeld(place.config)).toBe(false)
     const third = startChild('store/children/serve-lock.ts', [place.config.path])
     await third.says('held')
     await expect(holdServeLock(place.config)).rejects.toThrow(/another process \(`serve` or `restore`\)/)
     third.tell('let go')
     await third.says('released')
     const lock = await holdServeLock(place.config)
+    expect(isServeLockHeld(place.config)).toBe(true)
     await expect(holdServeLock(place.config)).rejects.toThrow(/another process \(`serve` or `restore`\)/)
     const fourth = startChild('store/children/serve-lock.ts', [place.config.path])
     await fourth.says('refused')

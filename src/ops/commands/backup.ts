@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { UsageError } from '../../errors.ts'
 import { newEpochText } from '../../store/log-epoch.ts'
 import { backupSqlite, megabytes } from '../../store/sqlite-backup.ts'
-import type { SqliteFacts } from '../../store/sqlite-facts.ts'
+import { lostNumbers, type SqliteFacts } from '../../store/sqlite-facts.ts'
 import { restoreSqlite } from '../../store/sqlite-restore.ts'
 import { counted } from '../text.ts'
 import { type CommandContext, printJson, settingsOf, silentLog } from './context.ts'
@@ -26,9 +26,12 @@ export function addBackup(program: Command, c: CommandContext): void {
       const { path, bytes, facts } = await backupSqlite(database.path, file, c.host.signal)
       if (options.json) printJson(c, { path, bytes, ...named(facts) })
       else {
-        c.host.stdout.write(
-          `backed up ${database.path} to ${path}, ${megabytes(bytes)}: ${told(facts)}\nverified: its structure is sound, and every table has the rows that the database had\n`,
-        )
+        const lines = [
+          `backed up ${database.path} to ${path}, ${megabytes(bytes)}: ${told(facts)}`,
+          'verified: its structure is sound, and every table has the rows that the database had',
+          ...lost(facts),
+        ]
+        c.host.stdout.write(`${lines.join('\n')}\n`)
       }
     })
 }
@@ -54,6 +57,7 @@ export function addRestore(program: Command, c: CommandContext): void {
       }
       const lines = [
         `restored ${database.path} from ${file}: ${told(facts)}`,
+        ...lost(facts),
         ...(migrated.length > 0 ? [`migrated: ${migrated.join(', ')}`] : []),
         newEpochText(epoch),
         ...(aside === null ? [] : [`the database of before is ${aside}; remove it when you need it no more`]),
@@ -69,6 +73,16 @@ function told({ schemaVersion, lastSeq, rows }: SqliteFacts): string {
   return `${records.join(', ')}, the change log up to ${lastSeq}, schema version ${schemaVersion}`
 }
 
-function named({ schemaVersion, logEpoch, firstSeq, lastSeq, rows }: SqliteFacts): object {
-  return { schema_version: schemaVersion, log_epoch: logEpoch, first_seq: firstSeq, last_seq: lastSeq, rows }
+/** A line, when there is something to say. */
+function lost(facts: SqliteFacts): string[] {
+  const numbers = lostNumbers(facts)
+  if (numbers === 0) return []
+  return [
+    `its change log has no row for ${numbers} of its numbers, as in the database that was backed up; \`submission-mirror reconcile\` tells of them`,
+  ]
+}
+
+function named(facts: SqliteFacts): object {
+  const { schemaVersion, logEpoch, firstSeq, lastSeq, rows } = facts
+  return { schema_version: schemaVersion, log_epoch: logEpoch, first_seq: firstSeq, last_seq: lastSeq, lost: lostNumbers(facts), rows }
 }

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
-import { UsageError } from '../../errors.ts'
+import { FatalError, UsageError } from '../../errors.ts'
 import { grantReader } from '../../store/grant-reader.ts'
 import { beginLogEpoch, newEpochText } from '../../store/log-epoch.ts'
 import { migrate } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
 import { noting } from '../../store/operator-actions.ts'
+import { missingParts, missingText } from '../../store/schema-parts.ts'
 import { type CommandContext, settingsOf, silentLog } from './context.ts'
 
 /** `migrate [--grant-reader ROLE] [--new-epoch]` */
@@ -23,7 +24,10 @@ export function addMigrate(program: Command, c: CommandContext): void {
       const db = await openDb(config.database, { clock: c.clock, log: silentLog() })
       try {
         const taken = await migrate(db)
-        c.host.stdout.write(taken.length > 0 ? `migrated: ${taken.join(', ')}\n` : 'nothing to migrate\n')
+        if (taken.length > 0) c.host.stdout.write(`migrated: ${taken.join(', ')}\n`)
+        const missing = await missingParts(db.read)
+        if (missing.length > 0) throw new FatalError(`the database is not whole: ${missingText(missing)}`)
+        if (taken.length === 0) c.host.stdout.write('nothing to migrate\n')
         if (options.newEpoch) {
           const note = { who: 'command', action: 'log.new-epoch', target: null, detail: {} }
           c.host.stdout.write(`${newEpochText(await beginLogEpoch(noting(db, note), 'command'))}\n`)

@@ -10,9 +10,12 @@ import { type DatabaseHealth, probeListening, readDatabaseHealth } from '../../s
 import type { Db } from '../../store/db.ts'
 import { changeLogEnds } from '../../store/gauges.ts'
 import { misstatedEnds, misstatedText } from '../../store/log-ends.ts'
+import { hasInfo } from '../../store/log-epoch.ts'
 import { checkSchema } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
 import { listProcesses } from '../../store/processes.ts'
+import { missingParts, missingText } from '../../store/schema-parts.ts'
+import { isServeLockHeld } from '../../store/serve-lock.ts'
 import { megabytes } from '../../store/sqlite-backup.ts'
 import { lastUpkeep } from '../../store/upkeep.ts'
 import { ago, counted } from '../text.ts'
@@ -37,23 +40,24 @@ export async function openForDoctor(config: Config, { clock, log }: { readonly c
     return db
   } catch (error) {
     await db?.close()
-    // What cannot be mended by waiting says itself what to do.
-    const mend =
-      error instanceof FatalError
-        ? ''
-        : database.kind === 'sqlite'
-          ? '; see what has it open, and whether the disk is well'
-          : '; see whether DATABASE_URL is right and the server runs'
+    // What cannot be mended by waiting, and whatever is the matter with a server, says itself what to do.
+    const mend = error instanceof FatalError || database.kind === 'postgres' ? '' : '; see what has it open, and whether the disk is well'
     return bad(ABOUT, `${messageOf(error)}${mend}`)
   }
 }
 
 /** Looks at the database: its tables, durability, room, notifications, and what is done to it. */
 export async function* examineDatabase(config: Config, db: Db, clock: Clock): AsyncGenerator<Finding> {
+  const missing = await missingParts(db.read)
+  if (missing.length > 0) yield bad(ABOUT, missingText(missing))
+  if (!(await hasInfo(db.read))) {
+    yield bad(ABOUT, 'somebody has deleted the row of mirror_info; the next start of `serve` makes it again, with a new log epoch')
+    return
+  }
   const { lastSeq } = await changeLogEnds(db.read)
   const serving = (await listProcesses(db.read)).filter(({ role }) => role !== 'sync' && role !== 'reconcile').length
-  const running = serving === 0 ? 'no `serve` is running' : `${counted(serving, '`serve` process', '`serve` processes')} running`
-  yield good(ABOUT, `${config.database.kind}, tables up to date, ${counted(lastSeq, 'change')} logged, ${running}`)
+  const tables = missing.length === 0 ? 'tables up to date, ' : ''
+  yield good(ABOUT, `${config.database.kind}, ${tables}${counted(lastSeq, 'change')} logged, ${runningText(config, serving)}`)
   for (const end of await misstatedEnds(db.read)) {
     yield bad(ABOUT, `${misstatedText(end)}; \`submission-mirror reconcile\` puts it right, as the next start of \`serve\` does`)
   }
@@ -68,6 +72,13 @@ export async function* examineDatabase(config: Config, db: Db, clock: Clock): As
   yield await roomOf(config, health)
   if (db.kind === 'postgres') yield listeningOf(await probeListening(db, clock))
   yield await retentionOf(db, clock, serving > 0)
+}
+
+/** On SQLite the lock tells of a process that cannot say in the database that it lives, as on a full disk. */
+function runningText({ database }: Config, serving: number): string {
+  if (serving > 0) return `${counted(serving, '`serve` process', '`serve` processes')} running`
+  if (database.kind === 'postgres' || !isServeLockHeld(database)) return 'no `serve` is running'
+  return '`serve` or `restore` is running, and could not say so in the database lately'
 }
 
 function durabilityOf({ server, durability }: DatabaseHealth): Finding {

@@ -1,0 +1,70 @@
+import Database from 'better-sqlite3'
+import { sql } from 'kysely'
+import { migrations } from '../../migrations/index.ts'
+import { columnTypes } from './column-types.ts'
+import type { Query } from './db.ts'
+
+/** More missing parts than this are not named one by one. */
+const LISTED = 5
+
+/** A column of a table, or a view: what a view shows follows from its text, so its columns are not looked at. */
+interface Part {
+  readonly kind: 'table' | 'view'
+  readonly name: string
+  readonly field: string | null
+}
+
+const SQLITE_PARTS = `select m.type as kind, m.name, c.name as field
+  from sqlite_master m left join pragma_table_info(case m.type when 'table' then m.name end) c where m.type in ('table', 'view')`
+
+const POSTGRES_PARTS = `select case c.relkind when 'v' then 'view' else 'table' end as kind, c.relname as name, a.attname as field
+  from pg_class c left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and c.relkind <> 'v'
+  where c.relkind in ('r', 'p', 'v') and c.relnamespace <> 'pg_catalog'::regnamespace and pg_table_is_visible(c.oid)`
+
+/** What the migrations have made and a database does not have: somebody has taken it away. Such as `the view quote_board`. */
+export async function missingParts(q: Query): Promise<string[]> {
+  const { rows } = await sql<Part>`${sql.raw(q.kind === 'sqlite' ? SQLITE_PARTS : POSTGRES_PARTS)}`.execute(q.sql)
+  return missingFrom(rows, partsOf(Number.MAX_SAFE_INTEGER))
+}
+
+/** The same for the tables alone, of a SQLite database of that schema version: all that holds data. */
+export function missingTables(database: Database.Database, version: number): string[] {
+  const wanted = partsOf(version).filter(({ kind }) => kind === 'table')
+  return missingFrom(readParts(database), wanted)
+}
+
+/** What an operator is told of it. */
+export function missingText(missing: readonly string[]): string {
+  const more = missing.length > LISTED ? ` and ${missing.length - LISTED} more` : ''
+  const them = missing.length === 1 ? 'it' : 'them'
+  return `it lacks ${missing.slice(0, LISTED).join(', ')}${more} (somebody has taken ${them} away); restore a backup that has ${them}`
+}
+
+/** The parts of a schema version, which both databases share: the migrations are run on an empty SQLite database in memory. */
+function partsOf(version: number): Part[] {
+  const scratch = new Database(':memory:')
+  try {
+    for (const migration of migrations.filter((each) => each.version <= version)) {
+      for (const statement of migration.statements(columnTypes.sqlite)) scratch.exec(statement)
+    }
+    return readParts(scratch)
+  } finally {
+    scratch.close()
+  }
+}
+
+function readParts(database: Database.Database): Part[] {
+  return database.prepare<[], Part>(SQLITE_PARTS).all()
+}
+
+function missingFrom(there: readonly Part[], wanted: readonly Part[]): string[] {
+  const names = new Set(there.map(({ name }) => name))
+  const fields = new Set(there.map(({ name, field }) => `${name}.${field}`))
+  const missing = new Set<string>()
+  for (const { kind, name, field } of wanted) {
+    if (name.startsWith('sqlite_')) continue
+    if (!names.has(name)) missing.add(`the ${kind} ${name}`)
+    else if (field !== null && !fields.has(`${name}.${field}`)) missing.add(`the column ${name}.${field}`)
+  }
+  return [...missing]
+}

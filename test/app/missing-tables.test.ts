@@ -1,0 +1,22 @@
+import { sql } from 'kysely'
+import { expect, it, onTestFinished } from 'vitest'
+import { startServing } from '../../src/app/serving.ts'
+import { loadConfig } from '../../src/config.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
+import { accountEnv, databaseEnv } from '../e2e/serve.ts'
+import { testDatabases } from '../tools/databases.ts'
+
+it.each(testDatabases)('a start names what somebody has taken away from the tables, and takes deliveries, on $name', async ({ open }) => {
+  const sandbox = await startSandbox({ submissions: 0, autoStart: false })
+  onTestFinished(() => sandbox.close())
+  const { db, config, close } = await open()
+  onTestFinished(close)
+  await db.write('test', (tx) => sql`drop view quote_board`.execute(tx.sql))
+  const written: string[] = []
+  const env = { ...accountEnv(sandbox), ...databaseEnv(config), PORT: '0', OPS_PORT: '0' }
+  const logDestination = { write: (line: string) => void written.push(line) }
+  const serving = await startServing(async () => loadConfig(env), { role: 'receive', overrides: { logDestination } })
+  onTestFinished(() => serving.stop())
+  expect(written.join('')).toContain('the database is not whole: it lacks the view quote_board')
+  expect(serving.receiver).not.toBeNull()
+})
