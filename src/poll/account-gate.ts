@@ -9,7 +9,7 @@ import { findAccount, pinBrokerage, resumeAccount, stopAccount } from '../store/
 import type { Db } from '../store/db.ts'
 import type { ReadClaim } from '../store/read-claims.ts'
 import { forgiveMisses, readBefore, sampleRead } from '../store/reads-of-account.ts'
-import { isUnreachable, submissionIdsAfter, unreachableSince } from '../store/submissions.ts'
+import { submissionIdsAfter, unreachableSince, wasUnreachable } from '../store/submissions.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { type UpstreamClass, upstreamClass } from '../upstream/errors.ts'
 import { isSameBrokerage } from '../upstream/wire-answers.ts'
@@ -83,13 +83,13 @@ export class AccountGate {
     return 0
   }
 
-  /** Notes how a read of a submission ended. @returns whether the account is now paused. */
-  async note(claim: Pick<ReadClaim, 'submissionId' | 'read' | 'lastReadAt'>, end: VisitEnd): Promise<boolean> {
+  /** Notes how a read of a submission ended that began at `begunAt`, in ms. @returns whether the account is now paused. */
+  async note(claim: Pick<ReadClaim, 'submissionId' | 'read' | 'lastReadAt'>, end: VisitEnd, begunAt: number): Promise<boolean> {
     if (end === 'refused') this.#doubt(claim.submissionId)
     if (end === 'read' || end === 'stalled') this.#refusals.clear()
     if (claim.lastReadAt === null) return false
     if (end === 'read') this.#wave.note(claim.submissionId, claim.read, false)
-    return end === 'gone' && this.#noteGone(claim)
+    return end === 'gone' && this.#noteGone(claim, begunAt)
   }
 
   /**
@@ -101,9 +101,9 @@ export class AccountGate {
     this.#refusals.note(submissionId)
   }
 
-  async #noteGone({ submissionId, read }: Pick<ReadClaim, 'submissionId' | 'read'>): Promise<boolean> {
+  async #noteGone({ submissionId, read }: Pick<ReadClaim, 'submissionId' | 'read'>, begunAt: number): Promise<boolean> {
     const { db, account } = this.#o
-    const isBelieved = await isUnreachable(db.read, account, submissionId)
+    const wasBelieved = await wasUnreachable(db.read, account, submissionId, timeFromMs(begunAt))
     const known = await readBefore(db.read, account, 10)
     // What was under way when the account was paused is part of the same wave.
     if (this.#wavePause !== null) {
@@ -111,8 +111,8 @@ export class AccountGate {
       await this.#takeBack([submissionId])
       return true
     }
-    // What is believed already says nothing new, however often it is looked for.
-    if (isBelieved) return false
+    // What was believed already says nothing new, however often it is looked for; what this read has confirmed does.
+    if (wasBelieved) return false
     this.#wave.note(submissionId, read, true)
     if (!this.#wave.isWave(known)) return false
     await this.#pauseForWave()

@@ -114,8 +114,9 @@ export class AccountPoller implements Service {
   async #make(claim: ReadClaim, signal: AbortSignal): Promise<void> {
     try {
       if (signal.aborted) return await releaseRead(this.#o.db, claim)
+      const begunAt = this.#o.clock.now()
       const end = await visit({ ...this.#o, cause: 'poll' }, claim, signal)
-      await this.#gate.note(claim, end)
+      await this.#gate.note(claim, end, begunAt)
     } catch (error) {
       // Given back, so that nobody waits for the lease to end. When that fails too, the lease ends by itself.
       await releaseRead(this.#o.db, claim).catch((second: unknown) => this.#o.log.debug({ err: second }, messageOf(second)))

@@ -124,8 +124,9 @@ export class Sync {
 
   async #make(round: Round, wanted: WantedRead, claim: ReadClaim, signal: AbortSignal): Promise<void> {
     const { account, db, clock } = this.#o
+    const begunAt = clock.now()
     const end = await this.#visit(claim, signal)
-    if (await this.#gate.note(claim, end)) this.#stopped = `account ${account} is paused: many submissions are not found`
+    if (await this.#gate.note(claim, end, begunAt)) this.#stopped = `account ${account} is paused: many submissions are not found`
     if (end === 'read') return
     if (end === 'refused' && (await this.#gate.closedForMs(signal)) > 0)
       this.#stopped = `account ${account} is parked: the service refuses its credentials, or every read; see \`submission-mirror account list\``

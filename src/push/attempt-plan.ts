@@ -131,7 +131,8 @@ function givenUp(
 ): AttemptPlan {
   return {
     row: result(row, { state, attempts: row.attempts + 1, uncertain: state === 'unknown', ...said }),
-    lane: onDead === 'hold' ? { type: 'blocked', as: 'held' } : { type: 'go_on' },
+    // That it was given up is written down before anything behind it is sent: else, after a crash, it could still go, behind those.
+    lane: onDead === 'hold' ? { type: 'blocked', as: 'held' } : { type: 'due', inMs: 0 },
   }
 }
 

@@ -126,8 +126,9 @@ export class LaneLoop {
     await this.#sending.settle(result, leaseUntil)
     const { next, rows } = result
     if (rows.length === 0 || next.type !== 'due') return
-    // The lane may have more: what did not fit its claim, or what came meanwhile and could not be claimed.
-    if (next.inMs === 0 && (lane.rows.length === this.#rowsPerLane || rings !== this.#rings)) this.#look()
+    // The lane may have more: what was not come to, what did not fit its claim, or what came meanwhile and could not be claimed.
+    const isLeft = rows.length < lane.rows.length || lane.rows.length === this.#rowsPerLane || rings !== this.#rings
+    if (next.inMs === 0 && isLeft) this.#look()
     if (next.inMs > 0 && next.inMs < SWEEP_MS) this.#lookIn(next.inMs)
   }
 

@@ -33,10 +33,10 @@ export async function submissionIdsAfter(q: Query, account: string, after: strin
   return rows.map((row) => row.submission_id)
 }
 
-/** Whether a submission is marked unreachable: its "not found" was confirmed. */
-export async function isUnreachable(q: Query, account: string, submissionId: string): Promise<boolean> {
+/** Whether a submission was marked unreachable before a moment: its "not found" was confirmed. */
+export async function wasUnreachable(q: Query, account: string, submissionId: string, before: TimeText): Promise<boolean> {
   const [row] = (await q.selectMany(submissions, [{ account, submission_id: submissionId }])) as SubmissionRow[]
-  return row !== undefined && row.unreachable_since !== null
+  return row !== undefined && row.unreachable_since !== null && row.unreachable_since < before
 }
 
 /** @returns those of the given submissions that have been marked unreachable at or after `since`. */

@@ -10,7 +10,7 @@ import { reconcilePoints } from './reconcile-points.ts'
 import { upkeepPoints } from './upkeep-points.ts'
 
 /** Transactions of commands that run and end; `serve` makes none of them. */
-const OF_COMMANDS = ['doctor', 'grant-reader']
+const OF_COMMANDS = ['doctor', 'grant-reader', 'sync-reads']
 
 it('the product is killed at every transaction that it makes', () => {
   const source = fileURLToPath(new URL('../../src', import.meta.url))

@@ -96,6 +96,17 @@ describe.each(testDatabases)('trap 48: "not found" on $name', (database) => {
     expect(await unreachable(rig)).toEqual([])
   })
 
+  it('trap 48: a wave is seen although each of its reads confirms one that was missing twice before', async () => {
+    const rig = await Rig.open(database)
+    const ids = await readOnce(rig, 8)
+    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ misses: 2 }).execute())
+    for (const submissionId of ids) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
+    await rig.pass(policy.poll.maxMs)
+    await rig.until('the account is paused', async () => (await stateOf(rig)) === 'paused')
+    await rig.idle()
+    await rig.until('nothing is marked', async () => (await unreachable(rig)).length === 0)
+  })
+
   it('trap 48: what a wave had confirmed before it was seen as one is taken back with it', async () => {
     const rig = await Rig.open(database)
     const ids = await readOnce(rig, 8)

@@ -58,7 +58,7 @@ describe('the plan after a try', () => {
 
   test('after a dead letter the lane goes on or is held', () => {
     const last = { ...row, attempts: 3 }
-    expect(planAttempt(last, failed(), context()).lane).toEqual({ type: 'go_on' })
+    expect(planAttempt(last, failed(), context()).lane).toEqual({ type: 'due', inMs: 0 })
     expect(planAttempt(last, failed(), context({ onDead: 'hold' })).lane).toEqual({ type: 'blocked', as: 'held' })
   })
 
@@ -70,7 +70,7 @@ describe('the plan after a try', () => {
     const once = { idempotent: false } as const
     expect(planAttempt(row, UNKNOWN, context(once))).toMatchObject({
       row: { state: 'unknown', attempts: 1, uncertain: true },
-      lane: { type: 'go_on' },
+      lane: { type: 'due', inMs: 0 },
     })
     expect(planAttempt(row, UNKNOWN, context({ ...once, onDead: 'hold' })).lane).toEqual({ type: 'blocked', as: 'held' })
     expect(planAttempt(row, UNKNOWN, context(once, true))).toMatchObject({

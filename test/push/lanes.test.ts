@@ -104,6 +104,21 @@ describe.each(testDatabases)('lanes on $name', (database) => {
     }
   })
 
+  it('that a row was given up is written down before the next of its lane is sent', async () => {
+    const rig = await PushRig.open(database)
+    let asked = 0
+    const receiver = await startReceiver((_, response, take) => (asked++ === 0 ? response.writeHead(500).end() : take()))
+    const destination = webhookTo(receiver.url, { ...only, scheduleMs: [] })
+    await rig.begin(destination)
+    // The process dies over what it would write down first.
+    const dying = failing(rig.db, 'outbox-settle', Number.POSITIVE_INFINITY, () => new Error('the process is dead'))
+    await rig.apply([event(1), event(2), event(3)])
+    rig.start([destination], { db: dying })
+    await rig.until('it would be written down', () => rig.lines.some((line) => line.includes('the process is dead')))
+    expect(receiver.taken).toEqual([])
+    expect(receiver.arrived).toHaveLength(1)
+  })
+
   it('rows that there was no time for lose no try, and go at once', async () => {
     const rig = await PushRig.open(database)
     const kind = testKind({
