@@ -75,7 +75,7 @@ function isNewer(lane: LaneRow, row: MarketEventRow): boolean {
 /** A lane as an event tells it: it is there. */
 export function laneOf(row: MarketEventRow, lane: LaneRow | null): LaneRow {
   return {
-    ...(lane ?? emptyLane(row)),
+    ...(lane ?? emptyLane(laneKey(row))),
     market_name: row.market_name,
     lines: row.market_lines,
     program_category: row.category,
@@ -87,9 +87,12 @@ export function laneOf(row: MarketEventRow, lane: LaneRow | null): LaneRow {
   }
 }
 
-function emptyLane(row: MarketEventRow): LaneRow {
+/** A lane of which nothing is said. */
+export function emptyLane({ account, submission_id, lane_id }: Pick<LaneRow, 'account' | 'submission_id' | 'lane_id'>): LaneRow {
   return {
-    ...laneKey(row),
+    account,
+    submission_id,
+    lane_id,
     market_id: null,
     market_name: null,
     program: null,
@@ -117,6 +120,6 @@ function keyOf(fact: EventFact): { account: string; submission_id: string; event
   return { account: fact.account, submission_id: fact.submissionId, event_id: fact.event.event_id }
 }
 
-function laneKey(row: MarketEventRow): { account: string; submission_id: string; lane_id: string } {
+function laneKey(row: MarketEventRow): Pick<LaneRow, 'account' | 'submission_id' | 'lane_id'> {
   return { account: row.account, submission_id: row.submission_id, lane_id: String(row.lane_id) }
 }

@@ -1,8 +1,9 @@
 import type { Row, SubmissionRow } from '../model/entities.ts'
 import type { StateFact } from '../model/facts.ts'
-import { type Json, sameJson } from '../model/json.ts'
-import { hasValue, parsed, sameRaw } from '../model/merge.ts'
+import type { Json } from '../model/json.ts'
+import { hasValue, sameRaw, sameText } from '../model/merge.ts'
 import type { Requirements } from '../model/records.ts'
+import { emptyLane } from './market-events.ts'
 import type { Session } from './session.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -65,8 +66,10 @@ async function applyLanes(session: Session, fact: StateFact, rail: Rail): Promis
     named.add(lane.lane_id)
     if (before === null) session.askReplay(fact)
     const raw = before !== null && sameRaw(before.raw, lane.raw) ? before.raw : lane.raw
+    // What an event said of it counts no more, for one that comes only now says nothing of it either (invariants 2 and 5).
+    const unsaid = before?.state_source === 'event' ? emptyLane(before) : {}
     const state = { state_source: 'rail', state_event_id: null, state_occurred_at: null, gone_at: null }
-    session.lanes.merge({ ...lane, ...place, raw, ...state }, fact.cause)
+    session.lanes.merge({ ...unsaid, ...lane, ...place, raw, ...state }, fact.cause)
   }
   if (isStillMatching(fact.requirements) || !rail.whole.lanes) return
   for (const lane of stored) {
@@ -104,9 +107,7 @@ async function replaceAll(
 
 /** Whether two requirements views say the same, leaving aside when each was made. */
 function sameView(a: string | null, b: string | null): boolean {
-  if (a === b) return true
-  if (a === null || b === null) return false
-  return sameJson(withoutTimes(parsed(a)), withoutTimes(parsed(b)))
+  return a === b || (a !== null && b !== null && sameText(a, b, withoutTimes))
 }
 
 const VOLATILE = new Set(['generated_at', 'evaluated_at'])

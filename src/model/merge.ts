@@ -98,13 +98,25 @@ function same(a: Row, b: Row, column: string): boolean {
 
 /** Whether two raw texts say the same, whatever the order of their keys: then nothing is written. */
 export function sameRaw(a: Json | undefined, b: Json | undefined): boolean {
+  return a === b || (typeof a === 'string' && typeof b === 'string' && sameText(a, b))
+}
+
+/**
+ * Whether two texts of JSON say the same.
+ * @param aspect what of them counts; all of it when left out.
+ */
+export function sameText(a: string, b: string, aspect: (value: Json) => Json = (value) => value): boolean {
   if (a === b) return true
-  if (typeof a !== 'string' || typeof b !== 'string') return false
-  return sameJson(parsed(a), parsed(b))
+  try {
+    return sameJson(aspect(parsed(a)), aspect(parsed(b)))
+  } catch {
+    // Nested deeper than the stack, which is no reason to refuse the one that came.
+    return false
+  }
 }
 
 /** @returns what a stored text means; the text itself when it was damaged, which SQLite lets happen: it then differs from what is read. */
-export function parsed(text: string): Json {
+function parsed(text: string): Json {
   try {
     return comparableJson(text)
   } catch {

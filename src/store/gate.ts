@@ -25,10 +25,9 @@ export class Gate {
 
   leave(): void {
     if (this.#first.length > 0 && !this.#othersAreDue()) this.#handOver()
-    // On SQLite a whole transaction may run without the event loop turning once. Before the next of the others it turns, so that
-    // deliveries that arrive are seen, and go first.
-    else if (this.#others.length > 0) setImmediate(() => this.#handOver())
-    else this.#held = false
+    // On SQLite a whole transaction may run without the event loop turning once, and so may one after another of whoever has much to do.
+    // Before the next it turns, so that deliveries that arrive are seen, and go first.
+    else setImmediate(() => this.#handOver())
   }
 
   #handOver(): void {

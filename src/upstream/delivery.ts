@@ -73,7 +73,9 @@ function look(value: unknown, around: string | null, depth: number, search: Sear
   const submissionId = own ?? around
   const event = isWholeEvent(value) ? readEvent(value) : null
   if (event !== null && submissionId !== null) search.events.push({ submissionId, event })
-  for (const [key, item] of Object.entries(value)) if (key !== 'submission_id') look(item, submissionId, depth + 1, search)
+  for (const [key, item] of Object.entries(value)) {
+    if (key !== 'submission_id' || own === null) look(item, submissionId, depth + 1, search)
+  }
 }
 
 /** The envelope of a delivery may have an id, a type and a time too; only an event has a market with a name. */

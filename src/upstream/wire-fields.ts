@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { exactText } from '../model/exact-json.ts'
 import { isObject, type Json, storableJson, storableText } from '../model/json.ts'
@@ -31,6 +32,16 @@ export function textOf(value: unknown): string | null {
 /** @returns a uuid in lower case, or any other text that is not empty as it is; ids outside paths need not be uuids. */
 export function idOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? (parseUuid(value) ?? storableText(value)) : null
+}
+
+/** Characters of an id that is part of a key: an index of Postgres has room for some 2,700 bytes. */
+const MAX_KEY_LENGTH = 512
+
+/** `idOf` for an id that is part of a key; a longer one stands as its hash, and in `raw` as it came. */
+export function keyOf(value: unknown): string | null {
+  const given = idOf(value)
+  if (given === null || given.length <= MAX_KEY_LENGTH) return given
+  return `sha256:${createHash('sha256').update(given).digest('hex')}`
 }
 
 /** How deep a value in a column may nest; what is deeper is nothing that the spec names, and stays in `raw`. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { RailLane, Requirements } from '../model/records.ts'
 import { parseUuid } from '../model/uuid.ts'
-import { cents, flag, id, idOf, items, list, rawOf, readAll, required, said, text, textOrJson, time } from './wire-fields.ts'
+import { cents, flag, id, items, keyOf, list, rawOf, readAll, required, said, text, textOrJson, time } from './wire-fields.ts'
 
 /** Readers of the requirements view's `rail`: lanes, what is on offer in them, and the history of quotes. */
 
@@ -32,11 +32,11 @@ const lane = z.looseObject({
   next_step: textOrJson,
 })
 
-const quote = z.looseObject({ quote_id: required(idOf), premium_display: text, total_cents: cents, lines: list, is_revision: flag })
+const quote = z.looseObject({ quote_id: required(keyOf), premium_display: text, total_cents: cents, lines: list, is_revision: flag })
 
-const sourceOffer = z.looseObject({ presentation_id: required(idOf), kind: text, label: text, document_url: text, filename: text })
+const sourceOffer = z.looseObject({ presentation_id: required(keyOf), kind: text, label: text, document_url: text, filename: text })
 
-const historyItem = z.looseObject({ history_key: required(idOf), market_name: text, program: text, outcome: text, observed_at: time })
+const historyItem = z.looseObject({ history_key: required(keyOf), market_name: text, program: text, outcome: text, observed_at: time })
 
 type Rail = NonNullable<Requirements['rail']>
 

@@ -57,7 +57,13 @@ function messageOf(n: number, early: boolean) {
 function stateOf(submissionId: string, n: number) {
   if (n === 2) return wireRequirements(submissionId, null)
   const quote = { quote_id: uuid(7, n), premium_display: '$1,200', total_cents: 120_000 + n, lines: [], is_revision: n > 1 }
-  const lanes = [wireLane(0, { quotes: n > 0 ? [quote] : [], chip: n > 0 ? 'quoted' : 'in_progress' }), ...(n % 2 ? [wireLane(1)] : [])]
+  // Of its last lane the rail says little, so that what an event said of it would show.
+  const silent = { submission_market_id: uuid(3, 2), chip: 'in_progress' }
+  const lanes = [
+    wireLane(0, { quotes: n > 0 ? [quote] : [], chip: n > 0 ? 'quoted' : 'in_progress' }),
+    ...(n % 2 ? [wireLane(1)] : []),
+    ...(n === STATES - 1 ? [silent] : []),
+  ]
   return wireRequirements(
     submissionId,
     lanes,

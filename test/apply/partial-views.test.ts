@@ -76,10 +76,18 @@ describe.each(testDatabases)('a view that does not say everything, on $name', ({
     expect(await rowsOf(opened.db, quotes)).toMatchObject([{ premium_display: '$1,200', total_cents: null }])
   })
 
-  it('a lane that the rail names without a word of its state keeps the state that its event gave it', async () => {
-    await applyAll(opened.db, [eventFact(ACCOUNT, ID, wireEvent(1, { status: 'declined' }, { lane_id: uuid(3, 7), name: 'Acme' }))])
-    await see([wireLane(0), wireLane(1), { submission_market_id: uuid(3, 7), chip: 'not_available' }])
-    const lane = (await rowsOf(opened.db, lanes)).find((row) => row['lane_id'] === uuid(3, 7))
-    expect(lane).toMatchObject({ status: 'declined', market_name: 'Acme', chip: 'not_available', state_source: 'rail' })
+  it('invariant 5: a lane that the rail names has no state but that of the rail, whether its event came before or after', async () => {
+    const event = eventFact(ACCOUNT, ID, wireEvent(1, { status: 'declined' }, { lane_id: uuid(3, 7), name: 'Acme' }))
+    const named = { submission_market_id: uuid(3, 7), chip: 'not_available' }
+    const laneAfter = async () => (await rowsOf(opened.db, lanes)).find((row) => row['lane_id'] === uuid(3, 7))
+    await applyAll(opened.db, [event])
+    await see([wireLane(0), wireLane(1), named])
+    const lane = await laneAfter()
+    expect(lane).toMatchObject({ status: null, market_name: null, chip: 'not_available', state_source: 'rail' })
+    await opened.close()
+    opened = await open()
+    await see([wireLane(0), wireLane(1), named])
+    await applyAll(opened.db, [event])
+    expect(await laneAfter()).toEqual(lane)
   })
 })

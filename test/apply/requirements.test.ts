@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { lanes, quoteHistory, quotes, sourceOffers, submissions } from '../../src/model/entities.ts'
 import { parseExact } from '../../src/model/exact-json.ts'
@@ -155,6 +156,35 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
     const before = await changesOf(db)
     expect((await apply(wire(at(2), '12345678901234567891'))).sort()).toEqual(['lanes', 'quotes', 'submissions'])
     expect(await changesOf(db)).toEqual(before)
+  })
+
+  it('trap 58: an id of any length is a key: one too long for an index stands as its hash', async () => {
+    const db = await database()
+    // Random, for Postgres compresses what repeats itself.
+    const [long, other] = [randomBytes(6_000).toString('hex'), randomBytes(6_000).toString('hex')]
+    const lane = wireLane(1, {
+      quotes: [long, other].map((quote_id) => ({ ...quote(1), quote_id })),
+      source_offers: [{ ...offer(1), presentation_id: long }],
+    })
+    await applyAll(db, [view([lane], {}, { quote_history: [{ ...history(1), history_key: long }] })])
+    const hash = `sha256:${createHash('sha256').update(long).digest('hex')}`
+    expect(await present(db, quotes)).toHaveLength(2)
+    expect(await present(db, quotes)).toContain(hash)
+    expect(await present(db, sourceOffers)).toEqual([hash])
+    expect(await present(db, quoteHistory)).toEqual([hash])
+    expect((await rowsOf(db, quoteHistory))[0]?.['raw']).toContain(long)
+  })
+
+  it('trap 58: a view that nests too deep to be compared is taken over', async () => {
+    const db = await database()
+    const deep = (n: number) => {
+      const fact = view([wireLane(1)])
+      const raw = `{"odd":${'['.repeat(5_000)}${n}${']'.repeat(5_000)}}`
+      return { ...fact, requirements: { ...fact.requirements, submission: { ...fact.requirements.submission, raw } } }
+    }
+    await applyAll(db, [deep(1)])
+    await applyAll(db, [deep(2)])
+    expect((await rowsOf(db, submissions))[0]?.['raw']).toBe(deep(2).requirements.submission.raw)
   })
 
   it('trap 77: hedge_obtains stands in raw under its own name', async () => {

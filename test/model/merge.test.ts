@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Row } from '../../src/model/entities.ts'
-import { eventIdentity, mergeRecord } from '../../src/model/merge.ts'
+import { eventIdentity, mergeRecord, sameText } from '../../src/model/merge.ts'
 
 const stored: Row = {
   event_id: 'e',
@@ -55,5 +55,14 @@ describe('a record that comes again', () => {
   it('keeps the stored text when only the order of its keys differs', () => {
     const merge = mergeRecord(stored, { ...stored, raw: '{"b":2,"a":1}' }, eventIdentity, true)
     expect(merge).toMatchObject({ row: { raw: '{"a":1,"b":2}' } })
+  })
+
+  it('is another where its texts nest too deep to be compared', () => {
+    const deep = (n: number) => `{"odd":${'['.repeat(100_000)}${n}${']'.repeat(100_000)}}`
+    expect(sameText(deep(1), deep(1))).toBe(true)
+    expect(sameText(deep(1), deep(2))).toBe(false)
+    expect(mergeRecord({ ...stored, raw: deep(1) }, { ...stored, raw: deep(2) }, eventIdentity, true)).toMatchObject({
+      row: { raw: deep(2) },
+    })
   })
 })

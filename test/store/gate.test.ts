@@ -42,6 +42,22 @@ describe('the gate before the one writing connection', () => {
     gate.leave()
   })
 
+  it('turns the event loop between one who comes again and again, though nobody waits', async () => {
+    const gate = new Gate()
+    let turns = 0
+    const seen = new Set<number>()
+    const visitor = (async () => {
+      for (let visit = 0; visit < 5; visit++) {
+        await gate.enter(false)
+        seen.add(turns)
+        gate.leave()
+      }
+    })()
+    for (; seen.size < 5 && turns < 20; turns++) await new Promise(setImmediate)
+    await visitor
+    expect(seen.size).toBe(5)
+  })
+
   it('turns the event loop before it lets one of the others in, so that a first that arrives then is seen', async () => {
     const gate = new Gate()
     const order: string[] = []

@@ -11,16 +11,23 @@ import { type OpenedDatabase, openAgain, testDatabases } from '../tools/database
 
 const LEASE_MS = 60_000
 
-async function inboxOf(open: () => Promise<OpenedDatabase>, deliveries: number): Promise<OpenedDatabase> {
+function inboxOf(open: () => Promise<OpenedDatabase>, deliveries: number): Promise<OpenedDatabase> {
+  return inboxWith(
+    open,
+    Array.from({ length: deliveries }, (_, n) => Buffer.from(`body ${n}`)),
+  )
+}
+
+async function inboxWith(open: () => Promise<OpenedDatabase>, bodies: readonly Buffer[]): Promise<OpenedDatabase> {
   const opened = await open()
   onTestFinished(() => opened.close())
   const outcomes = await new InboxAppender(opened.db).append(
-    Array.from({ length: deliveries }, (_, n) => ({
+    bodies.map((body, n) => ({
       account: 'acme',
       deliveryId: `msg_${n}`,
       receivedAt: timeFromMs(Date.now()),
       headers: {},
-      body: Buffer.from(`body ${n}`),
+      body,
       secret: 1,
     })),
   )
@@ -59,6 +66,21 @@ describe.each(testDatabases)('claims of deliveries on $name', ({ name, open }) =
     const order: string[] = []
     for (let n = 0; n < 3; n++) order.push(...(await claimDeliveries(db, 3, LEASE_MS)).map((claim) => claim.deliveryId))
     expect(order).toEqual(Array.from({ length: 9 }, (_, n) => `msg_${n}`))
+  })
+
+  it('claims no more than a batch may hold in memory; a body that is larger is claimed alone', async () => {
+    const { db } = await inboxWith(
+      open,
+      [1, 4_000_000, 1, 1_500_000, 1_500_000, 1_500_000, 1].map((length) => Buffer.alloc(length, 'x')),
+    )
+    const claims: string[][] = []
+    for (;;) {
+      const claimed = await claimDeliveries(db, 100, LEASE_MS)
+      if (claimed.length === 0) break
+      claims.push(claimed.map((one) => one.deliveryId))
+      expect(claimed.length === 1 || claimed.reduce((sum, one) => sum + one.body.length, 0) < 2 << 20, claims.join(' | ')).toBe(true)
+    }
+    expect(claims.flat()).toEqual(Array.from({ length: 7 }, (_, n) => `msg_${n}`))
   })
 
   it('a claim whose process died is claimed again when its lease has ended', async () => {

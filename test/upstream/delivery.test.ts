@@ -27,3 +27,12 @@ it('numbers that a double would change are in raw as they were delivered', () =>
   expect(read({ type: 'submission.events', data: [{ submission_id, event }] }).events[0]?.event.raw).toBe(sent(event))
   expect(read({ type: 'submission.message', submission_id, message }).message?.message.message.raw).toBe(sent(message))
 })
+
+it('invariant 11: what stands under submission_id and is no uuid itself is searched for ids like anything else', () => {
+  for (const odd of [[submission_id], { id: submission_id.toUpperCase() }, { submission_id: [submission_id] }]) {
+    const read = readDelivery(Buffer.from(JSON.stringify({ type: 'submission.events', submission_id: odd })))
+    expect(read).toMatchObject({ submissionIds: [], otherIds: [submission_id] })
+  }
+  const plain = readDelivery(Buffer.from(JSON.stringify({ type: 'submission.events', submission_id })))
+  expect(plain).toMatchObject({ submissionIds: [submission_id], otherIds: [] })
+})

@@ -1,0 +1,46 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { timeFromMs } from '../../src/model/time.ts'
+import { silentObserver } from '../../src/observe.ts'
+import { InboxAppender } from '../../src/store/inbox-append.ts'
+import { Worker } from '../../src/work/worker.ts'
+import { silentLog, testDatabases } from '../tools/databases.ts'
+import { uuid, wireMessage } from '../tools/facts.ts'
+
+const BATCHES = 6
+const sqlite = testDatabases.filter(({ name }) => name === 'sqlite')
+
+/** SQLite works in the thread of the receiver: what arrives is seen only when the event loop turns. */
+it.each(sqlite)('a full inbox on $name does not keep the event loop from turning: it turns with every batch', async ({ open }) => {
+  const { db, close } = await open()
+  const bodies = Array.from({ length: BATCHES * 100 }, (_, n) =>
+    Buffer.from(JSON.stringify({ type: 'submission.message', submission_id: uuid(9, 1), message: wireMessage(n) })),
+  )
+  await new InboxAppender(db).append(
+    bodies.map((body, n) => ({
+      account: 'acme',
+      deliveryId: `msg_${n}`,
+      receivedAt: timeFromMs(systemClock.now()),
+      headers: {},
+      body,
+      secret: 1,
+    })),
+  )
+  let turns = 0
+  let settled = 0
+  const turnsSeen = new Set<number>()
+  const count = (name: string) => {
+    if (name !== 'deliveries_settled_total') return
+    settled += 1
+    turnsSeen.add(turns)
+  }
+  const stopping = new AbortController()
+  const worker = new Worker({ db, clock: systemClock, log: silentLog, observer: { ...silentObserver, count }, restMs: () => 0 })
+  const running = worker.run(stopping.signal)
+  for (; settled < bodies.length; turns++) await turn()
+  stopping.abort()
+  await running
+  await close()
+  expect(turnsSeen.size).toBeGreaterThanOrEqual(BATCHES)
+})
