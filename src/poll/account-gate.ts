@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import type { Fact } from '../model/facts.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Observer } from '../observe.ts'
-import { findAccount, pinBrokerage, resumeAccount, stopAccount } from '../store/accounts.ts'
+import { findAccount, isRetryDue, pinBrokerage, resumeAccount, stopAccount } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
 import type { ReadClaim } from '../store/read-claims.ts'
 import { forgiveMisses, readBefore, sampleRead } from '../store/reads-of-account.ts'
@@ -57,30 +57,28 @@ export class AccountGate {
     this.#wave = new GoneWave(options.clock)
   }
 
-  /** @returns 0 when the account may be read now, else for how many milliseconds it need not be asked again. */
-  async closedForMs(signal: AbortSignal): Promise<number> {
+  /** @returns whether the account may not be read now. */
+  async isClosed(signal: AbortSignal): Promise<boolean> {
     const { db, account, clock } = this.#o
     const row = await findAccount(db.read, account)
     if (row === null || row.state === 'active') {
       if (this.#wavePause === 'made') this.#wavePause = null
-      if (clock.now() < this.#askIdentityAt) return 0
-      if ((await this.#identify(row?.brokerage ?? null, signal)) === 'stopped') return RETRY_MS
-      return (await this.#mayReadNothing(signal)) ? RETRY_MS : 0
+      if (clock.now() < this.#askIdentityAt) return false
+      return (await this.#identify(row?.brokerage ?? null, signal)) === 'stopped' || (await this.#mayReadNothing(signal))
     }
     this.#refusals.clear()
-    const waitMs = row.retry_at === null ? 0 : Date.parse(row.retry_at) - clock.now()
-    if (waitMs > 0) return waitMs
+    if (!(await isRetryDue(db.read, account))) return true
     const identity = await this.#identify(row.brokerage, signal)
-    if (identity === 'stopped') return RETRY_MS
+    if (identity === 'stopped') return true
     if (identity === 'unknown' || (await this.#isAsBefore(row.reason ?? '', signal))) {
       await stopAccount(db, account, row.state === 'parked' ? 'parked' : 'paused', row.reason ?? '', RETRY_MS)
-      return RETRY_MS
+      return true
     }
     this.#wave.clear()
     await resumeAccount(db, account)
     this.#wavePause = null
     this.#o.log.info({ account }, `account ${account} is active again`)
-    return 0
+    return false
   }
 
   /** Notes how a read of a submission ended that began at `begunAt`, in ms. @returns whether the account is now paused. */

@@ -67,9 +67,8 @@ export class AccountPoller implements Service {
 
   async #turn(signal: AbortSignal): Promise<void> {
     const { db, client, clock } = this.#o
-    const closedMs = await this.#gate.closedForMs(signal)
     // An operator's `account resume` is seen at the next tick.
-    if (closedMs > 0) return db.signals.wait('reads', Math.min(closedMs, TICK_MS), signal)
+    if (await this.#gate.isClosed(signal)) return db.signals.wait('reads', TICK_MS, signal)
     const deadMs = client.waitMs()
     // The service is dead: claiming reads only to fail them would mark them all as failing.
     if (deadMs > 0) return clock.sleep(Math.min(deadMs, TICK_MS), signal)

@@ -71,8 +71,7 @@ export class Sync {
       readKinds.map((read): WantedRead => ({ account, submissionId, read, tries: 0, notBefore: clock.now() })),
     )
     const round: Round = { pending, inHand: 0, unread: [] }
-    if ((await this.#gate.closedForMs(signal)) > 0)
-      this.#stopped ??= `account ${account} is stopped; see \`submission-mirror account list\``
+    if (await this.#gate.isClosed(signal)) this.#stopped ??= `account ${account} is stopped; see \`submission-mirror account list\``
     const hands = Array.from({ length: concurrency }, () => this.#work(round, signal))
     // One hand that fails ends the whole; the others end with what they hold.
     const ends = await Promise.allSettled(hands)
@@ -128,7 +127,7 @@ export class Sync {
     const end = await this.#visit(claim, signal)
     if (await this.#gate.note(claim, end, begunAt)) this.#stopped = `account ${account} is paused: many submissions are not found`
     if (end === 'read') return
-    if (end === 'refused' && (await this.#gate.closedForMs(signal)) > 0)
+    if (end === 'refused' && (await this.#gate.isClosed(signal)))
       this.#stopped = `account ${account} is parked: the service refuses its credentials, or every read; see \`submission-mirror account list\``
     const tries = wanted.tries + 1
     if (end !== 'gone' && tries < TRIES && this.#stopped === null) {

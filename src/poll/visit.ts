@@ -187,21 +187,15 @@ async function settleFailure(o: VisitOptions, claim: ReadClaim, error: unknown, 
     await settleMiss(o, claim, kept)
     return 'gone'
   }
-  const asked = retryAfterOf(error)
-  if (kind === 'throttled') {
-    // Not the read's fault either: it keeps its rank, and comes again when the service allows.
-    const waitMs = Math.max(asked, backoffMs(o.clock, 0, FAILURE_BASE_MS, FAILURE_BASE_MS))
-    await o.db.write('read-throttled', (tx) =>
-      settleRead(tx, claim, { ...kept, rank: claim.rank, dueInMs: waitMs, failures: claim.failures }),
-    )
-    return 'failed'
-  }
   const failures = claim.failures + 1
-  const dueInMs = Math.max(asked, backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS) + FAILURE_BASE_MS / 2)
+  const backoff = backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS) + FAILURE_BASE_MS / 2
+  const dueInMs = Math.max(retryAfterOf(error), backoff)
   const isFailing = failures >= FAILURES_TO_RANK || tookMs >= SLOW_FAILURE_MS
-  await o.db.write('read-failed', (tx) =>
-    settleRead(tx, claim, { ...kept, rank: isFailing ? rank.failing : rank.routine, dueInMs, failures }),
-  )
+  // To be throttled is not the read's fault: it keeps its rank. It waits longer each time all the same, since each time lowers the rate
+  // of all.
+  const ranked = kind === 'throttled' ? claim.rank : isFailing ? rank.failing : rank.routine
+  await o.db.write('read-failed', (tx) => settleRead(tx, claim, { ...kept, rank: ranked, dueInMs, failures }))
+  if (kind === 'throttled' && failures < FAILURES_TO_RANK) return 'failed'
   const level = kind === 'rejected' || kind === null ? 'error' : 'warn'
   o.log[level](
     { ...place(claim), failures, waitMs: Math.round(dueInMs), ...(kind === null ? { err: error } : { class: kind }) },

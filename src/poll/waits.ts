@@ -1,10 +1,12 @@
 import type { Clock } from '../clock.ts'
 import type { Db } from '../store/db.ts'
-import { checkedWaits, noteCheckedWaits, shortenWaits } from '../store/waits.ts'
+import { checkedWaits, noteCheckedWaits, shortenWaits, waitsBeyond } from '../store/waits.ts'
 import { type PollPolicy, pollIntervalMs, replayIntervalMs } from './intervals.ts'
 
 /** Reads looked at in one transaction. */
 const STEP = 300
+/** Longer than any backoff, so that what fails is not taken for put off wrongly. */
+const FAR_MS = 86_400_000
 /** Between two steps others get the database. */
 const PAUSE_MS = 20
 
@@ -16,16 +18,18 @@ export interface WaitsOptions {
 }
 
 /**
- * Lets a shorter `POLL_*` or `REPLAY_*` take effect on due times that are stored already. It looks at them only when one of the settings
- * has become shorter since they were looked at last, so that a start costs the same however many submissions there are.
+ * Lets a shorter `POLL_*` or `REPLAY_*` take effect on due times that are stored already, and puts right those that a clock which ran
+ * ahead has left. It looks at them only when one of the settings has become shorter since they were looked at last, or one lies further off
+ * than any may, so that a start costs the same however many submissions there are.
  */
 export async function capWaits(o: WaitsOptions, signal: AbortSignal): Promise<void> {
   const settings = new Map([...entriesOf('poll', o.policy.poll), ...entriesOf('replay', o.policy.replay)])
   const checked = await checkedWaits(o.db.read, o.account)
   const changed = [...settings].filter(([name, ms]) => checked.get(name) !== ms)
-  if (changed.length === 0) return
-  if (changed.some(([name, ms]) => ms < (checked.get(name) ?? Number.POSITIVE_INFINITY))) await shortenAll(o, signal)
-  if (!signal.aborted) await noteCheckedWaits(o.db, o.account, settings)
+  const isShorter = changed.some(([name, ms]) => ms < (checked.get(name) ?? Number.POSITIVE_INFINITY))
+  if (isShorter || (await waitsBeyond(o.db.read, o.account, FAR_MS + Math.max(...Object.values(o.policy.poll)))))
+    await shortenAll(o, signal)
+  if (changed.length > 0 && !signal.aborted) await noteCheckedWaits(o.db, o.account, settings)
 }
 
 async function shortenAll(o: WaitsOptions, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock.ts'
 import { retryAfterMs } from '../upstream/answer.ts'
+import { codeOf, proxyRefusal } from '../upstream/http.ts'
 import { hintFor } from './network-hints.ts'
 
 /** Why the body of an answer is not all that the target had to say. */
@@ -114,8 +115,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #fail(error: unknown, why = describe(error)): void {
     // The target has judged the request, although the rest of its answer did not come. A 1xx only says that a status will follow.
     if (this.#status >= 200) this.#answer({ isTooLong: false, text: 'broke off' })
-    else if (this.#controller === null || refusedByProxy(error)) {
-      this.#settle({ type: 'not_sent', error: why, permanent: codeOf(error) === 'UND_ERR_INVALID_ARG' && !refusedByProxy(error) })
+    else if (this.#controller === null || proxyRefusal(error) !== null) {
+      this.#settle({ type: 'not_sent', error: why, permanent: codeOf(error) === 'UND_ERR_INVALID_ARG' })
     } else this.#settle({ type: 'no_answer', error: why })
   }
 
@@ -126,21 +127,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** undici tells it in these words alone. */
-function refusedByProxy(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith('Proxy Authentication Required')
-}
-
 /** Codes say enough (ECONNREFUSED, CERT_HAS_EXPIRED); messages of other people's errors may hold what must not be told. */
 function describe(error: unknown): string {
-  if (refusedByProxy(error)) return 'the proxy wants other credentials (407)'
   if (error instanceof Error && error.name === 'RefusedAddressError') return error.message
   const code = codeOf(error)
   const hint = hintFor(code)
   return hint === null ? `no answer (${code})` : `no answer (${code}: ${hint})`
-}
-
-function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }

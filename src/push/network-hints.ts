@@ -5,6 +5,7 @@ const ISSUER = 'the certificate is of an authority that is not known here; if it
 const EXPIRED = 'the certificate is out of date; its owner must renew it, or the clock of this machine is wrong'
 const OTHER = 'the certificate is for another host name; compare the URL with what the vendor gave'
 const NO_TLS = 'it does not speak TLS there; compare scheme and port of the URL with what the vendor gave'
+const PROXY = 'it wants other credentials; set them in HTTPS_PROXY'
 
 const HINTS: Readonly<Record<string, string>> = {
   ENOTFOUND: NAME,
@@ -23,6 +24,7 @@ const HINTS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: OTHER,
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
+  'the proxy answered 407': PROXY,
 }
 
 /**

@@ -40,6 +40,17 @@ export async function findAccount(q: Query, account: string): Promise<AccountsTa
   return (await q.sql.selectFrom('sync_accounts').selectAll().where('account', '=', account).executeTakeFirst()) ?? null
 }
 
+/** Whether a stopped account's time to try again has come, by the database's clock, which has set it (invariant 14). */
+export async function isRetryDue(q: Query, account: string): Promise<boolean> {
+  const row = await q.sql
+    .selectFrom('sync_accounts')
+    .select('account')
+    .where('account', '=', account)
+    .where((eb) => eb.or([eb('retry_at', 'is', null), eb('retry_at', '<=', dbTime(q))]))
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 export async function listAccounts(q: Query): Promise<AccountsTable[]> {
   return q.sql.selectFrom('sync_accounts').selectAll().orderBy('account').execute()
 }

@@ -3,8 +3,11 @@ import type { ReadKind } from '../model/records.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
 import type { Db, Query, TableSpec } from './db.ts'
 import { rank } from './reads.ts'
+import { dbTime } from './sql.ts'
 
 const NAME = 'longest_wait'
+/** No lease and no backoff of a read that fails is as long. */
+const DAY_MS = 86_400_000
 
 const waits: TableSpec = {
   table: 'sync_reads',
@@ -39,6 +42,14 @@ export async function noteCheckedWaits(db: Db, account: string, settings: Readon
   })
 }
 
+/** Whether a read of an account waits longer than `longestMs`, as it does when it was put off by a clock that ran ahead. */
+export async function waitsBeyond(q: Query, account: string, longestMs: number): Promise<boolean> {
+  const ranks = sql.join(Object.values(rank))
+  const { rows } = await sql`
+    select 1 from sync_reads where account = ${account} and rank in (${ranks}) and due_at > ${dbTime(q, longestMs)} limit 1`.execute(q.sql)
+  return rows.length > 0
+}
+
 interface Waiting {
   submission_id: string
   read: ReadKind
@@ -51,7 +62,7 @@ interface Waiting {
 
 /**
  * Moves due times of an account that lie further off than they now may, for up to `limit` reads in the order of their submissions. What
- * fails keeps its backoff, and what is being read its lease.
+ * fails keeps its backoff, and what is being read its lease, up to a day.
  * @param after the last submission of the step before; '' to begin.
  * @returns the last submission that was looked at, or null when there are no more: steps, so that no transaction is long.
  */
@@ -80,7 +91,8 @@ function shorten(row: Waiting, now: number, longest: LongestWaits): { due_at: Ti
   const free = row.lease_token === null && row.rank !== rank.failing
   const replay_due_at = row.replay_due_at === null ? null : earlier(row.replay_due_at, timeFromMs(now + replayMs))
   // A replay is made by a walk, so the walk may not come later than the replay that is due.
-  const due_at = free ? earlier(earlier(row.due_at, timeFromMs(now + pollMs)), replay_due_at ?? row.due_at) : row.due_at
+  const due = earlier(row.due_at, timeFromMs(now + (free ? pollMs : DAY_MS)))
+  const due_at = free ? earlier(due, replay_due_at ?? due) : due
   return due_at === row.due_at && replay_due_at === row.replay_due_at ? null : { due_at, replay_due_at }
 }
 

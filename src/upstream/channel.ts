@@ -126,10 +126,10 @@ export class Channel {
     this.#observer.set('clock_skew_seconds', ms / 1000, this.#labels)
   }
 
-  /** A service that says when to come back, on whatever status, is obeyed (trap 49). */
+  /** A service that says when to come back, on whatever status, is obeyed (trap 49); "at once" asks for nothing. */
   #heed(answer: HttpAnswer, sentAt: number): void {
-    const pauseMs = retryAfterMs(answer.headers, this.#clock.now())
-    if (answer.status === 429 || pauseMs !== undefined) this.limiter.throttled(pauseMs ?? 0, sentAt)
+    const pauseMs = retryAfterMs(answer.headers, this.#clock.now()) ?? 0
+    if (answer.status === 429 || pauseMs > 0) this.limiter.throttled(pauseMs, sentAt)
   }
 
   /** @param outcome the class of the failure; null when there is none, because the caller gave up. */

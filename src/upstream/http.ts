@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici'
+import { abortable } from '../abortable.ts'
 import type { HttpAnswer } from './answer.ts'
 import { UpstreamTransientError } from './errors.ts'
 import { type Call, operations, pathOf } from './operations.ts'
@@ -109,13 +110,15 @@ export class Http {
     const deadline = new Deadline(this.#options.timeouts, signal)
     try {
       const url = urlUnder(this.#options.baseUrl, parts.path ?? pathOf(call.operation, call.submissionId), parts.query)
-      const answer = await request(url, {
+      const asked = request(url, {
         method: operations[call.operation].method,
         headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'submission-mirror', ...parts.headers },
         body: parts.body ?? null,
         dispatcher: this.#dispatcher,
         signal: deadline.signal,
       })
+      // A request heeds its signal only from when it has its connection, and a proxy may take for ever to give one.
+      const answer = await abortable(asked, deadline.signal)
       deadline.headersArrived()
       const success = answer.statusCode >= 200 && answer.statusCode < 300
       const limit = parts.bodyLimitBytes ?? this.#options.bodyLimitBytes
@@ -150,8 +153,17 @@ export class Http {
   }
 }
 
+/** How a proxy answered in place of passing the request on: undici tells it in these words alone. */
+const PROXY_ANSWER = /^Proxy (?:response|Authentication Required) \((\d{3})\)/
+
+/** @returns what a proxy answered in place of passing the request on; null when none did. */
+export function proxyRefusal(error: unknown): string | null {
+  const status = error instanceof Error ? PROXY_ANSWER.exec(error.message)?.[1] : undefined
+  return status === undefined ? null : `the proxy answered ${status}`
+}
+
 /** The code says enough (ECONNREFUSED, CERT_HAS_EXPIRED); messages of other people's errors may hold what must not be told. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+  return proxyRefusal(error) ?? ('code' in error && typeof error.code === 'string' ? error.code : error.name)
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Webhook } from 'svix'
 import { Agent, EnvHttpProxyAgent, request } from 'undici'
+import { abortable } from '../abortable.ts'
 import type { Clock } from '../clock.ts'
 import type { Secret } from '../config.ts'
 import { codeOf, type ProxySettings } from './http.ts'
@@ -30,8 +31,9 @@ export async function sendSelfDelivery(
   const body = JSON.stringify({ type: SELF_DELIVERY_TYPE, id, sent_at: now.toISOString() })
   const { httpsProxy = '', httpProxy = '', noProxy = '' } = proxy
   const dispatcher = httpsProxy || httpProxy ? new EnvHttpProxyAgent({ httpsProxy, httpProxy, noProxy }) : new Agent()
+  const enough = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_WITHIN_MS)])
   try {
-    const answer = await request(url, {
+    const asked = request(url, {
       method: 'POST',
       dispatcher,
       headers: {
@@ -41,8 +43,10 @@ export async function sendSelfDelivery(
         'svix-signature': new Webhook(secret.reveal()).sign(id, now, body),
       },
       body,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_WITHIN_MS)]),
+      signal: enough,
     })
+    // A request heeds its signal only from when it has its connection.
+    const answer = await abortable(asked, enough)
     await answer.body.dump().catch(() => undefined)
     return { type: 'answered', id, status: answer.statusCode }
   } catch (error) {

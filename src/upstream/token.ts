@@ -1,3 +1,4 @@
+import { abortable } from '../abortable.ts'
 import type { Clock } from '../clock.ts'
 import type { Observer } from '../observe.ts'
 import { type HttpAnswer, parseJson } from './answer.ts'
@@ -156,19 +157,4 @@ function tokenIn(answer: HttpAnswer): TokenAnswer {
   const read = readToken(parseJson(answer.body))
   if (read === null) throw new UpstreamTransientError('unavailable', CALL, 'the answer holds no token')
   return read
-}
-
-/** Waits for `promise`, but no longer than `signal` allows; the promise itself goes on. */
-async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return await promise
-  let leave = (): void => {}
-  const aborted = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason)
-    signal.addEventListener('abort', leave, { once: true })
-  })
-  try {
-    return await Promise.race([promise, aborted])
-  } finally {
-    signal.removeEventListener('abort', leave)
-  }
 }

@@ -104,7 +104,6 @@ export const readPoints: readonly KillPoint[] = [
   { transaction: 'feed-page', later: 4, provoke: workOn },
   { transaction: 'state-read', later: 2, provoke: workOn },
   { transaction: 'read-failed', provoke: workUnder(status(500, { operation: 'events', count: 1 })) },
-  { transaction: 'read-throttled', provoke: workUnder(status(429, { operation: 'thread', count: 1, retryAfterSeconds: 0 })) },
   { transaction: 'read-missed', provoke: workUnder(status(404, { operation: 'requirements', count: 1 })) },
   {
     // The third in a row is believed, and marks the submission.

@@ -1,8 +1,12 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
 import { marketEvents, threadMessages } from '../../src/model/entities.ts'
+import { silentObserver } from '../../src/observe.ts'
+import { AccountGate } from '../../src/poll/account-gate.ts'
 import { findAccount, pinBrokerage } from '../../src/store/accounts.ts'
 import type { AccountsTable } from '../../src/store/tables.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { createUpstreamClient } from '../../src/upstream/client.ts'
+import { silentLog, testDatabases } from '../tools/databases.ts'
 import { wireMessage } from '../tools/facts.ts'
 import { rowsOf } from '../tools/mirror.ts'
 import { policy, Rig } from '../tools/poller.ts'
@@ -13,6 +17,17 @@ async function account(rig: Rig, name = 'default'): Promise<AccountsTable> {
   const row = await findAccount(rig.db.read, name)
   if (row === null) throw new Error(`no account ${name}`)
   return row
+}
+
+/** The gate of an account, in a process whose clock is `aheadMs` ahead of the database's. */
+function gateAhead(rig: Rig, aheadMs: number): AccountGate {
+  const clock = { ...systemClock, now: () => Date.now() + aheadMs }
+  const { baseUrl } = rig.sandbox
+  const credentials = rig.sandbox.account('default').credentials.map((c) => ({ id: c.clientId, secret: { reveal: () => c.clientSecret } }))
+  const common = { account: 'default', clock, observer: silentObserver }
+  const client = createUpstreamClient({ ...common, baseUrl, credentials, scope: 'broker_mcp', requestsPerSecond: 1_000, proxy: {} })
+  onTestFinished(() => client.close())
+  return new AccountGate({ ...common, db: rig.db, client, log: silentLog })
 }
 
 /** Waits until the account is of that state, and nothing of it is under way. */
@@ -29,6 +44,23 @@ async function tracked(rig: Rig, name = 'default'): Promise<string> {
 }
 
 describe.each(testDatabases)('credentials on $name', (database) => {
+  it('trap 43: when a parked account asks again is told by the clock of the database', async () => {
+    const rig = await Rig.open(database)
+    for (const credential of rig.sandbox.account('default').credentials) credential.active = false
+    const { signal } = new AbortController()
+    for (const aheadMs of [2 * RETRY_MS, -2 * RETRY_MS]) {
+      const gate = gateAhead(rig, aheadMs)
+      expect(await gate.isClosed(signal)).toBe(true)
+      const asked = rig.sandbox.requestsSeen.length
+      expect(await gate.isClosed(signal)).toBe(true)
+      expect(rig.sandbox.requestsSeen.length).toBe(asked)
+      await rig.pass(RETRY_MS)
+      expect(await gate.isClosed(signal)).toBe(true)
+      expect(rig.sandbox.requestsSeen.length).toBe(asked + 1)
+      await rig.pass(RETRY_MS)
+    }
+  })
+
   it('a poller that is stopped while it asks who we are ends quietly', async () => {
     const rig = await Rig.open(database)
     rig.sandbox.faults.add({ kind: 'hang', operation: 'me' })

@@ -93,7 +93,7 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     await poller.stop()
   })
 
-  it('trap 49: a read that is throttled keeps its rank and is no failure', async () => {
+  it('trap 49: a read that is throttled keeps its rank, but comes later each time', async () => {
     const rig = await Rig.open(database)
     const [live = '', routine = '', failing = ''] = await tracked(rig, 3)
     const ranks = new Map([
@@ -117,8 +117,26 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     )
     await poller.stop()
     expect(rig.counted('walks_total', { read: 'events', outcome: 'throttled' })).toBeGreaterThanOrEqual(3)
-    for (const [id, rank] of ranks)
-      expect(await rig.read(id, 'events')).toMatchObject({ rank, failures: rank === 2 ? 3 : 0, misses: 0, last_read_at: null })
+    for (const [id, rank] of ranks) {
+      const row = await rig.read(id, 'events')
+      expect(row).toMatchObject({ rank, misses: 0, last_read_at: null })
+      // By which the wait grows.
+      expect(row.failures).toBeGreaterThan(rank === 2 ? 3 : 0)
+    }
+  })
+
+  it('trap 49: what is throttled again and again leaves the rate to the others, and is told', async () => {
+    const rig = await Rig.open(database)
+    const [throttled = '', ...others] = await tracked(rig, 5)
+    rig.sandbox.faults.add({ kind: 'status', status: 429, operation: 'events', submissionId: throttled })
+    rig.startPoller()
+    for (const failures of [1, 2, 3]) {
+      await rig.until('it is throttled once more', async () => (await rig.read(throttled, 'events')).failures >= failures)
+      await rig.pass(HOUR)
+    }
+    await rig.until('the others are read', async () => (await withEvents(rig)) === others.length)
+    expect(await rig.read(throttled, 'events')).toMatchObject({ rank: 1, last_read_at: null })
+    expect(rig.logged('events could not be read and will be tried again')).toBe(true)
   })
 
   it('a wake never shortens the backoff of a feed that fails, whether it comes before or during the failure', async () => {

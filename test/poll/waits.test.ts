@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
+import { timeFromMs } from '../../src/model/time.ts'
 import type { PollPolicy } from '../../src/poll/intervals.ts'
 import { capWaits } from '../../src/poll/waits.ts'
 import type { Db } from '../../src/store/db.ts'
@@ -57,6 +58,22 @@ describe.each(testDatabases)('shorter waits on $name', (database) => {
     await cap(rig.db, { maxMs: 24 * 60 * MINUTE }, { activeMs: 60 * 24 * 60 * MINUTE })
     await cap(rig.db, { maxMs: 24 * 60 * MINUTE }, { activeMs: 60 * 24 * 60 * MINUTE })
     expect(await rig.read(id, 'events')).toEqual(before)
+  })
+
+  it('what a clock that ran ahead has put off is put right, whatever it is', async () => {
+    const rig = await Rig.open(database)
+    const id = await quiet(rig)
+    await cap(rig.db)
+    const year = timeFromMs(Date.now() + 365 * 24 * 60 * MINUTE)
+    await rig.db.write('test-ahead', async (tx) => {
+      await tx.sql.updateTable('sync_reads').set({ due_at: year, active_at: year }).execute()
+      await tx.sql.updateTable('sync_reads').set({ rank: 2, failures: 3 }).where('read', '=', 'events').execute()
+      await tx.sql.updateTable('sync_reads').set({ lease_token: 'someone' }).where('read', '=', 'thread').execute()
+    })
+    await cap(rig.db)
+    for (const read of ['events', 'thread', 'requirements'] as const) {
+      expect(Date.parse((await rig.read(id, read)).due_at)).toBeLessThanOrEqual(Date.now() + 24 * 60 * MINUTE)
+    }
   })
 
   it('what fails keeps its backoff, and what is being read its lease', async () => {

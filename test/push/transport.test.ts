@@ -277,20 +277,27 @@ describe('connections', () => {
     })
     server.on('connect', (request, socket) => {
       asked.push(`CONNECT ${request.url}`)
-      socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
+      socket.end(`HTTP/1.1 ${refuses ? '407 Proxy Authentication Required' : '502 Bad Gateway'}\r\n\r\n`)
     })
     const proxyUrl = `http://127.0.0.1:${await listening(server)}`
     const transport = transportOf({}, { httpProxy: proxyUrl, httpsProxy: proxyUrl })
     expect(await transport.send(post('http://ams.example.com/a'), never)).toMatchObject({ type: 'answer', status: 204 })
     // The proxy lies on a private address and resolves the name itself; it has no way there.
     const closed = transportOf({ allowPrivate: false }, { httpProxy: proxyUrl, httpsProxy: proxyUrl })
-    expect(await closed.send(post('https://ams.example.com/a'), never)).toMatchObject({ type: 'not_sent', permanent: false })
+    expect(await closed.send(post('https://ams.example.com/a'), never)).toMatchObject({
+      type: 'not_sent',
+      error: 'no answer (the proxy answered 502)',
+      permanent: false,
+    })
     expect(await closed.send(post('https://127.0.0.1/a'), never)).toMatchObject({ type: 'not_sent', permanent: true })
     expect(asked).toEqual(['POST http://ams.example.com/a', 'CONNECT ams.example.com:443'])
     refuses = true
-    expect(await transport.send(post('http://ams.example.com/b'), never)).toMatchObject({
-      type: 'not_sent',
-      error: 'the proxy wants other credentials (407)',
-    })
+    for (const scheme of ['http', 'https']) {
+      expect(await transport.send(post(`${scheme}://ams.example.com/b`), never)).toMatchObject({
+        type: 'not_sent',
+        error: 'no answer (the proxy answered 407: it wants other credentials; set them in HTTPS_PROXY)',
+        permanent: false,
+      })
+    }
   })
 })

@@ -243,6 +243,14 @@ describe('failures', () => {
     }
   })
 
+  test('a Retry-After that asks for no pause leaves the rate as it is', async () => {
+    for (const waits of ['0', 'Thu, 01 Jan 2026 00:00:00 GMT']) {
+      const { client, counts } = await bench((_, response) => json(response, emptyPage, 200, { 'retry-after': waits }))
+      await client.events(ID, null)
+      expect(counts.gauges.get('upstream_rate')).toBe(1000)
+    }
+  })
+
   test('trap 49: throttling lowers the rate', async () => {
     const { client, counts } = await bench((_, response) => json(response, {}, 429))
     await thrownBy(client.events(ID, null))

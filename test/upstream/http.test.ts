@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createServer, request as httpRequest } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -69,9 +69,13 @@ describe('limits', () => {
   })
 })
 
-/** A forward proxy on loopback, with CONNECT, that keeps what it was asked. */
-async function startProxy() {
+/**
+ * A forward proxy on loopback, with CONNECT, that keeps what it was asked.
+ * @param refusal what it answers to CONNECT in place of a tunnel; '' is no answer at all.
+ */
+async function startProxy(refusal: string | null = null) {
   const asked: string[] = []
+  const tunnels = new EventEmitter()
   const server = createServer((message, response) => {
     asked.push(`${message.method} ${message.url}`)
     const onward = httpRequest(message.url ?? '', { method: message.method, headers: message.headers }, (answer) => {
@@ -82,6 +86,8 @@ async function startProxy() {
   })
   server.on('connect', (message, socket, head) => {
     asked.push(`CONNECT ${message.url}`)
+    tunnels.emit('asked')
+    if (refusal !== null) return void (refusal === '' ? socket.resume() : socket.end(refusal))
     const { hostname, port } = new URL(`http://${message.url}`)
     const onward = connect(Number(port), hostname, () => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n')
@@ -99,7 +105,14 @@ async function startProxy() {
       server.closeAllConnections()
     },
   })
-  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  return { asked, tunnels, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+/** Sends to an https host through a tunnel of the proxy. */
+function tunnelling(proxyUrl: string, { timeouts } = times(LONG_MS, LONG_MS)): Http {
+  const http = new Http({ baseUrl: 'https://service.example/api/v1', proxy: { httpsProxy: proxyUrl }, timeouts, bodyLimitBytes: 1000 })
+  open.push(http)
+  return http
 }
 
 describe('proxy', () => {
@@ -127,6 +140,29 @@ describe('proxy', () => {
     // The far end speaks no TLS, so that the handshake fails; what counts is the way it took.
     expect(await thrownBy(tunnelled.send(call, parts))).toMatchObject({ class: 'network' })
     expect(proxy.asked).toEqual([`CONNECT ${new URL(service.baseUrl).host}`])
+  })
+
+  test('a proxy that opens no tunnel is given up like a service that does not answer', async () => {
+    const proxy = await startProxy('')
+    const http = tunnelling(proxy.url, times(200, LONG_MS))
+    expect(await thrownBy(http.send(call, parts))).toMatchObject({ class: 'network', message: 'me: no answer within 200 ms' })
+  })
+
+  test('who wants no answer any more does not wait for a tunnel', async () => {
+    const proxy = await startProxy('')
+    const cut = new AbortController()
+    const thrown = thrownBy(tunnelling(proxy.url).send(call, parts, cut.signal))
+    await once(proxy.tunnels, 'asked')
+    cut.abort(new Error('enough'))
+    expect(await thrown).toMatchObject({ message: 'enough' })
+  })
+
+  test('the answer of a proxy that refuses is told', async () => {
+    const proxy = await startProxy('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n')
+    expect(await thrownBy(tunnelling(proxy.url).send(call, parts))).toMatchObject({
+      class: 'network',
+      message: 'me: no answer (the proxy answered 407)',
+    })
   })
 
   test('without settings the environment is not looked at', async () => {
