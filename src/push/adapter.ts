@@ -12,12 +12,19 @@ export interface AdapterOptions extends Pick<AdapterDestination, 'url' | 'settin
 
 export type StepRequest = Omit<OutgoingRequest, 'timeoutMs'>
 
-/** The requests of one delivery, which share its time and its end. Both throw StepFailure when no answer comes; any answer is returned. */
+/**
+ * The requests of one delivery, which share its time and its end. `ask` and `tell` throw StepFailure when no answer comes; any answer is
+ * returned.
+ */
 export interface Steps {
   /** Sends what changes nothing at the target: signing in, looking up. Without an answer it is tried again later. */
   ask(request: StepRequest): Promise<Answer>
   /** Sends that by which the target takes the change. Without an answer nobody knows whether it did. */
   tell(request: StepRequest): Promise<Answer>
+  /** @returns the steps of what other deliveries wait for too: they have a time of their own, and this delivery's end is not theirs. */
+  apart(): Steps
+  /** Waits for such work as long as this delivery may last; the work itself goes on. @throws StepFailure when that was too short. */
+  wait<T>(work: Promise<T>): Promise<T>
 }
 
 /** The target has the change. */

@@ -1,4 +1,5 @@
 import type { DestinationConfig } from '../config.ts'
+import { ID_NOT_KNOWN } from '../store/outbox-rows.ts'
 import type { PushItem } from './delivery.ts'
 
 /**
@@ -9,9 +10,7 @@ import type { PushItem } from './delivery.ts'
  */
 export function whyNotSent(destination: DestinationConfig, { operation, remoteId, after }: PushItem): string | null {
   if (destination.kind !== 'http' || destination.update === null || operation === 'insert') return null
-  if (remoteId === null) {
-    return "not sent: the target's id of the record is not known, because its insert was left out, was never taken, or was taken without an id"
-  }
+  if (remoteId === null) return ID_NOT_KNOWN
   if (after !== null && Object.keys(after).length === 0) {
     return 'not sent: nothing is left of it without the columns that personal_fields does not name'
   }

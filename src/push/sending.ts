@@ -15,7 +15,7 @@ import type { Wake } from './wake.ts'
 export const SWEEP_MS = 1_000
 /** Where clients are looked for, lanes that wait for theirs are looked at this often, if the schedule is not shorter. */
 const LOOK_AGAIN_MS = 5_000
-/** Who writes into `push_map` by hand rings no bell: where a client is needed, what was written is looked for this often. */
+/** Neither a row written into `push_map` by hand nor a setting that asks for no client any more rings a bell: so often it is looked for. */
 const HEED_MS = 10_000
 /** Lanes looked at in one statement, as many as do not hold up the event loop. */
 const HEED_LANES = 500
@@ -92,10 +92,11 @@ export class Sending {
 
   async #heedMappings(): Promise<void> {
     const { db, clock, destination, stopping } = this.parts
-    if (destination.mapping === 'none' || clock.now() < this.#heedAt) return
+    if (clock.now() < this.#heedAt) return
     this.#heedAt = clock.now() + HEED_MS
-    let after = await heedMappings(db, destination.name, null, HEED_LANES)
-    while (after !== null && !stopping.aborted) after = await heedMappings(db, destination.name, after, HEED_LANES)
+    const isNeeded = destination.mapping !== 'none'
+    let after = await heedMappings(db, destination.name, null, HEED_LANES, isNeeded)
+    while (after !== null && !stopping.aborted) after = await heedMappings(db, destination.name, after, HEED_LANES, isNeeded)
   }
 
   limits(leaseUntil: number): Limits {

@@ -32,7 +32,7 @@ export interface SoapReply {
  * @returns the envelope that answers it; a fault is one too.
  * @throws StepFailure when there is no answer, or none that is a whole envelope.
  */
-export async function callSoap(steps: Steps, way: keyof Steps, call: SoapCall): Promise<SoapReply> {
+export async function callSoap(steps: Steps, way: 'ask' | 'tell', call: SoapCall): Promise<SoapReply> {
   const answer = await steps[way](requestOf(call))
   const reply = replyOf(answer)
   if (reply !== null) return reply

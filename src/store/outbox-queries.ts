@@ -4,6 +4,7 @@ import type { Db, Query, Tx } from './db.ts'
 import { wakeSenders } from './destinations.ts'
 import { numberIn } from './inbox-queries.ts'
 import { closeEmptyLanes, type LaneKey, type LockedLane, lanesOf, laneText, lockLanes, openLanes, Tallies } from './outbox-lanes.ts'
+import { ID_NOT_KNOWN } from './outbox-rows.ts'
 import { dbTime, timeValue } from './sql.ts'
 import type { OutboxState, PushStatusView } from './tables.ts'
 
@@ -92,8 +93,9 @@ interface Chosen extends LaneKey {
 }
 
 /**
- * Makes rows that were given up ready again, untried, at their old place in their lanes; a lane that one of them held goes on. A filter
- * that names no state means those that are dead or whose outcome is unknown. One step of up to `limit` rows behind `after` (0 to begin).
+ * Makes rows that were given up ready again, untried, at their old place in their lanes; a lane that one of them held goes on. With an
+ * insert go the changes of its record that were skipped for want of it. A filter that names no state means those that are dead or whose
+ * outcome is unknown. One step of up to `limit` rows behind `after` (0 to begin), and what goes with them.
  */
 export async function retryRows(db: Db, selection: OutboxSelection, after: number, limit: number): Promise<OutboxStep> {
   const chosen = await choose(db.read, selection, ['dead', 'unknown', 'skipped'], after, limit)
@@ -101,7 +103,7 @@ export async function retryRows(db: Db, selection: OutboxSelection, after: numbe
     const lanes = lanesOf(chosen)
     await openLanes(tx, lanes)
     const locked = await lockLanes(tx, lanes)
-    const rows = await lockRows(tx, chosen, ['dead', 'unknown', 'skipped'])
+    const rows = await lockRows(tx, [...chosen, ...(await followersOf(tx, chosen))], ['dead', 'unknown', 'skipped'])
     await setRows(
       tx,
       rows,
@@ -154,6 +156,18 @@ async function choose(
     select o.outbox_id, o.destination, o.account, o.lane, o.state from sync_outbox o
     where ${which} and o.state in (${sql.join(implied.map((state) => sql.lit(state)))}) ${stopped} and o.outbox_id > ${after}
     order by o.outbox_id limit ${sql.lit(limit)}`.execute(q.sql)
+  return rows
+}
+
+/** The changes of a submission's records that were skipped because the inserts among `chosen`, whose lanes are locked, were not taken. */
+async function followersOf(tx: Tx, chosen: readonly Chosen[]): Promise<Chosen[]> {
+  if (chosen.length === 0) return []
+  const { rows } = await sql<Chosen>`
+    select f.outbox_id, f.destination, f.account, f.lane, f.state from sync_outbox i
+    join sync_outbox f on f.account = i.account and f.submission_id = i.submission_id and f.outbox_id > i.outbox_id
+    where i.outbox_id in (${sql.join(chosen.map((row) => row.outbox_id))}) and i.operation = 'insert'
+      and f.destination = i.destination and f.entity = i.entity and f.entity_id = i.entity_id
+      and f.state = 'skipped' and f.error = ${ID_NOT_KNOWN}`.execute(tx.sql)
   return rows
 }
 

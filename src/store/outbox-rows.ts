@@ -7,6 +7,10 @@ import type { Query, TableSpec } from './db.ts'
 import type { LaneKey } from './outbox-lanes.ts'
 import { givenRows } from './sql.ts'
 
+/** Why a change of a record is skipped whose id at the target is not known: the `error` of its row, by which it is found again. */
+export const ID_NOT_KNOWN =
+  "not sent: the target's id of the record is not known, because its insert was left out, was never taken, or was taken without an id"
+
 /** A row of the outbox, with all that sending it needs. Nothing personal was left out yet. */
 export interface OutboxRow {
   readonly outboxId: number

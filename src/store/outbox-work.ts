@@ -6,7 +6,7 @@ import { timeFromMs } from '../model/time.ts'
 import type { Db, TableSpec, Tx } from './db.ts'
 import { wakeSenders } from './destinations.ts'
 import { closeEmptyLanes, type LaneKey, laneText, lockLanes, Tallies } from './outbox-lanes.ts'
-import { firstRows, type OutboxRow } from './outbox-rows.ts'
+import { firstRows, ID_NOT_KNOWN, type OutboxRow } from './outbox-rows.ts'
 import { lockMappings, mappedLanes } from './push-map.ts'
 import { dbTime, givenRows, skipLocked } from './sql.ts'
 import type { LaneBlock, OutboxState } from './tables.ts'
@@ -120,13 +120,26 @@ export async function settleLanes(db: Db, results: readonly LaneResult[]): Promi
       ).map((lane) => [laneText(lane), lane.lease_token]),
     )
     const isOurs = ({ lane }: LaneResult) => tokens.get(laneText(lane)) === lane.leaseToken
-    const ours = results.filter(isOurs)
+    const ours = await withoutAwaiting(tx, results.filter(isOurs))
     await writeRows(tx, ours)
     await writeRemoteIds(tx, ours)
     await writeLanes(tx, ours, await mappedLanes(tx, unmapped))
     await countMoves(tx, ours)
     return results.filter((result) => !isOurs(result))
   })
+}
+
+/** Leaves out rows that were skipped for want of an insert that was made ready again since they were claimed: they go behind it. */
+async function withoutAwaiting(tx: Tx, results: readonly LaneResult[]): Promise<readonly LaneResult[]> {
+  const skipped = results.flatMap(({ rows }) => rows.filter(({ state, error }) => state === 'skipped' && error === ID_NOT_KNOWN))
+  if (skipped.length === 0) return results
+  const { rows: found } = await sql<{ outbox_id: number }>`
+    select o.outbox_id from sync_outbox o
+    where o.outbox_id in (${sql.join(skipped.map(({ outboxId }) => outboxId))}) and exists (
+      select 1 from sync_outbox i where i.destination = o.destination and i.account = o.account and i.lane = o.lane and i.state = 'ready'
+        and i.outbox_id < o.outbox_id and i.entity = o.entity and i.entity_id = o.entity_id and i.operation = 'insert')`.execute(tx.sql)
+  const awaiting = new Set(found.map((row) => row.outbox_id))
+  return results.map((result) => ({ ...result, rows: result.rows.filter(({ outboxId }) => !awaiting.has(outboxId)) }))
 }
 
 async function writeRows(tx: Tx, results: readonly LaneResult[]): Promise<void> {

@@ -63,9 +63,16 @@ async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Prom
  * Lets lanes go on whose submission has a mapping by now, whoever wrote it: the table may be filled by hand. Looks at up to `limit` of the
  * lanes of a destination that wait for one, those behind `after`.
  * @param after null: from the first on.
+ * @param isNeeded false when the settings ask for none any more: then all of them go on.
  * @returns behind which lane to look on; null when there is none any more.
  */
-export async function heedMappings(db: Db, destination: string, after: LaneKey | null, limit: number): Promise<LaneKey | null> {
+export async function heedMappings(
+  db: Db,
+  destination: string,
+  after: LaneKey | null,
+  limit: number,
+  isNeeded = true,
+): Promise<LaneKey | null> {
   const behind = after === null ? sql`` : sql`and (account, lane) > (${after.account}, ${after.lane})`
   const { rows } = await sql<LaneKey & { mapped: number }>`
     select l.destination, l.account, l.lane, case when m.client is null then 0 else 1 end as mapped
@@ -74,7 +81,7 @@ export async function heedMappings(db: Db, destination: string, after: LaneKey |
       order by account, lane limit ${sql.lit(limit)}) as l
     left join push_map m on m.destination = l.destination and m.account = l.account and m.submission_id = l.lane
     order by l.account, l.lane`.execute(db.read.sql)
-  const mapped = rows.filter((row) => Number(row.mapped) === 1)
+  const mapped = rows.filter((row) => !isNeeded || Number(row.mapped) === 1)
   for (let from = 0; from < mapped.length; from += STEP) {
     await db.write('push-map', async (tx) => {
       await lockMappings(tx)

@@ -46,6 +46,16 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     expect((await claimed()).map((lane) => [lane.lane, lane.rows[0]?.mapping?.client])).toEqual([[uuid(9, 2), 'C-2']])
   })
 
+  it('lets lanes go on that waited for a client, once the settings ask for none', async () => {
+    const db = await openedDb(open)
+    await queue(db, 2)
+    const asking = sendingOf(db, destination)
+    await settleLanes(db, (await asking.claim(10, 10)).lanes.map(unmapped))
+    await mapByHand(db, uuid(9, 2), 'C-2')
+    const { lanes } = await sendingOf(db, plain).claim(10, 10)
+    expect(lanes.map(({ lane }) => lane).sort()).toEqual([uuid(9, 1), uuid(9, 2)])
+  })
+
   const parks: Outcome = { type: 'stop', state: 'parked', status: 401, error: 'it refuses the credential' }
   const rests: Outcome = { type: 'failed', permanent: false, alive: true, status: 429, error: 'busy', retryAfterMs: 3_600_000 }
 

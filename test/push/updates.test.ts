@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { HttpDestination } from '../../src/config.ts'
 import type { Outcome, PushItem } from '../../src/push/delivery.ts'
 import { setDestinationState } from '../../src/store/destinations.ts'
-import { retryRows } from '../../src/store/outbox-queries.ts'
+import { retryRows, skipRows } from '../../src/store/outbox-queries.ts'
 import { undeliveredAfter } from '../../src/store/reconcile-pushes.ts'
 import { type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
@@ -74,22 +74,39 @@ describe.each(testDatabases)('a destination that updates its records, on $name',
     expect((await Promise.all(undelivered)).flat()).toEqual([])
   })
 
-  it('gets none either while its insert is dead, and gets both when they are retried in their order', async () => {
+  it('gets none either while its insert is dead, and all of them in their order when the insert is retried and taken', async () => {
     let refuses = true
     const { rig, begin, tried, settled } = await rigWith(database, {}, (item) => (refuses ? REFUSED : take(item)))
     await begin()
-    await rig.apply([event(1)])
-    await rig.apply([event(1, { detail: 'Filled in later' })])
-    await settled('dead', 'skipped')
+    await rig.apply([event(1, { status: null })])
+    await rig.apply([event(1, { status: null, detail: 'Filled in later' })])
+    await rig.apply([event(1, { detail: 'Filled in later', status: 'quoted' })])
+    await settled('dead', 'skipped', 'skipped')
     refuses = false
-    await retryRows(rig.db, { destination: 'ams', state: 'dead' }, 0, 10)
-    await settled('delivered', 'skipped')
-    await retryRows(rig.db, { destination: 'ams', state: 'skipped' }, 0, 10)
-    await settled('delivered', 'delivered')
-    expect(tried().slice(-2)).toEqual([
-      ['insert', null],
-      ['update', expect.stringMatching(/^r-/)],
-    ])
+    expect(await retryRows(rig.db, { destination: 'ams', state: 'dead' }, 0, 10)).toMatchObject({ changed: 3 })
+    await settled('delivered', 'delivered', 'delivered')
+    const ofRecord = ['update', expect.stringMatching(/^r-/)]
+    expect(tried().slice(-3)).toEqual([['insert', null], ofRecord, ofRecord])
+  })
+
+  it('gets with a retried insert neither the updates of other records nor those that a person gave up', async () => {
+    let refuses = true
+    const { rig, begin, settled } = await rigWith(database, {}, (item) => (refuses ? REFUSED : take(item)))
+    await begin()
+    await rig.apply([event(1, { status: null }), event(2)])
+    await rig.apply([event(1, { status: null, detail: 'Filled in later' })])
+    await settled('dead', 'dead', 'skipped')
+    await setDestinationState(rig.db, 'ams', 'paused', 'a person looks')
+    await rig.apply([event(1, { detail: 'Filled in later', status: 'quoted' })])
+    await rig.until('it is queued', async () => (await rig.rows()).length === 4)
+    await skipRows(rig.db, { destination: 'ams', state: 'ready' }, 0, 10)
+    refuses = false
+    await setDestinationState(rig.db, 'ams', 'active', null)
+    const [first, second] = (await rig.rows()).map((row) => row.outbox_id)
+    await retryRows(rig.db, { outboxIds: [second ?? 0] }, 0, 10)
+    await settled('dead', 'delivered', 'skipped', 'skipped')
+    await retryRows(rig.db, { outboxIds: [first ?? 0] }, 0, 10)
+    await settled('delivered', 'delivered', 'delivered', 'skipped')
   })
 
   it('gets none of a record that was taken without an id, by which alone it could be named', async () => {

@@ -4,6 +4,8 @@ import { ManualClock } from '../../src/clock.ts'
 import { BusyError } from '../../src/errors.ts'
 import type { Db } from '../../src/store/db.ts'
 import { endPause, findDestination, hastenLanes, holdDestination, oldestQueued, setDestinationState } from '../../src/store/destinations.ts'
+import { retryRows } from '../../src/store/outbox-queries.ts'
+import { ID_NOT_KNOWN } from '../../src/store/outbox-rows.ts'
 import { type ClaimedLane, claimLanes, type LaneClaim, releaseLanes, settleLanes } from '../../src/store/outbox-work.ts'
 import {
   ACCOUNT,
@@ -240,6 +242,22 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     expect(await lanesIn(db)).toEqual([{ destination: 'ams', lane: LANES[0], lease_token: null, blocked: 'held', held_by: holder }])
     await queue(db, 1, 1, [ams], 10)
     expect(await claim(db)).toEqual([])
+    await expectRightCounters(db)
+  })
+
+  it('skips no change for want of an insert that was made ready again meanwhile: it goes behind it', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1, 1)
+    await settleLanes(
+      db,
+      (await claim(db)).map((lane) => result(lane, 'dead')),
+    )
+    await applyAll(db, [eventFact(ACCOUNT, uuid(9, 1), wireEvent(0, { detail: 'Filled in later' }))])
+    await fanAll(db, [ams])
+    const update = one(await claim(db))
+    await retryRows(db, { destination: 'ams' }, 0, 10)
+    expect(await settleLanes(db, [result(update, 'skipped', { error: ID_NOT_KNOWN })])).toEqual([])
+    expect(one(await claim(db)).rows.map(({ operation }) => operation)).toEqual(['insert', 'update'])
     await expectRightCounters(db)
   })
 

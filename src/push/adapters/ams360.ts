@@ -93,9 +93,9 @@ class Ams360 implements Adapter {
   }
 
   /** Calls an operation, and once more with a new ticket when the old one is refused: nothing was done then. */
-  async #call(operation: string, request: Json, steps: Steps, way: keyof Steps): Promise<SoapReply> {
+  async #call(operation: string, request: Json, steps: Steps, way: 'ask' | 'tell'): Promise<SoapReply> {
     for (let renewed = false; ; renewed = true) {
-      const ticket = await this.#session.ticket(() => this.#signIn(steps))
+      const ticket = await this.#session.ticket(steps, (own) => this.#signIn(own))
       const header = { WSAPISession: { '@xmlns': this.#namespace, Ticket: ticket } }
       const reply = await callSoap(steps, way, this.#soap(operation, request, header))
       // Of who looks something up it says that there is no such thing.

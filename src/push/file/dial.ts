@@ -1,12 +1,12 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
+import { abortable } from '../../abortable.ts'
 import type { FileDestination } from '../../config.ts'
 import { messageOf, PermanentError, TransientError } from '../../errors.ts'
 import { mayConnect } from '../address-guard.ts'
 import { refusedAddress } from '../guarded-connector.ts'
 import { hintFor } from '../network-hints.ts'
-import { abortable } from './drop.ts'
 import type { Dial } from './sftp.ts'
 
 /** @returns what connects to the hosts and addresses that a destination may use, one address after the other. */

@@ -31,20 +31,3 @@ export interface DropTarget {
   /** @param signal breaks off opening, and whatever is done with the drop. */
   open(signal: AbortSignal): Promise<Drop>
 }
-
-/** Rejects as soon as `signal` aborts, with its reason; what `work` still does then goes unheard. */
-export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let abort = () => {}
-  const aborted = new Promise<never>((_resolve, reject) => {
-    abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort, { once: true })
-  })
-  work.catch(() => {})
-  aborted.catch(() => {})
-  try {
-    return await Promise.race([aborted, work])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
-}

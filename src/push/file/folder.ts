@@ -1,7 +1,8 @@
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { abortable } from '../../abortable.ts'
 import { messageOf, TransientError } from '../../errors.ts'
-import { abortable, type Drop, type DropEntry, type DropTarget } from './drop.ts'
+import type { Drop, DropEntry, DropTarget } from './drop.ts'
 
 /** A folder of this machine, or one that is mounted. It is never created: under a share that is not mounted it would be a wrong one. */
 export function folderTarget(path: string): DropTarget {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type SftpClient from 'ssh2-sftp-client'
+import { abortable } from '../../abortable.ts'
 import type { FileDestination } from '../../config.ts'
 import { messageOf, PermanentError, TransientError } from '../../errors.ts'
-import { abortable, type Drop, type DropTarget } from './drop.ts'
+import type { Drop, DropTarget } from './drop.ts'
 
 export type SftpSettings = Extract<FileDestination['target'], { type: 'sftp' }>
 

@@ -1,3 +1,4 @@
+import { abortable } from '../../abortable.ts'
 import type { Clock } from '../../clock.ts'
 import type { AdapterDestination } from '../../config.ts'
 import { messageOf, PermanentError, TransientError, UsageError } from '../../errors.ts'
@@ -84,15 +85,30 @@ class AdapterKind implements DeliveryKind {
 
   /** The requests of one delivery: all of them together take no longer than the destination's timeout. */
   #steps(signal: AbortSignal): Steps {
-    const endsAt = this.#clock.now() + this.#destination.timeoutMs
+    const { timeoutMs: allMs } = this.#destination
+    const endsAt = this.#clock.now() + allMs
+    const late = `the steps took longer than ${allMs} ms`
     const send = async (request: Parameters<Steps['ask']>[0], meaning: (failure: Failure) => Failure) => {
       const timeoutMs = endsAt - this.#clock.now()
-      if (timeoutMs <= 0) throw new TransientError(`the steps took longer than ${this.#destination.timeoutMs} ms`)
+      if (timeoutMs <= 0) throw new TransientError(late)
       const result = await this.#transport.send({ ...request, timeoutMs }, signal)
       if (result.type !== 'answer') throw new StepFailure(meaning(unanswered(result)))
       return result
     }
-    return { ask: (request) => send(request, withoutEffect), tell: (request) => send(request, (failure) => failure) }
+    return {
+      ask: (request) => send(request, withoutEffect),
+      tell: (request) => send(request, (failure) => failure),
+      apart: () => this.#steps(new AbortController().signal),
+      wait: async (work) => {
+        const over = AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, endsAt - this.#clock.now()))])
+        try {
+          return await abortable(work, over)
+        } catch (error) {
+          if (error !== over.reason) throw error
+          throw new StepFailure(withoutEffect({ type: 'unknown', error: signal.aborted ? 'given up by ourselves' : late }))
+        }
+      },
+    }
   }
 
   /** Turns what an adapter throws into the outcome that it means. */

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { Secret } from '../../../src/config/secret.ts'
@@ -13,6 +14,7 @@ const CUSTOMER = '4491edb1-3d68-468b-8adc-0d41c04a25e9'
 const OTHER = '5591edb1-3d68-468b-8adc-0d41c04a25e9'
 const POLICY = '6691edb1-3d68-468b-8adc-0d41c04a25e9'
 const PASSWORD = 'p&ss<word>"'
+const ENVELOPE = '<s:Envelope><s:Body><Ticket>t</Ticket><NoteId>n</NoteId></s:Body></s:Envelope>'
 
 async function emulator(): Promise<Ams360Emulator> {
   const ams = await startAms360({
@@ -37,8 +39,8 @@ function destinationTo(url: string, own: Partial<AdapterDestination> = {}): Adap
   }
 }
 
-function open(ams: Pick<Ams360Emulator, 'url'>, own: Partial<AdapterDestination> = {}): DeliveryKind {
-  const kind = createAdapter(destinationTo(ams.url, own), { clock: systemClock, log: silentLog, proxy: {} })
+function open(ams: Pick<Ams360Emulator, 'url'>, own: Partial<AdapterDestination> = {}, clock = systemClock): DeliveryKind {
+  const kind = createAdapter(destinationTo(ams.url, own), { clock, log: silentLog, proxy: {} })
   onTestFinished(() => kind.close())
   return kind
 }
@@ -118,6 +120,37 @@ describe('the adapter ams360', () => {
     expect(outcomes.map((outcome) => outcome?.type)).toEqual(['delivered', 'delivered', 'delivered'])
     expect(ams.notes).toHaveLength(4)
     expect(ams.operations().filter((name) => name === 'Login')).toHaveLength(2)
+  })
+
+  it('signs in for all who wait in a time of its own: who began earlier gives up alone', async () => {
+    const asked = Promise.withResolvers<ServerResponse>()
+    let [shiftMs, logins] = [0, 0]
+    const { baseUrl } = await serve(({ body }, response) => {
+      if (body.includes('<Login') && ++logins === 2) return asked.resolve(response)
+      if (!body.includes('<CustomerGetByNumber')) return void response.end(ENVELOPE)
+      shiftMs = 29_800
+      response.end(ENVELOPE.replace('<Ticket>', '<Fault><WSAPISecurityFault/></Fault><Ticket>'))
+    })
+    const clock = { ...systemClock, now: () => systemClock.now() + shiftMs }
+    const kind = open({ url: baseUrl }, { timeoutMs: 30_000 }, clock)
+    const early = send(kind, mapped('5544'))
+    const login = await asked.promise
+    const late = send(kind)
+    expect(await early).toMatchObject({ type: 'failed', permanent: false, alive: false })
+    login.end(ENVELOPE)
+    expect(await late).toMatchObject({ type: 'delivered' })
+    expect(logins).toBe(2)
+  })
+
+  it('gives up waiting for others to sign in when it is broken off', async () => {
+    const asked = Promise.withResolvers<void>()
+    const { baseUrl } = await serve(() => asked.resolve())
+    const kind = open({ url: baseUrl }, { timeoutMs: 30_000 })
+    const over = new AbortController()
+    const sending = kind.send([mapped(CUSTOMER)], over.signal)
+    await asked.promise
+    over.abort()
+    expect((await sending)[0]).toMatchObject({ type: 'failed', permanent: false, alive: false })
   })
 
   it('parks the destination when the agency withdraws the user, and does not tell the password', async () => {

@@ -14,7 +14,7 @@ function lookupOfPreset(): HttpDestination['lookup'] {
   return preset.lookup
 }
 
-const activities = (length: number, total = length, of = (n: number) => `activity [${n}]`) => ({
+const activities = (length: number, total = length, of: (n: number) => string | null = (n) => `activity [${n}]`) => ({
   total,
   _embedded: {
     activities: Array.from({ length }, (_, n) => ({ id: `a-${n}`, description: of(n), links: 'x'.repeat(length < 500 ? 0 : 6_000) })),
@@ -25,6 +25,7 @@ const failed = (error: string) => ({ type: 'failed', permanent: false, error: `i
 it.each([
   ['that has it', activities(3, 3, (n) => (n === 1 ? `Quote [${ID}]` : 'other')), { type: 'delivered', remoteId: 'a-1' }],
   ['that has it not', activities(3), null],
+  ['some of which are described by nothing', activities(3, 3, (n) => (n === 2 ? `[${ID}]` : null)), { remoteId: 'a-2' }],
   ['that is empty', { total: 0, _links: {} }, null],
   ['of 500, three MiB long, at the end of which it is', activities(500, 500, (n) => (n === 499 ? `[${ID}]` : '')), { remoteId: 'a-499' }],
   ['of more than one page', activities(5, 501), failed('lookup.found failed: the client has more than 500 activities since; look by hand')],
@@ -36,4 +37,15 @@ it.each([
   const found = await kind.lookUp?.(itemOf({ mapping: MAPPING }), new AbortController().signal)
   if (expected === null) expect(found).toBeNull()
   else expect(found).toMatchObject(expected)
+})
+
+it('a list of notes some of which say nothing', async () => {
+  const notes = [
+    { id: 'n-1', content: null },
+    { id: 'n-2', content: `Filled in\nReference: ${ID}` },
+  ]
+  const { baseUrl } = await serve((__, response) => response.end(JSON.stringify({ total: 2, _embedded: { notes } })))
+  const kind = openKind(destinationTo(baseUrl, { lookup: lookupOfPreset() }))
+  const found = await kind.lookUp?.(itemOf({ mapping: MAPPING, remoteId: 'a-1' }), new AbortController().signal)
+  expect(found).toMatchObject({ type: 'delivered', remoteId: 'a-1' })
 })
