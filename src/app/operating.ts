@@ -59,13 +59,14 @@ function discoveries({ config, clients, ...common }: OperatingParts): Operating[
 /** Reconciles by the timetable, and whenever somebody asks for it. */
 function reconciling({ config, clients, ...common }: OperatingParts): Operating {
   const { database, reconcile, cronTimezone, upstream } = config
+  const destinations = config.destinations.map(({ name }) => name)
   const service = lazily('reconcile', async () => {
     const { Reconciler } = await import('../reconcile/service.ts')
     const timetable = reconcile.cron === null ? null : { cron: reconcile.cron, timeZone: cronTimezone }
     const { budgetMs } = reconcile
-    return new Reconciler({ ...common, database, clients, concurrency: upstream.concurrency, budgetMs, timetable })
+    return new Reconciler({ ...common, database, clients, concurrency: upstream.concurrency, budgetMs, destinations, timetable })
   })
-  return { service, settings: [reconcile, cronTimezone] }
+  return { service, settings: [reconcile, cronTimezone, destinations] }
 }
 
 /** Removes what is older than the settings say. */

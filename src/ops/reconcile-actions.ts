@@ -1,8 +1,8 @@
 import type { Config } from '../config.ts'
 import type { Query } from '../store/db.ts'
 import { type ActionNote, noting } from '../store/operator-actions.ts'
+import { candidatesOf } from '../store/reconcile-queue.ts'
 import { requestRun } from '../store/reconcile-runs.ts'
-import { knownSubmissions } from '../store/submissions.ts'
 import type { RunOptions } from '../store/tables-reconcile.ts'
 import { accountNamed } from './account-actions.ts'
 import { type Acting, idsNoted } from './acting.ts'
@@ -22,11 +22,16 @@ export async function accountsOfRun(
 ): Promise<string[]> {
   const candidates = name === undefined ? config.accounts.map((account) => account.name) : [accountNamed(config, name, field).name]
   if (submissions === undefined) return candidates
-  const keys = candidates.flatMap((account) => submissions.map((submission_id) => ({ account, submission_id })))
-  const known = await knownSubmissions(q, keys)
-  const unknown = submissions.filter((id) => !candidates.some((account) => known.has(`${account} ${id}`)))
+  const known = new Set<string>()
+  const having: string[] = []
+  for (const account of candidates) {
+    const found = await candidatesOf(q, account, {}, submissions)
+    if (found.length > 0) having.push(account)
+    for (const { submissionId } of found) known.add(submissionId)
+  }
+  const unknown = submissions.filter((id) => !known.has(id))
   if (unknown.length > 0) throw new NotThereError(unknown.map((id) => `${id} is not tracked; \`submission-mirror track ${id}\` begins to`))
-  return candidates.filter((account) => submissions.some((id) => known.has(`${account} ${id}`)))
+  return having
 }
 
 /** What is noted of a run that somebody asks for, or begins. */

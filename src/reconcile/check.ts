@@ -3,10 +3,12 @@ import { type Differences, differs } from '../apply/compare.ts'
 import type { EventFact, Fact, MessageFact, Place, StateFact } from '../model/facts.ts'
 import type { ReadKind } from '../model/records.ts'
 import { type TimeText, timeFromMs } from '../model/time.ts'
+import { parseUuid } from '../model/uuid.ts'
 import { readState } from '../read/state.ts'
 import type { Held } from '../store/absences.ts'
 import { MirrorReader } from '../store/mirror-reader.ts'
 import type { Candidate } from '../store/reconcile-queue.ts'
+import { misnamedReported } from '../store/reconcile-runs.ts'
 import { restoreReads, takeReadNo } from '../store/reconcile-work.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { standing, stillUnshown, unshown } from './absences.ts'
@@ -20,6 +22,7 @@ import { type Failure, type Tried, tried, triedFeed } from './tries.ts'
 /** What all checks of a run share. */
 export interface CheckParts extends MenderParts {
   readonly account: string
+  readonly runId: string
   readonly client: UpstreamClient
   readonly comparer: Comparer
   /** Reads at once. */
@@ -79,6 +82,7 @@ export class SubmissionCheck {
   /** @throws what the store throws; AuthRefusedError; the reason of the signal when it aborts. */
   async run(): Promise<Checked> {
     const { db, account, clock, dryRun } = this.#o
+    if (parseUuid(this.#place.submissionId) !== this.#place.submissionId) return await this.#misnamed()
     const begunAt = timeFromMs(clock.now())
     if (this.#candidate.unpolled && !dryRun) await restoreReads(db, account, this.#place.submissionId)
     const read = await this.#o.slots.add(() => this.#readAll())
@@ -240,6 +244,17 @@ export class SubmissionCheck {
   async #mendDerived(isThere: boolean): Promise<void> {
     const facts = derivedFacts(this.#place, timeFromMs(this.#o.clock.now())).filter(({ kind }) => isThere || kind === 'derived')
     if (differs(await this.#mender.compare(facts))) await this.#mender.mend(facts, false)
+  }
+
+  /** Asked for it, the service would tell of the submission whose id it is in lower case, which is another here. */
+  async #misnamed(): Promise<Checked> {
+    const { db, account, runId } = this.#o
+    const { submissionId } = this.#place
+    const about = { submissionId, entity: 'submissions', entityId: JSON.stringify([submissionId]) }
+    const standing = await misnamedReported(db.read, account, submissionId, runId)
+    const detail = 'its id is no uuid in lower case, so the service cannot have it: somebody has put it there; delete its rows by hand'
+    await this.#mender.leave([finding({ ...about, kind: 'absent', standing, detail })])
+    return { proved: false, compared: 0, failure: null }
   }
 
   /** The service does not know the submission: nothing of it is compared. */

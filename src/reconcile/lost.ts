@@ -27,36 +27,38 @@ export interface LogScope {
 export async function reportLost(scope: LogScope, signal: AbortSignal): Promise<void> {
   const { db, database, options } = scope
   if (options.submissions !== undefined) return
-  await mendEnds(scope)
-  if (database === null) return await walkLog(db.read, scope, signal)
+  const left = await mendEnds(scope)
+  if (database === null) return await walkLog(db.read, scope, left, signal)
   const aside = readingAside(db, database)
   try {
-    await walkLog(aside.read, scope, signal)
+    await walkLog(aside.read, scope, left, signal)
   } finally {
     await aside.close()
   }
 }
 
-/** Makes `mirror_info` say again between which numbers the log lies; a dry run leaves it. */
-async function mendEnds({ db, options, recorder }: LogScope): Promise<void> {
+/** Makes `mirror_info` say again between which numbers the log lies; a dry run leaves it. @returns what is left misstated. */
+async function mendEnds({ db, options, recorder }: LogScope): Promise<readonly MisstatedEnd[]> {
   const misstated = await misstatedEnds(db.read)
-  if (misstated.length === 0) return
+  if (misstated.length === 0) return []
   const repaired = options.dry_run !== true
-  const found = misstated.map((end) => misstatedEnd(end, repaired))
   await db.write('reconcile-log-ends', async (tx) => {
-    await recorder.keep(tx, found)
+    await recorder.keep(tx, [foundMisstated(misstated, repaired)])
     if (repaired) await restateEndsIn(tx)
   })
+  return repaired ? [] : misstated
 }
 
-async function walkLog(q: Query, { runId, recorder }: LogScope, signal: AbortSignal): Promise<void> {
-  const { first_seq, last_seq } = await logEnds(q)
+async function walkLog(q: Query, { runId, recorder }: LogScope, left: readonly MisstatedEnd[], signal: AbortSignal): Promise<void> {
+  const right = Object.fromEntries(left.map(({ column, is }) => [column, is]))
+  const ends = async () => ({ ...(await logEnds(q)), ...right })
+  const { first_seq, last_seq } = await ends()
   let listed = 0
   let more = 0
   for (let after: number | null = first_seq - 1; after !== null; ) {
     signal.throwIfAborted()
     const { holes, next }: { holes: LogHole[]; next: number | null } = await holesBehind(q, after, last_seq, PAGE)
-    const stand = holes.length === 0 ? [] : withoutRemoved(holes, (await logEnds(q)).first_seq)
+    const stand = holes.length === 0 ? [] : withoutRemoved(holes, (await ends()).first_seq)
     const shown = stand.slice(0, LISTED - listed)
     const found: Found[] = []
     for (const hole of shown) found.push(foundHole(hole, await holeReported(q, hole, runId)))
@@ -75,10 +77,11 @@ function withoutRemoved(holes: readonly LogHole[], firstSeq: number): LogHole[] 
   return holes.filter(({ last }) => last >= firstSeq).map(({ first, last }) => ({ first: Math.max(first, firstSeq), last }))
 }
 
-function misstatedEnd(end: MisstatedEnd, repaired: boolean): Found {
-  const { column: field, said: mirror, is: service } = end
-  const detail = `${misstatedText(end)}${repaired ? ': it says so again, and the numbering goes on' : ''}`
-  return finding({ kind: 'different', entity: 'mirror_info', fields: [{ field, mirror, service }], repaired, detail })
+/** They stand in one row, and of a row a run tells once. */
+function foundMisstated(ends: readonly MisstatedEnd[], repaired: boolean): Found {
+  const fields = ends.map(({ column: field, said: mirror, is: service }) => ({ field, mirror, service }))
+  const detail = `${ends.map(misstatedText).join('; ')}${repaired ? ': it says so again, and the numbering goes on' : ''}`
+  return finding({ kind: 'different', entity: 'mirror_info', fields, repaired, detail })
 }
 
 function foundHole({ first, last }: LogHole, standing: boolean): Found {

@@ -22,13 +22,15 @@ export interface PushScope {
   readonly account: string
   readonly runId: string
   readonly options: RunOptions
+  /** Names of those of the settings. */
+  readonly destinations: readonly string[]
   readonly recorder: Recorder
 }
 
 /** Reports the changes of an account that never reached a destination. */
 export async function reportUndelivered(scope: PushScope, signal: AbortSignal): Promise<void> {
   const { db, account, options, recorder } = scope
-  for (const { destination, state, behind } of await pushDestinations(db.read, account)) {
+  for (const { destination, state, behind } of await pushDestinations(db.read, account, scope.destinations)) {
     if (behind !== null && options.submissions === undefined) {
       const detail = `destination ${destination} is ${state}, and change ${behind.seq} of ${behind.changedAt} and what came after it are not even queued for it`
       await recorder.keepAlone([await wholeDestination(db.read, scope, destination, 'changes', behind.seq, detail)])

@@ -41,6 +41,8 @@ export interface RunParts {
   /** Reads at once, unless the run was asked for with another number. */
   readonly concurrency: number
   readonly budgetMs: number
+  /** Names of the destinations of the settings. */
+  readonly destinations: readonly string[]
   /** What becomes of the run when `signal` aborts: it is over, or another process may go on with it. */
   readonly onAbort: 'stop' | 'release'
   /** Hears each second how far the run is. */
@@ -138,6 +140,7 @@ class RunWork {
     const parts: CheckParts = {
       ...this.#o,
       account,
+      runId: run.run_id,
       recorder: this.#recorder,
       comparer: new Comparer(db, clock, account),
       slots: new PQueue({ concurrency }),
@@ -148,7 +151,7 @@ class RunWork {
     const hands = Array.from({ length: concurrency * HANDS_PER_READ }, () => this.#hand(queue, parts, concurrency, signal))
     const ends = await Promise.allSettled(hands)
     for (const end of ends) if (end.status === 'rejected') throw end.reason
-    if (this.#stop === null) await reportUndelivered({ db, account, runId: run.run_id, options, recorder: this.#recorder }, signal)
+    if (this.#stop === null) await reportUndelivered({ ...this.#o, account, runId: run.run_id, options, recorder: this.#recorder }, signal)
   }
 
   async #hand(queue: AsyncGenerator<Candidate>, parts: CheckParts, concurrency: number, signal: AbortSignal): Promise<void> {

@@ -24,6 +24,8 @@ export interface ReconcilerOptions {
   readonly clients: ReadonlyMap<string, UpstreamClient>
   readonly concurrency: number
   readonly budgetMs: number
+  /** Names of the destinations of the settings. */
+  readonly destinations: readonly string[]
   /** null: nothing is reconciled by itself. */
   readonly timetable: Timetable | null
 }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
 import type { Query } from './db.ts'
 import type { FindingKind } from './tables-reconcile.ts'
@@ -46,12 +46,19 @@ function piecesOf(spanMs: number): number {
   return spanMs < 5 * DAY_MS ? 13 : 10
 }
 
+/** Whether a row's time of being first seen is one, and not what else a hand may have put there. */
+function isSeen(q: Query): RawBuilder<boolean> {
+  return q.kind === 'sqlite'
+    ? sql<boolean>`typeof(first_seen_at) = 'text' and length(first_seen_at) = 27 and datetime(first_seen_at) is not null`
+    : sql<boolean>`first_seen_at >= '0001-01-01T00:00:00Z' and first_seen_at < '10000-01-01T00:00:00Z'`
+}
+
 /** Events and messages of an account by how and about when they were first seen: to the second, minute, hour or day, as the span allows. */
 export async function countFirstSeen(q: Query, account: string): Promise<SeenCount[]> {
   const { rows } = await sql<{ first: TimeText | null; last: TimeText | null }>`
     select min(first_seen_at) as first, max(first_seen_at) as last from (
-      select first_seen_at from market_events where account = ${account}
-      union all select first_seen_at from thread_messages where account = ${account}) as seen`.execute(q.sql)
+      select first_seen_at from market_events where account = ${account} and ${isSeen(q)}
+      union all select first_seen_at from thread_messages where account = ${account} and ${isSeen(q)}) as seen`.execute(q.sql)
   const [first, last] = [rows[0]?.first ?? null, rows[0]?.last ?? null]
   if (first === null || last === null) return []
   const chars = piecesOf(msFromTime(last) - msFromTime(first))
@@ -63,7 +70,7 @@ export async function countFirstSeen(q: Query, account: string): Promise<SeenCou
         : sql<string>`substr(to_char(first_seen_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS'), 1, ${sql.lit(chars)})`
     const grouped = await sql<{ piece: string; via: string | null; n: number }>`
       select ${piece} as piece, first_seen_via as via, count(*) as n from ${sql.table(entity)}
-      where account = ${account} and first_seen_at is not null group by 1, 2 order by 1, 2`.execute(q.sql)
+      where account = ${account} and ${isSeen(q)} group by 1, 2 order by 1, 2`.execute(q.sql)
     counts.push(...grouped.rows.map((row) => ({ at: beginningOf(row.piece), via: row.via ?? 'unknown', entity, count: row.n })))
   }
   return counts

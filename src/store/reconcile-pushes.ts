@@ -37,14 +37,22 @@ export interface Undelivered {
 
 type Flag = 'overdue' | 'reported' | 'lane_lost'
 
-/** The destinations that the outbox knows, with the oldest change that is not even queued for them although it is overdue. */
+/**
+ * The destinations that the outbox knows, with the oldest change that is not even queued for them although it is overdue.
+ * @param configured those of the settings: for another nothing is to be queued any more.
+ */
 export async function pushDestinations(
   q: Query,
   account: string,
+  configured: readonly string[],
 ): Promise<{ destination: string; state: string; behind: { seq: number; changedAt: TimeText } | null }[]> {
   const rows = await q.sql.selectFrom('sync_destinations').select(['destination', 'state', 'cursor']).orderBy('destination').execute()
   const found: { destination: string; state: string; behind: { seq: number; changedAt: TimeText } | null }[] = []
   for (const { destination, state, cursor } of rows) {
+    if (!configured.includes(destination)) {
+      found.push({ destination, state, behind: null })
+      continue
+    }
     const oldest = await q.sql
       .selectFrom('changes')
       .select(['seq', 'changed_at'])

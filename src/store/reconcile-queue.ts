@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { entities } from '../model/entities.ts'
 import { hasValue } from '../model/merge.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Query } from './db.ts'
@@ -9,8 +10,11 @@ import type { RunOptions } from './tables-reconcile.ts'
 /** After this long without any movement a submission is dormant, as the poller sees it too. */
 const DORMANT_AFTER_MS = 90 * 86_400_000
 
-/** A submission is known while one of these has a row of it: what was lost of it in the others is found by that. */
-const KNOWN_BY = ['submissions', 'sync_reads', 'market_events', 'thread_messages', 'lanes']
+/**
+ * A submission is known while one of these has a row of it: what was lost of it in the others is found by that. Of the proofs only those
+ * that are: what was looked at and never was one need not be a submission.
+ */
+const KNOWN_BY = [...entities.map(({ table }) => table), 'sync_reads', 'sync_proofs']
 
 /** A submission as a run finds it. */
 export interface Candidate {
@@ -65,7 +69,10 @@ export async function candidatesOf(q: Query, account: string, options: RunOption
     q.kind === 'sqlite'
       ? sql`select value as submission_id from json_each(${list})`
       : sql`select value as submission_id from json_array_elements_text(${list}::json)`
-  const known = sql`select submission_id from (${given}) as given where ${isKnown(account, sql`given.submission_id`)}`
+  const has = (table: string) =>
+    sql`exists (select 1 from ${sql.table(table)} as k
+      where k.account = ${account} and k.submission_id = given.submission_id ${provedIn(table)})`
+  const known = sql`select submission_id from (${given}) as given where ${sql.join(KNOWN_BY.map(has), sql` or `)}`
   return details(q, account, options, known, sql`ids.submission_id`)
 }
 
@@ -78,9 +85,7 @@ export async function candidatesByProof(
   limit: number,
 ): Promise<Candidate[]> {
   const behind = after === null ? sql`` : sql`and (o.proved_at, o.submission_id) > (${timeValue(q, after.provedAt)}, ${after.submissionId})`
-  // A proof of what is no longer known must not make a page look like the last one.
   const ids = sql`select o.submission_id, o.proved_at as proved from sync_proofs o where o.account = ${account} and o.proved_at is not null ${behind}
-    and ${isKnown(account, sql`o.submission_id`)}
     order by o.proved_at, o.submission_id limit ${sql.lit(limit)}`
   return details(q, account, options, ids, sql`ids.proved, ids.submission_id`)
 }
@@ -113,7 +118,7 @@ export async function otherBegunAfter(q: Query, run: Pick<RunRow, 'run_id' | 'ac
 /** The ids in a table, each once, from one to the next by the index: some have many rows. */
 function idsIn(table: string, account: string, after: string, limit: number): RawBuilder<unknown> {
   const next = (behind: RawBuilder<unknown>) =>
-    sql`(select min(submission_id) from ${sql.table(table)} where account = ${account} and submission_id > ${behind})`
+    sql`(select min(submission_id) from ${sql.table(table)} where account = ${account} and submission_id > ${behind} ${provedIn(table)})`
   const found = sql.ref(`of_${table}`)
   return sql`
     select id as submission_id from (
@@ -123,10 +128,8 @@ function idsIn(table: string, account: string, after: string, limit: number): Ra
       select id from ${found} where id is not null) as ${sql.ref(`some_${table}`)}`
 }
 
-function isKnown(account: string, id: RawBuilder<unknown>): RawBuilder<unknown> {
-  const has = (table: string) =>
-    sql`exists (select 1 from ${sql.table(table)} as k where k.account = ${account} and k.submission_id = ${id})`
-  return sql`(${sql.join(KNOWN_BY.map(has), sql` or `)})`
+function provedIn(table: string): RawBuilder<unknown> {
+  return table === 'sync_proofs' ? sql`and proved_at is not null` : sql``
 }
 
 async function details(

@@ -143,6 +143,21 @@ export function toldBefore(q: Pick<Query, 'kind'>, runId: string, findings = 're
     or not exists (select 1 from reconcile_runs told where told.run_id = ${of('run_id')} and ${isDry})))`
 }
 
+/** Whether an earlier run has told that the service can have no submission of that id. */
+export async function misnamedReported(q: Query, account: string, submissionId: string, runId: string): Promise<boolean> {
+  const row = await q.sql
+    .selectFrom('reconcile_findings')
+    .select('run_id')
+    .where('account', '=', account)
+    .where('submission_id', '=', submissionId)
+    .where('kind', '=', 'absent')
+    .where('entity', '=', 'submissions')
+    .where(toldBefore(q, runId))
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** A condition of SQL: the run was asked for with none but these options, or with none at all. */
 export function hasNoOptionsBut(
   q: Pick<Query, 'kind'>,

@@ -86,6 +86,20 @@ describe.each(testDatabases)('a change log from which rows were deleted, on $nam
     expect({ code: next.code, found: fresh(next) }).toEqual({ code: 0, found: [] })
   })
 
+  it('is looked through to its end by a dry run too, whatever is said of that', async () => {
+    const fresh = await DamageRig.open(database)
+    const { last_seq } = await logEnds(fresh.db.read)
+    await fresh.damage(
+      `delete from changes where seq in (2, ${last_seq - 2})`,
+      `update mirror_info set first_seq = 4, last_seq = ${last_seq - 5}`,
+    )
+    const dry = await fresh.reconcile('--dry-run')
+    const ended = await fresh.reconcile()
+    const found = ['different mirror_info (first_seq, last_seq)', 'lost changes 2 2', `lost changes ${last_seq - 2} ${last_seq - 2}`]
+    expect(told(ended.findings)).toEqual(found.sort())
+    expect(told(dry.findings)).toEqual(told(ended.findings))
+  })
+
   it('is looked through by a process that serves, too', async () => {
     const serving = await RunRig.open(database, 1)
     await serving.reconcile()

@@ -76,4 +76,14 @@ describe.each(testDatabases)('what a destination never got, on $name', (database
     await fallBehind()
     expect(await rig.reconcile()).toMatchObject({ code: 3, run: { undelivered: 1, known: 0 } })
   })
+
+  it('is not expected to be queued for one that was taken out of the settings', async () => {
+    const rig = await DamageRig.open(database)
+    await withDestination(rig)
+    delete rig.env['CONFIG_FILE']
+    rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'status_changed' }, { quiet: true })
+    await rig.command('sync', rig.plain)
+    await rig.damage("update changes set changed_at = '2026-01-01T00:00:00.000000Z'")
+    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+  })
 })

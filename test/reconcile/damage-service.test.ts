@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { entities, marketEvents, submissions } from '../../src/model/entities.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { ACCOUNT, DamageRig, told } from './damage-rig.ts'
 
@@ -108,9 +109,48 @@ describe.each(testDatabases)('damage to how the mirror is kept, on $name', (data
     expect(await rig.differences()).toEqual([])
   })
 
-  it('a submission without its row is found by what else is known of it', async () => {
+  it('a submission of which nothing is left but rows of one table is found by them', async () => {
+    const rig = await DamageRig.open(database)
+    const tables = [...entities.map(({ table }) => table), 'sync_reads', 'sync_proofs']
+    for (const left of ['quote_history', 'sync_proofs']) {
+      await rig.damage(
+        ...tables.filter((table) => table !== left).map((table) => `delete from ${table} where submission_id = '${rig.rich}'`),
+      )
+      const ended = await rig.reconcile()
+      expect(ended.code).toBe(0)
+      expect(told(ended.findings)).toContain('missing submissions')
+      expect(await rig.differences()).toEqual([])
+    }
+  })
+
+  it('rows under an id that the service does not write so are told of, and nothing is read into them', async () => {
+    const rig = await DamageRig.open(database)
+    await rig.damage(
+      ...[submissions, marketEvents].map(({ table, columns }) => {
+        const names = Object.keys(columns)
+        const values = names.map((name) => (name === 'submission_id' ? 'upper(submission_id)' : name))
+        return `insert into ${table} (${names.join(', ')}) select ${values.join(', ')} from ${table} where submission_id = '${rig.plain}'`
+      }),
+    )
+    const before = await rig.state()
+    const dry = await rig.reconcile('--dry-run')
+    const ended = await rig.reconcile()
+    for (const { code, run, findings } of [dry, ended]) {
+      expect({ code, found: told(findings) }).toEqual({ code: 3, found: ['absent submissions'] })
+      expect(run).toMatchObject({ absent: 1, repaired: 0, known: 0 })
+    }
+    expect(ended.findings[0]?.detail).toContain('delete its rows')
+    expect(await rig.reconcile()).toMatchObject({ code: 0, run: { absent: 0, known: 1 } })
+    expect(await rig.state()).toEqual(before)
+    await rig.damage(...[submissions, marketEvents].map(({ table }) => `delete from ${table} where submission_id <> lower(submission_id)`))
+    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+    expect(await rig.db.read.sql.selectFrom('sync_reads').select('read').execute()).toHaveLength(6)
+  })
+
+  it('a submission without its row is found by what else is known of it, by its id too', async () => {
     const rig = await DamageRig.open(database)
     await rig.damage(`delete from submissions where submission_id = '${rig.plain}'`)
+    expect(await rig.reconcile('--submission', rig.plain, '--dry-run')).toMatchObject({ code: 3, run: { missing: 1 } })
     const ended = await rig.reconcile()
     expect(ended.code).toBe(0)
     expect(told(ended.findings)).toContain('missing submissions')

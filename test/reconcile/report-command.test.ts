@@ -50,5 +50,7 @@ describe.each(testDatabases)('the report of a run by the command, on $name', (da
       err: expect.stringContaining(`the report cannot be written to ${nowhere} (ENOENT`),
       state: 'done',
     })
+    const asked = await rig.reconcile('--json', '--report', nowhere)
+    expect({ code: asked.code, told: JSON.parse(asked.out) }).toMatchObject({ code: 1, told: [{ run_id: asked.run.run_id, findings: [] }] })
   })
 })

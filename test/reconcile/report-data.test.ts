@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { reportProblem, writeReportFile } from '../../src/ops/report-file.ts'
 import { readReport } from '../../src/reconcile/report/data.ts'
@@ -133,6 +134,25 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
     const counted = data?.firstSeen.buckets.map(({ counts }) => Object.values(counts).reduce((sum, n) => sum + n, 0))
     expect(counted?.reduce((sum, n) => sum + n, 0)).toBe(3)
     expect(data?.mirror).toMatchObject({ submissions: 1, trackedVia: [{ via: 'command', submissions: 1 }] })
+  })
+
+  it('counts nothing of which nobody knows when it became known, because a hand has changed that', async () => {
+    await applyAll(db, [trackFact(ACCOUNT, submission)])
+    await applyAll(
+      db,
+      [1, 2, 3].map((n) => eventFact(ACCOUNT, submission, wireEvent(n), byPoll)),
+    )
+    const wrong = db.kind === 'sqlite' ? ["'last week'", "x'00'"] : ["'infinity'", "'-infinity'"]
+    await db.write('test', async (tx) => {
+      for (const [index, time] of wrong.entries()) {
+        const id = uuid(1, index + 1)
+        await sql`update market_events set first_seen_at = ${sql.raw(time)} where event_id = ${id}`.execute(tx.sql)
+      }
+    })
+    await store(db, [])
+    const data = await readReport(db.read, uuid(8, 1))
+    expect(data?.firstSeen).toMatchObject({ unit: 'second', totals: [{ via: 'poll', events: 1, messages: 0 }] })
+    expect(data?.firstSeen.buckets).toHaveLength(1)
   })
 })
 

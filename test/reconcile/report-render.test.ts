@@ -192,6 +192,22 @@ describe('the verdict', () => {
     const skipped = report({ run: run({ ...never, state: 'stopped', note: 'run 7 was still in progress at that time' }) })
     expect(verdictOf(skipped)).toEqual({ tone: 'left', title: 'This run did not begin', text: 'Run 7 was still in progress at that time.' })
   })
+
+  it.each([
+    ['failed', 3],
+    ['done', 0],
+  ] as const)('of a run that %s before it compared anything claims that nothing was read', (state, total) => {
+    const none = run({
+      state,
+      submissions_total: total,
+      submissions_done: 0,
+      rows_compared: 0,
+      note: state === 'failed' ? 'refused' : null,
+    })
+    const text = renderMarkdown(report({ run: none }))
+    expect(text).toContain('## What was compared\n\nNo submission: nothing was read again.')
+    expect(text).not.toContain('Every row of')
+  })
 })
 
 describe('what differences mean', () => {
@@ -211,6 +227,19 @@ describe('what differences mean', () => {
     expect(none.meaning).toMatch(/ Nothing was changed, because no second reading confirmed it/)
     expect(none.meaning).not.toContain('what they said before')
     expect(none.verdict).toBe('1 difference was found and left as it is.')
+  })
+
+  it('tells what was marked of what the service does not show, and what only a hand can remove', () => {
+    const absent = (n: number, repaired: number, dry = false) => {
+      const found = Array.from({ length: n }, (_, no) => finding(no, 'absent', no < repaired ? {} : { repairedAt: null }))
+      const options = dry ? { dry_run: true } : {}
+      const data = report({ run: run({ absent: n, repaired, options }), groups: [group('absent', found)] })
+      return meaningsOf(data).find(({ heading }) => heading.startsWith('Here, but'))?.text ?? ''
+    }
+    expect(absent(2, 2)).toMatch(/ The rows were marked and kept; they come back by themselves when the service shows them again\.$/)
+    expect(absent(2, 0, true)).toMatch(/ Nothing was marked\.$/)
+    expect(absent(3, 2)).toMatch(/ 2 of the rows were marked and kept; .* Where nothing was marked, the table below says what to do\.$/)
+    expect(absent(1, 0)).toMatch(/ not proof that the record was wrong\. Where nothing was marked, the table below says what to do\.$/)
   })
 
   it('claims no row of the change log for raw alone', () => {

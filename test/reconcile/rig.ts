@@ -101,6 +101,7 @@ export class RunRig {
       log: silentLog,
       observer: silentObserver,
       concurrency: 4,
+      destinations: [],
     }
   }
 }

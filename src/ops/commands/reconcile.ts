@@ -73,10 +73,12 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
       if (run === null) continue
       runs.push(run)
       if (!given.json) await print(c, store.db, run)
-      if (given.report !== undefined) await writeReport(c, store.db, run.run_id, given.report)
     }
     if (given.json) await printRuns(c, store.db, runs)
     c.exitCode = worstExit(codes)
+    // Last, and of the one run that there can be: where it cannot be written, all else has been told.
+    const [run] = runs
+    if (given.report !== undefined && run) await writeReport(c, store.db, run.run_id, given.report)
   })
 }
 
@@ -126,7 +128,9 @@ async function reconcileAccount(c: CommandContext, store: OpenStore, account: st
   try {
     const { concurrency } = config.upstream
     const { budgetMs } = config.reconcile
-    const parts = { db, database: null, client, clock, log, observer: silentObserver, concurrency, budgetMs, onAbort: 'stop' as const }
+    const destinations = config.destinations.map(({ name }) => name)
+    const settings = { concurrency, budgetMs, destinations }
+    const parts = { db, database: null, client, clock, log, observer: silentObserver, ...settings, onAbort: 'stop' as const }
     const { run } = await noteAround(db, runNote('command', 'reconcile.run', account, options), async () => {
       const ended = await workRun({ ...parts, onProgress: (now, counts) => screen.show(now, counts) }, claim, host.signal)
       const { run_id, state, exit_code } = ended

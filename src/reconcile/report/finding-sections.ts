@@ -18,6 +18,7 @@ export function findingSections(data: ReportData): Section[] {
 }
 
 function comparedBlocks({ run }: ReportData): Block[] {
+  if (run.submissions_done === 0) return [{ kind: 'text', texts: ['No submission: nothing was read again.'] }]
   const withState = run.options.no_state !== true
   const feeds = 'Both feeds (market events and thread) of each submission were read again from the beginning, with an empty cursor'
   const state = withState ? ', and its requirements view was read once more' : ''

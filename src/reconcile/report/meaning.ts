@@ -30,9 +30,9 @@ const explained: Readonly<Record<FindingKind, { heading: string; text: Explain }
   },
   absent: {
     heading: 'Here, but no longer shown by the service',
-    text: (n, run) =>
+    text: (n, run, repaired) =>
       `${counted(n, 'record')} of the mirror did not appear in two readings of the service. It shows what is visible at the time of reading, so an absence is ` +
-      `not proof that the record was wrong. ${isDry(run) ? 'Nothing was marked.' : 'The rows were marked and kept; they come back by themselves when the service shows them again.'}`,
+      `not proof that the record was wrong. ${markedText(n, run, repaired)}`,
   },
   unreadable: {
     heading: 'Could not be read',
@@ -55,6 +55,14 @@ const explained: Readonly<Record<FindingKind, { heading: string; text: Explain }
   },
 }
 
+/** What became of rows that the service does not show. Under an id that it cannot have nothing is looked for, so nothing is marked. */
+function markedText(n: number, run: ReconcileRunsTable, repaired: number): string {
+  if (isDry(run)) return 'Nothing was marked.'
+  const rows = repaired === n ? 'The rows' : `${number(repaired)} of the rows`
+  const marked = repaired === 0 ? [] : [`${rows} were marked and kept; they come back by themselves when the service shows them again.`]
+  return [...marked, ...(repaired === n ? [] : ['Where nothing was marked, the table below says what to do.'])].join(' ')
+}
+
 /** What became of rows that differ. */
 function setText(n: number, run: ReconcileRunsTable, repaired: number): string {
   if (isDry(run)) return 'Nothing was changed, because this was a dry run.'
@@ -74,7 +82,7 @@ export function meaningsOf({ run, groups }: ReportData): Meaning[] {
   })
   if (meanings.length === 0) meanings.push({ heading: 'Nothing new', text: nothingNew(run) })
   if (run.known > 0) {
-    const text = `${counted(run.known, 'finding')} stood before this run: absences that are marked, pushes that are still undelivered, and holes of the change log. They change neither its counts nor its exit code.`
+    const text = `${counted(run.known, 'finding')} stood before this run: absences that are known, pushes that are still undelivered, and holes of the change log. They change neither its counts nor its exit code.`
     meanings.push({ heading: 'Known before', text })
   }
   return meanings

@@ -37,7 +37,16 @@ async function reconcile(client: UpstreamClient): Promise<number> {
   const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log: silentLog })
   const claim = await claimNewRun(db, { account: 'bench', options: {}, requestedBy: 'command' })
   if ('busy' in claim) throw new Error('another run is in progress')
-  const parts = { db, database: null, client, clock: systemClock, log: silentLog, observer: silentObserver, concurrency: CONCURRENCY }
+  const parts = {
+    db,
+    database: null,
+    client,
+    clock: systemClock,
+    log: silentLog,
+    observer: silentObserver,
+    concurrency: CONCURRENCY,
+    destinations: [],
+  }
   const run = await workRun({ ...parts, budgetMs: 86_400_000, onAbort: 'stop' }, claim, new AbortController().signal)
   await db.close()
   if (run.submissions_done !== Number(count)) throw new Error(`${run.submissions_done} submissions were looked at`)
