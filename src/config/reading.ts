@@ -22,12 +22,13 @@ export function keyOf(path: Path): string {
 }
 
 /**
- * Reads a file that holds one value: text, without the line break that editors and `echo` put behind it.
+ * Reads a file that holds one value: text, without the line break that editors and `echo` put behind it, and the mark of UTF-8 (U+FEFF)
+ * that some put before it.
  * @returns the reason in one word (ENOENT, EACCES) when it cannot be read.
  */
 export function readValue(path: string): { readonly text: string } | { readonly reason: string } {
   try {
-    return { text: readFileSync(path, 'utf8').replace(/\r?\n$/, '') }
+    return { text: readFileSync(path, 'utf8').replace(/^\uFEFF|\r?\n$/g, '') }
   } catch (error) {
     // The message would repeat the path, in which a secret stands when someone put it in the wrong place.
     return { reason: error instanceof Error && 'code' in error ? String(error.code) : 'unreadable' }

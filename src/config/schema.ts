@@ -65,7 +65,10 @@ function tokenPairs(text: string): unknown[] {
 const tokens = items(
   section({
     name: value(matching(/^[A-Za-z0-9][\w.-]{0,62}$/, 'must be name:token, with a name of letters, digits, _, . and -')),
-    token: secret(matching(/^[\x21-\x7e]{16,512}$/, 'must have a token of at least 16 characters, without spaces'), 'is missing; set it'),
+    token: secret(
+      matching(/^[\x21-\x7e]{16,512}$/, 'must have a token of 16 to 512 characters of ASCII, without spaces'),
+      'is missing; set it',
+    ),
   }),
   100,
   tokenPairs,

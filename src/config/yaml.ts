@@ -11,7 +11,7 @@ const MAX_FAULTS = 5
  */
 export function parseYaml(text: string, name: string): { readonly tree: Tree } | { readonly problems: string[] } {
   const lineCounter = new LineCounter()
-  const document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true, logLevel: 'silent' })
+  const document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true, logLevel: 'error' })
   const faults = [...document.errors, ...document.warnings].slice(0, MAX_FAULTS)
   if (faults.length > 0) {
     return {

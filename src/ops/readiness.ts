@@ -34,7 +34,8 @@ export class Readiness {
   /** @returns null when the store could be written just now, else why not. It never throws. */
   async storeFault(): Promise<string | null> {
     const now = this.#db.clock.now()
-    if (this.#last === null || now - this.#last.at >= CACHE_MS) this.#last = { at: now, reason: this.#look() }
+    // A clock that was put back makes what is known come from the future.
+    if (this.#last === null || now < this.#last.at || now - this.#last.at >= CACHE_MS) this.#last = { at: now, reason: this.#look() }
     return await this.#last.reason
   }
 

@@ -82,7 +82,9 @@ export class StoreGauges {
 
   /** Reads them again, unless that was done just now. It never throws. */
   async refresh(): Promise<void> {
-    if (this.#db.clock.now() - this.#readAt < CACHE_MS) return
+    const age = this.#db.clock.now() - this.#readAt
+    // It is below 0 when the clock was put back.
+    if (age >= 0 && age < CACHE_MS) return
     this.#reading ??= this.#read().finally(() => {
       this.#reading = null
     })

@@ -3,6 +3,12 @@ import { FatalError, messageOf, TransientError } from '../errors.ts'
 
 const UNREACHABLE = ['Postgres cannot be reached', 'see whether it runs, and whether DATABASE_URL names its host and port'] as const
 
+const UNTRUSTED = [
+  'the certificate of the Postgres server is not trusted',
+  'name the CA that vouches for it by sslrootcert, and the host as the certificate does',
+] as const
+const NO_TLS = ['the Postgres server speaks no TLS', 'switch it on there, or leave it out of the URL'] as const
+
 /** Classes and codes of SQLSTATE that pass by themselves or by somebody's mending the server, and what to do where there is something. */
 const TRANSIENT: readonly (readonly [prefix: string, sentence: string, mend?: string])[] = [
   ['08', ...UNREACHABLE],
@@ -46,7 +52,15 @@ export function postgresError(error: unknown): unknown {
 /** For whatever is thrown while connecting, or while a connection breaks. */
 export function connectionError(error: unknown): Error {
   const known = error instanceof pg.DatabaseError ? TRANSIENT.find(([prefix]) => error.code?.startsWith(prefix)) : undefined
-  return known ? transient(known[1], known[2], error) : transient(...UNREACHABLE, error)
+  return known ? transient(known[1], known[2], error) : transient(...reasonOf(error), error)
+}
+
+/** What stands against a connection that no answer of the server tells of. */
+function reasonOf(error: unknown): readonly [sentence: string, mend: string] {
+  if (!(error instanceof Error)) return UNREACHABLE
+  if (error.message === 'The server does not support SSL connections') return NO_TLS
+  const code = 'code' in error ? String(error.code) : ''
+  return /CERT|^UNABLE_TO_/.test(code) ? UNTRUSTED : UNREACHABLE
 }
 
 function transient(sentence: string, mend: string | undefined, error: unknown): TransientError {

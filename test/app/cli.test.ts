@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
+import { faultSchema, operations } from '../../src/sandbox/faults.ts'
 import { run, runHere } from './run.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-cli-'))
@@ -138,9 +141,29 @@ describe('the command line', () => {
     expect(ended.err).not.toContain(account.BROKER_API_CLIENT_SECRET)
   })
 
+  it('tells in the help of the sandbox every fault and operation that it knows', async () => {
+    const { code, out } = await runHere(['sandbox', '--help'], {})
+    expect(code).toBe(0)
+    for (const { shape } of faultSchema.options) for (const kind of shape.kind.values) expect(out).toMatch(new RegExp(`\\b${kind}\\b`))
+    for (const operation of operations) if (operation !== 'delivery') expect(out).toMatch(new RegExp(`\\b${operation}\\b`))
+  })
+
+  it('tells what to do when a port is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const ended = await runHere(['sandbox', '--port', String(port)], {})
+    taken.close()
+    expect(ended).toMatchObject({ code: 1, out: '' })
+    expect(ended.err).toMatch(new RegExp(`^port ${port} of 127\\.0\\.0\\.1 is taken by another program: .*OPS_PORT.*\\n$`))
+  })
+
   it('names the options of the sandbox that are wrong', async () => {
-    const ended = await run(['sandbox', '--port', 'many', '--events-payload', 'letters'])
+    const ended = await runHere(['sandbox', '--port', 'many', '--events-payload', 'letters', '--faults', '[{"kind":"unheard of"}]'], {})
     expect(ended).toMatchObject({ code: 2, out: '' })
+    expect(ended.err.trimEnd().split('\n')).toHaveLength(3)
+    expect(ended.err).toMatch(/^--faults: must be none, all or a JSON list of faults; .*'lose'.* at \[0\]\.kind$/m)
+    expect((await runHere(['sandbox', '--faults', 'bad'], {})).err).toBe('--faults: must be none, all or a JSON list of faults\n')
     expect(ended.err).toMatch(/^--port: /m)
     expect(ended.err).toMatch(/^--events-payload: /m)
   })

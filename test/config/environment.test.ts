@@ -111,11 +111,11 @@ test('each part of an account that is missing is named, with what belongs there'
   ])
 })
 
-test('a secret may stand in a file, whose last line break does not count', () => {
+test('a secret may stand in a file, whose last line break does not count, nor the mark of its encoding at the begin', () => {
   const config = loadConfig({
     ...account,
     BROKER_API_CLIENT_SECRET: undefined,
-    BROKER_API_CLIENT_SECRET_FILE: file('bas_from file\r\n'),
+    BROKER_API_CLIENT_SECRET_FILE: file('\ufeffbas_from file\r\n'),
     WEBHOOK_SECRETS: '',
     WEBHOOK_SECRETS_FILE: file(`${hook(4)}\n${hook(5)}\n`),
     DATABASE_URL_FILE: file('sqlite:/var/lib/mirror.db\n'),

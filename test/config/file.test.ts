@@ -217,6 +217,9 @@ describe('a file that cannot be understood', () => {
     expect(problemsOf(withFile('log: {}\nlog: {}\n'))).toEqual([
       'CONFIG_FILE is not valid YAML at line 2, column 1 (duplicate key); mend it there',
     ])
+    expect(problemsOf(withFile('log: {}\n---\npoll: {}\n'))).toEqual([
+      'CONFIG_FILE is not valid YAML at line 2, column 1 (multiple docs); mend it there',
+    ])
     expect(problemsOf(withFile('log: !secret {}\n'))).toEqual([expect.stringMatching(/^CONFIG_FILE is not valid YAML at line 1, column 6/)])
   })
 

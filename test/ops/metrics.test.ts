@@ -41,6 +41,23 @@ describe('metrics', () => {
 })
 
 describe.each(testDatabases)('gauges of the store on $name', (database) => {
+  it('are read again when the clock was put back', async () => {
+    const clock = new ManualClock(Date.now())
+    const opened = await database.open({ clock })
+    try {
+      await ensureAccounts(opened.db, [ACCOUNT])
+      const { registry } = createMetrics()
+      const gauges = new StoreGauges(registry, opened.db, silentLog, () => config, up)
+      await gauges.refresh()
+      await stopAccount(opened.db, ACCOUNT, 'parked', 'the credentials are refused', 900_000)
+      clock.advance(-3_600_000)
+      await gauges.refresh()
+      expect(await registry.metrics()).toContain('submission_mirror_account_state{account="default",state="parked"} 1')
+    } finally {
+      await opened.close()
+    }
+  })
+
   it('show what waits, how late and how fresh the reads are, and the state of accounts', async () => {
     const clock = new ManualClock(Date.now())
     const opened = await database.open({ clock })

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/clock.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { Heartbeat } from '../../src/ops/heartbeat.ts'
 import { Readiness } from '../../src/ops/readiness.ts'
@@ -61,5 +62,18 @@ describe.each(testDatabases)('processes on $name', (database) => {
     expect(await new Readiness(other, entry('b', 'all')).notReady()).toMatch(/^cannot store a delivery now: /)
     readiness.drain()
     expect(await readiness.notReady()).toMatch(/^stopping/)
+  })
+  it('look again whether they are ready when the clock was put back', async () => {
+    const clock = new ManualClock(Date.now())
+    const other = await database.open({ clock })
+    try {
+      const readiness = new Readiness(other.db, entry('a', 'all'))
+      expect(await readiness.notReady()).toBeNull()
+      await other.db.write('test', (tx) => tx.sql.schema.dropTable('sync_processes').execute())
+      clock.advance(-3_600_000)
+      expect(await readiness.notReady()).toMatch(/^cannot store a delivery now: /)
+    } finally {
+      await other.close()
+    }
   })
 })

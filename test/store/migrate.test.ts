@@ -140,6 +140,15 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await admin.end()
   })
 
+  it('take no right from the role that owns the tables, which is the one that the program uses', async () => {
+    if (opened.config.kind === 'sqlite') return
+    await migrate(opened.db)
+    const owner = decodeURIComponent(new URL(inject('postgresUrl')).username)
+    await expect(grantReader(opened.db, owner)).rejects.toThrow(
+      `--grant-reader: ${owner} is the role that the tables belong to, and can read them; name another one`,
+    )
+  })
+
   it('find a database that another handle migrated', async () => {
     await migrate(opened.db)
     const other = await openAgain(opened.config)
