@@ -55,7 +55,7 @@ process.on('SIGHUP', (signal) => {
 const host: Host = {
   argv: process.argv.slice(2),
   env: process.env,
-  stdout: { write: (text) => process.stdout.write(text), isTTY: process.stdout.isTTY === true },
+  stdout: { write: (text) => process.stdout.write(text), isTTY: process.stdout.isTTY === true, columns: process.stdout.columns },
   stderr: { write: (text) => process.stderr.write(text), isTTY: process.stderr.isTTY === true },
   signal: stopping.signal,
   self: [process.execPath, import.meta.filename],

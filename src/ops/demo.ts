@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
@@ -25,6 +25,8 @@ const LOOK_MS = 150
 const SETTLE_MS = 60_000
 const SHOWN_DIFFERENCES = 20
 const PAGE = 500
+/** Faults of deliveries have lines of their own, and a clock that is wrong is wrong all the time. */
+const SHOWN_ELSEWHERE = new Set(['lose', 'duplicate', 'twin', 'reorder', 'delay', 'clock_skew'])
 
 /**
  * Short waits, so that what is lost, late or refused is found while one watches; and a rate that some throttling does not
@@ -53,7 +55,7 @@ export interface DemoOptions {
   readonly host: Host
   readonly clock: Clock
   readonly log: Log
-  /** Where the database and the logs are left; made when it is missing. */
+  /** Where the database and the logs are left. It is there, and has no database in it. */
   readonly folder: string
 }
 
@@ -66,7 +68,6 @@ export interface DemoOptions {
 export async function runDemo(options: DemoOptions): Promise<boolean> {
   const { host, clock, log, folder } = options
   const screen = new Screen(host.stdout, () => clock.now())
-  mkdirSync(folder, { recursive: true })
   const path = join(folder, 'mirror.db')
   const closing = new AsyncDisposableStack()
   try {
@@ -87,6 +88,9 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     await watchStory(watching)
     const compared = await settle(watching)
     const pushed = await settleAms(watching)
+    // What came since they were looked at last is among what was compared.
+    await arrivals.follow()
+    ams.ams.tell(screen, true)
     await summarize(watching, compared)
     summarizeAms(watching, pushed)
     await reconcile(watching, serveSettings)
@@ -204,9 +208,9 @@ async function summarize(w: Watching, compared: readonly Compared[]): Promise<vo
       [
         ['by webhook', tally.webhook],
         ['by polling, before their webhook came or without one', tally.poll],
+        ['of which no webhook ever told: visible late, behind the cursor', late],
         ['by polling, after their webhook was lost', tally.found],
         ['by reading the history of tracked submissions', tally.history],
-        ['of which no webhook ever told: they became visible late, behind the cursor', late],
       ],
     ),
   )
@@ -240,7 +244,7 @@ function summarizeAms(w: Watching, v: AmsVerdict): void {
 
 /** In calm weather: what the service refuses for good cannot be proven, only reported. */
 async function reconcile(w: Watching, settings: Readonly<Record<string, string>>): Promise<void> {
-  w.screen.heading('submission-mirror reconcile: everything read once more from the beginning, and compared')
+  w.screen.heading('submission-mirror reconcile: all is read from the beginning, and compared')
   await w.service.calm()
   const { said, report } = await prove(w.host, settings, w.folder)
   w.screen.text(said)
@@ -249,6 +253,7 @@ async function reconcile(w: Watching, settings: Readonly<Record<string, string>>
 
 function serviceTable({ deliveries, requests, faults }: ServiceStats): string {
   const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((total, n) => total + n, 0)
+  const ofRequests = Object.fromEntries(Object.entries(faults).filter(([kind]) => !SHOWN_ELSEWHERE.has(kind)))
   return table(
     ['what', 'times'],
     [
@@ -257,7 +262,7 @@ function serviceTable({ deliveries, requests, faults }: ServiceStats): string {
       ['sent twice, under one id or two', deliveries.duplicated + deliveries.twinned],
       ['sent late or out of order', deliveries.delayed + deliveries.reordered],
       ['requests answered', sum(requests)],
-      ['faults of all kinds', sum(faults)],
+      ['faults in them: refusals, hangs, broken and short pages', sum(ofRequests)],
     ],
   )
 }

@@ -3,6 +3,8 @@ export interface Output {
   write(text: string): unknown
   /** Whether a person looks at it. */
   readonly isTTY: boolean
+  /** How wide the terminal is, if it is one. */
+  readonly columns?: number | undefined
 }
 
 /** What a program gets from its process; only main.ts has the process itself. */

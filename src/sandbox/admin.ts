@@ -6,7 +6,8 @@ import type { Sandbox } from './sandbox.ts'
 
 const faultsBody = z.union([z.strictObject({ preset: z.enum(presets) }), z.strictObject({ faults: z.array(faultSchema).max(1_000) })])
 const storyBody = z.strictObject({ action: z.enum(['start', 'pause', 'step']) })
-const targetBody = z.strictObject({ account: z.string(), target: z.url().nullable() })
+export const targetUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+const targetBody = z.strictObject({ account: z.string(), target: targetUrl.nullable() })
 const deliverBody = z.strictObject({
   account: z.string(),
   body: z.string(),
@@ -16,20 +17,23 @@ const deliverBody = z.strictObject({
 const accountQuery = z.object({ account: z.string().optional(), submission: z.string().optional() })
 
 /**
- * The routes that steer a sandbox from outside its process; nothing of the service. A body or query that is wrong, or
- * names an account or submission that is not there, is answered 400 with `detail`.
+ * The routes that steer a sandbox from outside its process; nothing of the service. A body is read as JSON, whatever type it is
+ * said to have. A body or query that is wrong, or names an account or submission that is not there, is answered 400 with `detail`.
  * @param sandbox the running sandbox; undefined while it starts.
  */
 export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | undefined): void {
   const on = (method: 'GET' | 'POST', url: string, act: (sandbox: Sandbox, request: FastifyRequest) => unknown) => {
     app.route({ method, url, handler: async (request, reply) => answer(reply, sandbox(), (running) => act(running, request)) })
   }
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, parseJson(body.toString())))
   const named = (running: Sandbox, account: string | undefined): string => account ?? running.accountNames[0] ?? ''
 
   on('GET', '/stats', (running) => running.stats())
   on('GET', '/faults', (running) => ({ faults: running.faults.list() }))
   on('POST', '/faults', (running, request) => {
     const body = faultsBody.parse(request.body)
+    for (const { account } of 'faults' in body ? body.faults : []) if (account !== undefined) running.account(account)
     running.faults.set('preset' in body ? presetFaults(body.preset) : body.faults)
     return { faults: running.faults.list() }
   })
@@ -55,8 +59,18 @@ export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | und
   })
   on('POST', '/deliver', (running, request) => {
     const { account, body, submissionId, id } = deliverBody.parse(request.body)
+    if (running.account(account).target === null) throw new RangeError(`account ${account} has no target, so nothing is delivered`)
     return { id: running.deliver(account, body, { ...(submissionId !== undefined && { submissionId }), ...(id !== undefined && { id }) }) }
   })
+}
+
+/** @returns undefined for what is no JSON, which no schema takes. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function answer(reply: FastifyReply, sandbox: Sandbox | undefined, act: (sandbox: Sandbox) => unknown): FastifyReply {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
+import { parseJson, targetUrl } from './admin.ts'
 import { type FaultInput, faultSchema, presets } from './faults.ts'
 import type { Notice } from './logbook.ts'
 import { eventsPayloads } from './options.ts'
@@ -13,7 +14,7 @@ export const sandboxCommandSchema = z.strictObject({
   host: z.string().default('127.0.0.1'),
   port: z.coerce.number().int().min(0).max(65_535).default(8_090),
   /** Where signed deliveries of the first account are posted; none are sent without it. */
-  target: z.url({ protocol: /^https?$/ }).optional(),
+  target: targetUrl.optional(),
   /** Everything made up follows from it. */
   seed: z.string().default('sandbox'),
   /** Brokerages; the first is named `default`, the others `brokerage-2` and so on. */
@@ -39,18 +40,13 @@ export type SandboxCommandOptions = z.output<typeof sandboxCommandSchema>
 function readFaults(text: string, context: z.RefinementCtx): (typeof presets)[number] | FaultInput[] {
   const preset = presets.find((name) => name === text)
   if (preset) return preset
-  const faults = z.array(faultSchema).safeParse(parseJson(text))
+  const list = parseJson(text)
+  const faults = z.array(faultSchema).safeParse(list)
   if (faults.success) return faults.data
-  context.addIssue({ code: 'custom', message: `must be ${presets.join(', ')} or a JSON list of faults: ${z.prettifyError(faults.error)}` })
+  // Of one line, like every problem of a command line.
+  const why = list === undefined ? '' : `; ${z.prettifyError(faults.error).replace(/\s+/g, ' ')}`
+  context.addIssue({ code: 'custom', message: `must be ${presets.join(', ')} or a JSON list of faults${why}` })
   return z.NEVER
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 export interface SandboxCommandContext {

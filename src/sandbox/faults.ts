@@ -5,15 +5,25 @@ import type { Prng } from './world/prng.ts'
 export const operations = ['token', 'metadata', 'me', 'events', 'thread', 'requirements', 'list', 'delivery'] as const
 export type Operation = (typeof operations)[number]
 
-/** What every fault can be limited by; without a limit it strikes each time. */
-const where = {
-  account: z.string().optional(),
-  submissionId: z.string().optional(),
-  operation: z.enum(operations).optional(),
-  probability: z.number().min(0).max(1).default(1),
-  /** Strikes at most this many times. */
-  count: z.int().positive().optional(),
+/**
+ * What every fault can be limited by; without a limit it strikes each time.
+ * @param striking the operations in which this kind of fault can strike at all: another one would never see it.
+ */
+function where<const O extends readonly Operation[]>(striking: O) {
+  return {
+    account: z.string().optional(),
+    submissionId: z.string().toLowerCase().optional(),
+    operation: z.enum(striking).optional(),
+    probability: z.number().min(0).max(1).default(1),
+    /** Strikes at most this many times. */
+    count: z.int().positive().optional(),
+  }
 }
+
+const inAnswers = where(operations.filter((operation) => operation !== 'delivery'))
+const inFeeds = where(['events', 'thread'])
+const inTokens = where(['token'])
+const inDeliveries = where(['delivery'])
 
 const ms = z.number().int().min(0).max(600_000)
 
@@ -26,40 +36,40 @@ export const faultSchema = z.discriminatedUnion('kind', [
     body: z.enum(['json', 'html', 'empty']).default('json'),
     retryAfterSeconds: z.int().min(0).optional(),
     retryAfterAs: z.enum(['seconds', 'date']).default('seconds'),
-    ...where,
+    ...inAnswers,
   }),
   /** 200, and a page of HTML in place of the answer. */
-  z.strictObject({ kind: z.literal('html'), ...where }),
+  z.strictObject({ kind: z.literal('html'), ...inAnswers }),
   /** The declared length is longer than what is sent before the connection ends. */
-  z.strictObject({ kind: z.literal('cut'), ...where }),
+  z.strictObject({ kind: z.literal('cut'), ...inAnswers }),
   /** Nothing is answered; the connection ends after `ms`. */
-  z.strictObject({ kind: z.literal('hang'), ms: ms.default(60_000), ...where }),
+  z.strictObject({ kind: z.literal('hang'), ms: ms.default(60_000), ...inAnswers }),
   /** The right answer, `ms` late. */
-  z.strictObject({ kind: z.literal('slow'), ms: ms.default(1_000), ...where }),
+  z.strictObject({ kind: z.literal('slow'), ms: ms.default(1_000), ...inAnswers }),
   // Pages of a feed.
   /** A good cursor is answered as invalid. */
-  z.strictObject({ kind: z.literal('invalid_cursor'), ...where }),
+  z.strictObject({ kind: z.literal('invalid_cursor'), ...inFeeds }),
   /** An empty page with the cursor that was sent. */
-  z.strictObject({ kind: z.literal('stuck_cursor'), ...where }),
+  z.strictObject({ kind: z.literal('stuck_cursor'), ...inFeeds }),
   /** An empty page with a cursor that moves on; at most three in a row. */
-  z.strictObject({ kind: z.literal('empty_page'), ...where }),
-  /** Fewer items than asked for and there are, with a cursor, even when nothing follows. */
-  z.strictObject({ kind: z.literal('short_page'), ...where }),
+  z.strictObject({ kind: z.literal('empty_page'), ...inFeeds }),
+  /** One item or more, up to what a whole page would have, with a cursor, even when nothing follows. */
+  z.strictObject({ kind: z.literal('short_page'), ...inFeeds }),
   /** The token that is minted dies `ms` later, whatever its answer says. */
-  z.strictObject({ kind: z.literal('token_dies_early'), ms: ms.default(0), ...where }),
+  z.strictObject({ kind: z.literal('token_dies_early'), ms: ms.default(0), ...inTokens }),
   // Deliveries.
   /** Never sent. */
-  z.strictObject({ kind: z.literal('lose'), ...where }),
+  z.strictObject({ kind: z.literal('lose'), ...inDeliveries }),
   /** Sent twice with the same id. */
-  z.strictObject({ kind: z.literal('duplicate'), ...where }),
+  z.strictObject({ kind: z.literal('duplicate'), ...inDeliveries }),
   /** Sent twice with two ids, as two endpoints at one address would get it. */
-  z.strictObject({ kind: z.literal('twin'), ...where }),
+  z.strictObject({ kind: z.literal('twin'), ...inDeliveries }),
   /** Leaves the order of its submission and comes `ms` later. */
-  z.strictObject({ kind: z.literal('reorder'), ms: ms.default(1_000), ...where }),
+  z.strictObject({ kind: z.literal('reorder'), ms: ms.default(1_000), ...inDeliveries }),
   /** Comes `ms` later, and all later ones of its submission behind it. */
-  z.strictObject({ kind: z.literal('delay'), ms: ms.default(1_000), ...where }),
+  z.strictObject({ kind: z.literal('delay'), ms: ms.default(1_000), ...inDeliveries }),
   /** `Date` headers and signature times are off by `ms`: ahead when positive. */
-  z.strictObject({ kind: z.literal('clock_skew'), ms: z.number().int(), ...where }),
+  z.strictObject({ kind: z.literal('clock_skew'), ms: z.number().int(), ...where(operations) }),
 ])
 
 export type Fault = z.output<typeof faultSchema>

@@ -17,6 +17,11 @@ it('the demo shows arrivals of every kind, ends with agreement of service, mirro
   const path = join(folder, 'mirror.db')
   expect(existsSync(path)).toBe(true)
   expect(ended.out).toMatch(/^logged by the mirror +(\d+)\narrived at the AMS +\1$/m)
+  const number = (line: string) => Number(new RegExp(`^${line} +(\\d+)`, 'm').exec(ended.out)?.[1])
+  const ways = ['by webhook', 'by polling, before their [^0-9]*', 'by polling, after their [^0-9]*', 'by reading the history [^0-9]*'].map(
+    number,
+  )
+  expect(ways.reduce((sum, n) => sum + n)).toBe(number('market_events') + number('thread_messages'))
   expect(ended.out).toMatch(/^12 of 12 submissions looked at, \d+ rows compared; nothing was found$/m)
   expect(readFileSync(join(folder, 'reconciliation.html'), 'utf8')).toContain('The mirror agrees with the service')
   const amsLog = readFileSync(join(folder, 'ams.log'), 'utf8')

@@ -115,3 +115,26 @@ test('wrong options of the command are refused with a reason', () => {
   expect(sandboxCommandSchema.parse({ faults: '[{"kind":"lose","probability":0.5}]' }).faults).toEqual([{ kind: 'lose', probability: 0.5 }])
   expect(sandboxCommandSchema.parse({ faults: 'all' }).faults).toBe('all')
 })
+
+test('a body is read as JSON whatever type it is said to have, and what is no JSON is told like anything else that is wrong', async () => {
+  const { origin } = await sandboxFor({ submissions: 2 })
+  const form = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
+  expect((await fetch(`${origin}/_sandbox/story`, { ...form, body: '{"action":"step"}' })).status).toBe(200)
+  const broken = await fetch(`${origin}/_sandbox/story`, { ...form, headers: { 'content-type': 'application/json' }, body: '{"action":' })
+  expect(broken.status).toBe(400)
+  expect(await broken.json()).toHaveProperty('detail')
+})
+
+test('what could never come to anything is refused: a target that is no HTTP, a delivery to nowhere, a fault of nobody', async () => {
+  const sandbox = await sandboxFor()
+  for (const [path, body] of [
+    ['/target', { account: 'default', target: 'ftp://files.example/x' }],
+    ['/deliver', { account: 'default', body: '{}' }],
+    ['/faults', { faults: [{ kind: 'html', account: 'nobody' }] }],
+    ['/faults', { faults: [{ kind: 'lose', operation: 'events' }] }],
+    ['/faults', { faults: [{ kind: 'short_page', operation: 'requirements' }] }],
+  ] as const) {
+    expect(await ask(sandbox, path, body), JSON.stringify(body)).toMatchObject({ status: 400, body: { detail: expect.anything() } })
+  }
+  expect(sandbox.faults.list()).toEqual([])
+})

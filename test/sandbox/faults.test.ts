@@ -175,3 +175,9 @@ test('a fault that is none is refused', () => {
   const book = new FaultBook(new Prng('a'), () => {})
   expect(() => book.set([{ kind: 'lose', probability: 2 }])).toThrow()
 })
+
+test('a submission is named in any case', async () => {
+  const { sandbox, id, events } = await withFaults()
+  sandbox.faults.add({ kind: 'status', status: 500, submissionId: id.toUpperCase() })
+  expect((await events()).status).toBe(500)
+})

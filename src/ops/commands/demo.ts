@@ -1,6 +1,6 @@
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import { timeFromMs } from '../../model/time.ts'
+import { makeDemoFolder } from '../demo-folder.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { type CommandContext, silentLog } from './context.ts'
 
@@ -14,7 +14,7 @@ export function addDemo(program: Command, c: CommandContext): void {
       // Loaded only here: no other command needs it.
       const { runDemo } = await import('../demo.ts')
       const stamp = timeFromMs(c.clock.now()).slice(0, 19).replace(/\D/g, '')
-      const folder = options.folder ?? join('data', `demo-${stamp}`)
+      const folder = makeDemoFolder(options.folder, stamp)
       const agrees = await runDemo({ host: c.host, clock: c.clock, log: silentLog(), folder })
       if (!agrees) c.exitCode = exitCodes.failed
     })

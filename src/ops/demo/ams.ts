@@ -63,11 +63,11 @@ export class Ams {
     return `http://127.0.0.1:${address.port}/changes`
   }
 
-  /** Shows how many changes it has, now and then. */
-  tell(screen: Screen): void {
+  /** Shows how many changes it has, when that is news: now and then, or at once. */
+  tell(screen: Screen, atOnce = false): void {
     const now = this.#now()
     const taken = this.#taken.size
-    if (taken === this.#told || now < this.#tellAt) return
+    if (taken === this.#told || (now < this.#tellAt && !atOnce)) return
     screen.event('ams', 'the AMS', `took ${counted(taken - this.#told, 'change')}, ${taken} in all`)
     this.#told = taken
     this.#tellAt = now + TELL_MS

@@ -48,7 +48,7 @@ export class Arrivals {
     if (!lost) return
     for (const id of lost.items) this.lost.add(id)
     const what = lost.type === 'submission.message' ? 'a message' : counted(lost.items.length, 'event')
-    this.#screen.event('lost', this.#nameOf(lost.submission), `the delivery of ${what} was lost on the way`)
+    this.#screen.event('lost', this.#nameOf(lost.submission), `the delivery of ${what} was lost`)
   }
 
   /** Shows what was logged since it was called last. */

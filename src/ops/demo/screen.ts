@@ -15,6 +15,8 @@ export type Mark = keyof typeof marks
 
 const NAME_WIDTH = 30
 const WHAT_WIDTH = 90
+/** Time and mark before the name, and the gap behind it. */
+const OTHER_WIDTH = 20
 
 /** The demo's lines: time, what kind of arrival, whose, what. Coloured only where a person looks. */
 export class Screen {
@@ -37,7 +39,10 @@ export class Screen {
   /** One thing that happened. */
   event(mark: Mark, name: string, what: string): void {
     const seconds = ((this.#now() - this.#startedAt) / 1000).toFixed(1).padStart(5)
-    const line = [cut(name, NAME_WIDTH).padEnd(NAME_WIDTH), cut(what, WHAT_WIDTH)].join('  ').trimEnd()
+    const columns = this.#out.columns ?? Number.POSITIVE_INFINITY
+    const nameWidth = Math.min(NAME_WIDTH, Math.floor(columns / 4))
+    const whatWidth = Math.max(1, Math.min(WHAT_WIDTH, columns - OTHER_WIDTH - nameWidth))
+    const line = [cut(name, nameWidth).padEnd(nameWidth), cut(what, whatWidth)].join('  ').trimEnd()
     this.#out.write(`${this.#paint('gray', `${seconds} s`)}  ${this.#paint(marks[mark], mark.padEnd(7))}  ${line}\n`)
   }
 
