@@ -31,7 +31,7 @@ export class SqliteRows {
   }
 
   selectMany(spec: TableSpec, keys: readonly Row[]): Row[] {
-    const select = this.#once(spec, 'select', () => this.#makeSelect(spec, spec.key, []))
+    const select = this.#once(spec, 'select', () => this.#makeSelect(spec, spec.key, [], ''))
     const found: Row[] = []
     for (const key of keys) {
       const row = select.statement.get(...encode(select, key))
@@ -40,12 +40,14 @@ export class SqliteRows {
     return found
   }
 
-  selectWhere(spec: TableSpec, where: Row, limit = -1): Row[] {
+  /** @param limit that many rows at most, then in no order: SQLite takes several times as long over a short statement that has one. */
+  selectWhere(spec: TableSpec, where: Row, limit?: number): Row[] {
     const columns = Object.keys(where)
     const nulls = columns.filter((column) => where[column] === null)
     const given = columns.filter((column) => where[column] !== null)
-    const name = `where ${given.join()} ${nulls.join()} ${limit}`
-    const select = this.#once(spec, name, () => this.#makeSelect(spec, given, nulls, limit))
+    const tail = limit === undefined ? `order by ${list(spec.key)}` : `limit ${limit}`
+    const name = `where ${given.join()} ${nulls.join()} ${tail}`
+    const select = this.#once(spec, name, () => this.#makeSelect(spec, given, nulls, tail))
     return select.statement.all(...encode(select, where)).map((row) => decode(select, row))
   }
 
@@ -76,10 +78,10 @@ export class SqliteRows {
     return bound as T
   }
 
-  #makeSelect(spec: TableSpec, given: readonly string[], nulls: readonly string[], limit = -1): Select {
+  #makeSelect(spec: TableSpec, given: readonly string[], nulls: readonly string[], tail: string): Select {
     const conditions = [...given.map((column) => `"${column}" = ?`), ...nulls.map((column) => `"${column}" is null`)]
     const where = conditions.length > 0 ? ` where ${conditions.join(' and ')}` : ''
-    const text = `select ${list(Object.keys(spec.columns))} from "${spec.table}"${where} order by ${list(spec.key)} limit ${limit}`
+    const text = `select ${list(Object.keys(spec.columns))} from "${spec.table}"${where} ${tail}`
     const decoders = Object.entries(spec.columns).map(([column, kind]): [string, Decode] => [column, decoderOf(kind)])
     return { ...this.#bind(spec, text, given), decoders }
   }
