@@ -26,7 +26,7 @@ function newFolder(path: string): string {
   mkdirSync(join(path, '..'), { recursive: true })
   for (let n = 1; ; n++) {
     const name = n === 1 ? path : `${path}-${n}`
-    if (!existsSync(name) && isMade(name)) return name
+    if (isMade(name)) return name
   }
 }
 
