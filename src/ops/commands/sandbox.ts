@@ -21,7 +21,7 @@ While it runs it is steered below /_sandbox, by JSON:
   POST /faults   {"preset": "none" or "all"} or {"faults": [...]}, in the place of those before
   POST /story    {"action": "start", "pause" or "step"}
   POST /target   {"account": "default", "target": "http://..." or null}
-  POST /deliver  {"account": "default", "body": "...", "submissionId": "...", "id": "..."}: any body, signed;
+  POST /deliver  {"account": "default", "body": "...", "submissionId": "...", "id": "..."} sends any body, signed;
                  the last two may be left out
 `
 
