@@ -71,7 +71,7 @@ export class AccountGate {
     const identity = await this.#identify(row.brokerage, signal)
     if (identity === 'stopped') return true
     if (identity === 'unknown' || (await this.#isAsBefore(row.reason ?? '', signal))) {
-      await stopAccount(db, account, row.state === 'parked' ? 'parked' : 'paused', row.reason ?? '', RETRY_MS)
+      await stopAccount(db, account, row.state, row.reason ?? '', RETRY_MS)
       return true
     }
     this.#wave.clear()
@@ -141,17 +141,15 @@ export class AccountGate {
   async #identify(pinned: string | null, signal: AbortSignal): Promise<'known' | 'unknown' | 'stopped'> {
     const { db, account, client, clock, log } = this.#o
     try {
-      const identity = await client.me(signal)
-      const { brokerage } = identity
+      const { brokerage, clientId } = await client.me(signal)
       if (pinned !== null && !isSameBrokerage(pinned, brokerage)) {
         await this.#stop(
           'paused',
           `the credentials belong to brokerage ${brokerage}, but this account holds the data of ${pinned}; give them an account of their own`,
         )
         return 'stopped'
-      } else {
-        await pinBrokerage(db, account, brokerage, identity.clientId)
       }
+      await pinBrokerage(db, account, brokerage, clientId)
       this.#askIdentityAt = clock.now() + RETRY_MS * 4
       return 'known'
     } catch (error) {
@@ -213,7 +211,10 @@ export class AccountGate {
 
   /** The credentials were refused: nothing is asked until they had time to be mended. */
   async #park(error: unknown): Promise<void> {
-    await this.#stop('parked', `the service refuses the credentials (${messageOf(error)}); set a valid client id and secret`)
+    await this.#stop(
+      'parked',
+      `the service refuses the credentials (${messageOf(error)}); see that client id, secret and base URL are right`,
+    )
   }
 
   async #stop(state: 'parked' | 'paused', reason: string): Promise<void> {

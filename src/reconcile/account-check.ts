@@ -43,5 +43,5 @@ export async function wrongIdentity(
 
 /** What a run says when the account's credentials are refused. */
 export function refusedCredentials(error: AuthRefusedError): string {
-  return `the service refuses the credentials: ${error.message}; set a valid client id and secret`
+  return `the service refuses the credentials: ${error.message}; see that client id, secret and base URL are right`
 }

@@ -1,4 +1,3 @@
-import cron from 'node-cron'
 import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -11,7 +10,7 @@ import type { UpstreamClient } from '../upstream/client.ts'
 import { workRun } from './run.ts'
 import { lastSlot, type Timetable } from './timetable.ts'
 
-/** Runs that somebody asked for, or that a dead process left, are looked for so often; the timetable too, in case its bell was missed. */
+/** The timetable, runs that somebody asked for, and those that a dead process left are looked for so often. */
 const LOOK_MS = 5_000
 
 export interface ReconcilerOptions {
@@ -38,6 +37,7 @@ export class Reconciler implements Service {
   readonly name = 'reconcile'
   readonly #o: ReconcilerOptions
   readonly #running = new Map<string, Promise<void>>()
+  /** Rings when a run has ended: another may wait. */
   #bell = new AbortController()
 
   constructor(options: ReconcilerOptions) {
@@ -45,11 +45,9 @@ export class Reconciler implements Service {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { db, clock, clients, timetable } = this.#o
+    const { db, clock, clients } = this.#o
     await ensureReconcile(db, [...clients.keys()])
     await endAbandoned(db, [...clients.keys()])
-    const ring = () => this.#bell.abort()
-    const task = timetable && cron.schedule(timetable.cron, ring, { timezone: timetable.timeZone, suppressMissedWarning: true })
     const over = new AbortController()
     const work = AbortSignal.any([signal, over.signal])
     try {
@@ -60,7 +58,6 @@ export class Reconciler implements Service {
       }
     } finally {
       over.abort()
-      await task?.destroy()
       await Promise.allSettled(this.#running.values())
     }
   }

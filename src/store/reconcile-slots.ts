@@ -2,6 +2,8 @@ import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
 import { findAccount } from './accounts.ts'
 import type { Db, Query, Tx } from './db.ts'
 import { insertRun, newRun, type RunRow, sameOptions } from './reconcile-runs.ts'
+import { RUN_LEASE_MS } from './reconcile-work.ts'
+import { timeValue } from './sql.ts'
 
 /**
  * What became of a time of the timetable. `requested`: its run waits for a process. `again`: so it does once more, because the one before
@@ -19,7 +21,7 @@ const OPTIONS = {}
 /**
  * Asks for the run of the last time of the timetable, once, however many processes do. A time before the account was first served is
  * none. While another run of the account that looks at everything is in progress or waits, none is begun, and that is kept; behind one
- * that does less it waits.
+ * that does less, or was broken off before that time, it waits.
  */
 export async function requestSlot(db: Db, account: string, slot: TimeText): Promise<SlotOutcome> {
   const known = await runsOf(db.read, account, slot)
@@ -30,7 +32,7 @@ export async function requestSlot(db: Db, account: string, slot: TimeText): Prom
     if (!row || row.since > slot) return 'before'
     const runs = await runsOf(tx, account, slot)
     if (runs.length > 0 && !isDueAgain(runs, tx.clock.now())) return 'taken'
-    const open = await openLikeIt(tx, account)
+    const open = await openLikeIt(tx, account, slot)
     const request = { account, options: OPTIONS, requestedBy: 'cron' }
     if (runs.length > 0) {
       if (open !== null) return 'taken'
@@ -70,13 +72,17 @@ function isDueAgain(runs: readonly SlotRun[], nowMs: number): boolean {
   return rested && runs.length <= AGAIN_TIMES
 }
 
-/** A run that is in progress or waits, and that looks at everything. */
-async function openLikeIt(tx: Tx, account: string): Promise<string | null> {
+/**
+ * A run that waits, or was in progress at that time, and that looks at everything. One that was broken off before has proved what it
+ * came to before, too.
+ */
+async function openLikeIt(tx: Tx, account: string, slot: TimeText): Promise<string | null> {
+  const alive = timeValue(tx, timeFromMs(msFromTime(slot) - RUN_LEASE_MS))
   const open = await tx.sql
     .selectFrom('reconcile_runs')
     .select(['run_id', 'options'])
     .where('account', '=', account)
-    .where('state', 'in', ['requested', 'running'])
+    .where((eb) => eb.or([eb('state', '=', 'requested'), eb.and([eb('state', '=', 'running'), eb('updated_at', '>=', alive)])]))
     .orderBy('requested_at')
     .limit(100)
     .execute()

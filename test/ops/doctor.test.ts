@@ -120,12 +120,12 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     const { db, env } = await opened()
     const wrong = async (over: Environment = {}) => (await findings({ ...env, ...over })).wrong
     expect(await wrong({ BROKER_API_CLIENT_SECRET: 'bas_wrong' })).toEqual([
-      expect.stringMatching(/^account default: its credentials: .*; compare id, secret and scope with the portal$/),
+      expect.stringMatching(/^account default: its credentials: .*; compare id, secret, scope and base URL with the portal$/),
     ])
     const late = await startFront(401, { date: new Date(Date.now() - 400_000).toUTCString() })
     expect(await wrong({ BROKER_API_BASE_URL: `${late}/api/v1` })).toEqual([
       expect.stringMatching(/^account default: the clock of this machine is \d+ s ahead of .* every delivery is refused$/),
-      expect.stringMatching(/compare id, secret and scope with the portal$/),
+      expect.stringMatching(/compare id, secret, scope and base URL with the portal$/),
     ])
     await db.write('test', (tx) =>
       sql`insert into sync_accounts (account, state, reason, brokerage, sweep_wanted) values ('default', 'parked', 'refused', 'another', 0)`.execute(

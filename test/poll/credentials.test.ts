@@ -20,9 +20,8 @@ async function account(rig: Rig, name = 'default'): Promise<AccountsTable> {
 }
 
 /** The gate of an account, in a process whose clock is `aheadMs` ahead of the database's. */
-function gateAhead(rig: Rig, aheadMs: number): AccountGate {
+function gateAhead(rig: Rig, aheadMs: number, { baseUrl } = rig.sandbox as { readonly baseUrl: string }): AccountGate {
   const clock = { ...systemClock, now: () => Date.now() + aheadMs }
-  const { baseUrl } = rig.sandbox
   const credentials = rig.sandbox.account('default').credentials.map((c) => ({ id: c.clientId, secret: { reveal: () => c.clientSecret } }))
   const common = { account: 'default', clock, observer: silentObserver }
   const client = createUpstreamClient({ ...common, baseUrl, credentials, scope: 'broker_mcp', requestsPerSecond: 1_000, proxy: {} })
@@ -44,6 +43,16 @@ async function tracked(rig: Rig, name = 'default'): Promise<string> {
 }
 
 describe.each(testDatabases)('credentials on $name', (database) => {
+  it('a wrong base URL is told as what may stand against the credentials', async () => {
+    const rig = await Rig.open(database)
+    const gate = gateAhead(rig, 0, { baseUrl: `${rig.sandbox.baseUrl}/elsewhere` })
+    expect(await gate.isClosed(new AbortController().signal)).toBe(true)
+    expect(await account(rig)).toMatchObject({
+      state: 'parked',
+      reason: expect.stringMatching(/answered 404.*see that client id, secret and base URL are right$/),
+    })
+  })
+
   it('trap 43: when a parked account asks again is told by the clock of the database', async () => {
     const rig = await Rig.open(database)
     for (const credential of rig.sandbox.account('default').credentials) credential.active = false

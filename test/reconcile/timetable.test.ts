@@ -11,6 +11,7 @@ import { ACCOUNT, RunRig } from './rig.ts'
 
 const daily = { cron: '0 3 * * *', timeZone: 'UTC' }
 const at = (text: string) => Date.parse(text)
+const HOUR_MS = 3_600_000
 
 describe('the last time of a timetable', () => {
   it.each([
@@ -20,6 +21,48 @@ describe('the last time of a timetable', () => {
     ['30 */6 * * mon-fri', 'UTC', '2026-03-09T00:10:00.000Z', '2026-03-06T18:30:00.000000Z'],
   ])('%s in %s at %s', (cron, timeZone, now, slot) => {
     expect(lastSlot({ cron, timeZone }, at(now))).toBe(slot)
+  })
+
+  it.each([
+    // Put ahead over it, at two at night or at midnight, by an hour or by half of one: it comes at that moment.
+    ['30 2 * * *', 'America/New_York', '2026-03-08T06:59:59.999Z', '2026-03-07T07:30:00.000000Z'],
+    ['30 2 * * *', 'America/New_York', '2026-03-08T07:00:00.000Z', '2026-03-08T07:00:00.000000Z'],
+    ['30 2 * * *', 'America/New_York', '2026-03-09T06:30:00.000Z', '2026-03-09T06:30:00.000000Z'],
+    ['0 0 * * *', 'Africa/Cairo', '2026-04-23T21:59:00.000Z', '2026-04-22T22:00:00.000000Z'],
+    ['0 0 * * *', 'Africa/Cairo', '2026-04-23T22:00:00.000Z', '2026-04-23T22:00:00.000000Z'],
+    ['30 0 * * fri', 'Africa/Cairo', '2026-04-24T12:00:00.000Z', '2026-04-23T22:00:00.000000Z'],
+    ['0 0 29 3 *', 'Asia/Beirut', '2026-10-23T15:00:00.000Z', '2026-03-28T22:00:00.000000Z'],
+    ['0 2 * * *', 'Australia/Lord_Howe', '2026-10-03T20:00:00.000Z', '2026-10-03T15:30:00.000000Z'],
+    ['0 3 * * *', 'Pacific/Chatham', '2026-09-26T14:00:00.000Z', '2026-09-26T14:00:00.000000Z'],
+    // Put back over it: it has come already.
+    ['30 1 * * *', 'America/New_York', '2026-11-01T05:30:00.000Z', '2026-11-01T05:30:00.000000Z'],
+    ['30 1 * * *', 'America/New_York', '2026-11-01T06:30:00.000Z', '2026-11-01T05:30:00.000000Z'],
+    ['59 23 * * *', 'Africa/Cairo', '2026-10-29T22:30:00.000Z', '2026-10-29T20:59:00.000000Z'],
+    ['0 2 * * sun', 'Antarctica/Troll', '2026-10-25T01:00:00.000Z', '2026-10-25T00:00:00.000000Z'],
+    // What comes seldom is found however long ago it was.
+    ['0 3 29 2 *', 'UTC', '2104-02-29T02:00:00.000Z', '2096-02-29T03:00:00.000000Z'],
+  ])('%s in %s at %s, with the clocks put ahead or back', (cron, timeZone, now, slot) => {
+    expect(lastSlot({ cron, timeZone }, at(now))).toBe(slot)
+  })
+
+  it.each([
+    ['America/New_York', '2026-03-07', '2026-10-31'],
+    ['Africa/Cairo', '2026-04-22', '2026-10-28'],
+    ['Australia/Lord_Howe', '2026-10-02', '2026-04-03'],
+    ['Pacific/Chatham', '2026-09-25', '2026-04-03'],
+    ['Antarctica/Troll', '2026-03-28', '2026-10-24'],
+  ])('comes once a day in %s, and none is lost or comes back', (timeZone, ...days) => {
+    for (const from of days.map((day) => at(`${day}T00:00:00Z`))) {
+      for (const cron of ['0 0 * * *', '30 1 * * *', '45 2 * * *', '59 23 * * *']) {
+        let last = at(lastSlot({ cron, timeZone }, from))
+        for (let now = from; now < from + 84 * HOUR_MS; now += HOUR_MS) {
+          const slot = at(lastSlot({ cron, timeZone }, now))
+          if (slot !== last) expect(slot - last).toBeGreaterThan(21 * HOUR_MS)
+          expect(now - slot).toBeLessThan(27 * HOUR_MS)
+          last = slot
+        }
+      }
+    }
   })
 })
 
@@ -60,8 +103,10 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
   })
 
   it('leaves out a time at which a run is still in progress, and says so', async () => {
-    const { rig, db } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-01T00:00:00.000Z')
+    let now = at('2026-03-05T02:59:59.000Z')
+    const { rig, db } = await rigAt('2026-03-05T02:59:59.000Z', '2026-03-01T00:00:00.000Z', () => now)
     const claim = await rig.claim({}, db)
+    now = at('2026-03-05T03:00:00.000Z')
     const reconciler = rig.reconciler(daily, db)
     await reconciler.look(signal)
     await rig.work(claim, { db })
@@ -84,6 +129,23 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
       expect(await ofCron(db)).toMatchObject([{ state: 'done', slot: '2026-03-05T03:00:00.000000Z', submissions_done: 2 }])
     },
   )
+
+  it('a run that was broken off before a time goes on, and the run of that time follows', async () => {
+    let now = at('2026-03-05T02:00:00.000Z')
+    const { rig, db } = await rigAt('2026-03-05T02:00:00.000Z', '2026-03-01T00:00:00.000Z', () => now)
+    await releaseRun(db, await rig.claim({}, db))
+    now = at('2026-03-05T10:00:00.000Z')
+    const reconciler = rig.reconciler(daily, db)
+    for (let n = 0; n < 2; n++) {
+      await reconciler.look(signal)
+      await reconciler.idle()
+    }
+    const slot = '2026-03-05T03:00:00.000000Z'
+    expect(await listRuns(db.read)).toMatchObject([
+      { requested_by: 'cron', slot, state: 'done', submissions_done: 2 },
+      { requested_by: 'command', state: 'done', submissions_done: 2 },
+    ])
+  })
 
   it('a run that failed is made again after a while, as long as its time is the last one, but not for ever', async () => {
     let now = at('2026-03-05T10:00:00.000Z')

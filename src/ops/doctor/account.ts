@@ -92,7 +92,9 @@ async function askIdentity(
   } catch (error) {
     host.signal.throwIfAborted()
     const refused = ['auth', 'rejected', 'gone'].includes(upstreamClass(error) ?? '')
-    const mend = refused ? 'compare id, secret and scope with the portal' : 'try again later, and ask the service when it stays so'
+    const mend = refused
+      ? 'compare id, secret, scope and base URL with the portal'
+      : 'try again later, and ask the service when it stays so'
     return `the service could not be asked whose they are (${messageOf(error)}); ${mend}`
   } finally {
     await client.close()
