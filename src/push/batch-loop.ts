@@ -7,6 +7,8 @@ const LANES = 32
 const ROWS_PER_LANE = 16
 /** Sent together at most, whatever the kind would take: all of it is in memory. */
 const MOST_ITEMS = 10_000
+/** Claims of large rows that are sent together: each has as many bytes as one may have. */
+const MOST_FULL_CLAIMS = 8
 
 type Batch = Extract<DeliveryKind['batch'], { type: 'many' }>
 
@@ -58,6 +60,7 @@ export class BatchLoop {
     const rowsPerLane = destination.idempotent ? ROWS_PER_LANE : 1
     const gathered: ClaimedLane[] = []
     let firstEnd = Number.POSITIVE_INFINITY
+    let fullClaims = 0
     for (let room = gate.probing ? 1 : this.#maxItems; room > 0; ) {
       const asked = Math.min(LANES, room)
       const { lanes, leaseUntil } = await this.#sending.orPutBack(gathered, this.#sending.claim(asked, Math.min(rowsPerLane, room)))
@@ -66,7 +69,9 @@ export class BatchLoop {
       gathered.push(...taken)
       firstEnd = Math.min(firstEnd, leaseUntil)
       room -= taken.reduce((rows, lane) => rows + lane.rows.length, 0)
-      if (lanes.length < asked || left.length > 0) break
+      const isFull = lanes.some((lane) => lane.isFull)
+      if (isFull) fullClaims += 1
+      if (left.length > 0 || fullClaims === MOST_FULL_CLAIMS || (lanes.length < asked && !isFull)) break
     }
     return { lanes: gathered, leaseUntil: firstEnd }
   }

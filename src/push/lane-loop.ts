@@ -93,7 +93,7 @@ export class LaneLoop {
     if (paid && !(await gate.turn(stopping))) return
     const rings = this.#rings
     const { lanes, leaseUntil } = await this.#sending.claim(room, this.#rowsPerLane)
-    this.#drained = lanes.length < room && rings === this.#rings
+    this.#drained = lanes.length < room && rings === this.#rings && !lanes.some(({ isFull }) => isFull)
     if (paid && lanes.length === 0) gate.giveBack()
     for (const lane of lanes) this.#queue.push({ lane, leaseUntil, rings, paid })
     this.#startNext()
@@ -127,7 +127,7 @@ export class LaneLoop {
     const { next, rows } = result
     if (rows.length === 0 || next.type !== 'due') return
     // The lane may have more: what was not come to, what did not fit its claim, or what came meanwhile and could not be claimed.
-    const isLeft = rows.length < lane.rows.length || lane.rows.length === this.#rowsPerLane || rings !== this.#rings
+    const isLeft = rows.length < lane.rows.length || lane.rows.length === this.#rowsPerLane || lane.isFull || rings !== this.#rings
     if (next.inMs === 0 && isLeft) this.#look()
     if (next.inMs > 0 && next.inMs < SWEEP_MS) this.#lookIn(next.inMs)
   }

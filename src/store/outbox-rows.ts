@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { toldRow } from '../model/damaged.ts'
 import { type Row, submissions as submissionsEntity } from '../model/entities.ts'
 import { isObject } from '../model/json.ts'
@@ -74,10 +74,29 @@ interface Found {
   client: string | null
   policy: string | null
   fields: Record<string, string> | null
+  /** How many rows there were to read. */
+  wanted: number
 }
 
-/** @returns the first `limit` ready rows of each lane, in their order, by lane: `account lane`. */
-export async function firstRows(q: Query, lanes: readonly LaneKey[], limit: number): Promise<ReadonlyMap<string, OutboxRow[]>> {
+/**
+ * What the changes of one claim may have together, in bytes: all of them are parsed at once, for which the event loop stands still, and the
+ * rows of several claims wait in memory.
+ */
+const CLAIM_BYTES = 2 << 20
+
+/** First rows of lanes. */
+export interface FirstRows {
+  /** By lane: `account lane`. Lanes of which there is none are not there. */
+  readonly byLane: ReadonlyMap<string, OutboxRow[]>
+  /** Whether some were left out, because all of them would be more bytes than are read together. */
+  readonly isFull: boolean
+}
+
+/**
+ * @returns the first `limit` ready rows of each lane, in their order; of all lanes together the oldest, as many as may be read together,
+ * and at least one.
+ */
+export async function firstRows(q: Query, lanes: readonly LaneKey[], limit: number): Promise<FirstRows> {
   const found = await readRows(q, lanes, limit)
   const [known, directionOf] = await Promise.all([readSubmissions(q, found), readDirections(q, found)])
   const byLane = new Map<string, OutboxRow[]>()
@@ -88,7 +107,7 @@ export async function firstRows(q: Query, lanes: readonly LaneKey[], limit: numb
     const submission = known.get(`${row.account} ${row.submission_id}`) ?? null
     rows.push(outboxRow(row, submission, directionOf.get(row.outbox_id) ?? null))
   }
-  return byLane
+  return { byLane, isFull: found.length < (found[0]?.wanted ?? 0) }
 }
 
 /** Each database in the way that makes it go from lane to rows by the index, however many rows there are. */
@@ -101,20 +120,35 @@ async function readRows(q: Query, lanes: readonly LaneKey[], limit: number): Pro
   const ofLane = (columns: string) => sql`
     select ${sql.raw(columns)} from sync_outbox i where i.destination = given.destination and i.account = given.account
       and i.lane = given.lane and i.state = 'ready' order by i.outbox_id limit ${sql.lit(limit)}`
-  const from =
+  const first =
     q.kind === 'postgres'
       ? sql`${given} cross join lateral (${ofLane('*')}) as o`
       : sql`${given} cross join sync_outbox o on o.outbox_id in (${ofLane('i.outbox_id')})`
+  const bytes = sql.join(
+    ['c.before', 'c.after', 'o.snapshot'].map((column) => bytesOf(q, sql.ref(column))),
+    sql` + `,
+  )
   const { rows } = await sql<Found>`
     select o.lane, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
-      o.attempts, o.status, o.uncertain, c.changed_at, c.before, c.after, r.remote_id, m.client, m.policy, m.fields
-    from ${from}
+      o.attempts, o.status, o.uncertain, c.changed_at, c.before, c.after, r.remote_id, m.client, m.policy, m.fields, measured.wanted
+    from (
+      select o.outbox_id, row_number() over oldest as place, sum(${bytes}) over oldest as bytes, count(*) over () as wanted
+      from ${first} left join changes c on c.seq = o.seq and o.snapshot is null
+      window oldest as (order by o.outbox_id)) as measured
+    join sync_outbox o on o.outbox_id = measured.outbox_id
     left join changes c on c.seq = o.seq and o.snapshot is null
     left join sync_remote_ids r
       on r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id
     left join push_map m on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id
+    where measured.place = 1 or measured.bytes <= ${sql.lit(CLAIM_BYTES)}
     order by o.outbox_id`.execute(q.sql)
   return rows
+}
+
+/** The length of a text, or of a value as text; without reading it where the database knows that it is short, or how long it is. */
+function bytesOf(q: Query, column: RawBuilder<unknown>): RawBuilder<unknown> {
+  if (q.kind === 'sqlite') return sql`coalesce(octet_length(${column}), 0)`
+  return sql`coalesce(case when pg_column_size(${column}) < 2000 then pg_column_size(${column}) else octet_length(${column}::text) end, 0)`
 }
 
 async function readSubmissions(q: Query, found: readonly Found[]): Promise<ReadonlyMap<string, Row>> {

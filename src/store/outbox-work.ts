@@ -4,7 +4,7 @@ import type { Row } from '../model/entities.ts'
 import { storableText } from '../model/json.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Db, TableSpec, Tx } from './db.ts'
-import { wakeSenders } from './destinations.ts'
+import { wake } from './notify.ts'
 import { closeEmptyLanes, type LaneKey, laneText, lockLanes, Tallies } from './outbox-lanes.ts'
 import { firstRows, ID_NOT_KNOWN, type OutboxRow } from './outbox-rows.ts'
 import { lockMappings, mappedLanes } from './push-map.ts'
@@ -18,6 +18,8 @@ export interface ClaimedLane extends LaneKey {
   readonly leaseToken: string
   /** The first rows of the lane, in their order; at least one. */
   readonly rows: readonly OutboxRow[]
+  /** Whether its claim has as many bytes as one may have: this lane, or others, may have more that is due. */
+  readonly isFull: boolean
 }
 
 export interface LaneClaim {
@@ -91,8 +93,14 @@ export async function claimLanes(db: Db, destination: string, claim: LaneClaim):
       where sync_push_lanes.destination = due.destination and sync_push_lanes.account = due.account and sync_push_lanes.lane = due.lane
       returning sync_push_lanes.destination, sync_push_lanes.account, sync_push_lanes.lane`.execute(tx.sql)
     if (keys.length === 0) return []
-    const rows = await firstRows(tx, keys, claim.rowsPerLane)
-    const lanes = keys.map((key) => ({ ...key, leaseToken, rows: rows.get(`${key.account} ${key.lane}`) ?? [] }))
+    const { byLane, isFull } = await firstRows(tx, keys, claim.rowsPerLane)
+    const found = keys.map((key) => ({ ...key, leaseToken, isFull, rows: byLane.get(`${key.account} ${key.lane}`) ?? [] }))
+    const lanes = isFull ? found.filter(({ rows }) => rows.length > 0) : found
+    if (lanes.length < found.length)
+      await makeDue(
+        tx,
+        found.filter(({ rows }) => rows.length === 0),
+      )
     if (claim.uncertain) await setUncertain(tx, lanes.flatMap(certainRows), true)
     // The lanes come in any order; the one that has waited the longest has the oldest row, nearly always.
     return lanes.sort((a, b) => (a.rows[0]?.outboxId ?? 0) - (b.rows[0]?.outboxId ?? 0))
@@ -247,16 +255,21 @@ export async function releaseLanes(db: Db, lanes: readonly ClaimedLane[], option
   await db.write('outbox-release', async (tx) => {
     const tokens = new Map((await lockLanes(tx, lanes)).map((lane) => [laneText(lane), lane.lease_token]))
     const ours = lanes.filter((lane) => tokens.get(laneText(lane)) === lane.leaseToken)
-    const keys = ours.map(({ destination, account, lane }): Row => ({ destination, account, lane }))
-    await sql`
-      update sync_push_lanes set lease_token = null, due_at = ${dbTime(tx)}
-      where (destination, account, lane) in (
-        select destination, account, lane from ${givenRows(tx, { destination: 'text', account: 'text', lane: 'text' }, keys)})`.execute(
-      tx.sql,
-    )
+    await makeDue(tx, ours)
     if (options.clearUncertain) await setUncertain(tx, ours.flatMap(certainRows), false)
-    await wakeSenders(tx)
+    wake(tx, 'outbox')
   })
+}
+
+/** Ends the leases of lanes that are locked; nobody has to wait for them. */
+async function makeDue(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
+  const keys = lanes.map(({ destination, account, lane }): Row => ({ destination, account, lane }))
+  await sql`
+    update sync_push_lanes set lease_token = null, due_at = ${dbTime(tx)}
+    where (destination, account, lane) in (
+      select destination, account, lane from ${givenRows(tx, { destination: 'text', account: 'text', lane: 'text' }, keys)})`.execute(
+    tx.sql,
+  )
 }
 
 /** The rows that nothing was known of before the claim. */

@@ -20,6 +20,8 @@ export interface SftpServerOptions {
   readonly dialogue?: boolean
   /** The user's public key, as in `authorized_keys`. */
   readonly publicKey?: string
+  /** Whether it wants the key and, after it, the password. */
+  readonly isTwofold?: boolean
   /** Whether it knows OpenSSH's rename and fsync. */
   readonly openssh?: boolean
 }
@@ -50,7 +52,7 @@ export async function startSftpServer(options: SftpServerOptions): Promise<SftpS
     setNoDelay.call(connection, true)
     connection.on('error', () => {})
     connection.on('close', () => connections.delete(connection))
-    connection.on('authentication', (attempt) => authenticate(attempt, options))
+    connection.on('authentication', options.isTwofold ? twofold(options) : (attempt) => authenticate(attempt, options))
     connection.on('ready', () => {
       logins++
       connection.on('session', (accept) => {
@@ -97,6 +99,17 @@ function authenticate(attempt: AuthContext, { username, password, publicKey, dia
   else if (attempt.method === 'password') decide(same(attempt.password, password))
   else if (attempt.method === 'publickey') decide(holdsKey(attempt, publicKey))
   else attempt.prompt([{ prompt: 'Password: ', echo: false }], 'Login', (answers) => decide(same(answers[0], password)))
+}
+
+function twofold({ publicKey, ...last }: SftpServerOptions): (attempt: AuthContext) => void {
+  let isShown = false
+  return (attempt) => {
+    if (isShown) return authenticate(attempt, last)
+    if (attempt.method !== 'publickey' || !holdsKey(attempt, publicKey)) return attempt.reject(['publickey'])
+    if (attempt.signature === undefined) return attempt.accept()
+    isShown = true
+    attempt.reject(['password'], true)
+  }
 }
 
 /** Asked for without a signature, it only says whether the key would do. */

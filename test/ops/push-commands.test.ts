@@ -296,7 +296,7 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     expect(wrong.code).toBe(1)
     const findings = json<{ about: string; ok: boolean; text: string }[]>(wrong)
     expect(findings.filter(({ ok, about }) => !ok && about !== 'database')).toEqual([
-      { about: 'account default', ok: false, text: expect.stringMatching(/compare id, secret and scope with the portal$/) },
+      { about: 'account default', ok: false, text: expect.stringMatching(/compare id, secret, scope and base URL with the portal$/) },
     ])
   })
 })

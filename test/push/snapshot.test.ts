@@ -46,7 +46,7 @@ function filled(submissionId: string, messages: number): Fact[] {
 /** What is in the outbox of a destination, with its content, in the order of each lane. */
 async function contentOf(db: Db, destination: string): Promise<OutboxRow[]> {
   const lanes = (await lanesIn(db)).filter((lane) => lane.destination === destination)
-  const byLane = await firstRows(
+  const { byLane } = await firstRows(
     db.read,
     lanes.map(({ lane }) => ({ destination, account: ACCOUNT, lane })),
     100_000,

@@ -90,6 +90,31 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
     expect(order).toEqual([...LANES].reverse())
   })
 
+  it('take as many bytes as one claim may have, the oldest first, and give back the lanes for which there is no room', async () => {
+    const db = await openedDb(open)
+    const text = 'x'.repeat(900_000)
+    const messages = LANES.flatMap((lane, n) => [1, 2].map((m) => [lane, wireMessage(10 * n + m, { body_text: `${m}${text}` })] as const))
+    for (const [lane, message] of messages) await applyAll(db, [messageFact(ACCOUNT, lane, message)])
+    await fanAll(db, [ams])
+    const taken: [string, number][] = []
+    for (let round = 0; round < 4; round++) {
+      const lanes = await claim(db)
+      expect(lanes.map((lane) => [lane.isFull, lane.rows.length])).toEqual([[round < 3, 2]])
+      expect(one(lanes).rows[0]?.after?.['body_text']).toHaveLength(900_001)
+      taken.push([one(lanes).lane, one(lanes).rows.length])
+    }
+    expect(taken).toEqual(LANES.map((lane) => [lane, 2]))
+    expect(await claim(db)).toEqual([])
+  })
+
+  it('take what is larger than that alone', async () => {
+    const db = await openedDb(open)
+    const [lane = ''] = LANES
+    for (const n of [1, 2]) await applyAll(db, [messageFact(ACCOUNT, lane, wireMessage(n, { body_text: 'x'.repeat(3_000_000) }))])
+    await fanAll(db, [ams])
+    expect(await claim(db)).toMatchObject([{ isFull: true, rows: [{ entity: 'thread_messages' }] }])
+  })
+
   it('know who wrote a message, also when the change does not say so', async () => {
     const db = await openedDb(open)
     const [lane = ''] = LANES

@@ -18,6 +18,11 @@ type Session = Awaited<ReturnType<SftpClient['connect']>>
 const WRITE_BYTES = 32_768
 /** Write requests under way at a time, so that the way there and back is not waited for each time. */
 const WRITES_AT_A_TIME = 16
+/**
+ * What is shown to a server, in this order; what we do not have is passed over. One that wants two things in turn names the first that it
+ * wants: the key comes before and after the password, so that both orders do.
+ */
+const LOGINS = ['none', 'publickey', 'password', 'publickey', 'keyboard-interactive'] as const
 /** How long a server may take to say goodbye. */
 const GOODBYE_MS = 1_000
 
@@ -89,6 +94,7 @@ async function connect(settings: SftpSettings, socket: Socket, over: AbortSignal
         username: settings.username,
         ...(settings.password ? { password: settings.password.reveal(), tryKeyboard: true } : {}),
         ...(settings.privateKey ? { privateKey: settings.privateKey.reveal() } : {}),
+        authHandler: [...LOGINS],
         // `over` is the only limit.
         readyTimeout: 0,
         hostVerifier: (key: Buffer) => {

@@ -115,7 +115,7 @@ class HttpKind implements DeliveryKind {
       if (result.type !== 'answer') return { failure: unanswered(result) }
       // A 401 was given before anything was done, so that repeating the request does no harm.
       if (result.status === 401 && !renewed && this.#auth.renew(auth.headers)) continue
-      return { answer: result }
+      return { answer: withoutTicket(result, auth.headers) }
     }
   }
 
@@ -182,6 +182,16 @@ class HttpKind implements DeliveryKind {
 /** What the expressions about an answer see beside its body. */
 function seen({ status, headers }: Answer, item: Json): TemplateInput {
   return { status, headers, item }
+}
+
+/** Shorter ones could be a part of an id by chance. */
+const TICKET_LENGTH = 16
+
+/** A token that was asked for is no secret of the settings, and may look like an id: nobody else would know it again. */
+function withoutTicket(answer: Answer, { authorization = '' }: Readonly<Record<string, string>>): Answer {
+  const ticket = authorization.replace(/^\S+ /, '')
+  if (ticket.length < TICKET_LENGTH || !answer.body.includes(ticket)) return answer
+  return { ...answer, body: answer.body.replaceAll(ticket, '[…]') }
 }
 
 function bodyOf({ body, cut }: Answer): AnswerBody {

@@ -70,6 +70,13 @@ describe('a drop of files by SFTP', () => {
     expect(readDrop(folder).manifests[0]?.rows).toBe(2)
   })
 
+  it('does it where the key is wanted first and the password after it', async () => {
+    const keys = sshKeys()
+    const { folder, kind } = await place({ publicKey: keys.public, password: PASSWORD, isTwofold: true })
+    expect((await send(kind({}, { privateKey: new Secret(keys.private) }), pushItems(2)))[0]).toMatchObject({ type: 'delivered' })
+    expect(readDrop(folder).manifests[0]?.rows).toBe(2)
+  })
+
   it('does it where the password is asked for in a dialogue', async () => {
     const { folder, kind } = await place({ password: PASSWORD, dialogue: true })
     expect((await send(kind(), pushItems(2)))[0]?.type).toBe('delivered')

@@ -58,6 +58,16 @@ describe('client credentials', () => {
     })
   })
 
+  it('get a token that is told to nobody, however the target repeats it', async () => {
+    const token = '0b9a1f5c-52f4-4d0e-9c43-0c8d7a1e5b21'
+    const target = await serve((request, response) => {
+      if (request.url.endsWith('/token')) return json(response, { access_token: token, token_type: 'Bearer' })
+      return json(response, { error: `no scope for token ${request.headers.authorization?.replace('Bearer ', '')}` }, 422)
+    })
+    const outcome = await sendOne(openKind(withAuth(target, oauth2(`${target.baseUrl}/token`))))
+    expect(outcome).toMatchObject({ type: 'failed', status: 422, error: 'answered 422 (no scope for token […])' })
+  })
+
   it('go into the form where the target wants them there', async () => {
     const target = await tokenService()
     await sendOne(openKind(withAuth(target, oauth2(`${target.baseUrl}/token`, { send: 'body', scope: null, audience: null }))))

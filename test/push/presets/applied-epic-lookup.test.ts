@@ -20,6 +20,7 @@ const activities = (length: number, total = length, of: (n: number) => string | 
     activities: Array.from({ length }, (_, n) => ({ id: `a-${n}`, description: of(n), links: 'x'.repeat(length < 500 ? 0 : 6_000) })),
   },
 })
+const MORE = 'the client has more activities since than one page shows; look by hand'
 const failed = (error: string) => ({ type: 'failed', permanent: false, error: `it could not be looked up: ${error}` })
 
 it.each([
@@ -28,7 +29,8 @@ it.each([
   ['some of which are described by nothing', activities(3, 3, (n) => (n === 2 ? `[${ID}]` : null)), { remoteId: 'a-2' }],
   ['that is empty', { total: 0, _links: {} }, null],
   ['of 500, three MiB long, at the end of which it is', activities(500, 500, (n) => (n === 499 ? `[${ID}]` : '')), { remoteId: 'a-499' }],
-  ['of more than one page', activities(5, 501), failed('lookup.found failed: the client has more than 500 activities since; look by hand')],
+  ['of more than one page', activities(500, 501), failed(`lookup.found failed: ${MORE}`)],
+  ['of shorter pages than were asked for', activities(100, 130), failed(`lookup.found failed: ${MORE}`)],
   ['that is none', '<html>Down for maintenance</html>', failed('lookup.found failed: the answer is no list; look by hand')],
   ['that is longer than is read', 'x'.repeat(4 * 1024 * 1024 + 1), failed('its answer is longer than 4194304 bytes; narrow the lookup')],
 ])('a list of activities %s', async (_, answer, expected) => {
@@ -37,6 +39,14 @@ it.each([
   const found = await kind.lookUp?.(itemOf({ mapping: MAPPING }), new AbortController().signal)
   if (expected === null) expect(found).toBeNull()
   else expect(found).toMatchObject(expected)
+})
+
+it('a list of notes that is only the first of them', async () => {
+  const notes = { total: 2, _embedded: { notes: [{ id: 'n-1', content: 'Filled in' }] } }
+  const { baseUrl } = await serve((__, response) => response.end(JSON.stringify(notes)))
+  const kind = openKind(destinationTo(baseUrl, { lookup: lookupOfPreset() }))
+  const found = await kind.lookUp?.(itemOf({ mapping: MAPPING, remoteId: 'a-1' }), new AbortController().signal)
+  expect(found).toMatchObject(failed('lookup.found failed: there are more notes than one page shows; look by hand'))
 })
 
 it('a list of notes some of which say nothing', async () => {
