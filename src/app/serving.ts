@@ -72,8 +72,10 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     }
     const db = await openDb(database, { clock, log, failPoint })
     closing.defer(() => db.close())
-    if (config.migrateOnStart) for (const name of await migrate(db)) log.info({ migration: name }, `migrated the database: ${name}`)
-    else await checkSchema(db)
+    if (config.migrateOnStart) {
+      const taken = await migrate(db, undefined, (sentence) => log.warn(sentence))
+      for (const name of taken) log.info({ migration: name }, `migrated the database: ${name}`)
+    } else await checkSchema(db)
     // No reason to stop: deliveries can be stored while somebody mends it.
     const missing = await missingParts(db.read)
     if (missing.length > 0) log.error({ missing }, `the database is not whole: ${missingText(missing)}`)

@@ -1,7 +1,12 @@
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { readValue } from './reading.ts'
 import { bad, good, type Parsed } from './values.ts'
 
 export type DatabaseUrl = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string }
+
+/** More links in a row are a circle, as for the system. */
+const MOST_LINKS = 40
 
 /** Where the mirror lives: `sqlite:PATH` (or `sqlite:///PATH`), or `postgres://…`. */
 export function databaseUrl(text: string): Parsed<DatabaseUrl> {
@@ -15,10 +20,30 @@ function sqlitePath(text: string): Parsed<DatabaseUrl> {
   const path = text.startsWith('///') ? text.slice(2) : text
   if (path.includes(':memory:') || path === '')
     return bad('must name a file, such as sqlite:data/mirror.db; memory would lose what was acknowledged')
-  if (path.startsWith('//') || /[?#\0]|^file:|[/\\]$/i.test(path)) {
+  // The driver would cut spaces off at both ends, and open another file than the one that is locked.
+  if (path.startsWith('//') || /[?#\0]|^file:|[/\\]$/i.test(path) || path !== path.trim()) {
     return bad('must be sqlite: and the path of a file, without anything behind it; write an absolute one as sqlite:///data/mirror.db')
   }
-  return good({ kind: 'sqlite', path })
+  return good({ kind: 'sqlite', path: followed(path) })
+}
+
+/**
+ * SQLite follows a link, also one to a file that is not there yet: what belongs to a database, such as the lock that keeps a second
+ * `serve` out, lies beside the file itself. @returns that file's path.
+ */
+function followed(path: string, links = 0): string {
+  const to = links < MOST_LINKS ? linkOf(path) : null
+  return to === null ? path : followed(to, links + 1)
+}
+
+/** @returns where a link leads; null for whatever is none. */
+function linkOf(path: string): string | null {
+  try {
+    return lstatSync(path).isSymbolicLink() ? resolve(realpathSync(dirname(path)), readlinkSync(path)) : null
+  } catch {
+    // It is not there, or not for us: opening it tells.
+    return null
+  }
 }
 
 /** What the driver understands by itself, and with `uselibpqcompat=true`. */

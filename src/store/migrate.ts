@@ -1,14 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { migrations as released } from '../../migrations/index.ts'
+import { systemClock } from '../clock.ts'
 import { FatalError } from '../errors.ts'
 import { columnTypes } from './column-types.ts'
 import type { Db, Query, Tx } from './db.ts'
 import type { Migration } from './migration.ts'
+import { isLockTimeout } from './postgres-errors.ts'
 import { dbTime } from './sql.ts'
 
 /** The database is not up to date, or has no tables at all; the message says how to make it so. */
 export class SchemaBehindError extends FatalError {}
+
+/**
+ * Postgres lets nobody pass who comes after one that waits to alter a table, so behind a long report everybody would stand still. So
+ * a step waits for a moment, at most this long, and lets the others go on for longer before the next try.
+ */
+const LOCK_WAIT_MS = 250
+const LONGEST_LOCK_WAIT_MS = 8_000
+const REST_SHARE = 2
+const WAITS =
+  'migrating waits for another transaction that uses one of the tables, such as a long report; it goes on when that has ended. ' +
+  '`select pid, state, query from pg_stat_activity where xact_start is not null order by xact_start` names it'
 
 /** What a database says of its own schema. */
 interface Applied {
@@ -21,16 +34,29 @@ interface Applied {
 /**
  * Brings the schema up to date. Each step commits together with its record, behind a lock that only one process has, so
  * that several may start at once. On Postgres the schema itself is made when it is missing.
+ * @param onWait is told, once for each try, why it takes so long.
  * @returns the names of the steps that were taken now.
  * @throws FatalError when a later release has changed the database so that this one no longer runs on it; TransientError
  * when the database is away.
  */
-export async function migrate(db: Db, migrations: readonly Migration[] = released): Promise<string[]> {
+export async function migrate(
+  db: Db,
+  migrations: readonly Migration[] = released,
+  onWait: (sentence: string) => void = () => {},
+): Promise<string[]> {
   const taken: string[] = []
+  let waitMs = LOCK_WAIT_MS
   for (;;) {
-    const name = await db.write('migrate', (tx) => takeNext(tx, migrations), { patient: true })
-    if (name === null) return taken
-    taken.push(name)
+    try {
+      const name = await db.write('migrate', (tx) => takeNext(tx, migrations, waitMs), { patient: true })
+      if (name === null) return taken
+      taken.push(name)
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+      onWait(WAITS)
+      await systemClock.sleep(waitMs * REST_SHARE)
+      waitMs = Math.min(waitMs * 2, LONGEST_LOCK_WAIT_MS)
+    }
   }
 }
 
@@ -50,8 +76,11 @@ export async function checkSchema(db: Db, migrations: readonly Migration[] = rel
 }
 
 /** Takes the first step that is missing. @returns its name, or null when none is. */
-async function takeNext(tx: Tx, migrations: readonly Migration[]): Promise<string | null> {
-  if (tx.kind === 'postgres') await lockPostgresSchema(tx)
+async function takeNext(tx: Tx, migrations: readonly Migration[], waitMs: number): Promise<string | null> {
+  if (tx.kind === 'postgres') {
+    await lockPostgresSchema(tx)
+    await sql.raw(`set local lock_timeout = ${waitMs}`).execute(tx.sql)
+  }
   const applied = await readApplied(tx)
   refuseContracted(applied, migrations)
   const next = migrations.find((migration) => !applied.versions.has(migration.version))

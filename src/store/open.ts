@@ -29,6 +29,7 @@ export async function openDb(database: DatabaseConfig, options: OpenOptions): Pr
 
 /** @throws FatalError with a sentence that tells the operator what cannot be written, by whom, and what to do. */
 export function makeWritable(path: string): void {
+  if (existsSync(path) && isFolder(path)) throw new FatalError(`${path} is a folder; name a file in it by DATABASE_URL`)
   const folder = dirname(path)
   try {
     makeFolder(folder)

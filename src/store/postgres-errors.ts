@@ -9,16 +9,24 @@ const UNTRUSTED = [
 ] as const
 const NO_TLS = ['the Postgres server speaks no TLS', 'switch it on there, or leave it out of the URL'] as const
 
+const LOCK_TIMEOUT = '55P03'
+
 /** Classes and codes of SQLSTATE that pass by themselves or by somebody's mending the server, and what to do where there is something. */
 const TRANSIENT: readonly (readonly [prefix: string, sentence: string, mend?: string])[] = [
   ['08', ...UNREACHABLE],
   ['28', 'Postgres does not let us in', 'see whether user and password of DATABASE_URL are right, and what pg_hba.conf allows'],
+  [
+    '42501',
+    'Postgres does not allow this to the user of DATABASE_URL',
+    'the one that migrates must own the tables and may create them in the schema; others need select, insert, update and delete',
+  ],
+  ['3F000', 'the schema cannot be used', 'let the user of DATABASE_URL use it (grant usage), or name another in DATABASE_SCHEMA'],
   ['3D000', 'the database does not exist on the Postgres server', 'create it, or name another in DATABASE_URL'],
   ['53', 'Postgres has run out of disk, memory or connections'],
   ['58', 'Postgres meets an error of its system'],
   ['57P', 'Postgres is stopping or starting'],
   ['57014', 'Postgres took too long for a statement'],
-  ['55P03', 'another transaction held a lock for too long'],
+  [LOCK_TIMEOUT, 'another transaction held a lock for too long'],
   ['25P', 'Postgres ended a transaction that had stood still'],
   ['25006', 'Postgres is read-only now'],
   ['40', 'Postgres could not order this transaction among others'],
@@ -27,6 +35,11 @@ const TRANSIENT: readonly (readonly [prefix: string, sentence: string, mend?: st
 /** @returns whether the transaction lost against another one and may simply be run again. */
 export function mayRunAgain(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01')
+}
+
+/** @returns whether `error`, as `postgresError` gave it, says that a lock was not had within the time that is set for it. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof TransientError && error.cause instanceof pg.DatabaseError && error.cause.code === LOCK_TIMEOUT
 }
 
 /** @returns whether the server answered with this error and goes on; if not, the connection is of no more use. */

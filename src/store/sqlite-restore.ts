@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Clock } from '../clock.ts'
@@ -39,10 +39,11 @@ export async function restoreSqlite(
   file: string,
   { clock, log, who }: { readonly clock: Clock; readonly log: Log; readonly who: string },
 ): Promise<Restored> {
-  const [path, source] = [resolve(database.path), resolve(file)]
-  if (!existsSync(source)) throw new UsageError([`there is no file ${file}`])
+  if (!existsSync(file)) throw new UsageError([`there is no file ${file}`])
+  // The log of a database lies beside the file itself, not beside a link to it.
+  const [path, source] = [resolve(database.path), realpathSync(file)]
   if (!statSync(source).isFile()) throw new UsageError([`${file} is no file; name the backup itself`])
-  if (source === path) throw new UsageError([`${file} is the database itself; name the backup`])
+  if (existsSync(path) && source === realpathSync(path)) throw new UsageError([`${file} is the database itself; name the backup`])
   const lock = await holdServeLock(database)
   const fresh = `${path}.restore-${randomBytes(4).toString('hex')}`
   try {

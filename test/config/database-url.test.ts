@@ -1,3 +1,5 @@
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, test, vi } from 'vitest'
 import { databaseUrl, postgresUrl } from '../../src/config/database-url.ts'
@@ -14,6 +16,19 @@ describe('SQLite', () => {
     for (const [url, path] of cases) expect(databaseUrl(url)).toEqual({ value: { kind: 'sqlite', path } })
   })
 
+  test('follows links to the file, be it there or not, and no circle for ever', () => {
+    const folder = dirname(file('x'))
+    const [real, first, circle] = [join(folder, 'real.db'), join(folder, 'first.db'), join(folder, 'circle.db')]
+    symlinkSync('second.db', first)
+    symlinkSync(real, join(folder, 'second.db'))
+    symlinkSync(circle, circle)
+    const pathOf = (path: string) => databaseUrl(`sqlite:${path}`)
+    expect(pathOf(first)).toEqual(pathOf(real))
+    writeFileSync(real, '')
+    expect(pathOf(first)).toEqual({ value: { kind: 'sqlite', path: real } })
+    expect(pathOf(circle)).toEqual({ value: { kind: 'sqlite', path: circle } })
+  })
+
   test('never lives in memory, where what was acknowledged would be lost', () => {
     for (const url of ['sqlite::memory:', 'sqlite:', 'sqlite://:memory:', 'sqlite:file::memory:?cache=shared']) {
       expect(databaseUrl(url)).toEqual({ problems: [expect.stringMatching(/^must name a file/)] })
@@ -28,6 +43,8 @@ describe('SQLite', () => {
       'sqlite:data/',
       'sqlite:file:x',
       'sqlite:a\0b',
+      'sqlite: mirror.db',
+      'sqlite:mirror.db ',
     ]) {
       expect(databaseUrl(url)).toEqual({ problems: [expect.stringMatching(/^must be sqlite: and the path/)] })
     }

@@ -116,7 +116,9 @@ describe('SQLite', () => {
     writeFileSync(path, 'this is a text and no database, whatever its name may say'.repeat(100))
     await expect(openAgain({ kind: 'sqlite', path })).rejects.toThrow(/is damaged or is no SQLite database/)
     mkdirSync(`${path}-folder`)
-    await expect(openAgain({ kind: 'sqlite', path: `${path}-folder` })).rejects.toThrow(TransientError)
+    await expect(openAgain({ kind: 'sqlite', path: `${path}-folder` })).rejects.toThrow(
+      /-folder is a folder; name a file in it by DATABASE_URL$/,
+    )
   })
 })
 

@@ -105,6 +105,21 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await checkSchema(opened.db)
   })
 
+  it('wait for a long reader without holding up anybody behind it, and say so', async () => {
+    if (opened.config.kind === 'sqlite') return
+    await migrate(opened.db)
+    const reader = new pg.Client({ connectionString: inject('postgresUrl') })
+    await reader.connect()
+    await reader.query(`begin; select * from ${opened.config.schema}.lanes`)
+    const waits = Promise.withResolvers<string>()
+    const altered = [...migrations, step(NEXT, 1, 'alter table lanes add column extra text')]
+    const migrating = migrate(opened.db, altered, waits.resolve)
+    expect(await waits.promise).toMatch(/another transaction.*pg_stat_activity/)
+    await opened.db.write('test', (tx) => tx.sql.deleteFrom('lanes').execute())
+    await reader.end()
+    expect(await migrating).toEqual([`step-${NEXT}`])
+  })
+
   it('let a reader read the public tables and views, and nothing else', async () => {
     await migrate(opened.db)
     if (opened.config.kind === 'sqlite') {

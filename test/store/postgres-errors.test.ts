@@ -1,5 +1,7 @@
+import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { connectionError } from '../../src/store/postgres-errors.ts'
+import { TransientError } from '../../src/errors.ts'
+import { connectionError, postgresError } from '../../src/store/postgres-errors.ts'
 
 function failed(message: string, code?: string): Error {
   return Object.assign(new Error(message), code === undefined ? {} : { code })
@@ -29,5 +31,21 @@ describe('a connection to Postgres that was not made', () => {
     expect(connectionError(error).message).toMatch(
       /^Postgres cannot be reached \(connect ECONNREFUSED .*whether DATABASE_URL names its host and port$/,
     )
+  })
+})
+
+describe('what the server refuses to our user', () => {
+  it.each([
+    [
+      '42501',
+      'permission denied for schema mirror',
+      /^Postgres does not allow this to the user of DATABASE_URL \(permission denied .*must own/,
+    ],
+    ['42501', 'must be owner of table push_map', /^Postgres does not allow this .*must own the tables/],
+    ['3F000', 'no schema has been selected to create in', /^the schema cannot be used \(no schema .*grant usage/],
+  ])('says who can mend it, and may be tried again: %s, %s', (code, message, told) => {
+    const error = Object.assign(new pg.DatabaseError(message, 0, 'error'), { severity: 'ERROR', code })
+    expect(postgresError(error)).toBeInstanceOf(TransientError)
+    expect((postgresError(error) as Error).message).toMatch(told)
   })
 })

@@ -61,7 +61,7 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   const log = silentLog()
   const db = await openDb(database, { clock: c.clock, log })
   try {
-    if (use.prepare && config.migrateOnStart) await migrate(db)
+    if (use.prepare && config.migrateOnStart) await migrate(db, undefined, (sentence) => c.host.stderr.write(`${sentence}\n`))
     else await checkPrepared(db)
     // As `serve` does before anything is applied to a restored backup: a command that needs an account may apply something.
     if (use.accounts === 'needed') await settleLogEpoch(db)

@@ -39,7 +39,7 @@ export function addMap(destination: Command, c: CommandContext): void {
     .option('--field <name=value>', 'more for templates and adapters; may be repeated', (text: string, all: string[]) => [...all, text], [])
     .option('--account <name>', 'the account of the submission, where the destination has several')
     .option('--limit <n>', 'how many are listed at most', '50')
-    .option('--json', 'list as JSON, for programs')
+    .option('--json', 'as JSON, for programs')
     .action((name: string, options: MapOptions) => map(c, name, options))
 }
 
@@ -65,7 +65,7 @@ async function map(c: CommandContext, name: string, options: MapOptions): Promis
       return
     }
     const target = mapTarget(config, name)
-    await store(c, db, name, file === undefined ? single(options, target) : fromFile(file, target))
+    await store(c, db, name, file === undefined ? single(options, target) : fromFile(file, target), options.json ?? false)
   })
 }
 
@@ -101,8 +101,9 @@ function fromFile(file: string, target: MapTarget): readonly MappingRow[] {
   ])
 }
 
-async function store(c: CommandContext, db: Db, destination: string, rows: readonly MappingRow[]): Promise<void> {
+async function store(c: CommandContext, db: Db, destination: string, rows: readonly MappingRow[], json: boolean): Promise<void> {
   const { unknown } = await importMappings(actingOf(c, db), destination, rows, 'import')
+  if (json) return printJson(c, { stored: rows.length, unknown_submissions: unknown })
   c.host.stdout.write(`${counted(rows.length, 'submission')} mapped; what waited for that goes out now\n`)
   if (unknown > 0) c.host.stdout.write(`${unknown} of these submissions not known to the mirror yet\n`)
 }

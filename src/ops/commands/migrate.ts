@@ -23,7 +23,7 @@ export function addMigrate(program: Command, c: CommandContext): void {
       }
       const db = await openDb(config.database, { clock: c.clock, log: silentLog() })
       try {
-        const taken = await migrate(db)
+        const taken = await migrate(db, undefined, (sentence) => c.host.stderr.write(`${sentence}\n`))
         if (taken.length > 0) c.host.stdout.write(`migrated: ${taken.join(', ')}\n`)
         const missing = await missingParts(db.read)
         if (missing.length > 0) throw new FatalError(`the database is not whole: ${missingText(missing)}`)

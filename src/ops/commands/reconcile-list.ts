@@ -50,13 +50,13 @@ async function show(c: CommandContext, id: string, options: { json?: boolean; re
     const run = await findRun(db.read, id)
     if (run === null)
       throw new UsageError([`there is no reconcile run ${printableLine(id)}; \`submission-mirror reconcile list\` lists them`])
-    if (options.report !== undefined) return await writeReport(c, db, run.run_id, options.report)
     const { stdout } = c.host
     if (options.json) {
       await writeRunJson(stdout, db, run)
       stdout.write('\n')
-      return
     }
+    if (options.report !== undefined) await writeReport(c, db, run.run_id, options.report)
+    if (options.json || options.report !== undefined) return
     stdout.write(runSummary(run))
     for await (const page of findingsOf(db, run.run_id)) stdout.write(`\n${findingsTable(page)}`)
   })
