@@ -1,16 +1,11 @@
 import PQueue from 'p-queue'
-import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
-import type { Log } from '../log.ts'
 import { timeFromMs } from '../model/time.ts'
-import type { Observer } from '../observe.ts'
 import type { Service } from '../service.ts'
-import type { Db } from '../store/db.ts'
 import { claimReads, type ReadClaim, releaseRead } from '../store/read-claims.ts'
 import { rank } from '../store/reads.ts'
 import { endSweep, sweepStep, takeSweep } from '../store/reads-of-account.ts'
-import type { UpstreamClient } from '../upstream/client.ts'
-import { AccountGate } from './account-gate.ts'
+import { AccountGate, type GateOptions } from './account-gate.ts'
 import type { PollPolicy } from './intervals.ts'
 import { READ_LEASE_MS, visit } from './visit.ts'
 
@@ -21,13 +16,7 @@ const SWEEP_EVERY_MS = 300_000
 const SWEEP_ACTIVE_MS = 30 * 86_400_000
 const SWEEP_STEP = 200
 
-export interface AccountPollerOptions {
-  readonly account: string
-  readonly db: Db
-  readonly client: UpstreamClient
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
+export interface AccountPollerOptions extends GateOptions {
   readonly policy: PollPolicy
   readonly concurrency: number
 }

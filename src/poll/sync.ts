@@ -1,15 +1,10 @@
-import type { Clock } from '../clock.ts'
-import type { Log } from '../log.ts'
 import type { Place } from '../model/facts.ts'
 import { type ReadKind, readKinds } from '../model/records.ts'
 import { timeFromMs } from '../model/time.ts'
-import type { Observer } from '../observe.ts'
-import type { Db } from '../store/db.ts'
 import { claimReads, type ReadClaim, releaseRead } from '../store/read-claims.ts'
 import { addReads } from '../store/reads.ts'
 import { readError } from '../store/reads-of-account.ts'
-import type { UpstreamClient } from '../upstream/client.ts'
-import { AccountGate } from './account-gate.ts'
+import { AccountGate, type GateOptions } from './account-gate.ts'
 import type { PollPolicy } from './intervals.ts'
 import { READ_LEASE_MS, visit } from './visit.ts'
 
@@ -19,13 +14,7 @@ const RETRY_BASE_MS = 1_000
 /** Another process is making the read: it is looked for again after this long. */
 const HELD_MS = 200
 
-export interface SyncOptions {
-  readonly account: string
-  readonly db: Db
-  readonly client: UpstreamClient
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
+export interface SyncOptions extends GateOptions {
   readonly policy: PollPolicy
   readonly concurrency: number
 }
@@ -70,18 +59,21 @@ export class Sync {
     const pending = submissionIds.flatMap((submissionId) =>
       readKinds.map((read): WantedRead => ({ account, submissionId, read, tries: 0, notBefore: clock.now() })),
     )
-    const round: Round = { pending, inHand: 0, unread: [] }
+    const round: Round = { pending, inHand: 0, unread: [], failed: false }
     if (await this.#gate.isClosed(signal)) this.#stopped ??= `account ${account} is stopped; see \`submission-mirror account list\``
-    const hands = Array.from({ length: concurrency }, () => this.#work(round, signal))
     // One hand that fails ends the whole; the others end with what they hold.
-    const ends = await Promise.allSettled(hands)
+    const fail = (error: unknown) => {
+      round.failed = true
+      throw error
+    }
+    const ends = await Promise.allSettled(Array.from({ length: concurrency }, () => this.#work(round, signal).catch(fail)))
     for (const end of ends) if (end.status === 'rejected') throw end.reason
     signal.throwIfAborted()
     return round.unread
   }
 
   async #work(round: Round, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && round.pending.length + round.inHand > 0) {
+    while (!signal.aborted && !round.failed && round.pending.length + round.inHand > 0) {
       if (this.#stopped !== null) {
         for (const wanted of round.pending.splice(0)) round.unread.push({ ...placeOf(wanted), reason: this.#stopped })
         if (round.inHand === 0) return
@@ -157,6 +149,8 @@ interface Round {
   readonly pending: WantedRead[]
   inHand: number
   readonly unread: Unread[]
+  /** What was begun is ended, and nothing more is. */
+  failed: boolean
 }
 
 function placeOf({ account, submissionId, read }: WantedRead): Omit<Unread, 'reason'> {

@@ -3,13 +3,13 @@ import { backoffMs, type Clock } from '../clock.ts'
 import { FatalError, messageOf, TransientError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Fact } from '../model/facts.ts'
-import type { Cause, Via } from '../model/records.ts'
+import type { Cause } from '../model/records.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
 import type { Observer } from '../observe.ts'
 import { readState } from '../read/state.ts'
-import { applyPage, type FeedPage, type Walk, type WalkEnd, walkFeed } from '../read/walk.ts'
-import type { Db } from '../store/db.ts'
-import { noteUnreadable } from '../store/evidence.ts'
+import { type FeedPage, type Walk, type WalkEnd, walkFeed } from '../read/walk.ts'
+import type { Db, Tx } from '../store/db.ts'
+import { noteUnreadable, type Unreadable } from '../store/evidence.ts'
 import { LeaseLostError } from '../store/leases.ts'
 import { markPage, type ReadClaim, type ReadSettlement, refuseCursor, settleRead } from '../store/read-claims.ts'
 import { REPLAY_COALESCE_MS, rank } from '../store/reads.ts'
@@ -96,7 +96,7 @@ async function walk(o: VisitOptions, claim: ReadClaim, signal: AbortSignal, sinc
     submissionId: claim.submissionId,
     read: claim.read as Walk['read'],
     since,
-    via: 'poll' satisfies Via,
+    via: 'poll',
     cause: o.cause,
     fromReplay: since === null,
     firstWalk: claim.lastReplayAt === null,
@@ -105,9 +105,8 @@ async function walk(o: VisitOptions, claim: ReadClaim, signal: AbortSignal, sinc
   const commit = (page: FeedPage, end: WalkEnd | null): Promise<Applied> => {
     if (page.nextCursor !== null && !keepsCursor) cursor = page.nextCursor
     return throughDoor(o.db, o.observer, 'feed-page', async (door) => {
-      const applied = await applyPage(door, page, end === null ? [] : foundAgain(o, claim), timeFromMs(o.clock.now()), (n) =>
-        countUnreadable(o, claim, n),
-      )
+      const applied = await door.apply([...page.facts, ...(end === null ? [] : foundAgain(o, claim))])
+      await keepUnreadable(o, door.tx, claim, page.unreadable)
       const mark = cursor === undefined ? {} : { cursor }
       if (end === null) await markPage(door.tx, claim, { ...mark, leaseMs: READ_LEASE_MS })
       else await settleRead(door.tx, claim, { ...afterWalk(o, claim, walk, end, applied.inserted), ...mark })
@@ -155,8 +154,7 @@ async function visitState(o: VisitOptions, claim: ReadClaim, signal: AbortSignal
     const state: Fact = { kind: 'state', account, submissionId, cause: o.cause, requirements, readNo, readAt }
     const applied = await door.apply([state, ...foundAgain(o, claim)])
     const unreadable = (requirements.rail?.unreadable ?? []).map((raw) => ({ account, submission_id: submissionId, read: claim.read, raw }))
-    const kept = unreadable.length > 0 ? await noteUnreadable(door.tx, unreadable, readAt) : 0
-    if (kept > 0) door.tx.afterCommit(() => countUnreadable(o, claim, kept))
+    await keepUnreadable(o, door.tx, claim, unreadable)
     const changed = applied.changes > 0
     const activeAt = changed && claim.lastReadAt !== null ? readAt : (claim.activeAt ?? readAt)
     const quietMs = o.clock.now() - msFromTime(activeAt)
@@ -189,7 +187,8 @@ async function settleFailure(o: VisitOptions, claim: ReadClaim, error: unknown, 
   }
   const failures = claim.failures + 1
   const backoff = backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS) + FAILURE_BASE_MS / 2
-  const dueInMs = Math.max(retryAfterOf(error), backoff)
+  const askedMs = error instanceof TransientError ? (error.retryAfterMs ?? 0) : 0
+  const dueInMs = Math.max(askedMs, backoff)
   const isFailing = failures >= FAILURES_TO_RANK || tookMs >= SLOW_FAILURE_MS
   // To be throttled is not the read's fault: it keeps its rank. It waits longer each time all the same, since each time lowers the rate
   // of all.
@@ -214,8 +213,7 @@ async function settleMiss(
   const believed = misses >= MISSES_TO_BELIEVE
   const dueInMs = MISS_WAIT_MS[Math.min(misses, MISS_WAIT_MS.length) - 1] ?? MISS_WAIT_MS[0]
   await throughDoor(o.db, o.observer, 'read-missed', async (door) => {
-    const { account, submissionId, cause } = { ...claim, cause: o.cause }
-    if (believed) await door.apply([{ kind: 'reach', account, submissionId, cause, unreachableSince: timeFromMs(o.clock.now()) }])
+    if (believed) await door.apply([reach(o, claim, timeFromMs(o.clock.now()))])
     await settleRead(door.tx, claim, {
       ...kept,
       misses,
@@ -230,8 +228,11 @@ async function settleMiss(
 
 /** A read that was "not found" before and now succeeds says that the submission is there again. */
 function foundAgain(o: VisitOptions, claim: ReadClaim): Fact[] {
-  if (claim.misses === 0) return []
-  return [{ kind: 'reach', account: claim.account, submissionId: claim.submissionId, cause: o.cause, unreachableSince: null }]
+  return claim.misses === 0 ? [] : [reach(o, claim, null)]
+}
+
+function reach({ cause }: VisitOptions, { account, submissionId }: ReadClaim, unreachableSince: TimeText | null): Fact {
+  return { kind: 'reach', account, submissionId, cause, unreachableSince }
 }
 
 function report(o: VisitOptions, claim: ReadClaim, walk: Walk, end: WalkEnd): void {
@@ -248,16 +249,18 @@ function report(o: VisitOptions, claim: ReadClaim, walk: Walk, end: WalkEnd): vo
   )
 }
 
-function countUnreadable(o: VisitOptions, claim: ReadClaim, n: number): void {
-  o.observer.count('unreadable_items_total', { account: claim.account, read: claim.read }, n)
-  o.log.error(
-    { ...place(claim), items: n },
-    `${n} items of ${claim.read} are not what the specification says; they are kept in sync_unreadable`,
-  )
-}
-
-function retryAfterOf(error: unknown): number {
-  return error instanceof Error && 'retryAfterMs' in error && typeof error.retryAfterMs === 'number' ? error.retryAfterMs : 0
+/** Keeps what is not as the specification says, and tells how much of it is new. */
+async function keepUnreadable(o: VisitOptions, tx: Tx, claim: ReadClaim, items: readonly Unreadable[]): Promise<void> {
+  if (items.length === 0) return
+  const kept = await noteUnreadable(tx, items, timeFromMs(o.clock.now()))
+  if (kept === 0) return
+  tx.afterCommit(() => {
+    o.observer.count('unreadable_items_total', { account: claim.account, read: claim.read }, kept)
+    o.log.error(
+      { ...place(claim), items: kept },
+      `${kept} items of ${claim.read} are not what the specification says; they are kept in sync_unreadable`,
+    )
+  })
 }
 
 function place(claim: ReadClaim): { account: string; submission: string; read: string } {

@@ -1,8 +1,8 @@
-import type { Applied, Door } from '../apply/apply.ts'
-import type { EventFact, Fact, MessageFact, Origin, Place } from '../model/facts.ts'
+import type { Applied } from '../apply/apply.ts'
+import type { EventFact, MessageFact, Origin, Place } from '../model/facts.ts'
 import type { ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
-import { noteUnreadable, type Unreadable } from '../store/evidence.ts'
+import type { Unreadable } from '../store/evidence.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import type { Priority } from '../upstream/limiter.ts'
 import { readEvent, readMessage } from '../upstream/wire.ts'
@@ -69,28 +69,9 @@ export async function walkFeed(
   }
 }
 
-/** Applies a page, and what else is to be said with it, in an open transaction. */
-export async function applyPage(
-  door: Door,
-  page: FeedPage,
-  also: readonly Fact[],
-  now: TimeText,
-  onUnreadable: (n: number) => void,
-): Promise<Applied> {
-  const applied = await door.apply([...page.facts, ...also])
-  if (page.unreadable.length > 0) {
-    const kept = await noteUnreadable(door.tx, page.unreadable, now)
-    if (kept > 0) door.tx.afterCommit(() => onUnreadable(kept))
-  }
-  return applied
-}
-
 async function fetchPage(client: UpstreamClient, walk: Walk, since: string | null, signal: AbortSignal): Promise<FeedPage> {
   const { account, submissionId, via, cause, fromReplay, firstWalk, pagesBefore = false, priority } = walk
-  const page =
-    walk.read === 'events'
-      ? await client.events(submissionId, since, signal, priority)
-      : await client.thread(submissionId, since, signal, priority)
+  const page = await client[walk.read](submissionId, since, signal, priority)
   const from = { account, submissionId, via, cause, fromReplay, firstWalk, pagesBefore }
   const facts: (EventFact | MessageFact)[] = []
   const unreadable: Unreadable[] = []

@@ -15,6 +15,7 @@ import { type Appender, GroupCommit } from './group-commit.ts'
 import { NarrowDoor } from './narrow-door.ts'
 import { NO_ACCOUNT, type RefusedRequest, Rejections, type RejectReason } from './rejections.ts'
 import type { SecretUses } from './secret-uses.ts'
+import { storedHeaders } from './stored-headers.ts'
 
 export interface ReceiverOptions {
   readonly accounts: readonly AccountConfig[]
@@ -32,7 +33,7 @@ export interface DeliveryRequest {
   /** As the path names it; undefined on the path of the default account. */
   readonly account: string | undefined
   readonly path: string
-  /** The sender's, or the one that a trusted proxy names. */
+  /** The sender's, or the one that a trusted proxy names; `unknown` when there is none to be told. */
   readonly address: string
   readonly headers: HeaderValues
   readonly body: Readable
@@ -210,14 +211,4 @@ export class Receiver {
     const refused: RefusedRequest = { account: account?.name ?? null, path, address, headers, receivedAt: deadline.startedAt, body }
     return this.#rejections.refuse(refused, reason)
   }
-}
-
-/** With the body: all that is needed to verify a stored delivery once more, and to know how to read it. */
-function storedHeaders(verified: Readonly<Record<string, string>>, headers: HeaderValues): Record<string, string> {
-  const stored: Record<string, string> = { ...verified }
-  for (const name of ['content-type', 'content-encoding']) {
-    const value = headers[name]
-    if (typeof value === 'string') stored[name] = value
-  }
-  return stored
 }

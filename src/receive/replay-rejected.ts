@@ -2,6 +2,7 @@ import { msFromTime, type TimeText } from '../model/time.ts'
 import type { RejectedRecord, RejectedStore } from '../store/rejected.ts'
 import type { DeliveryVerifier } from '../upstream/signature.ts'
 import type { Appender } from './group-commit.ts'
+import { storedHeaders } from './stored-headers.ts'
 
 export interface ReplayRejectedOptions {
   readonly store: RejectedStore
@@ -52,17 +53,17 @@ function isWithin(receivedAt: TimeText, { since, until }: ReplayRejectedOptions)
 
 /** @returns why it is still refused, or null when it was accepted. */
 async function replayOne({ store, appender, verifiers }: ReplayRejectedOptions, record: RejectedRecord): Promise<string | null> {
-  const { account, body, headers, receivedAt } = record
+  const { account, body, receivedAt } = record
   const verifier = account === null ? undefined : verifiers.get(account)
   if (account === null || verifier === undefined) return 'unknown_account'
   // It was refused for its headers or its size, which are what they were.
   if (body === null) return record.reason
   if (record.cut) return 'body_cut'
-  const verified = verifier.verifyAt(msFromTime(receivedAt), headers, body)
+  const verified = verifier.verifyAt(msFromTime(receivedAt), record.headers, body)
   if (!verified.ok) return verified.reason
-  const [failure] = await appender.append([
-    { account, deliveryId: verified.deliveryId, receivedAt, headers, body, secret: verified.secret },
-  ])
+  const { deliveryId, secret } = verified
+  const headers = storedHeaders(verified.headers, record.headers)
+  const [failure] = await appender.append([{ account, deliveryId, receivedAt, headers, body, secret }])
   if (failure !== null) throw failure ?? new Error('the store gave no outcome for a delivery')
   await store.markReplayed(record.id)
   return null

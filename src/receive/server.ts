@@ -95,7 +95,8 @@ function createServer(receiver: Receiver, options: StartReceiverOptions): Fastif
     const answer = await receiver.receive({
       account: accountOf(request),
       path: request.url,
-      address: request.ip,
+      // Of a sender that has broken off already the system tells none.
+      address: request.ip ?? 'unknown',
       headers: request.headers,
       body: request.raw,
     })

@@ -1,9 +1,10 @@
+import { abortable } from '../abortable.ts'
 import type { Clock } from '../clock.ts'
 import { TransientError } from '../errors.ts'
 import type { Observer } from '../observe.ts'
 import { clockSkewMs, failureOf, type HttpAnswer, retryAfterMs } from './answer.ts'
 import { Circuit, type Outcome, type Permit } from './circuit.ts'
-import { UpstreamTransientError, upstreamClass } from './errors.ts'
+import { type UpstreamClass, UpstreamTransientError, upstreamClass } from './errors.ts'
 import type { Http, Parts } from './http.ts'
 import { type Priority, RateLimiter } from './limiter.ts'
 import type { Call } from './operations.ts'
@@ -41,7 +42,7 @@ export class Channel {
   readonly #observer: Observer
   readonly #circuit: Circuit
   readonly #labels: { readonly account: string }
-  #whoAmI: (() => Promise<unknown>) | null = null
+  #whoAmI: () => Promise<unknown> = async () => undefined
   #vouchedUntil = 0
   #skew: { readonly ms: number; readonly at: number } | null = null
 
@@ -68,9 +69,15 @@ export class Channel {
    * @throws UpstreamTransientError, UpstreamPermanentError by the class of the failure; the reason of `signal` when it aborts.
    */
   async run<T>(call: Call, parts: Parts, read: (answer: HttpAnswer) => T, manner: Manner): Promise<T> {
-    this.#refuseIfDead(call, this.#circuit.waitMs())
+    const deadMs = this.#circuit.waitMs()
+    if (deadMs > 0) throw deadError(call, deadMs)
     await this.#take(call, manner)
-    if (!manner.aside && call.submissionId !== null && this.#circuit.awaitsProbe) await this.#whoAmI?.().catch(() => undefined)
+    if (!manner.aside && call.submissionId !== null && this.#circuit.awaitsProbe) {
+      await abortable(
+        this.#whoAmI().catch(() => undefined),
+        manner.signal,
+      )
+    }
     if (manner.aside && this.#circuit.isOpen) throw deadError(call, Math.max(this.#circuit.waitMs(), ASIDE_WAIT_MS))
     const permit = this.#circuit.admit()
     if (permit === null) throw deadError(call, this.#circuit.waitMs())
@@ -105,10 +112,6 @@ export class Channel {
     await this.#http.close()
   }
 
-  #refuseIfDead(call: Call, waitMs: number): void {
-    if (waitMs > 0) throw deadError(call, waitMs)
-  }
-
   async #take(call: Call, manner: Manner): Promise<void> {
     try {
       await this.limiter.take(manner.priority, manner.signal)
@@ -133,7 +136,7 @@ export class Channel {
   }
 
   /** @param outcome the class of the failure; null when there is none, because the caller gave up. */
-  #settle(call: Call, permit: Permit, sentAt: number, outcome: 'ok' | ReturnType<typeof upstreamClass>, aside = false): void {
+  #settle(call: Call, permit: Permit, sentAt: number, outcome: 'ok' | UpstreamClass | null, aside = false): void {
     const now = this.#clock.now()
     if (permit.probe && call.operation === 'me' && outcome === 'ok') this.#vouchedUntil = now + VOUCHED_MS
     const judged = circuitOutcome(outcome)
@@ -147,7 +150,7 @@ export class Channel {
   }
 }
 
-function circuitOutcome(outcome: 'ok' | ReturnType<typeof upstreamClass>): Outcome {
+function circuitOutcome(outcome: 'ok' | UpstreamClass | null): Outcome {
   if (outcome === null) return 'unknown'
   return outcome === 'network' || outcome === 'unavailable' ? 'dead' : 'alive'
 }

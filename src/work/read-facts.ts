@@ -64,7 +64,7 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
       content,
       ids.length === 1 ? (ids[0] ?? null) : null,
       understood ? 'done' : 'aside',
-      understood ? null : whyAside(content),
+      understood ? null : whyAside(content, ids.length > 0),
     ),
     sweep: ids.length === 0,
     unreadableEvents: content.type === 'submission.events' && content.events.length === 0,
@@ -81,10 +81,15 @@ function settle(
   return { delivery, state, submissionId, kind: content.type, error }
 }
 
-function whyAside(content: Delivery): string {
+const UNNAMED = 'it names no submission; the active ones are read instead'
+
+/** @param named whether it is known which submission it is about. */
+function whyAside(content: Delivery, named: boolean): string {
   if (!content.isJson) return 'the body is no JSON'
-  if (content.type === 'submission.message') return 'the message is not what the specification says; its feed is read instead'
-  if (content.type === 'submission.events') return 'it names no submission; the active ones are read instead'
+  if (content.type === 'submission.message') {
+    return `the message is not what the specification says${named ? '; its feed is read instead' : `, and ${UNNAMED}`}`
+  }
+  if (content.type === 'submission.events') return UNNAMED
   return content.type === null
     ? 'the body has no type'
     : `the type ${JSON.stringify(content.type.slice(0, 80))} is not known to this release`

@@ -2,14 +2,21 @@ import { once } from 'node:events'
 import PQueue from 'p-queue'
 import { throughDoor } from '../apply/apply.ts'
 import { backoffMs, type Clock } from '../clock.ts'
-import { messageOf, TransientError } from '../errors.ts'
+import { FatalError, messageOf, TransientError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { Observer } from '../observe.ts'
 import type { Service } from '../service.ts'
 import { askSweep, noteUnreadableEvents } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
-import { type ClaimedDelivery, claimDeliveries, releaseDeliveries, type Settlement, settleDeliveries } from '../store/inbox-work.ts'
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  releaseAllDeliveries,
+  releaseDeliveries,
+  type Settlement,
+  settleDeliveries,
+} from '../store/inbox-work.ts'
 import { LeaseLostError } from '../store/leases.ts'
 import { type ReadDelivery, readDeliveries } from './read-facts.ts'
 
@@ -55,6 +62,8 @@ export class Worker implements Service {
     const { db, clock } = this.#o
     let failure: unknown
     try {
+      // Only one process works on SQLite (invariant 13), and it has nothing in hand yet: what is claimed was left by one that was killed.
+      if (db.kind === 'sqlite') await releaseAllDeliveries(db)
       while (!signal.aborted && failure === undefined) {
         const startedAt = performance.now()
         const leaseEndsAt = clock.now() + LEASE_MS
@@ -86,7 +95,7 @@ export class Worker implements Service {
     while (this.#queue.pending >= this.#queue.concurrency) await once(this.#queue, 'next')
   }
 
-  /** Applies a batch, or sets back what of it cannot be. Whoever took it over meanwhile does that instead. @throws when the store is away. */
+  /** Applies a batch, or sets back what of it cannot be. Whoever took it over meanwhile does that instead. @throws what is the store's fault. */
   async #work(batch: readonly ClaimedDelivery[]): Promise<void> {
     try {
       await this.#applyOrSetBack(batch)
@@ -100,8 +109,8 @@ export class Worker implements Service {
     try {
       await this.#apply(batch)
     } catch (error) {
-      // The lease was lost, or the store is away: nothing is wrong with the deliveries.
-      if (error instanceof LeaseLostError || error instanceof TransientError) throw error
+      // The lease was lost, or the store is away or damaged: nothing is wrong with the deliveries.
+      if (error instanceof LeaseLostError || error instanceof TransientError || error instanceof FatalError) throw error
       if (batch.length === 1 && batch[0]) await this.#setBack(batch[0], error)
       else for (const delivery of batch) await this.#work([delivery])
     }

@@ -301,6 +301,26 @@ describe('failures', () => {
     expect(client.waitMs()).toBeGreaterThan(0)
   })
 
+  test('an abort ends a read that waits for a service thought dead to say who we are', async () => {
+    const clock = new ManualClock()
+    const asked = Promise.withResolvers<void>()
+    const { client } = await bench((request, response) => (request.url.endsWith('/me') ? asked.resolve() : response.writeHead(500).end()), {
+      clock,
+      requestsPerSecond: 1_000_000,
+    })
+    const stop = new AbortController()
+    const read = () => {
+      clock.advance(1)
+      return thrownBy(client.events(ID, null, stop.signal))
+    }
+    for (let n = 0; n < 10; n += 1) await read()
+    clock.advance(client.waitMs())
+    const reading = read()
+    await asked.promise
+    stop.abort(new Error('stopped'))
+    expect(await reading).toMatchObject({ message: 'stopped' })
+  })
+
   test('refusals do not count as failures of the service', async () => {
     const { service, client } = await bench((_, response) => json(response, {}, 404))
     for (let n = 0; n < 15; n += 1) await thrownBy(client.events(ID, null))

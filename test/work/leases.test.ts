@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { threadMessages } from '../../src/model/entities.ts'
 import type { Db } from '../../src/store/db.ts'
+import { type ClaimedDelivery, claimDeliveries, settleDeliveries } from '../../src/store/inbox-work.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
@@ -104,5 +105,23 @@ describe.each(testDatabases)('a worker that loses its lease on $name', (database
     expect(await rowsOf(rig.db, threadMessages)).toHaveLength(bodies.length)
     const inserted = (await changesOf(rig.db)).filter((change) => change.entity === 'thread_messages')
     expect(inserted).toHaveLength(bodies.length)
+  })
+})
+
+const sqlite = testDatabases.filter(({ name }) => name === 'sqlite')
+
+describe.each(sqlite)('a worker that starts on $name, where it is the only one', (database) => {
+  it('takes at once what a process that was killed had claimed, but not what waits for another try', async () => {
+    const rig = await Rig.open(database)
+    await rig.deliver([messageOf(1), messageOf(2)], { ids: ['msg_1', 'msg_2'] })
+    const [, waits] = await claimDeliveries(rig.db, 2, 600_000)
+    await rig.db.write('test-wait', (tx) =>
+      settleDeliveries(tx, [
+        { delivery: waits as ClaimedDelivery, state: 'ready', submissionId: null, kind: null, error: 'x', retryInMs: 600_000 },
+      ]),
+    )
+    rig.startWorker()
+    await rig.until('it is applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 1)
+    expect(await rowsOf(rig.db, threadMessages)).toHaveLength(1)
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import { TransientError } from '../../src/errors.ts'
+import { FatalError, TransientError } from '../../src/errors.ts'
 import { threadMessages } from '../../src/model/entities.ts'
 import { silentObserver } from '../../src/observe.ts'
 import { supervise } from '../../src/service.ts'
@@ -16,7 +16,7 @@ const ID = uuid(9, 1)
 const messageOf = (n: number) => ({ type: 'submission.message', submission_id: ID, message: wireMessage(n) })
 
 /** The same database, whose transactions fail as often as `failing` says, by name, as they do while it is away. */
-function away(db: Db, failing: Record<string, number>): Db {
+function away(db: Db, failing: Record<string, number>, why: Error = new TransientError('the store is away')): Db {
   return {
     kind: db.kind,
     clock: db.clock,
@@ -25,7 +25,7 @@ function away(db: Db, failing: Record<string, number>): Db {
     async write(name, work, options) {
       if ((failing[name] ?? 0) > 0) {
         failing[name] = (failing[name] ?? 0) - 1
-        throw new TransientError('the store is away')
+        throw why
       }
       return db.write(name, work, options)
     },
@@ -99,5 +99,22 @@ describe.each(testDatabases)('a worker whose store goes away on $name', (databas
     const stop = await worked(rig, failing)
     await rig.until('it tries to give back', () => failing['inbox-release'] < 1_000)
     await stop()
+  })
+
+  it('ends the process over a damaged database, and blames no delivery for it', async () => {
+    const rig = await Rig.open(database)
+    await rig.deliver([messageOf(1), messageOf(2)])
+    const why = new FatalError('the database is damaged')
+    const db = away(rig.db, { 'inbox-apply': 3 }, why)
+    const abort = new AbortController()
+    onTestFinished(() => abort.abort())
+    const worker = new Worker({ db, clock: systemClock, log: silentLog, observer: silentObserver, restMs: () => 0 })
+    const ended = supervise(worker, systemClock, silentLog, abort.signal).then(
+      () => 'stopped',
+      (error: unknown) => error,
+    )
+    expect(await ended).toBe(why)
+    const kept = await rig.db.read.sql.selectFrom('sync_inbox').select(['state', 'attempts']).execute()
+    expect(kept).toEqual([1, 2].map(() => ({ state: 'ready', attempts: 0 })))
   })
 })

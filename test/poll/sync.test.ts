@@ -1,0 +1,42 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { TransientError } from '../../src/errors.ts'
+import { readKinds } from '../../src/model/records.ts'
+import { silentObserver } from '../../src/observe.ts'
+import { Sync } from '../../src/poll/sync.ts'
+import type { Db } from '../../src/store/db.ts'
+import { createUpstreamClient } from '../../src/upstream/client.ts'
+import { silentLog, testDatabases } from '../tools/databases.ts'
+import { policy, Rig } from '../tools/poller.ts'
+
+const ACCOUNT = 'default'
+
+/** The same database, of which the first claim of a read fails. */
+function failingOnce(db: Db): Db {
+  let failed = false
+  return {
+    ...{ kind: db.kind, clock: db.clock, signals: db.signals, read: db.read },
+    async write(name, work, options) {
+      if (failed || name !== 'read-claim') return db.write(name, work, options)
+      failed = true
+      throw new TransientError('the store is away')
+    },
+    listen: (signal) => db.listen(signal),
+    close: () => db.close(),
+  }
+}
+
+it.each(testDatabases)('reading now ends when one of its hands fails: the others begin nothing more, on $name', async (database) => {
+  const rig = await Rig.open(database)
+  const ids = Array.from({ length: 5 }, () => rig.sandbox.addSubmission(ACCOUNT))
+  await rig.track(ids)
+  const common = { account: ACCOUNT, clock: systemClock, observer: silentObserver }
+  const credentials = rig.sandbox.account(ACCOUNT).credentials.map((c) => ({ id: c.clientId, secret: { reveal: () => c.clientSecret } }))
+  const { baseUrl } = rig.sandbox
+  const client = createUpstreamClient({ ...common, baseUrl, credentials, scope: 'broker_mcp', requestsPerSecond: 5_000, proxy: {} })
+  onTestFinished(() => client.close())
+  const sync = new Sync({ ...common, db: failingOnce(rig.db), client, log: silentLog, policy, concurrency: 2 })
+  await expect(sync.read(ids, new AbortController().signal)).rejects.toThrow('the store is away')
+  expect(readKinds.flatMap((read) => rig.asked(read)).length).toBeLessThanOrEqual(1)
+  await rig.idle()
+})
