@@ -148,3 +148,17 @@ export async function releaseDeliveries(db: Db, deliveries: readonly ClaimedDeli
       .execute(),
   )
 }
+
+/** Gives back, at once and untried, whatever is claimed: for a process that knows that no other one works. */
+export async function releaseAllDeliveries(db: Db): Promise<void> {
+  await db.write('inbox-release', (tx) =>
+    tx.sql
+      .updateTable('sync_inbox')
+      .set({ available_at: dbTime(tx), lease_token: null })
+      .where('state', '=', 'ready')
+      // Few, whatever the backlog: a claim that has ended needs no giving back.
+      .where('available_at', '>', dbTime(tx))
+      .where('lease_token', 'is not', null)
+      .execute(),
+  )
+}
