@@ -27,8 +27,8 @@ function tables(t: ColumnTypes): string[] {
 }
 
 /** Of which no webhook has told since, and of which one should have told by now. */
-function isLost(t: ColumnTypes, arrival: string): string {
-  return `${arrival}.way = 'feed' and ${arrival}.first_at < ${ago(t, '15 minutes')}
+function isLost(t: ColumnTypes, arrival: string, sign: string): string {
+  return `${sign}${arrival}.way = 'feed' and ${arrival}.first_at < ${ago(t, '15 minutes')}
     and not exists (select 1 from sync_arrivals told where told.account = ${arrival}.account and told.entity = ${arrival}.entity
       and told.submission_id = ${arrival}.submission_id and told.record_id = ${arrival}.record_id and told.way = 'webhook')`
 }
@@ -69,7 +69,8 @@ function arrivals(t: ColumnTypes): string {
   return `create view arrivals as ${of('market_events', 'event_id')} union all ${of('thread_messages', 'message_id')}`
 }
 
-function submissionView(t: ColumnTypes): string {
+/** @param sign of a later step: `+` keeps SQLite from looking for an index by the way of an arrival. */
+export function submissionView(t: ColumnTypes, sign = ''): string {
   const overdue = (read: string) => `coalesce(${seconds(t, `${read}.due_at`, now(t))}, 0)`
   const failing = (read: string) => `case when ${read}.failures + ${read}.misses + ${read}.stalls > 0 then 1 else 0 end`
   const count = (table: string) => `(select count(*) from ${table} x where x.account = s.account and x.submission_id = s.submission_id)`
@@ -84,7 +85,7 @@ function submissionView(t: ColumnTypes): string {
       p.proved_at, case when p.proved_at is not null then p.run_id end as proved_by,
       ${count('market_events')} as event_count, ${count('thread_messages')} as message_count,
       (select count(*) from sync_arrivals a where a.account = s.account and a.entity in ('market_events', 'thread_messages')
-        and a.submission_id = s.submission_id and ${isLost(t, 'a')}
+        and a.submission_id = s.submission_id and ${isLost(t, 'a', sign)}
         and (a.entity <> 'market_events' or not exists (
           select 1 from sync_accounts c where c.account = s.account and c.events_unreadable_at is not null))) as lost_webhooks
     from submissions s

@@ -10,6 +10,7 @@ import { retention } from './0008-retention.ts'
 import { webhookSecrets } from './0009-webhook-secrets.ts'
 import { lostChanges } from './0010-lost-changes.ts'
 import { pushMapByHand } from './0011-push-map-by-hand.ts'
+import { completenessByKey } from './0012-completeness-by-key.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -24,4 +25,5 @@ export const migrations: readonly Migration[] = [
   webhookSecrets,
   lostChanges,
   pushMapByHand,
+  completenessByKey,
 ]

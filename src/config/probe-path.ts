@@ -22,6 +22,6 @@ export function probePath(text: string): Parsed<string> {
 }
 
 /** The keys in braces of a path. */
-export function placeholders(path: string): string[] {
+function placeholders(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, key = '']) => key)
 }

@@ -25,7 +25,7 @@ export async function* diagnose(p: Omit<DoctorParts, 'db'>, only: DestinationCon
  * deliveries, each destination. What cannot be looked at, because the database or the service is away, is a finding like any other, and
  * the rest is looked at all the same.
  */
-export async function* examine(p: DoctorParts): AsyncGenerator<Finding> {
+async function* examine(p: DoctorParts): AsyncGenerator<Finding> {
   const { accounts, destinations } = p.config
   yield good('settings', `${counted(accounts.length, 'account')} and ${counted(destinations.length, 'destination')}`)
   const { db } = p

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { storableText } from '../model/json.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
-import { notifyOthers } from './notify.ts'
+import { wake } from './notify.ts'
 import { dbTime } from './sql.ts'
 import type { AccountsTable } from './tables.ts'
 
@@ -83,8 +83,7 @@ export async function resumeAccount(db: Db, account: string): Promise<boolean> {
       .set({ state: 'active', reason: null, since: null, retry_at: null })
       .where('account', '=', account)
       .executeTakeFirst()
-    await notifyOthers(tx, 'reads')
-    tx.afterCommit(() => tx.signals.notify('reads'))
+    wake(tx, 'reads')
     return result.numUpdatedRows > 0n
   })
 }
@@ -97,8 +96,7 @@ export async function retryAccountNow(db: Db, account: string): Promise<boolean>
       .set({ retry_at: dbTime(tx) })
       .where('account', '=', account)
       .executeTakeFirst()
-    await notifyOthers(tx, 'reads')
-    tx.afterCommit(() => tx.signals.notify('reads'))
+    wake(tx, 'reads')
     return result.numUpdatedRows > 0n
   })
 }
@@ -122,8 +120,7 @@ export async function askSweep(tx: Tx, account: string): Promise<void> {
     .where('account', '=', account)
     .where('sweep_wanted', '<>', sweep.wanted)
     .execute()
-  await notifyOthers(tx, 'reads')
-  tx.afterCommit(() => tx.signals.notify('reads'))
+  wake(tx, 'reads')
 }
 
 /** Notes that the account's event deliveries cannot be read here: a missing one cannot be told from an unreadable one. */

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Change } from '../model/change.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { TableSpec, Tx } from './db.ts'
-import { notifyOthers } from './notify.ts'
+import { wake } from './notify.ts'
 
 const changesTable: TableSpec = {
   table: 'changes',
@@ -39,8 +39,7 @@ export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise
     changesTable,
     changes.map((change, index) => ({ seq: first + index, ...change, changed_at })),
   )
-  tx.afterCommit(() => tx.signals.notify('changes'))
-  await notifyOthers(tx, 'changes')
+  wake(tx, 'changes')
 }
 
 /**

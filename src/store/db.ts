@@ -91,7 +91,7 @@ export interface Tx extends Query {
   updateMany(table: TableSpec, columns: readonly string[], rows: readonly Row[]): Promise<number>
   /** To run once, after the commit: for signals. Nothing runs when the transaction rolls back. */
   afterCommit(action: () => void): void
-  /** Tells other processes after the commit; see `notifyOthers` in notify.ts. */
+  /** Tells other processes after the commit; see `wake` in notify.ts. */
   notifyOthers(topic: Topic): void
 }
 

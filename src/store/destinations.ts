@@ -3,7 +3,7 @@ import { BusyError } from '../errors.ts'
 import { storableText } from '../model/json.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
-import { notifyOthers } from './notify.ts'
+import { wake } from './notify.ts'
 import { dbTime, skipLocked, timeValue } from './sql.ts'
 import type { DestinationState, DestinationsTable } from './tables.ts'
 
@@ -123,7 +123,7 @@ export async function setDestinationState(
       where destination = ${name} ${was === undefined ? sql`` : sql`and state = ${was}`}`.execute(tx.sql)
     if (was !== undefined && numAffectedRows === 0n)
       throw new BusyError(`destination ${name} is not ${was} any more, and nothing was changed; look at it and try again`)
-    await wakeSenders(tx)
+    wake(tx, 'outbox')
     return numAffectedRows === 1n
   })
 }
@@ -141,7 +141,7 @@ export async function hastenLanes(db: Db, name: string, limit: number): Promise<
         select destination, account, lane from sync_push_lanes
         where destination = ${name} and blocked is null and due_at > ${dbTime(tx)} and lease_token is null
         order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)})`.execute(tx.sql)
-    await wakeSenders(tx)
+    wake(tx, 'outbox')
     return Number(numAffectedRows ?? 0)
   })
 }
@@ -173,7 +173,7 @@ export async function endPause(db: Db, name: string, until: TimeText | null, res
     await sql`
       update sync_destinations set failures = 0, retry_at = case when retry_at = ${timeValue(tx, until)} then ${left} else retry_at end
       where destination = ${name}`.execute(tx.sql)
-    await wakeSenders(tx)
+    wake(tx, 'outbox')
   })
 }
 
@@ -186,10 +186,4 @@ export async function oldestQueued(q: Query, destination: string): Promise<TimeT
   const { rows } = await sql<{ queued_at: TimeText }>`
     select queued_at from sync_outbox where destination = ${destination} and state = 'ready' order by outbox_id limit 1`.execute(q.sql)
   return rows[0]?.queued_at ?? null
-}
-
-/** After the commit, wakes whoever sends, in this process and in others. */
-export async function wakeSenders(tx: Tx): Promise<void> {
-  await notifyOthers(tx, 'outbox')
-  tx.afterCommit(() => tx.signals.notify('outbox'))
 }

@@ -4,7 +4,7 @@ import type { Row } from '../model/entities.ts'
 import type { TimeText } from '../model/time.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Db, TableSpec, Tx } from './db.ts'
-import { notifyOthers } from './notify.ts'
+import { wake } from './notify.ts'
 import { prepared } from './postgres-pool.ts'
 import { dbTime } from './sql.ts'
 
@@ -115,7 +115,7 @@ async function appendSqlite(tx: Tx, deliveries: readonly NewDelivery[]): Promise
   const rows = deliveries.map((delivery) => rowOf(delivery, now))
   const inserted = await tx.insertMany(inbox, rows, { ignore: true })
   if (inserted < rows.length) await revive(tx, deliveries)
-  await signal(tx)
+  wake(tx, 'inbox')
 }
 
 async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promise<void> {
@@ -140,7 +140,7 @@ async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promi
       deliveries.map((delivery) => delivery.body.length),
     ]),
   )
-  await signal(tx)
+  wake(tx, 'inbox')
 }
 
 function rowOf(delivery: NewDelivery, now: TimeText): Row {
@@ -178,10 +178,4 @@ async function revive(tx: Tx, deliveries: readonly NewDelivery[]): Promise<void>
       .where('state', '=', 'dead')
       .execute()
   }
-}
-
-/** Wakes the workers of this process and of others, after the commit. */
-async function signal(tx: Tx): Promise<void> {
-  tx.afterCommit(() => tx.signals.notify('inbox'))
-  await notifyOthers(tx, 'inbox')
 }

@@ -1,8 +1,8 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Query } from './db.ts'
-import { notifyOthers } from './notify.ts'
-import { dbTime, timeValue } from './sql.ts'
+import { wake } from './notify.ts'
+import { accountsIn, dbTime, timeValue, unindexed } from './sql.ts'
 import type { InboxState } from './tables.ts'
 
 /** Which deliveries are meant; what is left out does not narrow. */
@@ -47,7 +47,10 @@ const ENTRY = ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'ki
 
 /** Deliveries that the filter names, the newest first. */
 export async function listDeliveries(q: Query, filter: InboxFilter, limit: number): Promise<InboxEntry[]> {
-  return await filtered(q, filter).select(ENTRY).orderBy('inbox_id', 'desc').limit(limit).execute()
+  const columns = sql.join(ENTRY.map((column) => sql.ref(column)))
+  const { rows } = await sql<InboxEntry>`
+    select ${columns} from sync_inbox where ${matches(q, filter)} order by ${place(q, filter)} desc limit ${sql.lit(limit)}`.execute(q.sql)
+  return rows
 }
 
 /** @returns the number that `text` is, or null when it is none that a row could have. */
@@ -58,7 +61,8 @@ export function numberIn(text: string): number | null {
 /** The deliveries of that `svix-id` (one for each account that got it), or the one of that inbox id when `id` is a number. */
 export async function findDeliveries(q: Query, id: string): Promise<InboxDelivery[]> {
   const query = q.sql.selectFrom('sync_inbox').select([...ENTRY, 'available_at', 'settled_at', 'secret', 'headers', 'body'])
-  const byDelivery = await query.where('delivery_id', '=', id).orderBy('account').execute()
+  const known = sql<boolean>`account in ${accountsIn('sync_inbox')}`
+  const byDelivery = await query.where(known).where('delivery_id', '=', id).orderBy('account').execute()
   const inboxId = numberIn(id)
   if (byDelivery.length > 0 || inboxId === null) return byDelivery
   return await query.where('inbox_id', '=', inboxId).execute()
@@ -75,13 +79,10 @@ export interface ReplayStep {
  * replay. One whose body retention has taken is left alone.
  */
 export async function replayDeliveries(db: Db, filter: InboxFilter, after: number, limit: number): Promise<ReplayStep> {
-  const rows = await filtered(db.read, filter)
-    .select('inbox_id')
-    .where('inbox_id', '>', after)
-    .where('body', 'is not', null)
-    .orderBy('inbox_id')
-    .limit(limit)
-    .execute()
+  const number = place(db.read, filter)
+  const { rows } = await sql<Pick<InboxEntry, 'inbox_id'>>`
+    select inbox_id from sync_inbox where ${matches(db.read, filter)} and ${number} > ${after} and body is not null
+    order by ${number} limit ${sql.lit(limit)}`.execute(db.read.sql)
   const ids = rows.map((row) => row.inbox_id)
   const replayed = ids.length > 0 ? await makeReady(db, ids) : 0
   return { replayed, nextAfter: rows.length < limit ? null : (ids.at(-1) ?? null) }
@@ -97,26 +98,45 @@ export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> 
       .where('state', '<>', 'ready')
       .where('body', 'is not', null)
       .executeTakeFirst()
-    await notifyOthers(tx, 'inbox')
-    tx.afterCommit(() => tx.signals.notify('inbox'))
+    wake(tx, 'inbox')
     return Number(result.numUpdatedRows)
   })
 }
 
-/** How many deliveries there are of each account and state. It counts them all: for people, not for a timer. */
+/**
+ * How many deliveries there are of each account and state. It counts them all, by indexes: for people, not for a timer. What is done is what
+ * is left of an account's, for no index tells of it.
+ */
 export async function countInbox(q: Query): Promise<{ account: string; state: InboxState; count: number }[]> {
   const { rows } = await sql<{ account: string; state: InboxState; count: number }>`
-    select account, state, count(*) as count from sync_inbox group by account, state order by account, state`.execute(q.sql)
-  return rows
+    select account, 'done' as state, count(*) as count from sync_inbox group by account
+    union all select account, state, count(*) from sync_inbox where state in ('aside', 'dead') group by account, state
+    union all select ${unindexed(q, 'account')}, 'ready', count(*) from sync_inbox where state = 'ready' group by 1`.execute(q.sql)
+  const others = rows.filter(({ state }) => state !== 'done')
+  return rows.map((row) => {
+    if (row.state !== 'done') return row
+    const left = others.filter(({ account }) => account === row.account).reduce((count, other) => count - other.count, row.count)
+    return { ...row, count: left }
+  })
 }
 
-function filtered(q: Query, filter: InboxFilter) {
-  let query = q.sql.selectFrom('sync_inbox')
-  if (filter.state !== undefined) query = query.where('state', '=', filter.state)
-  if (filter.account !== undefined) query = query.where('account', '=', filter.account)
-  if (filter.submissionId !== undefined) query = query.where('submission_id', '=', filter.submissionId)
-  if (filter.since !== undefined) query = query.where('received_at', '>=', timeValue(q, filter.since) as never)
-  if (filter.until !== undefined) query = query.where('received_at', '<', timeValue(q, filter.until) as never)
-  if (filter.after !== undefined) query = query.where('inbox_id', '<', filter.after)
-  return query
+/** What few deliveries are is in an index of its own, which serves when that state stands in the text. */
+function matches(q: Query, filter: InboxFilter): RawBuilder<unknown> {
+  const { state } = filter
+  const isStopped = state === 'aside' || state === 'dead'
+  const conditions = [sql`1 = 1`]
+  if (state !== undefined) conditions.push(sql`state = ${sql.lit(state)}`)
+  if (isStopped) conditions.push(sql`state in ('aside', 'dead')`)
+  // The index of those that were stopped begins with the account.
+  if (filter.account !== undefined) conditions.push(sql`${isStopped ? sql`account` : unindexed(q, 'account')} = ${filter.account}`)
+  if (filter.submissionId !== undefined) conditions.push(sql`submission_id = ${filter.submissionId}`)
+  if (filter.since !== undefined) conditions.push(sql`received_at >= ${timeValue(q, filter.since)}`)
+  if (filter.until !== undefined) conditions.push(sql`received_at < ${timeValue(q, filter.until)}`)
+  if (filter.after !== undefined) conditions.push(sql`${place(q, filter)} < ${filter.after}`)
+  return sql.join(conditions, sql` and `)
+}
+
+/** A delivery's place in the list: by its number, unless its state has an index. */
+function place(q: Query, { state }: InboxFilter): RawBuilder<unknown> {
+  return state === undefined || state === 'done' ? sql`inbox_id` : unindexed(q, 'inbox_id')
 }

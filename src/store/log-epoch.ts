@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
-import { wakeSenders } from './destinations.ts'
 import { lockNamed } from './locks.ts'
 import { lastGiven, restateEndsIn } from './log-ends.ts'
 import { SQLITE_HOME } from './log-epoch-homes.ts'
+import { wake } from './notify.ts'
 import { dbTime } from './sql.ts'
 
 /**
@@ -110,7 +110,7 @@ async function adopt(tx: Tx, epoch: NewEpoch): Promise<void> {
       cursor = case when cursor > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else cursor end`.execute(tx.sql)
   // What waits here may have been sent since the backup. Where a second time would do harm it is looked for, or held for a person.
   await sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`.execute(tx.sql)
-  await wakeSenders(tx)
+  wake(tx, 'outbox')
 }
 
 async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason }: NewEpoch): Promise<void> {

@@ -2,9 +2,10 @@ import type { Tx } from './db.ts'
 import type { Topic } from './signals.ts'
 
 /**
- * Tells the other processes on the same Postgres database, after the commit, to look at `topic`; nothing on SQLite, and nothing
- * when the transaction rolls back. A notification may be lost with its process: who waits looks again each second anyway.
+ * Has whoever waits for `topic` look, after the commit: in this process, and in the others on the same Postgres database; nobody when the
+ * transaction rolls back. A notification may be lost with its process: who waits looks again each second anyway.
  */
-export async function notifyOthers(tx: Tx, topic: Topic): Promise<void> {
+export function wake(tx: Tx, topic: Topic): void {
+  tx.afterCommit(() => tx.signals.notify(topic))
   tx.notifyOthers(topic)
 }

@@ -3,8 +3,9 @@ import type { Row } from '../model/entities.ts'
 import type { Json } from '../model/json.ts'
 import { type TimeText, timeFromMs } from '../model/time.ts'
 import type { TableSpec, Tx } from './db.ts'
-import { type DestinationRow, wakeSenders } from './destinations.ts'
+import type { DestinationRow } from './destinations.ts'
 import { lockNamed } from './locks.ts'
+import { wake } from './notify.ts'
 import { lanesOf, openLanes, Tallies } from './outbox-lanes.ts'
 
 /** A row of the change log, as far as fanning out must know it: whole records stay in the log until they are sent. */
@@ -122,7 +123,7 @@ export async function queueRows(tx: Tx, rows: readonly NewOutboxRow[], moves: re
       .where('destination', '=', destination)
       .execute()
   }
-  if (rows.length > 0) await wakeSenders(tx)
+  if (rows.length > 0) wake(tx, 'outbox')
 }
 
 type GivenRow = Row & { destination: string; account: string; lane: string }

@@ -1,11 +1,11 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
-import { wakeSenders } from './destinations.ts'
 import { numberIn } from './inbox-queries.ts'
+import { wake } from './notify.ts'
 import { closeEmptyLanes, type LaneKey, type LockedLane, lanesOf, laneText, lockLanes, openLanes, Tallies } from './outbox-lanes.ts'
 import { ID_NOT_KNOWN } from './outbox-rows.ts'
-import { dbTime, timeValue } from './sql.ts'
+import { accountsIn, dbTime, timeValue, unindexed } from './sql.ts'
 import type { OutboxState, PushStatusView } from './tables.ts'
 
 /** Which rows of the outbox are meant; what is left out does not narrow. */
@@ -45,7 +45,9 @@ const JOINED = sql`
 /** Rows that the filter names, the newest first. */
 export async function listOutbox(q: Query, filter: OutboxFilter, limit: number): Promise<OutboxEntry[]> {
   const { rows } = await sql<OutboxEntry>`
-    ${ENTRY} from sync_outbox o ${JOINED} where ${matches(q, filter)} order by o.outbox_id desc limit ${sql.lit(limit)}`.execute(q.sql)
+    ${ENTRY} from sync_outbox o ${JOINED} where ${matches(q, filter)} order by ${place(q, filter)} desc limit ${sql.lit(limit)}`.execute(
+    q.sql,
+  )
   return rows
 }
 
@@ -60,15 +62,23 @@ export async function findOutboxRows(q: Query, id: string): Promise<OutboxEntry[
 /** The state stands in the text, so that the databases use the index that holds only rows of that state. */
 function matches(q: Query, filter: OutboxFilter) {
   const conditions = [sql`1 = 1`]
+  const ofSubmission = filter.submissionId !== undefined
   if (filter.destination !== undefined) conditions.push(sql`o.destination = ${filter.destination}`)
-  if (filter.account !== undefined) conditions.push(sql`o.account = ${filter.account}`)
-  if (filter.submissionId !== undefined) conditions.push(sql`o.submission_id = ${filter.submissionId}`)
+  if (filter.account !== undefined) conditions.push(sql`${ofSubmission ? sql`o.account` : unindexed(q, 'o.account')} = ${filter.account}`)
+  else if (ofSubmission) conditions.push(sql`o.account in ${accountsIn('sync_outbox')}`)
+  if (ofSubmission) conditions.push(sql`o.submission_id = ${filter.submissionId}`)
   if (filter.state !== undefined) conditions.push(sql`o.state = ${sql.lit(filter.state)}`)
   if (filter.state !== undefined && STOPPED.includes(filter.state)) conditions.push(sql`o.state in ('dead', 'unknown', 'skipped')`)
   if (filter.since !== undefined) conditions.push(sql`o.queued_at >= ${timeValue(q, filter.since)}`)
   if (filter.until !== undefined) conditions.push(sql`o.queued_at < ${timeValue(q, filter.until)}`)
-  if (filter.after !== undefined) conditions.push(sql`o.outbox_id < ${filter.after}`)
+  if (filter.after !== undefined) conditions.push(sql`${place(q, filter)} < ${filter.after}`)
   return sql.join(conditions, sql` and `)
+}
+
+/** A row's place in the list: by its number, unless its state has an index. Of one destination that is in the order of the numbers. */
+function place(q: Query, { state, destination }: OutboxFilter): RawBuilder<unknown> {
+  const byState = state !== undefined && state !== 'delivered' && destination === undefined
+  return byState ? unindexed(q, 'o.outbox_id') : sql`o.outbox_id`
 }
 
 const STOPPED: readonly OutboxState[] = ['dead', 'unknown', 'skipped']
@@ -152,10 +162,11 @@ async function choose(
   const implied = named || selection.state !== undefined ? states : (['dead', 'unknown'] as const)
   const stopped = implied.every((state) => STOPPED.includes(state)) ? sql`and o.state in ('dead', 'unknown', 'skipped')` : sql``
   const which = named ? sql`o.outbox_id in (${sql.join(selection.outboxIds)})` : matches(q, selection)
+  const number = named ? sql`o.outbox_id` : place(q, { ...selection, state: implied[0] })
   const { rows } = await sql<Chosen>`
     select o.outbox_id, o.destination, o.account, o.lane, o.state from sync_outbox o
-    where ${which} and o.state in (${sql.join(implied.map((state) => sql.lit(state)))}) ${stopped} and o.outbox_id > ${after}
-    order by o.outbox_id limit ${sql.lit(limit)}`.execute(q.sql)
+    where ${which} and o.state in (${sql.join(implied.map((state) => sql.lit(state)))}) ${stopped} and ${number} > ${after}
+    order by ${number} limit ${sql.lit(limit)}`.execute(q.sql)
   return rows
 }
 
@@ -208,5 +219,5 @@ async function finish(tx: Tx, locked: readonly LockedLane[], rows: readonly Chos
   const tallies = new Tallies()
   for (const row of rows) tallies.move(row.destination, row.state, to)
   await tallies.write(tx)
-  await wakeSenders(tx)
+  wake(tx, 'outbox')
 }

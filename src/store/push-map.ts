@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { storableText } from '../model/json.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
-import { wakeSenders } from './destinations.ts'
 import { lockNamed } from './locks.ts'
+import { wake } from './notify.ts'
 import { type LaneKey, lanesOf, laneText, lockLanes } from './outbox-lanes.ts'
 import { dbTime, givenRows } from './sql.ts'
 import type { PushMapTable } from './tables.ts'
@@ -99,7 +99,7 @@ async function unblock(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
       update sync_push_lanes set blocked = null ${under_way === 1 ? sql`` : sql`, due_at = ${dbTime(tx)}`}
       where destination = ${destination} and account = ${account} and lane = ${lane}`.execute(tx.sql)
   }
-  if (waiting.length > 0) await wakeSenders(tx)
+  if (waiting.length > 0) wake(tx, 'outbox')
 }
 
 /** Keeps mappings as they are until the transaction ends. To be taken before any lane is locked. */

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../model/facts.ts'
 import { type ReadKind, readKinds } from '../model/records.ts'
 import type { TableSpec, Tx } from './db.ts'
-import { notifyOthers } from './notify.ts'
+import { wake } from './notify.ts'
 import { dbTime, givenRows } from './sql.ts'
 
 /** Deliveries of a burst arrive within moments of each other and share one walk: a wake waits this long. */
@@ -53,7 +53,7 @@ export async function addReads(tx: Tx, places: readonly Place[], now: string, li
     })),
   )
   await tx.insertMany(readsTable, rows, { ignore: true })
-  await announce(tx)
+  wake(tx, 'reads')
 }
 
 /** A read that should be made soon. */
@@ -88,7 +88,7 @@ export async function wakeReads(
     where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id and sync_reads.read = given.read`.execute(
     tx.sql,
   )
-  await announce(tx)
+  wake(tx, 'reads')
 }
 
 /**
@@ -117,7 +117,7 @@ export async function askReplay(tx: Tx, places: readonly Place[]): Promise<void>
     from ${given}
     where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id
       and sync_reads.read = 'events' and last_replay_at is not null`.execute(tx.sql)
-  await announce(tx)
+  wake(tx, 'reads')
 }
 
 /**
@@ -143,11 +143,6 @@ export async function takeApplied(tx: Tx, place: Place, read: ReadKind, readNo: 
     .where('applied_no', '<', readNo)
     .executeTakeFirst()
   return result.numUpdatedRows > 0n
-}
-
-async function announce(tx: Tx): Promise<void> {
-  await notifyOthers(tx, 'reads')
-  tx.afterCommit(() => tx.signals.notify('reads'))
 }
 
 function sortedKeys(wakes: readonly Wake[]): { account: string; submission_id: string; read: string }[] {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Query } from './db.ts'
-import { wakeSenders } from './destinations.ts'
+import { wake } from './notify.ts'
 import { type LaneKey, lanesOf, openLanes } from './outbox-lanes.ts'
 import { toldBefore } from './reconcile-runs.ts'
 import { dbTime } from './sql.ts'
@@ -100,7 +100,7 @@ export async function undeliveredAfter(
 export async function reopenLanes(db: Db, rows: readonly LaneKey[]): Promise<void> {
   await db.write('reconcile-lanes', async (tx) => {
     await openLanes(tx, lanesOf(rows))
-    await wakeSenders(tx)
+    wake(tx, 'outbox')
   })
 }
 

@@ -44,3 +44,20 @@ export function givenRows(
 export function skipLocked(q: Pick<Query, 'kind'>): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`` : sql`for update skip locked`
 }
+
+/**
+ * A column by which SQLite shall look for no index, to be compared or ordered by. It has counted no rows, and takes every index for a good one:
+ * by that of an account it would fetch nearly all rows of a table one by one, and sort them. Postgres has counted.
+ */
+export function unindexed(q: Pick<Query, 'kind'>, column: string): RawBuilder<unknown> {
+  return q.kind === 'sqlite' ? sql`+${sql.ref(column)}` : sql.ref(column)
+}
+
+/** The accounts that a table has rows of, from one to the next by an index that begins with them: few, however many rows there are. */
+export function accountsIn(table: string): RawBuilder<unknown> {
+  const next = (behind: RawBuilder<unknown>) => sql`(select min(account) from ${sql.table(table)} ${behind})`
+  return sql`(
+    with recursive known(account) as (
+      select ${next(sql``)} union all select ${next(sql`where account > known.account`)} from known where known.account is not null)
+    select account from known where account is not null)`
+}

@@ -22,4 +22,6 @@ it('destination map asks for the account where the destination has several', asy
   expect(await map()).toEqual({ code: 2, out: '', err: 'destination map: give --account, since tm has several: a, b\n' })
   expect(await map('--account', 'c')).toEqual({ code: 2, out: '', err: '"c" is no account of tm; it has a, b\n' })
   expect(await map('--account', 'b')).toMatchObject({ code: 0, err: '' })
+  const { out, code } = await map('--account', 'a', '--json')
+  expect({ code, told: JSON.parse(out) as unknown }).toEqual({ code: 0, told: { stored: 1, unknown_submissions: 1 } })
 })

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { Pace } from '../../src/ops/retention/pace.ts'
@@ -308,6 +308,32 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect((await withBody(db)).every((id) => id.startsWith('new'))).toBe(true)
   })
 
+  it('takes no smaller steps for a disk that is slow at each commit, or for others who write', async () => {
+    const db = await openedDb(open, clock)
+    const delivery = { account: ACCOUNT, receivedAt: daysAgo(40), headers: {}, secret: 1, body: Buffer.from('{}') }
+    await new InboxAppender(db).append(Array.from({ length: 300 }, (_, n) => ({ ...delivery, deliveryId: `d${n}` })))
+    await db.write('test', (tx) => sql`update sync_inbox set state = 'done'`.execute(tx.sql))
+    const lease = await leaseOf(db, '2026-06-15')
+    let now = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+    onTestFinished(() => void vi.restoreAllMocks())
+    let steps = 0
+    const slow: Db = {
+      ...{ kind: db.kind, clock, signals: db.signals, read: db.read, listen: (signal) => db.listen(signal), close: () => db.close() },
+      async write(what, work, options) {
+        steps += 1
+        now += 200
+        const result = await db.write(what, work, options)
+        now += 200
+        return result
+      },
+    }
+    const config = { retention: { days: 30, changesDays: 400 }, destinations: [] }
+    expect((await takeTurn({ db: slow, clock: { ...clock, sleep: async () => {} }, config }, lease, never)).deliveries).toBe(300)
+    // Four for the deliveries, of 50, 100 and 200, one that finds the end, and one or two for each other table.
+    expect(steps).toBeLessThan(15)
+  })
+
   it('stops when it is asked to, and goes on the same day', async () => {
     const db = await openedDb(open, clock)
     for (let n = 0; n < 200; n++) await deliver(db, `d${n}`, 40, 'done')
@@ -330,17 +356,22 @@ it('a day of retention begins at half past one in its time zone', () => {
   expect(at('2026-06-15T05:30:00Z', 'America/New_York')).toBe('2026-06-15')
 })
 
-it('its steps grow while they are short, and shrink when they are not', () => {
-  const pace = new Pace()
+it('its steps grow while they are short, and shrink when they are not, but never to so few that it could not keep up', () => {
+  const pace = new Pace('sqlite')
   const first = pace.rows
   for (let n = 0; n < 20; n++) pace.took(1)
   expect(pace.rows).toBe(1_000)
   pace.took(15)
   expect(pace.rows).toBe(500)
   for (let n = 0; n < 20; n++) pace.took(30)
-  expect(pace.rows).toBe(1)
+  expect(pace.rows).toBe(10)
   expect(first).toBeGreaterThan(1)
   expect(pace.restMs(10)).toBe(50)
+  const far = new Pace('postgres')
+  for (let n = 0; n < 20; n++) far.took(30)
+  expect(far.rows).toBe(1_000)
+  for (let n = 0; n < 20; n++) far.took(300)
+  expect(far.rows).toBe(50)
 })
 
 it('the service waits a while after the start, looks each time the bell rings, and ends when it is told', async () => {

@@ -33,6 +33,8 @@ describe.each(testDatabases)('the report of a run by the command, on $name', (da
     expect(html).not.toMatch(/forged|y\.example|Byron|Text of letter|Harbour Bakery|producer@/)
     const again = join(folder, 'again.md')
     expect(await runHere(['reconcile', 'show', run.run_id, '--report', again], rig.env)).toMatchObject({ code: 0, out: '' })
+    const both = await runHere(['reconcile', 'show', run.run_id, '--report', again, '--json'], rig.env)
+    expect(JSON.parse(both.out)).toMatchObject({ run_id: run.run_id, findings })
     expect(readFileSync(again, 'utf8')).toContain(`| Run | \`${run.run_id}\` |`)
     expect(readdirSync(folder).sort()).toEqual(['again.md', 'run.html'])
   })

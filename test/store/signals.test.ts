@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import type { Db } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { notifyOthers } from '../../src/store/notify.ts'
 import { createSignals } from '../../src/store/signals.ts'
 import { newPostgres, openAgain } from '../tools/databases.ts'
 import { type PostgresServer, startPostgres } from '../tools/postgres-server.ts'
@@ -93,7 +92,7 @@ describe('signals between processes on Postgres', () => {
 
   it('come after the commit, and only for what was committed', async () => {
     const refused = here.write('refused', async (tx) => {
-      await notifyOthers(tx, 'reads')
+      tx.notifyOthers('reads')
       throw new Error('no')
     })
     await expect(refused).rejects.toThrow('no')
@@ -103,17 +102,17 @@ describe('signals between processes on Postgres', () => {
     })
     await here.write('noting', async (tx) => {
       await tx.sql.insertInto('sync_counters').values({ account: 'a', name: 'n', label: '', value: 1 }).execute()
-      await notifyOthers(tx, 'inbox')
+      tx.notifyOthers('inbox')
     })
     await wait('inbox')
     expect(await there.read.sql.selectFrom('sync_counters').select('value').execute()).toEqual([{ value: 1 }])
     expect(reads).toBe(false)
-    await here.write('reads', (tx) => notifyOthers(tx, 'reads'))
+    await here.write('reads', async (tx) => tx.notifyOthers('reads'))
     await waitingForReads
   })
 
   it('of many transactions at once all arrive, in few notifications', async () => {
-    await Promise.all(Array.from({ length: 50 }, () => here.write('many', (tx) => notifyOthers(tx, 'inbox'))))
+    await Promise.all(Array.from({ length: 50 }, () => here.write('many', async (tx) => tx.notifyOthers('inbox'))))
     await wait('inbox')
   })
 
@@ -133,7 +132,7 @@ describe('signals between processes on Postgres', () => {
     const missed = Promise.all([wait('inbox'), wait('reads')])
     await server.start()
     await missed
-    await here.write('again', (tx) => notifyOthers(tx, 'inbox'))
+    await here.write('again', async (tx) => tx.notifyOthers('inbox'))
     await wait('inbox')
   })
 })

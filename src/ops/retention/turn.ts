@@ -46,16 +46,15 @@ export async function takeTurn({ db, clock, config }: TurnParts, lease: UpkeepLe
   const walk = async (keptDays: number | null, step: Step, after = 0): Promise<number> => {
     if (keptDays === null) return 0
     const before = timeFromMs(clock.now() - keptDays * DAY_MS)
-    const pace = new Pace()
+    const pace = new Pace(db.kind)
     let removed = 0
     for (let next: number | null = after; next !== null && !signal.aborted; ) {
       const startedAt = performance.now()
       const done: RetentionStep = await step({ lease, before, limit: pace.rows, after: next })
-      const ms = performance.now() - startedAt
       removed += done.removed
       next = done.next
-      pace.took(ms)
-      if (next !== null) await clock.sleep(pace.restMs(ms), signal)
+      pace.took(done.workedMs)
+      if (next !== null) await clock.sleep(pace.restMs(performance.now() - startedAt), signal)
     }
     return removed
   }
