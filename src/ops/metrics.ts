@@ -25,7 +25,7 @@ const counters: Readonly<Record<CounterName, Definition>> = {
   unreadable_items_total: { help: 'Items of feeds that could not be read; each is kept as evidence.', labels: ['account', 'read'] },
   token_mints_total: { help: 'Token exchanges by outcome: ok, refused, failed.', labels: ['account', 'outcome'] },
   upstream_requests_total: {
-    help: 'Requests to the service by class: ok, auth, gone, throttled, rejected, unavailable, network.',
+    help: 'Requests to the service by class: ok, auth, gone, throttled, rejected, unavailable, oversized, network.',
     labels: ['account', 'class'],
   },
   walks_total: { help: 'Reads of feeds and of state by outcome.', labels: ['account', 'read', 'outcome'] },
@@ -45,7 +45,7 @@ const counters: Readonly<Record<CounterName, Definition>> = {
     labels: ['outcome'],
   },
   discovery_probes_total: {
-    help: 'Probes of paths for ids of submissions, by outcome: ok, limited (more new ones than one answer may bring in), auth, gone, throttled, rejected, unavailable, network.',
+    help: 'Probes of paths for ids of submissions, by outcome: ok, limited (more new ones than one answer may bring in), auth, gone, throttled, rejected, unavailable, oversized, network.',
     labels: ['account', 'outcome'],
   },
   discovered_submissions_total: { help: 'Submissions that became known by probing.', labels: ['account'] },

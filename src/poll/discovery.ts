@@ -84,7 +84,7 @@ export class Discovery implements Service {
   constructor(options: DiscoveryOptions) {
     this.#o = options
     this.name = `discovery of ${options.account}`
-    for (const outcome of ['ok', 'limited', 'gone', 'rejected', 'auth', 'throttled', 'unavailable', 'network'])
+    for (const outcome of ['ok', 'limited', 'gone', 'rejected', 'auth', 'throttled', 'unavailable', 'oversized', 'network'])
       options.observer.count('discovery_probes_total', { account: options.account, outcome }, 0)
     options.observer.count('discovered_submissions_total', { account: options.account }, 0)
   }

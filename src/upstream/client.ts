@@ -8,19 +8,23 @@ import { UpstreamTransientError, upstreamClass } from './errors.ts'
 import { Http, type ProxySettings, type Timeouts } from './http.ts'
 import type { Priority } from './limiter.ts'
 import { type Call, type Operation, submissionIdOf } from './operations.ts'
+import { PageSizes } from './page-sizes.ts'
 import { type Credential, TokenSource } from './token.ts'
 import { type FeedPage, type Identity, readIdentity, readPage } from './wire-answers.ts'
 
 /**
- * The service as one account sees it. Each call is one request (a second one when the token had to be renewed): there are no
- * retries here, since whoever schedules the call knows better when to try again. All throw UpstreamTransientError and
- * UpstreamPermanentError, by whose `class` a failure is judged, PermanentError for an id that is none, and the reason of
- * `signal` when it aborts. `priority` is `live` when left out.
+ * The service as one account sees it. Each call is one request (a second one when the token had to be renewed, others for
+ * fewer items when a page is too large): there are no retries here, since whoever schedules the call knows better when to try
+ * again. All throw UpstreamTransientError and UpstreamPermanentError, by whose `class` a failure is judged, PermanentError for an id
+ * that is none, and the reason of `signal` when it aborts. `priority` is `live` when left out.
  */
 export interface UpstreamClient {
   /** Who we are. It is also the probe of an account whose credentials were refused: it exchanges them again. */
   me(signal?: AbortSignal): Promise<Identity>
-  /** One page of the events feed, raw market events. @param since the cursor, or null for the beginning. */
+  /**
+   * One page of the events feed, raw market events; as many as the service gives at once, fewer where they are large.
+   * @param since the cursor, or null for the beginning.
+   */
   events(submissionId: string, since: string | null, signal?: AbortSignal, priority?: Priority): Promise<FeedPage<unknown>>
   /** One page of the thread, raw messages. */
   thread(submissionId: string, since: string | null, signal?: AbortSignal, priority?: Priority): Promise<FeedPage<unknown>>
@@ -69,10 +73,6 @@ const BODY_LIMIT_BYTES = 32 * 1024 * 1024
 const PROBE_LIMIT_BYTES = 8 * 1024 * 1024
 const PARK_MS = 15 * 60_000
 
-/** The most that the service gives at once; more is clamped, and a page may be shorter all the same (trap 6). */
-const EVENTS_LIMIT = '100'
-const THREAD_LIMIT = '200'
-
 /** @returns the client of one account, which connects when it is first asked for something. */
 export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   const { account, baseUrl, proxy, clock, observer } = options
@@ -115,12 +115,17 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   }
 }
 
-type Query = Readonly<Record<string, string>>
+interface Asked {
+  readonly query?: Readonly<Record<string, string>>
+  /** In place of the usual limit. */
+  readonly bodyLimitBytes?: number | undefined
+}
 
 /** Reads with a token. */
 class Reader {
   readonly #channel: Channel
   readonly #tokens: TokenSource
+  readonly #pageSizes = new PageSizes()
 
   constructor(channel: Channel, tokens: TokenSource) {
     this.#channel = channel
@@ -129,9 +134,23 @@ class Reader {
 
   async page(feed: 'events' | 'thread', submissionId: string, since: string | null, manner: Manner): Promise<FeedPage<unknown>> {
     const call = callOf(feed, submissionIdOf(submissionId), since !== null)
-    const limit = feed === 'events' ? EVENTS_LIMIT : THREAD_LIMIT
-    // Without a cursor the parameter is left out, since whatever word stood in its place would be an invalid cursor (trap 4).
-    return await this.read(call, since === null ? { limit } : { since, limit }, pageIn, manner)
+    for (;;) {
+      const { items, bodyLimitBytes } = this.#pageSizes.of(call)
+      const limit = String(items)
+      // Without a cursor the parameter is left out, since whatever word stood in its place would be an invalid cursor (trap 4).
+      const query = since === null ? { limit } : { since, limit }
+      try {
+        return await this.read(call, { query, bodyLimitBytes }, (_, body, chars) => this.#pageIn(call, body, chars), manner)
+      } catch (error) {
+        if (upstreamClass(error) !== 'oversized' || !this.#pageSizes.lower(call)) throw error
+      }
+    }
+  }
+
+  #pageIn(call: Call, body: unknown, chars: number): FeedPage<unknown> {
+    const page = pageIn(call, body)
+    this.#pageSizes.fitted(call, chars)
+    return page
   }
 
   async probe(path: string, signal: AbortSignal | undefined): Promise<ProbeAnswer> {
@@ -148,10 +167,15 @@ class Reader {
   }
 
   /** A token that is refused is renewed once, and the same request sent again, with the same cursor (trap 39). */
-  async read<T>(call: Call, query: Query, read: (call: Call, body: unknown) => T, manner: Manner): Promise<T> {
+  async read<T>(
+    call: Call,
+    { query = {}, bodyLimitBytes }: Asked,
+    read: (call: Call, body: unknown, chars: number) => T,
+    manner: Manner,
+  ): Promise<T> {
     const once = async (token: string): Promise<T> => {
-      const headers = { authorization: `Bearer ${token}` }
-      return await this.#channel.run(call, { query: Object.entries(query), headers }, (answer) => read(call, bodyOf(call, answer)), manner)
+      const parts = { query: Object.entries(query), headers: { authorization: `Bearer ${token}` }, bodyLimitBytes }
+      return await this.#channel.run(call, parts, (answer) => read(call, bodyOf(call, answer), answer.body?.length ?? 0), manner)
     }
     const token = await this.#tokens.get(manner.signal)
     try {

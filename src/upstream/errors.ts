@@ -4,11 +4,11 @@ import type { Call } from './operations.ts'
 /**
  * What a failed request means, whatever its number (trap 51):
  * `auth` the credential or its token is refused · `gone` nothing of that id for this brokerage · `throttled` asked too much
- * · `rejected` any other refusal of the request · `unavailable` the service answered, and not usefully · `network` it did
- * not answer.
+ * · `rejected` any other refusal of the request · `unavailable` the service answered, and not usefully · `oversized` it answered
+ * more than is read at once · `network` it did not answer.
  */
 export type UpstreamClass = TransientClass | PermanentClass
-type TransientClass = 'throttled' | 'unavailable' | 'network'
+type TransientClass = 'throttled' | 'unavailable' | 'oversized' | 'network'
 type PermanentClass = 'auth' | 'gone' | 'rejected'
 
 /** The request can be tried again, not before `retryAfterMs` when that is given. */

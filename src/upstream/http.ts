@@ -35,7 +35,7 @@ export interface Parts {
   /** In place of the operation's path: what the settings name to be probed. It stays below the base URL like any other. */
   readonly path?: string
   /** In place of the usual limit. */
-  readonly bodyLimitBytes?: number
+  readonly bodyLimitBytes?: number | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
 }
@@ -101,7 +101,7 @@ export class Http {
 
   /**
    * Sends one request and reads its answer, whatever its status.
-   * @throws UpstreamTransientError `network` when there is no whole answer, `unavailable` when the body is over the limit.
+   * @throws UpstreamTransientError `network` when there is no whole answer, `oversized` when the body is over the limit.
    * For a status that is no success the status alone is enough: a body that cannot be read is null then.
    * @throws the reason of `signal` when it aborts.
    */
@@ -145,7 +145,7 @@ export class Http {
     for await (const chunk of body) {
       size += chunk.length
       if (size > limitBytes) {
-        throw new UpstreamTransientError('unavailable', call, `the answer is longer than ${limitBytes} bytes`)
+        throw new UpstreamTransientError('oversized', call, `the answer is longer than ${limitBytes} bytes`)
       }
       chunks.push(chunk)
     }

@@ -4,6 +4,7 @@ import { PermanentError, ProductError, TransientError } from '../../src/errors.t
 import type { UpstreamOptions } from '../../src/upstream/client.ts'
 import { upstreamClass } from '../../src/upstream/errors.ts'
 import { operations } from '../../src/upstream/operations.ts'
+import type { FeedPage } from '../../src/upstream/wire-answers.ts'
 import { Counts, clientOf, type Handler, json, SECRET, type Service, startService, thrownBy, withTokens } from './service.ts'
 
 const ID = '0b8f6a52-3a35-4b52-9a1e-6f2d7f1f6a01'
@@ -210,6 +211,39 @@ describe('failures', () => {
       const { client } = await bench((_, response) => response.end(body))
       expect(await thrownBy(client.events(ID, 'c')), body).toMatchObject({ class: 'unavailable' })
     }
+  })
+
+  test('of a page that is too large fewer items are asked for, until they fit, and more again behind them', async () => {
+    const large = 'x'.repeat(1_200_000)
+    const thread = Array.from({ length: 60 }, (_, n) => ({ message_id: String(n), body_text: n < 8 ? large : 'short' }))
+    const { service, client, counts } = await bench((request, response) => {
+      const query = new URL(request.url, 'http://service').searchParams
+      const from = Number(query.get('since') ?? 0)
+      const to = from + Number(query.get('limit'))
+      json(response, { messages: thread.slice(from, to), next_cursor: to < thread.length ? String(to) : null })
+    })
+    const read: unknown[] = []
+    for (let since: string | null = '0'; since !== null; ) {
+      const page: FeedPage<unknown> = await client.thread(ID, since)
+      read.push(...page.items)
+      since = page.nextCursor
+    }
+    expect(read).toEqual(thread)
+    const limits = service.to('/thread').map(({ url }) => Number(new URL(url, 'http://service').searchParams.get('limit')))
+    expect(limits).toEqual([200, 50, 12, 3, 3, 3, 3, 6, 12, 24, 48])
+    expect(counts.of('upstream_requests_total acme oversized')).toBe(3)
+  })
+
+  test('one item that is too large for a page is read alone', async () => {
+    const { client } = await bench(
+      (request, response) => {
+        const one = request.url.endsWith('limit=1') && request.url.includes(ID)
+        json(response, { events: ['x'.repeat(one ? 4_500_000 : 5_000_000)], next_cursor: null })
+      },
+      { bodyLimitBytes: 4_700_000 },
+    )
+    expect((await client.events(ID, null)).items).toHaveLength(1)
+    expect(await thrownBy(client.events(OTHER, 'c'))).toMatchObject({ class: 'oversized' })
   })
 
   test('a success without a body, or about another submission, is no requirements view', async () => {

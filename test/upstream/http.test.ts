@@ -45,7 +45,7 @@ describe('limits', () => {
     const { http } = await bench((request, response) =>
       response.writeHead(request.url.includes('bad') ? 400 : 200).end('x'.repeat(request.url.includes('long') ? 100_000 : 1000)),
     )
-    expect(await thrownBy(http.send(call, { ...parts, query: [['a', 'long']] }))).toMatchObject({ class: 'unavailable' })
+    expect(await thrownBy(http.send(call, { ...parts, query: [['a', 'long']] }))).toMatchObject({ class: 'oversized' })
     expect(await http.send(call, { ...parts, query: [['a', 'long-bad']] })).toMatchObject({ status: 400, body: null })
     expect((await http.send(call, parts)).body?.length).toBe(1000)
   })
