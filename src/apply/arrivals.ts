@@ -1,4 +1,5 @@
 import type { EventFact, MessageFact } from '../model/facts.ts'
+import { eventIdentity, messageIdentity } from '../model/merge.ts'
 import type { Session } from './session.ts'
 
 /**
@@ -41,8 +42,16 @@ export function noteConflict(
     submission_id: fact.submissionId,
     record_id: recordId,
     fields,
+    identity: identityOf(fact),
     kept: kept ?? '',
     refused: refused ?? '',
     via: fact.via,
   })
+}
+
+/** Links, and what the specification does not name, change without anything being contradicted. */
+function identityOf(fact: EventFact | MessageFact): string {
+  if (fact.kind === 'event') return JSON.stringify(eventIdentity.map((column) => fact.event[column]))
+  const { message, attachments } = fact.message
+  return JSON.stringify([...messageIdentity.map((column) => message[column]), attachments.map(({ name }) => name)])
 }

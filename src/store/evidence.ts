@@ -23,6 +23,8 @@ export interface Conflict {
   readonly record_id: string
   /** The identity columns that differ. */
   readonly fields: readonly string[]
+  /** All that the record is known by, as what was refused says it: with the same, what comes again is no new evidence. */
+  readonly identity: string
   readonly kept: string
   readonly refused: string
   readonly via: Via
@@ -77,8 +79,8 @@ export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeT
 /** Keeps contradictions as evidence, each once however often it comes. @returns how many are new. */
 export function noteConflicts(tx: Tx, items: readonly Conflict[], now: TimeText): Promise<number> {
   const rows = new Map(
-    items.map((c) => {
-      const evidence_key = digest(`${c.fields.join()} ${c.refused}`)
+    items.map(({ identity, ...c }) => {
+      const evidence_key = digest(`${c.fields.join()} ${identity}`)
       return [
         `${c.account} ${c.entity} ${c.submission_id} ${c.record_id} ${evidence_key}`,
         { ...c, evidence_key, fields: c.fields.join(','), seen_at: now },

@@ -166,6 +166,17 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
     expect(await changesOf(db)).toEqual(before)
   })
 
+  it('what contradicts in the same way is one piece of evidence, however its link or anything that it is not known by changes', async () => {
+    const db = await database()
+    const renamed = (signature: string) =>
+      message(1, { attachments: [{ name: 'other.pdf', download_path: `/d?s=${signature}` }], read_at: signature }, byPoll)
+    await applyAll(db, [message(1, { attachments: [{ name: 'loss-runs.pdf', download_path: '/d?s=0' }] })])
+    for (const signature of ['1', '2', '3']) await applyAll(db, [renamed(signature)])
+    await applyAll(db, [message(1, { attachments: [{ name: 'another.pdf', download_path: '/d?s=1' }] }, byPoll)])
+    const evidence = await db.read.sql.selectFrom('sync_conflicts').select('refused').orderBy('seen_at').execute()
+    expect(evidence.map(({ refused }) => /other|another/.exec(refused)?.[0]).sort()).toEqual(['another', 'other'])
+  })
+
   it('trap 72: NUL and lone surrogates break nothing: U+FFFD in columns and in the log, as sent in raw', async () => {
     const db = await database()
     const strange = 'a\u0000b\ud800c\udfffd😀'

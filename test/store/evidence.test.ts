@@ -12,6 +12,7 @@ const conflict: Conflict = {
   entity: 'thread_messages',
   record_id: uuid(2, 1),
   fields: ['body_text'],
+  identity: '[2]',
   kept: '{"n":1}',
   refused: '{"n":2}',
   via: 'poll',
@@ -32,7 +33,7 @@ describe.each(testDatabases)('evidence on $name', ({ open }) => {
 
   it('of a contradiction is kept once, however often it comes, and each different one beside it', async () => {
     const db = await database()
-    const other = { ...conflict, refused: '{"n":3}' }
+    const other = { ...conflict, identity: '[3]', refused: '{"n":3}' }
     expect(await note(db, (tx) => noteConflicts(tx, [conflict, conflict, other], NOW))).toBe(2)
     expect(await note(db, (tx) => noteConflicts(tx, [conflict, other], LATER))).toBe(0)
     const rows = await db.read.sql.selectFrom('sync_conflicts').selectAll().orderBy('refused').execute()

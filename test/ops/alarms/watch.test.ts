@@ -177,7 +177,8 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     await stopAccount(rig.db, ACCOUNT, 'parked', 'the service refuses the credentials', 900_000)
     await rig.db.write('test', async (tx) => {
       const place = { account: ACCOUNT, submission_id: SUBMISSION }
-      const conflict = { ...place, entity: 'market_events', record_id: uuid(1, 1), fields: ['type'], kept: '{}', refused: '{}' }
+      const record = { ...place, entity: 'market_events', record_id: uuid(1, 1) }
+      const conflict = { ...record, fields: ['type'], identity: '[]', kept: '{}', refused: '{}' }
       await noteConflicts(tx, [{ ...conflict, via: 'poll' }], timeFromMs(rig.clock.now()))
       await noteUnreadable(tx, [{ ...place, read: 'events', raw: '{}' }], timeFromMs(rig.clock.now()))
     })
