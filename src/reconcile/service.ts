@@ -1,3 +1,4 @@
+import cron from 'node-cron'
 import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -10,7 +11,7 @@ import type { UpstreamClient } from '../upstream/client.ts'
 import { workRun } from './run.ts'
 import { lastSlot, type Timetable } from './timetable.ts'
 
-/** The timetable, runs that somebody asked for, and those that a dead process left are looked for so often. */
+/** Runs that somebody asked for, or that a dead process left, are looked for so often; the timetable too, in case its bell was missed. */
 const LOOK_MS = 5_000
 
 export interface ReconcilerOptions {
@@ -37,7 +38,6 @@ export class Reconciler implements Service {
   readonly name = 'reconcile'
   readonly #o: ReconcilerOptions
   readonly #running = new Map<string, Promise<void>>()
-  /** Rings when a run has ended: another may wait. */
   #bell = new AbortController()
 
   constructor(options: ReconcilerOptions) {
@@ -45,9 +45,11 @@ export class Reconciler implements Service {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { db, clock, clients } = this.#o
+    const { db, clock, clients, timetable } = this.#o
     await ensureReconcile(db, [...clients.keys()])
     await endAbandoned(db, [...clients.keys()])
+    const ring = () => this.#bell.abort()
+    const task = timetable && cron.schedule(timetable.cron, ring, { timezone: timetable.timeZone, suppressMissedWarning: true })
     const over = new AbortController()
     const work = AbortSignal.any([signal, over.signal])
     try {
@@ -58,6 +60,7 @@ export class Reconciler implements Service {
       }
     } finally {
       over.abort()
+      await task?.destroy()
       await Promise.allSettled(this.#running.values())
     }
   }
