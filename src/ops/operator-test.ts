@@ -26,8 +26,8 @@ export async function testOperators(config: Config, name: string | null, clock: 
   try {
     for (const operator of operators) {
       const result = await senders.send(operator, randomUUID(), JSON.stringify(testMessage(timeFromMs(clock.now()))), signal)
-      const text = result.ok ? 'it took a test message' : printableLine(result.error, 500)
-      tests.push({ operator: operator.name, ok: result.ok, text })
+      const text = result.ok ? `it took a test message${result.remark === undefined ? '' : `, ${result.remark}`}` : result.error
+      tests.push({ operator: operator.name, ok: result.ok && result.remark === undefined, text: printableLine(text, 500) })
     }
   } finally {
     await senders.close()

@@ -82,13 +82,21 @@ async function outboxIdsOf(db: Db, deed: Deed, { ids, destination, field }: Name
     if (new Set(rows.map((row) => row.destination)).size > 1) {
       unfit.push(`message ${name} is on its way to ${rows.map(placeOf).join(', ')}: name one with ${field}, or give its number`)
     } else if (rows.length === 1 && only && !deed.states.some((state) => state === stateOf(only.state))) {
-      unfit.push(`${name} is ${only.state}; only what is ${deed.states.join(', ')} can be meant by ${deed.name}`)
+      unfit.push(`${name} is ${only.state}; only what is ${deed.states.join(', ')} can be meant by ${deed.name}${mendOf(only)}`)
     }
     found.push(...rows.map((row) => row.outbox_id))
   }
   if (unknown.length > 0) throw new NotThereError([...unknown, ...unfit])
   if (unfit.length > 0) throw new NotNowError(unfit)
   return found
+}
+
+/** What has a row go out that waits for something. */
+function mendOf({ state, destination }: OutboxEntry): string {
+  if (state === 'unmapped') return `. It waits for \`submission-mirror destination map ${destination}\``
+  if (state === 'held') return '. It waits for a change of its submission that was given up: retry or skip that one'
+  if (stateOf(state) !== 'ready') return ''
+  return `. It goes by itself; \`submission-mirror destination resume ${destination}\` has what failed tried now`
 }
 
 function placeOf(row: OutboxEntry): string {

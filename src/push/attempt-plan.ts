@@ -119,8 +119,8 @@ function afterFailure(row: RowOf, outcome: Of<'failed'>, context: PlanContext, u
 /** A single refusal after an outage, or after throttling, may be part of that: what is refused for good is refused twice in a row. */
 function isRefusedAgain({ status }: RowOf, outcome: Of<'failed'>): boolean {
   if (!outcome.permanent) return false
-  // Without a status it lies with ourselves, and is no passing thing.
-  return outcome.status === null || (status !== null && isRefusal(status))
+  // Without a status it lies with ourselves, and is no passing thing. SOAP refuses with the status of an outage, 500.
+  return outcome.status === null || (status !== null && (isRefusal(status) || status === outcome.status))
 }
 
 function givenUp(

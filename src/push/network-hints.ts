@@ -1,6 +1,7 @@
 const NAME = 'no address is known for the host name; compare it with what the vendor gave, and ask whether this machine may use the DNS'
 const CLOSED = 'nothing listens there; compare host and port with what the vendor gave, and ask whether a firewall is between'
-const AWAY = 'nothing answers there; ask whether a firewall is between, or whether HTTPS_PROXY is needed'
+const DIRECTLY_AWAY = 'nothing answers there; ask whether a firewall is between'
+const AWAY = `${DIRECTLY_AWAY}, or whether HTTPS_PROXY is needed`
 const ISSUER = 'the certificate is of an authority that is not known here; if it is a private one, name its file in NODE_EXTRA_CA_CERTS'
 const EXPIRED = 'the certificate is out of date; its owner must renew it, or the clock of this machine is wrong'
 const OTHER = 'the certificate is for another host name; compare the URL with what the vendor gave'
@@ -33,4 +34,10 @@ const HINTS: Readonly<Record<string, string>> = {
  */
 export function hintFor(code: string): string | null {
   return HINTS[code] ?? null
+}
+
+/** @returns the same for a connection that no proxy makes. */
+export function directHintFor(code: string): string | null {
+  const hint = hintFor(code)
+  return hint === AWAY ? DIRECTLY_AWAY : hint
 }

@@ -4,6 +4,7 @@ import type { Log } from '../log.ts'
 import type { Observer } from '../observe.ts'
 import type { Service } from '../service.ts'
 import type { Db } from '../store/db.ts'
+import { releaseAllLanes } from '../store/outbox-work.ts'
 import { BatchLoop } from './batch-loop.ts'
 import { Courier } from './courier.ts'
 import type { DeliveryKind } from './delivery.ts'
@@ -67,6 +68,9 @@ export class Sender implements Service {
     signal.addEventListener('abort', grace, { once: true })
     if (signal.aborted) grace()
     try {
+      const { db, destination } = this.#o
+      // Only one process sends on SQLite (invariant 13), and it has nothing in hand yet: what is claimed was left by one that was killed.
+      if (db.kind === 'sqlite') await releaseAllLanes(db, destination.name)
       this.#loop = this.#createLoop(signal, over.signal)
       await this.#loop.run()
     } finally {

@@ -25,6 +25,8 @@ export interface SoapReply {
   has(element: string): boolean
   /** @returns the text of the first element of this name, whatever its prefix; null when there is none, or it holds elements. */
   text(element: string): string | null
+  /** @returns what `text` would for each element of this name. */
+  texts(element: string): readonly string[]
 }
 
 /**
@@ -36,11 +38,12 @@ export async function callSoap(steps: Steps, way: 'ask' | 'tell', call: SoapCall
   const answer = await steps[way](requestOf(call))
   const reply = replyOf(answer)
   if (reply !== null) return reply
-  // The service would have said a fault in an envelope: what else comes with these says nothing of what was done.
+  // The service would have said a fault in an envelope: what else comes with these says nothing of what was done, and whoever else
+  // answers, for it or before it, refuses nothing for good.
   const unclear = isSuccess(answer.status) || answer.status === 500
   const lack = answer.cut === null ? 'with no SOAP envelope' : `its answer ${answer.cut.text}`
   const failure: Failure = unclear ? { type: 'unknown', error: `it ${answered(answer)}, but ${lack}` } : refused(answer)
-  throw new StepFailure(way === 'ask' ? withoutEffect(failure) : failure)
+  throw new StepFailure(way === 'ask' || failure.type === 'failed' ? withoutEffect(failure) : failure)
 }
 
 function requestOf({ url, action, header, body }: SoapCall): StepRequest {
@@ -55,7 +58,8 @@ function replyOf({ status, body, cut }: Answer): SoapReply | null {
     status,
     isFault: opening('Fault').test(body),
     has: (element) => opening(element).test(body),
-    text: (element) => textOf(body, element),
+    text: (element) => textsOf(body, element)[0] ?? null,
+    texts: (element) => textsOf(body, element),
   }
 }
 
@@ -64,9 +68,9 @@ function opening(element: string): RegExp {
 }
 
 /** Values of simple types only: without CDATA, comments or elements inside. */
-function textOf(body: string, element: string): string | null {
-  const found = new RegExp(`<(?:[\\w.-]+:)?${element}(?:\\s(?:[^<>]*[^<>/])?)?>([^<]*)</`).exec(body)?.[1]
-  return found === undefined ? null : found.replace(/&(?:#(\d{1,7})|#x([\da-fA-F]{1,6})|(\w+));/g, decoded).trim()
+function textsOf(body: string, element: string): string[] {
+  const found = body.matchAll(new RegExp(`<(?:[\\w.-]+:)?${element}(?:\\s(?:[^<>]*[^<>/])?)?>([^<]*)</`, 'g'))
+  return Array.from(found, ([, text = '']) => text.replace(/&(?:#(\d{1,7})|#x([\da-fA-F]{1,6})|(\w+));/g, decoded).trim())
 }
 
 function decoded(whole: string, decimal?: string, hex?: string, name?: string): string {

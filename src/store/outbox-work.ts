@@ -261,6 +261,18 @@ export async function releaseLanes(db: Db, lanes: readonly ClaimedLane[], option
   })
 }
 
+/**
+ * Gives back, at once, whatever lanes of a destination are claimed: for a process that knows that no other one sends, and that has none in
+ * hand. Marks of tries that were begun stay.
+ */
+export async function releaseAllLanes(db: Db, destination: string): Promise<void> {
+  await db.write('outbox-release', async (tx) => {
+    await sql`
+      update sync_push_lanes set lease_token = null, due_at = ${dbTime(tx)}
+      where destination = ${destination} and lease_token is not null and due_at > ${dbTime(tx)}`.execute(tx.sql)
+  })
+}
+
 /** Ends the leases of lanes that are locked; nobody has to wait for them. */
 async function makeDue(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
   const keys = lanes.map(({ destination, account, lane }): Row => ({ destination, account, lane }))

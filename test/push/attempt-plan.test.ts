@@ -99,6 +99,12 @@ describe('the plan after a try', () => {
     expect(planAttempt({ ...row, attempts: 2 }, ours, context()).row.state).toBe('dead')
   })
 
+  test('a refusal whose status is that of an outage, as of a SOAP fault, ends like any other', () => {
+    const refused = failed({ permanent: true, status: 500, error: 'a fault' })
+    const after = (status: number | null) => planAttempt({ ...row, attempts: 2, status }, refused, context()).row.state
+    expect([503, null, 500].map(after)).toEqual(['ready', 'ready', 'dead'])
+  })
+
   test('what passes by itself is no refusal, so that the first one after it is not the last', () => {
     const refused = failed({ permanent: true, status: 400, error: 'answered 400' })
     const after = (status: number) => planAttempt({ ...row, attempts: 2, status }, refused, context()).row.state

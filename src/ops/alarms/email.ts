@@ -1,6 +1,6 @@
 import { createTransport } from 'nodemailer'
 import type { EmailOperator } from '../../config.ts'
-import { hintFor } from '../../push/network-hints.ts'
+import { directHintFor } from '../../push/network-hints.ts'
 import { type AlarmMessage, mailOf } from './message.ts'
 import { type OperatorSender, type SenderContext, type SendResult, TRY_MS } from './sender.ts'
 
@@ -34,7 +34,7 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
           headers: { 'Auto-Submitted': 'auto-generated' },
         })
         .then(
-          (): SendResult => ({ ok: true }),
+          ({ rejectedErrors = [] }): SendResult => ({ ok: true, ...(rejectedErrors.length > 0 && { remark: notReached(rejectedErrors) }) }),
           (error: unknown): SendResult => ({ ok: false, error: told(error) }),
         )
       const timer = setTimeout(() => over.abort(), TRY_MS)
@@ -54,21 +54,38 @@ async function aborted(signal: AbortSignal): Promise<SendResult> {
   return { ok: false, error: 'the mail server did not take the mail in time' }
 }
 
+/** Of several addresses the server may take some: to send to all of them again would help nobody. */
+function notReached(refusals: readonly { readonly recipient?: string | undefined }[]): string {
+  return `but not for ${refusals.map((refusal) => `${refusal.recipient} (${told(refusal)})`).join(', ')}`
+}
+
 /** Codes and the server's status say enough; a server's words may repeat what must not be told. */
 function told(error: unknown): string {
   const { code, originalCode, responseCode, command } = (error instanceof Error ? error : {}) as Readonly<Record<string, unknown>>
   if (command === 'STARTTLS' && typeof responseCode === 'number')
     return `the mail server offers no TLS (it answered ${responseCode} to STARTTLS), and without it nothing is sent; compare tls and port`
-  if (typeof responseCode === 'number') return `the mail server answered ${responseCode}${SMTP_HINTS[responseCode] ?? ''}`
-  const what = [originalCode, code].find((each) => typeof each === 'string') ?? 'unknown'
-  const hint = hintFor(what)
+  if (typeof responseCode === 'number') return `the mail server answered ${responseCode}: ${refusalHint(responseCode, String(command))}`
+  const what = String([originalCode, code].find((each) => typeof each === 'string') ?? 'unknown')
+  const hint = HINTS[what] ?? directHintFor(what)
   return `the mail server cannot be used (${what})${hint === null ? '' : `: ${hint}`}`
 }
 
-const SMTP_HINTS: Readonly<Record<number, string>> = {
-  530: ': it wants a login; set username and password',
-  535: ': it refuses username and password',
-  550: ': it refuses sender or recipient; compare from and to',
-  553: ': it refuses sender or recipient; compare from and to',
-  554: ': it refuses sender or recipient; compare from and to',
+/** @param command what was answered so. */
+function refusalHint(status: number, command: string): string {
+  if (status < 500) return 'it may take it later; see its log'
+  if (status === 530) return 'it wants a login; set username and password'
+  if (command.startsWith('AUTH')) return 'it refuses username and password'
+  if (command === 'MAIL FROM' || command === 'RCPT TO') return 'it refuses sender or recipient; compare from and to'
+  if (command === 'DATA') return 'it refuses the mail for what is in it; ask whoever runs it'
+  return 'it serves no mail from this machine; ask whoever runs it'
+}
+
+const NO_TLS = 'it does not speak TLS there; compare tls and port'
+
+const HINTS: Readonly<Record<string, string>> = {
+  ECONNECTION: 'it broke off the connection; see its log',
+  EPROTOCOL: 'it does not speak SMTP there; compare host and port',
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host name; compare host with what it is for',
 }

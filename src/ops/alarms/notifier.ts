@@ -69,7 +69,9 @@ export class Notifier implements Service {
     if (!result.ok && signal.aborted) return { type: 'untried' }
     if (result.ok) {
       observer.count('operator_messages_total', { operator: operator.name, outcome: 'sent' })
-      log.info(about, `operator ${operator.name} was told of alarm ${notice.name}`)
+      const was = `operator ${operator.name} was told of alarm ${notice.name}`
+      if (result.remark === undefined) log.info(about, was)
+      else log.error(about, `${was}, ${result.remark}`)
       return { type: 'sent' }
     }
     const attempts = notice.attempts + 1

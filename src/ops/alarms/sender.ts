@@ -3,7 +3,8 @@ import type { ProxySettings } from '../../upstream/http.ts'
 
 /** How a try to tell an operator ended. */
 export type SendResult =
-  | { readonly ok: true }
+  /** `remark`: what was not reached all the same, as the end of a sentence, without secrets. */
+  | { readonly ok: true; readonly remark?: string }
   /** `error`: what went wrong, as the end of a sentence, without secrets. */
   | { readonly ok: false; readonly error: string; readonly retryAfterMs?: number }
 

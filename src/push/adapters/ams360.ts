@@ -84,7 +84,8 @@ class Ams360 implements Adapter {
     if (known !== undefined || !(NUMBER.test(client) || GUID.test(client))) return known ?? null
     const [operation, name] = NUMBER.test(client) ? ['CustomerGetByNumber', 'CustomerNumber'] : ['CustomerGetById', 'CustomerId']
     const reply = await this.#call(operation, { [`d:${name}`]: client }, steps, 'ask')
-    const id = reply.text('CustomerId')
+    const [id = null, ...others] = new Set(reply.texts('CustomerId'))
+    if (others.length > 0) throw new PermanentError(`AMS360 knows several customers by ${client}; map the submission by the CustomerId`)
     // Whatever was asked for, only the customer that bears it is taken.
     if (id === null || !GUID.test(id) || reply.text(name)?.toLowerCase() !== client.toLowerCase()) return null
     if (this.#customers.size >= 1_000) this.#customers.clear()

@@ -6,7 +6,7 @@ import type { FileDestination } from '../../config.ts'
 import { messageOf, PermanentError, TransientError } from '../../errors.ts'
 import { mayConnect } from '../address-guard.ts'
 import { refusedAddress } from '../guarded-connector.ts'
-import { hintFor } from '../network-hints.ts'
+import { directHintFor } from '../network-hints.ts'
 import type { Dial } from './sftp.ts'
 
 /** @returns what connects to the hosts and addresses that a destination may use, one address after the other. */
@@ -52,6 +52,6 @@ async function connected(address: string, port: number, signal: AbortSignal): Pr
 
 function explained(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const hint = hintFor(code)
+  const hint = directHintFor(code)
   return hint === null ? messageOf(error) : `${code}: ${hint}`
 }

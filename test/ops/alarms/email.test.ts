@@ -79,15 +79,41 @@ describe('an e-mail operator', () => {
     expect([...without.taken, ...unknown.taken]).toEqual([])
   })
 
+  it('is told as far as its addresses are taken, and who is not reached is named', async () => {
+    const server = await startMailServer({
+      onRcptTo: ({ address }, _session, done) =>
+        done(address.startsWith('boss') ? Object.assign(new Error('unknown'), { responseCode: 550 }) : null),
+    })
+    expect(await send(operator(server))).toEqual({
+      ok: true,
+      remark: 'but not for boss@agency.example (the mail server answered 550: it refuses sender or recipient; compare from and to)',
+    })
+    expect(server.taken.map(({ to }) => to)).toEqual([['ops@agency.example']])
+  })
+
   it('says what is wrong in a sentence that shows no secret', async () => {
     const server = await startMailServer()
     const wrong = operator(server, { login: { username: MAIL_USER, password: { reveal: () => 'wrong-password' } } })
     expect(await send(wrong)).toEqual({ ok: false, error: 'the mail server answered 535: it refuses username and password' })
     server.refuse(451)
-    expect(await send(operator(server))).toEqual({ ok: false, error: 'the mail server answered 451' })
+    const later = 'the mail server answered 451: it may take it later; see its log'
+    expect(await send(operator(server))).toEqual({ ok: false, error: later })
+    server.refuse(554)
+    const never = 'the mail server answered 554: it refuses the mail for what is in it; ask whoever runs it'
+    expect(await send(operator(server))).toEqual({ ok: false, error: never })
     expect(await send(operator(server, { port: 1 }))).toMatchObject({
       ok: false,
       error: expect.stringMatching(/^the mail server cannot be used \(ECONNREFUSED\): nothing listens there/),
+    })
+    // What speaks no TLS, or no SMTP, is told in the words of the settings, which know no URL and no proxy here.
+    expect(await send(operator(await startMailServer(), { tls: 'implicit' }))).toEqual({
+      ok: false,
+      error: 'the mail server cannot be used (ERR_SSL_WRONG_VERSION_NUMBER): it does not speak TLS there; compare tls and port',
+    })
+    const closed = await startMailServer({ onConnect: (_, done) => done(Object.assign(new Error('go away'), { responseCode: 554 })) })
+    expect(await send(operator(closed))).toEqual({
+      ok: false,
+      error: 'the mail server answered 554: it serves no mail from this machine; ask whoever runs it',
     })
     expect(await send(operator(server), { signal: AbortSignal.abort() })).toMatchObject({ ok: false })
   })

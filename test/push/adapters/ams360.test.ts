@@ -181,6 +181,27 @@ describe('the adapter ams360', () => {
     expect(await send(kind, mapped(CUSTOMER))).toMatchObject({ type: 'delivered' })
   })
 
+  it('takes no client of which the answer leaves two to choose from', async () => {
+    const { baseUrl } = await serve(({ body }, response) => {
+      const customer = (id: string) => `<Customer><CustomerId>${id}</CustomerId><CustomerNumber>5544</CustomerNumber></Customer>`
+      response.end(
+        `<s:Envelope><s:Body>${body.includes('<Login') ? '<Ticket>t</Ticket>' : customer(OTHER) + customer(CUSTOMER)}</s:Body></s:Envelope>`,
+      )
+    })
+    const error = 'AMS360 knows several customers by 5544; map the submission by the CustomerId'
+    expect(await send(open({ url: baseUrl }), mapped('5544'))).toMatchObject({ type: 'failed', permanent: true, error })
+  })
+
+  it('takes what is answered by somebody before AMS360 for no refusal of the change', async () => {
+    for (const status of [401, 403, 404, 409]) {
+      const { baseUrl } = await serve(({ body }, response) => {
+        if (body.includes('<Login')) response.end('<s:Envelope><s:Body><Ticket>t</Ticket></s:Body></s:Envelope>')
+        else response.writeHead(status).end('no')
+      })
+      expect(await send(open({ url: baseUrl }))).toMatchObject({ type: 'failed', permanent: false, alive: true, status })
+    }
+  })
+
   it('tells of a fault neither its ticket nor words that could be secrets', async () => {
     const { baseUrl } = await serve(({ body }, response) => {
       const said = `Session ${OTHER} may not write 12-3456789 of ${'k3y'.repeat(8)} as a note.`

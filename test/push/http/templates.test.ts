@@ -48,6 +48,16 @@ describe('templates', () => {
     expect(await templates.evaluate(['fine'], {})).toEqual([1])
   })
 
+  it('whose machine stood still for longer than their time are not blamed for it', async () => {
+    const templates = open({ fine: 'n * 2' }, { deadlineMs: 200, workers: 1 })
+    await templates.evaluate(['fine'], { n: 1 })
+    // Behind it come timers, and only then what the thread says.
+    await new Promise((resolve) => setImmediate(resolve))
+    const value = templates.evaluate(['fine'], { n: 2 })
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400)
+    expect(await value).toEqual([4])
+  })
+
   it('that would eat all memory fail alone', async () => {
     const hungry = {
       bit: '$map([1..100000], function($n) { $map([1..1000], function($m) { {"a": $m, "n": $n} }) })',
