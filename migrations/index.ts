@@ -11,6 +11,7 @@ import { webhookSecrets } from './0009-webhook-secrets.ts'
 import { lostChanges } from './0010-lost-changes.ts'
 import { pushMapByHand } from './0011-push-map-by-hand.ts'
 import { completenessByKey } from './0012-completeness-by-key.ts'
+import { lookupsByIndex } from './0013-lookups-by-index.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -26,4 +27,5 @@ export const migrations: readonly Migration[] = [
   lostChanges,
   pushMapByHand,
   completenessByKey,
+  lookupsByIndex,
 ]

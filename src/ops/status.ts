@@ -68,11 +68,12 @@ export async function readStatus(db: Db, version: string, config: Pick<Config, '
   const limitRps = config.upstream.requestsPerSecond
   const q = db.read
   const inbox = await countInbox(q)
+  const readsOf = await readsStatus(q)
   const secrets = await secretStates(q, config.accounts)
   const accounts: AccountStatus[] = []
   for (const row of await knownAccounts(q, config.accounts)) {
     const { account, state, reason, since, retry_at, brokerage } = row
-    const reads = await readsStatus(q, account)
+    const reads = readsOf(account)
     const freshness = await freshnessStatus(q, account)
     const lost = await lostWebhooks(q, account)
     const count = (wanted: InboxState) => inbox.find((each) => each.account === account && each.state === wanted)?.count ?? 0

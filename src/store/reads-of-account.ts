@@ -26,23 +26,29 @@ export async function sampleRead(q: Query, account: string, limit: number): Prom
   return rows.map((row) => row.submission_id)
 }
 
+/** Reads in one transaction: an account that is old has many of submissions that are gone. */
+const FORGIVEN = 200
+
 /**
  * Has everything that was "not found" read again soon, and takes back what is not believed yet: it was the account's fault, not the
- * submissions'. Of what is believed the count stays, so that finding it takes the mark back.
+ * submissions'. Of what is believed the count stays, so that finding it takes the mark back. In steps, so that no transaction is long; the
+ * account must be stopped, so that no more of them come than are forgiven.
  */
 export async function forgiveMisses(db: Db, account: string): Promise<void> {
   const believed = sql`exists (select 1 from submissions as s
     where s.account = sync_reads.account and s.submission_id = sync_reads.submission_id and s.unreachable_since is not null)`
-  await db.write('misses-forgiven', (tx) =>
-    tx.sql
-      .updateTable('sync_reads')
-      .set({ misses: sql<number>`case when ${believed} then misses else 0 end`, rank: rank.routine, due_at: dbTime(tx) })
-      .where('account', '=', account)
-      .where('rank', '=', rank.failing)
-      .where('misses', '>', 0)
-      .where('lease_token', 'is', null)
-      .execute(),
-  )
+  for (let forgiven = 1; forgiven > 0; ) {
+    forgiven = await db.write('misses-forgiven', async (tx) => {
+      const lock = tx.kind === 'postgres' ? sql`for update` : sql``
+      const { numAffectedRows } = await sql`
+        update sync_reads set misses = case when ${believed} then misses else 0 end, rank = ${sql.lit(rank.routine)}, due_at = ${dbTime(tx)}
+        where (account, submission_id, read) in (
+          select account, submission_id, read from sync_reads
+          where account = ${account} and rank = ${sql.lit(rank.failing)} and misses > 0 and lease_token is null
+          order by due_at limit ${sql.lit(FORGIVEN)} ${lock})`.execute(tx.sql)
+      return Number(numAffectedRows ?? 0)
+    })
+  }
 }
 
 /**

@@ -3,9 +3,9 @@ import { type ReadKind, readKinds } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Query } from './db.ts'
 import { rank } from './reads.ts'
-import { dbTime } from './sql.ts'
+import { dbTime, unindexed } from './sql.ts'
 
-/** The reads of one account, in numbers. These queries look at every read: for people who ask, not for a timer. */
+/** The reads of one account, in numbers. */
 export interface ReadsStatus {
   /** Known submissions. */
   readonly submissions: number
@@ -21,23 +21,29 @@ export interface ReadsStatus {
   readonly demandRps: number
 }
 
-export async function readsStatus(q: Query, account: string): Promise<ReadsStatus> {
-  const { rows } = await sql<{ overdue: number; oldest: TimeText | null; failing: number; demand: number | null }>`
-    select count(case when due_at <= ${dbTime(q)} and lease_token is null then 1 end) as overdue,
+/**
+ * The reads of each account. It looks at every read, for people who ask, not for a timer; and at all of them in one go, whosever they are:
+ * one by one, by an index, they would take ten times as long.
+ */
+export async function readsStatus(q: Query): Promise<(account: string) => ReadsStatus> {
+  const { rows } = await sql<{ account: string; overdue: number; oldest: TimeText | null; failing: number; demand: number | null }>`
+    select ${unindexed(q, 'account')} as account, count(case when due_at <= ${dbTime(q)} and lease_token is null then 1 end) as overdue,
       min(case when due_at <= ${dbTime(q)} and lease_token is null then due_at end) as oldest,
       count(case when rank = ${sql.lit(rank.failing)} then 1 end) as failing,
       ${demand(q)} as demand
-    from sync_reads where account = ${account}`.execute(q.sql)
-  const { rows: known } = await sql<{ total: number; unreachable: number }>`
-    select count(*) as total, count(unreachable_since) as unreachable from submissions where account = ${account}`.execute(q.sql)
-  return {
-    submissions: known[0]?.total ?? 0,
-    unreachable: known[0]?.unreachable ?? 0,
-    overdue: rows[0]?.overdue ?? 0,
-    oldestDueAt: rows[0]?.oldest ?? null,
-    failing: rows[0]?.failing ?? 0,
-    demandRps: Number(rows[0]?.demand ?? 0),
-  }
+    from sync_reads group by 1`.execute(q.sql)
+  const { rows: known } = await sql<{ account: string; total: number; unreachable: number }>`
+    select account, count(*) as total, count(unreachable_since) as unreachable from submissions group by account`.execute(q.sql)
+  const reads = new Map(rows.map((row) => [row.account, row]))
+  const submissions = new Map(known.map((row) => [row.account, row]))
+  return (account) => ({
+    submissions: submissions.get(account)?.total ?? 0,
+    unreachable: submissions.get(account)?.unreachable ?? 0,
+    overdue: reads.get(account)?.overdue ?? 0,
+    oldestDueAt: reads.get(account)?.oldest ?? null,
+    failing: reads.get(account)?.failing ?? 0,
+    demandRps: Number(reads.get(account)?.demand ?? 0),
+  })
 }
 
 /** Each read comes once in the time between when it was last made and when it is due again; a second at least. */

@@ -1,11 +1,13 @@
 import Database from 'better-sqlite3'
-import type { CompiledQuery } from 'kysely'
+import { type CompiledQuery, sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { listCompleteness } from '../../src/store/completeness-list.ts'
-import type { Db, Query } from '../../src/store/db.ts'
+import type { Db, Query, Tx } from '../../src/store/db.ts'
 import { countInbox, findDeliveries, listDeliveries, replayDeliveries } from '../../src/store/inbox-queries.ts'
 import { kyselyOver } from '../../src/store/kysely-over.ts'
 import { listOutbox, retryRows, skipRows } from '../../src/store/outbox-queries.ts'
+import { claimLanes } from '../../src/store/outbox-work.ts'
+import { readsStatus } from '../../src/store/status.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { uuid } from '../tools/facts.ts'
 
@@ -26,7 +28,8 @@ describe('on SQLite', () => {
       return { rows: [] }
     })
     const read: Query = { ...db.read, kind: 'sqlite', clock: db.clock, sql: noting }
-    await ask({ kind: 'sqlite', clock: db.clock, signals: db.signals, read, write: async () => 0 as never } as unknown as Db)
+    const tx = { ...read, afterCommit() {}, notifyOthers() {} } as unknown as Tx
+    await ask({ kind: 'sqlite', clock: db.clock, signals: db.signals, read, write: (_, work) => work(tx) } as Db)
     const file = new Database(config.kind === 'sqlite' ? config.path : '', { readonly: true })
     onTestFinished(() => void file.close())
     return asked
@@ -90,5 +93,37 @@ describe('on SQLite', () => {
     expect(await planOf(({ read }) => listOutbox(read, { ...only, submissionId: uuid(9, 1) }, 50))).toContain(bySubmission)
     expect(await planOf((db) => retryRows(db, only, 9, 200))).toContain('SCAN o USING INDEX sync_outbox_stopped')
     expect(await planOf((db) => skipRows(db, { state: 'ready' }, 9, 200))).toMatch(/^SCAN o USING COVERING INDEX sync_outbox_lane;/)
+  })
+
+  it('reads are counted in one go, not one by one by an index', async () => {
+    expect(await planOf(({ read }) => readsStatus(read))).toMatch(/^SCAN sync_reads; /)
+  })
+
+  it('of the lanes that wait for a client only those are looked at whose time has come', async () => {
+    const claim = { lanes: 16, rowsPerLane: 1, leaseMs: 60_000, uncertain: false }
+    const plan = await planOf((db) => claimLanes(db, 'agency', { ...claim, unmapped: true }))
+    expect(plan).toContain('sync_push_lanes_blocked (destination=? AND blocked=? AND due_at<?)')
+    expect(plan).not.toContain(sorted)
+    expect(await planOf((db) => claimLanes(db, 'agency', claim))).toContain('sync_push_lanes_due (destination=? AND due_at<?)')
+  })
+
+  describe('push_status', () => {
+    const asked = (where: string, order = '') =>
+      planOf(({ read }) => sql`select * from push_status where ${sql.raw(where)} ${sql.raw(order)}`.execute(read.sql))
+
+    it('finds what a state has by the index of that state, and a submission by its own', async () => {
+      expect(await asked("destination = 'agency' and state = 'dead'")).toContain('sync_outbox_stopped (destination=? AND state=?)')
+      expect(await asked("state not in ('delivered', 'skipped')")).toMatch(
+        /SCAN o USING INDEX sync_outbox_ready;.*SCAN o USING INDEX sync_outbox_stopped/,
+      )
+      const ofOne = await asked(`account = 'acme' and submission_id = '${uuid(9, 1)}'`)
+      expect(ofOne.match(/sync_outbox_submission \(account=\? AND submission_id=\?\)/g)).toHaveLength(3)
+      expect(ofOne).not.toContain('SCAN o')
+    })
+
+    it('is read in the order of submissions, and joined, without being read whole', async () => {
+      expect(await asked("account = 'acme'", 'order by submission_id limit 100')).toMatch(/^MERGE \(UNION ALL\)/)
+      expect(await asked("account = 'acme'", 'order by submission_id limit 100')).not.toContain(sorted)
+    })
   })
 })

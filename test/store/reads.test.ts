@@ -13,7 +13,7 @@ import {
   settleRead,
 } from '../../src/store/read-claims.ts'
 import { addReads, askReplay, rank, takeApplied, wakeReads } from '../../src/store/reads.ts'
-import { endSweep, sweepStep, takeSweep } from '../../src/store/reads-of-account.ts'
+import { endSweep, forgiveMisses, sweepStep, takeSweep } from '../../src/store/reads-of-account.ts'
 import { takeReadNo } from '../../src/store/reconcile-work.ts'
 import type { ReadsTable } from '../../src/store/tables.ts'
 import { openAgain, type TestDatabase, testDatabases } from '../tools/databases.ts'
@@ -232,6 +232,33 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     await db.write('test-ask', (tx) => askSweep(tx, ACCOUNT))
     expect(await takeSweep(db, ACCOUNT, 300_000)).toBe(false)
     expect(await takeSweep(db, ACCOUNT, 0)).toBe(true)
+  })
+
+  it('however many reads were "not found", no transaction that forgives them is long; what is believed stays counted', async () => {
+    const db = await openWith(database, 140)
+    await db.write('test-missing', async (tx) => {
+      await tx.sql.updateTable('sync_reads').set({ rank: rank.failing, misses: 3 }).execute()
+      const believed = { account: ACCOUNT, submission_id: uuid(9, 1), tracked_at: timeFromMs(0), tracked_via: 'command' }
+      await tx.sql
+        .insertInto('submissions')
+        .values({ ...believed, unreachable_since: timeFromMs(0) } as never)
+        .execute()
+    })
+    const forgiven = async () =>
+      (await db.read.sql.selectFrom('sync_reads').select('misses').where('rank', '=', rank.routine).execute()).map(({ misses }) => misses)
+    const steps: number[] = [0]
+    const counting = {
+      kind: db.kind,
+      read: db.read,
+      async write<T>(...args: Parameters<typeof db.write<T>>) {
+        const result = await db.write(...args)
+        steps.push((await forgiven()).length)
+        return result
+      },
+    }
+    await forgiveMisses(counting as unknown as Db, ACCOUNT)
+    expect(Math.max(...steps.map((all, step) => all - (steps[step - 1] ?? 0)))).toBeLessThanOrEqual(200)
+    expect((await forgiven()).sort()).toEqual([...Array(417).fill(0), 3, 3, 3])
   })
 
   it('trap 25: a sweep that a killed process began is made again, and a wish that comes during one is kept', async () => {
