@@ -27,7 +27,7 @@ async function serve(load: () => Promise<Config>, role: ServeRole, host: Host): 
     asked = true
   }
   host.onReload(() => reload())
-  const serving = await startServing(load, { role, pretty: host.stdout.isTTY })
+  const serving = await startServing(load, { role, pretty: host.stdout.isTTY, signal: host.signal })
   reload = () => void serving.reload()
   // Whoever asked while it started may have meant files that were read before.
   if (asked) reload()

@@ -2,6 +2,11 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
+  /**
+   * Milliseconds that only go on, also when somebody puts the clock of the machine ahead or back. Only their differences mean something,
+   * and only within the process: waits are counted by them, and what is stored by `now`.
+   */
+  steady(): number
   /** A number in [0, 1). */
   random(): number
   /**
@@ -16,6 +21,7 @@ const LONGEST_TIMEOUT_MS = 86_400_000
 /** The real clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  steady: () => performance.now(),
   random: () => Math.random(),
   async sleep(ms, signal) {
     // In steps of a day at most: setTimeout answers at once to what does not fit 31 bits.
@@ -42,6 +48,7 @@ function wakeOrTimeout(ms: number, signal: AbortSignal | undefined): Promise<voi
 /** A clock that stands still until it is told to move; sleepers wake when their time has come. */
 export class ManualClock implements Clock {
   #now: number
+  #steady = 0
   readonly #random: () => number
   #sleepers: { at: number; wake: () => void }[] = []
 
@@ -52,6 +59,10 @@ export class ManualClock implements Clock {
 
   now(): number {
     return this.#now
+  }
+
+  steady(): number {
+    return this.#steady
   }
 
   random(): number {
@@ -65,7 +76,7 @@ export class ManualClock implements Clock {
         signal?.removeEventListener('abort', abort)
         resolve()
       }
-      const sleeper = { at: this.#now + ms, wake }
+      const sleeper = { at: this.#steady + ms, wake }
       const abort = () => {
         this.#sleepers = this.#sleepers.filter((other) => other !== sleeper)
         resolve()
@@ -78,9 +89,15 @@ export class ManualClock implements Clock {
   /** Moves the clock and wakes, in order of their times, all who have slept long enough. */
   advance(ms: number): void {
     this.#now += ms
-    const due = this.#sleepers.filter((s) => s.at <= this.#now).sort((a, b) => a.at - b.at)
-    this.#sleepers = this.#sleepers.filter((s) => s.at > this.#now)
+    this.#steady += ms
+    const due = this.#sleepers.filter((s) => s.at <= this.#steady).sort((a, b) => a.at - b.at)
+    this.#sleepers = this.#sleepers.filter((s) => s.at > this.#steady)
     for (const sleeper of due) sleeper.wake()
+  }
+
+  /** Somebody puts the clock ahead, or back with less than 0: no time passes. */
+  put(ms: number): void {
+    this.#now += ms
   }
 }
 

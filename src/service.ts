@@ -23,7 +23,7 @@ const HEALTHY_AFTER_MS = 60_000
 export async function supervise(service: Service, clock: Clock, log: Log, signal: AbortSignal): Promise<void> {
   let attempt = 0
   while (!signal.aborted) {
-    const startedAt = clock.now()
+    const startedAt = clock.steady()
     try {
       await service.run(signal)
       if (signal.aborted) return
@@ -31,7 +31,7 @@ export async function supervise(service: Service, clock: Clock, log: Log, signal
     } catch (error) {
       if (error instanceof FatalError) throw error
       if (signal.aborted) return
-      attempt = clock.now() - startedAt > HEALTHY_AFTER_MS ? 0 : attempt + 1
+      attempt = clock.steady() - startedAt > HEALTHY_AFTER_MS ? 0 : attempt + 1
       const waitMs = backoffMs(clock, attempt, RESTART_BASE_MS, RESTART_CAP_MS)
       log.error({ service: service.name, err: error, waitMs }, `${service.name} failed and will be started again: ${messageOf(error)}`)
       await clock.sleep(waitMs, signal)

@@ -46,6 +46,20 @@ describe('a long sleep of the real clock', () => {
 })
 
 describe('the manual clock', () => {
+  test('that is put back goes on steadily, and wakes nobody sooner or later', async () => {
+    const clock = new ManualClock(10_000)
+    let woken = false
+    void clock.sleep(30).then(() => {
+      woken = true
+    })
+    const before = clock.steady()
+    clock.put(-5_000)
+    expect([clock.now(), clock.steady() - before]).toEqual([5_000, 0])
+    clock.advance(30)
+    await settle()
+    expect([clock.now(), clock.steady() - before, woken]).toEqual([5_030, 30, true])
+  })
+
   test('stands still until it is moved, and wakes in the order of the times', async () => {
     const clock = new ManualClock(1000)
     const woken: string[] = []

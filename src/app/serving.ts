@@ -24,6 +24,8 @@ export interface ServeOptions {
   readonly role: ServeRole
   /** Whether a person reads the log on a terminal. */
   readonly pretty?: boolean
+  /** The process is asked to stop: a start that waits for others is broken off. */
+  readonly signal?: AbortSignal
   readonly overrides?: ServeOverrides
 }
 
@@ -49,7 +51,7 @@ export interface Serving {
  * Starts `serve`: the receiver listens as soon as the database is ready, and nothing waits for the service.
  * @param load gives the settings, checked; it is asked once now and once for each reload.
  * @throws UsageError when `load` does, BusyError when another serve uses the SQLite file, FatalError when the database or its schema cannot be used, TransientError
- * when the database is away, whatever listening throws when a port is taken.
+ * when the database is away, whatever listening throws when a port is taken, the reason of `options.signal` when it aborts before it is ready.
  */
 export async function startServing(load: () => Promise<Config>, options: ServeOptions): Promise<Serving> {
   const startedAt = performance.now()
@@ -73,7 +75,7 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     const db = await openDb(database, { clock, log, failPoint })
     closing.defer(() => db.close())
     if (config.migrateOnStart) {
-      const taken = await migrate(db, undefined, (sentence) => log.warn(sentence))
+      const taken = await migrate(db, undefined, { onWait: (sentence) => log.warn(sentence), signal: options.signal })
       for (const name of taken) log.info({ migration: name }, `migrated the database: ${name}`)
     } else await checkSchema(db)
     // No reason to stop: deliveries can be stored while somebody mends it.

@@ -1,9 +1,8 @@
 import type { AccountConfig, DestinationConfig } from '../config.ts'
 import { AccountPoller } from '../poll/account-poller.ts'
-import { capWaits } from '../poll/waits.ts'
+import { StoredWaits } from '../poll/waits.ts'
 import type { Sender } from '../push/sender.ts'
 import { Worker } from '../work/worker.ts'
-import { aborted } from './aborted.ts'
 import { readingSettings } from './clients.ts'
 import { type Group, lasting } from './groups.ts'
 import { createOperating, type OperatingParts } from './operating.ts'
@@ -76,15 +75,11 @@ function pushGroups(parts: WorkingParts): Group[] {
   return [fanOut, ...config.destinations.map(sender)]
 }
 
-function storedWaits({ config, db, clock }: WorkingParts): Group {
+function storedWaits({ config, db, clock, log }: WorkingParts): Group {
   const accounts = config.accounts.map(({ name }) => name)
-  const run = async (signal: AbortSignal) => {
-    for (const account of accounts) await capWaits({ db, clock, account, policy: config }, signal)
-    await aborted(signal)
-  }
   return {
     name: 'stored waits',
     settings: [accounts, config.poll, config.replay],
-    make: async () => ({ services: [{ name: 'stored waits', run }] }),
+    make: async () => ({ services: [new StoredWaits({ db, clock, log, accounts, policy: config })] }),
   }
 }

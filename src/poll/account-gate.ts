@@ -50,7 +50,7 @@ export class AccountGate {
   readonly #refusals = new Refusals()
   /** The pause after a wave: being made, or made; null when there is none. */
   #wavePause: 'under way' | 'made' | null = null
-  #askIdentityAt = 0
+  #askIdentityAt = Number.NEGATIVE_INFINITY
 
   constructor(options: GateOptions) {
     this.#o = options
@@ -63,7 +63,7 @@ export class AccountGate {
     const row = await findAccount(db.read, account)
     if (row === null || row.state === 'active') {
       if (this.#wavePause === 'made') this.#wavePause = null
-      if (clock.now() < this.#askIdentityAt) return false
+      if (clock.steady() < this.#askIdentityAt) return false
       return (await this.#identify(row?.brokerage ?? null, signal)) === 'stopped' || (await this.#mayReadNothing(signal))
     }
     this.#refusals.clear()
@@ -95,7 +95,7 @@ export class AccountGate {
    * read alone may be refused for reasons of its own, and goes on failing alone. When read after read is, it is looked into.
    */
   #doubt(submissionId: string): void {
-    this.#askIdentityAt = 0
+    this.#askIdentityAt = Number.NEGATIVE_INFINITY
     this.#refusals.note(submissionId)
   }
 
@@ -150,7 +150,7 @@ export class AccountGate {
         return 'stopped'
       }
       await pinBrokerage(db, account, brokerage, clientId)
-      this.#askIdentityAt = clock.now() + RETRY_MS * 4
+      this.#askIdentityAt = clock.steady() + RETRY_MS * 4
       return 'known'
     } catch (error) {
       const kind = upstreamClass(error)
@@ -159,7 +159,7 @@ export class AccountGate {
         await this.#park(error)
         return 'stopped'
       }
-      this.#askIdentityAt = clock.now() + ASK_AGAIN_MS
+      this.#askIdentityAt = clock.steady() + ASK_AGAIN_MS
       log.warn({ account, err: error }, `the service could not be asked whose credentials these are: ${messageOf(error)}`)
       return 'unknown'
     }
@@ -218,7 +218,7 @@ export class AccountGate {
   }
 
   async #stop(state: 'parked' | 'paused', reason: string): Promise<void> {
-    this.#askIdentityAt = 0
+    this.#askIdentityAt = Number.NEGATIVE_INFINITY
     await stopAccount(this.#o.db, this.#o.account, state, reason, RETRY_MS)
     this.#o.log.error(
       { account: this.#o.account },

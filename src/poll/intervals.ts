@@ -19,7 +19,7 @@ const SHARE = 1 / 4
  * The time to the next poll of a submission in which nothing moved for `quietForMs`: `activeMs` at first, growing to `quietMs` within an
  * hour, then on to `maxMs`; `dormantMs` after 90 days. A tenth of jitter keeps many from coming due together.
  */
-export function pollIntervalMs(policy: PollPolicy, quietForMs: number, clock: Clock): number {
+export function pollIntervalMs(policy: PollPolicy, quietForMs: number, clock: Pick<Clock, 'random'>): number {
   const { activeMs, quietMs, maxMs, dormantMs } = policy.poll
   const grown = quietForMs * SHARE
   const interval =
@@ -28,7 +28,7 @@ export function pollIntervalMs(policy: PollPolicy, quietForMs: number, clock: Cl
 }
 
 /** The time to the next replay of a submission in which nothing moved for `quietForMs`. It is never longer than the setting says. */
-export function replayIntervalMs(policy: PollPolicy, quietForMs: number, clock: Clock): number {
+export function replayIntervalMs(policy: PollPolicy, quietForMs: number, clock: Pick<Clock, 'random'>): number {
   const { activeMs, quietMs, dormantMs } = policy.replay
   const interval = quietForMs >= DORMANT_AFTER_MS ? dormantMs : quietForMs >= QUIET_AFTER_MS ? quietMs : activeMs
   return jitter(interval, clock)
@@ -39,6 +39,6 @@ function clamp(value: number, low: number, high: number): number {
 }
 
 /** Shortens by up to a tenth. */
-function jitter(ms: number, clock: Clock): number {
+function jitter(ms: number, clock: Pick<Clock, 'random'>): number {
   return Math.round(ms * (1 - 0.1 * clock.random()))
 }

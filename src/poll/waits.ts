@@ -1,4 +1,6 @@
 import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
+import type { Service } from '../service.ts'
 import type { Db } from '../store/db.ts'
 import { checkedWaits, noteCheckedWaits, shortenWaits, waitsBeyond } from '../store/waits.ts'
 import { type PollPolicy, pollIntervalMs, replayIntervalMs } from './intervals.ts'
@@ -9,6 +11,10 @@ const STEP = 300
 const FAR_MS = 86_400_000
 /** Between two steps others get the database. */
 const PAUSE_MS = 20
+/** Whether the clock was put back is looked at so often. */
+const LOOK_MS = 10_000
+/** By less a clock is corrected all the time, and no wait is much longer for it. */
+const PUT_BACK_MS = 5_000
 
 export interface WaitsOptions {
   readonly db: Db
@@ -17,27 +23,69 @@ export interface WaitsOptions {
   readonly policy: PollPolicy
 }
 
+export type StoredWaitsOptions = Omit<WaitsOptions, 'account'> & { readonly accounts: readonly string[]; readonly log: Log }
+
+/**
+ * Puts due times that are stored right, at the start and whenever the clock was put back: what it had put off while it ran ahead would
+ * else wait until it has come there again.
+ */
+export class StoredWaits implements Service {
+  readonly name = 'stored waits'
+  readonly #o: StoredWaitsOptions
+  /** How far the clock was ahead of the steady one when the stored times were right. */
+  #lead: number
+
+  constructor(options: StoredWaitsOptions) {
+    this.#o = options
+    this.#lead = this.#leadNow()
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#cap(false, signal)
+    while (!signal.aborted) {
+      const lead = this.#leadNow()
+      const backMs = this.#lead - lead
+      if (backMs > PUT_BACK_MS) {
+        this.#o.log.warn(
+          `the clock of this machine was put back by ${Math.round(backMs / 1000)} s; reads that wait for longer than they may are made sooner`,
+        )
+        await this.#cap(true, signal)
+      }
+      this.#lead = lead
+      await this.#o.clock.sleep(LOOK_MS, signal)
+    }
+  }
+
+  async #cap(wasPutBack: boolean, signal: AbortSignal): Promise<void> {
+    for (const account of this.#o.accounts) await capWaits({ ...this.#o, account }, wasPutBack, signal)
+  }
+
+  #leadNow(): number {
+    return this.#o.clock.now() - this.#o.clock.steady()
+  }
+}
+
 /**
  * Lets a shorter `POLL_*` or `REPLAY_*` take effect on due times that are stored already, and puts right those that a clock which ran
- * ahead has left. It looks at them only when one of the settings has become shorter since they were looked at last, or one lies further off
- * than any may, so that a start costs the same however many submissions there are.
+ * ahead has left. It looks at them only when the clock was put back, one of the settings has become shorter since they were looked at last, or
+ * one lies further off than any may, so that a start costs the same however many submissions there are.
  */
-export async function capWaits(o: WaitsOptions, signal: AbortSignal): Promise<void> {
+export async function capWaits(o: WaitsOptions, wasPutBack: boolean, signal: AbortSignal): Promise<void> {
   const settings = new Map([...entriesOf('poll', o.policy.poll), ...entriesOf('replay', o.policy.replay)])
   const checked = await checkedWaits(o.db.read, o.account)
   const changed = [...settings].filter(([name, ms]) => checked.get(name) !== ms)
   const isShorter = changed.some(([name, ms]) => ms < (checked.get(name) ?? Number.POSITIVE_INFINITY))
-  if (isShorter || (await waitsBeyond(o.db.read, o.account, FAR_MS + Math.max(...Object.values(o.policy.poll)))))
+  if (wasPutBack || isShorter || (await waitsBeyond(o.db.read, o.account, FAR_MS + Math.max(...Object.values(o.policy.poll)))))
     await shortenAll(o, signal)
   if (changed.length > 0 && !signal.aborted) await noteCheckedWaits(o.db, o.account, settings)
 }
 
 async function shortenAll(o: WaitsOptions, signal: AbortSignal): Promise<void> {
   // Jitter only shortens, so the longest that a wait may be is the one without.
-  const steady: Clock = { now: () => o.clock.now(), random: () => 0, sleep: (ms, abort) => o.clock.sleep(ms, abort) }
+  const longestChance = { random: () => 0 }
   const longest = (quietMs: number) => ({
-    pollMs: pollIntervalMs(o.policy, quietMs, steady),
-    replayMs: replayIntervalMs(o.policy, quietMs, steady),
+    pollMs: pollIntervalMs(o.policy, quietMs, longestChance),
+    replayMs: replayIntervalMs(o.policy, quietMs, longestChance),
   })
   for (let after: string | null = ''; after !== null && !signal.aborted; ) {
     after = await shortenWaits(o.db, o.account, after, STEP, longest)

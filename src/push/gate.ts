@@ -34,8 +34,8 @@ export class Gate {
   readonly #o: GateOptions
   readonly #circuit: Circuit
   readonly #limiter: RateLimiter | null
-  /** The end of the rest that it asked for; the circuit's own pause is the circuit's. */
-  #restUntil = 0
+  /** The end of the rest that it asked for, by the steady clock; the circuit's own pause is the circuit's. */
+  #restUntil = Number.NEGATIVE_INFINITY
   #stopped = false
   /** How many rests and stops tries have brought. */
   #brought = 0
@@ -79,7 +79,7 @@ export class Gate {
   begin(written: number): void {
     if (written !== this.#brought) return
     this.#stopped = false
-    this.#restUntil = 0
+    this.#restUntil = Number.NEGATIVE_INFINITY
   }
 
   shareAmong(processes: number): void {
@@ -106,7 +106,7 @@ export class Gate {
 
   /** @returns leave for one try, to be settled; null when nothing may be sent now. */
   admit(): Permit | null {
-    if (this.#stopped || this.#restUntil > this.#o.clock.now()) return null
+    if (this.#stopped || this.#restUntil > this.#o.clock.steady()) return null
     return this.#circuit.admit()
   }
 
@@ -138,7 +138,7 @@ export class Gate {
       this.#pause()
     } else {
       log.info({ destination: name }, `destination ${name} answers again`)
-      this.#write((db) => endPause(db, name, this.#pauseUntil, this.#restUntil - clock.now()))
+      this.#write((db) => endPause(db, name, this.#pauseUntil, this.#restUntil - clock.steady()))
     }
   }
 
@@ -153,7 +153,7 @@ export class Gate {
 
   #asked(pauseMs: number): void {
     const { clock, log, destination } = this.#o
-    const until = clock.now() + pauseMs
+    const until = clock.steady() + pauseMs
     if (until <= this.#restUntil + SAME_REST_MS) return
     this.#restUntil = until
     this.#brought += 1

@@ -52,8 +52,8 @@ export class Sending {
   /** The longest that one row can take, from its beginning. */
   readonly #rowMs: number
   readonly #lookAgainMs: number
-  #lookAt = 0
-  #heedAt = 0
+  #lookAt = Number.NEGATIVE_INFINITY
+  #heedAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: SendingParts) {
     this.parts = parts
@@ -85,15 +85,15 @@ export class Sending {
 
   #isTimeToLook(): boolean {
     const { clock, destination } = this.parts
-    if (destination.mapping !== 'lookup' || clock.now() < this.#lookAt) return false
-    this.#lookAt = clock.now() + this.#lookAgainMs
+    if (destination.mapping !== 'lookup' || clock.steady() < this.#lookAt) return false
+    this.#lookAt = clock.steady() + this.#lookAgainMs
     return true
   }
 
   async #heedMappings(): Promise<void> {
     const { db, clock, destination, stopping } = this.parts
-    if (clock.now() < this.#heedAt) return
-    this.#heedAt = clock.now() + HEED_MS
+    if (clock.steady() < this.#heedAt) return
+    this.#heedAt = clock.steady() + HEED_MS
     const isNeeded = destination.mapping !== 'none'
     let after = await heedMappings(db, destination.name, null, HEED_LANES, isNeeded)
     while (after !== null && !stopping.aborted) after = await heedMappings(db, destination.name, after, HEED_LANES, isNeeded)

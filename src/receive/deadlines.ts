@@ -28,7 +28,7 @@ export class Deadlines {
   }
 
   start(): Deadline {
-    const deadline = new RunningDeadline(this.#clock.now(), this.#open)
+    const deadline = new RunningDeadline(this.#clock, this.#open)
     if (!this.#watching) {
       this.#watching = true
       void this.#watch()
@@ -46,7 +46,7 @@ export class Deadlines {
     for (;;) {
       const [oldest] = this.#open
       if (oldest === undefined || signal.aborted) break
-      const leftMs = oldest.startedAt + this.#ms - this.#clock.now()
+      const leftMs = oldest.begunAt + this.#ms - this.#clock.steady()
       if (leftMs > 0) await this.#clock.sleep(leftMs, signal)
       else oldest.expire()
     }
@@ -56,12 +56,15 @@ export class Deadlines {
 
 class RunningDeadline implements Deadline {
   readonly startedAt: number
+  /** By the steady clock. */
+  readonly begunAt: number
   readonly #open: Set<RunningDeadline>
   #action: (() => void) | null = null
   #expired = false
 
-  constructor(startedAt: number, open: Set<RunningDeadline>) {
-    this.startedAt = startedAt
+  constructor(clock: Clock, open: Set<RunningDeadline>) {
+    this.startedAt = clock.now()
+    this.begunAt = clock.steady()
     this.#open = open
     open.add(this)
   }

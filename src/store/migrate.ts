@@ -23,6 +23,13 @@ const WAITS =
   'migrating waits for another transaction that uses one of the tables, such as a long report; it goes on when that has ended. ' +
   '`select pid, state, query from pg_stat_activity where xact_start is not null order by xact_start` names it'
 
+export interface MigrateOptions {
+  /** Is told, once for each try, why it takes so long. */
+  readonly onWait?: (sentence: string) => void
+  /** No step is begun after it. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /** What a database says of its own schema. */
 interface Applied {
   readonly versions: ReadonlySet<number>
@@ -34,27 +41,27 @@ interface Applied {
 /**
  * Brings the schema up to date. Each step commits together with its record, behind a lock that only one process has, so
  * that several may start at once. On Postgres the schema itself is made when it is missing.
- * @param onWait is told, once for each try, why it takes so long.
  * @returns the names of the steps that were taken now.
  * @throws FatalError when a later release has changed the database so that this one no longer runs on it; TransientError
- * when the database is away.
+ * when the database is away; the reason of `signal` when it aborts: the steps that were taken stay.
  */
 export async function migrate(
   db: Db,
   migrations: readonly Migration[] = released,
-  onWait: (sentence: string) => void = () => {},
+  { onWait, signal }: MigrateOptions = {},
 ): Promise<string[]> {
   const taken: string[] = []
   let waitMs = LOCK_WAIT_MS
   for (;;) {
+    signal?.throwIfAborted()
     try {
       const name = await db.write('migrate', (tx) => takeNext(tx, migrations, waitMs), { patient: true })
       if (name === null) return taken
       taken.push(name)
     } catch (error) {
       if (!isLockTimeout(error)) throw error
-      onWait(WAITS)
-      await systemClock.sleep(waitMs * REST_SHARE)
+      onWait?.(WAITS)
+      await systemClock.sleep(waitMs * REST_SHARE, signal)
       waitMs = Math.min(waitMs * 2, LONGEST_LOCK_WAIT_MS)
     }
   }

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { timeFromMs } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
 import { LeaseLostError } from './leases.ts'
 import { dbTime } from './sql.ts'
 import type { UpkeepTable } from './tables-retention.ts'
+
+/** No two zones are further apart, and a day begins within them. */
+const AHEAD_MS = 2 * 86_400_000
 
 /** The right to do one turn of a task that one process does for all. */
 export interface UpkeepLease {
@@ -15,7 +19,7 @@ export interface UpkeepLease {
 
 /** Which turn of a task. */
 export interface UpkeepTurn {
-  /** Grows as text; such as a day. */
+  /** A day: it grows as text. */
   readonly slot: string
   /** When they are others than the last ones, the turn is due again. */
   readonly settings: string
@@ -31,7 +35,7 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepTurn, leaseM
   const { slot, settings } = turn
   // Mostly it is done, and then nobody is disturbed.
   const known = await db.read.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).executeTakeFirst()
-  if (known && isDone(known, turn)) return 'done'
+  if (known && isDone(known, turn, db.clock.now())) return 'done'
   return db.write('upkeep-claim', async (tx) => {
     await tx.sql
       .insertInto('sync_upkeep')
@@ -50,7 +54,7 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepTurn, leaseM
       .execute()
     const locked = tx.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task)
     const row = await (tx.kind === 'postgres' ? locked.forUpdate() : locked).executeTakeFirstOrThrow()
-    if (isDone(row, turn)) return 'done'
+    if (isDone(row, turn, tx.clock.now())) return 'done'
     const token = randomUUID()
     // A turn that was broken off has been under way since its first try: so it is seen how long it does not come to its end.
     const goesOn = row.began_at !== null && row.ended_at === null
@@ -67,8 +71,9 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepTurn, leaseM
   })
 }
 
-function isDone(row: Pick<UpkeepTable, 'slot' | 'settings' | 'ended_at'>, { slot, settings }: UpkeepTurn): boolean {
-  if (row.slot === null || row.slot < slot) return false
+/** Another process may have its next day, or its clock, a little earlier. A turn of later days was noted by a clock that ran far ahead. */
+function isDone(row: Pick<UpkeepTable, 'slot' | 'settings' | 'ended_at'>, { slot, settings }: UpkeepTurn, nowMs: number): boolean {
+  if (row.slot === null || row.slot < slot || row.slot > timeFromMs(nowMs + AHEAD_MS)) return false
   return row.slot > slot || (row.ended_at !== null && row.settings === settings)
 }
 

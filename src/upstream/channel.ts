@@ -43,7 +43,7 @@ export class Channel {
   readonly #circuit: Circuit
   readonly #labels: { readonly account: string }
   #whoAmI: () => Promise<unknown> = async () => undefined
-  #vouchedUntil = 0
+  #vouchedUntil = Number.NEGATIVE_INFINITY
   #skew: { readonly ms: number; readonly at: number } | null = null
 
   constructor(account: string, http: Http, requestsPerSecond: number, clock: Clock, observer: Observer) {
@@ -81,10 +81,11 @@ export class Channel {
     if (manner.aside && this.#circuit.isOpen) throw deadError(call, Math.max(this.#circuit.waitMs(), ASIDE_WAIT_MS))
     const permit = this.#circuit.admit()
     if (permit === null) throw deadError(call, this.#circuit.waitMs())
-    const sentAt = this.#clock.now()
+    const sentAt = this.#clock.steady()
+    const sentAtByClock = this.#clock.now()
     try {
       const answer = await this.#http.send(call, parts, manner.signal)
-      this.#noteClock(answer, sentAt)
+      this.#noteClock(answer, sentAtByClock)
       if (!manner.aside) this.#heed(answer, sentAt)
       const failure = failureOf(call, answer, this.#clock.now())
       if (failure !== null) throw failure
@@ -137,7 +138,7 @@ export class Channel {
 
   /** @param outcome the class of the failure; null when there is none, because the caller gave up. */
   #settle(call: Call, permit: Permit, sentAt: number, outcome: 'ok' | UpstreamClass | null, aside = false): void {
-    const now = this.#clock.now()
+    const now = this.#clock.steady()
     if (permit.probe && call.operation === 'me' && outcome === 'ok') this.#vouchedUntil = now + VOUCHED_MS
     const judged = circuitOutcome(outcome)
     const tells = !aside && (judged !== 'dead' || now >= this.#vouchedUntil)

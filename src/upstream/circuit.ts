@@ -53,7 +53,7 @@ export class Circuit {
   /** @returns for how long nothing passes, in milliseconds; 0 when something may. */
   waitMs(): number {
     if (this.#openUntil === null) return 0
-    const waitMs = Math.max(0, this.#openUntil - this.#clock.now())
+    const waitMs = Math.max(0, this.#openUntil - this.#clock.steady())
     return this.#probing ? Math.max(waitMs, this.#limits.backoffBaseMs) : waitMs
   }
 
@@ -82,6 +82,6 @@ export class Circuit {
     const backoffMs = Math.min(backoffCapMs, backoffBaseMs * 2 ** Math.min(this.#openings, 16))
     this.#openings += 1
     // Between half of it and all of it: never at once, and not all processes together.
-    this.#openUntil = this.#clock.now() + backoffMs * (0.5 + this.#clock.random() / 2)
+    this.#openUntil = this.#clock.steady() + backoffMs * (0.5 + this.#clock.random() / 2)
   }
 }

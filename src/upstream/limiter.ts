@@ -32,7 +32,7 @@ export class RateLimiter {
   #rps: number
   #tokens = 1
   #countedAt: number
-  #pausedUntil = 0
+  #pausedUntil = Number.NEGATIVE_INFINITY
   #loweredAt = Number.NEGATIVE_INFINITY
   #turn = 0
   #pump: AbortController | null = null
@@ -43,7 +43,7 @@ export class RateLimiter {
     this.#clock = clock
     this.#fullRps = requestsPerSecond
     this.#rps = requestsPerSecond
-    this.#countedAt = clock.now()
+    this.#countedAt = clock.steady()
   }
 
   /** Requests a second that are allowed now. */
@@ -69,7 +69,7 @@ export class RateLimiter {
   async take(priority: Priority = 'live', signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
     if (this.#closed) throw closedError()
-    const pauseMs = this.#pausedUntil - this.#clock.now()
+    const pauseMs = this.#pausedUntil - this.#clock.steady()
     if (pauseMs > PATIENCE_MS) throw pausedError(pauseMs)
     const lane = this.#waiting[priority]
     await new Promise<void>((resolve, reject) => {
@@ -97,18 +97,18 @@ export class RateLimiter {
 
   /** For how long nothing will be let through, in milliseconds, because the service asked for a pause; 0 for a short one. */
   get pausedMs(): number {
-    const pauseMs = this.#pausedUntil - this.#clock.now()
+    const pauseMs = this.#pausedUntil - this.#clock.steady()
     return pauseMs > PATIENCE_MS ? pauseMs : 0
   }
 
   /**
    * The service throttled a request.
    * @param pauseMs how long it asked to be left alone; 0 when it did not say.
-   * @param sentAt when that request was sent: several that were on their way together lower the rate once.
+   * @param sentAt when that request was sent, by the steady clock: several that were on their way together lower the rate once.
    */
   throttled(pauseMs: number, sentAt: number): void {
     this.#count()
-    const now = this.#clock.now()
+    const now = this.#clock.steady()
     if (sentAt >= this.#loweredAt) {
       this.#rps = Math.max(this.#floor, this.#rps / 2)
       this.#loweredAt = now
@@ -134,7 +134,7 @@ export class RateLimiter {
 
   /** Counts what the time that passed has brought: tokens, and some of the rate. */
   #count(): void {
-    const now = this.#clock.now()
+    const now = this.#clock.steady()
     const seconds = Math.max(0, now - this.#countedAt) / 1000
     this.#countedAt = now
     this.#rps = Math.min(this.#ceiling, this.#rps + seconds * RECOVERY_PER_SECOND * this.#ceiling)
@@ -145,7 +145,7 @@ export class RateLimiter {
   #waitMs(): number {
     this.#count()
     const tokenMs = this.#tokens >= 1 ? 0 : Math.ceil(((1 - this.#tokens) / this.#rps) * 1000)
-    return Math.max(tokenMs, this.#pausedUntil - this.#clock.now(), 0)
+    return Math.max(tokenMs, this.#pausedUntil - this.#clock.steady(), 0)
   }
 
   /** Lets the waiting through, one by one, as long as somebody waits. */

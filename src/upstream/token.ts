@@ -24,6 +24,7 @@ export interface TokenOptions {
 
 interface Live {
   readonly token: string
+  /** By the clock, which goes on while the machine sleeps. */
   readonly renewAt: number
 }
 
@@ -71,8 +72,8 @@ export class TokenSource {
    */
   async get(signal?: AbortSignal): Promise<string> {
     signal?.throwIfAborted()
-    const now = this.#clock.now()
-    if (this.#live !== null && now < this.#live.renewAt) return this.#live.token
+    const now = this.#clock.steady()
+    if (this.#live !== null && this.#clock.now() < this.#live.renewAt) return this.#live.token
     if (this.#hold !== null && now < this.#hold.until) {
       if (this.#live !== null) return this.#live.token
       throw this.#hold.error
@@ -88,7 +89,7 @@ export class TokenSource {
    * that was just renewed for a refusal is refused for another reason, and has it renewed only with `evenIfNew`.
    */
   invalidate(token: string, evenIfNew = false): void {
-    const now = this.#clock.now()
+    const now = this.#clock.steady()
     if (this.#live?.token !== token || (now < this.#newUntil && !evenIfNew)) return
     this.#live = null
     this.#newUntil = now + NEW_MS
@@ -109,7 +110,7 @@ export class TokenSource {
     } catch (error) {
       if (!(error instanceof AuthRefusedError || error instanceof UpstreamTransientError)) throw error
       const holdMs = error instanceof AuthRefusedError ? this.#options.parkMs : Math.max(error.retryAfterMs ?? 0, FAILED_HOLD_MS)
-      this.#hold = { until: this.#clock.now() + holdMs, error }
+      this.#hold = { until: this.#clock.steady() + holdMs, error }
       if (this.#live !== null) return this.#live.token
       throw error
     }

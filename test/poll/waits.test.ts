@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import type { PollPolicy } from '../../src/poll/intervals.ts'
-import { capWaits } from '../../src/poll/waits.ts'
+import { capWaits, StoredWaits } from '../../src/poll/waits.ts'
 import type { Db } from '../../src/store/db.ts'
-import { testDatabases } from '../tools/databases.ts'
+import { silentLog, testDatabases } from '../tools/databases.ts'
 import { policy, Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
@@ -12,7 +12,7 @@ const MINUTE = 60_000
 
 function cap(db: Db, poll: Partial<PollPolicy['poll']> = {}, replay: Partial<PollPolicy['replay']> = {}): Promise<void> {
   const changed = { poll: { ...policy.poll, ...poll }, replay: { ...policy.replay, ...replay } }
-  return capWaits({ db, clock: systemClock, account: ACCOUNT, policy: changed }, new AbortController().signal)
+  return capWaits({ db, clock: systemClock, account: ACCOUNT, policy: changed }, false, new AbortController().signal)
 }
 
 /** A submission that was read, and in which nothing has moved for 12 hours. */
@@ -74,6 +74,31 @@ describe.each(testDatabases)('shorter waits on $name', (database) => {
     for (const read of ['events', 'thread', 'requirements'] as const) {
       expect(Date.parse((await rig.read(id, read)).due_at)).toBeLessThanOrEqual(Date.now() + 24 * 60 * MINUTE)
     }
+  })
+
+  it('what a clock that ran ahead by hours has put off is put right when it is put back', async () => {
+    const rig = await Rig.open(database)
+    const id = await quiet(rig)
+    await cap(rig.db)
+    const ahead = timeFromMs(Date.now() + 3 * 60 * MINUTE)
+    await rig.db.write('test-ahead', (tx) => tx.sql.updateTable('sync_reads').set({ due_at: ahead, active_at: ahead }).execute())
+    const stopping = new AbortController()
+    const looks: number[] = []
+    let aheadMs = 3 * 60 * MINUTE
+    const clock: Clock = {
+      ...systemClock,
+      now: () => Date.now() + aheadMs,
+      async sleep(ms) {
+        if (ms < 1_000) return
+        looks.push(Date.parse((await rig.read(id, 'events')).due_at) - Date.now())
+        if (aheadMs === 0) stopping.abort()
+        aheadMs = 0
+      },
+    }
+    await new StoredWaits({ db: rig.db, clock, log: silentLog, accounts: [ACCOUNT], policy }).run(stopping.signal)
+    expect(looks).toHaveLength(2)
+    expect(looks[0]).toBeGreaterThan(2 * 60 * MINUTE)
+    expect(looks[1]).toBeLessThanOrEqual(policy.poll.quietMs)
   })
 
   it('what fails keeps its backoff, and what is being read its lease', async () => {

@@ -113,11 +113,26 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await reader.query(`begin; select * from ${opened.config.schema}.lanes`)
     const waits = Promise.withResolvers<string>()
     const altered = [...migrations, step(NEXT, 1, 'alter table lanes add column extra text')]
-    const migrating = migrate(opened.db, altered, waits.resolve)
+    const migrating = migrate(opened.db, altered, { onWait: waits.resolve })
     expect(await waits.promise).toMatch(/another transaction.*pg_stat_activity/)
     await opened.db.write('test', (tx) => tx.sql.deleteFrom('lanes').execute())
     await reader.end()
     expect(await migrating).toEqual([`step-${NEXT}`])
+  })
+
+  it('wait no longer when they are told to stop, and leave the step untaken', async () => {
+    if (opened.config.kind === 'sqlite') return
+    await migrate(opened.db)
+    const reader = new pg.Client({ connectionString: inject('postgresUrl') })
+    await reader.connect()
+    await reader.query(`begin; select * from ${opened.config.schema}.lanes`)
+    const stopping = new AbortController()
+    const altered = [...migrations, step(NEXT, 1, 'alter table lanes add column extra text')]
+    const reason = new Error('stopped by SIGTERM')
+    const migrating = migrate(opened.db, altered, { onWait: () => stopping.abort(reason), signal: stopping.signal })
+    await expect(migrating).rejects.toBe(reason)
+    await reader.end()
+    await checkSchema(opened.db)
   })
 
   it('let a reader read the public tables and views, and nothing else', async () => {

@@ -27,6 +27,16 @@ describe('circuit', () => {
     expect(circuit.waitMs()).toBeGreaterThan(0)
   })
 
+  test('is open for no longer when the clock is put back meanwhile', () => {
+    const { clock, circuit, send } = bench()
+    for (let n = 0; n < 10; n += 1) send('dead')
+    const waitMs = circuit.waitMs()
+    clock.put(-43_200_000)
+    expect(circuit.waitMs()).toBe(waitMs)
+    clock.advance(waitMs)
+    expect(circuit.admit()).toEqual({ probe: true })
+  })
+
   test('after the backoff one probe passes, and its success closes the circuit', () => {
     const { clock, circuit, send } = bench()
     for (let n = 0; n < 10; n += 1) send('dead')

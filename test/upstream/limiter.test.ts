@@ -100,12 +100,12 @@ describe('rate', () => {
 describe('throttling', () => {
   test('trap 49: the rate halves when the service throttles, down to a floor, and comes back little by little', () => {
     const { clock, limiter } = bench(8)
-    limiter.throttled(0, clock.now())
+    limiter.throttled(0, clock.steady())
     expect(limiter.rate).toBe(4)
     clock.advance(10_000)
     expect(limiter.rate).toBeCloseTo(4.4)
     for (let n = 0; n < 20; n += 1) {
-      limiter.throttled(0, clock.now())
+      limiter.throttled(0, clock.steady())
       clock.advance(1)
     }
     expect(limiter.rate).toBeCloseTo(0.1)
@@ -115,7 +115,7 @@ describe('throttling', () => {
 
   test('trap 49: requests that were throttled together lower the rate once', () => {
     const { clock, limiter } = bench(8)
-    const sentAt = clock.now()
+    const sentAt = clock.steady()
     clock.advance(5)
     for (let n = 0; n < 8; n += 1) limiter.throttled(0, sentAt)
     expect(limiter.rate).toBeCloseTo(4, 1)
@@ -123,7 +123,7 @@ describe('throttling', () => {
 
   test('trap 49: in a short pause everyone waits', async () => {
     const { clock, limiter, passed, ask, pass } = bench(1000)
-    limiter.throttled(3000, clock.now())
+    limiter.throttled(3000, clock.steady())
     void ask('a')
     await pass(2999)
     expect(passed).toEqual([])
@@ -131,11 +131,24 @@ describe('throttling', () => {
     expect(passed).toEqual(['a'])
   })
 
+  test('a clock that is put back lengthens no pause, and one that is put ahead ends none', async () => {
+    const { clock, limiter, passed, ask, pass } = bench(1)
+    await ask('a')
+    limiter.throttled(60_000, clock.steady())
+    clock.put(7_200_000)
+    expect(limiter.pausedMs).toBe(60_000)
+    clock.put(-14_400_000)
+    expect(limiter.pausedMs).toBe(60_000)
+    await pass(60_000)
+    await ask('b')
+    expect(passed).toEqual(['a', 'b'])
+  })
+
   test('trap 49: in a long pause everyone is sent away, those who wait already too, and told when to come back', async () => {
     const { clock, limiter, passed, ask, pass } = bench(1)
     await ask('a')
     const waiting = thrownBy(ask('b'))
-    limiter.throttled(600_000, clock.now())
+    limiter.throttled(600_000, clock.steady())
     expect(await waiting).toMatchObject({ retryAfterMs: 600_000 })
     await pass(1000)
     expect(await thrownBy(ask('c', 'background'))).toMatchObject({ retryAfterMs: 599_000 })

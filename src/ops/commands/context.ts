@@ -6,7 +6,7 @@ import { createLog, type Log } from '../../log.ts'
 import { silentObserver } from '../../observe.ts'
 import type { Db } from '../../store/db.ts'
 import { settleLogEpoch } from '../../store/log-epoch.ts'
-import { checkSchema, migrate, SchemaBehindError } from '../../store/migrate.ts'
+import { checkSchema, type MigrateOptions, migrate, SchemaBehindError } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
 import type { ProcessRole } from '../../store/processes.ts'
 import { accountNamed } from '../account-actions.ts'
@@ -61,7 +61,7 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   const log = silentLog()
   const db = await openDb(database, { clock: c.clock, log })
   try {
-    if (use.prepare && config.migrateOnStart) await migrate(db, undefined, (sentence) => c.host.stderr.write(`${sentence}\n`))
+    if (use.prepare && config.migrateOnStart) await migrate(db, undefined, migrating(c))
     else await checkPrepared(db)
     // As `serve` does before anything is applied to a restored backup: a command that needs an account may apply something.
     if (use.accounts === 'needed') await settleLogEpoch(db)
@@ -69,6 +69,11 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   } finally {
     await db.close()
   }
+}
+
+/** How a command migrates: it says what it waits for, and waits until it is told to stop. */
+export function migrating({ host }: CommandContext): MigrateOptions {
+  return { onWait: (sentence) => void host.stderr.write(`${sentence}\n`), signal: host.signal }
 }
 
 /** A database without its tables is a mistake of whoever called, as a missing file is: both databases end in the same exit code. */

@@ -6,7 +6,7 @@ import { migrate } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
 import { noting } from '../../store/operator-actions.ts'
 import { missingParts, missingText } from '../../store/schema-parts.ts'
-import { type CommandContext, settingsOf, silentLog } from './context.ts'
+import { type CommandContext, migrating, settingsOf, silentLog } from './context.ts'
 
 /** `migrate [--grant-reader ROLE] [--new-epoch]` */
 export function addMigrate(program: Command, c: CommandContext): void {
@@ -23,7 +23,7 @@ export function addMigrate(program: Command, c: CommandContext): void {
       }
       const db = await openDb(config.database, { clock: c.clock, log: silentLog() })
       try {
-        const taken = await migrate(db, undefined, (sentence) => c.host.stderr.write(`${sentence}\n`))
+        const taken = await migrate(db, undefined, migrating(c))
         if (taken.length > 0) c.host.stdout.write(`migrated: ${taken.join(', ')}\n`)
         const missing = await missingParts(db.read)
         if (missing.length > 0) throw new FatalError(`the database is not whole: ${missingText(missing)}`)

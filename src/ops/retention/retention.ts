@@ -1,7 +1,8 @@
-import cron from 'node-cron'
 import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
+import { msFromTime } from '../../model/time.ts'
+import { lastSlot } from '../../reconcile/timetable.ts'
 import type { Service } from '../../service.ts'
 import type { Db } from '../../store/db.ts'
 import { claimUpkeep, endUpkeep } from '../../store/upkeep.ts'
@@ -16,21 +17,17 @@ export interface RetentionOptions {
 
 const TASK = 'retention'
 /** Half past one at night. */
-const EXPRESSION = '30 1 * * *'
-const BEGINS_MS = 5_400_000
+const CRON = '30 1 * * *'
 /** A start has other things to do first. */
 const AFTER_START_MS = 3_000
-/** While another process is at it, to see whether it came to the end. */
-const HELD_MS = 300_000
-/** A bell may be missed, by a machine that sleeps say. */
-const LOOK_MS = 6 * 3_600_000
+/** To see whether a turn is due, or the process that is at it came to the end. */
+const LOOK_MS = 300_000
 /** Renewed with every step. */
 const LEASE_MS = 120_000
 
 /**
  * Removes each night what is older than the settings say; a night that was missed, or whose settings were others, is made up soon after
- * the start. Of several processes
- * one does it, and another goes on when it dies.
+ * the start. Of several processes one does it, and another goes on when it dies.
  */
 export class Retention implements Service {
   readonly name = 'retention'
@@ -41,22 +38,11 @@ export class Retention implements Service {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, config } = this.#o
-    let bell = new AbortController()
-    const task = cron.schedule(EXPRESSION, () => bell.abort(), {
-      ...{ timezone: config.cronTimezone, noOverlap: true },
-      // A bell that was missed is made up by the next look.
-      suppressMissedWarning: true,
-    })
-    try {
-      await clock.sleep(AFTER_START_MS, signal)
-      while (!signal.aborted) {
-        bell = new AbortController()
-        const outcome = await this.turn(signal)
-        await clock.sleep(outcome === 'held' ? HELD_MS : LOOK_MS, AbortSignal.any([signal, bell.signal]))
-      }
-    } finally {
-      await task.destroy()
+    const { clock } = this.#o
+    await clock.sleep(AFTER_START_MS, signal)
+    while (!signal.aborted) {
+      await this.turn(signal)
+      await clock.sleep(LOOK_MS, signal)
     }
   }
 
@@ -81,8 +67,8 @@ export class Retention implements Service {
   }
 }
 
-/** @returns the day whose turn it is: it changes at half past one. */
+/** @returns the day whose turn it is: it changes when the clocks of the zone first show half past one, or are put ahead over it. */
 export function slotAt(nowMs: number, timeZone: string): string {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' })
-  return format.format(nowMs - BEGINS_MS)
+  return format.format(msFromTime(lastSlot({ cron: CRON, timeZone }, nowMs)))
 }
