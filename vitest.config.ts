@@ -7,7 +7,7 @@ export default defineConfig({
     globalSetup: ['test/tools/global-setup.ts'],
     pool: 'forks',
     // Two cores, and tests that wait for a process or a pause as often as they compute.
-    maxWorkers: 3,
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { main } from '../../src/app.ts'
 import { compiledEnv } from '../tools/compile-cache.ts'
+import { programPath } from '../tools/program.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -18,7 +19,7 @@ type Environment = Readonly<Record<string, string>>
 
 /** Runs the program, in a process of its own, to its end. @param env its whole environment, but for the path. */
 export async function run(args: readonly string[], env: Environment = {}): Promise<Ended> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [await programPath('main'), ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...compiledEnv(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

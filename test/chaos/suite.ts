@@ -36,7 +36,11 @@ export function chaosSuite(name: string, place: () => Promise<CrashPlace>): void
       for (const target of world.targets) target.withdraw?.()
       await loaded(rig, world)
       const parked = async () => (await listDestinations((await rig.store()).read)).filter(({ state }) => state === 'parked')
-      await until(async () => (await parked()).length >= PARKED.length)
+      await until(async () => {
+        // What waits behind a push of which nobody knows would never find out.
+        await world.settle(await rig.store())
+        return (await parked()).length >= PARKED.length
+      })
       await rig.restart()
       withdrawn = await parked()
       for (const target of world.targets) target.giveBack?.()

@@ -46,8 +46,14 @@ async function command(name: string, words: string): Promise<void> {
   }
 }
 
+/** For the next process: whoever is killed cannot do it at its end. Once it serves, most of what it needs is compiled. */
+function keepCompiled(): void {
+  if (serving) flushCompileCache()
+}
+
 async function obey(line: string): Promise<void> {
   const [order, ...words] = line.split(' ')
+  keepCompiled()
   if (order === 'arm') {
     const [point = '', n = '1', how = 'kill'] = words
     armed.set(point, { left: Number(n), how })
@@ -58,6 +64,7 @@ async function obey(line: string): Promise<void> {
     database = loadConfig(env).database
     serving = await startServing(async () => loadConfig(env), { role: 'all', overrides: { failPoint } })
     serving.failed.catch(fail)
+    keepCompiled()
     console.log('ready', serving.receiver, serving.ops)
   }
   if (order === 'retry' || order === 'skip' || order === 'map') await command(order, words.join(' '))
@@ -77,6 +84,4 @@ const orders = createInterface({ input: process.stdin })
 orders.on('line', (line) => void obey(line).catch(fail))
 // Whoever gave the orders is gone, be it in the middle of a test.
 orders.on('close', () => process.exit(1))
-// Whoever is killed cannot do it at its end.
-flushCompileCache()
 console.log('loaded')

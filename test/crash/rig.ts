@@ -9,6 +9,7 @@ import { accountEnv, databaseEnv } from '../e2e/serve.ts'
 import { letTimePass } from '../e2e/time.ts'
 import { type Child, startChild } from '../tools/child.ts'
 import { openAgain } from '../tools/databases.ts'
+import { programPath } from '../tools/program.ts'
 import { ACCOUNT, checkDead, checkSettled, isMigrated, leases, type Outside } from './checks.ts'
 import type { CrashPlace } from './place.ts'
 
@@ -40,6 +41,7 @@ export class CrashRig implements Outside {
   /** What the product said in its log that an operator must see to. */
   readonly errors: string[] = []
   readonly client: UpstreamClient
+  readonly #program: string
   readonly #place: CrashPlace
   readonly #push: PushedTo | null
   readonly #settings: Record<string, string>
@@ -47,11 +49,19 @@ export class CrashRig implements Outside {
   #receiver = ''
   #ops = ''
   /** Loaded and waiting for its orders, so that nobody waits for it. */
-  #spare = loadChild()
+  #spare: Child
   #db: Db | null = null
   #said = () => ''
 
-  private constructor(place: CrashPlace, sandbox: Sandbox, acknowledged: ReadonlyMap<string, readonly string[]>, push: PushedTo | null) {
+  private constructor(
+    program: string,
+    place: CrashPlace,
+    sandbox: Sandbox,
+    acknowledged: ReadonlyMap<string, readonly string[]>,
+    push: PushedTo | null,
+  ) {
+    this.#program = program
+    this.#spare = startChild(program, [])
     this.#place = place
     this.#push = push
     this.sandbox = sandbox
@@ -95,7 +105,7 @@ export class CrashRig implements Outside {
         if (notice.kind === 'delivery' && notice.outcome === 'acknowledged') acknowledged.set(notice.deliveryId, notice.itemIds)
       },
     })
-    return new CrashRig(place, sandbox, acknowledged, push)
+    return new CrashRig(await programPath('crash-child'), place, sandbox, acknowledged, push)
   }
 
   /** Where changes are pushed; null: nowhere. */
@@ -142,7 +152,7 @@ export class CrashRig implements Outside {
       this.errors.push(...(String(chunk).match(/\{"level":50,[^\n]*/g) ?? []))
     })
     this.#said = () => said
-    this.#spare = loadChild()
+    this.#spare = startChild(this.#program, [])
     this.sandbox.faults.set([SHORT_PAGES, ...faults])
     if (arm) this.#child.tell(`arm ${arm}`)
     this.#child.tell(`start ${JSON.stringify(this.#settings)}`)
@@ -249,8 +259,4 @@ export class CrashRig implements Outside {
     await this.#db?.close()
     this.#db = null
   }
-}
-
-function loadChild(): Child {
-  return startChild('crash/child.ts', [])
 }

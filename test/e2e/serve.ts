@@ -3,12 +3,11 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { DatabaseConfig } from '../../src/store/db.ts'
 import { compiledEnv } from '../tools/compile-cache.ts'
+import { programPath } from '../tools/program.ts'
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const LINES_KEPT = 200
 
 /** A running `serve`, in a process of its own. */
@@ -36,8 +35,9 @@ export type Environment = Readonly<Record<string, string>>
  * @param main the program; that of an earlier release perhaps.
  * @throws Error with the last lines of its log when it ends before it is ready.
  */
-export async function startServe(env: Environment, shell = ':', main = MAIN): Promise<ServeProcess> {
-  const child = spawn('/bin/sh', ['-c', `${shell}; exec "$@"`, 'sh', process.execPath, main, 'serve'], {
+export async function startServe(env: Environment, shell = ':', main?: string): Promise<ServeProcess> {
+  const program = main ?? (await programPath('main'))
+  const child = spawn('/bin/sh', ['-c', `${shell}; exec "$@"`, 'sh', process.execPath, program, 'serve'], {
     env: { PATH: process.env['PATH'] ?? '', ...compiledEnv(), HOST: '127.0.0.1', PORT: '0', OPS_HOST: '127.0.0.1', OPS_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -83,7 +83,7 @@ export async function startServe(env: Environment, shell = ':', main = MAIN): Pr
  * @throws Error with what it wrote when it ends with anything but 0.
  */
 export async function runCommand(env: Environment, args: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [await programPath('main'), ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...compiledEnv(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

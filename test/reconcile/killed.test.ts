@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { listFindings, listRuns } from '../../src/store/reconcile-runs.ts'
 import { runHere } from '../app/run.ts'
 import { accountEnv, databaseEnv } from '../e2e/serve.ts'
 import { compiledEnv } from '../tools/compile-cache.ts'
 import { testDatabases } from '../tools/databases.ts'
+import { programPath } from '../tools/program.ts'
 import { RunRig } from './rig.ts'
-
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 describe.each(testDatabases)('the command on $name', (database) => {
   it('killed in the middle it goes on where it stood, and reports nothing twice', { timeout: 120_000 }, async () => {
@@ -27,7 +25,7 @@ describe.each(testDatabases)('the command on $name', (database) => {
       UPSTREAM_RPS: '1000',
     }
     rig.sandbox.faults.add({ kind: 'slow', ms: 100, operation: 'events' })
-    const child = spawn(process.execPath, [MAIN, 'reconcile', '--concurrency', '2'], { env, stdio: 'ignore' })
+    const child = spawn(process.execPath, [await programPath('main'), 'reconcile', '--concurrency', '2'], { env, stdio: 'ignore' })
     const visited = async () =>
       (await rig.db.read.sql.selectFrom('reconcile_runs').select('submissions_done').execute())[0]?.submissions_done ?? 0
     await expect.poll(visited, { timeout: 30_000, interval: 20 }).toBeGreaterThan(3)

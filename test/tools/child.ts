@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+
+const TESTS = join(import.meta.dirname, '..')
 
 /** A process of our own that a test talks with, a line at a time. */
 export interface Child {
@@ -17,12 +19,12 @@ export interface Child {
 }
 
 /**
- * Starts a TypeScript file with the node that runs the tests.
- * @param file relative to `test/`.
+ * Starts a file with the node that runs the tests.
+ * @param file relative to `test/`, or absolute.
  * @param shell what a shell does first, such as setting a limit.
  */
 export function startChild(file: string, args: readonly string[], shell?: string): Child {
-  const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
+  const path = resolve(TESTS, file)
   const command = [process.execPath, path, ...args]
   const child = shell
     ? spawn('/bin/sh', ['-c', `${shell}; exec "$@"`, 'sh', ...command], { stdio: ['pipe', 'pipe', 'pipe'] })

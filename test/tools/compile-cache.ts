@@ -2,20 +2,27 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const VARIABLE = 'NODE_COMPILE_CACHE'
+const CACHE = 'NODE_COMPILE_CACHE'
+const RUN = 'SUBMISSION_MIRROR_TEST_RUN'
 
 /**
  * Has every process that the tests start keep what it compiled, for the next one: the product is started hundreds of times, and loading
- * its sources is most of what a start takes. For the process that runs the tests, before it makes its workers. @returns what ends it.
+ * it is most of what a start takes. For the process that runs the tests, before it makes its workers. @returns what ends it.
  */
 export function shareCompiled(): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-compiled-'))
-  process.env[VARIABLE] = folder
+  process.env[RUN] = folder
+  process.env[CACHE] = join(folder, 'cache')
   return () => rmSync(folder, { recursive: true, force: true })
+}
+
+/** A folder that all workers of one run share, and that ends with it; undefined outside of a run. */
+export function sharedFolder(): string | undefined {
+  return process.env[RUN]
 }
 
 /** What a child process with an environment of its own is given, beside the path. */
 export function compiledEnv(): Readonly<Record<string, string>> {
-  const folder = process.env[VARIABLE]
-  return folder === undefined ? {} : { [VARIABLE]: folder }
+  const folder = process.env[CACHE]
+  return folder === undefined ? {} : { [CACHE]: folder }
 }

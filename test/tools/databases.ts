@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,8 +7,8 @@ import { inject } from 'vitest'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { createLog, type Log } from '../../src/log.ts'
 import type { DatabaseConfig, Db, FailPoint } from '../../src/store/db.ts'
-import { migrate } from '../../src/store/migrate.ts'
 import { openDb } from '../../src/store/open.ts'
+import { copyMigrated, createMigrated, dropDatabase } from './migrated.ts'
 
 export interface TestOptions {
   readonly clock?: Clock
@@ -35,8 +35,8 @@ export const silentLog: Log = createLog({ level: 'silent', pretty: false, secret
 
 /** For `describe.each(testDatabases)`: what holds on one database must hold on both. */
 export const testDatabases: readonly TestDatabase[] = [
-  { name: 'sqlite', open: (options) => openNew(newSqlite(), options) },
-  { name: 'postgres', open: (options) => openNew(newPostgres(inject('postgresUrl')), options) },
+  { name: 'sqlite', open: (options) => openNew(newSqlite, migratedSqlite, options) },
+  { name: 'postgres', open: (options) => openNew(() => newPostgres(inject('postgresUrl')), migratedPostgres, options) },
 ]
 
 /** One more handle on a database, as another process would have. */
@@ -49,9 +49,13 @@ interface Place {
   remove(): Promise<void>
 }
 
-async function openNew(place: Place, options: TestOptions = {}): Promise<OpenedDatabase> {
+async function openNew(empty: () => Place, migrated: () => Promise<Place>, options: TestOptions = {}): Promise<OpenedDatabase> {
+  const place = options.migrated === false ? empty() : await migrated()
   const db = await openAgain(place.config, options)
-  if (options.migrated !== false) await migrate(db)
+  if (options.migrated !== false) {
+    // As after a migration of its own: no two databases have one epoch.
+    await db.write('test-epoch', (tx) => tx.sql.updateTable('mirror_info').set({ log_epoch: randomUUID() }).execute())
+  }
   return {
     db,
     config: place.config,
@@ -60,6 +64,18 @@ async function openNew(place: Place, options: TestOptions = {}): Promise<OpenedD
       await place.remove()
     },
   }
+}
+
+async function migratedSqlite(): Promise<Place> {
+  const place = newSqlite()
+  await copyMigrated(place.config.path)
+  return place
+}
+
+async function migratedPostgres(): Promise<Place> {
+  const url = inject('postgresUrl')
+  const config = await createMigrated(url)
+  return { config, remove: () => dropDatabase(config, url) }
 }
 
 /** A place for a SQLite database that does not exist yet. */

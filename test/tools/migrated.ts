@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto'
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { systemClock } from '../../src/clock.ts'
+import { createLog } from '../../src/log.ts'
+import type { DatabaseConfig } from '../../src/store/db.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openDb } from '../../src/store/open.ts'
+import { sharedFolder } from './compile-cache.ts'
+
+const TEMPLATE = 'migrated_template'
+const SCHEMA = 'mirror'
+
+let sqliteTemplate: string | undefined
+let postgresTemplate: Promise<void> | undefined
+
+/**
+ * Makes a database with all its tables at `path`, where none is: a copy of one that is migrated once a run, for migrating takes longer
+ * than many a test. Its log epoch is that of every copy, until it is given its own.
+ */
+export async function copyMigrated(path: string): Promise<void> {
+  sqliteTemplate ??= await makeSqlite()
+  copyFileSync(sqliteTemplate, path)
+}
+
+/** The same in a database of its own on the server at `url`. @returns how to open it. */
+export async function createMigrated(url: string): Promise<Extract<DatabaseConfig, { kind: 'postgres' }>> {
+  postgresTemplate ??= makePostgres(url)
+  await postgresTemplate
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await onServer(url, (client) => client.query(`create database ${name} template ${TEMPLATE} strategy file_copy`))
+  return configOf(url, name)
+}
+
+export async function dropDatabase(config: Extract<DatabaseConfig, { kind: 'postgres' }>, url: string): Promise<void> {
+  const name = new URL(config.url.reveal()).pathname.slice(1)
+  await onServer(url, (client) => client.query(`drop database if exists ${name} with (force)`))
+}
+
+/** Of several workers that make it at once each makes its own, and all use the last. */
+async function makeSqlite(): Promise<string> {
+  const folder = sharedFolder()
+  if (folder === undefined) throw new Error('databases are copied only within a run of the tests')
+  const template = join(folder, 'migrated.db')
+  if (existsSync(template)) return template
+  const own = mkdtempSync(join(folder, 'migrating-'))
+  const path = join(own, 'mirror.db')
+  await migrateNew({ kind: 'sqlite', path })
+  if (readdirSync(own).length > 1) throw new Error(`the database was closed, and yet there are ${readdirSync(own).join(', ')}`)
+  renameSync(path, template)
+  return template
+}
+
+/** Of several workers the first makes it, and the others wait. */
+async function makePostgres(url: string): Promise<void> {
+  await onServer(url, async (client) => {
+    await client.query('select pg_advisory_lock(hashtext($1))', [TEMPLATE])
+    const made = await client.query('select 1 from pg_database where datname = $1', [TEMPLATE])
+    if (made.rows.length > 0) return
+    const unfinished = `${TEMPLATE}_unfinished`
+    await client.query(`drop database if exists ${unfinished}`)
+    await client.query(`create database ${unfinished}`)
+    await migrateNew(configOf(url, unfinished))
+    // Only what nobody is connected to can be copied.
+    await client.query(`alter database ${unfinished} allow_connections false`)
+    await client.query(`alter database ${unfinished} rename to ${TEMPLATE}`)
+  })
+}
+
+async function migrateNew(config: DatabaseConfig): Promise<void> {
+  const log = createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
+  const db = await openDb(config, { clock: systemClock, log })
+  await migrate(db)
+  await db.close()
+}
+
+function configOf(url: string, database: string): Extract<DatabaseConfig, { kind: 'postgres' }> {
+  const own = new URL(url)
+  own.pathname = `/${database}`
+  const secret = { reveal: () => own.href }
+  return { kind: 'postgres', url: secret, schema: SCHEMA, listenUrl: secret }
+}
+
+async function onServer(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await work(client)
+  } finally {
+    await client.end()
+  }
+}
