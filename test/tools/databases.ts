@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../../src/clock.ts'
 import { createLog, type Log } from '../../src/log.ts'
 import type { DatabaseConfig, Db, FailPoint } from '../../src/store/db.ts'
 import { openDb } from '../../src/store/open.ts'
-import { copyMigrated, createMigrated, dropDatabase } from './migrated.ts'
+import { copyMigrated, createMigrated, giveBack } from './migrated.ts'
 
 export interface TestOptions {
   readonly clock?: Clock
@@ -75,7 +75,7 @@ async function migratedSqlite(): Promise<Place> {
 async function migratedPostgres(): Promise<Place> {
   const url = inject('postgresUrl')
   const config = await createMigrated(url)
-  return { config, remove: () => dropDatabase(config, url) }
+  return { config, remove: () => giveBack(config, url) }
 }
 
 /** A place for a SQLite database that does not exist yet. */

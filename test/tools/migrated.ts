@@ -8,6 +8,7 @@ import type { DatabaseConfig } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openDb } from '../../src/store/open.ts'
 import { sharedFolder } from './compile-cache.ts'
+import { describeFresh, keepWashed, takeWashed, wash } from './washed.ts'
 
 const TEMPLATE = 'migrated_template'
 const SCHEMA = 'mirror'
@@ -24,18 +25,27 @@ export async function copyMigrated(path: string): Promise<void> {
   copyFileSync(sqliteTemplate, path)
 }
 
-/** The same in a database of its own on the server at `url`. @returns how to open it. */
+/** The same in a database of its own on the server at `url`, until `giveBack`. @returns how to open it. */
 export async function createMigrated(url: string): Promise<Extract<DatabaseConfig, { kind: 'postgres' }>> {
   postgresTemplate ??= makePostgres(url)
   await postgresTemplate
-  const name = `test_${randomBytes(8).toString('hex')}`
-  await onServer(url, (client) => client.query(`create database ${name} template ${TEMPLATE} strategy file_copy`))
-  return configOf(url, name)
+  return onServer(url, async (client) => {
+    const washed = await takeWashed(client)
+    if (washed !== undefined) return configOf(url, washed)
+    const name = `test_${randomBytes(8).toString('hex')}`
+    await client.query(`create database ${name} template ${TEMPLATE} strategy file_copy`)
+    return configOf(url, name)
+  })
 }
 
-export async function dropDatabase(config: Extract<DatabaseConfig, { kind: 'postgres' }>, url: string): Promise<void> {
-  const name = new URL(config.url.reveal()).pathname.slice(1)
-  await onServer(url, (client) => client.query(`drop database if exists ${name} with (force)`))
+/** Ends the use of a database: somebody else gets it, emptied, or it is removed. */
+export async function giveBack(config: Extract<DatabaseConfig, { kind: 'postgres' }>, url: string): Promise<void> {
+  const own = config.url.reveal()
+  const name = new URL(own).pathname.slice(1)
+  await onServer(url, async (client) => {
+    const isWashed = await onServer(own, (used) => wash(client, used, SCHEMA)).catch(() => false)
+    await (isWashed ? keepWashed(client, name) : client.query(`drop database if exists ${name} with (force)`))
+  })
 }
 
 /** Of several workers that make it at once each makes its own, and all use the last. */
@@ -61,7 +71,9 @@ async function makePostgres(url: string): Promise<void> {
     const unfinished = `${TEMPLATE}_unfinished`
     await client.query(`drop database if exists ${unfinished}`)
     await client.query(`create database ${unfinished}`)
-    await migrateNew(configOf(url, unfinished))
+    const config = configOf(url, unfinished)
+    await migrateNew(config)
+    await onServer(config.url.reveal(), (fresh) => describeFresh(client, fresh, SCHEMA))
     // Only what nobody is connected to can be copied.
     await client.query(`alter database ${unfinished} allow_connections false`)
     await client.query(`alter database ${unfinished} rename to ${TEMPLATE}`)
@@ -82,11 +94,11 @@ function configOf(url: string, database: string): Extract<DatabaseConfig, { kind
   return { kind: 'postgres', url: secret, schema: SCHEMA, listenUrl: secret }
 }
 
-async function onServer(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+async function onServer<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    await work(client)
+    return await work(client)
   } finally {
     await client.end()
   }
