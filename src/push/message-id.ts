@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Json } from '../model/json.ts'
 
 /** Names our ids among all UUIDs of version 5. Never changed: receivers tell a repetition by the id. */
@@ -31,9 +31,9 @@ export function messageId({ account, entity, entityId, operation, seq, snapshot 
 
 /** A UUID of version 5 (RFC 9562) for a list of values. */
 function uuid5(name: Json): string {
-  const hash = createHash('sha1').update(NAMESPACE).update(JSON.stringify(name)).digest()
-  hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x50
-  hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80
-  const hex = hash.toString('hex', 0, 16)
+  const digest = hash('sha1', Buffer.concat([NAMESPACE, Buffer.from(JSON.stringify(name))]), 'buffer')
+  digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x50
+  digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80
+  const hex = digest.toString('hex', 0, 16)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Attachment, MarketEvent, Requirements, ThreadMessage } from '../model/records.ts'
 import { parseTime } from '../model/time.ts'
@@ -111,7 +111,7 @@ const FINALIZED_DOCUMENT = /(?:^|\/)finalized-documents\/([0-9a-f-]{36})(?:[/?#]
 
 /** @returns the document's id when `link` is the path of a finalized document, else the hash of the link in hex. */
 export function documentKey(link: string): string {
-  return parseUuid(FINALIZED_DOCUMENT.exec(link)?.[1]) ?? createHash('sha256').update(link).digest('hex')
+  return parseUuid(FINALIZED_DOCUMENT.exec(link)?.[1]) ?? hash('sha256', link, 'hex')
 }
 
 /**
