@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3'
 import pg from 'pg'
 import { systemClock } from '../../src/clock.ts'
 import { timeFromMs } from '../../src/model/time.ts'
@@ -10,6 +9,7 @@ import { Worker } from '../../src/work/worker.ts'
 import { newPostgres, newSqlite, silentLog } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
 import { startPostgres } from '../tools/postgres-server.ts'
+import { type RowsByTable, share, sqliteRows, writeSqlite } from './hand-written.ts'
 import { type BenchRow, compare } from './table.ts'
 
 const DELIVERIES = 10_000
@@ -20,7 +20,7 @@ const BODY_PADDING = 'x'.repeat(1_300)
 /** What a delivery of a message becomes. The order in which rows are written by hand. */
 const TABLES = ['submissions', 'sync_reads', 'thread_messages', 'thread_attachments', 'sync_arrivals', 'changes'] as const
 
-type Rows = Readonly<Record<(typeof TABLES)[number], readonly (readonly unknown[])[]>>
+type Rows = RowsByTable<(typeof TABLES)[number]>
 
 /** A full inbox worked off, against the same rows written by prepared statements in transactions of the same number of deliveries. */
 export async function applyBench(): Promise<BenchRow[]> {
@@ -37,12 +37,13 @@ async function onSqlite(): Promise<BenchRow> {
   const ours = async () => {
     const place = newSqlite()
     const rate = await workOff(place.config)
-    rows ??= sqliteRows(place.config.path)
+    rows ??= sqliteRows(place.config.path, TABLES)
     await place.remove()
     return rate
   }
   await ours()
-  return compare('deliveries applied, inbox full, SQLite', 'deliveries/s', 0.4, ours, () => writeSqlite(rows as Rows))
+  const theirs = async () => DELIVERIES / (await writeSqlite(rows as Rows, DELIVERIES / BATCH.sqlite))
+  return compare('deliveries applied, inbox full, SQLite', 'deliveries/s', 0.4, ours, theirs)
 }
 
 async function onPostgres(url: string): Promise<BenchRow> {
@@ -106,44 +107,6 @@ async function fillInbox(db: Db): Promise<void> {
       }
     })
   }
-}
-
-/** The rows of each table that belong to the n-th of all transactions. */
-function share(rows: readonly (readonly unknown[])[], n: number, transactions: number): readonly (readonly unknown[])[] {
-  const each = Math.ceil(rows.length / transactions)
-  return rows.slice(n * each, (n + 1) * each)
-}
-
-function sqliteRows(path: string): Rows {
-  const database = new Database(path, { readonly: true })
-  const rows = TABLES.map((table) => [table, database.prepare(`select * from ${table}`).raw().all() as unknown[][]])
-  database.close()
-  return Object.fromEntries(rows) as Rows
-}
-
-async function writeSqlite(rows: Rows): Promise<number> {
-  const place = newSqlite()
-  const db = await openDb(place.config, { clock: systemClock, log: silentLog })
-  await migrate(db)
-  await db.close()
-  const database = new Database(place.config.path)
-  database.pragma('synchronous = full')
-  // A message that a webhook brought leaves nothing in sync_arrivals.
-  const written = TABLES.filter((table) => rows[table].length > 0)
-  const inserts = written.map((table) => database.prepare(`insert into ${table} values (${(rows[table][0] ?? []).map(() => '?').join()})`))
-  const transactions = DELIVERIES / BATCH.sqlite
-  const startedAt = performance.now()
-  for (let n = 0; n < transactions; n++) {
-    database.transaction(() => {
-      written.forEach((table, index) => {
-        for (const row of share(rows[table], n, transactions)) inserts[index]?.run(...row)
-      })
-    })()
-  }
-  const seconds = (performance.now() - startedAt) / 1000
-  database.close()
-  await place.remove()
-  return DELIVERIES / seconds
 }
 
 async function connect(url: string, config: Extract<DatabaseConfig, { kind: 'postgres' }>): Promise<pg.Client> {
