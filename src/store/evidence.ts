@@ -90,15 +90,43 @@ export function noteConflicts(tx: Tx, items: readonly Conflict[], now: TimeText)
   return tx.insertMany(conflicts, [...rows.values()], { ignore: true })
 }
 
-/** Keeps items of a feed that could not be read, each once. @returns how many are new. */
-export function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: TimeText): Promise<number> {
+/**
+ * Items of one feed from which on no more are kept: one that changes each time it is read would fill the disk, and the first tell as much.
+ */
+const MOST_UNREADABLE = 1_000
+
+/** Keeps items of a feed that could not be read, each once, until there are very many. @returns how many are new. */
+export async function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: TimeText): Promise<number> {
+  const full = await fullFeeds(tx, items)
   const rows = new Map(
-    items.map((u) => {
-      const evidence_key = digest(u.raw)
-      return [`${u.account} ${u.submission_id} ${u.read} ${evidence_key}`, { ...u, evidence_key, seen_at: now }]
-    }),
+    items
+      .filter((item) => !full.has(feedOf(item)))
+      .map((u) => {
+        const evidence_key = digest(u.raw)
+        return [`${feedOf(u)} ${evidence_key}`, { ...u, evidence_key, seen_at: now }]
+      }),
   )
   return tx.insertMany(unreadable, [...rows.values()], { ignore: true })
+}
+
+/** Those of the items' feeds of which no more is kept. */
+async function fullFeeds(tx: Tx, items: readonly Unreadable[]): Promise<Set<string>> {
+  const full = new Set<string>()
+  for (const [feed, { account, submission_id, read }] of new Map(items.map((item) => [feedOf(item), item]))) {
+    const { kept } = await tx.sql
+      .selectFrom('sync_unreadable')
+      .select(({ fn }) => fn.countAll<number>().as('kept'))
+      .where('account', '=', account)
+      .where('submission_id', '=', submission_id)
+      .where('read', '=', read)
+      .executeTakeFirstOrThrow()
+    if (Number(kept) >= MOST_UNREADABLE) full.add(feed)
+  }
+  return full
+}
+
+function feedOf({ account, submission_id, read }: Unreadable): string {
+  return `${account} ${submission_id} ${read}`
 }
 
 function digest(text: string): string {

@@ -58,6 +58,16 @@ describe.each(testDatabases)('evidence on $name', ({ open }) => {
     expect(await note(db, (tx) => noteUnreadable(tx, [unreadable], LATER))).toBe(0)
   })
 
+  it('of items that are others each time they are read is kept until there is a thousand of a feed', async () => {
+    const db = await database()
+    const page = (first: number, read: Unreadable['read']): Unreadable[] =>
+      Array.from({ length: 200 }, (_, n) => ({ ...unreadable, read, raw: `{"at":${first + n}}` }))
+    const kept: number[] = []
+    for (let n = 0; n < 7; n++) kept.push(await note(db, (tx) => noteUnreadable(tx, page(n * 200, 'events'), NOW)))
+    expect(kept).toEqual([200, 200, 200, 200, 200, 0, 0])
+    expect(await note(db, (tx) => noteUnreadable(tx, page(0, 'thread'), NOW))).toBe(200)
+  })
+
   it('of an arrival is kept once for each way, with its first time', async () => {
     const db = await database()
     await note(db, (tx) => noteArrivals(tx, [arrival, arrival], NOW))
