@@ -48,9 +48,21 @@ export function beginStatement(schema: string, kind: 'read' | 'write' | 'patient
   return ['begin', ...(kind === 'read' ? ['set transaction read only'] : []), ...local].join('; ')
 }
 
-/** Whether a pooler stands between, so that each transaction may meet another session of the server. */
-export function isPooled(config: PostgresConfig): boolean {
+/** Whether the settings say that a pooler stands between: they name a way past it. */
+function isPooled(config: PostgresConfig): boolean {
   return config.listenUrl.reveal() !== config.url.reveal()
+}
+
+/** Whether one does though no setting says so: the process that it named at the login is not the one that answers. */
+async function isShared(client: pg.ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ pid: unknown }>(limited('select pg_backend_pid() as pid'))
+  return Number(rows[0]?.pid) !== (client as { readonly processID?: number | null }).processID
+}
+
+/** The first statements of a connection: a pooler takes a login by itself, and may let what follows wait for a session for ever. */
+function limited(text: string): pg.QueryConfig {
+  const query = { text, query_timeout: CONNECT_TIMEOUT_MS }
+  return query
 }
 
 const PREPARED = /^\/\* prepared ([\w-]+) \*\//
@@ -71,12 +83,12 @@ function preparedName(text: string): string | undefined {
 /** Connections to one database, opened as they are needed and set up alike. */
 export class PostgresPool {
   readonly #pool: pg.Pool
-  readonly #pooled: boolean
+  /** Connections of which each transaction may meet another session of the server. */
+  readonly #pooled = new WeakSet<pg.ClientBase>()
   #ending: Promise<void> | undefined
 
   constructor(config: PostgresConfig, max: number, log: Log) {
     const setUp = sessionSettings(config.schema)
-    this.#pooled = isPooled(config)
     const pool = new pg.Pool({
       connectionString: config.url.reveal(),
       application_name: 'submission-mirror',
@@ -89,7 +101,9 @@ export class PostgresPool {
       onConnect: async (client) => {
         // A connection that breaks while it is in use reports it here as well; without a listener that ends the process.
         client.on('error', () => {})
-        await client.query(setUp)
+        // Behind a pooler each transaction brings its settings along, and what a session is set to would be found by others.
+        if (isPooled(config) || (await isShared(client))) this.#pooled.add(client)
+        else await client.query(limited(setUp))
       },
     })
     pool.on('error', (error) => log.warn(`a Postgres connection was lost: ${messageOf(error)}`))
@@ -99,7 +113,8 @@ export class PostgresPool {
   /** @throws TransientError when no connection can be had within 5 s. */
   async connect(): Promise<PostgresSession> {
     try {
-      return new PostgresSession(await this.#pool.connect(), this.#pooled)
+      const client = await this.#pool.connect()
+      return new PostgresSession(client, this.#pooled.has(client))
     } catch (error) {
       throw connectionError(error)
     }
@@ -114,13 +129,14 @@ export class PostgresPool {
 
 /** A connection in use. */
 export class PostgresSession {
+  /** Whether a pooler stands between: then each transaction must bring its settings along, and nothing stays prepared. */
+  readonly pooled: boolean
   readonly #client: pg.PoolClient
-  readonly #pooled: boolean
   #broken = false
 
   constructor(client: pg.PoolClient, pooled: boolean) {
     this.#client = client
-    this.#pooled = pooled
+    this.pooled = pooled
   }
 
   /**
@@ -130,7 +146,7 @@ export class PostgresSession {
   async query(text: string, values?: readonly unknown[], patient = false): Promise<pg.QueryResult<Record<string, unknown>>> {
     if (this.#broken) throw new TransientError('The connection to Postgres was lost')
     try {
-      const name = this.#pooled ? undefined : preparedName(text)
+      const name = this.pooled ? undefined : preparedName(text)
       const query = {
         text,
         ...(name !== undefined && { name }),

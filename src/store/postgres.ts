@@ -9,7 +9,7 @@ import { kyselyOver } from './kysely-over.ts'
 import { isAnswer, mayRunAgain, postgresError } from './postgres-errors.ts'
 import { PostgresListener } from './postgres-listener.ts'
 import { PostgresNotifier } from './postgres-notifier.ts'
-import { beginStatement, isPooled, type PostgresConfig, PostgresPool, type PostgresSession } from './postgres-pool.ts'
+import { beginStatement, type PostgresConfig, PostgresPool, type PostgresSession } from './postgres-pool.ts'
 import * as rows from './postgres-rows.ts'
 import { createSignals, type Signals, type Topic } from './signals.ts'
 import type { Tables } from './tables.ts'
@@ -80,7 +80,7 @@ export class PostgresDb implements Db {
       const patient = options.patient ?? false
       const run: RunText = (text, values) => session.query(text, values, patient)
       // Behind a pooler a statement needs the settings that come with `begin`.
-      const alone = options.single === true && !isPooled(this.#config)
+      const alone = options.single === true && !session.pooled
       const tx = new PostgresTx(this, alone ? once(name, run) : run)
       let result: T
       if (alone) {
@@ -154,18 +154,17 @@ function commitUnknown(error: unknown): TransientError {
 /** Runs single statements, each on whichever connection is free. */
 function readerOf(pool: PostgresPool, config: PostgresConfig): RunText {
   // Behind a pooler a lone statement may run on a connection that was never set up, so it brings its settings along.
-  const pooled = isPooled(config)
   const begin = beginStatement(config.schema, 'read')
   return async (text, values) => {
     const session = await pool.connect()
     try {
-      if (!pooled) return await session.query(text, values)
+      if (!session.pooled) return await session.query(text, values)
       await session.query(begin)
       const result = await session.query(text, values)
       await session.query('commit')
       return result
     } catch (error) {
-      if (pooled) await session.rollback()
+      if (session.pooled) await session.rollback()
       throw postgresError(error)
     } finally {
       session.release()
