@@ -1,4 +1,5 @@
 import { BusyError, UsageError } from '../errors.ts'
+import { SchemaBehindError } from '../store/migrate.ts'
 
 /** The exit codes of every command. */
 export const exitCodes = {
@@ -13,7 +14,8 @@ export const exitCodes = {
 
 /** @returns the exit code that tells what was thrown. */
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof UsageError) return exitCodes.usage
+  // Tables that are not there yet: the database that is named, or MIGRATE_ON_START, is a mistake of whoever called.
+  if (error instanceof UsageError || error instanceof SchemaBehindError) return exitCodes.usage
   if (error instanceof BusyError) return exitCodes.busy
   return exitCodes.failed
 }

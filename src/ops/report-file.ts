@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { statSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import { messageOf } from '../errors.ts'
@@ -8,11 +9,13 @@ import type { ReportData } from '../reconcile/report/report-data.ts'
 
 const formats: Readonly<Record<string, (data: ReportData) => string>> = { '.md': renderMarkdown, '.html': renderHtml }
 
-/** @returns what is wrong with a report's file name, as a sentence for the command line, or null: its ending names the format. */
+/** @returns what is wrong with a place for a report, as a sentence for the command line, or null. The name's ending is the format. */
 export function reportProblem(path: string): string | null {
-  return extname(path).toLowerCase() in formats
-    ? null
-    : `--report: ${JSON.stringify(path)} must end with .md or .html, which is the report's format`
+  if (!(extname(path).toLowerCase() in formats)) {
+    return `--report: ${JSON.stringify(path)} must end with .md or .html, which is the report's format`
+  }
+  if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory()) return null
+  return `--report: there is no folder ${dirname(path)}; make it first`
 }
 
 /**

@@ -45,6 +45,8 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
   const { server } = app
   const bound = server.address()
   server.maxConnections = MAX_CONNECTIONS
+  // Node would answer 417 by itself to what a sender expects, were it not 100-continue.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   // When all places are taken, those who hold one for nothing give it back.
   server.on('drop', () => server.closeIdleConnections())
   const port = typeof bound === 'object' && bound !== null ? bound.port : config.port

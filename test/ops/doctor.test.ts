@@ -133,7 +133,7 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
       ),
     )
     expect(await wrong()).toEqual([
-      expect.stringMatching(/belong to brokerage .*, but it holds the data of another; give them an account of their own$/),
+      expect.stringMatching(/belong to brokerage .*, but it holds the data of another; give that brokerage an account of its own$/),
       'account default: it is parked: refused; `submission-mirror account resume default` tries now',
     ])
   })

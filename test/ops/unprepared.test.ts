@@ -5,6 +5,13 @@ import { runHere } from '../app/run.ts'
 import { databaseEnv } from '../e2e/serve.ts'
 import { newSqlite, testDatabases } from '../tools/databases.ts'
 
+const ID = 'bbbbbbbb-0000-4000-8000-000000000001'
+const ACCOUNT = {
+  BROKER_API_BASE_URL: 'http://127.0.0.1:9/api/v1',
+  BROKER_API_CLIENT_ID: 'bac_test',
+  BROKER_API_CLIENT_SECRET: 'bas_test',
+  WEBHOOK_SECRETS: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+}
 const COMMANDS = [
   ['status', '--json'],
   ['account', 'list'],
@@ -19,6 +26,31 @@ it.each(testDatabases)('commands that only look say on $name that the database h
     expect(ended).toMatchObject({ code: 2, out: '' })
     expect(ended.err).toMatch(/^The database has none of our tables yet; run `submission-mirror migrate`, .*\n$/)
   }
+})
+
+it('serve that may not migrate says the same, and exits with 2 too', async () => {
+  const { config, remove } = newSqlite()
+  onTestFinished(remove)
+  const ended = await runHere(['serve'], { ...ACCOUNT, ...databaseEnv(config), MIGRATE_ON_START: 'false', PORT: '0', OPS_PORT: '0' })
+  expect(ended).toMatchObject({ code: 2, out: '' })
+  expect(ended.err).toMatch(/The database has none of our tables yet; run `submission-mirror migrate`/)
+})
+
+it('an account that the settings do not have is told with all else, before a database is made', async () => {
+  const { config, remove } = newSqlite()
+  onTestFinished(remove)
+  const env = { ...ACCOUNT, ...databaseEnv(config) }
+  const unknown = '--account: there is no account "nope" in the settings; there is default\n'
+  const noId = '"zz" is no submission id (a uuid)\n'
+  expect(await runHere(['track', 'zz', '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: `${noId}${unknown}` })
+  expect(await runHere(['sync', 'zz', '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: `${noId}${unknown}` })
+  expect(await runHere(['reconcile', '--submission', 'zz', '--account', 'nope'], env)).toEqual({
+    code: 2,
+    out: '',
+    err: `--submission: ${noId}${unknown}`,
+  })
+  expect(await runHere(['track', ID, '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: unknown })
+  expect(readdirSync(dirname(config.path))).toEqual([])
 })
 
 it('says the same of a SQLite file with nothing in it, and leaves nothing beside it', async () => {

@@ -172,6 +172,7 @@ describe('the file of a report', () => {
     expect(readdirSync(folder).sort()).toEqual(['a.HTML', 'a.md'])
     expect(reportProblem('b.pdf')).toBe('--report: "b.pdf" must end with .md or .html, which is the report\'s format')
     expect(reportProblem('b.html')).toBeNull()
+    expect(reportProblem('/no/such/b.html')).toBe('--report: there is no folder /no/such; make it first')
   })
 
   it('that cannot be written says where, and leaves nothing', async () => {

@@ -6,7 +6,7 @@ import { createLog, type Log } from '../../log.ts'
 import { silentObserver } from '../../observe.ts'
 import type { Db } from '../../store/db.ts'
 import { settleLogEpoch } from '../../store/log-epoch.ts'
-import { checkSchema, type MigrateOptions, migrate, SchemaBehindError } from '../../store/migrate.ts'
+import { checkSchema, type MigrateOptions, migrate } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
 import type { ProcessRole } from '../../store/processes.ts'
 import { accountNamed } from '../account-actions.ts'
@@ -46,6 +46,8 @@ export interface StoreUse {
   readonly prepare: boolean
   /** What is wrong with the command line; told together with what is wrong with the settings. */
   readonly problems: readonly string[]
+  /** Looks at what of the command line only the settings can judge. @throws UsageError */
+  readonly check?: (config: Config) => unknown
 }
 
 /**
@@ -62,7 +64,7 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   const db = await openDb(database, { clock: c.clock, log })
   try {
     if (use.prepare && config.migrateOnStart) await migrate(db, undefined, migrating(c))
-    else await checkPrepared(db)
+    else await checkSchema(db)
     // As `serve` does before anything is applied to a restored backup: a command that needs an account may apply something.
     if (use.accounts === 'needed') await settleLogEpoch(db)
     await work({ config, db, log })
@@ -76,16 +78,7 @@ export function migrating({ host }: CommandContext): MigrateOptions {
   return { onWait: (sentence) => void host.stderr.write(`${sentence}\n`), signal: host.signal }
 }
 
-/** A database without its tables is a mistake of whoever called, as a missing file is: both databases end in the same exit code. */
-async function checkPrepared(db: Db): Promise<void> {
-  try {
-    await checkSchema(db)
-  } catch (error) {
-    throw error instanceof SchemaBehindError ? new UsageError([error.message], { cause: error }) : error
-  }
-}
-
-type SettingsUse = Pick<StoreUse, 'accounts' | 'problems'>
+type SettingsUse = Pick<StoreUse, 'accounts' | 'problems' | 'check'>
 
 /** The settings. @throws UsageError with their problems behind those of the command line. */
 export function settingsOf(c: CommandContext, use: SettingsUse): Config {
@@ -99,13 +92,23 @@ export async function sendingSettingsOf(c: CommandContext, use: SettingsUse): Pr
   return soundOr([...problems, ...(await destinationProblems(destinations))], config)
 }
 
-function readSettings(c: CommandContext, { accounts, problems }: SettingsUse) {
+function readSettings(c: CommandContext, { accounts, problems, check }: SettingsUse) {
   try {
     const config = loadConfig(c.host.env, { needs: accounts === 'needed' ? 'accounts' : 'database', known: knownNames })
-    return { config, destinations: config.destinations, problems }
+    return { config, destinations: config.destinations, problems: [...problems, ...problemsOf(() => check?.(config))] }
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
     return { config: null, destinations: error.destinations, problems: [...problems, ...error.problems] }
+  }
+}
+
+function problemsOf(check: () => unknown): readonly string[] {
+  try {
+    check()
+    return []
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    return error.problems
   }
 }
 

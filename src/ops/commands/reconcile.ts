@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
+import type { Config } from '../../config.ts'
 import { UsageError } from '../../errors.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { silentObserver } from '../../observe.ts'
@@ -19,7 +20,7 @@ import { findingsTable, runSummary } from '../reconcile-text.ts'
 import { reportProblem } from '../report-file.ts'
 import { keepMemorySmall } from '../small-memory.ts'
 import { clientOf } from '../upstream.ts'
-import { type CommandContext, type OpenStore, withStore } from './context.ts'
+import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
 import { addReconcileList, writeReport, writeRunJson } from './reconcile-list.ts'
 
 /** Findings that are printed for people; `reconcile show` has them all. */
@@ -60,7 +61,8 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
   const options = optionsIn(c, given, problems)
   const problem = given.report === undefined ? null : reportProblem(given.report)
   if (problem !== null) problems.push(problem)
-  await withStore(c, { accounts: 'needed', prepare: false, problems }, async (store) => {
+  const check = (config: Config) => given.account !== undefined && accountOf(config, given.account)
+  await withStore(c, { accounts: 'needed', prepare: false, problems, check }, async (store) => {
     const accounts = await accountsOfRun(store.config, store.db.read, given.account, options, '--account')
     if (given.report !== undefined && accounts.length > 1) throw new UsageError(['--report: name the account, a report is about one run'])
     await ensureAccounts(store.db, accounts)

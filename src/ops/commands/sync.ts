@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
+import type { Config } from '../../config.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import type { Observer } from '../../observe.ts'
 import { Sync, type Unread } from '../../poll/sync.ts'
@@ -31,7 +32,8 @@ export function addSync(program: Command, c: CommandContext): void {
       const ids = given.flatMap((text) => parseUuid(text) ?? notAnId(text, problems))
       if (given.length === 0 && !options.all) problems.push('sync: give ids of submissions, or --all')
       if (given.length > 0 && options.all) problems.push('sync: give ids of submissions or --all, not both')
-      await withStore(c, { accounts: 'needed', prepare: false, problems }, async (store) => {
+      const check = (config: Config) => accountOf(config, options.account)
+      await withStore(c, { accounts: 'needed', prepare: false, problems, check }, async (store) => {
         const account = accountOf(store.config, options.account).name
         await ensureAccounts(store.db, [account])
         await refuseUntracked(store.db.read, account, ids)

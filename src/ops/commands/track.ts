@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { Config } from '../../config.ts'
 import { messageOf } from '../../errors.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { readIdFile } from '../id-file.ts'
@@ -21,7 +22,8 @@ export function addTrack(program: Command, c: CommandContext): void {
       const problems: string[] = []
       const ids = idsOf(given, options.file, problems)
       if (ids.length === 0 && problems.length === 0) problems.push(noIds(options.file))
-      await withStore(c, { accounts: 'needed', prepare: true, problems }, async ({ config, db }) => {
+      const check = (config: Config) => accountOf(config, options.account)
+      await withStore(c, { accounts: 'needed', prepare: true, problems, check }, async ({ config, db }) => {
         const account = accountOf(config, options.account).name
         const { added, known } = await trackSubmissions(actingOf(c, db), account, ids)
         c.host.stdout.write(`${counted(added, 'new submission')} tracked in account ${account}; ${known} known before\n`)

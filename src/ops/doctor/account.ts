@@ -106,7 +106,9 @@ async function examineIdentity(p: DoctorParts, account: AccountConfig, identity:
   const { brokerage, scopes } = identity
   const pinned = p.db === null ? null : ((await findAccount(p.db.read, account.name))?.brokerage ?? null)
   if (pinned !== null && !isSameBrokerage(pinned, brokerage)) {
-    return bad(about, `${name} belong to brokerage ${brokerage}, but it holds the data of ${pinned}; give them an account of their own`)
+    const belongs = account.credentials.length === 1 ? 'belong' : 'belongs'
+    const whose = `${name} ${belongs} to brokerage ${brokerage}, but it holds the data of ${pinned}`
+    return bad(about, `${whose}; give that brokerage an account of its own`)
   }
   if (scopes && !scopes.some((scope) => READING_SCOPES.includes(scope))) {
     return bad(about, `${name} may do ${scopes.join(' ')}, and reading needs broker_mcp; create a key that has it in the portal`)
