@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -46,13 +46,19 @@ describe.each(testDatabases)('the report of a run by the command, on $name', (da
       err: '--report: "run.pdf" must end with .md or .html, which is the report\'s format\n',
     })
     const nowhere = join(folder, 'no', 'run.md')
-    const { code, err, run } = await rig.reconcile('--report', nowhere)
+    expect(await runHere(['reconcile', '--report', nowhere], rig.env)).toMatchObject({
+      code: 2,
+      err: `--report: there is no folder ${join(folder, 'no')}; make it first\n`,
+    })
+    const taken = join(folder, 'taken.md')
+    mkdirSync(taken)
+    const { code, err, run } = await rig.reconcile('--report', taken)
     expect({ code, err, state: run.state }).toEqual({
       code: 1,
-      err: expect.stringContaining(`the report cannot be written to ${nowhere} (ENOENT`),
+      err: expect.stringContaining(`the report cannot be written to ${taken} (EISDIR`),
       state: 'done',
     })
-    const asked = await rig.reconcile('--json', '--report', nowhere)
+    const asked = await rig.reconcile('--json', '--report', taken)
     expect({ code: asked.code, told: JSON.parse(asked.out) }).toMatchObject({ code: 1, told: [{ run_id: asked.run.run_id, findings: [] }] })
   })
 })
