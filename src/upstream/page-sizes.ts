@@ -2,7 +2,7 @@ import type { Call } from './operations.ts'
 
 /** The most that the service gives at once; more is clamped, and a page may be shorter all the same (trap 6). */
 const MOST: Readonly<Record<string, number>> = { events: 100, thread: 200 }
-/** Several pages are in memory at once, and each is parsed and applied in one go. A page of one item may be as long as any answer. */
+/** Several pages are in memory at once, and each is parsed and applied in one go. A page of one item may be as long as an answer may be. */
 const PAGE_LIMIT_BYTES = 4 * 1024 * 1024
 const LESS = 4
 const MORE = 2

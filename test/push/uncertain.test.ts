@@ -21,6 +21,21 @@ async function rigWith(database: (typeof testDatabases)[number], kind: TestKind,
   return { rig, start, states, destination }
 }
 
+/** Two rows, of which a process that died has left one as it left it: claimed for a long time, and marked. */
+async function halfClaimed(database: (typeof testDatabases)[number], kind: TestKind): ReturnType<typeof rigWith> {
+  const made = await rigWith(database, kind)
+  const { rig, start, destination } = made
+  await setDestinationState(rig.db, destination.name, 'paused', 'a test fills the outbox')
+  const first = start()
+  await rig.apply([event(1), event(2, 1)])
+  await rig.until('rows are there', async () => (await rig.rows()).length === 2)
+  await first.stop()
+  await setDestinationState(rig.db, destination.name, 'active', null)
+  const claim = { lanes: 1, rowsPerLane: 1, leaseMs: 600_000, uncertain: true }
+  expect(await claimLanes(rig.db, 'ams', claim)).toHaveLength(1)
+  return made
+}
+
 describe.each(testDatabases)('where a second delivery does harm, on $name', (database) => {
   it('what nobody knows the end of is held for a human and never repeated', async () => {
     const kind = testKind({ send: ({ seq }) => (seq === 2 ? lost : delivered) })
@@ -75,16 +90,7 @@ describe.each(testDatabases)('where a second delivery does harm, on $name', (dat
 
   it('a try that was begun by a process that died is not repeated', async () => {
     const kind = testKind()
-    const { rig, start, states, destination } = await rigWith(database, kind)
-    await setDestinationState(rig.db, destination.name, 'paused', 'a test fills the outbox')
-    const first = start()
-    await rig.apply([event(1), event(2, 1)])
-    await rig.until('rows are there', async () => (await rig.rows()).length === 2)
-    await first.stop()
-    await setDestinationState(rig.db, destination.name, 'active', null)
-    // As that process would have left them: claimed, marked, and gone.
-    const claim = { lanes: 1, rowsPerLane: 1, leaseMs: 60_000, uncertain: true }
-    expect(await claimLanes(rig.db, 'ams', claim)).toHaveLength(1)
+    const { rig, start, states } = await halfClaimed(database, kind)
     await rig.db.write('test', (tx) => sql`update sync_push_lanes set due_at = ${'2026-01-01T00:00:00.000000Z'}`.execute(tx.sql))
     start()
     await rig.until('both are settled', async () => (await rig.destination()).queued === 0)
@@ -142,15 +148,7 @@ it.each(testDatabases.filter(({ name }) => name === 'sqlite'))(
   'what a killed process had in hand, the only one there is, goes on at once, on $name',
   async (database) => {
     const kind = testKind()
-    const { rig, start, states, destination } = await rigWith(database, kind)
-    await setDestinationState(rig.db, destination.name, 'paused', 'a test fills the outbox')
-    const first = start()
-    await rig.apply([event(1), event(2, 1)])
-    await rig.until('rows are there', async () => (await rig.rows()).length === 2)
-    await first.stop()
-    await setDestinationState(rig.db, destination.name, 'active', null)
-    const claim = { lanes: 1, rowsPerLane: 1, leaseMs: 600_000, uncertain: true }
-    expect(await claimLanes(rig.db, 'ams', claim)).toHaveLength(1)
+    const { rig, start, states } = await halfClaimed(database, kind)
     start()
     await rig.until('both are settled', async () => (await rig.destination()).queued === 0)
     expect((await states()).map(([state]) => state).sort()).toEqual(['delivered', 'unknown'])
