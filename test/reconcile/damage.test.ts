@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testDatabases } from '../tools/databases.ts'
+import { uuid } from '../tools/facts.ts'
 import { alterations, type DamageCase, deletions } from './damage-cases.ts'
-import { DamageRig, told } from './damage-rig.ts'
+import { ACCOUNT, DamageRig, told } from './damage-rig.ts'
 
 /*
  * One mirror for all cases of a database: each case leaves it as whole as it found it, or those behind it fail too.
@@ -50,4 +51,21 @@ describe.each(testDatabases)('a damaged mirror on $name', (database) => {
   it.each(deletions)('from which was deleted: $name', provesRepair)
 
   it.each(alterations)('in which was changed: $name', provesRepair)
+
+  it('in which was changed: nothing of a submission but what its lane, which the rail shows, says of an event', async () => {
+    const id = rig.sandbox.addSubmission(ACCOUNT)
+    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
+    await rig.command('track', id)
+    await rig.command('sync', id)
+    const set = (assignment: string) => `update lanes set ${assignment} where account = '${ACCOUNT}' and lane_id = '${lane}'`
+    for (const [column, value] of [
+      ['state_event_id', uuid(1, 1)],
+      ['state_occurred_at', '2026-01-01T00:00:00.000000Z'],
+    ] as const) {
+      await provesRepair({
+        name: column,
+        make: () => ({ statements: [set(`${column} = '${value}'`)], found: [`different lanes ${lane} (${column})`] }),
+      })
+    }
+  })
 })
