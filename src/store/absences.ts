@@ -14,18 +14,20 @@ export interface Held {
 }
 
 const PAGE = 1_000
+/** The first page begins with the empty id, which somebody may have left. */
+type Behind = '>=' | '>'
 /** Of an event and of a message. */
 const RECORD = { position: null, hangs: false } as const
 
 /** Every event of a submission, page by page. */
 export async function* heldEvents(q: Query, account: string, submissionId: string): AsyncGenerator<readonly Held[]> {
-  for (let after = ''; ; ) {
+  for (let after = '', behind: Behind = '>='; ; behind = '>') {
     const rows = await q.sql
       .selectFrom('market_events')
       .select(['event_id as id', 'first_seen_at', 'gone_at'])
       .where('account', '=', account)
       .where('submission_id', '=', submissionId)
-      .where('event_id', '>', after)
+      .where('event_id', behind, after)
       .orderBy('event_id')
       .limit(PAGE)
       .execute()
@@ -38,13 +40,13 @@ export async function* heldEvents(q: Query, account: string, submissionId: strin
 
 /** Every message of a submission, page by page, then every attachment. */
 export async function* heldMessages(q: Query, account: string, submissionId: string): AsyncGenerator<readonly Held[]> {
-  for (let after = ''; ; ) {
+  for (let after = '', behind: Behind = '>='; ; behind = '>') {
     const rows = await q.sql
       .selectFrom('thread_messages')
       .select(['message_id as id', 'first_seen_at', 'gone_at'])
       .where('account', '=', account)
       .where('submission_id', '=', submissionId)
-      .where('message_id', '>', after)
+      .where('message_id', behind, after)
       .orderBy('message_id')
       .limit(PAGE)
       .execute()

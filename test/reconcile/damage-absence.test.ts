@@ -119,6 +119,23 @@ describe.each(testDatabases)('rows that the service does not show, on $name', (d
     expect(await rig.reconcile()).toMatchObject({ code: 0, run: { absent: 0, repaired: 0, known: many + ids.length } })
   })
 
+  it('records that were moved to an empty id are found at once, beside those that are missing now', async () => {
+    const rig = await DamageRig.open(database)
+    const [truth] = rig.sandbox.truth(ACCOUNT, rig.rich)
+    const [event, letter] = [String(truth?.events[5]?.id), String(truth?.messages[1]?.id)]
+    await rig.damage(
+      `update market_events set event_id = '' where event_id = '${event}'`,
+      `update thread_messages set message_id = '' where message_id = '${letter}'`,
+    )
+    const found = [
+      'absent market_events ',
+      'absent thread_messages ',
+      `missing market_events ${event}`,
+      `missing thread_messages ${letter}`,
+    ]
+    await provesAbsence(rig, found)
+  })
+
   it('an event that was never shown makes no lane, nor is it when the submission last moved', async () => {
     const rig = await DamageRig.open(database)
     const never = { event_id: uuid(20, 1), lane_id: uuid(20, 2), occurred_at: '2030-01-01T00:00:00.000000Z' }
