@@ -5,6 +5,7 @@ import { isObject } from '../model/json.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Query, TableSpec } from './db.ts'
 import type { LaneKey } from './outbox-lanes.ts'
+import { namesClient } from './push-map.ts'
 import { givenRows } from './sql.ts'
 
 /** Why a change of a record is skipped whose id at the target is not known: the `error` of its row, by which it is found again. */
@@ -139,7 +140,8 @@ async function readRows(q: Query, lanes: readonly LaneKey[], limit: number): Pro
     left join changes c on c.seq = o.seq and o.snapshot is null
     left join sync_remote_ids r
       on r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id
-    left join push_map m on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id
+    left join push_map m
+      on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id and ${namesClient}
     where measured.place = 1 or measured.bytes <= ${sql.lit(CLAIM_BYTES)}
     order by o.outbox_id`.execute(q.sql)
   return rows

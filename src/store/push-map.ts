@@ -26,6 +26,9 @@ export interface StoredMapping extends MappingRow {
 /** Rows of one transaction: on SQLite it stays short beside a running serve. */
 const STEP = 200
 
+/** Whether a row `m` of `push_map` says anything. Written by hand its client may be blank: that is nobody's, and the submission waits. */
+export const namesClient = sql<boolean>`trim(m.client) <> ''`
+
 /**
  * Stores mappings, in place of those of the same submissions, and lets the lanes go on that waited for them. In steps; what was stored
  * before a failure stays.
@@ -79,7 +82,7 @@ export async function heedMappings(
     from (
       select destination, account, lane from sync_push_lanes where destination = ${destination} and blocked = 'unmapped' ${behind}
       order by account, lane limit ${sql.lit(limit)}) as l
-    left join push_map m on m.destination = l.destination and m.account = l.account and m.submission_id = l.lane
+    left join push_map m on m.destination = l.destination and m.account = l.account and m.submission_id = l.lane and ${namesClient}
     order by l.account, l.lane`.execute(db.read.sql)
   const mapped = rows.filter((row) => !isNeeded || Number(row.mapped) === 1)
   for (let from = 0; from < mapped.length; from += STEP) {
@@ -114,7 +117,7 @@ export async function mappedLanes(q: Query, lanes: readonly LaneKey[]): Promise<
   const { rows } = await sql<LaneKey>`
     select given.destination, given.account, given.lane
     from ${givenRows(q, { destination: 'text', account: 'text', lane: 'text' }, keys)} join push_map m
-      on m.destination = given.destination and m.account = given.account and m.submission_id = given.lane`.execute(q.sql)
+      on m.destination = given.destination and m.account = given.account and m.submission_id = given.lane and ${namesClient}`.execute(q.sql)
   return new Set(rows.map(laneText))
 }
 

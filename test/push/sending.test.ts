@@ -46,6 +46,21 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     expect((await claimed()).map((lane) => [lane.lane, lane.rows[0]?.mapping?.client])).toEqual([[uuid(9, 2), 'C-2']])
   })
 
+  it('takes a row that somebody wrote without a client for none: its submission waits', async () => {
+    const clock = new ManualClock(Date.now())
+    const db = await openedDb(open, clock)
+    await queue(db, 2)
+    await mapByHand(db, uuid(9, 1), '')
+    await mapByHand(db, uuid(9, 2), '  ')
+    const sending = sendingOf(db, destination, testKind(), clock)
+    const { lanes } = await sending.claim(10, 10)
+    expect(lanes.map((lane) => lane.rows[0]?.mapping)).toEqual([null, null])
+    await settleLanes(db, lanes.map(unmapped))
+    expect(await lanesIn(db)).toMatchObject([{ blocked: 'unmapped' }, { blocked: 'unmapped' }])
+    clock.advance(10_000)
+    expect((await sending.claim(10, 10)).lanes).toEqual([])
+  })
+
   it('lets lanes go on that waited for a client, once the settings ask for none', async () => {
     const db = await openedDb(open)
     await queue(db, 2)
