@@ -11,6 +11,7 @@ import {
 } from '../store/outbox-queries.ts'
 import { type Acting, idsNoted, untilDone } from './acting.ts'
 import { filterNoted } from './inbox-actions.ts'
+import { type LookersOf, lookersOf } from './lookers.ts'
 import { NotNowError, NotThereError } from './refusals.ts'
 import { printableLine } from './text.ts'
 
@@ -22,7 +23,7 @@ export interface Deed {
   readonly name: 'retry' | 'skip'
   /** What a row can be that it is done to. */
   readonly states: readonly ('ready' | 'dead' | 'unknown' | 'skipped')[]
-  readonly step: (db: Db, selection: OutboxSelection, after: number, limit: number) => Promise<OutboxStep>
+  readonly step: (db: Db, selection: OutboxSelection, after: number, limit: number, lookers: readonly string[]) => Promise<OutboxStep>
 }
 
 /** Tries changes again that were given up. */
@@ -53,14 +54,15 @@ export interface Settled {
  * @throws NotThereError for ids that are not there, NotNowError for rows that are not in a state for it, and for a message that is on its
  * way to several destinations of which none is named.
  */
-export async function settleOutbox(a: Acting, deed: Deed, choice: Choice): Promise<Settled> {
+export async function settleOutbox(a: Acting & LookersOf, deed: Deed, choice: Choice): Promise<Settled> {
   const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(a.db, deed, choice) } : choice.filter
   const target = ('ids' in choice ? choice.destination : choice.filter.destination) ?? null
   const detail = 'ids' in choice ? idsNoted(choice.ids) : filterNoted({ ...choice.filter })
+  const lookers = await lookersOf(a)
   return await noteAround(a.db, { who: a.who, action: `outbox.${deed.name}`, target, detail }, async () => {
     let [changed, underWay] = [0, 0]
     await untilDone(a, async (after) => {
-      const step = await deed.step(a.db, selection, after, STEP)
+      const step = await deed.step(a.db, selection, after, STEP, lookers)
       changed += step.changed
       underWay += step.underWay
       return step.nextAfter

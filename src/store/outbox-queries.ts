@@ -106,18 +106,33 @@ interface Chosen extends LaneKey {
  * Makes rows that were given up ready again, untried, at their old place in their lanes; a lane that one of them held goes on. With an
  * insert go the changes of its record that were skipped for want of it. A filter that names no state means those that are dead or whose
  * outcome is unknown. One step of up to `limit` rows behind `after` (0 to begin), and what goes with them.
+ * @param lookers destinations that can be asked what they have: a row that may have arrived there keeps its mark, so that it is looked for
+ * before it is sent.
  */
-export async function retryRows(db: Db, selection: OutboxSelection, after: number, limit: number): Promise<OutboxStep> {
+export async function retryRows(
+  db: Db,
+  selection: OutboxSelection,
+  after: number,
+  limit: number,
+  lookers: readonly string[] = [],
+): Promise<OutboxStep> {
   const chosen = await choose(db.read, selection, ['dead', 'unknown', 'skipped'], after, limit)
   const changed = await db.write('outbox-retry', async (tx) => {
     const lanes = lanesOf(chosen)
     await openLanes(tx, lanes)
     const locked = await lockLanes(tx, lanes)
     const rows = await lockRows(tx, [...chosen, ...(await followersOf(tx, chosen))], ['dead', 'unknown', 'skipped'])
+    const looks = new Set(lookers)
+    const again = sql`state = 'ready', attempts = 0, status = null, detail = null, error = null, settled_at = null`
     await setRows(
       tx,
-      rows,
-      sql`state = 'ready', attempts = 0, uncertain = 0, status = null, detail = null, error = null, settled_at = null`,
+      rows.filter(({ destination }) => !looks.has(destination)),
+      sql`${again}, uncertain = 0`,
+    )
+    await setRows(
+      tx,
+      rows.filter(({ destination }) => looks.has(destination)),
+      again,
     )
     await letGo(tx, locked, rows)
     await finish(tx, locked, rows, 'ready')

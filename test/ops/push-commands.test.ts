@@ -110,6 +110,19 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     expect((await runHere(again, env)).out).toBe('2 changes will be tried again\n')
   })
 
+  it('outbox retry has what may have arrived looked for, where the settings say how', async () => {
+    const request = `request: { method: POST, url: '"${target.url}"', body: '{ "id": message_id }' }`
+    const common = `kind: http, allow_private: true, entities: [thread_messages], ${request}`
+    const lookup = `lookup: { method: GET, url: '"${target.url}"', found: body.id }`
+    const file = join(folder, 'looking.yaml')
+    writeFileSync(file, `destinations:\n  - { name: ams, ${common}, ${lookup} }\n  - { name: mapped, ${common} }\n`)
+    const looking = { ...env, CONFIG_FILE: file }
+    for (const name of ['ams', 'mapped']) await tryFirst(db, name, { state: 'unknown', uncertain: true })
+    expect((await runHere(['outbox', 'retry', '--state', 'unknown'], looking)).out).toBe('2 changes will be tried again\n')
+    const marks = await db.read.sql.selectFrom('sync_outbox').select(['destination', 'uncertain']).orderBy('outbox_id').execute()
+    expect(marks.filter(({ uncertain }) => uncertain === 1)).toEqual([{ destination: 'ams', uncertain: 1 }])
+  })
+
   it('outbox retry and skip ask which destination is meant, where a message is on its way to several', async () => {
     for (const name of ['ams', 'mapped']) await tryFirst(db, name, { state: 'unknown' })
     const [to, other] = (await listed('--state', 'unknown')).sort((a, b) => a.destination.localeCompare(b.destination))

@@ -124,6 +124,22 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
     expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 0, underWay: 0, nextAfter: null })
   })
 
+  it('what may have arrived stays marked where it can be looked for, so that it is not sent before it was', async () => {
+    const db = await openedDb(open)
+    await outbox(db, [ONE, TWO, THREE], (lane, n) => {
+      const state = n === 0 ? 'dead' : n === 1 ? 'unknown' : 'skipped'
+      return result(lane, state, { uncertain: n > 0 })
+    })
+    expect(await retryRows(db, { destination: 'ams' }, 0, 10, ['ams'])).toMatchObject({ changed: 2 })
+    expect(await retryRows(db, { destination: 'ams', state: 'skipped' }, 0, 10, ['ams'])).toMatchObject({ changed: 1 })
+    const first = (await claim(db)).map(({ lane, rows }) => [lane, rows[0]?.attempts, rows[0]?.status, rows[0]?.uncertain])
+    expect(first).toEqual([
+      [ONE, 0, null, false],
+      [TWO, 0, null, true],
+      [THREE, 0, null, true],
+    ])
+  })
+
   it('a lane that has gone on or is gone takes a dead letter back', async () => {
     const db = await openedDb(open)
     await outbox(db, [ONE], (lane) => result(lane, 'dead'))

@@ -112,7 +112,7 @@ export function addOutbox(api: Api, p: AdminParts): void {
       const { ids, ...filter } = request.body
       if (ids === undefined) await refuseUnknownNames(p.db.read, p.config(), filter)
       const choice = ids === undefined ? { filter: filterOf(p, filter) } : { ids, destination: filter.destination, field: 'destination' }
-      const { changed, underWay } = await settleOutbox(actingFor(p, request), deed, choice)
+      const { changed, underWay } = await settleOutbox({ ...actingFor(p, request), config: p.config(), log: p.log }, deed, choice)
       return { changed, under_way: underWay }
     })
   }

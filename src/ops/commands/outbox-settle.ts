@@ -36,10 +36,10 @@ async function settle(c: CommandContext, deed: Deed, done: string, ids: readonly
     )
   }
   if (ids.length > 0 && narrowed) problems.push(`outbox ${deed.name}: ids go with --destination alone; leave the other options out`)
-  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
+  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db, log }) => {
     if (ids.length === 0) await refuseUnknownNames(db.read, config, filter)
     const choice = ids.length > 0 ? { ids, destination, field: '--destination' } : { filter }
-    const { changed, underWay } = await settleOutbox(actingOf(c, db), deed, choice)
+    const { changed, underWay } = await settleOutbox({ ...actingOf(c, db), config, log }, deed, choice)
     c.host.stdout.write(`${counted(changed, 'change')} ${done}\n`)
     if (underWay > 0) c.host.stdout.write(`${underWay} left alone, because they are being sent just now; repeat the command\n`)
   })

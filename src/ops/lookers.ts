@@ -1,0 +1,27 @@
+import type { Clock } from '../clock.ts'
+import { type Config, proxySettings } from '../config.ts'
+import type { Log } from '../log.ts'
+
+/** What tells destinations apart. */
+export interface LookersOf {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * @returns the names of the destinations that must not get a change twice, and can be asked whether they have it: there a change that may
+ * have arrived is looked for before it is sent again, whoever asks for that.
+ */
+export async function lookersOf({ config, clock, log }: LookersOf): Promise<readonly string[]> {
+  const harmed = config.destinations.filter(({ idempotent }) => !idempotent)
+  if (harmed.length === 0) return []
+  const { createKind } = await import('../push/kinds.ts')
+  const names: string[] = []
+  for (const destination of harmed) {
+    const kind = createKind(destination, { clock, log, proxy: proxySettings(config) })
+    if (kind.lookUp) names.push(destination.name)
+    await kind.close()
+  }
+  return names
+}
