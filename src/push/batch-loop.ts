@@ -36,6 +36,7 @@ export class BatchLoop {
     const { wake, clock, gate, stopping } = this.#sending.parts
     while (!stopping.aborted) {
       if (this.#gatherMs > 0) await clock.sleep(this.#gatherMs, stopping)
+      await gate.heed(false)
       while (!stopping.aborted && gate.deadMs === 0 && (await this.#sendBatch())) {
         // As long as there is a whole batch more.
       }

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Observer } from '../observe.ts'
 import type { Db } from '../store/db.ts'
-import { endPause, holdDestination, setDestinationState } from '../store/destinations.ts'
+import { destinationStand, endPause, holdDestination, setDestinationState } from '../store/destinations.ts'
 import { Circuit, type Permit } from '../upstream/circuit.ts'
 import { RateLimiter } from '../upstream/limiter.ts'
 import type { Outcome } from './delivery.ts'
@@ -17,6 +17,8 @@ const CIRCUIT_CAP_MS = 60_000
 const LONGEST_REST_MS = 3_600_000
 /** Rests that end so close to each other are one. */
 const SAME_REST_MS = 250
+/** This often it is looked what others have done to the destination. */
+const HEED_MS = 1_000
 
 export interface GateOptions {
   readonly db: Db
@@ -39,8 +41,9 @@ export class Gate {
   #stopped = false
   /** How many rests and stops tries have brought. */
   #brought = 0
-  /** The end of the circuit's newest pause, as the store was told it. */
+  /** The end of the circuit's newest pause, as the store was told it; null when it was not. */
   #pauseUntil: TimeText | null = null
+  #heedAt = Number.NEGATIVE_INFINITY
   #spareTurns = 0
   /** Writes one after another, so that the last one stands. */
   #writing: Promise<void> = Promise.resolve()
@@ -84,6 +87,34 @@ export class Gate {
 
   shareAmong(processes: number): void {
     this.#limiter?.shareAmong(processes)
+  }
+
+  /**
+   * Looks what others have done: an operator, or another process. One that they have stopped, or that asked them for a rest, is sent nothing
+   * of what is claimed already; one that they let go on, or found alive, is tried without waiting for the end of the circuit's pause.
+   * @param claimed whether anything is.
+   */
+  async heed(claimed: boolean): Promise<void> {
+    const { db, clock, log, destination } = this.#o
+    if (!(claimed || this.deadMs > 0) || clock.steady() < this.#heedAt) return
+    this.#heedAt = clock.steady() + HEED_MS
+    await this.settled()
+    // A store that is away says nothing.
+    const stand = await destinationStand(db.read, destination.name).catch(() => null)
+    if (stand === null) return
+    if (this.deadMs > 0) {
+      // Where the pause could not be written down, that the store knows of no failures says nothing.
+      if (stand.isOpen && stand.failures === 0 && this.#pauseUntil !== null) this.#circuit.tryNow()
+    } else if (!stand.isOpen && !this.#stopped && this.#restUntil <= clock.steady()) {
+      this.#holdBack()
+      log.info({ destination: destination.name }, `destination ${destination.name} is stopped, or rests; what was claimed for it waits`)
+    }
+  }
+
+  /** Until the store gives something again. */
+  #holdBack(): void {
+    this.#stopped = true
+    this.#brought += 1
   }
 
   /** Waits for the turn that the rate gives. @returns false when `signal` aborted before. */
@@ -146,6 +177,7 @@ export class Gate {
     const { name } = this.#o.destination
     const { failures } = this.#circuit
     const pauseMs = this.#circuit.waitMs()
+    this.#pauseUntil = null
     this.#write(async (db) => {
       this.#pauseUntil = await holdDestination(db, name, pauseMs, failures)
     })
@@ -164,8 +196,7 @@ export class Gate {
 
   #stop(outcome: Extract<Outcome, { type: 'stop' }>): void {
     if (this.#stopped) return
-    this.#stopped = true
-    this.#brought += 1
+    this.#holdBack()
     const { log, destination } = this.#o
     const { name } = destination
     const { state, error, status } = outcome

@@ -67,6 +67,7 @@ export class LaneLoop {
 
   async #step(): Promise<void> {
     const { wake, gate, stopping } = this.#sending.parts
+    await gate.heed(this.#queue.length + this.#running > 0)
     const { deadMs } = gate
     const room = deadMs > 0 || this.#drained ? 0 : this.#room()
     if (room > 0) await this.#claim(room)

@@ -98,6 +98,15 @@ export async function findDestination(q: Query, name: string): Promise<Destinati
   return row ? destinationOf(row) : null
 }
 
+/** Whether a claim could give something of a destination now, since it neither is stopped nor rests; and its failures in a row. */
+export async function destinationStand(q: Query, name: string): Promise<{ readonly isOpen: boolean; readonly failures: number } | null> {
+  const { rows } = await sql<{ open: number; failures: number }>`
+    select case when state = 'active' and (retry_at is null or retry_at <= ${dbTime(q)}) then 1 else 0 end as open, failures
+    from sync_destinations where destination = ${name}`.execute(q.sql)
+  const [row] = rows
+  return row ? { isOpen: row.open === 1, failures: Number(row.failures) } : null
+}
+
 function destinationOf(row: DestinationsTable): DestinationRow {
   return { ...row, snapshot: row.snapshot === null ? null : (JSON.parse(row.snapshot) as DestinationRow['snapshot']) }
 }

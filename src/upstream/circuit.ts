@@ -77,6 +77,13 @@ export class Circuit {
     }
   }
 
+  /** Somebody says that the service is alive again: the next request is the probe, at once. */
+  tryNow(): void {
+    if (!this.isOpen || this.#probing) return
+    this.#openings = 0
+    this.#openUntil = this.#clock.steady()
+  }
+
   #open(): void {
     const { backoffBaseMs, backoffCapMs } = this.#limits
     const backoffMs = Math.min(backoffCapMs, backoffBaseMs * 2 ** Math.min(this.#openings, 16))

@@ -80,6 +80,44 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(await restMs(db, clock)).toBeGreaterThan(HOUR_MS - 60_000)
   })
 
+  it('lets a try find out at once when an operator has ended the pause of its circuit, and pauses again when that fails', async () => {
+    const { clock, db, gate, settle } = await bench(open)
+    for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
+    await gate.heed(false)
+    expect(gate.deadMs, 'nobody has ended it').toBeGreaterThan(1_000)
+    await setDestinationState(db, 'ams', 'active', null)
+    clock.advance(1_000)
+    await gate.heed(false)
+    expect(gate.deadMs).toBe(0)
+    const probe = gate.admit()
+    expect(probe).toEqual({ probe: true })
+    if (probe) gate.settle(probe, dead(null))
+    await gate.settled()
+    clock.advance(1_000)
+    await gate.heed(false)
+    expect(gate.deadMs).toBeGreaterThan(0)
+    expect((await stateOf(db, 'ams')).failures).toBeGreaterThan(FAILURES_TO_OPEN)
+  })
+
+  it.each([
+    ['paused by an operator', (db: Db) => setDestinationState(db, 'ams', 'paused', 'the AMS moves')],
+    ['stopped by another process', (db: Db) => setDestinationState(db, 'ams', 'disabled', 'answered 410')],
+    ['resting, as another process was asked', (db: Db) => holdDestination(db, 'ams', HOUR_MS, 0)],
+  ])('lets nothing through that is claimed already when it is %s, until the store gives something again', async (_, stop) => {
+    const { clock, db, gate } = await bench(open)
+    await gate.heed(true)
+    expect(gate.admit()).not.toBeNull()
+    await stop(db)
+    clock.advance(1_000)
+    const written = await gate.settled()
+    await gate.heed(true)
+    expect(gate.admit()).toBeNull()
+    gate.begin(written)
+    expect(gate.admit(), 'that was given before').toBeNull()
+    gate.begin(await gate.settled())
+    expect(gate.admit()).not.toBeNull()
+  })
+
   it('writes no rest down again that an operator has ended', async () => {
     const { db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(HOUR_MS))

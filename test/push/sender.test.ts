@@ -4,6 +4,7 @@ import { setDestinationState } from '../../src/store/destinations.ts'
 import { storeMappings } from '../../src/store/push-map.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
+import { lanesIn } from './outbox.ts'
 import { type Behaviour, startReceiver, takesAll } from './receiver.ts'
 import { PushRig, webhookTo } from './rig.ts'
 
@@ -140,6 +141,26 @@ describe.each(testDatabases)('a sender on $name', (database) => {
     await setDestinationState(rig.db, 'ams', 'active', null)
     await rig.until('all is delivered', () => rig.isEmpty())
     expect((await rig.rows()).every((row) => row.state === 'delivered' && row.attempts === 1)).toBe(true)
+  })
+
+  it('sends nothing of what it has claimed already once an operator has paused it', async () => {
+    const rig = await PushRig.open(database)
+    const waiting: (() => void)[] = []
+    const receiver = await startReceiver((_, __, take) => void waiting.push(take))
+    const destination = webhookTo(receiver.url, { concurrency: 1 })
+    await rig.begin(destination)
+    const running = rig.start([destination])
+    await rig.apply(Array.from({ length: 8 }, (_, n) => event(n, n % 2)))
+    await rig.until('the first is under way', () => waiting.length === 1)
+    await setDestinationState(rig.db, 'ams', 'paused', 'the AMS moves')
+    await rig.until('the sender knows', () => rig.lines.some((line) => line.includes('what was claimed for it waits')))
+    receiver.behave(takesAll)
+    waiting.shift()?.()
+    await rig.until('the lanes are given back', async () => (await lanesIn(rig.db)).every((lane) => lane.lease_token === null))
+    expect(receiver.arrived).toHaveLength(1)
+    await setDestinationState(rig.db, 'ams', 'active', null)
+    await rig.until('all is delivered', () => rig.isEmpty())
+    await running.stop()
   })
 
   it('finds a dead destination out with one try at a time, and rows that were not tried lose none', async () => {
