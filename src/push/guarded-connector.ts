@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { buildConnector } from 'undici'
-import { mayConnect } from './address-guard.ts'
+import { classOf, mayConnect } from './address-guard.ts'
 
 /** Resolves a name to all its addresses, as `dns.lookup` does. */
 export type LookupAll = (host: string, options: { readonly all: true }, done: LookupDone) => void
@@ -44,5 +44,7 @@ export function guardedConnector(allowPrivate: boolean, timeoutMs: number, looku
 /** What is told of an address that is not allowed. @param host the name it was found under, or the address itself. */
 export function refusedAddress(host: string, address: string): string {
   const which = host === address ? host : `${host} resolves to ${address}, which`
+  if (isIP(address) !== 0 && classOf(address) === 'never')
+    return `${which} is a special address (unspecified, multicast, reserved, or a cloud's metadata), which is refused to every destination`
   return `${which} is a loopback, private or otherwise special address, which is refused (allow_private)`
 }

@@ -194,6 +194,15 @@ describe('addresses', () => {
     expect(receiver.arrived).toHaveLength(0)
   })
 
+  test('says of an address that no setting allows that it is refused to every destination', async () => {
+    const transport = transportOf({}, {}, { lookup: resolvesTo('169.254.169.254') })
+    for (const host of ['169.254.169.254', '0.0.0.0', '[ff02::1]', 'metadata.example']) {
+      const result = await transport.send(post(`http://${host}/`), never)
+      expect(result, host).toMatchObject({ type: 'not_sent', error: expect.stringMatching(/which is refused to every destination$/) })
+      expect(result, host).not.toMatchObject({ error: expect.stringContaining('allow_private') })
+    }
+  })
+
   test('what a name resolves to is judged at each connection, so that the DNS cannot change its mind in between', async () => {
     const asked: string[] = []
     const receiver = await startReceiver(answers)
