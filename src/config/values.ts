@@ -143,8 +143,8 @@ export function webhookKey(text: string): Buffer | null {
 /** A webhook secret. A short one could be guessed, and an empty key is one that everybody knows. */
 export function webhookSecret(text: string): Parsed<string> {
   const key = webhookKey(text)
-  if (key === null) return bad('must be whsec_ and base64, or base64 alone; copy the secret again from the portal')
-  if (key.length < 24 || key.length > 64) return bad('must stand for 24 to 64 bytes; copy the secret again from the portal')
+  if (key === null) return bad('must be whsec_ and base64, or base64 alone; copy the secret again from where it was made')
+  if (key.length < 24 || key.length > 64) return bad('must stand for 24 to 64 bytes; copy the secret again from where it was made')
   return good(text)
 }
 

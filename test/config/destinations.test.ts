@@ -266,7 +266,9 @@ push: { schedule: [soon], timeout: 1ms }
     expect(secrets('secret: "${X}"', { X: hook(1, 23) })).toEqual([
       expect.stringMatching(/secret in CONFIG_FILE must stand for 24 to 64 bytes/),
     ])
-    expect(secrets('secret: "${X}"', { X: hook(1, 65) })).toEqual([expect.stringMatching(/must stand for 24 to 64 bytes/)])
+    expect(secrets('secret: "${X}"', { X: hook(1, 65) })).toEqual([
+      expect.stringMatching(/must stand for 24 to 64 bytes; copy the secret again from where it was made$/),
+    ])
     expect(secrets('secret: "${S1}", secrets: ["${S2}"]', {})).toEqual([
       `${at}.secrets in CONFIG_FILE and secret are both set; keep one of them`,
     ])
