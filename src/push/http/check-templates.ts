@@ -11,7 +11,7 @@ const OF_THE_CONNECTION = /^(?:content-length|transfer-encoding|connection|keep-
 /**
  * Looks over the templates of a destination before anything starts; it evaluates nothing.
  * @returns one sentence for each thing that is wrong: an expression that is no JSONata, a method or a header that HTTP does not know or
- * no request may set.
+ * no request may set, updates that could never be sent.
  */
 export function checkTemplates(destination: HttpDestination): string[] {
   const at = `destination ${destination.name}:`
@@ -27,6 +27,7 @@ export function checkTemplates(destination: HttpDestination): string[] {
   })
   return [
     ...authProblems(at, destination.auth),
+    ...updateProblems(at, destination),
     ...requests.flatMap(([name, template]) => (template === null ? [] : requestProblems(`${at} ${name}`, template))),
     ...broken,
   ]
@@ -35,6 +36,13 @@ export function checkTemplates(destination: HttpDestination): string[] {
 function authProblems(at: string, auth: HttpDestination['auth']): string[] {
   const problem = auth?.type === 'header' ? connectionProblem(auth.name) : null
   return problem === null ? [] : [`${at} auth.name: ${problem}`]
+}
+
+/** Without the id that an answer gives, each update would be skipped. */
+function updateProblems(at: string, { update, remoteId }: HttpDestination): string[] {
+  return update !== null && remoteId === null
+    ? [`${at} update needs remote_id: an update is sent only where the id at the target is known`]
+    : []
 }
 
 function connectionProblem(header: string): string | null {

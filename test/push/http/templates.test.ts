@@ -139,6 +139,14 @@ describe('the check at start', () => {
     ])
   })
 
+  it('asks for remote_id where there is an update, which would never be sent without it', () => {
+    const base = destinationTo('http://x')
+    expect(checkTemplates({ ...base, update: base.request, remoteId: 'body.id' })).toEqual([])
+    expect(checkTemplates({ ...base, update: base.request, remoteId: null })).toEqual([
+      'destination ams: update needs remote_id: an update is sent only where the id at the target is known',
+    ])
+  })
+
   it.each(['Content-Length', 'transfer-encoding', 'Connection', 'keep-alive', 'upgrade', 'expect', 'proxy-authorization'])(
     'refuses the header %s, which belongs to the connection',
     (header) => {
@@ -147,7 +155,7 @@ describe('the check at start', () => {
       const update = { ...base.request, headers: { [header]: '"5"' } }
       const auth = { type: 'header', name: header, value: { reveal: () => '5' } } as const
       const why = `${header.toLowerCase()} belongs to the connection, and no request sets it; leave it out`
-      expect(checkTemplates({ ...base, request, update, auth })).toEqual([
+      expect(checkTemplates({ ...base, request, update, remoteId: 'body.id', auth })).toEqual([
         `destination ams: auth.name: ${why}`,
         `destination ams: request.headers: ${why}`,
         `destination ams: update.headers: ${why}`,
