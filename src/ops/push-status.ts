@@ -16,6 +16,7 @@ export interface DestinationStatus {
   readonly state: DestinationState | null
   readonly reason: string | null
   readonly since: TimeText | null
+  /** The end of its rest; null when it does not rest. */
   readonly retry_at: TimeText | null
   /** The newest change that was fanned out to it. */
   readonly cursor: number | null
@@ -35,13 +36,15 @@ export async function readPushStatus(q: Query, configured: readonly DestinationC
   const rows = new Map((await listDestinations(q)).map((row) => [row.destination, row]))
   const names = new Set([...configured.map(({ name }) => name), ...rows.keys()])
   const all: DestinationStatus[] = []
+  // The store keeps the end of a rest that is over.
+  const restOf = (end: TimeText | null) => (end !== null && Date.parse(end) > q.clock.now() ? end : null)
   for (const name of names) {
     const row = rows.get(name)
     const blocked = await countBlockedLanes(q, name)
     all.push({
       destination: name,
       kind: configured.find((each) => each.name === name)?.kind ?? null,
-      ...{ state: row?.state ?? null, reason: row?.reason ?? null, since: row?.since ?? null, retry_at: row?.retry_at ?? null },
+      ...{ state: row?.state ?? null, reason: row?.reason ?? null, since: row?.since ?? null, retry_at: restOf(row?.retry_at ?? null) },
       ...{ cursor: row?.cursor ?? null, queued: row?.queued ?? 0 },
       oldest_queued_at: row ? ((await oldestQueued(q, name)) as TimeText | null) : null,
       ...{ dead: row?.dead ?? 0, unknown: row?.unknown ?? 0, unmapped_lanes: blocked.unmapped, held_lanes: blocked.held },

@@ -6,7 +6,7 @@ import type { Config } from '../../src/config.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import type { Db } from '../../src/store/db.ts'
-import { setDestinationState } from '../../src/store/destinations.ts'
+import { holdDestination, setDestinationState } from '../../src/store/destinations.ts'
 import { json, runHere } from '../app/run.ts'
 import { accountEnv, databaseEnv, type Environment } from '../e2e/serve.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
@@ -178,6 +178,19 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     const nowhere = await runHere(['destination', 'pause', 'asm'], env)
     expect(nowhere).toMatchObject({ code: 2, out: '' })
     expect(nowhere.err).toMatch(/^there is no destination "asm"; there is ams, mapped\. /)
+  })
+
+  it('destination list tells the end of a rest as long as it lasts', async () => {
+    const rests = async () => {
+      const all = json<{ destination: string; retry_at: string | null }[]>(await runHere(['destination', 'list', '--json'], env))
+      return all.map(({ destination, retry_at }) => [destination, retry_at])
+    }
+    const until = await holdDestination(db, 'ams', 60_000, 0)
+    await holdDestination(db, 'mapped', -1_000, 0)
+    expect(await rests()).toEqual([
+      ['ams', until],
+      ['mapped', null],
+    ])
   })
 
   it('destination pause keeps the reason that was given, and leaves what stopped for another cause as it is', async () => {
