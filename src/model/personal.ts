@@ -18,6 +18,7 @@ export const personalColumns: readonly string[] = [
   'thread_attachments.download_path',
   'lanes.unmet_labels',
   'lanes.next_step',
+  'source_offers.document_url',
   'source_offers.filename',
 ]
 
