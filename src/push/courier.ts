@@ -94,10 +94,17 @@ export class Courier {
     })
   }
 
+  /** Waits for the turn that the rate gives, no longer than the lease leaves time for a try: at a slow rate a later claim gets it. */
   async #turn({ stopping, until }: Limits): Promise<boolean> {
     const { gate, clock } = this.#o
-    if (stopping.aborted || clock.now() > until) return false
-    return (gate.rate === null || (await gate.turn(stopping))) && clock.now() <= until
+    const leftMs = until - clock.now()
+    if (stopping.aborted || leftMs < 0) return false
+    if (gate.rate === null) return true
+    const enough = new AbortController()
+    void clock.sleep(leftMs, enough.signal).then(() => enough.abort())
+    const isOurs = await gate.turn(AbortSignal.any([stopping, enough.signal]))
+    enough.abort()
+    return isOurs && clock.now() <= until
   }
 
   /** @returns null when it may not be tried now. */

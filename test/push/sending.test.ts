@@ -71,6 +71,31 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     expect(lanes.map(({ lane }) => lane).sort()).toEqual([uuid(9, 1), uuid(9, 2)])
   })
 
+  it('waits for a turn no longer than its lease leaves time for a try; the turn is there for whoever claims next', async () => {
+    const clock = new ManualClock(Date.now())
+    const db = await openedDb(open, clock)
+    await queue(db, 2)
+    const slow = webhookTo('http://unused.example', { requestsPerSecond: 0.01, timeoutMs: 1_000 })
+    const sending = sendingOf(db, slow, testKind(), clock)
+    const claimOne = async () => {
+      const { lanes, leaseUntil } = await sending.claim(1, 1)
+      const [lane] = lanes
+      if (lane === undefined) throw new Error('nothing is due')
+      return () => sending.parts.courier.sendLane(lane, sending.limits(leaseUntil), false).then((result) => ({ result, leaseUntil }))
+    }
+    const first = await (await claimOne())()
+    expect(first.result.rows.map(({ state }) => state)).toEqual(['delivered'])
+    await sending.settle(first.result, first.leaseUntil)
+    const waiting = (await claimOne())()
+    clock.advance(40_000)
+    const early = await waiting
+    expect(early.result.rows).toEqual([])
+    await sending.settle(early.result, early.leaseUntil)
+    clock.advance(60_001)
+    const late = await (await claimOne())()
+    expect(late.result.rows.map(({ state }) => state)).toEqual(['delivered'])
+  })
+
   const parks: Outcome = { type: 'stop', state: 'parked', status: 401, error: 'it refuses the credential' }
   const rests: Outcome = { type: 'failed', permanent: false, alive: true, status: 429, error: 'busy', retryAfterMs: 3_600_000 }
 
