@@ -24,8 +24,8 @@ export class FatalError extends ProductError {}
 /** Wrong usage or configuration: one clear line per problem, all of them at once (exit code 2). */
 export class UsageError extends ProductError {
   readonly problems: readonly string[]
-  constructor(problems: readonly string[], options?: ErrorOptions) {
-    super(problems.join('\n'), options)
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
     this.problems = problems
   }
 }

@@ -1,14 +1,11 @@
-import type { Clock } from '../clock.ts'
 import type { AdapterDestination } from '../config.ts'
 import { messageOf, ProductError, TransientError } from '../errors.ts'
 import type { Mapping, PushItem } from './delivery.ts'
 import type { Answer, Failure } from './outcomes.ts'
 import type { OutgoingRequest } from './transport.ts'
 
-/** What an adapter is made of: its destination's settings, and the time. */
-export interface AdapterOptions extends Pick<AdapterDestination, 'url' | 'settings' | 'credentials'> {
-  readonly clock: Clock
-}
+/** What an adapter is made of: its destination's settings. */
+export type AdapterOptions = Pick<AdapterDestination, 'url' | 'settings' | 'credentials'>
 
 export type StepRequest = Omit<OutgoingRequest, 'timeoutMs'>
 
@@ -64,8 +61,8 @@ export interface AdapterDefinition {
 /** A step that did not lead on, with what that means for the delivery. */
 export class StepFailure extends ProductError {
   readonly failure: Failure
-  constructor(failure: Failure, options?: ErrorOptions) {
-    super(failure.error, options)
+  constructor(failure: Failure) {
+    super(failure.error)
     this.failure = failure
   }
 }

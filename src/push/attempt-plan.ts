@@ -38,8 +38,8 @@ export interface PlanContext {
 }
 
 /** The row stays as it was before its claim: its try never came to anything. */
-export function planUntried(row: RowOf, error: string | null = null): AttemptPlan {
-  return { row: result(row, { uncertain: row.uncertain, status: row.status, error }), lane: { type: 'due', inMs: 0 } }
+export function planUntried(row: RowOf): AttemptPlan {
+  return { row: result(row, { uncertain: row.uncertain, status: row.status }), lane: { type: 'due', inMs: 0 } }
 }
 
 /** The row is given up at once: what it would say is no longer there. */

@@ -47,8 +47,6 @@ export interface PushItem {
   readonly remoteId: string | null
   /** Tries that have ended, before this one. */
   readonly attempts: number
-  /** A try was begun whose outcome nobody knows: look first (`DeliveryKind.lookUp`). */
-  readonly uncertain: boolean
 }
 
 /** What became of one try. */

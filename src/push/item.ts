@@ -31,7 +31,6 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
     mapping: row.mapping,
     remoteId: row.remoteId,
     attempts: row.attempts,
-    uncertain: row.uncertain,
   })
 }
 

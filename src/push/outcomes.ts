@@ -14,7 +14,7 @@ const REASON_LENGTH = 256 * 1024
 const GATEWAY = new Set([502, 504, 524])
 
 /** @returns the outcome of a try that never reached the target for a reason that lies with us. */
-export function notTried(error: string, permanent: boolean): Failure {
+export function notTried(error: string, permanent: boolean): Extract<Failure, { type: 'failed' }> {
   return { type: 'failed', permanent, alive: true, status: null, error, retryAfterMs: null }
 }
 

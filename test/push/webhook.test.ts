@@ -33,7 +33,6 @@ const item: PushItem = {
   mapping: null,
   remoteId: null,
   attempts: 0,
-  uncertain: false,
 }
 
 function kindFor(url: string, over: Partial<WebhookDestination> = {}, clock = systemClock) {

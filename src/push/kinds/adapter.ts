@@ -5,7 +5,7 @@ import { messageOf, PermanentError, TransientError, UsageError } from '../../err
 import { type Adapter, type AdapterDefinition, StepFailure, type Steps, type Taken, withoutEffect } from '../adapter.ts'
 import { adapters } from '../adapters.ts'
 import type { DeliveryKind, KindContext, Outcome, PushItem } from '../delivery.ts'
-import { type Failure, taken, unanswered } from '../outcomes.ts'
+import { type Failure, notTried, taken, unanswered } from '../outcomes.ts'
 import { remoteIdOf } from '../remote-id.ts'
 import { openTransport, type Transport } from '../transport.ts'
 
@@ -17,10 +17,8 @@ export function createAdapter(destination: AdapterDestination, context: KindCont
   const problems = checkAdapter(destination)
   const definition = adapters.get(destination.adapter)
   if (definition === undefined || problems.length > 0) throw new UsageError(problems)
-  const { clock } = context
-  const { url, settings, credentials } = destination
-  const adapter = definition.create({ url, settings, credentials, clock })
-  return new AdapterKind(destination, adapter, openTransport(destination, context.proxy, { clock }), clock)
+  const { clock, proxy } = context
+  return new AdapterKind(destination, definition.create(destination), openTransport(destination, proxy, { clock }), clock)
 }
 
 /** @returns one sentence for each thing that is wrong with the destination: its adapter, names of its settings, or what they hold. */
@@ -118,14 +116,9 @@ class AdapterKind implements DeliveryKind {
     } catch (error) {
       if (error instanceof StepFailure) return error.failure
       const retryAfterMs = error instanceof TransientError ? (error.retryAfterMs ?? null) : null
-      return { ...failed(messageOf(error), error instanceof PermanentError), retryAfterMs }
+      return { ...notTried(messageOf(error), error instanceof PermanentError), retryAfterMs }
     }
   }
-}
-
-/** It lies with us, not with the target. */
-function failed(error: string, permanent: boolean): Extract<Failure, { type: 'failed' }> {
-  return { type: 'failed', permanent, alive: true, status: null, error, retryAfterMs: null }
 }
 
 function delivered({ status, remoteId, detail }: Taken): Outcome {

@@ -71,7 +71,6 @@ export function pushItem(n: number, changes: Partial<PushItem> = {}): PushItem {
     mapping: null,
     remoteId: null,
     attempts: 0,
-    uncertain: false,
     ...changes,
   }
 }

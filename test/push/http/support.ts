@@ -70,7 +70,6 @@ export function itemOf(own: Partial<PushItem> = {}): PushItem {
     mapping: null,
     remoteId: null,
     attempts: 0,
-    uncertain: false,
     ...own,
   }
 }
