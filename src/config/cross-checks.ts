@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { field, list } from './reading.ts'
 import { Secret } from './secret.ts'
 import { webhookKey } from './values.ts'
 
@@ -7,7 +8,7 @@ import { webhookKey } from './values.ts'
  * are told at once; so they look at what is there and pass over the rest. In a message `{a.b}` stands for the name of the setting
  * with that key, as its user wrote it.
  */
-const always = { when: () => true }
+export const always = { when: () => true }
 
 /** Each of `keys` in `section` must be at most as long as the next. */
 export function checkOrder(section: string, keys: readonly string[]): z.core.$ZodCheck<unknown> {
@@ -98,11 +99,3 @@ export const checkAccounts = z.superRefine((accounts: unknown, context) => {
     })
   })
 }, always)
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
-function field(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined
-}

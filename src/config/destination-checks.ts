@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import { always } from './cross-checks.ts'
 import { bareHost } from './destination-values.ts'
+import { field, list } from './reading.ts'
 
 /**
  * Checks of a destination's settings against each other, and of destinations against accounts. As in `cross-checks.ts` they look at
  * what is there and pass over the rest, and `{a.b}` in a message stands for a setting's name.
  */
-const always = { when: () => true }
 
 /** A webhook is signed by one secret, or by two while one is being replaced. */
 export const checkSecrets = z.superRefine((values: unknown, context) => {
@@ -67,11 +68,3 @@ export const checkDestinations = z.superRefine((settings: unknown, context) => {
     })
   })
 }, always)
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
-function field(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined
-}

@@ -2,7 +2,7 @@ import type { AuthConfig, DestinationConfig, RequestTemplate } from './destinati
 import { type DestinationSettings, destinationSchema } from './destination-schema.ts'
 import { nameInFile } from './file.ts'
 import type { Path } from './names.ts'
-import { keyOf, type Tree, tidyKey } from './reading.ts'
+import { field, isTree, keyOf, list, type Tree, tidyKey } from './reading.ts'
 
 /** What a destination takes over when it says nothing of its own. */
 export interface DestinationDefaults {
@@ -41,7 +41,7 @@ export function destinationOf(settings: DestinationSettings, defaults: Destinati
  */
 export function soundDestinations(given: unknown): DestinationConfig[] {
   const none = { accounts: [], timeoutMs: 0, scheduleMs: [] }
-  const parsed = (Array.isArray(given) ? given : []).map((destination: unknown) => destinationSchema.safeParse(destination))
+  const parsed = list(given).map((destination) => destinationSchema.safeParse(destination))
   return parsed.flatMap(({ data }) => (data === undefined ? [] : [destinationOf(data, none)]))
 }
 
@@ -149,16 +149,21 @@ function secretsOfAuth(auth: AuthConfig): string[] {
   }
 }
 
+/** @returns a problem for each secret of a destination that was written out. @param references see `writtenOut`. */
+export function writtenSecrets(tree: Tree, references: ReadonlySet<string>): string[] {
+  return writtenOut(tree, 'destinations', secretPaths, references)
+}
+
 /**
- * A destination's secret never stands in the settings file itself, which is copied, mailed and put under version control.
+ * A secret never stands in the settings file itself, which is copied, mailed and put under version control.
+ * @param section a list in the file. @param pathsIn where one of its items may have a secret.
  * @param references keys of the values that are nothing but references.
  * @returns a problem for each secret that was written out.
  */
-export function writtenSecrets(tree: Tree, references: ReadonlySet<string>): string[] {
-  const destinations = Array.isArray(tree['destinations']) ? (tree['destinations'] as unknown[]) : []
-  return destinations
-    .flatMap((destination, index) => secretPaths(destination).map((path) => ['destinations', index, ...path]))
-    .filter((path) => typeof valueAt(tree, path) === 'string' && !references.has(keyOf(path)))
+export function writtenOut(tree: Tree, section: string, pathsIn: (item: unknown) => Path[], references: ReadonlySet<string>): string[] {
+  return list(tree[section])
+    .flatMap((item, index) => pathsIn(item).map((path) => [section, index, ...path]))
+    .filter((path) => typeof path.reduce<unknown>(field, tree) === 'string' && !references.has(keyOf(path)))
     .map(
       (path) =>
         `${nameInFile(path.map(tidyKey))} must be a reference, $${'{NAME}'} or $${'{file:PATH}'}; take the secret out of the file and make a new one`,
@@ -177,16 +182,9 @@ const SINGLE = [
 
 function secretPaths(destination: unknown): Path[] {
   const below = (key: string): Path[] => {
-    const value = valueAt(destination, [key])
+    const value = field(destination, key)
     if (Array.isArray(value)) return value.map((_, index) => [key, index])
-    return typeof value === 'object' && value !== null ? Object.keys(value).map((name) => [key, name]) : [[key]]
+    return isTree(value) ? Object.keys(value).map((name) => [key, name]) : [[key]]
   }
   return [...SINGLE, ...below('secrets'), ...below('credentials')]
-}
-
-function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
-    (at, part) => (typeof at === 'object' && at !== null ? (at as Record<string | number, unknown>)[part] : undefined),
-    value,
-  )
 }

@@ -1,5 +1,6 @@
 import { nameInFile } from './file.ts'
 import { nearest } from './names.ts'
+import { field, list } from './reading.ts'
 
 /** What the filters of a destination may name. The settings know nothing of the mirror: who loads them does. */
 export interface KnownNames {
@@ -12,8 +13,8 @@ export interface KnownNames {
 
 /** @returns a problem for each name in the filters of `destinations`, as they stand in the settings, that is not known. */
 export function unknownNames(destinations: unknown, known: KnownNames | undefined): string[] {
-  if (known === undefined || !Array.isArray(destinations)) return []
-  return destinations.flatMap((destination: unknown, index) => [
+  if (known === undefined) return []
+  return list(destinations).flatMap((destination, index) => [
     ...unknownIn(destination, index, 'entities', known.entities, 'public table'),
     ...unknownIn(destination, index, 'operations', known.operations, 'operation'),
     ...unknownIn(destination, index, 'personal_fields', known.personalFields, 'personal column'),
@@ -21,7 +22,7 @@ export function unknownNames(destinations: unknown, known: KnownNames | undefine
 }
 
 function unknownIn(destination: unknown, index: number, key: string, known: readonly string[], what: string): string[] {
-  const value = typeof destination === 'object' && destination !== null ? (destination as Record<string, unknown>)[key] : undefined
+  const value = field(destination, key)
   const names = typeof value === 'string' ? value.split(/[\s,]+/).filter((name) => name !== '') : value
   if (!Array.isArray(names)) return []
   return names.flatMap((name: unknown, position) => {

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { EnvironmentReading } from './environment.ts'
 import { type FileReading, nameInFile } from './file.ts'
 import { type Path, settings } from './names.ts'
-import { keyOf, type Tree, tidyKey } from './reading.ts'
+import { field, isTree, keyOf, type Tree, tidyKey } from './reading.ts'
 
 /** What all sources say together, and how a problem with one of the values is told. */
 export interface Merged {
@@ -44,7 +44,8 @@ function nameOfSetting(path: Path, variables: ReadonlyMap<string, string>, file:
   const accountOfFile = path[0] === 'accounts' && 'accounts' in file.tree
   for (let length = accountOfFile ? 0 : path.length; length > 0; length -= 1) {
     const start = path.slice(0, length)
-    const variable = variables.get(keyOf(start)) ?? (inTree(file.tree, start) ? undefined : usualVariable(start))
+    const isInFile = start.reduce<unknown>(field, file.tree) !== undefined
+    const variable = variables.get(keyOf(start)) ?? (isInFile ? undefined : usualVariable(start))
     if (variable === undefined) continue
     const position = path.slice(length).find((part) => typeof part === 'number')
     return position === undefined ? variable : `${variable} (number ${position + 1})`
@@ -54,12 +55,6 @@ function nameOfSetting(path: Path, variables: ReadonlyMap<string, string>, file:
 
 function usualVariable(path: Path): string | undefined {
   return settings.find((setting) => keyOf(setting.path) === keyOf(path))?.env
-}
-
-function inTree(tree: Tree, path: Path): boolean {
-  let value: unknown = tree
-  for (const part of path) value = typeof value === 'object' && value !== null ? (value as Tree)[part] : undefined
-  return value !== undefined
 }
 
 function isReported(path: Path, reported: ReadonlySet<string>): boolean {
@@ -75,8 +70,4 @@ function fillIn(message: string, nameOf: (path: Path) => string): string {
 
 function pathOf(path: readonly PropertyKey[]): Path {
   return path.map((part) => (typeof part === 'symbol' ? String(part) : part))
-}
-
-function isTree(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,12 +1,13 @@
 import { z } from 'zod'
+import { always } from './cross-checks.ts'
 import { checkTransport } from './destination-checks.ts'
 import { keyName } from './destination-schema.ts'
 import { destinationUrl, hostName } from './destination-values.ts'
 import { holdsSome, items, secret, section, value, words } from './pieces.ts'
+import { field, list } from './reading.ts'
 import { anySecret, duration, flag, matching, number, oneOf, webhookSecret } from './values.ts'
 
 const missingSecret = 'is missing; set it, as a reference'
-const always = { when: () => true }
 
 /** One address, without a display name: what a mail server takes as it stands. */
 const address = value(matching(/^[^\s@<>(),;:"\\]{1,64}@[A-Za-z0-9.-]{1,253}$/, 'must be an address such as ops@agency.example'))
@@ -27,12 +28,11 @@ const webhook = section({
 
 /** A password without a name is of no use, nor is a name without a password; and neither is sent in the clear. */
 const checkLogin = z.superRefine((values: unknown, context) => {
-  const field = (key: string) => (typeof values === 'object' && values !== null ? (values as Record<string, unknown>)[key] : undefined)
-  const [username, password, host] = [field('username'), field('password'), field('host')]
+  const [username, password, host] = ['username', 'password', 'host'].map((key) => field(values, key))
   if (username !== undefined && password === undefined) context.addIssue({ code: 'custom', path: ['password'], message: missingSecret })
   if (password !== undefined && username === undefined)
     context.addIssue({ code: 'custom', path: ['username'], message: 'is missing; set it, or leave the password out' })
-  if (field('tls') !== 'off' || typeof host !== 'string') return
+  if (field(values, 'tls') !== 'off' || typeof host !== 'string') return
   if (!/^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host))
     context.addIssue({
       code: 'custom',
@@ -61,8 +61,8 @@ export const operatorSchema = z.discriminatedUnion('kind', [webhook, email], {
 /** Names tell who was told. */
 export const checkOperators = z.superRefine((operators: unknown, context) => {
   const names = new Map<string, number>()
-  for (const [index, operator] of (Array.isArray(operators) ? operators : []).entries()) {
-    const name: unknown = typeof operator === 'object' && operator !== null ? (operator as Record<string, unknown>)['name'] : undefined
+  for (const [index, operator] of list(operators).entries()) {
+    const name = field(operator, 'name')
     if (typeof name !== 'string') continue
     const first = names.get(name)
     if (first === undefined) names.set(name, index)

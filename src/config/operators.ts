@@ -1,8 +1,7 @@
 import type { z } from 'zod'
-import { nameInFile } from './file.ts'
-import type { Path } from './names.ts'
+import { writtenOut } from './destinations.ts'
 import type { operatorSchema } from './operator-schema.ts'
-import { keyOf, type Tree, tidyKey } from './reading.ts'
+import type { Tree } from './reading.ts'
 import type { Secret as HiddenText } from './secret.ts'
 
 /** A value that only `reveal` shows. */
@@ -67,25 +66,7 @@ export function secretsOfOperator(operator: OperatorConfig): string[] {
   return [password, Buffer.from(password).toString('base64'), Buffer.from(`\0${login.username}\0${password}`).toString('base64')]
 }
 
-const SECRETS = ['secret', 'password']
-
-/**
- * As with destinations, a secret never stands in the settings file itself.
- * @param references keys of the values that are nothing but references.
- * @returns a problem for each secret that was written out.
- */
+/** @returns a problem for each secret of an operator that was written out. @param references see `writtenOut`. */
 export function writtenOperatorSecrets(tree: Tree, references: ReadonlySet<string>): string[] {
-  const operators = Array.isArray(tree['operators']) ? (tree['operators'] as unknown[]) : []
-  return operators.flatMap((operator, index) =>
-    SECRETS.map((key): Path => ['operators', index, key])
-      .filter((path) => typeof at(operator, String(path.at(-1))) === 'string' && !references.has(keyOf(path)))
-      .map(
-        (path) =>
-          `${nameInFile(path.map(tidyKey))} must be a reference, $${'{NAME}'} or $${'{file:PATH}'}; take the secret out of the file and make a new one`,
-      ),
-  )
-}
-
-function at(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined
+  return writtenOut(tree, 'operators', () => [['secret'], ['password']], references)
 }

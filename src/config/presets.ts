@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Path } from './names.ts'
-import type { Tree } from './reading.ts'
+import { isTree, type Tree } from './reading.ts'
 import { parseYaml } from './yaml.ts'
 
 /** Presets lie in `config/presets/` beside `src/`, which is one folder further up from what is compiled into `dist/src/`. */
@@ -59,8 +59,4 @@ function overlay(base: Tree, over: Tree): Tree {
     merged[key] = isTree(below) && isTree(value) ? overlay(below, value) : value
   }
   return merged
-}
-
-function isTree(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -7,6 +7,21 @@ export type Tree = { [key: string]: unknown }
 /** Stands for a value that is set but could not be read, so that no default takes its place. */
 export const UNREADABLE = null
 
+/** Whether a value holds others under keys. */
+export function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** @returns what stands under a key, or at a position, of whatever somebody has written there; undefined when nothing does. */
+export function field(value: unknown, key: string | number): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined
+}
+
+/** @returns a list as it is; whatever else somebody has written in its place is an empty one. */
+export function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
 /** What one source of settings says, and what is wrong with it. */
 export interface Reading {
   readonly tree: Tree
