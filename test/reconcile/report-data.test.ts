@@ -63,7 +63,7 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
   afterEach(() => opened.close())
 
   it('is null for a run that there is none of', async () => {
-    expect(await readReport(db.read, uuid(8, 9))).toBeNull()
+    expect(await readReport(db.read, uuid(8, 9), '1.2.3')).toBeNull()
   })
 
   it('groups findings by kind, new ones before known ones, lists the first and counts all', async () => {
@@ -100,7 +100,7 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
       { field: 'program', mirror: 'p'.repeat(5_000), service: 'p' },
     ]
     await store(db, [row(1, { kind: 'different', entity: 'lanes', fields })], { different: 1, repaired: 1 })
-    const data = await readReport(db.read, uuid(8, 1))
+    const data = await readReport(db.read, uuid(8, 1), '1.2.3')
     expect(data?.groups[0]?.shown[0]?.differences.slice(0, 6)).toEqual([
       { field: 'status', mirror: '"old"', service: 'null' },
       { field: 'total_cents', mirror: '1', service: '2' },
@@ -122,7 +122,7 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
       messageFact('other', submission, wireMessage(2), byPoll),
     ])
     await store(db, [])
-    const data = await readReport(db.read, uuid(8, 1))
+    const data = await readReport(db.read, uuid(8, 1), '1.2.3')
     expect(data?.firstSeen).toMatchObject({
       unit: 'second',
       totals: [
@@ -150,7 +150,7 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
       }
     })
     await store(db, [])
-    const data = await readReport(db.read, uuid(8, 1))
+    const data = await readReport(db.read, uuid(8, 1), '1.2.3')
     expect(data?.firstSeen).toMatchObject({ unit: 'second', totals: [{ via: 'poll', events: 1, messages: 0 }] })
     expect(data?.firstSeen.buckets).toHaveLength(1)
   })

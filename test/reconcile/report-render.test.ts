@@ -214,7 +214,7 @@ describe('what differences mean', () => {
   const different = (n: number, repaired: number) => {
     const found = Array.from({ length: n }, (_, no) => finding(no, 'different', no < repaired ? {} : { repairedAt: null }))
     const data = report({ run: run({ different: n, repaired, exit_code: repaired < n ? 3 : 0 }), groups: [group('different', found)] })
-    const meaning = meaningsOf(data).find(({ heading }) => heading === 'Different here')
+    const meaning = meaningsOf(data).find(({ term }) => term === 'Different here')
     return { meaning: meaning?.text ?? '', verdict: verdictOf(data).text, whole: renderMarkdown(data) }
   }
 
@@ -234,7 +234,7 @@ describe('what differences mean', () => {
       const found = Array.from({ length: n }, (_, no) => finding(no, 'absent', no < repaired ? {} : { repairedAt: null }))
       const options = dry ? { dry_run: true } : {}
       const data = report({ run: run({ absent: n, repaired, options }), groups: [group('absent', found)] })
-      return meaningsOf(data).find(({ heading }) => heading.startsWith('Here, but'))?.text ?? ''
+      return meaningsOf(data).find(({ term }) => term.startsWith('Here, but'))?.text ?? ''
     }
     expect(absent(2, 2)).toMatch(/ The rows were marked and kept; they come back by themselves when the service shows them again\.$/)
     expect(absent(2, 0, true)).toMatch(/ Nothing was marked\.$/)

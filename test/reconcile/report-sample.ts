@@ -41,7 +41,6 @@ export function run(over: Partial<ReconcileRunsTable> = {}): ReconcileRunsTable 
 
 export function finding(no: number, kind: FindingKind, over: Partial<ReportFinding> = {}): ReportFinding {
   return {
-    no,
     submissionId: uuid(9, 1),
     kind,
     entity: 'market_events',

@@ -11,7 +11,7 @@ const lengths = { second: SECOND, minute: 60 * SECOND, hour: 3_600 * SECOND, day
 const MAX_BUCKETS = { second: 90, minute: 90, hour: 96, day: 92, week: 104, month: Number.POSITIVE_INFINITY } as const
 
 /** The narrowest unit in which the time between the two makes a chart that can be read. */
-export function unitFor(first: TimeText, last: TimeText): BucketUnit {
+function unitFor(first: TimeText, last: TimeText): BucketUnit {
   const span = msFromTime(last) - msFromTime(first)
   return bucketUnits.find((unit) => span / lengths[unit] < MAX_BUCKETS[unit]) ?? 'month'
 }
@@ -46,6 +46,11 @@ const ways = ['webhook', 'poll', 'backfill', 'reconcile']
 export function rankOf(via: string): number {
   const index = ways.indexOf(via)
   return index < 0 ? ways.length : index
+}
+
+/** How many records became known in a column. */
+export function sum(counts: FirstSeen['buckets'][number]['counts']): number {
+  return Object.values(counts).reduce((total, n) => total + n, 0)
 }
 
 function bucketOf(at: TimeText, unit: BucketUnit): number {

@@ -1,4 +1,4 @@
-import { rankOf } from './buckets.ts'
+import { rankOf, sum } from './buckets.ts'
 import { html, type Markup } from './markup.ts'
 import type { FirstSeen } from './report-data.ts'
 import { bucketLabel, number, wayName } from './words.ts'
@@ -76,10 +76,6 @@ function stepFor(highest: number): number {
   const power = 10 ** Math.floor(Math.log10(least))
   const factor = [1, 2, 5, 10].find((each) => each * power >= least) ?? 10
   return Math.max(1, factor * power)
-}
-
-function sum(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((total, n) => total + n, 0)
 }
 
 function round(n: number): number {

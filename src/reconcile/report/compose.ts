@@ -18,7 +18,7 @@ export function documentOf(data: ReportData): ReportDocument {
       {
         heading: 'What it means',
         level: 2,
-        blocks: [{ kind: 'list', items: meaningsOf(data).map(({ heading: term, text }) => ({ term, text })) }],
+        blocks: [{ kind: 'list', items: meaningsOf(data) }],
       },
       ...findingSections(data),
       { heading: 'How records became known', level: 2, blocks: firstSeenBlocks(data.firstSeen) },
@@ -69,9 +69,8 @@ function firstSeenBlocks(firstSeen: FirstSeen): Block[] {
 }
 
 function footerOf({ run, madeAt, version }: ReportData): string[] {
-  const by = version === null ? 'submission-mirror' : `submission-mirror ${version}`
   return [
-    `Made by ${by} at ${moment(madeAt)}. Values that may name a person are not shown; ids lead to them in the mirror.`,
+    `Made by submission-mirror ${version} at ${moment(madeAt)}. Values that may name a person are not shown; ids lead to them in the mirror.`,
     `The figures stand in the tables reconcile_runs and reconcile_findings under run_id ${run.run_id}.`,
   ]
 }

@@ -19,7 +19,7 @@ const MAX_FIELDS = 40
  * @param version of this program, for the report's foot.
  * @returns null when there is no such run.
  */
-export async function readReport(q: Query, runId: string, version: string | null = null): Promise<ReportData | null> {
+export async function readReport(q: Query, runId: string, version: string): Promise<ReportData | null> {
   const run = await findRun(q, runId)
   if (run === null) return null
   return {
@@ -54,7 +54,6 @@ async function readGroups(q: Query, runId: string): Promise<FindingGroup[]> {
 
 function findingOf(row: FindingRow): ReportFinding {
   return {
-    no: row.finding_no,
     submissionId: row.submission_id,
     kind: row.kind,
     entity: row.entity,

@@ -1,3 +1,4 @@
+import { sum } from './buckets.ts'
 import { documentOf } from './compose.ts'
 import type { Block, Cell, Divergence } from './document.ts'
 import type { FirstSeen, ReportData } from './report-data.ts'
@@ -76,10 +77,6 @@ function chartText({ buckets, unit, totals }: FirstSeen): string {
   })
   const legend = [...letters].map(([via, letter]) => `${letter} ${via === 'backfill' ? 'history' : via}`).join(', ')
   return `${lines.join('\n')}\n\n${legend}; each letter stands for ${perLetter === 1 ? 'one record' : `up to ${number(perLetter)} records`}\n`
-}
-
-function sum(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((total, n) => total + n, 0)
 }
 
 /** Text of ours may hold `code`; everything else that Markdown or HTML would take for a mark is escaped. */

@@ -21,6 +21,6 @@ export function html(strings: TemplateStringsArray, ...pieces: readonly Piece[])
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;', '`': '&#96;' }
 
 /** For text between tags and in quoted attributes. */
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"'`]/g, (character) => entities[character] ?? '')
 }

@@ -1,58 +1,40 @@
 import { type FindingKind, findingKinds, type ReconcileRunsTable } from '../../store/tables-reconcile.ts'
 import type { ReportData } from './report-data.ts'
-import { counted, moment, number } from './words.ts'
+import { counted, kindNames, moment, number } from './words.ts'
 
-/** One thing that the findings mean, and what to do about it. */
+/** One thing that the findings mean, and what to do about it; the term is what it is about. */
 export interface Meaning {
-  readonly heading: string
+  readonly term: string
   readonly text: string
 }
 
 /** @param repaired so many of them. */
 type Explain = (n: number, run: ReconcileRunsTable, repaired: number) => string
 
-const explained: Readonly<Record<FindingKind, { heading: string; text: Explain }>> = {
-  missing: {
-    heading: 'Missing here',
-    text: (n, run) =>
-      `The service showed ${counted(n, 'record')} that the mirror did not have. That happens when a webhook was lost and no poll had looked yet, when ` +
-      `something became visible late, or when rows were taken out of the database. ${
-        isDry(run)
-          ? 'They were not added, because this was a dry run: run `submission-mirror reconcile` without --dry-run.'
-          : 'They were added; destinations get them like any other change.'
-      }`,
-  },
-  different: {
-    heading: 'Different here',
-    text: (n, run, repaired) =>
-      `${counted(n, 'record')} did not say what the service says. State that is read on a timer may be older than the service's; anything else was ` +
-      `changed in the database, or came in a delivery that was wrong. The service is the authority. ${setText(n, run, repaired)}`,
-  },
-  absent: {
-    heading: 'Here, but no longer shown by the service',
-    text: (n, run, repaired) =>
-      `${counted(n, 'record')} of the mirror did not appear in two readings of the service. It shows what is visible at the time of reading, so an absence is ` +
-      `not proof that the record was wrong. ${markedText(n, run, repaired)}`,
-  },
-  unreadable: {
-    heading: 'Could not be read',
-    text: (n) =>
-      `${counted(n, 'read')} failed, and failed again when repeated. Nothing is proven about what they would have shown. Look at the reasons below, then ` +
-      'run `submission-mirror reconcile --submission ID` for these.',
-  },
-  undelivered: {
-    heading: 'Never delivered to a destination',
-    text: (n) =>
-      `${counted(n, 'change')} stand${n === 1 ? 's' : ''} in the mirror and never reached a destination that should have it. ` +
-      'See `submission-mirror outbox list`, then `outbox retry` what shall be sent, or `outbox skip` what need not be.',
-  },
-  lost: {
-    heading: 'Holes in the change log',
-    text: (n) =>
-      `The change log has ${counted(n, 'hole')}: rows of \`changes\` were taken out of the database. The other tables are not touched by that, but whoever ` +
-      'follows the log and had not read so far misses those changes, and nothing can bring them back. Readers that were behind read the tables anew; ' +
-      '`submission-mirror migrate --new-epoch` makes all of them do so. A destination that was behind gets everything under a new name with `start: snapshot`.',
-  },
+const explained: Readonly<Record<FindingKind, Explain>> = {
+  missing: (n, run) =>
+    `The service showed ${counted(n, 'record')} that the mirror did not have. That happens when a webhook was lost and no poll had looked yet, when ` +
+    `something became visible late, or when rows were taken out of the database. ${
+      isDry(run)
+        ? 'They were not added, because this was a dry run: run `submission-mirror reconcile` without --dry-run.'
+        : 'They were added; destinations get them like any other change.'
+    }`,
+  different: (n, run, repaired) =>
+    `${counted(n, 'record')} did not say what the service says. State that is read on a timer may be older than the service's; anything else was ` +
+    `changed in the database, or came in a delivery that was wrong. The service is the authority. ${setText(n, run, repaired)}`,
+  absent: (n, run, repaired) =>
+    `${counted(n, 'record')} of the mirror did not appear in two readings of the service. It shows what is visible at the time of reading, so an absence is ` +
+    `not proof that the record was wrong. ${markedText(n, run, repaired)}`,
+  unreadable: (n) =>
+    `${counted(n, 'read')} failed, and failed again when repeated. Nothing is proven about what they would have shown. Look at the reasons below, then ` +
+    'run `submission-mirror reconcile --submission ID` for these.',
+  undelivered: (n) =>
+    `${counted(n, 'change')} stand${n === 1 ? 's' : ''} in the mirror and never reached a destination that should have it. ` +
+    'See `submission-mirror outbox list`, then `outbox retry` what shall be sent, or `outbox skip` what need not be.',
+  lost: (n) =>
+    `The change log has ${counted(n, 'hole')}: rows of \`changes\` were taken out of the database. The other tables are not touched by that, but whoever ` +
+    'follows the log and had not read so far misses those changes, and nothing can bring them back. Readers that were behind read the tables anew; ' +
+    '`submission-mirror migrate --new-epoch` makes all of them do so. A destination that was behind gets everything under a new name with `start: snapshot`.',
 }
 
 /** What became of rows that the service does not show. Under an id that it cannot have nothing is looked for, so nothing is marked. */
@@ -78,12 +60,12 @@ function setText(n: number, run: ReconcileRunsTable, repaired: number): string {
 export function meaningsOf({ run, groups }: ReportData): Meaning[] {
   const meanings = findingKinds.flatMap((kind): Meaning[] => {
     const n = run[kind]
-    return n === 0 ? [] : [{ heading: explained[kind].heading, text: explained[kind].text(n, run, repairedOf(groups, kind)) }]
+    return n === 0 ? [] : [{ term: kindNames[kind], text: explained[kind](n, run, repairedOf(groups, kind)) }]
   })
-  if (meanings.length === 0) meanings.push({ heading: 'Nothing new', text: nothingNew(run) })
+  if (meanings.length === 0) meanings.push({ term: 'Nothing new', text: nothingNew(run) })
   if (run.known > 0) {
     const text = `${counted(run.known, 'finding')} stood before this run: absences that are known, pushes that are still undelivered, and holes of the change log. They change neither its counts nor its exit code.`
-    meanings.push({ heading: 'Known before', text })
+    meanings.push({ term: 'Known before', text })
   }
   return meanings
 }

@@ -10,7 +10,6 @@ export interface ShownDifference {
 }
 
 export interface ReportFinding {
-  readonly no: number
   /** null: of a push of a row that belongs to no submission. */
   readonly submissionId: string | null
   readonly kind: FindingKind
@@ -58,6 +57,6 @@ export interface ReportData {
   /** When the report was made. */
   readonly mirror: MirrorFigures
   readonly madeAt: TimeText
-  /** Of this program; null when it was not given. */
-  readonly version: string | null
+  /** Of this program. */
+  readonly version: string
 }

@@ -79,12 +79,8 @@ function optionsText(options: Readonly<Record<string, Json>>): string {
   const set = Object.entries(options).filter(
     ([, value]) => value !== null && value !== false && !(Array.isArray(value) && value.length === 0),
   )
-  const texts = set.map(([name, value]) => `${words(name)}: ${valueText(value)}`)
+  const texts = set.map(([name, value]) => `${name.replaceAll('_', ' ')}: ${valueText(value)}`)
   return texts.length === 0 ? 'none: every tracked submission, feeds and state' : shownText(texts.join(' · '), 600)
-}
-
-function words(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replaceAll('_', ' ')
 }
 
 function valueText(value: Json): string {

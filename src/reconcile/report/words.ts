@@ -2,7 +2,7 @@ import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { FindingKind } from '../../store/tables-reconcile.ts'
 import type { BucketUnit } from './report-data.ts'
 
-/** How each kind of finding is called in a report, of one and of several. */
+/** How each kind of finding is called in a report. */
 export const kindNames: Readonly<Record<FindingKind, string>> = {
   missing: 'Missing here',
   different: 'Different here',
@@ -39,8 +39,8 @@ export function number(n: number): string {
 }
 
 /** `1 record`, `2,000 records`. */
-export function counted(n: number, singular: string, plural = `${singular}s`): string {
-  return `${number(n)} ${n === 1 ? singular : plural}`
+export function counted(n: number, singular: string): string {
+  return `${number(n)} ${singular}${n === 1 ? '' : 's'}`
 }
 
 /** A moment for people, to the second, with its zone. */
