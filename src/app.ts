@@ -22,15 +22,9 @@ export function main(host: Host): Promise<number> {
 }
 
 async function serve(load: () => Promise<Config>, role: ServeRole, host: Host): Promise<void> {
-  let asked = false
-  let reload = () => {
-    asked = true
-  }
-  host.onReload(() => reload())
   const serving = await startServing(load, { role, pretty: host.stdout.isTTY, signal: host.signal })
-  reload = () => void serving.reload()
-  // Whoever asked while it started may have meant files that were read before.
-  if (asked) reload()
+  // Whoever asked while it started may have meant files that were read before: that is done now.
+  host.onReload(() => void serving.reload())
   const future = futureVariables(host.env)
   if (future !== null) serving.log.warn(future)
   host.onCrash((error) => serving.log.fatal({ err: error }, `submission-mirror stopped because of a fault of its own: ${messageOf(error)}`))

@@ -18,7 +18,7 @@ export interface Host {
   readonly signal: AbortSignal
   /** What starts this program once more: the command and its first arguments. */
   readonly self: readonly [command: string, ...args: string[]]
-  /** From now on `reload` is called whenever the process is asked to read its settings again. */
+  /** From now on `reload` is called whenever the process is asked to read its settings again; at once when it was asked before. */
   onReload(reload: () => void): void
   /** From now on `report` writes the last words about an error that nobody caught. */
   onCrash(report: (error: unknown) => void): void
