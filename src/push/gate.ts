@@ -148,7 +148,9 @@ export class Gate {
     this.#circuit.settle(permit, found)
     if (this.#circuit.isOpen !== wasOpen) this.#turned()
     else if (permit.probe && found === 'dead') this.#pause()
-    if (outcome?.type === 'failed' && outcome.retryAfterMs !== null) this.#asked(Math.min(outcome.retryAfterMs, LONGEST_REST_MS))
+    // "At once" asks for nothing.
+    const askedMs = outcome?.type === 'failed' ? (outcome.retryAfterMs ?? 0) : 0
+    if (askedMs > 0) this.#asked(Math.min(askedMs, LONGEST_REST_MS))
     if (outcome?.type === 'stop') this.#stop(outcome)
   }
 

@@ -70,6 +70,14 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(gate.admit()).not.toBeNull()
   })
 
+  it('takes a Retry-After of 0 for no rest: nothing is written down of it', async () => {
+    const { clock, db, gate, settle } = await bench(open)
+    settle({ type: 'failed', permanent: false, alive: true, status: 503, error: 'answered 503', retryAfterMs: 0 })
+    await gate.settled()
+    expect(await restMs(db, clock)).toBeNull()
+    expect(gate.admit()).not.toBeNull()
+  })
+
   it('keeps a rest that another process was asked for, when its own circuit closes', async () => {
     const { clock, db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
