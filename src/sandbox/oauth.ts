@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../clock.ts'
-import { type Answer, answerFaults, invalid, refusal, send, skewDate, spoil } from './answers.ts'
+import { type Answer, answerFaults, invalid, send, skewDate, spoil } from './answers.ts'
 import type { FaultBook } from './faults.ts'
 import { type Logbook, seen } from './logbook.ts'
 import { READ_SCOPE, type Tokens } from './tokens.ts'
@@ -58,8 +58,7 @@ function exchange(form: URLSearchParams, options: OAuthOptions): Answer {
 }
 
 function oauthError(status: number, error: string): Answer {
-  const answer = refusal(status, error)
-  return { ...answer, body: { error, detail: error } }
+  return { status, body: { error, detail: error } }
 }
 
 function metadata(baseUrl: string): Answer {
