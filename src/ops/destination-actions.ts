@@ -38,7 +38,7 @@ export async function pauseDestination(a: Acting, name: string, reason: string |
 export function mendOf(name: string, state: Exclude<DestinationState, 'active'>): string {
   const resume = `\`submission-mirror destination resume ${name}\``
   if (state === 'paused') return `${resume} lets it go on`
-  return `${state === 'parked' ? 'renew its credential' : 'mend its address'}, then ${resume}`
+  return `${state === 'parked' ? 'renew its credential, or mend what else the reason names' : 'mend its address'}, then ${resume}`
 }
 
 /**

@@ -140,7 +140,7 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     await setDestinationState(rig.db, 'ams', 'parked', 'answered 401')
     expect(await pause({ reason: 'the AMS moves' })).toMatchObject({
       status: 409,
-      json: { detail: expect.stringMatching(/^destination ams is parked \(answered 401\), .*; renew its credential, then /) },
+      json: { detail: expect.stringMatching(/^destination ams is parked \(answered 401\), .*; renew its credential, or .+, then /) },
     })
     expect(await now()).toMatchObject({ state: 'parked', reason: 'answered 401' })
     expect(await rig.notes()).toMatchObject([{ action: 'destination.pause', detail: { reason: 'the AMS moves' } }])
