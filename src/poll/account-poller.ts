@@ -14,7 +14,9 @@ const TICK_MS = 1_000
 /** A delivery that names no submission wakes the active ones, at most this often (trap 25). */
 const SWEEP_EVERY_MS = 300_000
 const SWEEP_ACTIVE_MS = 30 * 86_400_000
-const SWEEP_STEP = 200
+/** Submissions looked at together, and the rest between two looks: others get the database, and deliveries the event loop. */
+const SWEEP_STEP = 300
+const SWEEP_PAUSE_MS = 10
 
 export interface AccountPollerOptions extends GateOptions {
   readonly policy: PollPolicy
@@ -31,6 +33,7 @@ export class AccountPoller implements Service {
   readonly #gate: AccountGate
   readonly #queue: PQueue
   #failing = 0
+  #sweeping: Promise<void> | null = null
   #failure: unknown
 
   constructor(options: AccountPollerOptions) {
@@ -50,6 +53,7 @@ export class AccountPoller implements Service {
     } finally {
       // What was begun before settles its reads.
       await this.#queue.onIdle()
+      await this.#sweeping
     }
     if (this.#failure !== undefined) throw this.#failure
   }
@@ -61,7 +65,7 @@ export class AccountPoller implements Service {
     const deadMs = client.waitMs()
     // The service is dead: claiming reads only to fail them would mark them all as failing.
     if (deadMs > 0) return clock.sleep(Math.min(deadMs, TICK_MS), signal)
-    await this.#sweep()
+    this.#sweeping ??= this.#sweep(signal)
     await this.#start(signal)
     // Every read that ends signals too: its place is free, and it may be due again.
     await db.signals.wait('reads', TICK_MS, signal)
@@ -112,13 +116,27 @@ export class AccountPoller implements Service {
     }
   }
 
-  async #sweep(): Promise<void> {
+  /** Makes a sweep if one is wanted, beside the reads: it looks at every submission. Never rejects. */
+  async #sweep(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#sweepIfWanted(signal)
+    } catch (error) {
+      if (!signal.aborted) this.#failure = error
+    } finally {
+      this.#sweeping = null
+    }
+  }
+
+  async #sweepIfWanted(signal: AbortSignal): Promise<void> {
     const { db, account, clock, observer, log } = this.#o
     if (!(await takeSweep(db, account, SWEEP_EVERY_MS))) return
     observer.count('sweeps_total', { account })
     log.info({ account }, 'a delivery named no submission; the feeds of all active submissions are read')
     const activeSince = timeFromMs(clock.now() - SWEEP_ACTIVE_MS)
-    for (let after: string | null = ''; after !== null; ) after = await sweepStep(db, account, after, activeSince, SWEEP_STEP)
+    for (let after: string | null = ''; after !== null; await clock.sleep(SWEEP_PAUSE_MS, signal)) {
+      if (signal.aborted) return
+      after = await sweepStep(db, account, after, activeSince, SWEEP_STEP)
+    }
     await endSweep(db, account)
   }
 }

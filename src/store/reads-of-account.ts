@@ -5,7 +5,7 @@ import type { TimeText } from '../model/time.ts'
 import { sweep } from './accounts.ts'
 import type { Db, Query } from './db.ts'
 import { rank, wakeReads } from './reads.ts'
-import { dbTime, timeValue } from './sql.ts'
+import { dbTime } from './sql.ts'
 
 /** How many submissions of the account were ever read, counted no further than `limit`. */
 export async function readBefore(q: Query, account: string, limit: number): Promise<number> {
@@ -52,23 +52,22 @@ export async function forgiveMisses(db: Db, account: string): Promise<void> {
 }
 
 /**
- * Wakes the feeds of up to `limit` submissions that were active since `activeSince`, in the order of their ids.
- * That is no activity of theirs: sweeps would keep them active for ever.
- * @returns the last id that was looked at, or null when there are no more: steps, so that no transaction is long.
+ * Looks at the next `limit` submissions behind `after`, in the order of their ids, and wakes the feeds of those that were active since
+ * `activeSince`. That is no activity of theirs: sweeps would keep them active for ever.
+ * @returns the last id that was looked at, or null when there are no more: steps, so that no look and no transaction is long.
  */
 export async function sweepStep(db: Db, account: string, after: string, activeSince: TimeText, limit: number): Promise<string | null> {
   const rows = await db.read.sql
     .selectFrom('sync_reads')
-    .select('submission_id')
+    .select(['submission_id', 'active_at'])
     .where('account', '=', account)
     .where('read', '=', 'events')
     .where('submission_id', '>', after)
-    .where('active_at', '>=', timeValue(db.read, activeSince))
     .orderBy('submission_id')
     .limit(limit)
     .execute()
-  const places: Place[] = rows.map((row) => ({ account, submissionId: row.submission_id }))
-  const wakes = places.flatMap((place) => feeds.map((read) => ({ ...place, read })))
+  const active = rows.filter(({ active_at }) => active_at !== null && active_at >= activeSince)
+  const wakes = active.flatMap(({ submission_id }) => feeds.map((read) => ({ account, submissionId: submission_id, read })))
   if (wakes.length > 0) await db.write('sweep', (tx) => wakeReads(tx, wakes, { delayMs: 0, moved: false }))
   return rows.length < limit ? null : (rows.at(-1)?.submission_id ?? null)
 }

@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { marketEvents } from '../../src/model/entities.ts'
+import { askSweep } from '../../src/store/accounts.ts'
+import type { Db } from '../../src/store/db.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { wireEvent, wireMessage } from '../tools/facts.ts'
 import { rowsOf } from '../tools/mirror.ts'
@@ -74,6 +76,36 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     await rig.until('it is read again', async () => (await rig.read(failing, 'events')).last_read_at !== null)
     const unread = (await Promise.all(others.map((id) => rig.read(id, 'events')))).filter((row) => row.last_read_at === null)
     expect(unread.length).toBeGreaterThan(0)
+  })
+
+  it('a sweep, which looks at every submission, holds up no read', async () => {
+    const rig = await Rig.open(database)
+    const [id = ''] = await tracked(rig, 2)
+    const sweeping = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<void>()
+    onTestFinished(() => held.resolve())
+    const { kind, clock, signals, read } = rig.db
+    const holding: Db = {
+      ...{ kind, clock, signals, read },
+      async write(name, work, options) {
+        if (name === 'sweep') {
+          sweeping.resolve()
+          await held.promise
+        }
+        return rig.db.write(name, work, options)
+      },
+      listen: (signal) => rig.db.listen(signal),
+      close: () => rig.db.close(),
+    }
+    const poller = rig.startPoller({ db: holding })
+    await rig.rest()
+    await rig.db.write('test-ask', (tx) => askSweep(tx, ACCOUNT))
+    await sweeping.promise
+    rig.sandbox.addEvent(ACCOUNT, id, { type: 'declined' })
+    await rig.pass(HOUR)
+    await rig.until('what is due is read', async () => (await rowsOf(rig.db, marketEvents)).length === 3)
+    held.resolve()
+    await poller.stop()
   })
 
   it("a page that the store refuses is that feed's failure alone", async () => {

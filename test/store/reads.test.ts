@@ -234,6 +234,20 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     expect(await takeSweep(db, ACCOUNT, 0)).toBe(true)
   })
 
+  it('a step of a sweep looks at so many submissions and no more, active or not', async () => {
+    const db = await openWith(database, 3)
+    await db.write('test-old', (tx) =>
+      tx.sql.updateTable('sync_reads').set({ active_at: '2026-01-01T00:00:00.000000Z' }).where('submission_id', '<>', uuid(9, 3)).execute(),
+    )
+    const woken = async () =>
+      (await db.read.sql.selectFrom('sync_reads').select('submission_id').distinct().where('wake_no', '>', 0).execute()).map(
+        ({ submission_id }) => submission_id,
+      )
+    const step = (after: string) => sweepStep(db, ACCOUNT, after, '2026-06-01T00:00:00.000000Z', 2)
+    expect([await step(''), await woken()]).toEqual([uuid(9, 2), []])
+    expect([await step(uuid(9, 2)), await woken()]).toEqual([null, [uuid(9, 3)]])
+  })
+
   it('however many reads were "not found", no transaction that forgives them is long; what is believed stays counted', async () => {
     const db = await openWith(database, 140)
     await db.write('test-missing', async (tx) => {
