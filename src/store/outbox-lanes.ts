@@ -1,6 +1,5 @@
-import { sql } from 'kysely'
-import type { Row } from '../model/entities.ts'
-import type { Tx } from './db.ts'
+import { type RawBuilder, sql } from 'kysely'
+import type { Query, Tx } from './db.ts'
 import { dbTime, givenRows } from './sql.ts'
 import type { LaneBlock } from './tables.ts'
 
@@ -16,8 +15,6 @@ export interface LaneKey {
   readonly account: string
   readonly lane: string
 }
-
-const KEY = { destination: 'text', account: 'text', lane: 'text' } as const
 
 /** @returns a text that names the lane, for maps. */
 export function laneText({ destination, account, lane }: LaneKey): string {
@@ -36,7 +33,7 @@ export async function openLanes(tx: Tx, keys: readonly LaneKey[]): Promise<void>
   const kept = tx.kind === 'sqlite' ? sql`do nothing` : sql`(destination, account, lane) do update set due_at = sync_push_lanes.due_at`
   await sql`
     insert into sync_push_lanes (destination, account, lane, due_at)
-    select destination, account, lane, ${dbTime(tx)} from ${given(tx, keys)} where 1 = 1
+    select destination, account, lane, ${dbTime(tx)} from ${givenLanes(tx, keys)} where 1 = 1
     order by destination, account, lane on conflict ${kept}`.execute(tx.sql)
 }
 
@@ -56,7 +53,7 @@ export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Locke
   const { rows } = await sql<LockedLane>`
     select l.destination, l.account, l.lane, l.lease_token, l.blocked, l.held_by,
       case when l.lease_token is not null and l.due_at > ${dbTime(tx)} then 1 else 0 end as under_way
-    from ${given(tx, keys)} join sync_push_lanes l
+    from ${givenLanes(tx, keys)} join sync_push_lanes l
       on l.destination = given.destination and l.account = given.account and l.lane = given.lane
     order by l.destination, l.account, l.lane ${lock}`.execute(tx.sql)
   return rows
@@ -67,17 +64,18 @@ export async function closeEmptyLanes(tx: Tx, keys: readonly LaneKey[]): Promise
   if (keys.length === 0) return
   await sql`
     delete from sync_push_lanes
-    where (destination, account, lane) in (select destination, account, lane from ${given(tx, keys)})
+    where (destination, account, lane) in (select destination, account, lane from ${givenLanes(tx, keys)})
       and held_by is null and not exists (
         select 1 from sync_outbox o where o.destination = sync_push_lanes.destination and o.account = sync_push_lanes.account
           and o.lane = sync_push_lanes.lane and o.state = 'ready')`.execute(tx.sql)
 }
 
-function given(tx: Tx, keys: readonly LaneKey[]) {
+/** Lanes, to stand in a `from` clause under the name `given`. */
+export function givenLanes(q: Pick<Query, 'kind'>, keys: readonly LaneKey[]): RawBuilder<unknown> {
   return givenRows(
-    tx,
-    KEY,
-    keys.map(({ destination, account, lane }): Row => ({ destination, account, lane })),
+    q,
+    { destination: 'text', account: 'text', lane: 'text' },
+    keys.map(({ destination, account, lane }) => ({ destination, account, lane })),
   )
 }
 

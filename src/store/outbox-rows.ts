@@ -4,9 +4,8 @@ import { type Row, submissions as submissionsEntity } from '../model/entities.ts
 import { isObject } from '../model/json.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Query, TableSpec } from './db.ts'
-import type { LaneKey } from './outbox-lanes.ts'
+import { givenLanes, type LaneKey } from './outbox-lanes.ts'
 import { namesClient } from './push-map.ts'
-import { givenRows } from './sql.ts'
 
 /** Why a change of a record is skipped whose id at the target is not known: the `error` of its row, by which it is found again. */
 export const ID_NOT_KNOWN =
@@ -113,11 +112,7 @@ export async function firstRows(q: Query, lanes: readonly LaneKey[], limit: numb
 
 /** Each database in the way that makes it go from lane to rows by the index, however many rows there are. */
 async function readRows(q: Query, lanes: readonly LaneKey[], limit: number): Promise<Found[]> {
-  const given = givenRows(
-    q,
-    { destination: 'text', account: 'text', lane: 'text' },
-    lanes.map(({ destination, account, lane }): Row => ({ destination, account, lane })),
-  )
+  const given = givenLanes(q, lanes)
   const ofLane = (columns: string) => sql`
     select ${sql.raw(columns)} from sync_outbox i where i.destination = given.destination and i.account = given.account
       and i.lane = given.lane and i.state = 'ready' order by i.outbox_id limit ${sql.lit(limit)}`

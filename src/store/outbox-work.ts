@@ -5,7 +5,7 @@ import { storableText } from '../model/json.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Db, TableSpec, Tx } from './db.ts'
 import { wake } from './notify.ts'
-import { closeEmptyLanes, type LaneKey, laneText, lockLanes, Tallies } from './outbox-lanes.ts'
+import { closeEmptyLanes, givenLanes, type LaneKey, laneText, lockLanes, Tallies } from './outbox-lanes.ts'
 import { firstRows, ID_NOT_KNOWN, type OutboxRow } from './outbox-rows.ts'
 import { lockMappings, mappedLanes } from './push-map.ts'
 import { dbTime, givenRows, skipLocked } from './sql.ts'
@@ -275,13 +275,9 @@ export async function releaseAllLanes(db: Db, destination: string): Promise<void
 
 /** Ends the leases of lanes that are locked; nobody has to wait for them. */
 async function makeDue(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
-  const keys = lanes.map(({ destination, account, lane }): Row => ({ destination, account, lane }))
   await sql`
     update sync_push_lanes set lease_token = null, due_at = ${dbTime(tx)}
-    where (destination, account, lane) in (
-      select destination, account, lane from ${givenRows(tx, { destination: 'text', account: 'text', lane: 'text' }, keys)})`.execute(
-    tx.sql,
-  )
+    where (destination, account, lane) in (select destination, account, lane from ${givenLanes(tx, lanes)})`.execute(tx.sql)
 }
 
 /** The rows that nothing was known of before the claim. */

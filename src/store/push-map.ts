@@ -4,8 +4,8 @@ import type { TimeText } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
 import { lockNamed } from './locks.ts'
 import { wake } from './notify.ts'
-import { type LaneKey, lanesOf, laneText, lockLanes } from './outbox-lanes.ts'
-import { dbTime, givenRows } from './sql.ts'
+import { givenLanes, type LaneKey, lanesOf, laneText, lockLanes } from './outbox-lanes.ts'
+import { dbTime } from './sql.ts'
 import type { PushMapTable } from './tables.ts'
 
 /** Which client or policy of a destination's AMS a submission belongs to. */
@@ -113,10 +113,9 @@ export async function lockMappings(tx: Tx): Promise<void> {
 /** Which of the lanes, each a submission's, have a mapping. @returns by `laneText`. */
 export async function mappedLanes(q: Query, lanes: readonly LaneKey[]): Promise<ReadonlySet<string>> {
   if (lanes.length === 0) return new Set()
-  const keys = lanesOf(lanes).map(({ destination, account, lane }) => ({ destination, account, lane }))
   const { rows } = await sql<LaneKey>`
     select given.destination, given.account, given.lane
-    from ${givenRows(q, { destination: 'text', account: 'text', lane: 'text' }, keys)} join push_map m
+    from ${givenLanes(q, lanesOf(lanes))} join push_map m
       on m.destination = given.destination and m.account = given.account and m.submission_id = given.lane and ${namesClient}`.execute(q.sql)
   return new Set(rows.map(laneText))
 }
