@@ -138,12 +138,11 @@ class Comparison implements MirrorAccess {
   }
 
   async lockSubmissions(
-    entity: Entity,
     keys: readonly Row[],
     trackedAt: TimeText,
     via: (key: Row) => string,
   ): Promise<{ rows: readonly Row[]; added: readonly Row[] }> {
-    const rows = await this.#reader.load(entity, keys)
+    const rows = await this.#reader.load(submissions, keys)
     if (rows.length > 0) return { rows, added: [] }
     const blank = Object.fromEntries(Object.keys(submissions.columns).map((column) => [column, null]))
     const added = keys.map((key) => ({ ...blank, ...key, tracked_at: trackedAt, tracked_via: via(key) }))

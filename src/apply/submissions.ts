@@ -1,4 +1,4 @@
-import { type SubmissionRow, submissions } from '../model/entities.ts'
+import type { SubmissionRow } from '../model/entities.ts'
 import type { Fact, Place, ReachFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
 import { laterTime } from '../model/time.ts'
@@ -16,7 +16,7 @@ export async function lockSubmissions(session: Session, facts: readonly Fact[]):
   }
   const keys = [...first.keys()].sort().map((key) => keyOf(first.get(key) as Fact))
   const viaOf = (key: { account: string; submission_id: string }) => trackedVia(first.get(`${key.account} ${key.submission_id}`) as Fact)
-  const { rows, added } = await session.access.lockSubmissions(submissions, keys, session.now, (key) => viaOf(key as SubmissionRow))
+  const { rows, added } = await session.access.lockSubmissions(keys, session.now, (key) => viaOf(key as SubmissionRow))
   const isAdded = new Set(added.map((key) => `${key['account']} ${key['submission_id']}`))
   for (const row of rows as SubmissionRow[]) {
     const key = `${row.account} ${row.submission_id}`

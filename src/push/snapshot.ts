@@ -2,7 +2,7 @@ import { timeFromMs } from '../model/time.ts'
 import type { Db, Tx } from '../store/db.ts'
 import { type DestinationRow, findDestination } from '../store/destinations.ts'
 import { readEpochs } from '../store/log-epoch.ts'
-import { changesToFanOut, lockFanOut, logEnd, type NewOutboxRow, queueRows } from '../store/outbox-fan-out.ts'
+import { changesToFanOut, holdLogEnd, lockFanOut, type NewOutboxRow, queueRows } from '../store/outbox-fan-out.ts'
 import { recordText, recordTimes } from '../store/record-times.ts'
 import { type SnapshotRow, snapshotPage, stillToCome } from '../store/snapshot-rows.ts'
 import { wants } from './filter.ts'
@@ -26,7 +26,7 @@ export type SnapshotStep = 'moved' | 'ended' | 'idle'
 export function stepSnapshot(db: Db, destination: FanOutDestination, limit: number): Promise<SnapshotStep> {
   return db.write('push-snapshot', async (tx) => {
     await lockFanOut(tx)
-    const end = await logEnd(tx, { hold: true })
+    const end = await holdLogEnd(tx)
     const state = await findDestination(tx, destination.name)
     if (state === null || state.snapshot === null) return 'idle'
     const { rows, cursor } = await knownChanges(tx, destination, state, limit, end.lastSeq)

@@ -2,7 +2,6 @@ import type { Kysely } from 'kysely'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { ColumnKind, Row } from '../model/entities.ts'
-import type { Json } from '../model/json.ts'
 import type { Signals, Topic } from './signals.ts'
 import type { Tables } from './tables.ts'
 
@@ -104,5 +103,3 @@ export interface TableSpec {
 
 /** Where tests stop the process; the product itself passes none. */
 export type FailPoint = (point: string) => void
-
-export type { Json }

@@ -34,7 +34,6 @@ export interface MirrorAccess extends MirrorReading {
    * @returns their rows, and the keys of those that did not exist before.
    */
   lockSubmissions(
-    entity: Entity,
     keys: readonly Row[],
     trackedAt: TimeText,
     via: (key: Row) => string,

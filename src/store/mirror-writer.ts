@@ -1,5 +1,5 @@
 import type { Change } from '../model/change.ts'
-import type { Entity, Row } from '../model/entities.ts'
+import { type Entity, type Row, submissions } from '../model/entities.ts'
 import type { Place } from '../model/facts.ts'
 import type { ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
@@ -27,8 +27,7 @@ export class MirrorWriter implements MirrorAccess {
     return this.tx.selectMany(entity, keys)
   }
 
-  /** Every row of `entity` that belongs to one of the submissions. */
-  async loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<Row[]> {
+  loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<Row[]> {
     return this.tx.selectWhere(entity, { account, submission_id: submissionId })
   }
 
@@ -58,15 +57,10 @@ export class MirrorWriter implements MirrorAccess {
    * Makes sure that the submissions exist, then locks their rows in key order until the transaction ends. Everything that
    * is compared later belongs to a submission, so this one lock serves for all (invariant 2).
    * @param keys distinct, sorted by key.
-   * @returns the keys of those that did not exist before.
+   * @returns their rows, and the keys of those that did not exist before.
    */
-  async lockSubmissions(
-    entity: Entity,
-    keys: readonly Row[],
-    trackedAt: TimeText,
-    via: (key: Row) => string,
-  ): Promise<{ rows: Row[]; added: Row[] }> {
-    const found = await this.tx.selectMany(entity, keys, { lock: true })
+  async lockSubmissions(keys: readonly Row[], trackedAt: TimeText, via: (key: Row) => string): Promise<{ rows: Row[]; added: Row[] }> {
+    const found = await this.tx.selectMany(submissions, keys, { lock: true })
     if (found.length === keys.length) return { rows: found, added: [] }
     const known = new Set(found.map(keyText))
     const added: Row[] = []
@@ -86,7 +80,7 @@ export class MirrorWriter implements MirrorAccess {
         .executeTakeFirst()
       if (inserted) added.push(key)
     }
-    return { rows: await this.tx.selectMany(entity, keys, { lock: true }), added }
+    return { rows: await this.tx.selectMany(submissions, keys, { lock: true }), added }
   }
 
   /** What was done so far, for counting. */
