@@ -1,10 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
+import { moveMark, readMark } from './marks.ts'
 
 /** Changes looked at in one transaction. */
 const STEP = 1_000
 const MARK = 'arrival_counts_mark'
+/** The change log is one for all accounts. */
+const ALL = ''
 const ways = ['webhook', 'poll', 'backfill', 'reconcile'] as const
 type Way = (typeof ways)[number]
 type Count = Way | 'lost'
@@ -24,13 +27,13 @@ export interface HourCount {
  * @returns whether there is more to look at.
  */
 export async function countArrivals(db: Db): Promise<boolean> {
-  const mark = await readMark(db.read)
+  const mark = await readMark(db.read, ALL, MARK)
   const ends = await db.read.sql.selectFrom('mirror_info').select(['first_seq', 'last_seq']).where('id', '=', 1).executeTakeFirst()
   if (ends === undefined || ends.last_seq <= mark) return false
   const from = Math.max(mark, ends.first_seq - 1)
   const to = Math.min(from + STEP, ends.last_seq)
   return db.write('arrival-counts', async (tx) => {
-    if (!(await moveMark(tx, mark, to))) return false
+    if (!(await moveMark(tx, ALL, MARK, mark, to))) return false
     for (const { cause, ...count } of await arrivalsBetween(tx, from, to)) await addCount(tx, count, wayOf(cause))
     return to < ends.last_seq
   })
@@ -69,27 +72,4 @@ async function arrivalsBetween(tx: Tx, after: number, upTo: number): Promise<(Ho
       where seq > ${after} and seq <= ${upTo} and operation = 'insert' and entity in ('market_events', 'thread_messages')) as arrived
     group by account, entity, cause, hour order by account, hour, entity`.execute(tx.sql)
   return rows.map((row) => ({ ...row, n: Number(row.n) }))
-}
-
-async function readMark(q: Query): Promise<number> {
-  const row = await ofMark(q.sql.selectFrom('sync_counters').select('value')).executeTakeFirst()
-  return row?.value ?? 0
-}
-
-/** @returns false when another process has moved the mark meanwhile. */
-async function moveMark(tx: Tx, from: number, to: number): Promise<boolean> {
-  const moved = await ofMark(tx.sql.updateTable('sync_counters').set({ value: to }).where('value', '=', from)).executeTakeFirst()
-  if (moved.numUpdatedRows > 0n) return true
-  if (from !== 0) return false
-  const added = await tx.sql
-    .insertInto('sync_counters')
-    .values({ account: '', name: MARK, label: '', value: to })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  return (added.numInsertedOrUpdatedRows ?? 0n) > 0n
-}
-
-/** The mark is none of an account: the change log is one for all. */
-function ofMark<Q extends { where(column: 'account' | 'name' | 'label', op: '=', value: string): Q }>(query: Q): Q {
-  return query.where('account', '=', '').where('name', '=', MARK).where('label', '=', '')
 }

@@ -3,6 +3,7 @@ import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
 import { findAccount } from './accounts.ts'
 import { addCount, type HourCount, hourOf } from './arrival-counts.ts'
 import type { Db, Query, Tx } from './db.ts'
+import { moveMark, readMark } from './marks.ts'
 import { timeValue } from './sql.ts'
 
 /** A webhook that has not come so long after its record was seen in a feed is counted as lost. */
@@ -37,31 +38,20 @@ export async function lostWebhooks(q: Query, account: string): Promise<LostWebho
  * @returns what this step counted, and whether there may be more to look at.
  */
 export async function countLostWebhooks(db: Db, account: string): Promise<{ readonly lost: LostWebhooks[]; readonly more: boolean }> {
-  const mark = await readMark(db.read, account)
+  // Everything that a feed showed first up to this moment has been looked at.
+  const mark = timeFromMs(await readMark(db.read, account, MARK))
   const ripe = timeFromMs(db.clock.now() - LOST_AFTER_MS)
   const next = await nextMark(db.read, account, mark, ripe)
   if (next === null) return { lost: [], more: false }
   const unreadable = (await findAccount(db.read, account))?.events_unreadable_at != null
   return db.write('lost-webhooks', async (tx) => {
-    if (!(await moveMark(tx, account, mark, next.mark))) return { lost: [], more: false }
+    if (!(await moveMark(tx, account, MARK, msFromTime(mark), msFromTime(next.mark)))) return { lost: [], more: false }
     const hours = (await hoursBetween(tx, account, mark, next.mark)).filter(({ entity }) => !(unreadable && entity === 'market_events'))
     for (const hour of hours) await addCount(tx, hour, 'lost')
     const lost = totalsOf(hours)
     for (const { entity, count } of lost) await add(tx, account, entity, count)
     return { lost, more: next.more }
   })
-}
-
-/** Everything that a feed showed first up to this moment has been looked at. */
-async function readMark(q: Query, account: string): Promise<TimeText> {
-  const row = await q.sql
-    .selectFrom('sync_counters')
-    .select('value')
-    .where('account', '=', account)
-    .where('name', '=', MARK)
-    .where('label', '=', '')
-    .executeTakeFirst()
-  return timeFromMs(row?.value ?? 0)
 }
 
 /** Where the next step ends: all records of one moment are in the same step. */
@@ -78,27 +68,6 @@ async function nextMark(q: Query, account: string, mark: TimeText, ripe: TimeTex
     .execute()
   const last = rows.at(-1)
   return last ? { mark: last.first_at, more: rows.length === STEP } : null
-}
-
-/** @returns false when another process has moved the mark meanwhile. */
-async function moveMark(tx: Tx, account: string, from: TimeText, to: TimeText): Promise<boolean> {
-  const value = msFromTime(to)
-  const moved = await tx.sql
-    .updateTable('sync_counters')
-    .set({ value })
-    .where('account', '=', account)
-    .where('name', '=', MARK)
-    .where('label', '=', '')
-    .where('value', '=', msFromTime(from))
-    .executeTakeFirst()
-  if (moved.numUpdatedRows > 0n) return true
-  if (msFromTime(from) !== 0) return false
-  const added = await tx.sql
-    .insertInto('sync_counters')
-    .values({ account, name: MARK, label: '', value })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  return (added.numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
 /** No webhook has told of the record `seen`. */
