@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import type { ReadKind, Via } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 import type { TableSpec, Tx } from './db.ts'
+import { givenRows } from './sql.ts'
 
 /**
  * A way in which a record came that its row does not tell: `feed` showed it first, as news; that was a `replay`; a `webhook` told of it
@@ -76,18 +78,40 @@ export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeT
   await tx.insertMany(arrivals, [...distinct.values()], { ignore: true })
 }
 
-/** Keeps contradictions as evidence, each once however often it comes. @returns how many are new. */
-export function noteConflicts(tx: Tx, items: readonly Conflict[], now: TimeText): Promise<number> {
+/** Contradictions of one record from which on no more are kept: one that says something else each time would fill the disk. */
+const MOST_CONFLICTS = 100
+
+/** Keeps contradictions as evidence, each once however often it comes, until there are very many of a record. @returns how many are new. */
+export async function noteConflicts(tx: Tx, items: readonly Conflict[], now: TimeText): Promise<number> {
+  const full = await fullRecords(tx, items)
   const rows = new Map(
-    items.map(({ identity, ...c }) => {
-      const evidence_key = digest(`${c.fields.join()} ${identity}`)
-      return [
-        `${c.account} ${c.entity} ${c.submission_id} ${c.record_id} ${evidence_key}`,
-        { ...c, evidence_key, fields: c.fields.join(','), seen_at: now },
-      ]
-    }),
+    items
+      .filter((item) => !full.has(recordOf(item)))
+      .map(({ identity, ...c }) => {
+        const evidence_key = digest(`${c.fields.join()} ${identity}`)
+        return [`${recordOf(c)} ${evidence_key}`, { ...c, evidence_key, fields: c.fields.join(','), seen_at: now }]
+      }),
   )
   return tx.insertMany(conflicts, [...rows.values()], { ignore: true })
+}
+
+/** Those of the items' records of which no more is kept. */
+async function fullRecords(tx: Tx, items: readonly Conflict[]): Promise<Set<string>> {
+  const keys = items.map(({ account, entity, submission_id, record_id }) => ({ account, entity, submission_id, record_id }))
+  const distinct = new Map(keys.map((key) => [recordOf(key), key]))
+  const columns = { account: 'text', entity: 'text', submission_id: 'text', record_id: 'text' } as const
+  const { rows } = await sql<RecordKey>`
+    select k.account, k.entity, k.submission_id, k.record_id
+    from ${givenRows(tx, columns, [...distinct.values()])} join sync_conflicts k on k.account = given.account
+      and k.entity = given.entity and k.submission_id = given.submission_id and k.record_id = given.record_id
+    group by k.account, k.entity, k.submission_id, k.record_id having count(*) >= ${sql.lit(MOST_CONFLICTS)}`.execute(tx.sql)
+  return new Set(rows.map(recordOf))
+}
+
+type RecordKey = Pick<Conflict, 'account' | 'entity' | 'submission_id' | 'record_id'>
+
+function recordOf({ account, entity, submission_id, record_id }: RecordKey): string {
+  return `${account} ${entity} ${submission_id} ${record_id}`
 }
 
 /**

@@ -68,6 +68,17 @@ describe.each(testDatabases)('evidence on $name', ({ open }) => {
     expect(await note(db, (tx) => noteUnreadable(tx, page(0, 'thread'), NOW))).toBe(200)
   })
 
+  it('of a record that says something else each time is kept until there is a hundred; others have their own', async () => {
+    const db = await database()
+    const forty = (first: number, record_id: string): Conflict[] =>
+      Array.from({ length: 40 }, (_, n) => ({ ...conflict, record_id, identity: `[${first + n}]` }))
+    const kept: number[] = []
+    for (let n = 0; n < 5; n++) kept.push(await note(db, (tx) => noteConflicts(tx, forty(n * 40, uuid(2, 1)), NOW)))
+    expect(kept).toEqual([40, 40, 40, 0, 0])
+    const both = [...forty(200, uuid(2, 1)), ...forty(0, uuid(2, 2))]
+    expect(await note(db, (tx) => noteConflicts(tx, both, NOW))).toBe(40)
+  })
+
   it('of an arrival is kept once for each way, with its first time', async () => {
     const db = await database()
     await note(db, (tx) => noteArrivals(tx, [arrival, arrival], NOW))
