@@ -4,6 +4,9 @@ import { retryAfterMs } from '../upstream/answer.ts'
 import { codeOf, proxyRefusal } from '../upstream/http.ts'
 import { hintFor } from './network-hints.ts'
 
+/** Why a try has no answer when it was broken off from here; people read it of a change that may have arrived. */
+export const BROKEN_OFF = 'no answer before the program, or sending to this destination, was stopped'
+
 /** Why the body of an answer is not all that the target had to say. */
 export interface Cut {
   /** By its own fault it is longer than what is read; else the connection, or our patience, ended before it did. */
@@ -53,7 +56,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   async run(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions, timeoutMs: number, signal: AbortSignal): Promise<TransportResult> {
     if (signal.aborted) return { type: 'not_sent', error: 'given up before it was sent', permanent: false }
     const timer = setTimeout(() => this.#giveUp(`no whole answer within ${timeoutMs} ms`), timeoutMs)
-    const abort = () => this.#giveUp('given up by ourselves')
+    const abort = () => this.#giveUp(BROKEN_OFF)
     signal.addEventListener('abort', abort, { once: true })
     try {
       dispatcher.dispatch(options, this)

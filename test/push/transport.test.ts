@@ -161,7 +161,8 @@ describe('without an answer it is told whether the target can have seen the requ
     const sending = transportOf().send(post(url), giveUp.signal)
     await arrived.promise
     giveUp.abort()
-    expect(await sending).toMatchObject({ type: 'no_answer' })
+    const error = 'no answer before the program, or sending to this destination, was stopped'
+    expect(await sending).toEqual({ type: 'no_answer', error })
     expect(await transportOf().send(post(url), giveUp.signal)).toMatchObject({ type: 'not_sent' })
   })
 

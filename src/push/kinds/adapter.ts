@@ -5,6 +5,7 @@ import { messageOf, PermanentError, TransientError, UsageError } from '../../err
 import { type Adapter, type AdapterDefinition, StepFailure, type Steps, type Taken, withoutEffect } from '../adapter.ts'
 import { adapters } from '../adapters.ts'
 import type { DeliveryKind, KindContext, Outcome, PushItem } from '../delivery.ts'
+import { BROKEN_OFF } from '../exchange.ts'
 import { type Failure, notTried, taken, unanswered } from '../outcomes.ts'
 import { remoteIdOf } from '../remote-id.ts'
 import { openTransport, type Transport } from '../transport.ts'
@@ -103,7 +104,7 @@ class AdapterKind implements DeliveryKind {
           return await abortable(work, over)
         } catch (error) {
           if (error !== over.reason) throw error
-          throw new StepFailure(withoutEffect({ type: 'unknown', error: signal.aborted ? 'given up by ourselves' : late }))
+          throw new StepFailure(withoutEffect({ type: 'unknown', error: signal.aborted ? BROKEN_OFF : late }))
         }
       },
     }
