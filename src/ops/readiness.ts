@@ -14,6 +14,8 @@ export class Readiness {
   readonly #db: Db
   readonly #entry: ProcessEntry
   #draining = false
+  /** What the store said last of itself: one that is locked says so only after a look has been given up. */
+  #said: string | null = null
   #last: { readonly at: number; readonly reason: Promise<string | null> } | null = null
 
   constructor(db: Db, entry: ProcessEntry) {
@@ -42,14 +44,24 @@ export class Readiness {
   async #look(): Promise<string | null> {
     const answered = new AbortController()
     const store = beat(this.#db, this.#entry).then(
-      () => null,
-      (error: unknown) => `cannot store a delivery now: ${messageOf(error)}`,
+      () => {
+        this.#said = null
+        return null
+      },
+      (error: unknown) => {
+        this.#said = messageOf(error)
+        return notNow(this.#said)
+      },
     )
-    const patience = this.#db.clock.sleep(PATIENCE_MS, answered.signal).then(() => `cannot store a delivery now: the store does not answer`)
+    const patience = this.#db.clock.sleep(PATIENCE_MS, answered.signal).then(() => notNow(this.#said ?? 'the store does not answer'))
     try {
       return await Promise.race([store, patience])
     } finally {
       answered.abort()
     }
   }
+}
+
+function notNow(reason: string): string {
+  return `cannot store a delivery now: ${reason}`
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
+import { TransientError } from '../../src/errors.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { Heartbeat } from '../../src/ops/heartbeat.ts'
 import { Readiness } from '../../src/ops/readiness.ts'
@@ -63,6 +64,30 @@ describe.each(testDatabases)('processes on $name', (database) => {
     readiness.drain()
     expect(await readiness.notReady()).toMatch(/^stopping/)
   })
+
+  it('are told why they are not ready also while the store keeps silent: what it said of itself last', async () => {
+    const clock = new ManualClock(Date.now())
+    const answers = [
+      Promise.reject(new TransientError('the database is locked')),
+      new Promise<never>(() => {}),
+      Promise.resolve(),
+      new Promise<never>(() => {}),
+    ]
+    const store = Object.create(db, { clock: { value: clock }, write: { value: () => answers.shift() } }) as Db
+    const readiness = new Readiness(store, entry('a', 'all'))
+    expect(await readiness.notReady()).toBe('cannot store a delivery now: the database is locked')
+    const silent = async () => {
+      clock.advance(1_000)
+      const reason = readiness.notReady()
+      clock.advance(2_000)
+      return await reason
+    }
+    expect(await silent()).toBe('cannot store a delivery now: the database is locked')
+    clock.advance(1_000)
+    expect(await readiness.notReady()).toBeNull()
+    expect(await silent()).toBe('cannot store a delivery now: the store does not answer')
+  })
+
   it('look again whether they are ready when the clock was put back', async () => {
     const clock = new ManualClock(Date.now())
     const other = await database.open({ clock })
