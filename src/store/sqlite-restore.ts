@@ -81,7 +81,11 @@ function verify(fresh: string, file: string): SqliteFacts {
     throw new PermanentError(`${file} cannot be restored: ${fault}; nothing was changed`)
   } catch (error) {
     const known = sqliteError(error, file)
-    throw known instanceof FatalError ? new PermanentError(`${file} cannot be restored: ${messageOf(known)}; nothing was changed`) : known
+    if (!(known instanceof FatalError)) throw known
+    // What is said of a database that is damaged, to restore it, is of no use here.
+    throw new PermanentError(
+      `${file} cannot be restored: it is damaged or is no SQLite database (${messageOf(error)}); name another backup; nothing was changed`,
+    )
   } finally {
     copy?.close()
   }

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { copyFileSync, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -138,6 +138,23 @@ it('backup and restore refuse a database from which somebody has taken a table',
   expect(await runHere(['backup', `${file}.new`], env)).toMatchObject({ code: 1, err: expect.stringMatching(told) })
   expect(existsSync(`${file}.new`)).toBe(false)
   expect(await runHere(['restore', file], env)).toMatchObject({ code: 1, err: expect.stringMatching(told) })
+})
+
+it('restore refuses a file that is damaged or no database, and asks for another backup', async () => {
+  const { config, env, file } = place()
+  await withDb(config, async (db) => void (await migrate(db)))
+  copyFileSync(config.path, file)
+  truncateSync(file, 100_000)
+  for (const [damaged, why] of [
+    [file, 'database disk image is malformed'],
+    [import.meta.filename, 'file is not a database'],
+  ] as const) {
+    expect(await runHere(['restore', damaged], env)).toEqual({
+      ...{ code: 1, out: '' },
+      err: `${damaged} cannot be restored: it is damaged or is no SQLite database (${why}); name another backup; nothing was changed\n`,
+    })
+  }
+  expect(readdirSync(dirname(config.path)).filter((name) => name.includes('.restore-'))).toEqual([])
 })
 
 it('backup and restore say in one line why they cannot, and which exit code means what', async () => {
