@@ -1,7 +1,7 @@
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { AlarmRow } from '../../store/alarms.ts'
 import type { AlarmSeverity, NoticeKind } from '../../store/tables-alarms.ts'
-import { ago } from '../text.ts'
+import { ago, printableLine } from '../text.ts'
 import { type AlarmName, rules, runbookOf } from './rules.ts'
 
 /** What an operator gets, as JSON; an e-mail tells the same in words. Its names stay. */
@@ -26,6 +26,9 @@ export interface AlarmMessage {
   }
 }
 
+/** What others have said stands in it, such as the name of a brokerage; the advice behind that must not be cut off. */
+const LONGEST_TEXT = 2_000
+
 /** What is told of an alarm. */
 export function messageOf(row: AlarmRow, kind: NoticeKind, now: TimeText): AlarmMessage {
   const { name, severity, since, last_at, resolved_at, text } = row
@@ -36,7 +39,7 @@ export function messageOf(row: AlarmRow, kind: NoticeKind, now: TimeText): Alarm
     data: {
       ...{ name, severity, account: row.account || null, destination: row.destination || null, state, since, last_at },
       resolved_at: state === 'resolved' ? resolved_at : null,
-      text,
+      text: printableLine(text, LONGEST_TEXT),
       runbook: Object.hasOwn(rules, name) ? runbookOf(name as AlarmName) : null,
     },
   }
