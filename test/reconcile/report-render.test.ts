@@ -128,6 +128,13 @@ describe('the report in Markdown', () => {
     expect(markdown).not.toMatch(/(?<!\\)\[c\]/)
   })
 
+  it('leaves an entity the letters that it is made of, so that it can be told from its character', () => {
+    const differences = [{ field: 'market_name', mirror: '"Oak &amp; Ash"', service: '"Oak & Ash"' }]
+    const groups = [group('different', [finding(1, 'different', { differences })])]
+    const text = renderMarkdown(report({ run: run({ different: 1, repaired: 1 }), groups }))
+    expect(text).toContain('| "Oak \\&amp; Ash" | "Oak \\& Ash" |')
+  })
+
   it('draws the chart in letters', () => {
     expect(markdown).toContain('2026-11-20  40  hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh\n2026-11-21  12  wwwwwwwwwppp\n2026-11-22   0\n')
     expect(markdown).toContain('w webhook, p poll, h history, r reconcile; each letter stands for one record')

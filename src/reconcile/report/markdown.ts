@@ -83,7 +83,7 @@ function chartText({ buckets, unit, totals }: FirstSeen): string {
 function prose(text: string): string {
   return text
     .split(/(`[^`]*`)/)
-    .map((piece, index) => (index % 2 === 1 ? code(piece.slice(1, -1)) : piece.replace(/[\\*_[\]<>|#~]/g, '\\$&')))
+    .map((piece, index) => (index % 2 === 1 ? code(piece.slice(1, -1)) : piece.replace(/[\\*_[\]<>|#~&]/g, '\\$&')))
     .join('')
 }
 
