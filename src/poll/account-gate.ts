@@ -21,6 +21,8 @@ import type { VisitEnd } from './visit.ts'
 export const RETRY_MS = 900_000
 /** While the service cannot be asked who we are, it is asked again after this long; reading goes on. */
 const ASK_AGAIN_MS = 60_000
+/** What is kept of a brokerage is read over only once it is known whose credentials these are; or when so much waiting was in vain. */
+const FIRST_ASKS_MS = [1_000, 2_000, 4_000, 8_000, 8_000, 8_000] as const
 /** A stopped account tries with so many submissions whether it may be read again. */
 const SAMPLE = 5
 /** Among so many known submissions those are looked for that were not refused. */
@@ -51,6 +53,8 @@ export class AccountGate {
   /** The pause after a wave: being made, or made; null when there is none. */
   #wavePause: 'under way' | 'made' | null = null
   #askIdentityAt = Number.NEGATIVE_INFINITY
+  /** Whether it is known, since this process began, who we are, or was asked often enough in vain. */
+  #hasAsked = false
 
   constructor(options: GateOptions) {
     this.#o = options
@@ -64,7 +68,7 @@ export class AccountGate {
     if (row === null || row.state === 'active') {
       if (this.#wavePause === 'made') this.#wavePause = null
       if (clock.steady() < this.#askIdentityAt) return false
-      return (await this.#identify(row?.brokerage ?? null, signal)) === 'stopped' || (await this.#mayReadNothing(signal))
+      return (await this.#identifyFirst(row?.brokerage ?? null, signal)) === 'stopped' || (await this.#mayReadNothing(signal))
     }
     this.#refusals.clear()
     if (!(await isRetryDue(db.read, account))) return true
@@ -138,7 +142,24 @@ export class AccountGate {
     await forgiveMisses(db, account)
   }
 
-  async #identify(pinned: string | null, signal: AbortSignal): Promise<'known' | 'unknown' | 'stopped'> {
+  /**
+   * Credentials of another brokerage may know the same submissions, as a copy of production does: before a process reads over what it finds,
+   * it asks again for a while. A service that never says who we are stops nothing (trap 46).
+   */
+  async #identifyFirst(pinned: string | null, signal: AbortSignal): Promise<Identity> {
+    let identity = await this.#identify(pinned, signal)
+    if (pinned !== null && !this.#hasAsked) {
+      for (const waitMs of FIRST_ASKS_MS) {
+        if (identity !== 'unknown') break
+        await this.#o.clock.sleep(waitMs, signal)
+        identity = await this.#identify(pinned, signal)
+      }
+    }
+    this.#hasAsked = true
+    return identity
+  }
+
+  async #identify(pinned: string | null, signal: AbortSignal): Promise<Identity> {
     const { db, account, client, clock, log } = this.#o
     try {
       const { brokerage, clientId } = await client.me(signal)
@@ -226,6 +247,9 @@ export class AccountGate {
     )
   }
 }
+
+/** Whether it is known who we are; `stopped`: the account was, for what was found. */
+type Identity = 'known' | 'unknown' | 'stopped'
 
 const WAVE_REASON = 'many submissions that were read before are suddenly not found'
 const REFUSED_REASON = 'the service accepts the credentials, but refuses every read'

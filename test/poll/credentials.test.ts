@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import { marketEvents, threadMessages } from '../../src/model/entities.ts'
 import { silentObserver } from '../../src/observe.ts'
 import { AccountGate } from '../../src/poll/account-gate.ts'
@@ -20,13 +20,24 @@ async function account(rig: Rig, name = 'default'): Promise<AccountsTable> {
 }
 
 /** The gate of an account, in a process whose clock is `aheadMs` ahead of the database's. */
-function gateAhead(rig: Rig, aheadMs: number, { baseUrl } = rig.sandbox as { readonly baseUrl: string }): AccountGate {
-  const clock = { ...systemClock, now: () => Date.now() + aheadMs }
+function gateAhead(rig: Rig, aheadMs: number, place?: { readonly baseUrl: string }): AccountGate {
+  return gateWith(rig, { ...systemClock, now: () => Date.now() + aheadMs }, place)
+}
+
+function gateWith(rig: Rig, clock: Clock, { baseUrl } = rig.sandbox as { readonly baseUrl: string }, clientClock = clock): AccountGate {
   const credentials = rig.sandbox.account('default').credentials.map((c) => ({ id: c.clientId, secret: { reveal: () => c.clientSecret } }))
-  const common = { account: 'default', clock, observer: silentObserver }
-  const client = createUpstreamClient({ ...common, baseUrl, credentials, scope: 'broker_mcp', requestsPerSecond: 1_000, proxy: {} })
+  const common = { account: 'default', observer: silentObserver }
+  const client = createUpstreamClient({
+    ...common,
+    clock: clientClock,
+    baseUrl,
+    credentials,
+    scope: 'broker_mcp',
+    requestsPerSecond: 1_000,
+    proxy: {},
+  })
   onTestFinished(() => client.close())
-  return new AccountGate({ ...common, db: rig.db, client, log: silentLog })
+  return new AccountGate({ ...common, clock, db: rig.db, client, log: silentLog })
 }
 
 /** Waits until the account is of that state, and nothing of it is under way. */
@@ -184,6 +195,36 @@ describe.each(testDatabases)('credentials on $name', (database) => {
     rig.sandbox.faults.set([])
     rig.startPoller()
     await rig.until('it is pinned', async () => (await account(rig)).brokerage === rig.sandbox.account('default').brokerage.id)
+  })
+
+  it('trap 46: what is kept of a brokerage is not read over before it is known who we are, unless that is not told at all', async () => {
+    const rig = await Rig.open(database)
+    await tracked(rig)
+    rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'me' })
+    const waits: number[] = []
+    let tells = false
+    const sleep = async (ms: number) => {
+      waits.push(ms)
+      if (tells && waits.length === 2) rig.sandbox.faults.set([])
+    }
+    const { signal } = new AbortController()
+    const newGate = () => gateWith(rig, { ...systemClock, sleep }, undefined, { ...systemClock, sleep: async () => {} })
+    const isClosed = () => newGate().isClosed(signal)
+    expect(await isClosed(), 'nothing is kept yet').toBe(false)
+    expect(waits).toEqual([])
+
+    await pinBrokerage(rig.db, 'default', 'the one whose data is kept', null)
+    const gate = newGate()
+    expect(await gate.isClosed(signal), 'it was asked for long enough').toBe(false)
+    expect(waits.reduce((sum, ms) => sum + ms, 0)).toBe(31_000)
+    expect(await gate.isClosed(signal)).toBe(false)
+    expect(waits).toHaveLength(6)
+
+    waits.length = 0
+    tells = true
+    expect(await isClosed()).toBe(true)
+    expect(waits).toEqual([1_000, 2_000])
+    expect(await account(rig)).toMatchObject({ state: 'paused', brokerage: 'the one whose data is kept' })
   })
 
   it('trap 46: a new client of the same brokerage is no other brokerage', async () => {
