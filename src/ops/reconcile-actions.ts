@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import { type TimeText, timeFromMs } from '../model/time.ts'
 import type { Query } from '../store/db.ts'
 import { type ActionNote, noting } from '../store/operator-actions.ts'
 import { candidatesOf } from '../store/reconcile-queue.ts'
@@ -32,6 +33,12 @@ export async function accountsOfRun(
   const unknown = submissions.filter((id) => !known.has(id))
   if (unknown.length > 0) throw new NotThereError(unknown.map((id) => `${id} is not tracked; \`submission-mirror track ${id}\` begins to`))
   return having
+}
+
+/** @returns what is wrong with the time since which something is to have moved: a run of nothing would prove nothing. */
+export function futureProblem(since: TimeText | undefined, nowMs: number, field: string): string[] {
+  if (since === undefined || since <= timeFromMs(nowMs)) return []
+  return [`${field}: ${since} is yet to come, so nothing can have moved since`]
 }
 
 /** What is noted of a run that somebody asks for, or begins. */

@@ -44,10 +44,11 @@ it('an account that the settings do not have is told with all else, before a dat
   const noId = '"zz" is no submission id (a uuid)\n'
   expect(await runHere(['track', 'zz', '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: `${noId}${unknown}` })
   expect(await runHere(['sync', 'zz', '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: `${noId}${unknown}` })
-  expect(await runHere(['reconcile', '--submission', 'zz', '--account', 'nope'], env)).toEqual({
+  const future = '--since: 2999-01-01T00:00:00.000000Z is yet to come, so nothing can have moved since\n'
+  expect(await runHere(['reconcile', '--submission', 'zz', '--since', '2999-01-01', '--account', 'nope'], env)).toEqual({
     code: 2,
     out: '',
-    err: `--submission: ${noId}${unknown}`,
+    err: `--submission: ${noId}${future}${unknown}`,
   })
   expect(await runHere(['track', ID, '--account', 'nope'], env)).toEqual({ code: 2, out: '', err: unknown })
   expect(readdirSync(dirname(config.path))).toEqual([])

@@ -2,8 +2,8 @@ import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { findRun, listFindings, listRuns } from '../../store/reconcile-runs.ts'
 import { findingKinds, type RunOptions } from '../../store/tables-reconcile.ts'
-import { accountsOfRun, requestReconcile } from '../reconcile-actions.ts'
-import { NotThereError } from '../refusals.ts'
+import { accountsOfRun, futureProblem, requestReconcile } from '../reconcile-actions.ts'
+import { NotThereError, UnfitError } from '../refusals.ts'
 import { refuseUnknownNames } from '../unknown-names.ts'
 import { answersAbout, answersOfAction, documentAbout } from './answers.ts'
 import { type AdminParts, type Api, actingFor, momentOf } from './parts.ts'
@@ -126,6 +126,8 @@ export function addReconcile(api: Api, p: AdminParts): void {
   api.post('/reconcile-runs', { schema: request }, async (asked) => {
     const { account, since, ...rest } = asked.body
     const at = momentOf(p, since)
+    const problems = futureProblem(at, p.clock.now(), 'since')
+    if (problems.length > 0) throw new UnfitError(problems)
     const { submissions } = rest
     const options: RunOptions = {
       ...defined({ ...rest, submissions: submissions && [...new Set(submissions)].sort() }),

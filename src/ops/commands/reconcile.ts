@@ -14,7 +14,7 @@ import { claimNewRun } from '../../store/reconcile-work.ts'
 import type { RunOptions } from '../../store/tables-reconcile.ts'
 import { countIn, momentIn } from '../arguments.ts'
 import { Heartbeat } from '../heartbeat.ts'
-import { accountsOfRun, runNote } from '../reconcile-actions.ts'
+import { accountsOfRun, futureProblem, runNote } from '../reconcile-actions.ts'
 import { ReconcileScreen } from '../reconcile-screen.ts'
 import { findingsTable, runSummary } from '../reconcile-text.ts'
 import { reportProblem } from '../report-file.ts'
@@ -91,6 +91,7 @@ function optionsIn(c: CommandContext, given: ReconcileOptions, problems: string[
     return id ?? []
   })
   const since = momentIn(given.since, '--since', c.clock.now(), problems)
+  problems.push(...futureProblem(since, c.clock.now(), '--since'))
   const concurrency = given.concurrency === undefined ? undefined : countIn(given.concurrency, '--concurrency', 256, problems)
   return {
     ...(ids.length > 0 && { submissions: [...new Set(ids)].sort() }),

@@ -35,6 +35,9 @@ describe.each(testDatabases)('reconciliation and completeness by the admin route
     })
     // Asked for twice, it is still one run.
     expect((await request({ dry_run: true, submissions: [ONE] }, BOB)).json.items).toEqual([run])
+    expect(await request({ since: '2999-01-01' })).toMatchObject({
+      ...{ status: 422, json: { detail: 'since: 2999-01-01T00:00:00.000000Z is yet to come, so nothing can have moved since' } },
+    })
     expect((await request({ since: '2d', active_only: true })).json.items).toMatchObject([
       { options: { active_only: true, since: expect.stringMatching(/Z$/) } },
     ])
