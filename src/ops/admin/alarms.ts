@@ -33,7 +33,7 @@ const list = {
 const test = {
   summary: 'send a test message to operators, and tell what came of it',
   tags: ['alarms'],
-  body: z.strictObject({ operator: name.optional().meta({ description: 'all of them when left out' }) }),
+  body: z.strictObject({ operator: name.optional().meta({ description: 'all of them when left out' }) }).nullish(),
   response: answersOfAction('what came of it, for each operator', pageOf(tried)),
 }
 
@@ -45,7 +45,7 @@ export function addAlarms(api: Api, p: AdminParts): void {
     return whole(rows.filter(({ state }) => state === 'firing' || (all && state === 'resolved')))
   })
   api.post('/alarms/test', { schema: test }, async (request) => {
-    const operator = request.body.operator ?? null
+    const operator = request.body?.operator ?? null
     const config = p.config()
     const send = () => testOperators(config, operator, p.clock, p.signal)
     return whole(await notedTests(actingFor(p, request), config, operator, send))

@@ -43,7 +43,7 @@ const replay = {
   summary: 'verify refused deliveries again, after a secret was mended',
   description: 'Those that verify now are stored and worked, their time judged by when they came.',
   tags: ['inbox'],
-  body: z.strictObject({ account: name.optional(), since: moment.optional(), until: moment.optional() }),
+  body: z.strictObject({ account: name.optional(), since: moment.optional(), until: moment.optional() }).nullish(),
   response: answersOfAction(
     'how many verify now, and why the others do not',
     z.object({ accepted: z.int(), refused: z.record(z.string(), z.int()) }).meta({ id: 'RefusedReplayed' }),
@@ -65,7 +65,7 @@ export function addRejected(api: Api, p: AdminParts): void {
     return found
   })
   api.post('/rejected/replay', { schema: replay }, async (request) => {
-    const { account, since, until } = request.body
+    const { account, since, until } = request.body ?? {}
     const { accounts } = p.config()
     const of = account === undefined ? undefined : accountNamed(p.config(), account, 'account').name
     const filter = { account: of, since: momentOf(p, since), until: momentOf(p, until) }

@@ -5,6 +5,7 @@ import { addAlarms } from './alarms.ts'
 import { answers } from './answers.ts'
 import { addCompleteness } from './completeness.ts'
 import { addDestinations } from './destinations.ts'
+import { addDoctor } from './doctor.ts'
 import { addInbox } from './inbox.ts'
 import { addMappings } from './mappings.ts'
 import { addOutbox } from './outbox.ts'
@@ -27,5 +28,5 @@ const self = {
 export function addRoutes(api: Api, p: AdminParts): void {
   api.get('/openapi.json', { schema: self }, () => openapi.parse(api.swagger()))
   for (const add of [addStatus, addAccounts, addSubmissions, addInbox, addRejected, addOutbox, addDestinations, addMappings]) add(api, p)
-  for (const add of [addReconcile, addCompleteness, addAlarms, addReload, addActions]) add(api, p)
+  for (const add of [addReconcile, addCompleteness, addAlarms, addDoctor, addReload, addActions]) add(api, p)
 }
