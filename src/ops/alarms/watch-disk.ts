@@ -39,13 +39,13 @@ export function diskWatcher(observer: Observer, space: (folder: string) => Promi
       const needed = Math.min(sizeBytes * SHARE, ENOUGH_BYTES)
       const level = freeBytes < needed ? 'on' : freeBytes < needed * RELIEF ? 'between' : 'off'
       const text =
-        `${inGib(freeBytes)} of ${inGib(sizeBytes)} are free on the volume of the database (${folder}); make room, lower RETENTION_DAYS, or ` +
+        `${sizeText(freeBytes)} of ${sizeText(sizeBytes)} are free on the volume of the database (${folder}); make room, lower RETENTION_DAYS, or ` +
         'give it a larger volume: when it is full deliveries are answered 503'
       return [ofInstallation('disk_space', level, text)]
     },
   }
 }
 
-function inGib(bytes: number): string {
-  return `${(bytes / GIB).toFixed(1)} GiB`
+function sizeText(bytes: number): string {
+  return bytes < GIB ? `${Math.round(bytes / 1024 ** 2)} MiB` : `${(bytes / GIB).toFixed(1)} GiB`
 }

@@ -307,6 +307,9 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     rig.world.freeBytes = 4.9 * 1024 ** 3
     expect(await rig.lookLater()).toEqual(['disk_space'])
     expect((await rig.alarm('disk_space'))?.text).toMatch(/^4\.9 GiB of 200\.0 GiB are free/)
+    rig.world.freeBytes = 300 * 1024 ** 2
+    expect(await rig.lookLater()).toEqual(['disk_space'])
+    expect((await rig.alarm('disk_space'))?.text).toMatch(/^300 MiB of 200\.0 GiB are free/)
     rig.world.freeBytes = 5.5 * 1024 ** 3
     expect(await rig.lookLater()).toEqual(['disk_space'])
     rig.world.freeBytes = 7 * 1024 ** 3
