@@ -2,7 +2,8 @@ import PQueue from 'p-queue'
 import { messageOf } from '../errors.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Service } from '../service.ts'
-import { claimReads, type ReadClaim, releaseRead } from '../store/read-claims.ts'
+import { readsBeside } from '../store/processes.ts'
+import { claimReads, type ReadClaim, releaseAllReads, releaseRead } from '../store/read-claims.ts'
 import { rank } from '../store/reads.ts'
 import { endSweep, sweepStep, takeSweep } from '../store/reads-of-account.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
@@ -46,6 +47,7 @@ export class AccountPoller implements Service {
   async run(signal: AbortSignal): Promise<void> {
     this.#failure = undefined
     try {
+      await this.#takeOver()
       while (!signal.aborted && this.#failure === undefined) await this.#turn(signal)
     } catch (error) {
       // Asking whether the account may be read is broken off when the poller is stopped.
@@ -56,6 +58,12 @@ export class AccountPoller implements Service {
       await this.#sweeping
     }
     if (this.#failure !== undefined) throw this.#failure
+  }
+
+  /** Only one process serves on SQLite (invariant 13), and it has no read in hand yet: what is claimed was left by one that was killed. */
+  async #takeOver(): Promise<void> {
+    const { db, account } = this.#o
+    if (db.kind === 'sqlite' && !(await readsBeside(db.read))) await releaseAllReads(db, account, READ_LEASE_MS)
   }
 
   async #turn(signal: AbortSignal): Promise<void> {

@@ -44,6 +44,11 @@ export async function countPolling(q: Query): Promise<number> {
   return n
 }
 
+/** Whether a command reads from the service just now, beside whatever serves. */
+export async function readsBeside(q: Query): Promise<boolean> {
+  return (await listProcesses(q)).some(({ role }) => role === 'sync' || role === 'reconcile')
+}
+
 /** The processes that are alive, the oldest first. */
 export function listProcesses(q: Query) {
   return q.sql

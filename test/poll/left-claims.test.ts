@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest'
+import { marketEvents } from '../../src/model/entities.ts'
+import { READ_LEASE_MS } from '../../src/poll/visit.ts'
+import { beat } from '../../src/store/processes.ts'
+import { claimReads } from '../../src/store/read-claims.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { rowsOf } from '../tools/mirror.ts'
+import { Rig } from '../tools/poller.ts'
+
+const [sqlite] = testDatabases
+if (!sqlite) throw new Error('there is no database to test on')
+
+const ACCOUNT = 'default'
+
+/** A submission with an event, whose reads somebody has claimed. */
+async function claimed(rig: Rig): Promise<string> {
+  const id = rig.sandbox.addSubmission(ACCOUNT)
+  rig.sandbox.addEvent(ACCOUNT, id, { type: 'market_attached' })
+  await rig.track([id])
+  const claims = await claimReads(rig.db, { account: ACCOUNT, submissionIds: [id], limit: 3, leaseMs: READ_LEASE_MS })
+  expect(claims).toHaveLength(3)
+  return id
+}
+
+it('on SQLite a read that a killed process had in hand is made at once after the start', async () => {
+  const rig = await Rig.open(sqlite)
+  await claimed(rig)
+  rig.startPoller()
+  await rig.until('it is read', async () => (await rowsOf(rig.db, marketEvents)).length === 1)
+})
+
+it('what a command reads beside the start is left to it', async () => {
+  const rig = await Rig.open(sqlite)
+  const id = await claimed(rig)
+  await beat(rig.db, { id: 'beside', role: 'sync', version: '1.2.3' })
+  const other = rig.sandbox.addSubmission(ACCOUNT)
+  rig.sandbox.addEvent(ACCOUNT, other, { type: 'market_attached' })
+  await rig.track([other])
+  rig.startPoller()
+  await rig.until('the other one is read', async () => (await rig.read(other, 'requirements')).last_read_at !== null)
+  expect((await rig.read(id, 'events')).lease_token).not.toBeNull()
+  expect(rig.asked('events', id)).toEqual([])
+})
