@@ -13,15 +13,11 @@ export async function* diagnose(p: Omit<DoctorParts, 'db'>, only: DestinationCon
   const db = 'about' in opened ? null : opened
   try {
     if ('about' in opened) yield opened
-    yield* examine({ ...p, db }, only)
+    if (only === null) yield* examine({ ...p, db })
+    else yield* surviving(p, `destination ${only.name}`, examineDestination({ ...p, db }, only))
   } finally {
     await db?.close()
   }
-}
-
-/** Examines everything, or only one destination, by a store that is open. */
-export function examine(p: DoctorParts, only: DestinationConfig | null): AsyncGenerator<Finding> {
-  return only === null ? examineAll(p) : surviving(p, `destination ${only.name}`, examineDestination(p, only))
 }
 
 /**
@@ -29,7 +25,7 @@ export function examine(p: DoctorParts, only: DestinationConfig | null): AsyncGe
  * deliveries, each destination. What cannot be looked at, because the database or the service is away, is a finding like any other, and
  * the rest is looked at all the same.
  */
-async function* examineAll(p: DoctorParts): AsyncGenerator<Finding> {
+async function* examine(p: DoctorParts): AsyncGenerator<Finding> {
   const { accounts, destinations } = p.config
   yield good('settings', `${counted(accounts.length, 'account')} and ${counted(destinations.length, 'destination')}`)
   const { db } = p

@@ -9,7 +9,7 @@ import { pushPoints } from './push-points.ts'
 import { reconcilePoints } from './reconcile-points.ts'
 import { upkeepPoints } from './upkeep-points.ts'
 
-/** Transactions of commands that run and end; `serve` makes none of them. */
+/** Transactions of commands, and of a store that is opened only to be looked at. */
 const OF_COMMANDS = ['doctor', 'grant-reader', 'sync-reads']
 
 it('the product is killed at every transaction that it makes', () => {

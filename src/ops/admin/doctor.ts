@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { noteAround } from '../../store/operator-actions.ts'
 import { destinationNamed } from '../destination-actions.ts'
-import { examine } from '../doctor.ts'
+import { diagnose } from '../doctor.ts'
 import { answersOfAction } from './answers.ts'
 import type { AdminParts, Api } from './parts.ts'
 import { name, pageOf, whole } from './schemas.ts'
@@ -31,8 +31,9 @@ export function addDoctor(api: Api, p: AdminParts): void {
     const target = body?.destination ?? null
     const only = target === null ? null : destinationNamed(config, target)
     const { found } = await noteAround(db, { who, action: 'doctor', target, detail: {} }, async () => {
+      // By a store of its own, as the command does: this one is woken all the time, whether or not notifications arrive.
       const findings: z.output<typeof finding>[] = []
-      for await (const each of examine({ config, db, clock, log, host: { signal } }, only)) findings.push(each)
+      for await (const each of diagnose({ config, clock, log, host: { signal } }, only)) findings.push(each)
       const wrong = findings.filter(({ ok }) => !ok).length
       return { found: findings, detail: { looked: findings.length, wrong } }
     })
