@@ -73,6 +73,8 @@ export class Courier {
   async sendTogether(lanes: readonly ClaimedLane[], limits: Limits): Promise<LaneResult[] | null> {
     const { gate, kind } = this.#o
     if (!(await this.#turn(limits))) return null
+    // Gathering them, and their turn, may have taken long.
+    await gate.heed(true)
     const permit = gate.admit()
     if (permit === null) return null
     const batch = await this.#prepareAll(lanes, limits.over)

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import { TransientError } from '../../src/errors.ts'
 import type { Outcome } from '../../src/push/delivery.ts'
+import type { Claim } from '../../src/push/sending.ts'
 import type { Db } from '../../src/store/db.ts'
 import { setDestinationState } from '../../src/store/destinations.ts'
 import { type ClaimedLane, claimLanes, settleLanes } from '../../src/store/outbox-work.ts'
@@ -94,6 +95,21 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     clock.advance(60_001)
     const late = await (await claimOne())()
     expect(late.result.rows.map(({ state }) => state)).toEqual(['delivered'])
+  })
+
+  it('sends nothing together that waits for its turn while an operator pauses the destination', async () => {
+    const clock = new ManualClock(Date.now())
+    const db = await openedDb(open, clock)
+    await queue(db, 2)
+    const slow = webhookTo('http://unused.example', { requestsPerSecond: 0.1 })
+    const sending = sendingOf(db, slow, testKind(), clock)
+    const claimOne = () => sending.claim(1, 1)
+    const send = ({ lanes, leaseUntil }: Claim) => sending.parts.courier.sendTogether(lanes, sending.limits(leaseUntil))
+    expect(await send(await claimOne())).toMatchObject([{ rows: [{ state: 'delivered' }] }])
+    const waiting = send(await claimOne())
+    await setDestinationState(db, 'ams', 'paused', 'the AMS moves')
+    clock.advance(10_000)
+    expect(await waiting).toBeNull()
   })
 
   const parks: Outcome = { type: 'stop', state: 'parked', status: 401, error: 'it refuses the credential' }
