@@ -23,6 +23,8 @@ export const RETRY_MS = 900_000
 const ASK_AGAIN_MS = 60_000
 /** What is kept of a brokerage is read over only once it is known whose credentials these are; or when so much waiting was in vain. */
 const FIRST_ASKS_MS = [1_000, 2_000, 4_000, 8_000, 8_000, 8_000] as const
+/** An ask may hang: after this long no other is made. */
+const FIRST_PATIENCE_MS = 30_000
 /** A stopped account tries with so many submissions whether it may be read again. */
 const SAMPLE = 5
 /** Among so many known submissions those are looked for that were not refused. */
@@ -147,11 +149,13 @@ export class AccountGate {
    * it asks again for a while. A service that never says who we are stops nothing (trap 46).
    */
   async #identifyFirst(pinned: string | null, signal: AbortSignal): Promise<Identity> {
+    const { clock } = this.#o
+    const until = clock.steady() + FIRST_PATIENCE_MS
     let identity = await this.#identify(pinned, signal)
     if (pinned !== null && !this.#hasAsked) {
       for (const waitMs of FIRST_ASKS_MS) {
-        if (identity !== 'unknown') break
-        await this.#o.clock.sleep(waitMs, signal)
+        if (identity !== 'unknown' || clock.steady() >= until) break
+        await clock.sleep(waitMs, signal)
         identity = await this.#identify(pinned, signal)
       }
     }

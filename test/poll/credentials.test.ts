@@ -227,6 +227,21 @@ describe.each(testDatabases)('credentials on $name', (database) => {
     expect(await account(rig)).toMatchObject({ state: 'paused', brokerage: 'the one whose data is kept' })
   })
 
+  it('trap 46: a service that hangs when it is asked who we are holds up reading no longer than one that refuses to say', async () => {
+    const rig = await Rig.open(database)
+    rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'me' })
+    await pinBrokerage(rig.db, 'default', 'the one whose data is kept', null)
+    let steady = 0
+    const sleep = async (ms: number) => {
+      // The ask that follows takes so long.
+      steady += ms + 20_000
+    }
+    const clock = { ...systemClock, steady: () => steady, sleep }
+    const gate = gateWith(rig, clock, undefined, { ...systemClock, sleep: async () => {} })
+    expect(await gate.isClosed(new AbortController().signal)).toBe(false)
+    expect(steady).toBeLessThan(60_000)
+  })
+
   it('trap 46: a new client of the same brokerage is no other brokerage', async () => {
     const rig = await Rig.open(database)
     await tracked(rig)
