@@ -46,7 +46,7 @@ export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   takeOnlyJson(app)
-  app.setErrorHandler((error, request, reply) => refuseError(p.log, error, request, reply))
+  app.setErrorHandler((error, request, reply) => refuseError(p, error, request, reply))
   app.setNotFoundHandler((_request, reply) => refuse(reply, 404, ['there is no such route; GET /api/v1/openapi.json tells of all of them']))
   app.addHook('onRequest', guarding)
   app.addHook('onResponse', (request, reply, done) => {

@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BusyError, messageOf, TransientError, UsageError } from '../../errors.ts'
-import type { Log } from '../../log.ts'
 import { NotNowError, NotThereError, UnfitError } from '../refusals.ts'
 import type { Problem } from './answers.ts'
+import type { AdminParts } from './parts.ts'
 
 const RETRY_AFTER_S = 5
 const MOST_PROBLEMS = 50
@@ -27,13 +27,25 @@ function cut(problems: readonly string[]): string[] {
   return more > 0 ? [...problems.slice(0, MOST_PROBLEMS), `and ${more} more`] : [...problems]
 }
 
-/** Answers for whatever a route has thrown. Only what we do not expect is logged as an error: its text is for us. */
-export function refuseError(log: Log, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/**
+ * Answers for whatever a route has thrown. Only what we do not expect is logged as an error: its text is for us.
+ * @param p the log, and the signal whose reason an action throws that a stop of the process breaks off.
+ */
+export function refuseError(
+  p: Pick<AdminParts, 'log' | 'signal'>,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const { log, signal } = p
   if (error instanceof UsageError) return refuse(reply, statusOf(error), error.problems)
   if (error instanceof BusyError) return refuse(reply, 409, [messageOf(error)])
   if (error instanceof TransientError) {
     log.warn({ route: routeOf(request) }, `an admin request could not be served: ${messageOf(error)}`)
     return refuse(reply.header('retry-after', RETRY_AFTER_S), 503, ['the database cannot be used now; try again'])
+  }
+  if (signal.aborted && error === signal.reason) {
+    return refuse(reply.header('retry-after', RETRY_AFTER_S), 503, ['the process is stopping; what was done until then stays'])
   }
   const status = statusOfFastify(error)
   if (status !== null) return refuse(reply, status, [sentenceOf(status, request) ?? messageOf(error)])

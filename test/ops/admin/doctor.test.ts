@@ -41,4 +41,13 @@ describe.each(testDatabases)('doctor by the admin routes, on $name', (database) 
     })
     expect((await rig.notes()).map(({ target }) => target)).toEqual(['ams'])
   })
+
+  it('says that the process stops when that breaks the look off, and takes it for no fault of the program', async () => {
+    rig.beginStop()
+    const { status, headers, json: said } = await rig.ask<{ detail: string }>('POST', '/doctor')
+    expect([status, said.detail]).toEqual([503, 'the process is stopping; what was done until then stays'])
+    expect(headers.get('retry-after')).not.toBeNull()
+    expect(rig.lines.filter(({ level }) => level === 50)).toEqual([])
+    expect((await rig.notes()).map(({ action, outcome }) => [action, outcome])).toEqual([['doctor', 'failed']])
+  })
 })

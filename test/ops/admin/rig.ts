@@ -128,8 +128,13 @@ export class AdminRig {
     return all.reverse().map(({ action_id: _, at: __, ...note }) => note)
   }
 
+  /** The process begins to stop. */
+  beginStop(): void {
+    this.#stopping.abort(new Error('the process is stopping'))
+  }
+
   async close(): Promise<void> {
-    this.#stopping.abort()
+    this.beginStop()
     await this.#server?.close()
     await this.target.close()
     await this.opened.close()
