@@ -51,9 +51,12 @@ export class AccountPoller implements Service {
       while (!signal.aborted && this.#failure === undefined) await this.#turn(signal)
     } catch (error) {
       // Asking whether the account may be read is broken off when the poller is stopped.
-      if (!signal.aborted) throw error
+      if (!signal.aborted) {
+        this.#failure = error
+        throw error
+      }
     } finally {
-      // What was begun before settles its reads.
+      // What was begun before settles its reads; a sweep ends with the step in hand, and is made anew.
       await this.#queue.onIdle()
       await this.#sweeping
     }
@@ -142,7 +145,7 @@ export class AccountPoller implements Service {
     log.info({ account }, 'a delivery named no submission; the feeds of all active submissions are read')
     const activeSince = timeFromMs(clock.now() - SWEEP_ACTIVE_MS)
     for (let after: string | null = ''; after !== null; await clock.sleep(SWEEP_PAUSE_MS, signal)) {
-      if (signal.aborted) return
+      if (signal.aborted || this.#failure !== undefined) return
       after = await sweepStep(db, account, after, activeSince, SWEEP_STEP)
     }
     await endSweep(db, account)

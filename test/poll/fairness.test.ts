@@ -1,9 +1,15 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
 import { marketEvents } from '../../src/model/entities.ts'
+import { timeFromMs } from '../../src/model/time.ts'
+import { silentObserver } from '../../src/observe.ts'
+import { AccountPoller } from '../../src/poll/account-poller.ts'
 import { askSweep } from '../../src/store/accounts.ts'
 import type { Db } from '../../src/store/db.ts'
-import { testDatabases } from '../tools/databases.ts'
-import { wireEvent, wireMessage } from '../tools/facts.ts'
+import { addReads } from '../../src/store/reads.ts'
+import type { UpstreamClient } from '../../src/upstream/client.ts'
+import { silentLog, testDatabases } from '../tools/databases.ts'
+import { uuid, wireEvent, wireMessage } from '../tools/facts.ts'
 import { rowsOf } from '../tools/mirror.ts'
 import { poison } from '../tools/poison.ts'
 import { HOUR, policy, Rig } from '../tools/poller.ts'
@@ -23,6 +29,20 @@ async function withEvents(rig: Rig): Promise<number> {
 
 function eventsOf(id: string, n: number): unknown {
   return { type: 'submission.events', submission_id: id, events: [wireEvent(n)] }
+}
+
+/** A handle on the store before each of whose writes something else happens. */
+function interrupted(db: Db, before: (name: string) => Promise<void>): Db {
+  const { kind, clock, signals, read } = db
+  return {
+    ...{ kind, clock, signals, read },
+    async write(name, work, options) {
+      await before(name)
+      return db.write(name, work, options)
+    },
+    listen: (signal) => db.listen(signal),
+    close: () => db.close(),
+  }
 }
 
 describe.each(testDatabases)('what hangs and what fails on $name', (database) => {
@@ -84,19 +104,11 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     const sweeping = Promise.withResolvers<void>()
     const held = Promise.withResolvers<void>()
     onTestFinished(() => held.resolve())
-    const { kind, clock, signals, read } = rig.db
-    const holding: Db = {
-      ...{ kind, clock, signals, read },
-      async write(name, work, options) {
-        if (name === 'sweep') {
-          sweeping.resolve()
-          await held.promise
-        }
-        return rig.db.write(name, work, options)
-      },
-      listen: (signal) => rig.db.listen(signal),
-      close: () => rig.db.close(),
-    }
+    const holding = interrupted(rig.db, async (name) => {
+      if (name !== 'sweep') return
+      sweeping.resolve()
+      await held.promise
+    })
     const poller = rig.startPoller({ db: holding })
     await rig.rest()
     await rig.db.write('test-ask', (tx) => askSweep(tx, ACCOUNT))
@@ -106,6 +118,34 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     await rig.until('what is due is read', async () => (await rowsOf(rig.db, marketEvents)).length === 3)
     held.resolve()
     await poller.stop()
+  })
+
+  it('a sweep that is under way does not put off the new start of a poller that has failed', async () => {
+    const { db } = await Rig.open(database)
+    const places = Array.from({ length: 700 }, (_, n) => ({ account: ACCOUNT, submissionId: uuid(9, n + 1) }))
+    await db.write('test-add', async (tx) => {
+      await addReads(tx, places, timeFromMs(Date.now()), false)
+      await askSweep(tx, ACCOUNT)
+    })
+    const sweeping = Promise.withResolvers<void>()
+    const failed = Promise.withResolvers<void>()
+    let steps = 0
+    const failing = interrupted(db, async (name) => {
+      if (name === 'sweep') {
+        steps += 1
+        sweeping.resolve()
+        await failed.promise
+      } else if (name === 'read-claim') {
+        await sweeping.promise
+        failed.resolve()
+        throw new Error('nothing can be claimed')
+      }
+    })
+    const client = { me: async () => ({ brokerage: 'b', clientId: null }), waitMs: () => 0 } as unknown as UpstreamClient
+    const common = { clock: systemClock, log: silentLog, observer: silentObserver }
+    const poller = new AccountPoller({ ...common, account: ACCOUNT, db: failing, client, policy, concurrency: 2 })
+    await expect(poller.run(new AbortController().signal)).rejects.toThrow('nothing can be claimed')
+    expect(steps).toBe(1)
   })
 
   it("a page that the store refuses is that feed's failure alone", async () => {
