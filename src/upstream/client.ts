@@ -37,7 +37,10 @@ export interface UpstreamClient {
    * @returns the answer's body, which is JSON of any shape.
    */
   probe(path: string, signal?: AbortSignal): Promise<ProbeAnswer>
-  /** For how long asking would be in vain, in milliseconds: the service is dead, or asked for a pause. 0 when it may be asked. */
+  /**
+   * For how long asking would be in vain, in milliseconds: the service is dead, asked for a pause, or has just given no token. 0 when it may
+   * be asked.
+   */
   waitMs(): number
   /** How far the service's clock is ahead of ours, by an answer of the last hour, in milliseconds; null when none told. */
   clockSkewMs(): number | null
@@ -101,7 +104,7 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
       return await reader.probe(path, signal)
     },
     waitMs() {
-      return channel.waitMs()
+      return Math.max(channel.waitMs(), tokens.waitMs())
     },
     clockSkewMs() {
       return channel.clockSkewMs

@@ -95,6 +95,15 @@ export class TokenSource {
     this.#newUntil = now + NEW_MS
   }
 
+  /**
+   * For how long asking for a token would be in vain, in milliseconds: an exchange has just failed, and no token is left. 0 when the
+   * credentials were refused: that is told to whoever asks.
+   */
+  waitMs(): number {
+    if (this.#live !== null || this.#hold === null || this.#hold.error instanceof AuthRefusedError) return 0
+    return Math.max(0, this.#hold.until - this.#clock.steady())
+  }
+
   /** Ends the park: the next who asks exchanges again. */
   unpark(): void {
     if (this.#hold?.error instanceof AuthRefusedError) this.#hold = null

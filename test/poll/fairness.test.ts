@@ -85,6 +85,20 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     expect(leased).toHaveLength(1)
   })
 
+  it('while the service gives no token, only the reads that waited for it fail', async () => {
+    const rig = await Rig.open(database)
+    await tracked(rig, 100)
+    rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'token' })
+    const poller = rig.startPoller({ concurrency: 2 })
+    await rig.until('it was asked three times', () => rig.counted('token_mints_total', { outcome: 'failed' }) >= 3)
+    await poller.stop()
+    const failed = await rig.db.read.sql.selectFrom('sync_reads').select('read').where('failures', '>', 0).execute()
+    expect(failed.length).toBeLessThan(30)
+    rig.sandbox.faults.set([])
+    rig.startPoller()
+    await rig.until('most are read without waiting for another try', async () => (await withEvents(rig)) > 60)
+  })
+
   it('what fails keeps one place, however much else is due', async () => {
     const rig = await Rig.open(database)
     const [failing = '', ...others] = await tracked(rig, 40)

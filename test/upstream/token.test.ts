@@ -216,6 +216,26 @@ describe('refusal', () => {
     }
   })
 
+  test('after an exchange that failed, nothing is to be had for a second; a refusal is told at once', async () => {
+    let status = 503
+    const { clock, tokens } = await bench((_, response) => json(response, { access_token: 't1' }, status))
+    expect(tokens.waitMs()).toBe(0)
+    await thrownBy(tokens.get())
+    expect(tokens.waitMs()).toBe(1000)
+    clock.advance(1000)
+    expect(tokens.waitMs()).toBe(0)
+    status = 401
+    await thrownBy(tokens.get())
+    expect(tokens.waitMs()).toBe(0)
+    tokens.unpark()
+    status = 200
+    await tokens.get()
+    clock.advance(3_590_000)
+    status = 503
+    expect(await tokens.get()).toBe('t1')
+    expect(tokens.waitMs()).toBe(0)
+  })
+
   test('a renewal that fails leaves the live token in use', async () => {
     let down = false
     const { clock, tokens } = await bench((_, response) =>
