@@ -16,11 +16,16 @@ export interface BodyLimits {
   readonly deadline: Deadline
 }
 
+/** A chunk costs some hundred bytes beside what it holds, and a sender may make each byte a chunk: that many are copied into one. */
+const CHUNKS_COPIED = 256
+
 /** @returns the raw bytes, or why there are none. What still arrives of a refused body is read and dropped. Never rejects. */
 export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer | BodyFault> {
   const { limitBytes, memory, deadline } = limits
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
+    /** How many of them, from the first, are copies of many. */
+    let copies = 0
     let length = 0
 
     const stop = (result: Buffer | BodyFault) => {
@@ -39,7 +44,9 @@ export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer |
       if (length + chunk.length > limitBytes) return stop('too_large')
       if (!memory.take(chunk.length)) return stop('no_room')
       length += chunk.length
-      chunks.push(chunk)
+      if (chunks.push(chunk) - copies < CHUNKS_COPIED) return
+      chunks.push(Buffer.concat(chunks.splice(copies)))
+      copies += 1
     }
     const onEnd = () => stop(Buffer.concat(chunks, length))
     const onCut = () => stop('cut')
