@@ -108,9 +108,10 @@ function createServer(receiver: Receiver, options: StartReceiverOptions): Fastif
   app.post('/webhooks', handle)
   app.setNotFoundHandler((_request, reply) => send(receiver, reply, answers.unknown))
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    // Fastify refuses a Content-Type that it cannot read before any of our code runs; the type is none of our business.
-    if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
-      return request.is404 ? send(receiver, reply, answers.unknown) : handle(request, reply)
+    // Before any of our code runs, Fastify refuses a method that must say its Content-Type, and a type that it cannot read; types are none
+    // of our business.
+    if (request.is404) return send(receiver, reply, answers.unknown)
+    if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return handle(request, reply)
     log.error({ err: error }, 'a request met an unexpected error and is answered 503')
     return send(receiver, reply, answers.unavailable)
   })

@@ -211,7 +211,8 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
       expect([path, (await post(`${receiver.origin}${path}`, BODY, { 'content-type': 'garbage' })).status]).toEqual([path, 404])
     }
     expect((await post(`${receiver.origin}/webhooks/${'a'.repeat(500)}`, BODY, headers)).status).toBe(404)
-    for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) expect((await fetch(acme, { method })).status).toBe(404)
+    for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'QUERY'])
+      expect((await fetch(acme, { method })).status).toBe(404)
     expect(await inbox()).toEqual([])
     expect(refusals('unknown_account', 'unknown')).toBeGreaterThan(0)
   })
