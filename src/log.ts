@@ -7,7 +7,7 @@ export type Log = Logger
 
 export interface LogOptions {
   readonly level: string
-  /** Readable lines in place of JSON. */
+  /** Readable lines, for a terminal, in place of JSON. */
   readonly pretty: boolean
   /** Values that must never be written, whole or inside another text: every secret that the settings hold. */
   readonly secrets: readonly string[] | KnownSecrets
@@ -22,6 +22,9 @@ const SECRET_KEYS = new Set(['authorization', 'clientsecret', 'accesstoken', 're
 const MAYBE_SECRET = /(?:authorization|secret|token|password)[a-z_-]*":/i
 
 const MASK = '[redacted]'
+/** What steers a terminal, but for line breaks and tabs. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
 /** Of lines that could not be written, no more is kept. */
 const KEPT_BYTES = 1 << 20
 
@@ -36,10 +39,26 @@ export function createLog(options: LogOptions): Log {
   const known = options.secrets instanceof KnownSecrets ? options.secrets : new KnownSecrets(options.secrets)
   const masked: DestinationStream = {
     write(line: string) {
-      destination.write(known.mask(line))
+      const whole = known.mask(line)
+      destination.write(options.pretty ? shownAsText(whole) : escapedInJson(whole))
     },
   }
   return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, masked)
+}
+
+/** @returns a line of JSON that says the same, and steers no terminal: JSON itself escapes nothing above U+001F. */
+function escapedInJson(line: string): string {
+  return line.replace(STEERING, escaped)
+}
+
+/** @returns a line of JSON whose texts show their control characters, because what makes it readable takes the escapes of JSON away. */
+function shownAsText(line: string): string {
+  const texts = (_key: string, value: unknown) => (typeof value === 'string' ? value.replace(STEERING, escaped) : value)
+  return `${JSON.stringify(JSON.parse(line, texts))}\n`
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /** What cannot be written, to a file on a full disk for one, is no reason to stop: it is kept, up to a limit, and written with what follows. */

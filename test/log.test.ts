@@ -32,6 +32,20 @@ test('each thing is one line of JSON, with level, time, message and what was giv
   })
 })
 
+test('nothing that was sent can steer the terminal on which the log is looked at', () => {
+  const sent = 'a\u001b[2Jb\u009b31mc\u202ed\re\nf\tg\\u001b'
+  const { log, lines } = recorder()
+  log.warn({ delivery: sent }, sent)
+  expect(lines[0]).toMatch(/^[^\p{Cc}\p{Bidi_Control}]*\n$/u)
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ delivery: sent, msg: sent })
+
+  const shown: string[] = []
+  const destination = { write: (line: string) => void shown.push(line) }
+  createLog({ level: 'info', pretty: true, secrets: [], destination }).warn({ about: { delivery: sent } }, sent)
+  const text = 'a\\u001b[2Jb\\u009b31mc\\u202ed\\u000de\nf\tg\\u001b'
+  expect(JSON.parse(shown[0] ?? '')).toMatchObject({ about: { delivery: text }, msg: text })
+})
+
 test('silent writes nothing', () => {
   const { log, lines } = recorder([], 'silent')
   log.fatal('gone')
