@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -98,11 +99,16 @@ function byFirstUse(text: string) {
   return (a: string | number | undefined, b: string | number | undefined) => text.search(`\n${a}:`) - text.search(`\n${b}:`)
 }
 
-test('the example of the environment shows every variable, with its default', () => {
-  const lines = read('.env.example').split('\n')
-  const shown = new Map(
-    lines.flatMap((line) => [...line.matchAll(/^(?:# )?([A-Z_]+)=(.*)$/g)].map((match) => [match[1], match[2]] as const)),
-  )
+/** @returns what a shell that reads the file, as the documents tell, hands to the program; with every default taken into force. */
+function readByShell(path: string): Map<string, string> {
+  const script = read(path).replace(/^# (?=[A-Z_]+=)/gm, '')
+  const tell = 'exec "$0" --print "JSON.stringify(process.env)"'
+  const env = execFileSync('sh', ['-e', '-c', `set -a\n${script}\n${tell}`, process.execPath], { encoding: 'utf8', env: {} })
+  return new Map(Object.entries(JSON.parse(env) as Record<string, string>))
+}
+
+test('the example of the environment shows every variable, with its default, as a shell can read it', () => {
+  const shown = readByShell('.env.example')
   for (const { env, file } of settings) {
     expect(shown.has(env), env).toBe(true)
     if (file) expect(shown.has(`${env}_FILE`), env).toBe(true)
