@@ -98,6 +98,18 @@ describe.each(testDatabases)('the data dictionary, against $name', ({ name, open
     // One of them writes.
     for (const example of examples) await opened.db.write('test', (tx) => sql.raw(example).execute(tx.sql))
   })
+
+  it('gives a list of the newest movement that begins with it, and not with the submissions in which nothing has moved', async () => {
+    const moved = examplesFor(name).find((example) => example.includes('order by last_event_at'))
+    await opened.db.write('test', (tx) =>
+      sql`insert into submissions (account, submission_id, tracked_at, tracked_via, last_event_at) values
+        ('a', 'still', '2026-11-21T10:00:00.000000Z', 'command', null),
+        ('a', 'older', '2026-11-21T10:00:00.000000Z', 'webhook', '2026-11-21T11:00:00.000000Z'),
+        ('a', 'newer', '2026-11-21T10:00:00.000000Z', 'webhook', '2026-11-21T12:00:00.000000Z')`.execute(tx.sql),
+    )
+    const { rows } = await sql.raw<{ last_event_at: unknown }>(moved ?? '').execute(opened.db.read.sql)
+    expect(rows.map(({ last_event_at }) => last_event_at === null)).toEqual([false, false, true])
+  })
 })
 
 describe('the data dictionary', () => {
