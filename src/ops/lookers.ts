@@ -10,11 +10,12 @@ export interface LookersOf {
 }
 
 /**
+ * @param only the one destination that is asked for; null for all.
  * @returns the names of the destinations that must not get a change twice, and can be asked whether they have it: there a change that may
  * have arrived is looked for before it is sent again, whoever asks for that.
  */
-export async function lookersOf({ config, clock, log }: LookersOf): Promise<readonly string[]> {
-  const harmed = config.destinations.filter(({ idempotent }) => !idempotent)
+export async function lookersOf({ config, clock, log }: LookersOf, only: string | null): Promise<readonly string[]> {
+  const harmed = config.destinations.filter(({ idempotent, name }) => !idempotent && (only === null || name === only))
   if (harmed.length === 0) return []
   const { createKind } = await import('../push/kinds.ts')
   const names: string[] = []

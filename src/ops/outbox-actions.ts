@@ -58,7 +58,7 @@ export async function settleOutbox(a: Acting & LookersOf, deed: Deed, choice: Ch
   const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(a.db, deed, choice) } : choice.filter
   const target = ('ids' in choice ? choice.destination : choice.filter.destination) ?? null
   const detail = 'ids' in choice ? idsNoted(choice.ids) : filterNoted({ ...choice.filter })
-  const lookers = await lookersOf(a)
+  const lookers = deed.name === 'retry' ? await lookersOf(a, target) : []
   return await noteAround(a.db, { who: a.who, action: `outbox.${deed.name}`, target, detail }, async () => {
     let [changed, underWay] = [0, 0]
     await untilDone(a, async (after) => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -108,6 +108,14 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     )
     const again = ['outbox', 'retry', '--state', 'skipped', '--submission', id]
     expect((await runHere(again, env)).out).toBe('2 changes will be tried again\n')
+  })
+
+  it('skips what need not be sent, whatever is wrong with the settings of another destination', async () => {
+    appendFileSync(
+      join(folder, 'mirror.yaml'),
+      `  - { name: other, kind: adapter, adapter: ams361, url: "${target.url}", accounts: [${ACCOUNT}] }\n`,
+    )
+    expect(await runHere(['outbox', 'skip', '--destination', 'ams', '--state', 'ready'], env)).toMatchObject({ code: 0 })
   })
 
   it('outbox retry has what may have arrived looked for, where the settings say how', async () => {
