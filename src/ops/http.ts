@@ -1,4 +1,4 @@
-import { type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { type FastifyError, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { LazyAdmin } from './admin/lazily.ts'
 import type { AdminParts } from './admin/parts.ts'
 
@@ -54,6 +54,8 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
     return reply.header('content-type', type).send(text)
   })
   app.setNotFoundHandler((_request, reply) => notFound(reply))
+  // Fastify refuses bodies that it cannot read before it is asked whether there is anything that would read them: here nothing does.
+  app.setErrorHandler((error: FastifyError, _request, reply) => ((error.statusCode ?? 500) < 500 ? notFound(reply) : reply.send(error)))
   app.addHook('onRequest', async (request, reply) => void (await handedOver(request, reply)))
   app.addHook('onClose', () => admin.close())
   const origin = await app.listen({ host: options.host, port: options.port })

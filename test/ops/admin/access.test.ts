@@ -71,6 +71,13 @@ describe('who may use the admin routes', () => {
       }
     }
     expect(nowhere.headers.get('content-type')).toMatch(/^text\/plain/)
+    for (const method of ['POST', 'QUERY']) {
+      for (const type of ['application/json', 'garbage', undefined]) {
+        const raw = type === undefined ? undefined : { type, text: '{' }
+        const answer = await rig.ask(method, '/accounts', { token: null, ...(raw && { raw }) })
+        expect([method, type, answer.status, answer.text]).toEqual([method, type, 404, 'not found\n'])
+      }
+    }
   })
 
   it('goes by the tokens of the settings as they are now', async () => {
