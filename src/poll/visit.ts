@@ -185,7 +185,8 @@ async function settleFailure(o: VisitOptions, claim: ReadClaim, error: unknown, 
     await settleMiss(o, claim, kept)
     return 'gone'
   }
-  const failures = claim.failures + 1
+  // What is asked for by hand, three times each, while the service is away must not put off what the clock asks for.
+  const failures = o.cause === 'command' ? Math.max(1, claim.failures) : claim.failures + 1
   const backoff = backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS) + FAILURE_BASE_MS / 2
   const askedMs = error instanceof TransientError ? (error.retryAfterMs ?? 0) : 0
   const dueInMs = Math.max(askedMs, backoff)

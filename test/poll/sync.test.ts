@@ -26,17 +26,36 @@ function failingOnce(db: Db): Db {
   }
 }
 
-it.each(testDatabases)('reading now ends when one of its hands fails: the others begin nothing more, on $name', async (database) => {
-  const rig = await Rig.open(database)
-  const ids = Array.from({ length: 5 }, () => rig.sandbox.addSubmission(ACCOUNT))
-  await rig.track(ids)
+function syncOf(rig: Rig, db = rig.db): Sync {
   const common = { account: ACCOUNT, clock: systemClock, observer: silentObserver }
   const credentials = rig.sandbox.account(ACCOUNT).credentials.map((c) => ({ id: c.clientId, secret: { reveal: () => c.clientSecret } }))
   const { baseUrl } = rig.sandbox
   const client = createUpstreamClient({ ...common, baseUrl, credentials, scope: 'broker_mcp', requestsPerSecond: 5_000, proxy: {} })
   onTestFinished(() => client.close())
-  const sync = new Sync({ ...common, db: failingOnce(rig.db), client, log: silentLog, policy, concurrency: 2 })
+  return new Sync({ ...common, db, client, log: silentLog, policy, concurrency: 2 })
+}
+
+it.each(testDatabases)('reading now ends when one of its hands fails: the others begin nothing more, on $name', async (database) => {
+  const rig = await Rig.open(database)
+  const ids = Array.from({ length: 5 }, () => rig.sandbox.addSubmission(ACCOUNT))
+  await rig.track(ids)
+  const sync = syncOf(rig, failingOnce(rig.db))
   await expect(sync.read(ids, new AbortController().signal)).rejects.toThrow('the store is away')
   expect(readKinds.flatMap((read) => rig.asked(read)).length).toBeLessThanOrEqual(1)
   await rig.idle()
+})
+
+it.each(testDatabases)('what cannot be read now is not put off longer for having been asked for again, on $name', async (database) => {
+  const rig = await Rig.open(database)
+  const ids = [rig.sandbox.addSubmission(ACCOUNT), rig.sandbox.addSubmission(ACCOUNT)]
+  const [first = '', again = ''] = ids
+  await rig.track(ids)
+  await rig.db.write('test-failures', (tx) =>
+    tx.sql.updateTable('sync_reads').set({ failures: 4 }).where('submission_id', '=', again).execute(),
+  )
+  rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'events' })
+  await syncOf(rig).read(ids, new AbortController().signal)
+  for (const id of ids) expect(rig.asked('events', id)).toHaveLength(3)
+  expect(await rig.read(first, 'events')).toMatchObject({ failures: 1, lease_token: null })
+  expect(await rig.read(again, 'events')).toMatchObject({ failures: 4, lease_token: null })
 })
