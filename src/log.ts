@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
+import { printable } from './printable.ts'
 import { isTaxIdKey, taxIdKeyInJson } from './tax-ids.ts'
 
 /** The program's log: one JSON line per thing that matters; see `createLog`. */
@@ -22,9 +23,6 @@ const SECRET_KEYS = new Set(['authorization', 'clientsecret', 'accesstoken', 're
 const MAYBE_SECRET = /(?:authorization|secret|token|password)[a-z_-]*":/i
 
 const MASK = '[redacted]'
-/** What steers a terminal, but for line breaks and tabs. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
-const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
 /** Of lines that could not be written, no more is kept. */
 const KEPT_BYTES = 1 << 20
 
@@ -39,26 +37,18 @@ export function createLog(options: LogOptions): Log {
   const known = options.secrets instanceof KnownSecrets ? options.secrets : new KnownSecrets(options.secrets)
   const masked: DestinationStream = {
     write(line: string) {
-      const whole = known.mask(line)
-      destination.write(options.pretty ? shownAsText(whole) : escapedInJson(whole))
+      // What is escaped above U+001F is JSON that says the same; JSON itself escapes the rest.
+      const safe = printable(known.mask(line))
+      destination.write(options.pretty ? shownAsText(safe) : safe)
     },
   }
   return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, masked)
 }
 
-/** @returns a line of JSON that says the same, and steers no terminal: JSON itself escapes nothing above U+001F. */
-function escapedInJson(line: string): string {
-  return line.replace(STEERING, escaped)
-}
-
 /** @returns a line of JSON whose texts show their control characters, because what makes it readable takes the escapes of JSON away. */
 function shownAsText(line: string): string {
-  const texts = (_key: string, value: unknown) => (typeof value === 'string' ? value.replace(STEERING, escaped) : value)
+  const texts = (_key: string, value: unknown) => (typeof value === 'string' ? printable(value) : value)
   return `${JSON.stringify(JSON.parse(line, texts))}\n`
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /** What cannot be written, to a file on a full disk for one, is no reason to stop: it is kept, up to a limit, and written with what follows. */

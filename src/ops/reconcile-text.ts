@@ -1,7 +1,8 @@
+import { printable } from '../printable.ts'
 import type { FindingRow, RunRow } from '../store/reconcile-runs.ts'
 import { findingKinds } from '../store/tables-reconcile.ts'
 import { table } from './table.ts'
-import { counted, printable, printableLine, shortTime } from './text.ts'
+import { counted, printableLine, shortTime } from './text.ts'
 
 /** What a run came to, in a few lines. */
 export function runSummary(run: RunRow): string {

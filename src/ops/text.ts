@@ -1,22 +1,10 @@
 import { msFromTime, type TimeText } from '../model/time.ts'
+import { printable } from '../printable.ts'
 
-/**
- * Text that came from outside, for a terminal: control characters other than line breaks and tabs are shown as escapes, so that
- * nothing that was sent can steer the terminal it is looked at on.
- */
-export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, escaped)
-}
-
-/** The same in one line, no longer than `limit` characters. */
+/** Text that came from outside, `printable` and in one line, no longer than `limit` characters. */
 export function printableLine(text: string, limit = 200): string {
   const line = printable(text.replace(/\s+/g, ' ').trim())
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /** A time as people read it in a table: to the second. `-` for none. */
