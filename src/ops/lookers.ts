@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { type Config, proxySettings } from '../config.ts'
 import type { Log } from '../log.ts'
 
-/** What tells destinations apart. */
+/** What it takes to tell which destinations can be asked. */
 export interface LookersOf {
   readonly config: Config
   readonly clock: Clock

@@ -22,9 +22,9 @@ export const RETRY_MS = 900_000
 /** While the service cannot be asked who we are, it is asked again after this long; reading goes on. */
 const ASK_AGAIN_MS = 60_000
 /** What is kept of a brokerage is read over only once it is known whose credentials these are; or when so much waiting was in vain. */
-const FIRST_ASKS_MS = [1_000, 2_000, 4_000, 8_000, 8_000, 8_000] as const
-/** An ask may hang: after this long no other is made. */
 const FIRST_PATIENCE_MS = 30_000
+/** The longest pause between two such asks; the first is a second, and each is twice the one before. */
+const LONGEST_PAUSE_MS = 8_000
 /** A stopped account tries with so many submissions whether it may be read again. */
 const SAMPLE = 5
 /** Among so many known submissions those are looked for that were not refused. */
@@ -152,12 +152,10 @@ export class AccountGate {
     const { clock } = this.#o
     const until = clock.steady() + FIRST_PATIENCE_MS
     let identity = await this.#identify(pinned, signal)
-    if (pinned !== null && !this.#hasAsked) {
-      for (const waitMs of FIRST_ASKS_MS) {
-        if (identity !== 'unknown' || clock.steady() >= until) break
-        await clock.sleep(waitMs, signal)
-        identity = await this.#identify(pinned, signal)
-      }
+    const isToAsk = () => identity === 'unknown' && pinned !== null && !this.#hasAsked && clock.steady() < until
+    for (let pauseMs = 1_000; isToAsk(); pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+      await clock.sleep(pauseMs, signal)
+      identity = await this.#identify(pinned, signal)
     }
     this.#hasAsked = true
     return identity

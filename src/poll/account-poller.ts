@@ -51,10 +51,7 @@ export class AccountPoller implements Service {
       while (!signal.aborted && this.#failure === undefined) await this.#turn(signal)
     } catch (error) {
       // Asking whether the account may be read is broken off when the poller is stopped.
-      if (!signal.aborted) {
-        this.#failure = error
-        throw error
-      }
+      if (!signal.aborted) this.#failure = error
     } finally {
       // What was begun before settles its reads; a sweep ends with the step in hand, and is made anew.
       await this.#queue.onIdle()

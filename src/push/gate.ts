@@ -39,7 +39,7 @@ export class Gate {
   /** The end of the rest that it asked for, by the steady clock; the circuit's own pause is the circuit's. */
   #restUntil = Number.NEGATIVE_INFINITY
   #stopped = false
-  /** How many rests and stops tries have brought. */
+  /** How many rests and stops came to be known here, by tries or from the store. */
   #brought = 0
   /** The end of the circuit's newest pause, as the store was told it; null when it was not. */
   #pauseUntil: TimeText | null = null

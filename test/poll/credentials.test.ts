@@ -203,12 +203,15 @@ describe.each(testDatabases)('credentials on $name', (database) => {
     rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'me' })
     const waits: number[] = []
     let tells = false
+    let steady = 0
     const sleep = async (ms: number) => {
+      steady += ms
       waits.push(ms)
       if (tells && waits.length === 2) rig.sandbox.faults.set([])
     }
     const { signal } = new AbortController()
-    const newGate = () => gateWith(rig, { ...systemClock, sleep }, undefined, { ...systemClock, sleep: async () => {} })
+    const newGate = () =>
+      gateWith(rig, { ...systemClock, steady: () => steady, sleep }, undefined, { ...systemClock, sleep: async () => {} })
     const isClosed = () => newGate().isClosed(signal)
     expect(await isClosed(), 'nothing is kept yet').toBe(false)
     expect(waits).toEqual([])
