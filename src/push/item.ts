@@ -27,7 +27,10 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
     after: strip(row.entity, row.after),
     direction: directionOf(row.direction),
     echo: row.direction === 'inbound',
-    submission: strip('submissions', row.submission),
+    // Most kinds never ask for it.
+    get submission() {
+      return strip('submissions', row.submission)
+    },
     mapping: row.mapping,
     remoteId: row.remoteId,
     attempts: row.attempts,

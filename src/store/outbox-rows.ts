@@ -6,6 +6,7 @@ import type { TimeText } from '../model/time.ts'
 import type { Query, TableSpec } from './db.ts'
 import { givenLanes, type LaneKey } from './outbox-lanes.ts'
 import { namesClient } from './push-map.ts'
+import { givenRows } from './sql.ts'
 
 /** Why a change of a record is skipped whose id at the target is not known: the `error` of its row, by which it is found again. */
 export const ID_NOT_KNOWN =
@@ -74,8 +75,6 @@ interface Found {
   client: string | null
   policy: string | null
   fields: Record<string, string> | null
-  /** How many rows there were to read. */
-  wanted: number
 }
 
 /**
@@ -97,7 +96,9 @@ export interface FirstRows {
  * and at least one.
  */
 export async function firstRows(q: Query, lanes: readonly LaneKey[], limit: number): Promise<FirstRows> {
-  const found = await readRows(q, lanes, limit)
+  const measured = await measureRows(q, lanes, limit)
+  const ids = oldestWithin(measured, CLAIM_BYTES)
+  const found = await readRows(q, ids)
   const [known, directionOf] = await Promise.all([readSubmissions(q, found), readDirections(q, found)])
   const byLane = new Map<string, OutboxRow[]>()
   for (const row of found) {
@@ -107,11 +108,17 @@ export async function firstRows(q: Query, lanes: readonly LaneKey[], limit: numb
     const submission = known.get(`${row.account} ${row.submission_id}`) ?? null
     rows.push(outboxRow(row, submission, directionOf.get(row.outbox_id) ?? null))
   }
-  return { byLane, isFull: found.length < (found[0]?.wanted ?? 0) }
+  return { byLane, isFull: ids.length < measured.length }
+}
+
+/** A row, and how many bytes its change has. */
+interface Measured {
+  readonly outbox_id: number
+  readonly bytes: number
 }
 
 /** Each database in the way that makes it go from lane to rows by the index, however many rows there are. */
-async function readRows(q: Query, lanes: readonly LaneKey[], limit: number): Promise<Found[]> {
+async function measureRows(q: Query, lanes: readonly LaneKey[], limit: number): Promise<readonly Measured[]> {
   const given = givenLanes(q, lanes)
   const ofLane = (columns: string) => sql`
     select ${sql.raw(columns)} from sync_outbox i where i.destination = given.destination and i.account = given.account
@@ -124,28 +131,49 @@ async function readRows(q: Query, lanes: readonly LaneKey[], limit: number): Pro
     ['c.before', 'c.after', 'o.snapshot'].map((column) => bytesOf(q, sql.ref(column))),
     sql` + `,
   )
-  const { rows } = await sql<Found>`
-    select o.lane, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
-      o.attempts, o.status, o.uncertain, c.changed_at, c.before, c.after, r.remote_id, m.client, m.policy, m.fields, measured.wanted
-    from (
-      select o.outbox_id, row_number() over oldest as place, sum(${bytes}) over oldest as bytes, count(*) over () as wanted
-      from ${first} left join changes c on c.seq = o.seq and o.snapshot is null
-      window oldest as (order by o.outbox_id)) as measured
-    join sync_outbox o on o.outbox_id = measured.outbox_id
-    left join changes c on c.seq = o.seq and o.snapshot is null
-    left join sync_remote_ids r
-      on r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id
-    left join push_map m
-      on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id and ${namesClient}
-    where measured.place = 1 or measured.bytes <= ${sql.lit(CLAIM_BYTES)}
+  const { rows } = await sql<Measured>`
+    select o.outbox_id, ${bytes} as bytes from ${first} left join changes c on c.seq = o.seq and o.snapshot is null
     order by o.outbox_id`.execute(q.sql)
   return rows
+}
+
+/** @returns the ids of the first of the rows, as many as have no more than `limit` bytes together, and at least one if there is any. */
+function oldestWithin(rows: readonly Measured[], limit: number): number[] {
+  let bytes = 0
+  const tooMany = rows.findIndex((row, position) => {
+    bytes += row.bytes
+    return position > 0 && bytes > limit
+  })
+  return rows.slice(0, tooMany === -1 ? rows.length : tooMany).map((row) => row.outbox_id)
 }
 
 /** The length of a text, or of a value as text; without reading it where the database knows that it is short, or how long it is. */
 function bytesOf(q: Query, column: RawBuilder<unknown>): RawBuilder<unknown> {
   if (q.kind === 'sqlite') return sql`coalesce(octet_length(${column}), 0)`
   return sql`coalesce(case when pg_column_size(${column}) < 2000 then pg_column_size(${column}) else octet_length(${column}::text) end, 0)`
+}
+
+async function readRows(q: Query, outboxIds: readonly number[]): Promise<Found[]> {
+  const { rows } = await sql<Found>`
+    select o.lane, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
+      o.attempts, o.status, o.uncertain, c.changed_at, c.before, c.after, r.remote_id, m.client, m.policy, m.fields
+    from ${givenIds(q, outboxIds)} join sync_outbox o on o.outbox_id = given.outbox_id
+    left join changes c on c.seq = o.seq and o.snapshot is null
+    left join sync_remote_ids r
+      on r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id
+    left join push_map m
+      on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id and ${namesClient}
+    order by o.outbox_id`.execute(q.sql)
+  return rows
+}
+
+/** Rows of the outbox by their ids, to stand in a `from` clause under the name `given`. */
+export function givenIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuilder<unknown> {
+  return givenRows(
+    q,
+    { outbox_id: 'int' },
+    outboxIds.map((outbox_id) => ({ outbox_id })),
+  )
 }
 
 async function readSubmissions(q: Query, found: readonly Found[]): Promise<ReadonlyMap<string, Row>> {

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Row } from '../model/entities.ts'
 import { storableText } from '../model/json.ts'
-import { timeFromMs } from '../model/time.ts'
+import { type TimeText, timeFromMs } from '../model/time.ts'
 import type { Db, TableSpec, Tx } from './db.ts'
 import { wake } from './notify.ts'
 import { closeEmptyLanes, givenLanes, type LaneKey, laneText, lockLanes, Tallies } from './outbox-lanes.ts'
-import { firstRows, ID_NOT_KNOWN, type OutboxRow } from './outbox-rows.ts'
+import { firstRows, givenIds, ID_NOT_KNOWN, type OutboxRow } from './outbox-rows.ts'
 import { lockMappings, mappedLanes } from './push-map.ts'
 import { dbTime, givenRows, skipLocked } from './sql.ts'
-import type { LaneBlock, OutboxState } from './tables.ts'
+import type { LaneBlock, OutboxState, OutboxTable } from './tables.ts'
 
 export type { OutboxRow }
 
@@ -73,6 +73,8 @@ const settled: TableSpec = {
     settled_at: 'time',
   },
 }
+/** So many rows at least are worth a statement of their own. */
+const ALIKE = 8
 const SETTLED = ['state', 'attempts', 'uncertain', 'status', 'detail', 'error', 'settled_at']
 
 /**
@@ -150,30 +152,44 @@ async function withoutAwaiting(tx: Tx, results: readonly LaneResult[]): Promise<
   return results.map((result) => ({ ...result, rows: result.rows.filter(({ outboxId }) => !awaiting.has(outboxId)) }))
 }
 
+/** What is written of a row that was looked at; nothing of when it was tried, unless it was. */
+type Settled = Pick<OutboxTable, 'state' | 'attempts' | 'uncertain' | 'status' | 'detail' | 'error' | 'settled_at'> &
+  Partial<Pick<OutboxTable, 'tried_at'>>
+
+/** Rows of which the same is to be written are written together: nearly all were taken at their first try. */
 async function writeRows(tx: Tx, results: readonly LaneResult[]): Promise<void> {
-  const now = timeFromMs(tx.clock.now())
   const tried: Row[] = []
   const others: Row[] = []
-  for (const { lane, rows } of results) {
-    const before = new Map(lane.rows.map((row) => [row.outboxId, row.attempts]))
-    for (const row of rows) {
-      const isTried = row.attempts > (before.get(row.outboxId) ?? 0)
-      const target = isTried ? tried : others
-      target.push({
-        outbox_id: row.outboxId,
-        state: row.state,
-        attempts: row.attempts,
-        uncertain: row.uncertain ? 1 : 0,
-        status: row.status,
-        detail: keptText(row.detail),
-        error: keptText(row.error),
-        tried_at: now,
-        settled_at: row.state === 'ready' ? null : now,
-      })
-    }
+  for (const { written, ids } of alike(results, timeFromMs(tx.clock.now()))) {
+    if (ids.length >= ALIKE) await writeAlike(tx, written, ids)
+    else (written.tried_at === undefined ? others : tried).push(...ids.map((outbox_id) => ({ outbox_id, ...written })))
   }
   await tx.updateMany(settled, [...SETTLED, 'tried_at'], tried)
   await tx.updateMany(settled, SETTLED, others)
+}
+
+function alike(results: readonly LaneResult[], now: TimeText): Iterable<{ readonly written: Settled; readonly ids: readonly number[] }> {
+  const groups = new Map<string, { written: Settled; ids: number[] }>()
+  for (const { lane, rows } of results) {
+    const before = new Map(lane.rows.map((row) => [row.outboxId, row.attempts]))
+    for (const { outboxId, state, attempts, uncertain, status, detail, error } of rows) {
+      const isTried = attempts > (before.get(outboxId) ?? 0)
+      const key = `${state} ${attempts} ${uncertain} ${status} ${isTried} ${detail?.length} ${detail} ${error}`
+      const group = groups.get(key)
+      if (group) group.ids.push(outboxId)
+      else {
+        const said = { detail: keptText(detail), error: keptText(error), settled_at: state === 'ready' ? null : now }
+        const written = { state, attempts, uncertain: uncertain ? 1 : 0, status, ...said, ...(isTried && { tried_at: now }) }
+        groups.set(key, { written, ids: [outboxId] })
+      }
+    }
+  }
+  return groups.values()
+}
+
+async function writeAlike(tx: Tx, written: Settled, ids: readonly number[]): Promise<void> {
+  const given = sql<number>`(select outbox_id from ${givenIds(tx, ids)})`
+  await tx.sql.updateTable('sync_outbox').set(written).where('outbox_id', 'in', given).execute()
 }
 
 /** It may repeat what a target said, which may hold what Postgres refuses (trap 72). */

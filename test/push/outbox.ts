@@ -73,6 +73,7 @@ export interface StoredRow {
   readonly message_id: string
   readonly state: OutboxState
   readonly attempts: number
+  readonly tried_at: string | null
   readonly uncertain: number
   readonly status: number | null
   readonly error: string | null

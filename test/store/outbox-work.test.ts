@@ -210,6 +210,37 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     expect(await settleLanes(db, [])).toEqual([])
   })
 
+  it('writes of each row what became of it, however many others became the same', async () => {
+    const db = await openedDb(open)
+    await queue(db, 4, 10)
+    const lanes = await claim(db)
+    const ends = [
+      { state: 'delivered', attempts: 1, status: 200 },
+      { state: 'delivered', attempts: 1, status: 200, detail: 'had it already' },
+      { state: 'dead', attempts: 1, status: 422, error: 'no' },
+      { state: 'skipped', attempts: 0, status: null, error: 'no' },
+    ] as const
+    // Of two kinds there are many, of the others a few.
+    const endOf = (id: number) => ends[id % 10 === 0 ? 1 : id % 10 === 1 ? 3 : id % 2 === 0 ? 0 : 2] as (typeof ends)[number]
+    const none = { uncertain: false, status: null, detail: null, error: null, remoteId: null }
+    await settleLanes(
+      db,
+      lanes.map((lane) => ({
+        lane,
+        rows: lane.rows.map(({ outboxId }) => ({ outboxId, ...none, ...endOf(outboxId) })),
+        next: { type: 'due', inMs: 0 },
+      })),
+    )
+    const stored = await outboxOf(db)
+    expect(stored).toHaveLength(40)
+    for (const row of stored) {
+      const end = endOf(row.outbox_id)
+      expect(row).toMatchObject({ detail: null, error: null, uncertain: 0, ...end, settled_at: expect.any(String) })
+      expect(row.tried_at).toEqual(end.attempts === 0 ? null : expect.any(String))
+    }
+    await expectRightCounters(db)
+  })
+
   it('goes on with what is left of a lane when its time has come', async () => {
     const clock = new ManualClock()
     const db = await openedDb(open, clock)
