@@ -44,9 +44,17 @@ export function parseDate(wire: unknown): string | null {
   return m && isDay(Number(m[1]), Number(m[2]), Number(m[3])) ? text : null
 }
 
-/** @param ms milliseconds since the epoch. */
+let lastMs = Number.NaN
+let lastText = ''
+
+/** @param ms milliseconds since the epoch. @throws RangeError for a number that is no moment. */
 export function timeFromMs(ms: number): TimeText {
-  return `${new Date(ms).toISOString().slice(0, 23)}000Z`
+  // When there is much to do it is asked many times within one millisecond.
+  if (ms !== lastMs) {
+    lastText = `${new Date(ms).toISOString().slice(0, 23)}000Z`
+    lastMs = ms
+  }
+  return lastText
 }
 
 /** @returns milliseconds since the epoch; microseconds are cut off. */

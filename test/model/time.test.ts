@@ -63,6 +63,15 @@ describe('a date-time', () => {
     )
   })
 
+  test('a moment is told the same however often and between which others it is asked', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(0, -0, 1, 999, 1000, 1_700_000_000_000), { minLength: 1 }), (moments) => {
+        for (const ms of moments) expect(msFromTime(timeFromMs(ms))).toBe(ms + 0)
+        expect(() => timeFromMs(Number.NaN)).toThrow(RangeError)
+      }),
+    )
+  })
+
   test.each([
     ['2026-01-02T03:04:05Z', '2026-01-02T03:04:05.000000Z'],
     ['2026-01-02T03:04:05.123456789Z', '2026-01-02T03:04:05.123456Z'],
