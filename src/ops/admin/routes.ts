@@ -3,6 +3,7 @@ import { addAccounts } from './accounts.ts'
 import { addActions } from './actions.ts'
 import { addAlarms } from './alarms.ts'
 import { answers } from './answers.ts'
+import { addBackup } from './backup.ts'
 import { addCompleteness } from './completeness.ts'
 import { addDestinations } from './destinations.ts'
 import { addDoctor } from './doctor.ts'
@@ -28,5 +29,5 @@ const self = {
 export function addRoutes(api: Api, p: AdminParts): void {
   api.get('/openapi.json', { schema: self }, () => openapi.parse(api.swagger()))
   for (const add of [addStatus, addAccounts, addSubmissions, addInbox, addRejected, addOutbox, addDestinations, addMappings]) add(api, p)
-  for (const add of [addReconcile, addCompleteness, addAlarms, addDoctor, addReload, addActions]) add(api, p)
+  for (const add of [addReconcile, addCompleteness, addAlarms, addDoctor, addBackup, addReload, addActions]) add(api, p)
 }

@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { UsageError } from '../../errors.ts'
 import { newEpochText } from '../../store/log-epoch.ts'
 import { backupSqlite, megabytes } from '../../store/sqlite-backup.ts'
 import { lostNumbers, type SqliteFacts } from '../../store/sqlite-facts.ts'
 import { restoreSqlite } from '../../store/sqlite-restore.ts'
+import { namedFacts, sqliteFileOf } from '../backing-up.ts'
 import { counted } from '../text.ts'
 import { type CommandContext, printJson, settingsOf, silentLog } from './context.ts'
 
@@ -17,17 +17,12 @@ export function addBackup(program: Command, c: CommandContext): void {
     .option('--json', 'as JSON, for programs')
     .action(async (file: string, options: { json?: boolean }) => {
       const { database } = settingsOf(c, { accounts: 'optional', problems: [] })
-      if (database.kind === 'postgres') {
-        throw new UsageError([
-          'backup is for SQLite; this database is Postgres: back it up with pg_dump or with the server itself, as docker/README.md, "Backup and restore", tells',
-        ])
-      }
-      if (!existsSync(database.path)) throw new UsageError([`there is no database at ${database.path}; set DATABASE_URL`])
-      const { path, bytes, facts } = await backupSqlite(database.path, file, c.host.signal)
-      if (options.json) printJson(c, { path, bytes, ...named(facts) })
+      const source = sqliteFileOf(database)
+      const { path, bytes, facts } = await backupSqlite(source, file, c.host.signal)
+      if (options.json) printJson(c, { path, bytes, ...namedFacts(facts) })
       else {
         const lines = [
-          `backed up ${database.path} to ${path}, ${megabytes(bytes)}: ${told(facts)}`,
+          `backed up ${source} to ${path}, ${megabytes(bytes)}: ${told(facts)}`,
           'verified: its structure is sound, and every table has the rows that the database had',
           ...lost(facts),
         ]
@@ -52,7 +47,7 @@ export function addRestore(program: Command, c: CommandContext): void {
       }
       const { facts, migrated, epoch, aside } = await restoreSqlite(database, file, { clock: c.clock, log: silentLog(), who: 'command' })
       if (options.json) {
-        printJson(c, { path: database.path, ...named(facts), migrated, log_epoch: epoch.logEpoch, after_seq: epoch.afterSeq, aside })
+        printJson(c, { path: database.path, ...namedFacts(facts), migrated, log_epoch: epoch.logEpoch, after_seq: epoch.afterSeq, aside })
         return
       }
       const lines = [
@@ -80,9 +75,4 @@ function lost(facts: SqliteFacts): string[] {
   return [
     `its change log has no row for ${numbers} of its numbers, as in the database that was backed up; \`submission-mirror reconcile\` tells of them`,
   ]
-}
-
-function named(facts: SqliteFacts): object {
-  const { schemaVersion, logEpoch, firstSeq, lastSeq, rows } = facts
-  return { schema_version: schemaVersion, log_epoch: logEpoch, first_seq: firstSeq, last_seq: lastSeq, lost: lostNumbers(facts), rows }
 }

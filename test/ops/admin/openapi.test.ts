@@ -31,6 +31,7 @@ const ROUTES = [
   'GET /api/v1/actions',
   'GET /api/v1/alarms',
   'POST /api/v1/alarms/test',
+  'POST /api/v1/backup',
   'GET /api/v1/completeness',
   'GET /api/v1/destinations',
   'GET /api/v1/destinations/{name}/mappings',
