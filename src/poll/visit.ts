@@ -50,21 +50,28 @@ export type VisitEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'failed' | 'los
  * store is away or `signal` aborts; what the service does wrong, and what cannot be applied, is settled here as this read's failure.
  */
 export async function visit(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<VisitEnd> {
+  try {
+    return await make(o, claim, signal)
+  } catch (error) {
+    if (!(error instanceof LeaseLostError)) throw error
+    o.log.info(place(claim), messageOf(error))
+    return 'lost'
+  }
+}
+
+/** @throws LeaseLostError whether it was the read's success or its failure that could no longer be settled. */
+async function make(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<VisitEnd> {
   const startedAt = o.clock.now()
   try {
     const end = claim.read === 'requirements' ? await visitState(o, claim, signal) : await visitFeed(o, claim, signal)
     o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: end })
     return end
   } catch (error) {
-    if (error instanceof LeaseLostError) {
-      o.log.info(place(claim), messageOf(error))
-      return 'lost'
-    }
     const kind = upstreamClass(error)
     const isOfTheStore = kind === null && (error instanceof TransientError || error instanceof FatalError)
-    if (isOfTheStore || signal.aborted) throw error
+    if (isOfTheStore || error instanceof LeaseLostError || signal.aborted) throw error
     o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: kind ?? 'broken' })
-    return settleFailure(o, claim, error, o.clock.now() - startedAt)
+    return await settleFailure(o, claim, error, o.clock.now() - startedAt)
   }
 }
 

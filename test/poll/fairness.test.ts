@@ -162,6 +162,26 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     expect(steps).toBe(1)
   })
 
+  it.each([
+    ['read-failed', 503],
+    ['read-missed', 404],
+  ] as const)('invariant 14: when the lease is lost before a failure is settled (%s), the poller goes on', async (write, status) => {
+    const rig = await Rig.open(database)
+    const [lost = ''] = await tracked(rig, 1)
+    rig.sandbox.faults.add({ kind: 'status', status, operation: 'events', count: 1 })
+    const takenOver = { lease_token: 'another process', due_at: timeFromMs(Date.now() + HOUR) }
+    const late = interrupted(rig.db, async (name) => {
+      if (name !== write) return
+      await rig.db.write('test-take-over', (tx) => tx.sql.updateTable('sync_reads').set(takenOver).where('read', '=', 'events').execute())
+    })
+    const poller = rig.startPoller({ db: late })
+    await rig.until('it was noticed', () => rig.logged('the lease was lost'))
+    expect(await rig.read(lost, 'events')).toMatchObject({ ...takenOver, failures: 0, misses: 0, error: null })
+    const [next = ''] = await tracked(rig, 1)
+    await rig.until('another submission is read', async () => (await rig.read(next, 'events')).last_read_at !== null)
+    await poller.stop()
+  })
+
   it("a page that the store refuses is that feed's failure alone", async () => {
     const rig = await Rig.open(database)
     const [sick = '', ...others] = await tracked(rig, 5)
