@@ -20,8 +20,7 @@ export function invalid(problems: readonly { loc: readonly string[]; msg: string
 }
 
 /** The kinds of fault that spoil an answer as a whole. */
-export const answerFaults = ['status', 'html', 'cut', 'hang', 'slow'] as const
-export type AnswerFault = Extract<Fault, { kind: (typeof answerFaults)[number] }>
+const answerFaults = ['status', 'html', 'cut', 'hang', 'slow'] as const
 
 const HTML = '<!doctype html><html><head><title>Maintenance</title></head><body><h1>We will be right back</h1></body></html>'
 /** By how much a cut answer's declared length exceeds what is sent. */
@@ -36,34 +35,47 @@ export function send(reply: FastifyReply, answer: Answer): FastifyReply {
     .send(JSON.stringify(answer.body))
 }
 
-/** Gives the answer a `date` of a clock that is wrong, when that fault is on. */
-export function skewDate(reply: FastifyReply, faults: FaultBook, occasion: Occasion, clock: Clock): void {
-  const skew = faults.draw(['clock_skew'], occasion)
-  if (skew) reply.header('date', new Date(clock.now() + skew.ms).toUTCString())
+/** What an answer depends on besides what is asked. */
+export interface Weather {
+  readonly faults: FaultBook
+  readonly clock: Clock
 }
 
-/** Sends what `fault` makes of an answer. `compute` gives the right one, for the faults that need it. */
-export async function spoil(reply: FastifyReply, fault: AnswerFault, compute: () => Answer, clock: Clock): Promise<FastifyReply> {
-  switch (fault.kind) {
+/** Sends the right answer, which `compute` gives, or what the faults make of it. */
+export async function answer(reply: FastifyReply, occasion: Occasion, weather: Weather, compute: () => Answer): Promise<FastifyReply> {
+  const nowMs = tellTime(reply, occasion, weather)
+  const fault = weather.faults.draw(answerFaults, occasion)
+  switch (fault?.kind) {
+    case undefined:
+      return send(reply, compute())
     case 'status':
-      return sendStatus(reply, fault, clock)
+      return sendStatus(reply, fault, nowMs)
     case 'html':
       return reply.code(200).type('text/html').send(HTML)
     case 'slow':
-      await clock.sleep(fault.ms)
+      await weather.clock.sleep(fault.ms)
       return send(reply, compute())
     case 'cut':
       return cut(reply, compute())
     case 'hang':
-      return hang(reply, fault.ms, clock)
+      return hang(reply, fault.ms, weather.clock)
   }
 }
 
-function sendStatus(reply: FastifyReply, fault: Extract<AnswerFault, { kind: 'status' }>, clock: Clock): FastifyReply {
+/** Gives the answer the `date` of a clock that is wrong, when that fault is on. @returns the time that the service believes it is. */
+export function tellTime(reply: FastifyReply, occasion: Occasion, { faults, clock }: Weather): number {
+  const skew = faults.draw(['clock_skew'], occasion)
+  const nowMs = clock.now() + (skew?.ms ?? 0)
+  // Not by Fastify's own headers, which an answer that is cut does not bear.
+  if (skew) reply.raw.setHeader('date', new Date(nowMs).toUTCString())
+  return nowMs
+}
+
+function sendStatus(reply: FastifyReply, fault: Extract<Fault, { kind: 'status' }>, nowMs: number): FastifyReply {
   reply.code(fault.status)
   if (fault.retryAfterSeconds !== undefined) {
     const { retryAfterSeconds: seconds } = fault
-    reply.header('retry-after', fault.retryAfterAs === 'date' ? new Date(clock.now() + seconds * 1000).toUTCString() : String(seconds))
+    reply.header('retry-after', fault.retryAfterAs === 'date' ? new Date(nowMs + seconds * 1000).toUTCString() : String(seconds))
   }
   if (fault.body === 'html') return reply.type('text/html').send(HTML)
   if (fault.body === 'empty') return reply.send()

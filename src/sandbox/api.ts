@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Clock } from '../clock.ts'
 import { parseUuid } from '../model/uuid.ts'
-import { type Answer, answerFaults, invalid, refusal, send, skewDate, spoil } from './answers.ts'
-import type { FaultBook, Operation } from './faults.ts'
+import { type Answer, answer, invalid, refusal, send, tellTime, type Weather } from './answers.ts'
+import type { Operation } from './faults.ts'
 import { listAnswer, listPaths } from './lists.ts'
 import { type Logbook, seen } from './logbook.ts'
 import { type PageRequest, page } from './pages.ts'
@@ -11,11 +10,9 @@ import { type Caller, READ_SCOPE, type Tokens } from './tokens.ts'
 import type { Submission } from './world/submission.ts'
 import type { World } from './world/world.ts'
 
-export interface ApiOptions {
-  readonly clock: Clock
+export interface ApiOptions extends Weather {
   readonly world: World
   readonly tokens: Tokens
-  readonly faults: FaultBook
   readonly logbook: Logbook
   /** Whether lists of submissions and insureds are answered. */
   readonly lists: boolean
@@ -40,11 +37,10 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
   ): Promise<FastifyReply> => {
     const caller = tokens.callerOf(request.headers.authorization)
     logbook.request(seen(operation, request, caller?.account.name))
-    if (!caller) return send(reply, unauthenticated())
-    const occasion = { operation, account: caller.account.name, submissionId }
-    skewDate(reply, faults, occasion, clock)
-    const fault = faults.draw(answerFaults, occasion)
-    return fault ? spoil(reply, fault, () => compute(caller), clock) : send(reply, compute(caller))
+    const occasion = { operation, account: caller?.account.name, submissionId }
+    if (caller) return answer(reply, occasion, options, () => compute(caller))
+    tellTime(reply, occasion, options)
+    return send(reply, unauthenticated())
   }
 
   app.get('/broker/me', (request, reply) => handle('me', request, reply, undefined, identity))
@@ -83,10 +79,11 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
     method: ['POST', 'PUT', 'PATCH', 'DELETE'],
     url: '/broker/*',
     handler(request, reply) {
-      const write = seen('write', request, tokens.callerOf(request.headers.authorization)?.account.name)
+      const caller = tokens.callerOf(request.headers.authorization)
+      const write = seen('write', request, caller?.account.name)
       logbook.request(write)
       logbook.writes.push(write)
-      return send(reply, refusal(403, 'This operation needs the scope broker_submit'))
+      return send(reply, caller ? refusal(403, 'This operation needs the scope broker_submit') : unauthenticated())
     },
   })
 }

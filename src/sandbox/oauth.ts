@@ -1,14 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import type { Clock } from '../clock.ts'
-import { type Answer, answerFaults, invalid, send, skewDate, spoil } from './answers.ts'
-import type { FaultBook } from './faults.ts'
+import { type Answer, answer, invalid, type Weather } from './answers.ts'
 import { type Logbook, seen } from './logbook.ts'
 import { READ_SCOPE, type Tokens } from './tokens.ts'
 
-export interface OAuthOptions {
-  readonly clock: Clock
+export interface OAuthOptions extends Weather {
   readonly tokens: Tokens
-  readonly faults: FaultBook
   readonly logbook: Logbook
   readonly tokenLifetimeMs: number
   readonly expiresIn: 'number' | 'text' | 'absent'
@@ -18,24 +14,18 @@ export interface OAuthOptions {
 
 /** The token endpoint (client credentials only) and its metadata, both below the base URL. */
 export function registerOAuth(app: FastifyInstance, options: OAuthOptions): void {
-  const { clock, faults, logbook } = options
+  const { logbook, tokens } = options
 
   app.get('/oauth/.well-known/oauth-authorization-server', async (request, reply) => {
     logbook.request(seen('metadata', request))
-    const compute = () => metadata(options.baseUrl())
-    skewDate(reply, faults, { operation: 'metadata' }, clock)
-    const fault = faults.draw(answerFaults, { operation: 'metadata' })
-    return fault ? spoil(reply, fault, compute, clock) : send(reply, compute())
+    return answer(reply, { operation: 'metadata' }, options, () => metadata(options.baseUrl()))
   })
 
   app.post('/oauth/token', async (request, reply) => {
     logbook.request(seen('token', request))
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
-    const account = options.tokens.find(form.get('client_id') ?? '', form.get('client_secret') ?? '')?.account.name
-    skewDate(reply, faults, { operation: 'token', account }, clock)
-    const fault = faults.draw(answerFaults, { operation: 'token', account })
-    const compute = () => exchange(form, options)
-    return fault ? spoil(reply, fault, compute, clock) : send(reply, compute())
+    const account = tokens.find(form.get('client_id') ?? '', form.get('client_secret') ?? '')?.account.name
+    return answer(reply, { operation: 'token', account }, options, () => exchange(form, options))
   })
 }
 

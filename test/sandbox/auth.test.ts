@@ -123,4 +123,6 @@ test('every write operation is refused and remembered', async () => {
     expect(await answer.json()).toHaveProperty('detail')
   }
   expect(sandbox.writesSeen.map(({ method, url }) => [method, url])).toEqual(writes.map(([method, path]) => [method, `/api/v1${path}`]))
+  expect((await fetch(`${sandbox.baseUrl}/broker/submissions`, { method: 'POST' })).status).toBe(401)
+  expect(sandbox.writesSeen).toHaveLength(writes.length + 1)
 })

@@ -149,6 +149,20 @@ test('the clock can be ahead or behind in signatures and Date headers', async ()
   }
 })
 
+test('a service whose clock is wrong has one clock: a Retry-After that is a date, a cut answer and a dead token tell by it', async () => {
+  const skew = { kind: 'clock_skew', ms: -3_600_000 } as const
+  const { sandbox, client, events } = await withFaults(skew, { kind: 'status', status: 429, retryAfterSeconds: 7, retryAfterAs: 'date' })
+  const time = (answer: Response, header: string) => Date.parse(answer.headers.get(header) ?? '')
+  const throttled = await events()
+  expect(time(throttled, 'retry-after') - time(throttled, 'date')).toBe(7_000)
+  sandbox.faults.set([skew, { kind: 'cut' }])
+  expect(time(await events(), 'date')).toBeLessThan(Date.now() - 3_000_000)
+  sandbox.killTokens('default')
+  const refused = await client.get('/broker/me')
+  expect(refused.status).toBe(401)
+  expect(time(refused, 'date')).toBeLessThan(Date.now() - 3_000_000)
+})
+
 test('chance is repeatable, and keeps to its probability', () => {
   const strikes = (seed: string) => {
     const book = new FaultBook(new Prng(seed), () => {})
