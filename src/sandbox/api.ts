@@ -63,8 +63,8 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
       })
     })
   }
-  onSubmission('events', (submission, asked) => page(submission.events, asked, faults, clock.now()))
-  onSubmission('thread', (submission, asked) => page(submission.thread, asked, faults, clock.now()))
+  onSubmission('events', (submission, asked) => page(submission.events, asked, faults))
+  onSubmission('thread', (submission, asked) => page(submission.thread, asked, faults))
   onSubmission('requirements', (submission) => ({ status: 200, body: requirementsView(submission, clock.now()) }))
 
   for (const path of options.lists ? listPaths : []) {

@@ -10,7 +10,7 @@ export interface Positioned {
 interface Entry<T> {
   readonly position: Position
   item: T
-  visibleAtMs: number
+  visible: boolean
 }
 
 /** Items after a position, and whether there is something visible behind the last of them. */
@@ -22,35 +22,35 @@ export interface FeedSlice<T> {
 }
 
 /**
- * One feed of a submission. An item's place is given by when it occurred; whether it is seen is decided at each read by
- * when it became visible. So something can appear behind a cursor that was given out before.
+ * One feed of a submission. An item's place is given by when it occurred; whether it is seen is decided at each read. So something can
+ * appear behind a cursor that was given out before.
  */
 export class Feed<T extends Positioned> {
   readonly #entries: Entry<T>[] = []
 
   /** @throws RangeError when the item has no readable `occurred_at`, or its id is there already. */
-  add(item: T, visibleAtMs: number): void {
+  add(item: T, visible: boolean): void {
     const time = parseTime(item.occurred_at)
     if (time === null) throw new RangeError(`item ${item.id} has no readable occurred_at`)
     const position = { time, id: item.id }
     const at = this.#firstAfter(position)
     const before = this.#entries[at - 1]
     if (before && compare(before.position, position) === 0) throw new RangeError(`item ${item.id} is in the feed already`)
-    const entry = { position, item, visibleAtMs }
+    const entry = { position, item, visible }
     if (at === this.#entries.length) this.#entries.push(entry)
     else this.#entries.splice(at, 0, entry)
   }
 
-  /** Makes hidden items that `chosen` names visible from `atMs` on. @returns those that were hidden until now. */
-  reveal(chosen: (item: T) => boolean, atMs: number): T[] {
-    const hidden = this.#entries.filter((entry) => entry.visibleAtMs > atMs && chosen(entry.item))
-    for (const entry of hidden) entry.visibleAtMs = atMs
+  /** Makes hidden items that `chosen` names visible. @returns those that were hidden until now. */
+  reveal(chosen: (item: T) => boolean): T[] {
+    const hidden = this.#entries.filter((entry) => !entry.visible && chosen(entry.item))
+    for (const entry of hidden) entry.visible = true
     return hidden.map((entry) => entry.item)
   }
 
   /** Makes items that `chosen` names invisible again, until they are revealed. */
   conceal(chosen: (item: T) => boolean): void {
-    for (const entry of this.#entries) if (chosen(entry.item)) entry.visibleAtMs = Number.POSITIVE_INFINITY
+    for (const entry of this.#entries) if (chosen(entry.item)) entry.visible = false
   }
 
   /** Replaces fields of an item in its place; its id and time stay. @throws RangeError when there is none with that id. */
@@ -61,18 +61,18 @@ export class Feed<T extends Positioned> {
     return entry.item
   }
 
-  /** @returns everything that can be seen at `nowMs`, oldest first. */
-  visible(nowMs: number): T[] {
-    return this.#entries.filter((entry) => entry.visibleAtMs <= nowMs).map((entry) => entry.item)
+  /** @returns everything that can be seen now, oldest first. */
+  visible(): T[] {
+    return this.#entries.filter((entry) => entry.visible).map((entry) => entry.item)
   }
 
   /** @returns at most `limit` visible items strictly after `since`. */
-  after(since: Position, limit: number, nowMs: number): FeedSlice<T> {
+  after(since: Position, limit: number): FeedSlice<T> {
     const items: T[] = []
     let end = since
     for (let i = this.#firstAfter(since); i < this.#entries.length; i++) {
       const entry = this.#entries[i] as Entry<T>
-      if (entry.visibleAtMs > nowMs) continue
+      if (!entry.visible) continue
       if (items.length === limit) return { items, end, more: true }
       items.push(entry.item)
       end = entry.position

@@ -24,7 +24,7 @@ const MAX_HOPS = 3
  * Answers one page of a feed: strictly after the cursor, oldest first, `limit` clamped and not refused; `next_cursor`
  * is null at the end of the stream and only there.
  */
-export function page<T extends Positioned>(feed: Feed<T>, request: PageRequest, faults: FaultBook, nowMs: number): Answer {
+export function page<T extends Positioned>(feed: Feed<T>, request: PageRequest, faults: FaultBook): Answer {
   const limit = readLimit(request)
   if (limit === null) return invalid([{ loc: ['query', 'limit'], msg: 'Input should be a valid integer', type: 'int_parsing' }])
   const scope = `${request.operation}:${request.submissionId}`
@@ -39,9 +39,9 @@ export function page<T extends Positioned>(feed: Feed<T>, request: PageRequest, 
   if (faults.draw(['stuck_cursor'], occasion)) return answer([], since)
   if (since.hops < MAX_HOPS && faults.draw(['empty_page'], occasion)) return answer([], { ...since, hops: since.hops + 1 })
 
-  const slice = feed.after(since.position, limit, nowMs)
+  const slice = feed.after(since.position, limit)
   if (slice.items.length > 0 && faults.draw(['short_page'], occasion)) {
-    const short = feed.after(since.position, faults.int(1, slice.items.length), nowMs)
+    const short = feed.after(since.position, faults.int(1, slice.items.length))
     return answer(short.items, { position: short.end, hops: 0 })
   }
   return answer(slice.items, slice.more ? { position: slice.end, hops: 0 } : null)

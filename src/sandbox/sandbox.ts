@@ -33,8 +33,6 @@ export interface SandboxStats extends Counts {
 
 /** How an item enters a feed by hand. */
 export interface Entry {
-  /** Milliseconds since the epoch; the time now when left out. A later one hides the item until then. */
-  readonly visibleAtMs?: number
   /** true: no delivery tells of it, as of history from before the endpoint. */
   readonly quiet?: boolean
 }
@@ -225,7 +223,7 @@ export class Sandbox {
   /** Shows concealed items again, in their old places; quietly. */
   showItems(account: string, submissionId: string, ids: readonly string[]): void {
     const { events, thread } = this.#parts.world.submission(account, submissionId)
-    for (const feed of [events, thread]) feed.reveal(({ id }) => ids.includes(id), this.#parts.clock.now())
+    for (const feed of [events, thread]) feed.reveal(({ id }) => ids.includes(id))
   }
 
   /** Fills a submission's feeds with that many items of plain history, for measuring. */
@@ -278,8 +276,8 @@ export class Sandbox {
     const nowMs = clock.now()
     return Array.from(chosen, (submission) => ({
       submission_id: submission.id,
-      events: submission.events.visible(nowMs),
-      messages: submission.thread.visible(nowMs),
+      events: submission.events.visible(),
+      messages: submission.thread.visible(),
       requirements: requirementsView(submission, nowMs),
     }))
   }
@@ -302,8 +300,6 @@ export class Sandbox {
   }
 
   #play(account: string, submissionId: string, actions: readonly Action[], entry: Entry = {}) {
-    const nowMs = this.#parts.clock.now()
-    const timing = { atMs: nowMs, visibleAtMs: entry.visibleAtMs ?? nowMs }
-    return this.#parts.world.play(account, submissionId, actions, timing, entry.quiet)
+    return this.#parts.world.play(account, submissionId, actions, this.#parts.clock.now(), entry.quiet)
   }
 }

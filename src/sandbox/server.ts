@@ -62,7 +62,7 @@ function buildParts(options: SandboxOptions): Parts {
   })
   const accounts = makeAccounts(prng, options)
   const announce = (news: News) => announceTo(accounts, deliveries, options, news)
-  const world = new World({ clock, prng: prng.fork('by hand'), announce, announceLate: options.announceLate ?? false })
+  const world = new World({ prng: prng.fork('by hand'), announce, announceLate: options.announceLate ?? false })
   const story = new Story(makeWorld(world, prng, accounts, options, options.startMs ?? clock.now()), {
     world,
     clock,

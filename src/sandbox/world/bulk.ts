@@ -28,7 +28,7 @@ export function fillFeeds(submission: Submission, prng: Prng, counts: { events: 
       occurred_at: timeFromMs(atMs),
       detail: `Step ${n + 1} of ${counts.events}`,
     }
-    submission.addEvent(init, newId, { atMs, visibleAtMs: atMs })
+    submission.addEvent(init, newId, atMs)
   }
   for (let n = 0; n < counts.messages; n++) {
     const atMs = endMs - (counts.messages - n) * 1_000
@@ -38,6 +38,6 @@ export function fillFeeds(submission: Submission, prng: Prng, counts: { events: 
       body_text: `Update ${n + 1} of ${counts.messages}.`,
       occurred_at: timeFromMs(atMs),
     }
-    submission.addMessage(init, newId, { atMs, visibleAtMs: atMs })
+    submission.addMessage(init, newId, atMs)
   }
 }

@@ -41,7 +41,7 @@ function begin(world: World, prng: Prng, options: GenerateOptions, plan: Submiss
   const past = nowMs > 0 ? plan.steps.filter((step) => step.atMs <= nowMs) : []
   for (const step of past) {
     const atMs = options.startMs - HISTORY_GAP_MS - (nowMs - step.atMs) * HISTORY_STRETCH
-    world.play(account, plan.submissionId, step.actions, { atMs, visibleAtMs: atMs }, true)
+    world.play(account, plan.submissionId, step.actions, atMs, true)
   }
   const delayMs = nowMs === 0 ? prng.int(1_000, LAST_START_MS) : 0
   const place = (step: PlanStep): TimedStep => ({ ...step, atMs: step.atMs - nowMs + delayMs, account, submissionId: plan.submissionId })

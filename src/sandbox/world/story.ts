@@ -87,7 +87,7 @@ export class Story {
     const step = this.#steps[this.#next]
     if (!step) return null
     this.#next++
-    this.#world.play(step.account, step.submissionId, step.actions, { atMs, visibleAtMs: atMs })
+    this.#world.play(step.account, step.submissionId, step.actions, atMs)
     this.#onStep(step)
     if (this.#next === this.#steps.length) this.#end.resolve()
     return step

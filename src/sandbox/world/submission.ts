@@ -54,12 +54,6 @@ export interface MessageInit extends Partial<ThreadMessage> {
   readonly body_text: string
 }
 
-/** When something happened and when it can be seen, in milliseconds since the epoch. */
-export interface Timing {
-  readonly atMs: number
-  readonly visibleAtMs: number
-}
-
 /** A lane, and whether the service has engaged its market yet: only then is anything of it seen. */
 export interface Lane extends LaneInit {
   visible: boolean
@@ -123,23 +117,23 @@ export class Submission {
   }
 
   /** Adds an event; one of a lane that is not visible yet stays hidden until the lane is revealed. */
-  addEvent(init: EventInit, newId: () => string, timing: Timing): MarketEvent {
+  addEvent(init: EventInit, newId: () => string, atMs: number): MarketEvent {
     const lane = init.lane_id ? this.lanes.get(init.lane_id) : undefined
     const [status, label] = STATUS_OF_TYPE[init.type] ?? ['updated', 'Updated']
     const event: MarketEvent = {
       id: init.id ?? newId(),
       type: init.type,
-      occurred_at: init.occurred_at ?? this.#stamp(timing.atMs),
+      occurred_at: init.occurred_at ?? this.#stamp(atMs),
       market: init.market ?? marketOf(lane?.rail, init.lane_id ?? null),
       status: init.status ?? status,
       status_label: init.status_label ?? label,
       detail: init.detail ?? null,
     }
-    this.events.add(event, lane?.visible === false ? Number.POSITIVE_INFINITY : timing.visibleAtMs)
+    this.events.add(event, lane?.visible ?? true)
     return event
   }
 
-  addMessage(init: MessageInit, newId: () => string, timing: Timing): ThreadMessage {
+  addMessage(init: MessageInit, newId: () => string, atMs: number): ThreadMessage {
     const message: ThreadMessage = {
       channel: 'email',
       direction: 'outbound',
@@ -151,16 +145,16 @@ export class Submission {
       in_reply_to: null,
       ...init,
       id: init.id ?? newId(),
-      occurred_at: init.occurred_at ?? this.#stamp(timing.atMs),
+      occurred_at: init.occurred_at ?? this.#stamp(atMs),
     }
-    this.thread.add(message, timing.visibleAtMs)
+    this.thread.add(message, true)
     return message
   }
 
   /** Shows a hidden lane and the events it had until now, each in its old place. @returns those events. */
-  revealLane(laneId: string, atMs: number): MarketEvent[] {
+  revealLane(laneId: string): MarketEvent[] {
     this.lane(laneId).visible = true
-    return this.events.reveal((event) => event.market.lane_id === laneId, atMs)
+    return this.events.reveal((event) => event.market.lane_id === laneId)
   }
 
   /** Takes a lane out of the view, as when the service steps back from a market. Its events stay. */

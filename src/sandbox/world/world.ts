@@ -1,8 +1,7 @@
-import type { Clock } from '../../clock.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Attachment, MarketEvent, QuoteHistoryItem, SubmissionFacts, ThreadMessage } from '../wire.ts'
 import type { Prng } from './prng.ts'
-import { type EventInit, type LaneInit, type LanePatch, type MessageInit, type RailPatch, Submission, type Timing } from './submission.ts'
+import { type EventInit, type LaneInit, type LanePatch, type MessageInit, type RailPatch, Submission } from './submission.ts'
 
 /** One thing that happens to a submission, as plain data. */
 export type Action =
@@ -38,7 +37,6 @@ export interface Added {
 }
 
 export interface WorldOptions {
-  readonly clock: Clock
   readonly prng: Prng
   readonly announce: (news: News) => void
   /** Whether events that become visible behind a cursor are announced too. */
@@ -91,24 +89,22 @@ export class World {
   /**
    * Lets the actions happen, in order. What becomes visible by them is announced, unless it happens quietly: the events
    * of one call together, each message alone.
-   * @param timing the time now when left out.
+   * @param atMs when they happen, in milliseconds since the epoch.
    * @returns the events and messages that were added, hidden ones too.
    */
-  play(account: string, submissionId: string, actions: readonly Action[], timing?: Timing, quiet = false): Added {
+  play(account: string, submissionId: string, actions: readonly Action[], atMs: number, quiet = false): Added {
     const submission = this.submission(account, submissionId)
-    const now = this.#options.clock.now()
-    const when = timing ?? { atMs: now, visibleAtMs: now }
     const added: Added = { events: [], messages: [] }
     const late: MarketEvent[] = []
-    for (const action of actions) this.#act(submission, action, when, added, late)
-    if (quiet || when.visibleAtMs > now) return added
+    for (const action of actions) this.#act(submission, action, atMs, added, late)
+    if (quiet) return added
     const events = [...(this.#options.announceLate ? late : []), ...added.events.filter((event) => !submission.hides(event))]
     if (events.length > 0) this.#options.announce({ account, submissionId, kind: 'events', events })
     for (const message of added.messages) this.#options.announce({ account, submissionId, kind: 'message', message })
     return added
   }
 
-  #act(submission: Submission, action: Action, when: Timing, added: Added, late: MarketEvent[]): void {
+  #act(submission: Submission, action: Action, atMs: number, added: Added, late: MarketEvent[]): void {
     switch (action.do) {
       case 'lane':
         submission.addLane(action.lane, !action.hidden)
@@ -117,7 +113,7 @@ export class World {
         submission.patchLane(action.laneId, action.patch)
         break
       case 'reveal':
-        late.push(...submission.revealLane(action.laneId, when.visibleAtMs))
+        late.push(...submission.revealLane(action.laneId))
         break
       case 'facts':
         submission.facts = { ...submission.facts, ...action.patch }
@@ -126,13 +122,13 @@ export class World {
         submission.patchRail(action.patch)
         break
       case 'expire':
-        submission.quoteHistory = [...submission.quoteHistory, { ...action.item, observed_at: timeFromMs(when.atMs) }]
+        submission.quoteHistory = [...submission.quoteHistory, { ...action.item, observed_at: timeFromMs(atMs) }]
         break
       case 'event':
-        added.events.push(submission.addEvent(action.event, this.newId, when))
+        added.events.push(submission.addEvent(action.event, this.newId, atMs))
         break
       case 'message':
-        added.messages.push(submission.addMessage(action.message, this.newId, when))
+        added.messages.push(submission.addMessage(action.message, this.newId, atMs))
         break
       case 'attach':
         submission.thread.amend(action.messageId, { attachments: action.attachments })
