@@ -38,7 +38,7 @@ const PAUSE_MS = 10
 /** Submissions that one answer may bring in: a list of something else may bear the same key. The next answer brings more. */
 const MOST_NEW = 10_000
 /** Paths that one template may become. */
-export const MOST_PATHS = 10_000
+const MOST_PATHS = 10_000
 /** Of the last answer so many characters are kept: of a path as it stands in the settings, and of each that a template became. */
 const KEPT = { plain: 1024 * 1024, filled: 16 * 1024 } as const
 const RETRY_BASE_MS = 60_000

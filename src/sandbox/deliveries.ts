@@ -14,9 +14,11 @@ export interface DeliveriesOptions {
   readonly logbook: Logbook
   readonly signatureHeaders: 'svix' | 'webhook'
   readonly retryScheduleMs: readonly number[]
-  readonly concurrency: number
   readonly timeoutMs: number
 }
+
+/** So many deliveries are under way at the same time. */
+const CONCURRENCY = 16
 
 interface Delivery extends Payload {
   readonly id: string
@@ -35,14 +37,13 @@ export class Deliveries {
   readonly #closing = new AbortController()
   readonly #lanes = new Map<string, Delivery[]>()
   readonly #waitingForSlot: (() => void)[] = []
-  #freeSlots: number
+  #freeSlots = CONCURRENCY
   #pending = 0
   #idle: { readonly promise: Promise<void>; readonly resolve: () => void } | null = null
 
   constructor(options: DeliveriesOptions) {
     this.#options = options
-    this.#freeSlots = options.concurrency
-    this.#agent = new Agent({ connections: options.concurrency })
+    this.#agent = new Agent({ connections: CONCURRENCY })
   }
 
   /** Deliveries that are neither acknowledged nor given up. */

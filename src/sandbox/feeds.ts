@@ -28,7 +28,7 @@ export interface FeedSlice<T> {
 export class Feed<T extends Positioned> {
   readonly #entries: Entry<T>[] = []
 
-  /** @throws RangeError when the item has no readable `occurred_at`, or its id is there already. */
+  /** @throws RangeError when the item has no readable `occurred_at`, or stands there already. */
   add(item: T, visible: boolean): void {
     const time = parseTime(item.occurred_at)
     if (time === null) throw new RangeError(`item ${item.id} has no readable occurred_at`)

@@ -26,7 +26,6 @@ export interface RequestSeen {
   /** Path and query as they came. */
   readonly url: string
   readonly account: string | null
-  readonly contentType: string | null
 }
 
 /** Totals since the start. */
@@ -54,13 +53,7 @@ export interface Counts {
 
 /** @returns what is kept of a request: no header that holds a secret, no body. */
 export function seen(operation: string, request: FastifyRequest, account?: string): RequestSeen {
-  return {
-    operation,
-    method: request.method,
-    url: request.url,
-    account: account ?? null,
-    contentType: request.headers['content-type'] ?? null,
-  }
+  return { operation, method: request.method, url: request.url, account: account ?? null }
 }
 
 /** How many requests are kept to be looked at; older ones are only counted. */

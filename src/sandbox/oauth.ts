@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { type Answer, answer, invalid, type Weather } from './answers.ts'
 import { type Logbook, seen } from './logbook.ts'
-import { READ_SCOPE, type Tokens } from './tokens.ts'
+import { LIFETIME_SECONDS, READ_SCOPE, type Tokens } from './tokens.ts'
 
 export interface OAuthOptions extends Weather {
   readonly tokens: Tokens
   readonly logbook: Logbook
-  readonly tokenLifetimeMs: number
   readonly expiresIn: 'number' | 'text' | 'absent'
   /** Asked at each request: the port is known only once the server listens. */
   readonly baseUrl: () => string
@@ -42,9 +41,10 @@ function exchange(form: URLSearchParams, options: OAuthOptions): Answer {
   const scopes = (form.get('scope') ?? READ_SCOPE).split(' ').filter((scope) => scope !== '')
   if (scopes.some((scope) => scope !== READ_SCOPE)) return oauthError(400, 'invalid_scope')
   logbook.counts.tokensMinted++
-  const seconds = Math.floor(options.tokenLifetimeMs / 1000)
-  const expiry = { number: { expires_in: seconds }, text: { expires_in: String(seconds) }, absent: {} }[options.expiresIn]
-  return { status: 200, body: { access_token: tokens.mint(caller), token_type: 'Bearer', ...expiry, scope: READ_SCOPE } }
+  const token = { access_token: tokens.mint(caller) }
+  if (options.expiresIn === 'absent') return { status: 200, body: token }
+  const expires_in = options.expiresIn === 'text' ? String(LIFETIME_SECONDS) : LIFETIME_SECONDS
+  return { status: 200, body: { ...token, token_type: 'Bearer', expires_in, scope: READ_SCOPE } }
 }
 
 function oauthError(status: number, error: string): Answer {

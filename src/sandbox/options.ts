@@ -52,13 +52,9 @@ export interface SandboxOptions {
   readonly lists?: boolean
   /** The waits between the tries of a delivery; after the last it is given up. */
   readonly retryScheduleMs?: readonly number[]
-  /** Deliveries that are under way at the same time. */
-  readonly deliveryConcurrency?: number
   /** How long one try waits for its acknowledgement; 10 s when left out, as the service does. */
   readonly deliveryTimeoutMs?: number
-  /** 60 minutes when left out. */
-  readonly tokenLifetimeMs?: number
-  /** How the token answer says `expires_in`. */
+  /** How the token answer says `expires_in`; `absent`: it holds nothing but the token, all that the service shows of it. */
   readonly expiresIn?: 'number' | 'text' | 'absent'
   /** Hears of each delivery's end, each fault and each step of the story. */
   readonly observe?: (notice: Notice) => void

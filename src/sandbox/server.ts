@@ -17,7 +17,6 @@ import { Prng } from './world/prng.ts'
 import { Story } from './world/story.ts'
 import { type News, World } from './world/world.ts'
 
-const HOUR_MS = 3_600_000
 const RETRY_SCHEDULE_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000]
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024
 
@@ -57,7 +56,6 @@ function buildParts(options: SandboxOptions): Parts {
     logbook,
     signatureHeaders: options.signatureHeaders ?? 'svix',
     retryScheduleMs: options.retryScheduleMs ?? RETRY_SCHEDULE_MS,
-    concurrency: options.deliveryConcurrency ?? 16,
     timeoutMs: options.deliveryTimeoutMs ?? 10_000,
   })
   const accounts = makeAccounts(prng, options)
@@ -69,7 +67,7 @@ function buildParts(options: SandboxOptions): Parts {
     speed: options.speed ?? 1,
     onStep: ({ account, submissionId, label }) => logbook.notice({ kind: 'step', account, submissionId, label }),
   })
-  const tokens = new Tokens({ clock, prng: prng.fork('tokens'), faults, accounts, lifetimeMs: options.tokenLifetimeMs ?? HOUR_MS })
+  const tokens = new Tokens({ clock, prng: prng.fork('tokens'), faults, accounts })
   return { clock, prng, accounts, world, story, tokens, faults, deliveries, logbook }
 }
 
@@ -112,12 +110,7 @@ function registerService(api: FastifyInstance, parts: Parts, options: SandboxOpt
   // Whatever else is sent is taken, so that a write is seen and refused by its own route.
   api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   registerApi(api, { ...parts, lists: options.lists ?? false })
-  const token = {
-    tokenLifetimeMs: options.tokenLifetimeMs ?? HOUR_MS,
-    expiresIn: options.expiresIn ?? 'number',
-    baseUrl: () => `${origin()}${BASE_PATH}`,
-  }
-  registerOAuth(api, { ...parts, ...token })
+  registerOAuth(api, { ...parts, expiresIn: options.expiresIn ?? 'number', baseUrl: () => `${origin()}${BASE_PATH}` })
   api.setNotFoundHandler((request, reply) => {
     parts.logbook.request(seen('unknown', request, parts.tokens.callerOf(request.headers.authorization)?.account.name))
     return send(reply, refusal(404, 'Not Found'))

@@ -5,6 +5,7 @@ import type { Prng } from './world/prng.ts'
 
 /** The scope that reads need; a wider one is never granted to the sandbox's keys. */
 export const READ_SCOPE = 'broker_mcp'
+export const LIFETIME_SECONDS = 3_600
 
 /** Who a live token speaks for. */
 export interface Caller {
@@ -21,7 +22,6 @@ export interface TokensOptions {
   readonly prng: Prng
   readonly faults: FaultBook
   readonly accounts: ReadonlyMap<string, Account>
-  readonly lifetimeMs: number
 }
 
 /** Mints bearer tokens and knows whom each speaks for. */
@@ -43,14 +43,14 @@ export class Tokens {
   }
 
   mint(caller: Caller): string {
-    const { clock, faults, prng, lifetimeMs } = this.#options
+    const { clock, faults, prng } = this.#options
     this.#forgetDead()
     const early = faults.draw(['token_dies_early'], { operation: 'token', account: caller.account.name })
     const claims = { sub: caller.credential.clientId, aud: 'submission-sandbox', scope: READ_SCOPE, jti: prng.uuid() }
     const token = [{ alg: 'none', typ: 'JWT' }, claims, prng.uuid()]
       .map((part) => Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url'))
       .join('.')
-    this.#tokens.set(token, { ...caller, diesAtMs: clock.now() + (early?.ms ?? lifetimeMs) })
+    this.#tokens.set(token, { ...caller, diesAtMs: clock.now() + (early?.ms ?? LIFETIME_SECONDS * 1000) })
     return token
   }
 

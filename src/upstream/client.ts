@@ -67,7 +67,6 @@ export interface UpstreamOptions {
   readonly observer: Observer
   readonly timeouts?: Partial<Timeouts>
   readonly bodyLimitBytes?: number
-  readonly parkMs?: number
 }
 
 const TIMEOUTS: Timeouts = { connectMs: 5_000, headersMs: 10_000, overallMs: 20_000 }
@@ -82,8 +81,8 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
   const http = new Http({ baseUrl, proxy, timeouts, bodyLimitBytes: options.bodyLimitBytes ?? BODY_LIMIT_BYTES })
   const channel = new Channel(account, http, options.requestsPerSecond, clock, observer)
-  const { credentials, scope, parkMs = PARK_MS } = options
-  const tokens = new TokenSource(channel, { account, credentials, scope, parkMs }, clock, observer)
+  const { credentials, scope } = options
+  const tokens = new TokenSource(channel, { account, credentials, scope, parkMs: PARK_MS }, clock, observer)
   const reader = new Reader(channel, tokens)
   channel.askFirst(() => reader.read(callOf('me'), {}, identityIn, {}))
   return {

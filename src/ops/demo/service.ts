@@ -4,7 +4,6 @@ import { type Truth, truthSchema } from '../compare.ts'
 const stats = z.object({
   deliveries: z.object({
     queued: z.number(),
-    acknowledged: z.number(),
     lost: z.number(),
     duplicated: z.number(),
     twinned: z.number(),
@@ -14,7 +13,7 @@ const stats = z.object({
   requests: z.record(z.string(), z.number()),
   faults: z.record(z.string(), z.number()),
   deliveriesPending: z.number(),
-  story: z.object({ played: z.number(), total: z.number(), ended: z.boolean() }),
+  story: z.object({ ended: z.boolean() }),
 })
 export type ServiceStats = z.output<typeof stats>
 

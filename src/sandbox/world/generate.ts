@@ -29,7 +29,7 @@ export function generateAccount(world: World, prng: Prng, options: GenerateOptio
     const own = prng.fork(`submission ${n}`)
     const plan = planSubmission(own, options)
     world.addSubmission(options.account, plan.submissionId, plan.facts)
-    // Every tenth or so is over, half of the others are under way; the first is always new and the second always under way.
+    // One in seven is over, half of the others are under way; the first is always new and the second always under way.
     const share = n === 0 ? 0 : n === 1 ? 0.4 : own.pick([0, 0, 0, 0.3, 0.5, 0.7, 1])
     live.push(...begin(world, own, options, plan, share * PLAN_LENGTH_MS))
   }

@@ -2,7 +2,6 @@ import type { ProgramCategory } from '../wire.ts'
 
 /** A trade, as a submission describes it. */
 export interface Trade {
-  readonly nature: string
   readonly suffixes: readonly string[]
   readonly lines: readonly string[]
   readonly forms: readonly string[]
@@ -11,7 +10,6 @@ export interface Trade {
 
 export const trades: readonly Trade[] = [
   {
-    nature: 'Commercial roofing and sheet metal',
     suffixes: ['Roofing', 'Roofing & Sheet Metal', 'Exteriors'],
     lines: ['general_liability', 'workers_compensation', 'commercial_auto'],
     forms: ['acord_125', 'acord_126', 'acord_130', 'contractors_supplement'],
@@ -21,7 +19,6 @@ export const trades: readonly Trade[] = [
     ],
   },
   {
-    nature: 'Full-service restaurant with bar',
     suffixes: ['Kitchen', 'Taproom', 'Bistro', 'Grill & Bar'],
     lines: ['general_liability', 'commercial_property', 'liquor_liability'],
     forms: ['acord_125', 'acord_126', 'acord_140', 'restaurant_supplement'],
@@ -31,7 +28,6 @@ export const trades: readonly Trade[] = [
     ],
   },
   {
-    nature: 'Light manufacturing of machined parts',
     suffixes: ['Machine Works', 'Precision', 'Tool & Die'],
     lines: ['general_liability', 'commercial_property', 'umbrella'],
     forms: ['acord_125', 'acord_126', 'acord_140', 'acord_131'],
@@ -41,7 +37,6 @@ export const trades: readonly Trade[] = [
     ],
   },
   {
-    nature: 'Landscaping and snow removal',
     suffixes: ['Landscaping', 'Grounds Care', 'Lawn & Snow'],
     lines: ['general_liability', 'workers_compensation', 'inland_marine'],
     forms: ['acord_125', 'acord_126', 'acord_130'],
@@ -51,7 +46,6 @@ export const trades: readonly Trade[] = [
     ],
   },
   {
-    nature: 'Managed IT services for small business',
     suffixes: ['Systems', 'IT Partners', 'Networks'],
     lines: ['professional_liability', 'cyber', 'general_liability'],
     forms: ['acord_125', 'cyber_supplement', 'eo_supplement'],
@@ -61,7 +55,6 @@ export const trades: readonly Trade[] = [
     ],
   },
   {
-    nature: 'Regional trucking of dry goods',
     suffixes: ['Freight', 'Hauling', 'Transport'],
     lines: ['commercial_auto', 'motor_truck_cargo', 'general_liability'],
     forms: ['acord_125', 'acord_127', 'acord_129', 'trucking_supplement'],
