@@ -55,7 +55,9 @@ test('a story holds every type of event, every category, questions, replies, cha
   expect(lanes.some((lane) => lane.source_offers.length > 0)).toBe(true)
   expect(truth.some((submission) => (submission.requirements.rail?.quote_history.length ?? 0) > 0)).toBe(true)
   expect(events.some((event) => event.market.lane_id === null)).toBe(true)
-  for (const event of events.filter(({ type }) => type === 'declined')) expect(event.detail).not.toBeNull()
+  // A rationale is recorded for terminal outcomes and nothing else.
+  const explained = new Set(events.filter((event) => event.detail !== null).map((event) => event.type))
+  expect([...explained].sort()).toEqual(['blocked', 'declined', 'withdrawn'])
 })
 
 test('each submission is consistent: events name lanes of its rail, in feed order, under one id each', async () => {

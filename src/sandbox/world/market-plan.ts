@@ -120,7 +120,7 @@ function deliver(prng: Prng, plan: MarketPlan, atMs: number, quotes: readonly Ra
   const steps = [
     step(plan, atMs, what, [
       { do: 'patch_lane', laneId: laneIdOf(plan), patch: quoted(quotes, prng.chance(0.6) ? [newOffer(prng, plan.market)] : []) },
-      event(prng, plan, 'quote_received', { detail: `Premium ${premium}` }),
+      event(prng, plan, 'quote_received'),
       { do: 'message', message },
     ]),
   ]
