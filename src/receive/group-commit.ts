@@ -17,10 +17,9 @@ export interface GroupCommitOptions {
   readonly observer: Observer
   /** Bodies that may wait; beyond it deliveries are refused at once. */
   readonly waitingBytes: number
-  /** Deliveries that may wait. */
-  readonly waitingRows?: number
 }
 
+/** Deliveries that may wait. */
 const WAITING_ROWS = 4_096
 /** What one transaction holds at most; a larger body goes alone. */
 const BATCH_ROWS = 512
@@ -54,9 +53,8 @@ export class GroupCommit {
    * `deadline`; one that is still waiting then is not stored. Never rejects.
    */
   add(delivery: NewDelivery, deadline: Deadline): Promise<Error | null> {
-    const { waitingRows = WAITING_ROWS, waitingBytes } = this.#o
     if (deadline.expired) return Promise.resolve(tooLate())
-    if (this.#waiting.length >= waitingRows || this.#waitingBytes + delivery.body.length > waitingBytes) {
+    if (this.#waiting.length >= WAITING_ROWS || this.#waitingBytes + delivery.body.length > this.#o.waitingBytes) {
       return Promise.resolve(new TransientError('too many deliveries wait to be stored'))
     }
     return new Promise((resolve) => {

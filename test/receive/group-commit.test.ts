@@ -20,7 +20,7 @@ function delivery(n: number, bytes = 10): NewDelivery {
   }
 }
 
-function begin(over: { waitingBytes?: number; waitingRows?: number } = {}) {
+function begin(over: { waitingBytes?: number } = {}) {
   const appender = new HeldAppender()
   const clock = new ManualClock()
   const deadlines = new Deadlines(clock, 8_000)
@@ -33,6 +33,17 @@ function begin(over: { waitingBytes?: number; waitingRows?: number } = {}) {
 
 const idsOf = (deliveries: readonly NewDelivery[]) => deliveries.map((one) => one.deliveryId)
 const stored = (deliveries: readonly unknown[]) => deliveries.map(() => null)
+
+/** Stores so many deliveries. @returns how many each transaction had. */
+async function storeAll(appender: HeldAppender, count: number): Promise<number[]> {
+  const sizes: number[] = []
+  for (let left = count; left > 0; left -= sizes.at(-1) ?? 0) {
+    const batch = await appender.next()
+    sizes.push(batch.deliveries.length)
+    batch.end(stored(batch.deliveries))
+  }
+  return sizes
+}
 
 describe('GroupCommit', () => {
   it('stores all that wait in one transaction, one at a time, and tells each after its own', async () => {
@@ -89,11 +100,11 @@ describe('GroupCommit', () => {
   })
 
   it('refuses at once what is too much to wait, by number and by bytes', async () => {
-    const rows = begin({ waitingRows: 2 })
-    const waiting = [rows.add(1), rows.add(2)]
-    expect(await rows.add(3)).toEqual(expect.any(TransientError))
-    ;(await rows.appender.next()).end([null, null])
-    expect(await Promise.all(waiting)).toEqual([null, null])
+    const rows = begin()
+    const waiting = Array.from({ length: 4_096 }, (_, n) => rows.add(n))
+    expect(await rows.add(4_096)).toEqual(expect.any(TransientError))
+    await storeAll(rows.appender, waiting.length)
+    expect(await Promise.all(waiting)).toEqual(stored(waiting))
 
     const bytes = begin({ waitingBytes: 100 })
     const large = bytes.add(1, 100)
@@ -108,14 +119,7 @@ describe('GroupCommit', () => {
   it('bounds a transaction by rows and by bytes; a larger body goes alone', async () => {
     const { appender, add } = begin()
     const adding = Array.from({ length: 600 }, (_, n) => add(n))
-    const sizes: number[] = []
-    for (let left = 600; left > 0; ) {
-      const batch = await appender.next()
-      sizes.push(batch.deliveries.length)
-      left -= batch.deliveries.length
-      batch.end(stored(batch.deliveries))
-    }
-    expect(sizes).toEqual([512, 88])
+    expect(await storeAll(appender, adding.length)).toEqual([512, 88])
     await Promise.all(adding)
 
     const large = [5 * MIB, 4 * MIB, 20 * MIB, MIB].map((size, n) => add(n, size))
