@@ -1,4 +1,4 @@
-import { type FastifyInstance, fastify } from 'fastify'
+import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } from 'fastify'
 import { systemClock } from '../clock.ts'
 import { type Account, newAccount } from './accounts.ts'
 import { registerAdmin } from './admin.ts'
@@ -27,7 +27,10 @@ const BODY_LIMIT_BYTES = 8 * 1024 * 1024
  * @throws z.ZodError for a fault that is none; whatever listening throws when the port is taken.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const app = fastify({ forceCloseConnections: true, bodyLimit: BODY_LIMIT_BYTES })
+  const refuse = (error: FastifyError, _request: unknown, reply: FastifyReply) =>
+    send(reply, refusal(error.statusCode ?? 500, error.message))
+  const app = fastify({ forceCloseConnections: true, bodyLimit: BODY_LIMIT_BYTES, frameworkErrors: refuse })
+  app.setErrorHandler(refuse)
   const parts = buildParts(options)
   let origin = ''
   app.setNotFoundHandler((_request, reply) => send(reply, refusal(404, 'Not Found')))

@@ -109,6 +109,14 @@ test('the metadata lies below the base URL and needs no token', async () => {
   expect((await fetch(`${sandbox.origin}/.well-known/oauth-authorization-server`)).status).toBe(404)
 })
 
+test('what is refused before any route is asked has a detail like every other error', async () => {
+  const { baseUrl } = await sandboxFor()
+  const misspelt = await fetch(`${baseUrl}/broker/submissions/%zz/events`)
+  const untyped = await fetch(`${baseUrl}/broker/intake`, { method: 'POST', headers: { 'content-type': 'nonsense' }, body: 'x' })
+  expect([misspelt.status, untyped.status]).toEqual([400, 415])
+  for (const answer of [misspelt, untyped]) expect(await answer.json()).toEqual({ detail: expect.any(String) })
+})
+
 test('every write operation is refused and remembered', async () => {
   const sandbox = await sandboxFor({ submissions: 1 })
   const client = await new Client(sandbox).login()
