@@ -56,15 +56,13 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
           return invalid([{ loc: ['path', 'submission_id'], msg: 'Input should be a valid UUID', type: 'uuid_parsing' }])
         const submission = world.submissions(account.name).get(submissionId)
         if (!submission) return refusal(404, 'Submission not found')
-        const [listName, maxLimit] = operation === 'thread' ? (['messages', 200] as const) : (['events', 100] as const)
-        const asked = { since: one(request.query['since']), limit: one(request.query['limit']) }
-        const feed = operation === 'thread' ? 'thread' : 'events'
-        return read(submission, { operation: feed, listName, maxLimit, account: account.name, submissionId, ...asked })
+        const { since, limit } = request.query
+        return read(submission, { account: account.name, submissionId, since: one(since), limit: one(limit) })
       })
     })
   }
-  onSubmission('events', (submission, asked) => page(submission.events, asked, faults))
-  onSubmission('thread', (submission, asked) => page(submission.thread, asked, faults))
+  onSubmission('events', (submission, asked) => page('events', submission.events, asked, faults))
+  onSubmission('thread', (submission, asked) => page('thread', submission.thread, asked, faults))
   onSubmission('requirements', (submission) => ({ status: 200, body: requirementsView(submission, clock.now()) }))
 
   for (const path of options.lists ? listPaths : []) {

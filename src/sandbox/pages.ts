@@ -3,12 +3,8 @@ import { beginning, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
 import type { FaultBook, Occasion } from './faults.ts'
 import type { Feed, Positioned } from './feeds.ts'
 
-/** Which feed is asked for, and how. */
+/** How a submission is asked for. */
 export interface PageRequest {
-  readonly operation: 'events' | 'thread'
-  /** The name of the list in the answer. */
-  readonly listName: 'events' | 'messages'
-  readonly maxLimit: number
   readonly account: string
   readonly submissionId: string
   /** Query values as they came. */
@@ -16,6 +12,8 @@ export interface PageRequest {
   readonly limit: string | undefined
 }
 
+/** The name of each feed's list in the answer, and the most that a page holds. */
+const shapes = { events: { list: 'events', maxLimit: 100 }, thread: { list: 'messages', maxLimit: 200 } } as const
 const DEFAULT_LIMIT = 50
 /** After so many empty pages in a row at one place a real one is given, whatever the faults say. */
 const MAX_HOPS = 3
@@ -24,17 +22,18 @@ const MAX_HOPS = 3
  * Answers one page of a feed: strictly after the cursor, oldest first, `limit` clamped and not refused; `next_cursor`
  * is null at the end of the stream and only there.
  */
-export function page<T extends Positioned>(feed: Feed<T>, request: PageRequest, faults: FaultBook): Answer {
-  const limit = readLimit(request)
+export function page<T extends Positioned>(name: keyof typeof shapes, feed: Feed<T>, request: PageRequest, faults: FaultBook): Answer {
+  const { list, maxLimit } = shapes[name]
+  const limit = readLimit(request.limit, maxLimit)
   if (limit === null) return invalid([{ loc: ['query', 'limit'], msg: 'Input should be a valid integer', type: 'int_parsing' }])
-  const scope = `${request.operation}:${request.submissionId}`
-  const occasion: Occasion = { operation: request.operation, account: request.account, submissionId: request.submissionId }
+  const scope = `${name}:${request.submissionId}`
+  const occasion: Occasion = { operation: name, account: request.account, submissionId: request.submissionId }
   const since = readSince(scope, request.since)
   if (since === null || (request.since && faults.draw(['invalid_cursor'], occasion))) return refusal(400, 'Invalid cursor')
 
   const answer = (items: readonly T[], next: Cursor | null): Answer => ({
     status: 200,
-    body: { [request.listName]: items, next_cursor: next && encodeCursor(scope, next) },
+    body: { [list]: items, next_cursor: next && encodeCursor(scope, next) },
   })
   if (faults.draw(['stuck_cursor'], occasion)) return answer([], since)
   if (since.hops < MAX_HOPS && faults.draw(['empty_page'], occasion)) return answer([], { ...since, hops: since.hops + 1 })
@@ -48,10 +47,10 @@ export function page<T extends Positioned>(feed: Feed<T>, request: PageRequest, 
 }
 
 /** @returns the clamped limit; null when it is no integer. */
-function readLimit(request: PageRequest): number | null {
-  if (request.limit === undefined) return DEFAULT_LIMIT
-  if (!/^-?\d+$/.test(request.limit)) return null
-  return Math.min(Math.max(Number(request.limit), 1), request.maxLimit)
+function readLimit(limit: string | undefined, maxLimit: number): number | null {
+  if (limit === undefined) return DEFAULT_LIMIT
+  if (!/^-?\d+$/.test(limit)) return null
+  return Math.min(Math.max(Number(limit), 1), maxLimit)
 }
 
 function readSince(scope: string, since: string | undefined): Cursor | null {
