@@ -34,7 +34,7 @@ export function readMapFile(text: string, name: string, target: MapTarget): MapF
   const rows = new Map<string, MappingRow>()
   for (const { line, cells, problem: unread } of records) {
     const read = rowOf(new Map(cells.map((cell, index) => [columns[index] ?? '', cell] as const)), target)
-    const problem = unread ?? ('problem' in read ? read.problem : addMapping(rows, read))
+    const problem = unread ?? surplusProblem(cells, columns) ?? ('problem' in read ? read.problem : addMapping(rows, read))
     if (problem !== null) problems.push(`${name}, line ${line}: ${problem}`)
   }
   return { rows: [...rows.values()], problems }
@@ -67,6 +67,12 @@ function headingProblems(columns: readonly string[], name: string, { destination
   }
   if (columns.length > MAX_FIELDS) problems.push(`${name} has more than ${MAX_FIELDS} columns`)
   return problems
+}
+
+/** Without quotes, `Smith, Inc` is cut in two, and each cell behind it stands under another's name. Empty ones at the end say nothing. */
+function surplusProblem(cells: readonly string[], columns: readonly string[]): string | null {
+  if (cells.slice(columns.length).every((cell) => cell === '')) return null
+  return `it has ${cells.length} cells, and the first line names ${columns.length} columns; put a cell that holds a separator in quotes`
 }
 
 /** A mapping out of named texts, as a file's row or a command line gives them. */

@@ -51,6 +51,15 @@ describe('a file of mappings', () => {
     ])
   })
 
+  it('takes no row with more in it than the first line has names for: a separator was meant as a letter', () => {
+    const text = `submission_id,client,policy\n${a},Smith, Inc,P-1\n${b},"Smith, Inc",P-1, ,\n`
+    const { rows, problems } = readMapFile(text, 'map.csv', target)
+    expect(rows).toMatchObject([{ submissionId: b, client: 'Smith, Inc', policy: 'P-1', fields: {} }])
+    expect(problems).toEqual([
+      'map.csv, line 2: it has 4 cells, and the first line names 3 columns; put a cell that holds a separator in quotes',
+    ])
+  })
+
   it('may have cells of several lines', () => {
     const text = `submission_id,client,note\n${a},1,"north,\nmain"\nx,2,\n${b},3,"open\n`
     const { rows, problems } = readMapFile(text, 'map.csv', target)
