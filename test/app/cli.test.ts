@@ -134,6 +134,23 @@ describe('the command line', () => {
     )
   })
 
+  it('tells what only the settings can judge together with what is wrong with their destinations', async () => {
+    const CONFIG_FILE = join(folder, 'adapter.yaml')
+    writeFileSync(CONFIG_FILE, 'destinations: [{ name: ams, kind: adapter, adapter: ams361, url: "https://ams.example" }]\n')
+    const env = { ...account, ...database, CONFIG_FILE }
+    const adapter = expect.stringMatching(/^destination ams: there is no adapter ams361; /)
+    const serve = await runHere(['serve', '--role', 'work'], env)
+    expect([serve.code, serve.err.trim().split('\n')]).toEqual([2, [expect.stringMatching(/^--role work: /), adapter]])
+    const unknown = expect.stringMatching(/^there is no destination "other" in the settings; there is ams$/)
+    for (const args of [
+      ['destination', 'test', 'other'],
+      ['doctor', '--destination', 'other'],
+    ]) {
+      const ended = await runHere(args, env)
+      expect([ended.code, ended.err.trim().split('\n')]).toEqual([2, [unknown, adapter]])
+    }
+  })
+
   it('does not start the sandbox where a real service is configured', async () => {
     const ended = await run(['sandbox', '--port', '0'], account)
     expect(ended).toMatchObject({ code: 2, out: '' })

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Config } from '../../config.ts'
 import type { DestinationRow } from '../../store/destinations.ts'
 import { destinationNamed, notedProbe, pauseDestination, resumeDestination } from '../destination-actions.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -76,7 +77,8 @@ function whyOf({ reason }: Pick<DestinationRow, 'reason'>): string {
 }
 
 async function test(c: CommandContext, name: string): Promise<void> {
-  const config = await sendingSettingsOf(c, { accounts: 'optional', problems: [] })
+  const check = (settings: Config) => destinationNamed(settings, name)
+  const config = await sendingSettingsOf(c, { accounts: 'optional', problems: [], check })
   const destination = destinationNamed(config, name)
   const { ok, text } = await notedWhereItCan(
     c,

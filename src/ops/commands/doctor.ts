@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Config } from '../../config.ts'
 import { destinationNamed } from '../destination-actions.ts'
 import { diagnose } from '../doctor.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -14,8 +15,11 @@ export function addDoctor(program: Command, c: CommandContext): void {
     .option('--destination <name>', 'only this destination: one harmless try, and what waits for it')
     .option('--json', 'as JSON, for programs')
     .action(async (options: { destination?: string; json?: boolean }) => {
-      const config = await sendingSettingsOf(c, { accounts: options.destination === undefined ? 'needed' : 'optional', problems: [] })
-      const only = options.destination === undefined ? null : destinationNamed(config, options.destination)
+      const { destination } = options
+      const onlyOf = (config: Config) => (destination === undefined ? null : destinationNamed(config, destination))
+      const accounts = destination === undefined ? 'needed' : 'optional'
+      const config = await sendingSettingsOf(c, { accounts, problems: [], check: onlyOf })
+      const only = onlyOf(config)
       const found: object[] = []
       for await (const finding of diagnose({ config, clock: c.clock, log: silentLog(), host: c.host }, only)) {
         found.push(finding)

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Config } from '../../config.ts'
 import { UsageError } from '../../errors.ts'
 import { choiceIn } from '../arguments.ts'
 import { type CommandContext, sendingSettingsOf } from './context.ts'
@@ -14,15 +15,11 @@ export function addServe(program: Command, c: CommandContext): void {
     .action(async (options: { role: string }) => {
       const problems: string[] = []
       const role = choiceIn(options.role, '--role', ROLES, problems)
-      const load = async () => {
-        const config = await sendingSettingsOf(c, { accounts: 'needed', problems })
-        if (role === 'work' && config.database.kind === 'sqlite') {
-          throw new UsageError([
-            '--role work: a SQLite database has one serve, which must take deliveries too; use --role all, or Postgres',
-          ])
-        }
-        return config
+      const check = ({ database }: Config) => {
+        if (role !== 'work' || database.kind === 'postgres') return
+        throw new UsageError(['--role work: a SQLite database has one serve, which must take deliveries too; use --role all, or Postgres'])
       }
+      const load = () => sendingSettingsOf(c, { accounts: 'needed', problems, check })
       await c.parts.serve(load, role ?? 'all')
     })
 }
