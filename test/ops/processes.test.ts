@@ -65,6 +65,23 @@ describe.each(testDatabases)('processes on $name', (database) => {
     expect(await readiness.notReady()).toMatch(/^stopping/)
   })
 
+  it('are not put back onto the list by whoever looks at their metrics while they stop', async () => {
+    const clock = new ManualClock(Date.now())
+    const other = await database.open({ clock })
+    try {
+      const readiness = new Readiness(other.db, entry('a', 'all'))
+      expect(await readiness.storeFault()).toBeNull()
+      expect(await countPolling(other.db.read)).toBe(1)
+      readiness.drain()
+      await leave(other.db, 'a')
+      clock.advance(5_000)
+      expect(await readiness.storeFault()).toBeNull()
+      expect(await listProcesses(other.db.read)).toEqual([])
+    } finally {
+      await other.close()
+    }
+  })
+
   it('are told why they are not ready also while the store keeps silent: what it said of itself last', async () => {
     const clock = new ManualClock(Date.now())
     const answers = [
