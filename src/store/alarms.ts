@@ -85,6 +85,17 @@ export async function storeLook(
   })
 }
 
+/**
+ * Stores an alarm that a process saw which does not watch, and what it told operators of it; whoever watches ends it like any other.
+ * @param told notices that were sent already.
+ */
+export async function handOver(db: Db, alarm: AlarmRow, told: readonly NewNotice[]): Promise<void> {
+  await db.write('alarm-hand-over', async (tx) => {
+    await putAlarm(tx, alarm)
+    for (const notice of told) await putNotice(tx, notice)
+  })
+}
+
 /** @throws LeaseLostError when `token` no longer has the watch. The row stays locked until the transaction ends. */
 export async function requireWatch(tx: Tx, token: string): Promise<void> {
   const { numAffectedRows } = await sql`

@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Observer } from '../../observe.ts'
 import type { Service } from '../../service.ts'
-import { type AlarmPlan, type AlarmRow, type NoticeRow, storeLook, takeWatch } from '../../store/alarms.ts'
+import { type AlarmPlan, type AlarmRow, handOver, type NoticeRow, storeLook, takeWatch } from '../../store/alarms.ts'
 import type { Db } from '../../store/db.ts'
 import { LeaseLostError } from '../../store/leases.ts'
 import { type Condition, keyOf, ofInstallation } from './condition.ts'
@@ -71,7 +71,7 @@ export class AlarmWatch implements Service {
     const { db, log } = this.#p
     try {
       const mine = await takeWatch(db, this.#token, LEASE_MS)
-      const plan = mine ? await this.#lookAndStore() : null
+      const plan = mine ? await this.#lookAndStore() : await this.#handOver()
       this.#outage.forget()
       return plan
     } catch (error) {
@@ -95,6 +95,13 @@ export class AlarmWatch implements Service {
     })
     for (const row of plan.alarms) this.#tellLog(row, before.get(keyOf(row)))
     return plan
+  }
+
+  /** What this process alone may have seen, such as a network that was cut between it and the store. */
+  async #handOver(): Promise<null> {
+    const past = this.#outage.past()
+    if (past !== null) await handOver(this.#p.db, past.row, past.told)
+    return null
   }
 
   async #gather(rhythms: ReadonlyMap<string, Rhythm>): Promise<Look> {

@@ -47,6 +47,13 @@ async function openTelling(database: TestDatabase, more: Readonly<Record<string,
   }
 }
 
+/** The same store, which takes no write while it is away. */
+function awayWhile(away: { readonly now: boolean }, db: Db): Db {
+  const write = (...args: Parameters<Db['write']>) =>
+    away.now ? Promise.reject(new TransientError('the disk is full')) : db.write(...args)
+  return Object.create(db, { write: { value: write } })
+}
+
 /** What came. Its signature is verified by the time that it bears: the clock of a test runs ahead of the receiver's. */
 function messagesOf(arrived: readonly Arrived[]): (AlarmMessage & { readonly id: string })[] {
   const webhook = new Webhook(SECRET)
@@ -193,13 +200,7 @@ describe.each(testDatabases)('operators on $name', (database) => {
   it('are told of a store that is away by the process itself, and of its end by the store', async () => {
     const rig = await openTelling(database)
     const away = { now: true }
-    const db: Db = Object.create(rig.db, {
-      write: {
-        value: (...args: Parameters<Db['write']>) =>
-          away.now ? Promise.reject(new TransientError('the disk is full')) : rig.db.write(...args),
-      },
-    })
-    const watch = new AlarmWatch({ ...rig.parts, db })
+    const watch = new AlarmWatch({ ...rig.parts, db: awayWhile(away, rig.db) })
     const look = async (ms: number) => {
       rig.clock.advance(ms)
       await watch.look(signal)
@@ -220,6 +221,25 @@ describe.each(testDatabases)('operators on $name', (database) => {
       type: 'alarm.resolved',
       data: { name: 'store_unavailable', text: expect.stringContaining('the disk is full') },
     })
+  })
+
+  it('are told of the end also of an outage that only a process saw that does not watch', async () => {
+    const rig = await openTelling(database)
+    await rig.look()
+    const away = { now: true }
+    const other = new AlarmWatch({ ...rig.parts, db: awayWhile(away, rig.db) })
+    const bothLook = async () => {
+      await rig.look()
+      await other.look(signal)
+    }
+    for (let looks = 0; looks < 3; looks++) await bothLook()
+    expect(messagesOf(rig.receiver.arrived).map(({ type }) => type)).toEqual(['alarm.firing'])
+    away.now = false
+    await bothLook()
+    expect(await rig.alarm('store_unavailable')).toMatchObject({ state: 'firing' })
+    await rig.lookLater()
+    expect(await rig.notifier().tellDue(signal)).toBe(1)
+    expect(messagesOf(rig.receiver.arrived).map(({ type }) => type)).toEqual(['alarm.firing', 'alarm.resolved'])
   })
 
   it('lose nothing when a process is asked to stop in the middle', async () => {
