@@ -14,7 +14,7 @@ export async function notedTests(
   operator: string | null,
   send: () => Promise<OperatorTest[]>,
 ): Promise<OperatorTest[]> {
-  operatorsOf({ operators: config.operators }, operator)
+  operatorsOf(config, operator)
   const { tests } = await noteAround(a.db, { who: a.who, action: 'alarm.test', target: operator, detail: {} }, async () => {
     const made = await send()
     const refused = made.filter(({ ok }) => !ok).map((each) => each.operator)

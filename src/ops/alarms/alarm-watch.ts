@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { Config } from '../../config.ts'
 import { messageOf, TransientError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { timeFromMs } from '../../model/time.ts'
@@ -26,7 +25,6 @@ const EVERY_MS = 30_000
 const LEASE_MS = 90_000
 
 export interface AlarmWatchParts extends Pick<Sight, 'config' | 'clients'> {
-  readonly config: Config
   readonly db: Db
   readonly log: Log
   readonly observer: Observer

@@ -1,4 +1,5 @@
 import { createTransport } from 'nodemailer'
+import { abortable } from '../../abortable.ts'
 import type { EmailOperator } from '../../config.ts'
 import { directHintFor } from '../../push/network-hints.ts'
 import { type AlarmMessage, mailOf } from './message.ts'
@@ -25,8 +26,6 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
       const { subject, text } = mailOf(JSON.parse(body) as AlarmMessage)
       // A transport of its own for each mail: they are few, and one that hangs is given up alone.
       const transport = open()
-      const over = new AbortController()
-      const until = AbortSignal.any([signal, over.signal])
       const sent = transport
         .sendMail({
           ...{ from, to: [...to], subject, text, date: new Date(clock.now()) },
@@ -37,21 +36,16 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
           ({ rejectedErrors = [] }): SendResult => ({ ok: true, ...(rejectedErrors.length > 0 && { remark: notReached(rejectedErrors) }) }),
           (error: unknown): SendResult => ({ ok: false, error: told(error) }),
         )
-      const timer = setTimeout(() => over.abort(), TRY_MS)
       try {
-        return await Promise.race([sent, aborted(until)])
+        return await abortable(sent, AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]))
+      } catch {
+        return { ok: false, error: 'the mail server did not take the mail in time' }
       } finally {
-        clearTimeout(timer)
         transport.close()
       }
     },
     async close() {},
   }
-}
-
-async function aborted(signal: AbortSignal): Promise<SendResult> {
-  if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
-  return { ok: false, error: 'the mail server did not take the mail in time' }
 }
 
 /** Of several addresses the server may take some: to send to all of them again would help nobody. */

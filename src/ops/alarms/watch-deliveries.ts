@@ -50,7 +50,7 @@ async function silence(account: string, { q, rhythms, nowMs }: Sight, refused: r
   const sinceMs = silentSince(rhythm, { count: news.count, oldestAtMs: news.oldestAt === null ? null : msFromTime(news.oldestAt) }, nowMs)
   const never = lastAtMs === null
   const why =
-    signatureFaults(refused, nowMs - DAY_MS).length > 0
+    signatureFaults(refused).length > 0
       ? 'deliveries that come are refused: compare WEBHOOK_SECRETS with the secret of the endpoint in the portal'
       : 'see in the portal whether the endpoint is there, enabled, without a filter, and has the right URL'
   const how = never ? 'no webhook has ever come' : `no webhook has come for ${ago(timeFromMs(lastAtMs), nowMs)}`
@@ -72,19 +72,16 @@ async function loss(account: string, { q, nowMs }: Sight): Promise<Condition> {
 }
 
 /** Those of which the sender had a signature to show: a stranger seldom has. */
-function signatureFaults(refused: readonly Refused[], sinceMs: number): Refused[] {
-  return refused.filter(
-    ({ reason, lastAt }) => (reason === 'wrong_signature' || reason === 'stale_timestamp') && msFromTime(lastAt) > sinceMs,
-  )
+function signatureFaults(refused: readonly Refused[]): Refused[] {
+  return refused.filter(({ reason }) => reason === 'wrong_signature' || reason === 'stale_timestamp')
 }
 
 /** What was refused before the last delivery that was taken says nothing. A sender's tries come hours apart: what fires goes on meanwhile. */
 async function refusal(account: string, { q, rhythms, nowMs }: Sight): Promise<Condition> {
   const sinceMs = Math.max(nowMs - DAY_MS, rhythms.get(account)?.lastAtMs ?? 0)
-  const refused = (await refusedSince(q, timeFromMs(sinceMs))).filter((each) => each.account === account)
-  const faults = signatureFaults(refused, sinceMs)
+  const faults = signatureFaults(await refusedSince(q, timeFromMs(sinceMs))).filter((each) => each.account === account)
   const count = faults.reduce((total, each) => total + each.count, 0)
-  const recent = signatureFaults(refused, nowMs - HOUR_MS).length > 0
+  const recent = faults.some(({ lastAt }) => msFromTime(lastAt) > nowMs - HOUR_MS)
   const mend = faults.some(({ reason }) => reason === 'wrong_signature')
     ? 'compare WEBHOOK_SECRETS with the secret of the endpoint in the portal'
     : 'set the clock of this machine by NTP'
