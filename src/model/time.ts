@@ -62,6 +62,12 @@ export function msFromTime(time: TimeText): number {
   return Date.parse(`${time.slice(0, 23)}Z`)
 }
 
+/** @returns whichever of the two is earlier; null counts as never. */
+export function earlierTime(a: TimeText | null, b: TimeText | null): TimeText | null {
+  if (a === null || b === null) return a ?? b
+  return a <= b ? a : b
+}
+
 /** @returns whichever of the two is later; null counts as never. */
 export function laterTime(a: TimeText | null, b: TimeText | null): TimeText | null {
   if (a === null || b === null) return a ?? b

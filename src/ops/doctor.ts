@@ -29,7 +29,7 @@ async function* examine(p: DoctorParts): AsyncGenerator<Finding> {
   const { accounts, destinations } = p.config
   yield good('settings', `${counted(accounts.length, 'account')} and ${counted(destinations.length, 'destination')}`)
   const { db } = p
-  if (db !== null) yield* surviving(p, 'database', examineDatabase(p.config, db, p.clock))
+  if (db !== null) yield* surviving(p, 'database', examineDatabase(p.config, db))
   for (const account of accounts) yield* surviving(p, `account ${account.name}`, examineAccount(p, account))
   yield* surviving(p, 'receiver', examineReceiver(p))
   for (const destination of destinations) {

@@ -1,5 +1,5 @@
 import type { DestinationConfig } from '../config.ts'
-import type { TimeText } from '../model/time.ts'
+import { msFromTime, type TimeText } from '../model/time.ts'
 import type { Query } from '../store/db.ts'
 import { listDestinations, oldestQueued } from '../store/destinations.ts'
 import { countBlockedLanes } from '../store/push-lanes.ts'
@@ -37,7 +37,7 @@ export async function readPushStatus(q: Query, configured: readonly DestinationC
   const names = new Set([...configured.map(({ name }) => name), ...rows.keys()])
   const all: DestinationStatus[] = []
   // The store keeps the end of a rest that is over.
-  const restOf = (end: TimeText | null) => (end !== null && Date.parse(end) > q.clock.now() ? end : null)
+  const restOf = (end: TimeText | null) => (end !== null && msFromTime(end) > q.clock.now() ? end : null)
   for (const name of names) {
     const row = rows.get(name)
     const blocked = await countBlockedLanes(q, name)
@@ -46,7 +46,7 @@ export async function readPushStatus(q: Query, configured: readonly DestinationC
       kind: configured.find((each) => each.name === name)?.kind ?? null,
       ...{ state: row?.state ?? null, reason: row?.reason ?? null, since: row?.since ?? null, retry_at: restOf(row?.retry_at ?? null) },
       ...{ cursor: row?.cursor ?? null, queued: row?.queued ?? 0 },
-      oldest_queued_at: row ? ((await oldestQueued(q, name)) as TimeText | null) : null,
+      oldest_queued_at: row ? await oldestQueued(q, name) : null,
       ...{ dead: row?.dead ?? 0, unknown: row?.unknown ?? 0, unmapped_lanes: blocked.unmapped, held_lanes: blocked.held },
     })
   }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { readKinds } from '../model/records.ts'
-import type { TimeText } from '../model/time.ts'
+import { earlierTime, laterTime, type TimeText } from '../model/time.ts'
 import type { Query } from './db.ts'
 import { rank } from './reads.ts'
 import { hasNoOptionsBut } from './reconcile-runs.ts'
@@ -116,8 +116,7 @@ export async function newestRead(q: Query, account: string): Promise<TimeText | 
       .orderBy('last_read_at', 'desc')
       .limit(1)
       .executeTakeFirst()
-    const at = row?.last_read_at ?? null
-    if (at !== null && (newest === null || at > newest)) newest = at
+    newest = laterTime(newest, row?.last_read_at ?? null)
   }
   return newest
 }
@@ -153,8 +152,7 @@ export async function stalestRead(q: Query, account: string): Promise<TimeText |
       where not exists (select 1 from submissions s where s.account = ${account} and s.submission_id = first_read.submission_id
         and s.unreachable_since is not null)
       order by last_read_at limit 1`.execute(q.sql)
-    const at = rows[0]?.at ?? null
-    if (at !== null && (oldest === null || at < oldest)) oldest = at
+    oldest = earlierTime(oldest, rows[0]?.at ?? null)
   }
   return oldest
 }

@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import type { Clock } from '../clock.ts'
 import type { Db, Tx } from './db.ts'
 import { dbTime } from './sql.ts'
 
@@ -83,24 +82,24 @@ const LONG_MS = 3_600_000
  * Postgres: whether this process hears what is notified. `deaf`: it listens and hears nothing, as behind a pooler that hands no
  * notifications on.
  */
-export async function probeListening(db: Db, clock: Clock): Promise<'hears' | 'deaf' | 'cannot connect'> {
+export async function probeListening(db: Db): Promise<'hears' | 'deaf' | 'cannot connect'> {
   const stop = new AbortController()
   const listening = db.listen(stop.signal)
   try {
     // Every topic is notified when it has connected, for what was missed.
-    if (!(await heard(db, clock))) return 'cannot connect'
+    if (!(await heard(db))) return 'cannot connect'
     await db.write('doctor', async (tx) => tx.notifyOthers('outbox'))
-    return (await heard(db, clock)) ? 'hears' : 'deaf'
+    return (await heard(db)) ? 'hears' : 'deaf'
   } finally {
     stop.abort()
     await listening
   }
 }
 
-async function heard(db: Db, clock: Clock): Promise<boolean> {
+async function heard(db: Db): Promise<boolean> {
   const over = new AbortController()
   const rung = db.signals.wait('outbox', LONG_MS, over.signal).then(() => true)
-  const late = clock.sleep(HEAR_MS, over.signal).then(() => false)
+  const late = db.clock.sleep(HEAR_MS, over.signal).then(() => false)
   try {
     return await Promise.race([rung, late])
   } finally {

@@ -56,9 +56,11 @@ export function addCompleteness(api: Api, p: AdminParts): void {
     await refuseUnknownNames(p.db.read, p.config(), query)
     const known = await knownAccounts(p.db.read, p.config().accounts)
     const sums = []
-    for (const each of known.filter(({ account: of }) => of === (query.account ?? of)))
-      sums.push(...[await accountCompleteness(p.db.read, each.account)].filter((sum) => sum !== null))
-    return { ...whole(sums.map((sum) => ({ ...sum }))), scope: COMPLETENESS_SCOPE }
+    for (const each of known.filter(({ account: of }) => of === (query.account ?? of))) {
+      const sum = await accountCompleteness(p.db.read, each.account)
+      if (sum !== null) sums.push({ ...sum })
+    }
+    return { ...whole(sums), scope: COMPLETENESS_SCOPE }
   })
   api.get('/accounts/:name/completeness', { schema: submissions }, async ({ params, query }) => {
     const { submission_id, limit: max, after } = query

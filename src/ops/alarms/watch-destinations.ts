@@ -1,4 +1,4 @@
-import { msFromTime, type TimeText } from '../../model/time.ts'
+import { earlierTime, msFromTime } from '../../model/time.ts'
 import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/alarm-push-signs.ts'
 import type { Query } from '../../store/db.ts'
 import { type DestinationRow, listDestinations } from '../../store/destinations.ts'
@@ -69,7 +69,7 @@ async function unmapped(q: Query, { destination, queued }: DestinationRow, nowMs
 async function late(q: Query, { destination, queued, cursor }: DestinationRow, lastSeq: number, nowMs: number): Promise<Condition> {
   const unsent = queued === 0 ? null : await oldestSendable(q, destination)
   const behind = cursor < lastSeq ? await oldestBehind(q, cursor) : null
-  const oldest = earlier(unsent, behind)
+  const oldest = earlierTime(unsent, behind)
   const waitsMs = oldest === null ? 0 : nowMs - msFromTime(oldest)
   return ofDestination(
     destination,
@@ -77,9 +77,4 @@ async function late(q: Query, { destination, queued, cursor }: DestinationRow, l
     levelOf(waitsMs, NOT_LATE_MS, LATE_MS),
     `the oldest change for destination ${destination} waits for ${ago(oldest, nowMs)}; \`submission-mirror doctor --destination ${destination}\` says why`,
   )
-}
-
-function earlier(a: TimeText | null, b: TimeText | null): TimeText | null {
-  if (a === null || b === null) return a ?? b
-  return a < b ? a : b
 }

@@ -47,7 +47,7 @@ export async function openForDoctor(config: Config, { clock, log }: { readonly c
 }
 
 /** Looks at the database: its tables, durability, room, notifications, and what is done to it. */
-export async function* examineDatabase(config: Config, db: Db, clock: Clock): AsyncGenerator<Finding> {
+export async function* examineDatabase(config: Config, db: Db): AsyncGenerator<Finding> {
   const missing = await missingParts(db.read)
   if (missing.length > 0) yield bad(ABOUT, missingText(missing))
   if (!(await hasInfo(db.read))) {
@@ -70,8 +70,8 @@ export async function* examineDatabase(config: Config, db: Db, clock: Clock): As
   }
   yield durabilityOf(health)
   yield await roomOf(config, health)
-  if (db.kind === 'postgres') yield listeningOf(await probeListening(db, clock))
-  yield await retentionOf(db, clock, serving > 0)
+  if (db.kind === 'postgres') yield listeningOf(await probeListening(db))
+  yield await retentionOf(db, serving > 0)
 }
 
 /** On SQLite the lock tells of a process that cannot say in the database that it lives, as on a full disk. */
@@ -110,11 +110,11 @@ function listeningOf(heard: Awaited<ReturnType<typeof probeListening>>): Finding
   return bad(ABOUT, `${why}; set DATABASE_LISTEN_URL to the server itself. Until then everything works up to a second later`)
 }
 
-async function retentionOf(db: Db, clock: Clock, serving: boolean): Promise<Finding> {
+async function retentionOf(db: Db, serving: boolean): Promise<Finding> {
   const about = 'retention'
   const last = await lastUpkeep(db.read, 'retention')
   if (last === null || last.began_at === null) return good(about, 'it had no turn yet; it has one each night while `serve` runs')
-  const now = clock.now()
+  const now = db.clock.now()
   const since = last.ended_at ?? last.began_at
   if (serving && now - msFromTime(since) > LATE_MS) {
     return bad(about, `it has not come to its end for ${ago(since, now)}; the log of \`serve\` tells why (\`retention\`)`)

@@ -1,4 +1,5 @@
 import type { DestinationConfig } from '../../config.ts'
+import { msFromTime } from '../../model/time.ts'
 import type { Db } from '../../store/db.ts'
 import { changeLogEnds } from '../../store/gauges.ts'
 import { listProcesses } from '../../store/processes.ts'
@@ -41,10 +42,10 @@ async function lateness(db: Db, now: number, status: DestinationStatus): Promise
   if (waits && !running) return 'changes wait for it and no `serve` is running; start it'
   if (status.state !== 'active') return null
   const { oldest_queued_at: oldest, retry_at: retryAt, destination } = status
-  if (retryAt !== null && Date.parse(retryAt) > now) {
+  if (retryAt !== null) {
     return `it rests until ${retryAt.slice(0, 19)}Z, because it asked for that or did not answer; \`submission-mirror destination resume ${destination}\` tries now`
   }
-  if (oldest === null || now - Date.parse(oldest) < LATE_MS) return null
+  if (oldest === null || now - msFromTime(oldest) < LATE_MS) return null
   const blocked = status.unmapped_lanes + status.held_lanes > 0
   if (blocked) return null
   const list = `\`submission-mirror outbox list --destination ${destination} --state ready\``
