@@ -75,6 +75,11 @@ function surplusProblem(cells: readonly string[], columns: readonly string[]): s
   return `it has ${cells.length} cells, and the first line names ${columns.length} columns; put a cell that holds a separator in quotes`
 }
 
+/** @returns what is wrong with a further column of that name, which would be taken for the mapping's own, or get lost; null for nothing. */
+export function fieldProblem(name: string): string | null {
+  return OWN.includes(name) ? `${JSON.stringify(name)} cannot be the name of a further column` : null
+}
+
 /** A mapping out of named texts, as a file's row or a command line gives them. */
 export function rowOf(texts: ReadonlyMap<string, string>, target: MapTarget): MappingRow | { readonly problem: string } {
   const { destination, accounts } = target

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { runHere } from '../app/run.ts'
 import { uuid } from '../tools/facts.ts'
 
-it('destination map asks for the account where the destination has several', async () => {
+it('destination map asks for the account where the destination has several, and loses no field', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-map-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const account = (name: string, n: number) => ({
@@ -21,6 +21,8 @@ it('destination map asks for the account where the destination has several', asy
   const map = (...more: string[]) => runHere(['destination', 'map', 'tm', '--submission', uuid(9, 1), '--client', 'C-1', ...more], env)
   expect(await map()).toEqual({ code: 2, out: '', err: 'destination map: give --account, since tm has several: a, b\n' })
   expect(await map('--account', 'c')).toEqual({ code: 2, out: '', err: '"c" is no account of tm; it has a, b\n' })
+  const own = '--field: "policy" cannot be the name of a further column\n'
+  expect(await map('--account', 'b', '--field', 'policy=P-1')).toEqual({ code: 2, out: '', err: own })
   expect(await map('--account', 'b')).toMatchObject({ code: 0, err: '' })
   const { out, code } = await map('--account', 'a', '--json')
   expect({ code, told: JSON.parse(out) as unknown }).toEqual({ code: 0, told: { stored: 1, unknown_submissions: 1 } })

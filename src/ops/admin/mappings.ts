@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { listMappings, type MappingRow } from '../../store/push-map.ts'
-import { addMapping, type MapTarget, readMapFile, rowOf } from '../map-file.ts'
+import { addMapping, fieldProblem, type MapTarget, readMapFile, rowOf } from '../map-file.ts'
 import { importMappings, mapTarget, shownMapping } from '../mapping-actions.ts'
 import { refuseUnknownNames } from '../unknown-names.ts'
 import { answersAbout, answersOfAction } from './answers.ts'
@@ -118,7 +118,10 @@ function fromRows({ rows }: z.output<typeof rowsBody>, target: MapTarget): reado
   for (const [index, { fields = {}, ...own }] of rows.entries()) {
     const texts = Object.entries({ ...fields, ...own }).filter((entry): entry is [string, string] => entry[1] !== undefined)
     const mapped = rowOf(new Map(texts), target)
-    const problem = 'problem' in mapped ? mapped.problem : addMapping(read, mapped)
+    const taken = Object.keys(fields)
+      .map(fieldProblem)
+      .find((each) => each !== null)
+    const problem = taken ?? ('problem' in mapped ? mapped.problem : addMapping(read, mapped))
     if (problem !== null) problems.push(`row ${index + 1}: ${problem}`)
   }
   if (problems.length > 0) throw new UsageError([...problems, 'nothing was stored'])

@@ -4,7 +4,7 @@ import { messageOf, UsageError } from '../../errors.ts'
 import type { Db } from '../../store/db.ts'
 import { listMappings, type MappingRow, type StoredMapping } from '../../store/push-map.ts'
 import { countIn, submissionIn } from '../arguments.ts'
-import { type MapTarget, readMapFile, rowOf } from '../map-file.ts'
+import { fieldProblem, type MapTarget, readMapFile, rowOf } from '../map-file.ts'
 import { importMappings, mapTarget, shownMapping } from '../mapping-actions.ts'
 import { table } from '../table.ts'
 import { counted, shortTime } from '../text.ts'
@@ -54,7 +54,10 @@ async function map(c: CommandContext, name: string, options: MapOptions): Promis
   if (client !== undefined && options.submission === undefined) problems.push('destination map: --client needs --submission')
   if (client === undefined && (options.policy ?? options.field[0]) !== undefined)
     problems.push('destination map: --policy and --field need --client')
-  for (const field of options.field) if (!/^[^=]+=/.test(field)) problems.push(`--field: ${JSON.stringify(field)} is not NAME=VALUE`)
+  for (const field of options.field) {
+    const problem = /^\s*[^=\s][^=]*=/.test(field) ? fieldProblem(fieldOf(field)[0]) : `${JSON.stringify(field)} is not NAME=VALUE`
+    if (problem !== null) problems.push(`--field: ${problem}`)
+  }
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     if (file === undefined && client === undefined) {
       const filter = { destination: name, account: options.account, submissionId }
@@ -74,13 +77,16 @@ function single(options: MapOptions, target: MapTarget): MappingRow[] {
   if (options.account === undefined && accounts.length > 1)
     throw new UsageError([`destination map: give --account, since ${destination} has several: ${accounts.join(', ')}`])
   const { submission = '', account = '', client = '', policy = '', field } = options
-  const fields = field.map((text): [string, string] => [text.slice(0, text.indexOf('=')).trim(), text.slice(text.indexOf('=') + 1)])
   const row = rowOf(
-    new Map([...fields, ['submission_id', submission], ['account', account], ['client', client], ['policy', policy]]),
+    new Map([...field.map(fieldOf), ['submission_id', submission], ['account', account], ['client', client], ['policy', policy]]),
     target,
   )
   if ('problem' in row) throw new UsageError([row.problem])
   return [row]
+}
+
+function fieldOf(text: string): [name: string, value: string] {
+  return [text.slice(0, text.indexOf('=')).trim(), text.slice(text.indexOf('=') + 1)]
 }
 
 function fromFile(file: string, target: MapTarget): readonly MappingRow[] {

@@ -64,6 +64,9 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
         problems: ['the CSV, line 3: "x" is no submission id (a uuid)', 'the CSV, line 4: the client is missing', 'nothing was stored'],
       },
     })
+    const problems = ['row 1: "client" cannot be the name of a further column', 'nothing was stored']
+    const lost = { submission_id: id(1), client: 'C-1', fields: { client: 'C-2' } }
+    expect(await store({ rows: [lost] })).toMatchObject({ status: 400, json: { problems } })
     expect(
       await store({
         rows: [
