@@ -89,15 +89,14 @@ export async function resumeAccount(db: Db, account: string): Promise<boolean> {
 }
 
 /** Makes a stopped account try at once instead of at its time: it stays stopped until that try succeeds. */
-export async function retryAccountNow(db: Db, account: string): Promise<boolean> {
-  return db.write('account-retry', async (tx) => {
-    const result = await tx.sql
+export async function retryAccountNow(db: Db, account: string): Promise<void> {
+  await db.write('account-retry', async (tx) => {
+    await tx.sql
       .updateTable('sync_accounts')
       .set({ retry_at: dbTime(tx) })
       .where('account', '=', account)
-      .executeTakeFirst()
+      .execute()
     wake(tx, 'reads')
-    return result.numUpdatedRows > 0n
   })
 }
 

@@ -114,7 +114,6 @@ function destinationOf(row: DestinationsTable): DestinationRow {
 /**
  * Stops a destination or lets it go on; what is to be sent gathers in every state. `active` also ends its rest and forgets its failures.
  * @param was what its state must still be; any when left out.
- * @returns false when there is no such destination.
  * @throws BusyError when it is in another state than `was`; nothing is changed then.
  */
 export async function setDestinationState(
@@ -123,8 +122,8 @@ export async function setDestinationState(
   state: DestinationState,
   reason: string | null,
   was?: DestinationState,
-): Promise<boolean> {
-  return db.write('destination-state', async (tx) => {
+): Promise<void> {
+  await db.write('destination-state', async (tx) => {
     const rested = state === 'active' ? sql`, retry_at = null, failures = 0` : sql``
     const { numAffectedRows } = await sql`
       update sync_destinations set state = ${state}, reason = ${reason === null ? null : storableText(reason)},
@@ -133,7 +132,6 @@ export async function setDestinationState(
     if (was !== undefined && numAffectedRows === 0n)
       throw new BusyError(`destination ${name} is not ${was} any more, and nothing was changed; look at it and try again`)
     wake(tx, 'outbox')
-    return numAffectedRows === 1n
   })
 }
 
