@@ -4,7 +4,7 @@ import type { Db } from '../store/db.ts'
 import { type DestinationRow, hastenLanes, listDestinations, setDestinationState } from '../store/destinations.ts'
 import { noteAround, noting } from '../store/operator-actions.ts'
 import type { DestinationState } from '../store/tables.ts'
-import type { Acting } from './acting.ts'
+import { type Acting, untilDone } from './acting.ts'
 import { NotNowError, NotThereError } from './refusals.ts'
 import { printableLine } from './text.ts'
 
@@ -50,7 +50,7 @@ export async function resumeDestination(a: Acting, name: string): Promise<Destin
   const before = await knownDestination(a.db, name)
   const db = noting(a.db, { who: a.who, action: 'destination.resume', target: name, detail: { was: before.state } })
   await setDestinationState(db, name, 'active', null)
-  for (let more = true; more; ) more = (await hastenLanes(a.db, name, HASTENED)) === HASTENED
+  await untilDone(a, async (after) => ((await hastenLanes(a.db, name, HASTENED)) === HASTENED ? after + HASTENED : null))
   return before
 }
 
