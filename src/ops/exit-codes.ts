@@ -1,7 +1,7 @@
 import { BusyError, UsageError } from '../errors.ts'
 import { SchemaBehindError } from '../store/migrate.ts'
 
-/** The exit codes of every command. */
+/** The exit codes of the commands; a run of `reconcile` has its own, see `runExit`. */
 export const exitCodes = {
   done: 0,
   /** Failed while running, or something could not be checked. */
