@@ -90,7 +90,7 @@ export async function storeLook(
  * @param told notices that were sent already.
  */
 export async function handOver(db: Db, alarm: AlarmRow, told: readonly NewNotice[]): Promise<void> {
-  await db.write('alarm-hand-over', async (tx) => {
+  await db.write('alarms', async (tx) => {
     await putAlarm(tx, alarm)
     for (const notice of told) await putNotice(tx, notice)
   })
