@@ -105,10 +105,21 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
-/** The URL of a proxy for outgoing calls; it may hold a user and a password. */
+/** The URL of a proxy for outgoing calls; it may hold a user and a password, which are decoded before they are sent. */
 export function proxyUrl(text: string): Parsed<string> {
   const url = URL.parse(text)
-  return url && /^https?:$/.test(url.protocol) && url.hostname !== '' ? good(text) : bad('must be a URL such as http://proxy.example:3128')
+  if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '') return bad('must be a URL such as http://proxy.example:3128')
+  if (!isDecodable(url.username) || !isDecodable(url.password)) return bad('is no valid URL; in user and password write % as %25')
+  return good(text)
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /**

@@ -201,6 +201,14 @@ test('the usual proxy variables count in lower case too, and first', () => {
   expect(problemsOf({ ...account, https_proxy: 'proxy.test:3128' })).toEqual([expect.stringMatching(/^https_proxy must be a URL/)])
 })
 
+test('a proxy whose user or password cannot be decoded is told before anything starts, and nothing of it', () => {
+  for (const url of ['http://u:100%@proxy.test:3128', 'http://u%zz:p@proxy.test:3128', 'http://u:%ff@proxy.test:3128']) {
+    const problems = problemsOf({ ...account, HTTPS_PROXY: url, HTTP_PROXY: url })
+    expect(problems).toEqual(['HTTPS', 'HTTP'].map((scheme) => `${scheme}_PROXY is no valid URL; in user and password write % as %25`))
+  }
+  expect(loadConfig({ ...account, HTTPS_PROXY: 'http://u:100%25@proxy.test:3128' }).upstream.proxy.httpsProxy?.reveal()).toContain('%25')
+})
+
 test('all problems are told at once, each in one line that names its setting', () => {
   const problems = problemsOf({
     ACCOUNT: 'Not Good',
