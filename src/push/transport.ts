@@ -1,8 +1,8 @@
 import { lookup as systemLookup } from 'node:dns'
-import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { DestinationConfig } from '../config.ts'
-import type { ProxySettings } from '../upstream/http.ts'
+import { openWaysOut, type ProxySettings } from '../upstream/ways-out.ts'
 import { bareHost, mayName } from './address-guard.ts'
 import { Exchange, type TransportResult } from './exchange.ts'
 import { guardedConnector, type LookupAll, refusedAddress } from './guarded-connector.ts'
@@ -53,7 +53,9 @@ export function openTransport(
 ): Transport {
   const { allowPrivate, allowHosts } = destination
   const { clock, bodyLimitBytes = BODY_LIMIT_BYTES, lookup = systemLookup as LookupAll } = options
-  const dispatcher = dispatcherOf(guardedConnector(allowPrivate, CONNECT_MS, lookup), destination.concurrency, proxy)
+  const connect = guardedConnector(allowPrivate, CONNECT_MS, lookup)
+  const pool = { connect, connections: destination.concurrency, connectTimeout: CONNECT_MS, allowH2: false }
+  const dispatcher = openWaysOut(proxy, pool)
   let target: Target = { url: '', refusal: NO_URL, origin: '', path: '' }
   return {
     async send(request, signal) {
@@ -106,10 +108,4 @@ function refusalOf({ protocol, hostname, origin }: URL, allowPrivate: boolean, a
   // Everybody on the way reads along; and what a template yields is seen here for the first time.
   if (protocol === 'http:' && !allowPrivate) return `${origin} is plain http, which needs allow_private: true; use https`
   return mayName(host, allowPrivate) ? null : refusedAddress(host, host)
-}
-
-function dispatcherOf(connect: buildConnector.connector, connections: number, proxy: ProxySettings): Dispatcher {
-  const { httpsProxy = '', httpProxy = '', noProxy = '' } = proxy
-  const pool = { connect, connections, connectTimeout: CONNECT_MS, allowH2: false }
-  return httpsProxy || httpProxy ? new EnvHttpProxyAgent({ ...pool, httpsProxy, httpProxy, noProxy }) : new Agent(pool)
 }

@@ -1,9 +1,12 @@
-import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici'
+import { type Dispatcher, request } from 'undici'
 import { abortable } from '../abortable.ts'
 import type { HttpAnswer } from './answer.ts'
 import { UpstreamTransientError } from './errors.ts'
 import { type Call, operations, pathOf } from './operations.ts'
 import { urlUnder } from './url.ts'
+import { openWaysOut, type ProxySettings } from './ways-out.ts'
+
+export type { ProxySettings } from './ways-out.ts'
 
 /** How long each part of a request may take, in milliseconds. */
 export interface Timeouts {
@@ -12,13 +15,6 @@ export interface Timeouts {
   readonly headersMs: number
   /** The whole request, to the last byte of the body. */
   readonly overallMs: number
-}
-
-/** Where requests go through; a host that `noProxy` names is asked directly. */
-export interface ProxySettings {
-  readonly httpsProxy?: string
-  readonly httpProxy?: string
-  readonly noProxy?: string
 }
 
 export interface HttpOptions {
@@ -93,10 +89,7 @@ export class Http {
   constructor(options: HttpOptions) {
     this.#options = options
     // HTTP/1.1: with one connection for everything, one hanging answer could hold up the others.
-    const pool = { connectTimeout: options.timeouts.connectMs, allowH2: false }
-    const { httpsProxy = '', httpProxy = '', noProxy = '' } = options.proxy
-    // Empty text, unlike undefined, keeps undici from looking into the environment by itself.
-    this.#dispatcher = httpsProxy || httpProxy ? new EnvHttpProxyAgent({ ...pool, httpsProxy, httpProxy, noProxy }) : new Agent(pool)
+    this.#dispatcher = openWaysOut(options.proxy, { connectTimeout: options.timeouts.connectMs, allowH2: false })
   }
 
   /**

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { Webhook } from 'svix'
-import { Agent, EnvHttpProxyAgent, request } from 'undici'
+import { request } from 'undici'
 import { abortable } from '../abortable.ts'
 import type { Clock } from '../clock.ts'
 import type { Secret } from '../config.ts'
-import { codeOf, type ProxySettings } from './http.ts'
+import { codeOf } from './http.ts'
 import { SELF_DELIVERY_TYPE } from './self-delivery-type.ts'
+import { openWaysOut, type ProxySettings } from './ways-out.ts'
 
 /** What came of a delivery that the program sent to itself. */
 export type SelfDelivery =
@@ -29,8 +30,7 @@ export async function sendSelfDelivery(
   const id = `doctor_${randomUUID()}`
   const now = new Date(clock.now())
   const body = JSON.stringify({ type: SELF_DELIVERY_TYPE, id, sent_at: now.toISOString() })
-  const { httpsProxy = '', httpProxy = '', noProxy = '' } = proxy
-  const dispatcher = httpsProxy || httpProxy ? new EnvHttpProxyAgent({ httpsProxy, httpProxy, noProxy }) : new Agent()
+  const dispatcher = openWaysOut(proxy, { connectTimeout: ANSWER_WITHIN_MS })
   const enough = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_WITHIN_MS)])
   try {
     const asked = request(url, {

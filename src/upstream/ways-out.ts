@@ -1,0 +1,21 @@
+import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
+
+/** Where requests go through; a host that `noProxy` names is asked directly. */
+export interface ProxySettings {
+  readonly httpsProxy?: string
+  readonly httpProxy?: string
+  readonly noProxy?: string
+}
+
+/**
+ * Opens what sends requests, directly or through the proxies.
+ * @param pool for the connections to each host; `connectTimeout` holds for a proxy's tunnel as well.
+ */
+export function openWaysOut(proxy: ProxySettings, pool: Pool.Options & { readonly connectTimeout: number }): Dispatcher {
+  // Empty text, unlike undefined, keeps undici from looking into the environment by itself.
+  const { httpsProxy = '', httpProxy = '', noProxy = '' } = proxy
+  if (!httpsProxy && !httpProxy) return new Agent(pool)
+  // undici would wait five minutes for a tunnel, and hold a connection's place all the while, though everybody has given up on it.
+  const clientFactory = (origin: URL, options: object): Dispatcher => new Pool(origin, { ...options, headersTimeout: pool.connectTimeout })
+  return new EnvHttpProxyAgent({ ...pool, httpsProxy, httpProxy, noProxy, clientFactory })
+}
