@@ -8,7 +8,7 @@ export interface ProxySettings {
 }
 
 /**
- * Opens what sends requests, directly or through the proxies.
+ * Opens what sends requests, directly or through the proxies, each of which is for URLs of its own scheme.
  * @param pool for the connections to each host; `connectTimeout` holds for a proxy's tunnel as well.
  */
 export function openWaysOut(proxy: ProxySettings, pool: Pool.Options & { readonly connectTimeout: number }): Dispatcher {
@@ -17,5 +17,10 @@ export function openWaysOut(proxy: ProxySettings, pool: Pool.Options & { readonl
   if (!httpsProxy && !httpProxy) return new Agent(pool)
   // undici would wait five minutes for a tunnel, and hold a connection's place all the while, though everybody has given up on it.
   const clientFactory = (origin: URL, options: object): Dispatcher => new Pool(origin, { ...options, headersTimeout: pool.connectTimeout })
-  return new EnvHttpProxyAgent({ ...pool, httpsProxy, httpProxy, noProxy, clientFactory })
+  const proxies = { httpsProxy, httpProxy, noProxy, clientFactory }
+  if (httpsProxy) return new EnvHttpProxyAgent({ ...pool, ...proxies })
+  // undici would take the proxy for http URLs for https ones too.
+  const factory = (origin: string | URL, options: object): Dispatcher =>
+    new URL(origin).protocol === 'https:' ? new Pool(origin, options) : new EnvHttpProxyAgent({ ...options, ...proxies })
+  return new Agent({ ...pool, factory })
 }
