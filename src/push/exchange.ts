@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../clock.ts'
 import { retryAfterMs } from '../upstream/answer.ts'
-import { codeOf, proxyRefusal } from '../upstream/http.ts'
+import { codeOf, proxyFault } from '../upstream/http.ts'
 import { hintFor } from './network-hints.ts'
 
 /** Why a try has no answer when it was broken off from here; people read it of a change that may have arrived. */
@@ -118,7 +118,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #fail(error: unknown, why = describe(error)): void {
     // The target has judged the request, although the rest of its answer did not come. A 1xx only says that a status will follow.
     if (this.#status >= 200) this.#answer({ isTooLong: false, text: 'broke off' })
-    else if (this.#controller === null || proxyRefusal(error) !== null) {
+    else if (this.#controller === null || proxyFault(error) !== null) {
       this.#settle({ type: 'not_sent', error: why, permanent: codeOf(error) === 'UND_ERR_INVALID_ARG' })
     } else this.#settle({ type: 'no_answer', error: why })
   }

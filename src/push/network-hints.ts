@@ -6,7 +6,11 @@ const ISSUER = 'the certificate is of an authority that is not known here; if it
 const EXPIRED = 'the certificate is out of date; its owner must renew it, or the clock of this machine is wrong'
 const OTHER = 'the certificate is for another host name; compare the URL with what the vendor gave'
 const NO_TLS = 'it does not speak TLS there; compare scheme and port of the URL with what the vendor gave'
+const OLD_TLS = 'it speaks no TLS of version 1.2 or later; its owner must switch that on'
+const NO_HTTP_1 = 'it does not speak HTTP/1.1, which is all that is spoken here; its owner must switch that on'
 const PROXY = 'it wants other credentials; set them in HTTPS_PROXY'
+const PROXY_FORBIDS = 'ask whoever runs it to let this host through'
+const PROXY_AWAY = 'compare HTTPS_PROXY with what whoever runs it gave'
 
 const HINTS: Readonly<Record<string, string>> = {
   ENOTFOUND: NAME,
@@ -25,15 +29,25 @@ const HINTS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: OTHER,
   ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: OLD_TLS,
+  ERR_SSL_UNSUPPORTED_PROTOCOL: OLD_TLS,
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: NO_HTTP_1,
+  'the proxy answered 403': PROXY_FORBIDS,
   'the proxy answered 407': PROXY,
 }
+
+/** How `codeOf` tells of a proxy that is away. */
+const PROXY_CAUSE = /^the proxy cannot be reached: (.*)$/
 
 /**
  * @param code of an error of the network or of TLS.
  * @returns what it means and what to do, for the operator; null when the code says no more than itself.
  */
 export function hintFor(code: string): string | null {
-  return HINTS[code] ?? null
+  const [, cause] = PROXY_CAUSE.exec(code) ?? []
+  if (cause === undefined) return HINTS[code] ?? null
+  const hint = HINTS[cause]
+  return hint === ISSUER || hint === EXPIRED ? hint : PROXY_AWAY
 }
 
 /** @returns the same for a connection that no proxy makes. */

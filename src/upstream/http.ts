@@ -4,7 +4,7 @@ import type { HttpAnswer } from './answer.ts'
 import { UpstreamTransientError } from './errors.ts'
 import { type Call, operations, pathOf } from './operations.ts'
 import { urlUnder } from './url.ts'
-import { openWaysOut, type ProxySettings } from './ways-out.ts'
+import { openWaysOut, ProxyAwayError, type ProxySettings } from './ways-out.ts'
 
 export type { ProxySettings } from './ways-out.ts'
 
@@ -149,14 +149,23 @@ export class Http {
 /** How a proxy answered in place of passing the request on: undici tells it in these words alone. */
 const PROXY_ANSWER = /^Proxy (?:response|Authentication Required) \((\d{3})\)/
 
-/** @returns what a proxy answered in place of passing the request on; null when none did. */
-export function proxyRefusal(error: unknown): string | null {
-  const status = error instanceof Error ? PROXY_ANSWER.exec(error.message)?.[1] : undefined
-  return status === undefined ? null : `the proxy answered ${status}`
+/** Of nothing but a proxy's tunnel these are told: an answer has our own limits of time. */
+const TUNNEL_FAULTS: Readonly<Record<string, string>> = {
+  UND_ERR_PRX_CONN: 'the proxy broke off the connection',
+  UND_ERR_HEADERS_TIMEOUT: 'the proxy did not answer',
+}
+
+/** @returns what a proxy did in place of passing the request on, or that it is away; null when no proxy is the reason. */
+export function proxyFault(error: unknown): string | null {
+  if (!(error instanceof Error)) return null
+  if (error instanceof ProxyAwayError) return error.message
+  const status = PROXY_ANSWER.exec(error.message)?.[1]
+  if (status !== undefined) return `the proxy answered ${status}`
+  return TUNNEL_FAULTS['code' in error ? String(error.code) : ''] ?? null
 }
 
 /** The code says enough (ECONNREFUSED, CERT_HAS_EXPIRED); messages of other people's errors may hold what must not be told. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
-  return proxyRefusal(error) ?? ('code' in error && typeof error.code === 'string' ? error.code : error.name)
+  return proxyFault(error) ?? ('code' in error && typeof error.code === 'string' ? error.code : error.name)
 }

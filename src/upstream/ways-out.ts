@@ -1,10 +1,15 @@
-import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
+import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
 
 /** Where requests go through; a host that `noProxy` names is asked directly. */
 export interface ProxySettings {
   readonly httpsProxy?: string
   readonly httpProxy?: string
   readonly noProxy?: string
+}
+
+/** No connection to the proxy came about: what is wrong is not the target's. */
+export class ProxyAwayError extends Error {
+  override readonly name = 'ProxyAwayError'
 }
 
 /**
@@ -16,11 +21,20 @@ export function openWaysOut(proxy: ProxySettings, pool: Pool.Options & { readonl
   const { httpsProxy = '', httpProxy = '', noProxy = '' } = proxy
   if (!httpsProxy && !httpProxy) return new Agent(pool)
   // undici would wait five minutes for a tunnel, and hold a connection's place all the while, though everybody has given up on it.
-  const clientFactory = (origin: URL, options: object): Dispatcher => new Pool(origin, { ...options, headersTimeout: pool.connectTimeout })
+  const clientFactory = (origin: URL, { connect }: { connect?: buildConnector.connector }): Dispatcher =>
+    new Pool(origin, { ...(connect && { connect: toProxy(connect) }), headersTimeout: pool.connectTimeout })
   const proxies = { httpsProxy, httpProxy, noProxy, clientFactory }
   if (httpsProxy) return new EnvHttpProxyAgent({ ...pool, ...proxies })
   // undici would take the proxy for http URLs for https ones too.
   const factory = (origin: string | URL, options: object): Dispatcher =>
     new URL(origin).protocol === 'https:' ? new Pool(origin, options) : new EnvHttpProxyAgent({ ...options, ...proxies })
   return new Agent({ ...pool, factory })
+}
+
+function toProxy(connect: buildConnector.connector): buildConnector.connector {
+  return (options, done) =>
+    connect(options, (...[error, socket]) => {
+      if (error === null) return done(null, socket)
+      done(new ProxyAwayError(`the proxy cannot be reached: ${'code' in error ? error.code : error.name}`, { cause: error }), null)
+    })
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import { createServer as createSecureServer } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { type OutgoingRequest, openTransport, type TransportOptions } from '../../src/push/transport.ts'
@@ -309,5 +310,39 @@ describe('connections', () => {
         permanent: false,
       })
     }
+  })
+
+  test('the proxy is blamed for what it does, and not the target', async () => {
+    const broken = new URL(await startTcp((socket) => socket.destroy())).origin
+    const closed = createTcpServer()
+    const away = `http://127.0.0.1:${await listening(closed)}`
+    closed.close()
+    await once(closed, 'close')
+    const tls = createTlsServer(selfSigned)
+    const untrusted = `https://127.0.0.1:${await listening(tls)}`
+    const hint = 'compare HTTPS_PROXY with what whoever runs it gave'
+    const told = [
+      [broken, 'no answer (the proxy broke off the connection)'],
+      [away, `no answer (the proxy cannot be reached: ECONNREFUSED: ${hint})`],
+      [untrusted, expect.stringMatching(/^no answer \(the proxy cannot be reached: .*CERT: .*NODE_EXTRA_CA_CERTS\)$/)],
+    ] as const
+    for (const [httpsProxy, error] of told) {
+      const result = await transportOf({ allowPrivate: false }, { httpsProxy }).send(post('https://ams.example.com/'), never)
+      expect(result).toEqual({ type: 'not_sent', error, permanent: false })
+    }
+  })
+
+  test('a server without TLS 1.2, or without HTTP/1.1, is told as such', async () => {
+    const old = { ...selfSigned, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
+    const servers = [createTlsServer(old), createSecureServer({ ...selfSigned, ALPNProtocols: ['h2'] })]
+    const told: string[] = []
+    for (const server of servers) {
+      const result = await transportOf().send(post(`https://127.0.0.1:${await listening(server)}/`), never)
+      told.push(result.type === 'not_sent' ? result.error : result.type)
+    }
+    expect(told).toEqual([
+      expect.stringMatching(/: it speaks no TLS of version 1\.2 or later; its owner must switch that on\)$/),
+      expect.stringMatching(/: it does not speak HTTP\/1\.1, which is all that is spoken here; its owner must switch that on\)$/),
+    ])
   })
 })
