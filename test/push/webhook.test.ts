@@ -179,6 +179,7 @@ describe('a probe', () => {
 
   test.each([
     [401, 'signing secret'],
+    [307, 'redirects are not followed: set url to the address that it leads to'],
     [404, 'URL'],
     [500, 'log'],
   ])('explains %i', async (status, hint) => {

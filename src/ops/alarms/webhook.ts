@@ -26,5 +26,6 @@ export function createWebhookSender(operator: WebhookOperator, { clock, proxy }:
 
 function hintOf(status: number): string {
   if (status === 401 || status === 403) return ': compare the signing secret on both sides'
+  if (status >= 300 && status < 400) return ': set url to the address that it leads to'
   return status === 404 || status === 410 ? ': compare the URL with what the receiver shows' : ''
 }

@@ -156,6 +156,16 @@ describe.each(testDatabases)('operators on $name', (database) => {
     expect(await listNotices(rig.db.read)).toMatchObject([{ attempts: 1, error: '550 \uFFFD no \uFFFD', outcome: 'given_up' }])
   })
 
+  it('follow no redirect, and say what to do about it', async () => {
+    const rig = await openTelling(database)
+    rig.receiver.behave((_, response) => response.writeHead(307, { location: 'https://elsewhere.test/' }).end())
+    await rig.dead(1)
+    await rig.look()
+    await rig.notifier().tellDue(signal)
+    const error = 'it answered 307; redirects are not followed: set url to the address that it leads to'
+    expect(await listNotices(rig.db.read)).toMatchObject([{ error }])
+  })
+
   it('are given up after seven tries, and tried again when it is time to repeat', async () => {
     const rig = await openTelling(database)
     rig.receiver.behave((_, response) => response.writeHead(404).end())
