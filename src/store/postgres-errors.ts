@@ -7,6 +7,14 @@ const UNTRUSTED = [
   'the certificate of the Postgres server is not trusted',
   'name the CA that vouches for it by sslrootcert, and the host as the certificate does',
 ] as const
+const EXPIRED = [
+  'the certificate of the Postgres server is out of date',
+  'renew it there, unless the clock of this machine is wrong',
+] as const
+const NO_AGREEMENT = [
+  'no TLS comes about with the Postgres server',
+  'see whether it speaks TLS 1.2 or later, and whether sslcert and sslkey name a certificate and its key',
+] as const
 const NO_TLS = ['the Postgres server speaks no TLS', 'switch it on there, or leave it out of the URL'] as const
 
 const LOCK_TIMEOUT = '55P03'
@@ -73,7 +81,9 @@ function reasonOf(error: unknown): readonly [sentence: string, mend: string] {
   if (!(error instanceof Error)) return UNREACHABLE
   if (error.message === 'The server does not support SSL connections') return NO_TLS
   const code = 'code' in error ? String(error.code) : ''
-  return /CERT|^UNABLE_TO_/.test(code) ? UNTRUSTED : UNREACHABLE
+  if (/^CERT_(?:HAS_EXPIRED|NOT_YET_VALID)$/.test(code)) return EXPIRED
+  if (/CERT|^UNABLE_TO_/.test(code)) return UNTRUSTED
+  return /^(?:EPROTO|ERR_O?SSL_.*)$/.test(code) ? NO_AGREEMENT : UNREACHABLE
 }
 
 function transient(sentence: string, mend: string | undefined, error: unknown): TransientError {

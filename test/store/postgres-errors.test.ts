@@ -11,11 +11,27 @@ describe('a connection to Postgres that was not made', () => {
   it.each([
     failed('self-signed certificate in certificate chain', 'SELF_SIGNED_CERT_IN_CHAIN'),
     failed('unable to verify the first certificate', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'),
-    failed('certificate has expired', 'CERT_HAS_EXPIRED'),
     failed("Hostname/IP does not match certificate's altnames", 'ERR_TLS_CERT_ALTNAME_INVALID'),
   ])('because of its certificate sends nobody to look for host and port: $message', (error) => {
     expect(connectionError(error).message).toBe(
       `the certificate of the Postgres server is not trusted (${error.message}); name the CA that vouches for it by sslrootcert, and the host as the certificate does`,
+    )
+  })
+
+  it('because its certificate has ended asks for another', () => {
+    expect(connectionError(failed('certificate has expired', 'CERT_HAS_EXPIRED')).message).toBe(
+      'the certificate of the Postgres server is out of date (certificate has expired); renew it there, unless the clock of this machine is wrong',
+    )
+  })
+
+  it.each([
+    failed('write EPROTO tlsv1 alert protocol version', 'EPROTO'),
+    failed('key values mismatch', 'ERR_OSSL_X509_KEY_VALUES_MISMATCH'),
+    failed('no start line', 'ERR_OSSL_PEM_NO_START_LINE'),
+    failed('unsupported protocol', 'ERR_SSL_UNSUPPORTED_PROTOCOL'),
+  ])('because TLS does not come about sends nobody to look for host and port: $message', (error) => {
+    expect(connectionError(error).message).toBe(
+      `no TLS comes about with the Postgres server (${error.message}); see whether it speaks TLS 1.2 or later, and whether sslcert and sslkey name a certificate and its key`,
     )
   })
 
