@@ -1,0 +1,24 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { connect, createServer, type TlsOptions } from 'node:tls'
+import { expect, onTestFinished, test } from 'vitest'
+import { hintFor } from '../../src/push/network-hints.ts'
+import { selfSigned } from './certificate.ts'
+
+/** @returns the code of the error that a client meets at a server with these options. */
+async function codeAt(options: TlsOptions): Promise<string> {
+  const server = createServer({ ...selfSigned, ...options })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const [error] = await once(connect({ port, host: '127.0.0.1', ALPNProtocols: ['http/1.1'], ca: selfSigned.cert }), 'error')
+  return String((error as NodeJS.ErrnoException).code)
+}
+
+test('a server without TLS 1.2, or without HTTP/1.1, is told as such', async () => {
+  const old = await codeAt({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
+  expect(hintFor(old)).toBe('it speaks no TLS of version 1.2 or later; its owner must switch that on')
+  const other = await codeAt({ ALPNProtocols: ['h2'] })
+  expect(hintFor(other)).toBe('it does not speak HTTP/1.1, which is all that is spoken here; its owner must switch that on')
+})
