@@ -22,6 +22,9 @@ export const personalColumns: readonly string[] = [
   'source_offers.filename',
 ]
 
+/** Columns of text that hold a JSON text where the service says more than words. */
+const jsonTexts: ReadonlySet<string> = new Set(['lanes.next_step'])
+
 /** Columns that hold JSON, by table: only there can a key stand below a column. */
 const jsonColumns: ReadonlyMap<string, readonly string[]> = new Map(
   entities.map(({ table, columns }) => [table, Object.entries(columns).flatMap(([column, kind]) => (kind === 'json' ? [column] : []))]),
@@ -52,16 +55,17 @@ export function leavingOutPersonal(allowed: readonly string[]): (entity: string,
       }
       if (treatment === 'leave out') continue
       const value = row[column] as Json
-      kept[column] = treatment === 'look into' ? withoutTaxIds(value) : value
+      kept[column] = treatment === 'keep' ? value : treatment === 'look into' ? withoutTaxIds(value) : textWithoutTaxIds(value)
     }
     return kept
   }
 }
 
-type Treatment = 'leave out' | 'look into' | 'keep'
+type Treatment = 'leave out' | 'look into' | 'look into text' | 'keep'
 
 function treatmentOf(entity: string, column: string, hidden: ReadonlySet<string>): Treatment {
   if (hidden.has(`${entity}.${column}`) || isTaxIdKey(column)) return 'leave out'
+  if (jsonTexts.has(`${entity}.${column}`)) return 'look into text'
   const nested = jsonColumns.get(entity)
   // Of a table that is not known here, every column may be JSON.
   return nested === undefined || nested.includes(column) ? 'look into' : 'keep'
@@ -72,4 +76,24 @@ function withoutTaxIds(value: Json): Json {
   if (!isObject(value)) return value
   const kept = Object.entries(value as { readonly [key: string]: Json }).filter(([key]) => !isTaxIdKey(key))
   return Object.fromEntries(kept.map(([key, item]) => [key, withoutTaxIds(item)]))
+}
+
+function textWithoutTaxIds(value: Json): Json {
+  const json = typeof value === 'string' && /^[[{]/.test(value) ? parsed(value) : undefined
+  if (json === undefined) return value
+  try {
+    return JSON.stringify(withoutTaxIds(json))
+  } catch {
+    // Nested deeper than the stack: what cannot be looked into does not go out.
+    return null
+  }
+}
+
+/** @returns undefined for words that only begin as JSON does. */
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
 }

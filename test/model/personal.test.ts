@@ -47,4 +47,16 @@ describe('leaving out what is personal', () => {
     })
     expect(all('a_table_of_later', { fein: '12-3456789', view: { 'tax-id': '1', taxes: 2 } })).toEqual({ view: { taxes: 2 } })
   })
+
+  it('invariant 12: keeps none in a text of JSON either, and leaves words as they are', () => {
+    const asked = leavingOutPersonal(['lanes.next_step'])
+    const nextStep = (text: string) => asked('lanes', { next_step: text })?.['next_step']
+    expect(nextStep('{"do":"confirm","applicant":[{"fein_or_ssn":"12-3456789","share":0.5}]}')).toBe(
+      '{"do":"confirm","applicant":[{"share":0.5}]}',
+    )
+    expect(nextStep('[{"S\\u0053N":"123-45-6789"},"sign"]')).toBe('[{},"sign"]')
+    for (const words of ['Send the loss runs', '[urgent] sign', '{', '', '"ssn": "1"']) expect(nextStep(words)).toBe(words)
+    expect(nextStep(`${'['.repeat(50_000)}{"ssn":"1"}${']'.repeat(50_000)}`)).toBeNull()
+    expect(asked('lanes', { next_step: null })).toEqual({ next_step: null })
+  })
 })
