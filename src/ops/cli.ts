@@ -38,17 +38,21 @@ export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise
     // Commander has said what is wrong already, or has shown the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
     if (c.host.signal.aborted && error === c.host.signal.reason) stderr.write('stopped before it was done\n')
-    else for (const line of error instanceof UsageError ? error.problems : [portTaken(error) ?? messageOf(error)]) stderr.write(`${line}\n`)
+    else
+      for (const line of error instanceof UsageError ? error.problems : [notListening(error) ?? messageOf(error)]) stderr.write(`${line}\n`)
     return exitCodeOf(error)
   }
 }
 
-/** @returns what to do about a port that somebody else listens on; undefined for any other error. */
-function portTaken(error: unknown): string | undefined {
+/** @returns what to do about an address that cannot be listened on; undefined for any other error. */
+function notListening(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, address, port }: Error & { code?: unknown; address?: unknown; port?: unknown } = error
-  if (code !== 'EADDRINUSE') return undefined
-  return `port ${port} of ${address} is taken by another program: end that, or choose another (PORT and OPS_PORT, or --port of the sandbox)`
+  if (code === 'EADDRINUSE')
+    return `port ${port} of ${address} is taken by another program: end that, or choose another (PORT and OPS_PORT, or --port of the sandbox)`
+  if (code === 'EADDRNOTAVAIL')
+    return `${address} is no address of this machine: name one that it has (HOST and OPS_HOST, or --host of the sandbox), such as 127.0.0.1`
+  return undefined
 }
 
 function commands(c: CommandContext): Command {

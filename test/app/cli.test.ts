@@ -175,6 +175,12 @@ describe('the command line', () => {
     expect(ended.err).toMatch(new RegExp(`^port ${port} of 127\\.0\\.0\\.1 is taken by another program: .*OPS_PORT.*\\n$`))
   })
 
+  it('tells what to do when an address is not of this machine', async () => {
+    const ended = await runHere(['sandbox', '--host', '203.0.113.7', '--port', '0'], {})
+    expect(ended).toMatchObject({ code: 1, out: '' })
+    expect(ended.err).toMatch(/^203\.0\.113\.7 is no address of this machine: .*HOST.*\n$/)
+  })
+
   it('names the options of the sandbox that are wrong', async () => {
     const ended = await runHere(['sandbox', '--port', 'many', '--events-payload', 'letters', '--faults', '[{"kind":"unheard of"}]'], {})
     expect(ended).toMatchObject({ code: 2, out: '' })
