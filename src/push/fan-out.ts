@@ -78,11 +78,14 @@ export class FanOut implements Service {
       const states = (await listDestinations(tx)).filter(({ destination }) => group.some(({ name }) => name === destination))
       // Another process may have moved some of them meanwhile: they are at another place then, and wait for their next turn.
       const cursor = Math.min(...states.map((state) => state.cursor))
-      const here = new Set(states.filter((state) => state.cursor === cursor).map((state) => state.destination))
+      const here = new Map(states.filter((state) => state.cursor === cursor).map((state) => [state.destination, state.log_epoch]))
       const changes = await changesToFanOut(tx, cursor, limit)
       const last = changes.at(-1)
       if (!last) return false
-      const getters = group.filter(({ name }) => here.has(name))
+      const getters = group.flatMap((destination) => {
+        const logEpoch = here.get(destination.name)
+        return logEpoch === undefined ? [] : { ...destination, logEpoch }
+      })
       const rows = await rowsFor(tx, getters, changes, await readEpochs(tx))
       await queueRows(
         tx,

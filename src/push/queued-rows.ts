@@ -8,16 +8,23 @@ import { IMMUTABLE, messageId } from './message-id.ts'
 /** What fanning out knows of a destination. */
 export type FanOutDestination = Wants & { readonly name: string }
 
+/** A destination that gets changes now. */
+export type Getter = FanOutDestination & {
+  /** `sync_destinations.log_epoch`. */
+  readonly logEpoch: string
+}
+
 /**
  * The rows that changes make in the outbox, in the order of the changes.
  * @param epochOf which numbering a change's number belongs to.
  */
 export async function rowsFor(
   tx: Tx,
-  destinations: readonly FanOutDestination[],
+  destinations: readonly Getter[],
   changes: readonly FanOutChange[],
   epochOf: (seq: number) => EpochOfChange,
 ): Promise<NewOutboxRow[]> {
+  const newest = epochOf(Number.POSITIVE_INFINITY)
   const times = await timesOf(tx, destinations, changes)
   const rows: NewOutboxRow[] = []
   for (const change of changes) {
@@ -29,15 +36,15 @@ export async function rowsFor(
       occurredAt: change.occurred_at ?? time?.occurredAt ?? null,
     }
     const getters = destinations.filter((destination) => wants(destination, considered, tx.clock.now()))
-    if (getters.length > 0) rows.push(...rowsOfChange(change, getters, epochOf(change.seq)))
+    if (getters.length > 0) rows.push(...rowsOfChange(change, getters, epochOf(change.seq), newest))
   }
   return rows
 }
 
-function rowsOfChange(change: FanOutChange, getters: readonly FanOutDestination[], epoch: EpochOfChange): NewOutboxRow[] {
+function rowsOfChange(change: FanOutChange, getters: readonly Getter[], epoch: EpochOfChange, newest: EpochOfChange): NewOutboxRow[] {
   const subject = { ...change, entityId: change.entity_id, snapshot: false }
   const id = messageId(subject, epoch.logEpoch)
-  return getters.map(({ name }) => ({
+  return getters.map(({ name, logEpoch }) => ({
     destination: name,
     account: change.account,
     submissionId: change.submission_id,
@@ -48,12 +55,16 @@ function rowsOfChange(change: FanOutChange, getters: readonly FanOutDestination[
     seq: change.seq,
     messageId: id,
     snapshot: null,
-    uncertain: mayHaveBeenSent(change, epoch),
+    // The backup was made before this was queued, and the database that was lost went on.
+    uncertain: (epoch.logEpoch !== newest.logEpoch && logEpoch !== newest.logEpoch) || mayHaveBeenSent(change, epoch),
   }))
 }
 
 /** What happened before a backup was restored, and is learned again, may have been sent by the database that was lost. */
-function mayHaveBeenSent({ entity, operation, occurred_at }: FanOutChange, { restoredAt }: EpochOfChange): boolean {
+export function mayHaveBeenSent(
+  { entity, operation, occurred_at }: Pick<FanOutChange, 'entity' | 'operation' | 'occurred_at'>,
+  { restoredAt }: EpochOfChange,
+): boolean {
   return IMMUTABLE.has(entity) && operation === 'insert' && restoredAt !== null && occurred_at !== null && occurred_at < restoredAt
 }
 

@@ -7,7 +7,7 @@ import { recordText, recordTimes } from '../store/record-times.ts'
 import { type SnapshotRow, snapshotPage, stillToCome } from '../store/snapshot-rows.ts'
 import { wants } from './filter.ts'
 import { messageId } from './message-id.ts'
-import { type FanOutDestination, rowsFor } from './queued-rows.ts'
+import { type FanOutDestination, type Getter, mayHaveBeenSent, rowsFor } from './queued-rows.ts'
 
 /** Rows of the mirror in one transaction, besides as many changes. */
 const PAGE_ROWS = { sqlite: 100, postgres: 200 } as const
@@ -37,7 +37,7 @@ export function stepSnapshot(db: Db, destination: FanOutDestination, limit: numb
       return caughtUp ? 'idle' : 'moved'
     }
     const page = await snapshotPage(tx, destination, state.snapshot.position, PAGE_ROWS[tx.kind])
-    rows.push(...(await pageRows(tx, destination, page.rows, cursor, end.logEpoch)))
+    rows.push(...(await pageRows(tx, { ...destination, logEpoch: state.log_epoch }, page.rows, cursor)))
     const snapshot = page.position === null ? null : { position: page.position }
     await queueRows(tx, rows, [{ destination: destination.name, cursor, snapshot }])
     return snapshot === null ? 'ended' : 'moved'
@@ -59,17 +59,12 @@ async function knownChanges(
   const toCome = await stillToCome(tx, state.snapshot?.position ?? null, changes)
   const known = changes.filter((_, index) => !toCome[index])
   const cursor = changes.length < limit ? lastSeq : (changes.at(-1)?.seq ?? state.cursor)
-  return { rows: await rowsFor(tx, [destination], known, await readEpochs(tx)), cursor }
+  return { rows: await rowsFor(tx, [{ ...destination, logEpoch: state.log_epoch }], known, await readEpochs(tx)), cursor }
 }
 
 /** @param seq the newest change that the rows contain. */
-async function pageRows(
-  tx: Tx,
-  destination: FanOutDestination,
-  rows: readonly SnapshotRow[],
-  seq: number,
-  logEpoch: string,
-): Promise<NewOutboxRow[]> {
+async function pageRows(tx: Tx, destination: Getter, rows: readonly SnapshotRow[], seq: number): Promise<NewOutboxRow[]> {
+  const epoch = (await readEpochs(tx))(Number.POSITIVE_INFINITY)
   const named = rows.map((row) => ({ account: row.account, entity: row.entity, entity_id: row.entityId }))
   const times = destination.maxAgeMs === null ? new Map() : await recordTimes(tx, named)
   const now = tx.clock.now()
@@ -88,8 +83,15 @@ async function pageRows(
     operation: 'insert',
     cause: 'snapshot',
     seq,
-    messageId: messageId({ ...row, operation: 'insert', seq, snapshot: true }, logEpoch),
+    messageId: messageId({ ...row, operation: 'insert', seq, snapshot: true }, epoch.logEpoch),
     snapshot: { changed_at: timeFromMs(now), after: row.after },
-    uncertain: false,
+    // A snapshot that was under way in the database that was lost went on there.
+    uncertain:
+      destination.logEpoch !== epoch.logEpoch && mayHaveBeenSent({ ...row, operation: 'insert', occurred_at: occurredAt(row) }, epoch),
   }))
+}
+
+function occurredAt({ after }: SnapshotRow): string | null {
+  const at = after['occurred_at']
+  return typeof at === 'string' ? at : null
 }

@@ -104,9 +104,10 @@ async function begin(tx: Tx, reason: EpochReason, logEpoch: string = randomUUID(
 /** Brings everything that counts by numbers into the new epoch. */
 async function adopt(tx: Tx, epoch: NewEpoch): Promise<void> {
   await insertEpoch(tx, epoch)
-  // A cursor behind the end would pass over the changes that get those numbers now.
+  // A cursor behind the end would pass over the changes that get those numbers now. What one before it has still to queue may have been sent.
   await sql`
-    update sync_destinations set log_epoch = ${epoch.logEpoch},
+    update sync_destinations set
+      log_epoch = case when cursor >= ${epoch.afterSeq} and snapshot is null then ${epoch.logEpoch} else log_epoch end,
       cursor = case when cursor > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else cursor end`.execute(tx.sql)
   // What waits here may have been sent since the backup. Where a second time would do harm it is looked for, or held for a person.
   await sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`.execute(tx.sql)

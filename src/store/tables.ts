@@ -216,7 +216,7 @@ export interface DestinationsTable {
   since: TimeText | null
   /** The newest change that was fanned out to it. */
   cursor: number
-  /** The numbering of changes that `cursor` is of. */
+  /** The numbering of changes that it was begun in, or had come to the end of when another was begun. */
   log_epoch: string
   /** Nothing is tried before. */
   retry_at: TimeText | null

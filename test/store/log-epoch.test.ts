@@ -27,6 +27,12 @@ async function forget(db: Db, afterSeq: number): Promise<void> {
   })
 }
 
+/** @returns when the epoch was begun. */
+async function beginRestored(db: Db): Promise<{ began_at: string }> {
+  await beginLogEpoch(db, 'restore')
+  return db.read.sql.selectFrom('sync_log_epochs').select('began_at').where('reason', '=', 'restore').executeTakeFirstOrThrow()
+}
+
 describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
   it('is taken over at the first start, and goes on at every later one', async () => {
     const db = await openedDb(open)
@@ -141,6 +147,32 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     for (const row of after) expect(row.message_id === before.get(row.seq), `seq ${row.seq}`).toBe(row.seq <= restored)
   })
 
+  it('marks what was logged but not queued when the backup was made, unless the destination is first seen after it', async () => {
+    const db = await openedDb(open)
+    await settleLogEpoch(db)
+    const [ams, snapshot] = [destinationOf('ams'), destinationOf('snapshot', { start: 'snapshot' })]
+    await ensureDestinations(db, [ams])
+    await applyAll(db, [
+      eventFact(ACCOUNT, SUBMISSION, wireEvent(1)),
+      stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1)]), 1),
+    ])
+    await ensureDestinations(db, [snapshot])
+    const { last_seq: restored } = await infoOf(db)
+    const { began_at: began } = await beginRestored(db)
+    const later = new Date(Date.parse(began) + 60_000).toISOString()
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(2, { occurred_at: later }))])
+    await fanAll(db, [ams, snapshot, destinationOf('later')])
+    const marked = async (destination: string) => (await outboxOf(db, destination)).map((row) => [row.seq <= restored, row.uncertain])
+    const fromLog = await marked('ams')
+    expect(fromLog.length).toBeGreaterThan(restored)
+    for (const [isOld, uncertain] of fromLog) expect(uncertain).toBe(isOld ? 1 : 0)
+    for (const [, uncertain] of await marked('later')) expect(uncertain).toBe(0)
+    // Its events and messages bear the ids that they had; lanes, quotes and the like get new ones.
+    const rows = (await outboxOf(db, 'snapshot')).filter((row) => row.snapshot !== null)
+    expect(rows.length).toBeGreaterThan(2)
+    for (const row of rows) expect([row.entity, row.uncertain]).toEqual([row.entity, row.entity_id.includes(uuid(1, 1)) ? 1 : 0])
+  })
+
   it('marks what may have been sent by the database that was lost', async () => {
     const clock = new ManualClock(START_MS + 100 * 60_000)
     const db = await openedDb(open, clock)
@@ -149,12 +181,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
     await fanAll(db, [ams])
     const { last_seq: restored } = await infoOf(db)
-    await beginLogEpoch(db, 'restore')
-    const { began_at: began } = await db.read.sql
-      .selectFrom('sync_log_epochs')
-      .select('began_at')
-      .where('reason', '=', 'restore')
-      .executeTakeFirstOrThrow()
+    const { began_at: began } = await beginRestored(db)
     const later = new Date(Date.parse(began) + 60_000).toISOString()
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(2)), eventFact(ACCOUNT, SUBMISSION, wireEvent(3, { occurred_at: later }))])
     await fanAll(db, [ams])
