@@ -17,6 +17,13 @@ const NO_AGREEMENT = [
 ] as const
 const NO_TLS = ['the Postgres server speaks no TLS', 'switch it on there, or leave it out of the URL'] as const
 
+/** What the pool says when all of its connections stay in use; of one that cannot be made it says something else. */
+const POOL_EXHAUSTED = 'timeout exceeded when trying to connect'
+const NONE_FREE = [
+  'no connection to Postgres came free in time',
+  'see whether it is busy or does not answer, or whether another session holds a lock (pg_stat_activity tells)',
+] as const
+
 const LOCK_TIMEOUT = '55P03'
 
 /** Classes and codes of SQLSTATE that pass by themselves or by somebody's mending the server, and what to do where there is something. */
@@ -80,6 +87,7 @@ export function connectionError(error: unknown): Error {
 function reasonOf(error: unknown): readonly [sentence: string, mend: string] {
   if (!(error instanceof Error)) return UNREACHABLE
   if (error.message === 'The server does not support SSL connections') return NO_TLS
+  if (error.message === POOL_EXHAUSTED) return NONE_FREE
   const code = 'code' in error ? String(error.code) : ''
   if (/^CERT_(?:HAS_EXPIRED|NOT_YET_VALID)$/.test(code)) return EXPIRED
   if (/CERT|^UNABLE_TO_/.test(code)) return UNTRUSTED

@@ -1,11 +1,12 @@
 import { sql } from 'kysely'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { TransientError } from '../../src/errors.ts'
 import type { DatabaseConfig, Db, Tx } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { type PostgresConfig, PostgresPool } from '../../src/store/postgres-pool.ts'
 import { timeFromPostgres } from '../../src/store/postgres-types.ts'
-import { newPostgres, openAgain } from '../tools/databases.ts'
+import { newPostgres, openAgain, silentLog } from '../tools/databases.ts'
 import { type PostgresServer, startPostgres } from '../tools/postgres-server.ts'
 
 function count(tx: Tx, account: string): Promise<unknown> {
@@ -33,6 +34,16 @@ describe('Postgres', () => {
     await db.close()
     await place.remove()
   })
+
+  it('says of a connection that it waited for in vain that none came free, for the server may well be there', async () => {
+    const pool = new PostgresPool(place.config as PostgresConfig, 1, silentLog)
+    onTestFinished(() => pool.close())
+    const held = await pool.connect()
+    onTestFinished(() => held.release())
+    await expect(pool.connect()).rejects.toThrow(
+      /^no connection to Postgres came free in time \(timeout exceeded .*another session holds a lock/,
+    )
+  }, 20_000)
 
   it('commits durably and in UTC whatever the defaults of server and role are', async () => {
     const admin = new pg.Client({ connectionString: inject('postgresUrl') })
