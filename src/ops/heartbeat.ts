@@ -2,12 +2,14 @@ import { messageOf, TransientError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Service } from '../service.ts'
 import type { Db } from '../store/db.ts'
+import { newEpochText, settleLogEpoch } from '../store/log-epoch.ts'
 import { beat, countPolling, leave, type ProcessEntry } from '../store/processes.ts'
 
 const BEAT_MS = 5_000
 
 /**
- * Keeps the process on the list of the living, and hears how many of them read from the service: those share each account's rate.
+ * Keeps the process on the list of the living, and hears how many of them read from the service: those share each account's rate. It also
+ * notices soon when somebody restores a backup under processes that should have been stopped: numbers are given a second time then.
  */
 export class Heartbeat implements Service {
   readonly name = 'heartbeat'
@@ -36,6 +38,8 @@ export class Heartbeat implements Service {
   async beat(): Promise<void> {
     try {
       await beat(this.#db, this.#entry)
+      const epoch = await settleLogEpoch(this.#db)
+      if (epoch !== null) this.#log.warn({ ...epoch }, newEpochText(epoch))
       this.#onPolling(Math.max(1, await countPolling(this.#db.read)))
     } catch (error) {
       if (!(error instanceof TransientError)) throw error

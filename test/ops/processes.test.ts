@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import { TransientError } from '../../src/errors.ts'
+import type { Log } from '../../src/log.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { Heartbeat } from '../../src/ops/heartbeat.ts'
 import { Readiness } from '../../src/ops/readiness.ts'
 import type { Db } from '../../src/store/db.ts'
+import { settleLogEpoch } from '../../src/store/log-epoch.ts'
 import { countPolling, leave, listProcesses, type ProcessRole } from '../../src/store/processes.ts'
 import { type OpenedDatabase, openAgain, silentLog, testDatabases } from '../tools/databases.ts'
 
@@ -42,6 +44,21 @@ describe.each(testDatabases)('processes on $name', (database) => {
     )
     expect(await countPolling(db.read)).toBe(0)
     expect(await listProcesses(db.read)).toEqual([])
+  })
+
+  it('begin a new log epoch when the database was put in the place of another while they ran', async () => {
+    const said: unknown[] = []
+    const log = { ...silentLog, warn: (about: unknown) => void said.push(about) }
+    await settleLogEpoch(db)
+    const heart = new Heartbeat(db, log as unknown as Log, entry('a', 'all'), () => {})
+    await heart.beat()
+    expect(said).toEqual([])
+    await db.write('test', (tx) => tx.sql.updateTable('sync_log_epochs').set({ home: 'elsewhere' }).execute())
+    await heart.beat()
+    const { log_epoch } = await db.read.sql.selectFrom('mirror_info').select('log_epoch').executeTakeFirstOrThrow()
+    expect(said).toEqual([{ logEpoch: log_epoch, afterSeq: 0, reason: 'copy' }])
+    await heart.beat()
+    expect(said).toHaveLength(1)
   })
 
   it('say good-bye when they stop', async () => {
