@@ -25,6 +25,7 @@ const NONE_FREE = [
 ] as const
 
 const LOCK_TIMEOUT = '55P03'
+const READ_ONLY = '25006'
 
 /** Classes and codes of SQLSTATE that pass by themselves or by somebody's mending the server, and what to do where there is something. */
 const TRANSIENT: readonly (readonly [prefix: string, sentence: string, mend?: string])[] = [
@@ -43,7 +44,7 @@ const TRANSIENT: readonly (readonly [prefix: string, sentence: string, mend?: st
   ['57014', 'Postgres took too long for a statement'],
   [LOCK_TIMEOUT, 'another transaction held a lock for too long'],
   ['25P', 'Postgres ended a transaction that had stood still'],
-  ['25006', 'Postgres is read-only now'],
+  [READ_ONLY, 'Postgres is read-only now'],
   ['40', 'Postgres could not order this transaction among others'],
 ]
 
@@ -55,6 +56,11 @@ export function mayRunAgain(error: unknown): boolean {
 /** @returns whether `error`, as `postgresError` gave it, says that a lock was not had within the time that is set for it. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof TransientError && error.cause instanceof pg.DatabaseError && error.cause.code === LOCK_TIMEOUT
+}
+
+/** @returns whether the server refused to write because the session, or the server, is read-only. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === READ_ONLY
 }
 
 /** @returns whether the server answered with this error and goes on; if not, the connection is of no more use. */

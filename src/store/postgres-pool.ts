@@ -2,7 +2,7 @@ import pg from 'pg'
 import { messageOf, TransientError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { DatabaseConfig } from './db.ts'
-import { connectionError, isAnswer } from './postgres-errors.ts'
+import { connectionError, isAnswer, isReadOnly } from './postgres-errors.ts'
 import { typeParsers } from './postgres-types.ts'
 
 export type PostgresConfig = Extract<DatabaseConfig, { kind: 'postgres' }>
@@ -155,9 +155,9 @@ export class PostgresSession {
       }
       return await this.#client.query<Record<string, unknown>>(query)
     } catch (error) {
-      if (isAnswer(error)) throw error
-      this.#broken = true
-      throw connectionError(error)
+      // A session keeps the default that it began with, though the server may have become writable since.
+      if (!isAnswer(error) || isReadOnly(error)) this.#broken = true
+      throw isAnswer(error) ? error : connectionError(error)
     }
   }
 

@@ -45,6 +45,16 @@ describe('Postgres', () => {
     )
   }, 20_000)
 
+  it('writes again when the server is no longer read-only: a session that began while it was stays so for ever', async () => {
+    const own = await openAgain(place.config)
+    onTestFinished(() => own.close())
+    await own.write('test', (tx) => sql`set session characteristics as transaction read only`.execute(tx.sql))
+    await expect(own.write('test', (tx) => count(tx, 'read-only'))).rejects.toThrow(/^Postgres is read-only now/)
+    await own.write('test', (tx) => count(tx, 'read-only'))
+    expect(await accounts(own)).toContain('read-only')
+    await own.write('test', (tx) => sql`delete from sync_counters where account = 'read-only'`.execute(tx.sql))
+  })
+
   it('commits durably and in UTC whatever the defaults of server and role are', async () => {
     const admin = new pg.Client({ connectionString: inject('postgresUrl') })
     await admin.connect()
