@@ -50,6 +50,22 @@ describe('a connection to Postgres that was not made', () => {
   })
 })
 
+describe('what passes when somebody sees to the server', () => {
+  it.each([
+    ['53100', /^Postgres has no room on its disk \(no\); make room there$/],
+    ['53300', /^Postgres has no connection left \(no\); raise its max_connections, or end what holds them$/],
+    [
+      '25006',
+      /^Postgres is read-only now \(no\); see whether DATABASE_URL leads to a standby, and who has set default_transaction_read_only$/,
+    ],
+    ['57014', /^Postgres took too long for a statement \(no\); see what it is busy with$/],
+    ['55P03', /^another transaction held a lock for too long \(no\); see whose that is \(pg_stat_activity tells\)$/],
+  ])('says what to do: %s', (code, told) => {
+    const error = Object.assign(new pg.DatabaseError('no', 0, 'error'), { severity: 'ERROR', code })
+    expect((postgresError(error) as Error).message).toMatch(told)
+  })
+})
+
 describe('what the server refuses to our user', () => {
   it.each([
     [
