@@ -1,5 +1,6 @@
 import { messageOf } from '../errors.ts'
 import type { Db } from '../store/db.ts'
+import { appendNothing } from '../store/inbox-append.ts'
 import { beat, type ProcessEntry } from '../store/processes.ts'
 
 /** Many who ask at once, or in a row, cost one look at the store. */
@@ -8,7 +9,7 @@ const CACHE_MS = 1_000
 const PATIENCE_MS = 2_000
 
 /**
- * Tells whether a delivery could be stored now, by a small write that is really committed. What the service does has no part in it.
+ * Tells whether a delivery could be stored now, by a small write that is really committed and that the inbox takes part in. What the service does has no part in it.
  */
 export class Readiness {
   readonly #db: Db
@@ -45,7 +46,7 @@ export class Readiness {
 
   async #look(): Promise<string | null> {
     const answered = new AbortController()
-    const store = beat(this.#db, this.#entry).then(
+    const store = beat(this.#db, this.#entry, appendNothing).then(
       () => {
         this.#said = null
         return null

@@ -99,6 +99,16 @@ export class InboxAppender {
   }
 }
 
+/** Appends nothing, in the way in which deliveries are appended: it fails when they could not be, as for a right that was taken away. */
+export async function appendNothing(tx: Tx): Promise<void> {
+  const columns = sql.join(
+    ['account', 'delivery_id', 'received_at', 'state', 'attempts', 'available_at', 'headers', 'body'].map((name) => sql.ref(name)),
+  )
+  await sql`
+    insert into sync_inbox (${columns}) select ${columns} from sync_inbox where 1 = 0
+    on conflict (account, delivery_id) do update set state = 'ready'`.execute(tx.sql)
+}
+
 function distinctByKey(deliveries: readonly NewDelivery[]): readonly NewDelivery[] {
   if (deliveries.length === 1) return deliveries
   const kept = new Map<string, NewDelivery>()

@@ -1,4 +1,4 @@
-import type { Db, Query } from './db.ts'
+import type { Db, Query, Tx } from './db.ts'
 import { dbTime } from './sql.ts'
 
 /** What a process does: the roles of `serve`, and the commands that read from the service beside them. */
@@ -17,13 +17,17 @@ const STALE_MS = 20_000
 const FORGET_MS = 86_400_000
 const POLLING: readonly ProcessRole[] = ['all', 'work', 'sync', 'reconcile']
 
-/** Says that the process is alive, by the database's clock. It is a real write, so it also tells whether one succeeds now. */
-export async function beat(db: Db, entry: ProcessEntry): Promise<void> {
+/**
+ * Says that the process is alive, by the database's clock. It is a real write, so it also tells whether one succeeds now.
+ * @param also what else shall succeed with it.
+ */
+export async function beat(db: Db, entry: ProcessEntry, also?: (tx: Tx) => Promise<void>): Promise<void> {
   await db.write(
     'process-beat',
-    (tx) => {
+    async (tx) => {
       const now = dbTime(tx)
-      return tx.sql
+      await also?.(tx)
+      await tx.sql
         .insertInto('sync_processes')
         .values({ process_id: entry.id, role: entry.role, version: entry.version, started_at: now, seen_at: now })
         .onConflict((conflict) => conflict.column('process_id').doUpdateSet({ seen_at: now }))

@@ -99,6 +99,11 @@ describe.each(testDatabases)('processes on $name', (database) => {
     }
   })
 
+  it('are not ready when the inbox alone takes nothing', async () => {
+    await db.write('test', (tx) => tx.sql.schema.alterTable('sync_inbox').renameTo('another_inbox').execute())
+    expect(await new Readiness(db, entry('a', 'all')).notReady()).toMatch(/^cannot store a delivery now: .*sync_inbox/)
+  })
+
   it('are told why they are not ready also while the store keeps silent: what it said of itself last', async () => {
     const clock = new ManualClock(Date.now())
     const answers = [
