@@ -69,6 +69,7 @@ export class Running {
   readonly #p: RunningParts
   readonly #metrics: Metrics = createMetrics()
   readonly #observer: Observer
+  readonly #appender: InboxAppender
   readonly #readiness: Readiness
   readonly #entry: ProcessEntry & { readonly role: ServeRole }
   readonly #groups: Groups
@@ -88,7 +89,8 @@ export class Running {
     this.#p = parts
     this.#config = parts.config
     this.#entry = { id: randomUUID(), role: parts.role, version: packageJson.version }
-    this.#readiness = new Readiness(parts.db, this.#entry)
+    this.#appender = new InboxAppender(parts.db)
+    this.#readiness = new Readiness(parts.db, this.#entry, this.#appender)
     this.#secretUses = new SecretUses(parts.db, parts.clock, parts.log)
     const { observer } = this.#metrics
     this.#observer = {
@@ -128,7 +130,7 @@ export class Running {
       this.#receiver = await startReceiver({
         config: config.receiver,
         accounts: config.accounts,
-        appender: new InboxAppender(db),
+        appender: this.#appender,
         rejectedStore: new RejectedStore(db, log),
         secretUses: this.#secretUses,
         clock,

@@ -1,6 +1,6 @@
 import { messageOf } from '../errors.ts'
 import type { Db } from '../store/db.ts'
-import { appendNothing } from '../store/inbox-append.ts'
+import { appendAndRemove, appendNothing } from '../store/inbox-append.ts'
 import { beat, type ProcessEntry } from '../store/processes.ts'
 
 /** Many who ask at once, or in a row, cost one look at the store. */
@@ -14,14 +14,17 @@ const PATIENCE_MS = 2_000
 export class Readiness {
   readonly #db: Db
   readonly #entry: ProcessEntry
+  readonly #appender: { readonly failing: boolean }
   #draining = false
   /** What the store said last of itself: one that is locked says so only after a look has been given up. */
   #said: string | null = null
   #last: { readonly at: number; readonly reason: Promise<string | null> } | null = null
 
-  constructor(db: Db, entry: ProcessEntry) {
+  /** @param appender stores the deliveries of this process: when that failed the last time, a row is really stored and taken away again. */
+  constructor(db: Db, entry: ProcessEntry, appender: { readonly failing: boolean } = { failing: false }) {
     this.#db = db
     this.#entry = entry
+    this.#appender = appender
   }
 
   /** From now on the process is not ready: it is stopping. */
@@ -46,7 +49,7 @@ export class Readiness {
 
   async #look(): Promise<string | null> {
     const answered = new AbortController()
-    const store = beat(this.#db, this.#entry, appendNothing).then(
+    const store = beat(this.#db, this.#entry, this.#appender.failing ? appendAndRemove : appendNothing).then(
       () => {
         this.#said = null
         return null

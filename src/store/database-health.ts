@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from './db.ts'
+import { appendAndRemove } from './inbox-append.ts'
 import { dbTime } from './sql.ts'
 
 /** What is in force in a database. */
@@ -15,12 +16,13 @@ export interface DatabaseHealth {
 const SYNCHRONOUS = ['off', 'normal', 'full', 'extra']
 
 /**
- * Looks at the connection that writes, and writes something of no importance through it, durably.
+ * Looks at the connection that writes, and writes something of no importance through it, durably, to the inbox too.
  * @throws TransientError when nothing can be written now.
  */
 export function readDatabaseHealth(db: Db): Promise<DatabaseHealth> {
   return db.write('doctor', async (tx) => {
     const health = tx.kind === 'sqlite' ? await sqliteHealth(tx) : await postgresHealth(tx)
+    await appendAndRemove(tx)
     const now = dbTime(tx)
     await tx.sql
       .insertInto('sync_upkeep')

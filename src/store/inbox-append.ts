@@ -1,3 +1,4 @@
+import { randomBytes, randomUUID } from 'node:crypto'
 import { CompiledQuery, sql } from 'kysely'
 import { TransientError } from '../errors.ts'
 import type { Row } from '../model/entities.ts'
@@ -21,6 +22,8 @@ export interface NewDelivery {
 }
 
 const NAME = 'inbox-append'
+/** What finds room in a new page alone. */
+const PAGE_BYTES = 7_500
 
 /** What a new row is given; its other columns start as null. `body` is bound as it is, whatever kind is named here. */
 const inbox: TableSpec = {
@@ -62,10 +65,16 @@ export class InboxAppender {
   /** Whether the event loop stands still while a transaction is committed: SQLite works in this very thread. */
   readonly blocking: boolean
   readonly #db: Db
+  #failing = false
 
   constructor(db: Db) {
     this.#db = db
     this.blocking = db.kind === 'sqlite'
+  }
+
+  /** Whether the newest transaction failed. */
+  get failing(): boolean {
+    return this.#failing
   }
 
   /**
@@ -92,8 +101,10 @@ export class InboxAppender {
         first: true,
         single: this.#db.kind === 'postgres',
       })
+      this.#failing = false
       return null
     } catch (error) {
+      this.#failing = true
       return error instanceof Error ? error : new Error(String(error))
     }
   }
@@ -107,6 +118,20 @@ export async function appendNothing(tx: Tx): Promise<void> {
   await sql`
     insert into sync_inbox (${columns}) select ${columns} from sync_inbox where 1 = 0
     on conflict (account, delivery_id) do update set state = 'ready'`.execute(tx.sql)
+}
+
+/**
+ * Appends a row and takes it away again, in one transaction: a full disk may have room for small writes in its pages, and none for deliveries.
+ * It leaves room behind that is used again, so it is for cases of doubt.
+ */
+export async function appendAndRemove(tx: Tx): Promise<void> {
+  const now = timeFromMs(tx.clock.now())
+  const id = randomUUID()
+  // No account has this name.
+  await sql`
+    insert into sync_inbox (account, delivery_id, received_at, secret, state, attempts, available_at, headers, body)
+    values ('', ${id}, ${now}, 0, 'done', 0, ${now}, '{}', ${randomBytes(PAGE_BYTES)})`.execute(tx.sql)
+  await sql`delete from sync_inbox where account = '' and delivery_id = ${id}`.execute(tx.sql)
 }
 
 function distinctByKey(deliveries: readonly NewDelivery[]): readonly NewDelivery[] {

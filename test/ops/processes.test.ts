@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import { TransientError } from '../../src/errors.ts'
@@ -5,12 +6,31 @@ import type { Log } from '../../src/log.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { Heartbeat } from '../../src/ops/heartbeat.ts'
 import { Readiness } from '../../src/ops/readiness.ts'
+import { readDatabaseHealth } from '../../src/store/database-health.ts'
 import type { Db } from '../../src/store/db.ts'
+import { InboxAppender } from '../../src/store/inbox-append.ts'
 import { settleLogEpoch } from '../../src/store/log-epoch.ts'
 import { countPolling, leave, listProcesses, type ProcessRole } from '../../src/store/processes.ts'
 import { type OpenedDatabase, openAgain, silentLog, testDatabases } from '../tools/databases.ts'
 
 const entry = (id: string, role: ProcessRole) => ({ id, role, version: '0.0.0' })
+
+const delivery = { account: 'acme', deliveryId: 'msg_1', receivedAt: timeFromMs(0), headers: {}, body: Buffer.from('{}'), secret: 1 }
+
+/** Every row that is put into the inbox is refused, and nothing else. */
+async function refuseRows(db: Db): Promise<void> {
+  const [refuse, body] =
+    db.kind === 'sqlite'
+      ? [null, "begin select raise(abort, 'no room'); end"]
+      : [
+          "create function full_disk() returns trigger language plpgsql as $$ begin raise exception 'no room' using errcode = '53100'; end $$",
+          'for each row execute function full_disk()',
+        ]
+  await db.write('test', async (tx) => {
+    if (refuse !== null) await sql.raw(refuse).execute(tx.sql)
+    await sql.raw(`create trigger full_disk before insert on sync_inbox ${body}`).execute(tx.sql)
+  })
+}
 
 describe.each(testDatabases)('processes on $name', (database) => {
   let opened: OpenedDatabase
@@ -102,6 +122,21 @@ describe.each(testDatabases)('processes on $name', (database) => {
   it('are not ready when the inbox alone takes nothing', async () => {
     await db.write('test', (tx) => tx.sql.schema.alterTable('sync_inbox').renameTo('another_inbox').execute())
     expect(await new Readiness(db, entry('a', 'all')).notReady()).toMatch(/^cannot store a delivery now: .*sync_inbox/)
+  })
+
+  it('are not ready while deliveries fail that small writes do not, as on a full disk with a little room in its pages', async () => {
+    await refuseRows(db)
+    const appender = new InboxAppender(db)
+    const entryOf = entry('a', 'all')
+    expect(await new Readiness(db, entryOf, appender).notReady()).toBeNull()
+    expect((await appender.append([delivery]))[0]).toBeInstanceOf(Error)
+    expect(await new Readiness(db, entryOf, appender).notReady()).toMatch(/^cannot store a delivery now: .*no room/)
+    await expect(readDatabaseHealth(db)).rejects.toThrow('no room')
+    await db.write('test', (tx) => sql.raw(`drop trigger full_disk${tx.kind === 'postgres' ? ' on sync_inbox' : ''}`).execute(tx.sql))
+    expect(await new Readiness(db, entryOf, appender).notReady()).toBeNull()
+    expect(await db.read.sql.selectFrom('sync_inbox').select('inbox_id').execute()).toEqual([])
+    expect(await appender.append([delivery])).toEqual([null])
+    expect(appender.failing).toBe(false)
   })
 
   it('are told why they are not ready also while the store keeps silent: what it said of itself last', async () => {
