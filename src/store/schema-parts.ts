@@ -33,6 +33,26 @@ export function missingTables(database: Database.Database, version: number): str
   return missingFrom(readParts(database), wanted)
 }
 
+/** What our user may not do with tables of ours, though he must, such as `insert on sync_inbox`: Postgres alone knows rights. */
+export async function missingRights(q: Query): Promise<string[]> {
+  if (q.kind === 'sqlite') return []
+  const ours = new Set(partsOf(Number.MAX_SAFE_INTEGER).map(({ name }) => name))
+  const { rows } = await sql<{ name: string; right: string }>`
+    select c.relname as name, wanted.right
+    from pg_class c cross join unnest(array['delete', 'insert', 'select', 'update']) as wanted("right")
+    where c.relkind in ('r', 'p') and c.relnamespace <> 'pg_catalog'::regnamespace and pg_table_is_visible(c.oid)
+      and not has_table_privilege(c.oid, wanted.right)
+    order by name, wanted.right`.execute(q.sql)
+  return rows.filter(({ name }) => ours.has(name)).map(({ name, right }) => `${right} on ${name}`)
+}
+
+/** What an operator is told of that. */
+export function rightsText(missing: readonly string[]): string {
+  const more = missing.length > LISTED ? ` and ${missing.length - LISTED} more` : ''
+  const lacks = `the user of DATABASE_URL lacks rights: ${missing.slice(0, LISTED).join(', ')}${more}`
+  return `${lacks}; grant it select, insert, update and delete on all tables of the schema`
+}
+
 /** What an operator is told of it. */
 export function missingText(missing: readonly string[]): string {
   const more = missing.length > LISTED ? ` and ${missing.length - LISTED} more` : ''

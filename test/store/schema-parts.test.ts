@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { missingParts } from '../../src/store/schema-parts.ts'
+import { missingParts, missingRights, rightsText } from '../../src/store/schema-parts.ts'
 import { testDatabases } from '../tools/databases.ts'
 
 describe.each(testDatabases)('the parts of the schema on $name', ({ name, open }) => {
@@ -19,5 +20,29 @@ describe.each(testDatabases)('the parts of the schema on $name', ({ name, open }
     const missing = await missingParts(db.read)
     expect(missing).toContain('the table lanes')
     expect(missing.filter((part) => part.includes('column'))).toEqual([])
+  })
+
+  it('are open to whoever owns them, and to another what he may not do is named', async () => {
+    const { db, close } = await open()
+    onTestFinished(close)
+    expect(await missingRights(db.read)).toEqual([])
+    if (name === 'sqlite') return
+    const asAnother = db.write('test', async (tx) => {
+      const role = sql.id(`another_${randomUUID()}`)
+      const { schema } = (await sql<{ schema: string }>`select current_schema() as schema`.execute(tx.sql)).rows[0] ?? { schema: '' }
+      await sql`create table theirs (id text)`.execute(tx.sql)
+      await sql`create role ${role}`.execute(tx.sql)
+      await sql`grant usage on schema ${sql.id(schema)} to ${role}`.execute(tx.sql)
+      await sql`grant select, insert, update, delete on all tables in schema ${sql.id(schema)} to ${role}`.execute(tx.sql)
+      await sql`revoke all on theirs from ${role}`.execute(tx.sql)
+      await sql`revoke insert on sync_inbox from ${role}`.execute(tx.sql)
+      await sql`revoke select, delete on quotes from ${role}`.execute(tx.sql)
+      await sql`set local role ${role}`.execute(tx.sql)
+      // Nothing of it is to stay.
+      throw new Error(rightsText(await missingRights(tx)))
+    })
+    await expect(asAnother).rejects.toThrow(
+      /^the user of DATABASE_URL lacks rights: delete on quotes, select on quotes, insert on sync_inbox; grant /,
+    )
   })
 })
