@@ -83,7 +83,8 @@ export class Notifier implements Service {
   }
 }
 
-function waitAfter(attempts: number, result: Extract<SendResult, { ok: false }>): number | null {
+/** @returns how long to wait after so many tries, the last of which ended so; null when there is to be no other. */
+export function waitAfter(attempts: number, result: Extract<SendResult, { ok: false }>): number | null {
   const pauseMs = PAUSES_MS[attempts - 1]
   return pauseMs === undefined ? null : Math.max(pauseMs, Math.min(LONGEST_PAUSE_MS, result.retryAfterMs ?? 0))
 }

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import type { OperatorConfig } from '../../config.ts'
 import { messageOf as errorText } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { AlarmRow, NewNotice } from '../../store/alarms.ts'
+import type { NoticeKind } from '../../store/tables-alarms.ts'
 import { printableLine } from '../text.ts'
 import { messageOf } from './message.ts'
+import { waitAfter } from './notifier.ts'
 import { rules } from './rules.ts'
 import type { Senders } from './senders.ts'
 
@@ -18,9 +21,23 @@ export interface PastOutage {
   readonly told: readonly NewNotice[]
 }
 
+/** What an operator is told: the same until it is taken or given up. */
+interface Telling {
+  readonly notice: NewNotice
+  /** Tries that have ended. */
+  readonly attempts: number
+  /** Whether it was taken or given up. */
+  readonly over: boolean
+  /** What was taken last. */
+  readonly taken: NewNotice | null
+  /** When the next try is due, or the next telling when this one has come to an end. */
+  readonly dueMs: number
+}
+
 /**
  * While the store cannot be written, nothing that is kept there can tell of it: each process that sees it tells operators itself, once
- * and again at their repeat interval. When the store is back, the alarm goes into it as one that fires, and ends there like any other.
+ * and again at their repeat interval, with the pauses between tries that every notice has. When the store is back, the alarm goes into it
+ * as one that fires, and ends there like any other.
  */
 export class Outage {
   readonly #senders: Senders
@@ -28,8 +45,8 @@ export class Outage {
   #sinceMs: number | null = null
   #lastMs = 0
   #text = ''
-  /** By operator, what it took last. */
-  readonly #told = new Map<string, { readonly atMs: number; readonly notice: NewNotice }>()
+  /** By operator, what it is told or was told last. */
+  readonly #tellings = new Map<string, Telling>()
 
   constructor(senders: Senders, log: Log) {
     this.#senders = senders
@@ -45,28 +62,39 @@ export class Outage {
       'database runs and whether something else holds a lock on it'
     if (nowMs - this.#sinceMs < RULE.forMs) return
     for (const operator of this.#senders.operators) {
-      const told = this.#told.get(operator.name)
-      if (told !== undefined && nowMs - told.atMs < operator.repeatMs) continue
-      const kind = told === undefined ? 'firing' : 'repeated'
-      const now = timeFromMs(nowMs)
-      const body = JSON.stringify(messageOf(this.#row(this.#sinceMs), kind, now))
-      const notice: NewNotice = { operator: operator.name, ...KEY, notice_id: randomUUID(), kind, body, queued_at: now, sent: true }
-      const result = await this.#senders.send(operator, notice.notice_id, body, signal)
-      if (result.ok) this.#told.set(operator.name, { atMs: nowMs, notice })
-      else
-        this.#log.error({ operator: operator.name }, `operator ${operator.name} could not be told that the store is away: ${result.error}`)
+      const last = this.#tellings.get(operator.name) ?? null
+      if (last === null || last.dueMs <= nowMs) this.#tellings.set(operator.name, await this.#tell(operator, last, this.#sinceMs, signal))
     }
+  }
+
+  async #tell(operator: OperatorConfig, last: Telling | null, sinceMs: number, signal: AbortSignal): Promise<Telling> {
+    const nowMs = this.#lastMs
+    const kind = last === null ? 'firing' : 'repeated'
+    const begun = last !== null && !last.over ? last : { notice: this.#notice(operator, kind, sinceMs), attempts: 0 }
+    const { notice } = begun
+    const result = await this.#senders.send(operator, notice.notice_id, notice.body, signal)
+    const attempts = begun.attempts + 1
+    if (result.ok) return { notice, attempts, over: true, taken: notice, dueMs: nowMs + operator.repeatMs }
+    this.#log.error({ operator: operator.name }, `operator ${operator.name} could not be told that the store is away: ${result.error}`)
+    const waitMs = waitAfter(attempts, result)
+    return { notice, attempts, over: waitMs === null, taken: last?.taken ?? null, dueMs: nowMs + (waitMs ?? operator.repeatMs) }
+  }
+
+  #notice({ name }: OperatorConfig, kind: NoticeKind, sinceMs: number): NewNotice {
+    const now = timeFromMs(this.#lastMs)
+    const body = JSON.stringify(messageOf(this.#row(sinceMs), kind, now))
+    return { operator: name, ...KEY, notice_id: randomUUID(), kind, body, queued_at: now, sent: true }
   }
 
   /** @returns the outage that has just ended, when it was long enough to be one; `forget` ends it. */
   past(): PastOutage | null {
     if (this.#sinceMs === null || this.#lastMs - this.#sinceMs < RULE.forMs) return null
-    return { row: this.#row(this.#sinceMs), told: [...this.#told.values()].map(({ notice }) => notice) }
+    return { row: this.#row(this.#sinceMs), told: [...this.#tellings.values()].flatMap(({ taken }) => taken ?? []) }
   }
 
   forget(): void {
     this.#sinceMs = null
-    this.#told.clear()
+    this.#tellings.clear()
   }
 
   #row(sinceMs: number): AlarmRow {

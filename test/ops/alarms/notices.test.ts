@@ -221,6 +221,9 @@ describe.each(testDatabases)('operators on $name', (database) => {
     rig.receiver.behave((_, __, take) => take())
     for (const ms of [30_000, 30_000, HOUR]) await look(ms)
     expect(messagesOf(rig.receiver.arrived.slice(1)).map(({ type }) => type)).toEqual(['alarm.firing', 'alarm.repeated'])
+    rig.receiver.behave((_, response) => response.writeHead(503).end())
+    await look(HOUR)
+    rig.receiver.behave((_, __, take) => take())
     away.now = false
     await look(30_000)
     expect(await rig.notifier().tellDue(signal)).toBe(0)
@@ -250,6 +253,29 @@ describe.each(testDatabases)('operators on $name', (database) => {
     await rig.lookLater()
     expect(await rig.notifier().tellDue(signal)).toBe(1)
     expect(messagesOf(rig.receiver.arrived).map(({ type }) => type)).toEqual(['alarm.firing', 'alarm.resolved'])
+  })
+
+  it('are told of a store that is away under one id, with pauses, until it is taken or given up', async () => {
+    const rig = await openTelling(database)
+    const watch = new AlarmWatch({ ...rig.parts, db: awayWhile({ now: true }, rig.db) })
+    const lookFor = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += 30_000) {
+        rig.clock.advance(30_000)
+        await watch.look(signal)
+      }
+    }
+    rig.receiver.behave((_, response) => response.destroy())
+    await lookFor(HOUR)
+    expect(rig.receiver.arrived).toHaveLength(5)
+    rig.receiver.behave((_, response) => response.writeHead(503).end())
+    await lookFor(4 * HOUR)
+    expect(rig.receiver.arrived).toHaveLength(PAUSES_MS.length + 1)
+    expect(new Set(messagesOf(rig.receiver.arrived).map(({ id }) => id)).size).toBe(1)
+    rig.receiver.behave((_, __, take) => take())
+    await lookFor(2 * HOUR)
+    const [first, ...later] = messagesOf(rig.receiver.arrived.slice(PAUSES_MS.length))
+    expect(later.map(({ type }) => type)).toEqual(['alarm.repeated', 'alarm.repeated'])
+    expect(new Set([first, ...later].map((message) => message?.id)).size).toBe(3)
   })
 
   it('lose nothing when a process is asked to stop in the middle', async () => {
