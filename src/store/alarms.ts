@@ -24,6 +24,8 @@ export type NewNotice = Readonly<
 
 /** What one look changes. */
 export interface AlarmPlan {
+  /** Whether every alarm was looked for; if not, silence means nothing. */
+  readonly whole: boolean
   /** Rows to write; `notified_at` is left as it is. */
   readonly alarms: readonly AlarmRow[]
   readonly forgotten: readonly AlarmKey[]
@@ -51,7 +53,7 @@ export async function takeWatch(db: Db, token: string, leaseMs: number): Promise
   })
 }
 
-/** When alarms were looked at last, by any process; null when they never were. */
+/** When every alarm was looked for last, by any process; null when that never was. */
 export async function evaluatedAt(q: Query): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('sync_alarm_watch').select('evaluated_at').where('id', '=', 1).executeTakeFirst()
   return row?.evaluated_at ?? null
@@ -80,7 +82,7 @@ export async function storeLook(
       await sql`delete from sync_operator_notices where operator = ${operator} and name = ${name} and account = ${account}
         and destination = ${destination}`.execute(tx.sql)
     }
-    await sql`update sync_alarm_watch set evaluated_at = ${dbTime(tx)} where id = 1`.execute(tx.sql)
+    if (decided.whole) await sql`update sync_alarm_watch set evaluated_at = ${dbTime(tx)} where id = 1`.execute(tx.sql)
     return decided
   })
 }

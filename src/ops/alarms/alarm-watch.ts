@@ -17,6 +17,7 @@ import { accountWatcher } from './watch-accounts.ts'
 import { deliveryWatcher } from './watch-deliveries.ts'
 import { destinationWatcher } from './watch-destinations.ts'
 import { type DiskSpace, diskWatcher } from './watch-disk.ts'
+import { inboxWatcher } from './watch-inbox.ts'
 import { reconcileWatcher } from './watch-reconcile.ts'
 import type { Sight, Watcher } from './watcher.ts'
 
@@ -48,7 +49,7 @@ export class AlarmWatch implements Service {
     this.#p = parts
     this.#outage = new Outage(parts.senders, parts.log)
     const disk = diskWatcher(parts.observer, parts.diskSpace)
-    this.#watchers = [accountWatcher, deliveryWatcher, destinationWatcher, disk, reconcileWatcher]
+    this.#watchers = [accountWatcher, deliveryWatcher, inboxWatcher, destinationWatcher, disk, reconcileWatcher]
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -112,7 +113,7 @@ export class AlarmWatch implements Service {
         conditions.push(...(await watcher.look(sight)))
         for (const name of watcher.names) names.add(name)
       } catch (error) {
-        if (error instanceof TransientError) throw error
+        // Whether the store is away does not follow from it: what is found is written next.
         log.error({ err: error, alarms: watcher.names }, `some alarms could not be looked for, and stay as they are: ${messageOf(error)}`)
       }
     }

@@ -11,7 +11,7 @@ export const alarmGauges = {
     '1 while the alarm fires, by its name and what it is about; every name is there with 0 at least.',
     ['name', 'severity', 'account', 'destination'],
   ],
-  alarms_age_seconds: ['How long ago alarms were looked for, by whatever process does.', []],
+  alarms_age_seconds: ['How long ago every alarm was looked for, by whatever process does.', []],
   operator_messages_waiting: ['What operators are still to be told.', ['operator']],
 } as const satisfies Record<string, readonly [help: string, labels: readonly string[]]>
 

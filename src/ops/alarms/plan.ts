@@ -50,7 +50,8 @@ export function planOf(
     forgotten.push(row)
     rows.delete(keyOf(row))
   }
-  return { alarms: changed, forgotten, ...noticesOf(rows, off, notices, operators, nowMs) }
+  const whole = alarmNames.every((name) => look.names.has(name))
+  return { whole, alarms: changed, forgotten, ...noticesOf(rows, off, notices, operators, nowMs) }
 }
 
 /** Alarms about what is not there any more, an account that was taken out of the settings, say: they are over. */

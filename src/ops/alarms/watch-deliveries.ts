@@ -1,9 +1,8 @@
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { firstToldIn, type Refused, refusedSince, unannouncedNews, webhookLoss } from '../../store/alarm-signs.ts'
-import { inboxGauges } from '../../store/gauges.ts'
 import { LOST_AFTER_MS } from '../../store/lost-webhooks.ts'
 import { ago, counted, shortTime } from '../text.ts'
-import { type Condition, levelOf, ofAccount, ofInstallation } from './condition.ts'
+import { type Condition, levelOf, ofAccount } from './condition.ts'
 import { unknownRhythm } from './rhythm.ts'
 import { silentSince } from './silence.ts'
 import type { Sight, Watcher } from './watcher.ts'
@@ -18,22 +17,18 @@ const LOST_SHARE = 0.2
 const LOST_SMALL_SHARE = 0.1
 /** So many refused deliveries, and none taken since, are no stranger. */
 const REFUSED_ENOUGH = 3
-const BACKLOG_MS = MINUTE_MS
-const SMALL_BACKLOG_MS = 30_000
 
-/** Whether deliveries come, are taken, and are worked. */
+/** Whether deliveries come, and are taken. */
 export const deliveryWatcher: Watcher = {
-  names: ['webhook_silence', 'webhook_loss', 'deliveries_refused', 'delivery_too_large', 'inbox_backlog', 'inbox_dead'],
+  names: ['webhook_silence', 'webhook_loss', 'deliveries_refused', 'delivery_too_large'],
   async look(sight) {
-    const accounts = sight.config.accounts.map(({ name }) => name)
     const refused = await refusedSince(sight.q, timeFromMs(sight.nowMs - DAY_MS))
     const conditions: Condition[] = []
-    for (const account of accounts) {
+    for (const { name: account } of sight.config.accounts) {
       const own = refused.filter((each) => each.account === account)
       conditions.push(await silence(account, sight, own), await loss(account, sight))
       conditions.push(await refusal(account, sight), tooLarge(account, own))
     }
-    conditions.push(...(await inbox(accounts, sight)))
     return conditions
   },
 }
@@ -104,30 +99,4 @@ function tooLarge(account: string, refused: readonly Refused[]): Condition {
     `${counted(count, 'delivery', 'deliveries')} for account ${account} ${count === 1 ? 'was' : 'were'} refused within a day, being longer than ` +
       'WEBHOOK_BODY_LIMIT; raise it, and the limit of the proxy before it',
   )
-}
-
-async function inbox(accounts: readonly string[], { q, nowMs }: Sight): Promise<Condition[]> {
-  const gauges = await inboxGauges(q, accounts)
-  const ready = gauges.find(({ state }) => state === 'ready')
-  const waitMs = ready?.oldestAt ? nowMs - msFromTime(ready.oldestAt) : 0
-  const backlog = ofInstallation(
-    'inbox_backlog',
-    levelOf(waitMs, SMALL_BACKLOG_MS, BACKLOG_MS),
-    `${counted(ready?.count ?? 0, 'delivery', 'deliveries')} ${ready?.count === 1 ? 'waits' : 'wait'} to be worked, the oldest for ${ago(ready?.oldestAt ?? null, nowMs)}; see in the ` +
-      'log whether one fails again and again, else whether machine and database are fast enough',
-  )
-  const dead = gauges.flatMap(({ state, account, count }) =>
-    state === 'dead' && account !== null
-      ? [
-          ofAccount(
-            account,
-            'inbox_dead',
-            count > 0 ? 'on' : 'off',
-            `${counted(count, 'delivery', 'deliveries')} of account ${account} could not be applied and ${count === 1 ? 'was' : 'were'} given up; ` +
-              '`submission-mirror inbox list --state dead` tells why, `inbox replay` tries again',
-          ),
-        ]
-      : [],
-  )
-  return [backlog, ...dead]
 }

@@ -5,6 +5,7 @@ import { TransientError } from '../../../src/errors.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { AlarmWatch } from '../../../src/ops/alarms/alarm-watch.ts'
 import { resumeAccount, stopAccount } from '../../../src/store/accounts.ts'
+import { evaluatedAt } from '../../../src/store/alarms.ts'
 import type { Db } from '../../../src/store/db.ts'
 import { setDestinationState } from '../../../src/store/destinations.ts'
 import { noteConflicts, noteUnreadable } from '../../../src/store/evidence.ts'
@@ -440,6 +441,26 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     }
     expect((await rig.alarm('push_dead'))?.state).toBe('resolved')
     expect((await rig.alarm('disk_space'))?.state).toBe('firing')
+  })
+
+  it('takes no store for away that takes writes, and sees deliveries wait while nobody can read what they are about', async () => {
+    const rig = await openWatch(database)
+    await rig.deliver(1)
+    const slow = () => Promise.reject(new TransientError('another transaction held a lock for too long'))
+    const watch = new AlarmWatch({ ...rig.parts, diskSpace: slow })
+    // Any fault of a statement does: whoever holds a lock on the table makes one too, after ten seconds.
+    await change(rig.db, sql`alter table thread_messages rename to elsewhere`)
+    for (const ms of [0, 2 * MINUTE, 5 * MINUTE]) {
+      rig.clock.advance(ms)
+      expect(await watch.look(signal)).not.toBeNull()
+    }
+    expect((await rig.alarm('inbox_backlog'))?.state).toBe('firing')
+    expect(await rig.alarm('store_unavailable')).toBeUndefined()
+    expect(await evaluatedAt(rig.db.read)).toBeNull()
+    await change(rig.db, sql`alter table elsewhere rename to thread_messages`)
+    await change(rig.db, sql`update sync_alarm_watch set lease_until = ${timeValue(rig.db.read, timeFromMs(0))}`)
+    await rig.watch.look(signal)
+    expect(await evaluatedAt(rig.db.read)).not.toBeNull()
   })
 
   it('takes an outage of the store into it when it is back', async () => {

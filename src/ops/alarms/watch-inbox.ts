@@ -1,0 +1,39 @@
+import { msFromTime } from '../../model/time.ts'
+import { inboxGauges } from '../../store/gauges.ts'
+import { ago, counted } from '../text.ts'
+import { levelOf, ofAccount, ofInstallation } from './condition.ts'
+import type { Watcher } from './watcher.ts'
+
+const BACKLOG_MS = 60_000
+const SMALL_BACKLOG_MS = 30_000
+
+/** Whether deliveries are worked. It asks the inbox alone: what holds up their work may hold up whoever asks the mirror, too. */
+export const inboxWatcher: Watcher = {
+  names: ['inbox_backlog', 'inbox_dead'],
+  async look({ q, config, nowMs }) {
+    const accounts = config.accounts.map(({ name }) => name)
+    const gauges = await inboxGauges(q, accounts)
+    const ready = gauges.find(({ state }) => state === 'ready')
+    const waitMs = ready?.oldestAt ? nowMs - msFromTime(ready.oldestAt) : 0
+    const backlog = ofInstallation(
+      'inbox_backlog',
+      levelOf(waitMs, SMALL_BACKLOG_MS, BACKLOG_MS),
+      `${counted(ready?.count ?? 0, 'delivery', 'deliveries')} ${ready?.count === 1 ? 'waits' : 'wait'} to be worked, the oldest for ${ago(ready?.oldestAt ?? null, nowMs)}; see in the ` +
+        'log whether one fails again and again, else whether machine and database are fast enough',
+    )
+    const dead = gauges.flatMap(({ state, account, count }) =>
+      state === 'dead' && account !== null
+        ? [
+            ofAccount(
+              account,
+              'inbox_dead',
+              count > 0 ? 'on' : 'off',
+              `${counted(count, 'delivery', 'deliveries')} of account ${account} could not be applied and ${count === 1 ? 'was' : 'were'} given up; ` +
+                '`submission-mirror inbox list --state dead` tells why, `inbox replay` tries again',
+            ),
+          ]
+        : [],
+    )
+    return [backlog, ...dead]
+  },
+}
