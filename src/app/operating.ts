@@ -87,9 +87,12 @@ function alarming({ config, clients, ...common }: OperatingParts): Operating[] {
     return new AlarmWatch({ ...common, config, clients, senders: new Senders(config.operators, { clock, proxy }) })
   })
   const watched = { service: watch, settings: [config.destinations, config.operators, config.poll, config.reconcile, config.cronTimezone] }
-  if (config.operators.length === 0) return [watched]
-  const notifier = new Notifier({ ...common, senders: new Senders(config.operators, { clock, proxy }) })
-  return [watched, { service: notifier, settings: [config.operators] }]
+  // One for each: an operator that does not answer keeps nobody else waiting.
+  const telling = config.operators.map((operator) => ({
+    service: new Notifier({ ...common, senders: new Senders([operator], { clock, proxy }) }),
+    settings: [operator],
+  }))
+  return [watched, ...telling]
 }
 
 /** A service whose code is loaded when it begins. */

@@ -29,11 +29,12 @@ export interface NotifierParts {
  * side by side; one that was sent by a process that died before it could say so is sent again, under the same id.
  */
 export class Notifier implements Service {
-  readonly name = 'telling operators'
+  readonly name: string
   readonly #p: NotifierParts
 
   constructor(parts: NotifierParts) {
     this.#p = parts
+    this.name = `telling ${parts.senders.operators.map(({ name }) => name).join(', ')}`
     // A counter that is there from the start shows its first rise.
     for (const { name } of parts.senders.operators) {
       for (const outcome of ['sent', 'failed', 'given_up']) parts.observer.count('operator_messages_total', { operator: name, outcome }, 0)

@@ -61,10 +61,13 @@ export class Outage {
       `the database cannot be written (${printableLine(errorText(error), 300)}), so deliveries are answered 503; make room, or see whether the ` +
       'database runs and whether something else holds a lock on it'
     if (nowMs - this.#sinceMs < RULE.forMs) return
-    for (const operator of this.#senders.operators) {
-      const last = this.#tellings.get(operator.name) ?? null
-      if (last === null || last.dueMs <= nowMs) this.#tellings.set(operator.name, await this.#tell(operator, last, this.#sinceMs, signal))
-    }
+    const sinceMs = this.#sinceMs
+    await Promise.all(
+      this.#senders.operators.map(async (operator) => {
+        const last = this.#tellings.get(operator.name) ?? null
+        if (last === null || last.dueMs <= nowMs) this.#tellings.set(operator.name, await this.#tell(operator, last, sinceMs, signal))
+      }),
+    )
   }
 
   async #tell(operator: OperatorConfig, last: Telling | null, sinceMs: number, signal: AbortSignal): Promise<Telling> {

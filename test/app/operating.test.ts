@@ -1,0 +1,35 @@
+import { sql } from 'kysely'
+import { expect, it } from 'vitest'
+import { createOperating } from '../../src/app/operating.ts'
+import { hook } from '../config/support.ts'
+import { openWatch } from '../ops/alarms/rig.ts'
+import { startReceiver } from '../push/receiver.ts'
+import { testDatabases } from '../tools/databases.ts'
+
+it.each(testDatabases)('an operator who does not answer keeps nobody else waiting, on $name', async (database) => {
+  const heard = Promise.withResolvers<void>()
+  let givenUp = false
+  const silent = await startReceiver((_, response) => void response.once('close', () => (givenUp = true)))
+  const desk = await startReceiver((_, __, take) => {
+    take()
+    heard.resolve()
+  })
+  const common = { kind: 'webhook', secret: '${OPERATOR_SECRET}', allow_private: true }
+  const operators = [
+    { name: 'silent', url: silent.url, ...common },
+    { name: 'desk', url: desk.url, ...common },
+  ]
+  const { db, clock, config, parts, look, deliver } = await openWatch(database, { operators }, { OPERATOR_SECRET: hook(5) })
+  await deliver(1)
+  await db.write('test', (tx) => sql`update sync_inbox set state = 'dead'`.execute(tx.sql))
+  await look()
+  const telling = createOperating({ db, clock, config, log: parts.log, observer: parts.observer, clients: new Map() })
+    .map(({ service }) => service)
+    .filter(({ name }) => name.startsWith('telling'))
+  const stopping = new AbortController()
+  const ended = telling.map((service) => service.run(stopping.signal))
+  await heard.promise
+  expect(givenUp).toBe(false)
+  stopping.abort()
+  await Promise.all(ended)
+})
