@@ -370,6 +370,28 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     expect(await rig.look(5 * MINUTE)).toContain('push_late')
   })
 
+  it('sees the oldest of many submissions that wait for a client, also when it was asked for again just now', async () => {
+    const rig = await openWatch(database, ...withAms)
+    await change(rig.db, sql`delete from sync_reads`)
+    const at = (ms: number) => timeValue(rig.db.read, timeFromMs(rig.clock.now() + ms))
+    const numbers = sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 300)`
+    const isOldest = sql`n = 1`
+    await change(
+      rig.db,
+      sql`insert into sync_outbox (destination, account, lane, entity, entity_id, operation, cause, seq, message_id, state, attempts, uncertain, queued_at)
+        ${numbers} select 'ams', ${ACCOUNT}, 'lane-' || (1000 - n), 'lanes', '[]', 'insert', 'poll', 1, 'message-' || n, 'ready', 0, 0,
+          case when ${isOldest} then ${at(-25 * HOUR)} else ${at(0)} end from numbers`,
+    )
+    await change(
+      rig.db,
+      sql`insert into sync_push_lanes (destination, account, lane, due_at, blocked)
+        ${numbers} select 'ams', ${ACCOUNT}, 'lane-' || (1000 - n), case when ${isOldest} then ${at(HOUR)} else ${at(0)} end, 'unmapped'
+        from numbers order by n desc`,
+    )
+    await change(rig.db, sql`update sync_destinations set queued = 300, cursor = (select last_seq from mirror_info)`)
+    expect(await rig.look()).toEqual(['push_unmapped'])
+  })
+
   it('sees what the last reconciling came to, and that one did not begin', async () => {
     const rig = await openWatch(database, { reconcile: { cron: '0 3 * * *' } })
     await change(rig.db, sql`delete from sync_reads`)
