@@ -9,7 +9,8 @@ const CACHE_MS = 1_000
 const PATIENCE_MS = 2_000
 
 /**
- * Tells whether a delivery could be stored now, by a small write that is really committed and that the inbox takes part in. What the service does has no part in it.
+ * Tells whether a delivery could be stored now, by a small write that is really committed and that the inbox takes part in. What the
+ * service does has no part in it.
  */
 export class Readiness {
   readonly #db: Db
