@@ -10,6 +10,7 @@ import type { InboxState } from '../store/tables.ts'
 import { COMPLETENESS_SCOPE, type CompletenessStatus, completenessStatus, completenessWarnings } from './completeness-status.ts'
 import { knownAccounts, type ShownState } from './known-accounts.ts'
 import { type DestinationStatus, pushWarnings, readPushStatus } from './push-status.ts'
+import { counted } from './text.ts'
 import { type SecretState, secretStates } from './webhook-secrets.ts'
 
 /** From this share of the rate on, the demand is warned about: what is due begins to wait. */
@@ -128,9 +129,12 @@ function warningsOf(a: AccountStatus): string[] {
     )
   }
   if (a.inbox.dead > 0)
-    warnings.push(`account ${a.account} has ${a.inbox.dead} dead deliveries; see \`submission-mirror inbox list --state dead\``)
-  if (a.conflicts > 0) warnings.push(`account ${a.account} has ${a.conflicts} contradictions, kept in sync_conflicts`)
-  if (a.unreadable > 0) warnings.push(`account ${a.account} has ${a.unreadable} items that could not be read, kept in sync_unreadable`)
+    warnings.push(
+      `account ${a.account} has ${counted(a.inbox.dead, 'dead delivery', 'dead deliveries')}; see \`submission-mirror inbox list --state dead\``,
+    )
+  if (a.conflicts > 0) warnings.push(`account ${a.account} has ${counted(a.conflicts, 'contradiction')}, kept in sync_conflicts`)
+  if (a.unreadable > 0)
+    warnings.push(`account ${a.account} has ${counted(a.unreadable, 'item')} that could not be read, kept in sync_unreadable`)
   warnings.push(...completenessWarnings(a.account, a.completeness))
   return warnings
 }
