@@ -82,7 +82,9 @@ function textWithoutTaxIds(value: Json): Json {
   const json = typeof value === 'string' && /^[[{]/.test(value) ? parsed(value) : undefined
   if (json === undefined) return value
   try {
-    return JSON.stringify(withoutTaxIds(json))
+    const kept = JSON.stringify(withoutTaxIds(json))
+    // Where nothing is left out, numbers and spaces stay as they are.
+    return kept === JSON.stringify(json) ? value : kept
   } catch {
     // Nested deeper than the stack: what cannot be looked into does not go out.
     return null

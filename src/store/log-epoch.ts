@@ -14,7 +14,7 @@ import { dbTime } from './sql.ts'
  * Numbers up to the restored one keep the epoch in which they were given.
  */
 
-/** Why an epoch was begun. `copy`: a start found that the database is a copy of the one that it knew. */
+/** Why an epoch was begun. `copy`: a process found that the database is a copy of the one that it knew. */
 export type EpochReason = 'first' | 'restore' | 'copy' | 'command'
 
 export interface NewEpoch {
@@ -38,8 +38,8 @@ export interface EpochOfChange {
 }
 
 /**
- * Looks, when a process starts and before anything is applied, whether this database is a copy that was put in the place of another, and
- * begins a new epoch then; or whether somebody has deleted the row of `mirror_info`, which is then made again, with a new epoch.
+ * Looks, before a process applies anything and from time to time while it runs, whether this database is a copy that was put in the place of
+ * another, and begins a new epoch then; or whether somebody has deleted the row of `mirror_info`, which is then made again, with a new epoch.
  * @returns the new epoch; null when the numbering goes on.
  */
 export async function settleLogEpoch(db: Db): Promise<NewEpoch | null> {

@@ -56,6 +56,8 @@ describe('leaving out what is personal', () => {
     )
     expect(nextStep('[{"S\\u0053N":"123-45-6789"},"sign"]')).toBe('[{},"sign"]')
     for (const words of ['Send the loss runs', '[urgent] sign', '{', '', '"ssn": "1"']) expect(nextStep(words)).toBe(words)
+    const exact = '{"of": 12345678901234567890, "share": 1.50}'
+    expect(nextStep(exact)).toBe(exact)
     expect(nextStep(`${'['.repeat(50_000)}{"ssn":"1"}${']'.repeat(50_000)}`)).toBeNull()
     expect(asked('lanes', { next_step: null })).toEqual({ next_step: null })
   })
