@@ -1,6 +1,7 @@
 import type { SubmissionRow } from '../model/entities.ts'
 import type { Fact, Place, ReachFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
+import { readKinds } from '../model/records.ts'
 import { laterTime } from '../model/time.ts'
 import type { Session } from './session.ts'
 
@@ -30,13 +31,14 @@ export async function lockSubmissions(session: Session, facts: readonly Fact[]):
   }
 }
 
-/** Marks whether the service still shows the submission (invariant 7). */
+/** Marks whether the service still shows the submission (invariant 7). One that it shows again has all its reads made soon. */
 export function applyReach(session: Session, fact: ReachFact): void {
   const row = session.submissions.get(keyOf(fact))
   if (row === null || row.unreachable_since === fact.unreachableSince) return
   // The time at which it was marked first stands.
   if (fact.unreachableSince !== null && hasValue(row.unreachable_since)) return
   session.submissions.put({ ...row, unreachable_since: fact.unreachableSince }, fact.cause)
+  if (fact.unreachableSince === null) session.wake(fact, ...readKinds)
 }
 
 /** Moves `last_event_at` or `last_message_at` forward. */

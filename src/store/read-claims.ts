@@ -6,7 +6,7 @@ import type { ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Tx } from './db.ts'
 import { LeaseLostError } from './leases.ts'
-import { nextReadNo, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
+import { LOOK_AGAIN_MS, nextReadNo, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
 import { dbTime, skipLocked, timeValue } from './sql.ts'
 
 /** A read of a submission that this process may make until its lease ends. */
@@ -115,18 +115,21 @@ export interface ReadSettlement {
 
 /**
  * Ends a claim, in the transaction that applied its last page. A wake that came meanwhile makes the read due soon, unless it was not
- * read to its end: a wake never shortens the backoff. A replay is never due later than it was promised or asked for.
+ * read to its end: a wake never shortens the backoff, but for that of what was not found (see `wakeReads`). A replay is never due later
+ * than it was promised or asked for.
  * @throws LeaseLostError when the read is no longer ours.
  */
 export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): Promise<void> {
   const now = dbTime(tx)
-  const woken = s.complete ? sql`wake_no > ${claim.wakeNo}` : sql`1 = 0`
+  const isMissed = !s.complete && s.misses > 0 && s.failures + s.stalls === 0
+  const woken = s.complete || isMissed ? sql`wake_no > ${claim.wakeNo}` : sql`1 = 0`
+  const wokenInMs = Math.min(s.dueInMs, isMissed ? LOOK_AGAIN_MS : WAKE_DELAY_MS)
   const replayDueAt = replayDue(tx, claim, s)
   const dueAt = s.complete ? earlierOf(tx, dbTime(tx, s.dueInMs), replayDueAt) : dbTime(tx, s.dueInMs)
   const set = [
     sql`lease_token = null`,
-    sql`rank = case when ${woken} then ${sql.lit(rank.live)} else ${s.rank} end`,
-    sql`due_at = case when ${woken} then ${dbTime(tx, Math.min(s.dueInMs, WAKE_DELAY_MS))} else ${dueAt} end`,
+    sql`rank = case when ${woken} then ${sql.lit(isMissed ? s.rank : rank.live)} else ${s.rank} end`,
+    sql`due_at = case when ${woken} then ${dbTime(tx, wokenInMs)} else ${dueAt} end`,
     sql`failures = ${s.failures}, misses = ${s.misses}, stalls = ${s.stalls}, error = ${s.error === null ? null : storableText(s.error)}`,
     sql`replay_due_at = ${replayDueAt}`,
   ]

@@ -9,6 +9,8 @@ import { dbTime, givenRows } from './sql.ts'
 export const WAKE_DELAY_MS = 1_000
 /** Replays that new lanes ask for come at most this often for one submission. */
 export const REPLAY_COALESCE_MS = 60_000
+/** What the service did not find, and somebody hears of all the same, is looked for again this soon: no sooner than a second miss is. */
+export const LOOK_AGAIN_MS = 120_000
 
 /** `live` goes first: someone is waiting for it. */
 export const rank = { live: 0, routine: 1, failing: 2 } as const
@@ -68,7 +70,8 @@ export interface WakeManner {
 }
 
 /**
- * Marks reads to be made soon. A read under way is made again after it ends (`wake_no`); one that fails keeps its backoff.
+ * Marks reads to be made soon. A read under way is made again after it ends (`wake_no`); one that fails keeps its backoff, but for one that
+ * was not found: what is heard of it may mean that the service shows it again, so it is looked for again before long (trap 48).
  */
 export async function wakeReads(
   tx: Tx,
@@ -78,11 +81,15 @@ export async function wakeReads(
   if (wakes.length === 0) return
   const given = givenRows(tx, { account: 'text', submission_id: 'text', read: 'text' }, sortedKeys(wakes))
   const soon = dbTime(tx, delayMs)
+  const lookAgain = dbTime(tx, LOOK_AGAIN_MS)
+  const missed = moved
+    ? sql`when lease_token is null and failures + stalls = 0 and misses > 0 and due_at > ${lookAgain} then ${lookAgain}`
+    : sql``
   await sql`
     update sync_reads set
       wake_no = wake_no + 1,
       rank = case when lease_token is null and failures + misses + stalls = 0 then ${sql.lit(rank.live)} else rank end,
-      due_at = case when lease_token is null and failures + misses + stalls = 0 and due_at > ${soon} then ${soon} else due_at end,
+      due_at = case when lease_token is null and failures + misses + stalls = 0 and due_at > ${soon} then ${soon} ${missed} else due_at end,
       active_at = ${moved ? dbTime(tx) : sql.ref('active_at')}
     from ${given}
     where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id and sync_reads.read = given.read`.execute(

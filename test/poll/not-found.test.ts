@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { marketEvents, submissions } from '../../src/model/entities.ts'
+import { readKinds } from '../../src/model/records.ts'
 import { findAccount } from '../../src/store/accounts.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { uuid } from '../tools/facts.ts'
+import { uuid, wireMessage } from '../tools/facts.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
 import { HOUR, policy, Rig } from '../tools/poller.ts'
 
@@ -55,6 +56,35 @@ describe.each(testDatabases)('trap 48: "not found" on $name', (database) => {
       ['submissions', 'update', false],
       ['submissions', 'update', true],
     ])
+  })
+
+  it('trap 48: one that is believed to be gone is looked for before long when a delivery names it, and so are all its reads', async () => {
+    const rig = await Rig.open(database)
+    const [gone = ''] = await readOnce(rig, 3)
+    rig.startWorker()
+    rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId: gone })
+    for (const waitMs of [policy.poll.maxMs, 30_000, 120_000]) {
+      await rig.pass(waitMs)
+      await rig.rest()
+    }
+    expect(await unreachable(rig)).toEqual([gone])
+    const named = (n: number) => rig.deliver([{ type: 'submission.message', submission_id: gone, message: wireMessage(n) }])
+    const misses = async () => Promise.all(readKinds.map(async (read) => (await rig.read(gone, read))?.misses))
+    await named(1)
+    await rig.rest()
+    expect(await misses()).toEqual([3, 3, 3])
+    await rig.pass(120_000)
+    await rig.rest()
+    expect(await misses()).toEqual([3, 4, 4])
+    rig.sandbox.faults.set([])
+    await named(2)
+    await rig.rest()
+    await rig.pass(120_000)
+    await rig.rest()
+    expect(await unreachable(rig)).toEqual([])
+    await rig.pass(120_000)
+    await rig.rest()
+    expect(await misses()).toEqual([0, 0, 0])
   })
 
   it('trap 48: of ids that were never found it stops nothing', async () => {

@@ -164,13 +164,38 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     await settle(db, claim)
     expect(await row(db)).toMatchObject({ rank: rank.live })
     expect(Date.parse((await row(db)).due_at)).toBeLessThanOrEqual(Date.now() + 1_000)
-    for (const over of [{ failures: 3 }, { misses: 1 }, { stalls: 1 }, {}]) {
+    for (const over of [{ failures: 3 }, { misses: 1, failures: 1 }, { misses: 1, stalls: 1 }, { stalls: 1 }, {}]) {
       const again = await claimEvents(db)
       await wake(db)
       await settle(db, again, { ...over, rank: rank.failing, complete: false })
       expect(await row(db), JSON.stringify(over)).toMatchObject({ rank: rank.failing })
       expect(Date.parse((await row(db)).due_at)).toBeGreaterThan(Date.now() + 300_000)
+      await wake(db)
+      expect(Date.parse((await row(db)).due_at), JSON.stringify(over)).toBeGreaterThan(
+        Date.now() + (over.stalls || over.failures ? 300_000 : 0),
+      )
     }
+  })
+
+  it('a wake has what was not found looked for before long, during a read and after; what is due sooner stays so', async () => {
+    const db = await openWith(database)
+    const missed = { misses: 3, rank: rank.failing, complete: false }
+    const inMs = async () => Date.parse((await row(db)).due_at) - Date.now()
+    await settle(db, await claimEvents(db), missed)
+    expect(await inMs()).toBeGreaterThan(300_000)
+    await wake(db)
+    expect(await row(db)).toMatchObject({ rank: rank.failing, misses: 3 })
+    expect(await inMs()).toBeGreaterThan(60_000)
+    expect(await inMs()).toBeLessThanOrEqual(120_000)
+    const claim = await claimEvents(db)
+    await wake(db)
+    await settle(db, claim, missed)
+    expect(await row(db)).toMatchObject({ rank: rank.failing, misses: 3 })
+    expect(await inMs()).toBeGreaterThan(60_000)
+    expect(await inMs()).toBeLessThanOrEqual(120_000)
+    await settle(db, await claimEvents(db), { ...missed, dueInMs: 30_000 })
+    await wake(db)
+    expect(await inMs()).toBeLessThanOrEqual(30_000)
   })
 
   it('a wake during a read counts as activity, which the read does not take back', async () => {
