@@ -81,6 +81,8 @@ export interface Config {
   readonly cronTimezone: string
   /** Receivers of changes, in the order of the file. */
   readonly destinations: readonly DestinationConfig[]
+  /** Keys under which a tax id stands, beside those that are known (invariant 12). */
+  readonly taxIdFields: readonly string[]
   /** Who is told of alarms. */
   readonly operators: readonly OperatorConfig[]
   /** When it was not set: 25 s with a destination that is not idempotent, else 8 s. */
@@ -137,7 +139,12 @@ const LONG_GRACE_MS = 25_000
 
 function configOf(settings: Settings): Config {
   const { receiver, ops, poll, replay, upstream, push } = settings
-  const defaults = { accounts: settings.accounts.map(({ name }) => name), timeoutMs: push.timeout, scheduleMs: push.schedule }
+  const defaults = {
+    accounts: settings.accounts.map(({ name }) => name),
+    taxIdFields: settings.tax_id_fields,
+    timeoutMs: push.timeout,
+    scheduleMs: push.schedule,
+  }
   const destinations = settings.destinations.map((destination) => destinationOf(destination, defaults))
   return {
     accounts: settings.accounts.map((account) => ({
@@ -174,6 +181,7 @@ function configOf(settings: Settings): Config {
     reconcile: { cron: settings.reconcile.cron, budgetMs: settings.reconcile.budget },
     cronTimezone: settings.cron_timezone,
     destinations,
+    taxIdFields: settings.tax_id_fields,
     operators: settings.operators.map(operatorOf),
     shutdownGraceMs: settings.shutdown_grace ?? (destinations.every(({ idempotent }) => idempotent) ? GRACE_MS : LONG_GRACE_MS),
     log: settings.log,

@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
 import { printable } from './printable.ts'
-import { isTaxIdKey, taxIdKeyInJson } from './tax-ids.ts'
+import { type TaxIdKeys, taxIdKeys } from './tax-ids.ts'
 
 /** The program's log: one JSON line per thing that matters; see `createLog`. */
 export type Log = Logger
@@ -58,18 +58,26 @@ function standardOutput(): DestinationStream {
   return output
 }
 
-/** The values that a log masks. One that was ever known stays so: the settings may have dropped it, and others still go by it. */
+/**
+ * What a log masks: values, and whatever stands under the keys of tax ids. What was ever known stays so: the settings may have dropped it,
+ * and others still go by it.
+ */
 export class KnownSecrets {
+  #taxIdFields: readonly string[] = []
+  #taxIds: TaxIdKeys = taxIdKeys()
   #known: readonly string[] = []
   #inJson: readonly string[] = []
   #any: RegExp | null = null
 
-  constructor(secrets: readonly string[]) {
-    this.add(secrets)
+  /** @param taxIdFields keys under which a tax id stands, beside those that are known. */
+  constructor(secrets: readonly string[], taxIdFields: readonly string[] = []) {
+    this.add(secrets, taxIdFields)
   }
 
   /** From the next line on these are masked too. */
-  add(secrets: readonly string[]): void {
+  add(secrets: readonly string[], taxIdFields: readonly string[]): void {
+    this.#taxIdFields = [...this.#taxIdFields, ...taxIdFields]
+    this.#taxIds = taxIdKeys(this.#taxIdFields)
     // Longest first: of two secrets that begin alike the shorter would leave the rest of the longer.
     const known = [...new Set([...this.#known, ...secrets])].filter((secret) => secret !== '').sort((a, b) => b.length - a.length)
     this.#known = known
@@ -79,41 +87,37 @@ export class KnownSecrets {
 
   /** @returns a text that is no JSON without the values. */
   maskText(text: string): string {
-    return maskText(text, this.#any)
+    return this.#any ? text.replace(this.#any, MASK) : text
   }
 
   /** @returns a line of JSON without what must not be written, which stays one. */
   mask(line: string): string {
-    const keyed = MAYBE_SECRET.test(line) || taxIdKeyInJson.test(line)
+    const keyed = MAYBE_SECRET.test(line) || this.#taxIds.inJson.test(line)
     if (!keyed && !this.#inJson.some((secret) => line.includes(secret))) return line
     const entries = Object.entries(JSON.parse(line) as Record<string, unknown>)
-    const masked = entries.map(([key, value]) => (isFrame(key, value) ? [key, value] : maskEntry(key, value, this.#any)))
+    const masked = entries.map(([key, value]) => (isFrame(key, value) ? [key, value] : this.#maskEntry(key, value)))
     return `${JSON.stringify(Object.fromEntries(masked))}\n`
+  }
+
+  #maskEntry(key: string, value: unknown): [string, unknown] {
+    const hidden = SECRET_KEYS.has(key.toLowerCase().replace(/[_-]/g, '')) || this.#taxIds.has(key)
+    return [this.maskText(key), hidden ? MASK : this.#maskValue(value)]
+  }
+
+  #maskValue(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.#maskValue(item))
+    if (typeof value === 'object' && value !== null) {
+      return Object.fromEntries(Object.entries(value).map(([key, item]) => this.#maskEntry(key, item)))
+    }
+    const text = String(value)
+    const masked = this.maskText(text)
+    return masked === text ? value : masked
   }
 }
 
 /** What every line has and readers of the log sort by: a secret of a few digits must not break it. */
 function isFrame(key: string, value: unknown): boolean {
   return (key === 'level' && typeof value === 'number') || (key === 'time' && /^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/.test(String(value)))
-}
-
-function maskEntry(key: string, value: unknown, anySecret: RegExp | null): [string, unknown] {
-  const hidden = SECRET_KEYS.has(key.toLowerCase().replace(/[_-]/g, '')) || isTaxIdKey(key)
-  return [maskText(key, anySecret), hidden ? MASK : maskValue(value, anySecret)]
-}
-
-function maskValue(value: unknown, anySecret: RegExp | null): unknown {
-  if (Array.isArray(value)) return value.map((item) => maskValue(item, anySecret))
-  if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => maskEntry(key, item, anySecret)))
-  }
-  const text = String(value)
-  const masked = maskText(text, anySecret)
-  return masked === text ? value : masked
-}
-
-function maskText(text: string, anySecret: RegExp | null): string {
-  return anySecret ? text.replace(anySecret, MASK) : text
 }
 
 function escapeRegExp(text: string): string {

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../src/config/secret.ts'
 import { PermanentError } from '../src/errors.ts'
-import { createLog, type Log } from '../src/log.ts'
+import { createLog, KnownSecrets, type Log } from '../src/log.ts'
 
 function recorder(secrets: readonly string[] = [], level = 'info'): { log: Log; lines: string[] } {
   const lines: string[] = []
@@ -53,6 +53,20 @@ test('silent writes nothing', () => {
 })
 
 describe('secrets', () => {
+  test('what stands under a key that the settings name as one of tax ids is masked, from when it was named', () => {
+    const lines: string[] = []
+    const secrets = new KnownSecrets([], ['owner_tax_number'])
+    const log = createLog({ level: 'info', pretty: false, secrets, destination: { write: (line) => void lines.push(line) } })
+    log.info({ of: [{ OwnerTaxNumber: '12-3456789', vatCode: 'x' }] })
+    secrets.add([], ['vat code'])
+    log.info({ of: [{ OwnerTaxNumber: '12-3456789', vatCode: 'x' }] })
+    const told = lines.map((line) => JSON.parse(line).of[0])
+    expect(told).toEqual([
+      { OwnerTaxNumber: '[redacted]', vatCode: 'x' },
+      { OwnerTaxNumber: '[redacted]', vatCode: '[redacted]' },
+    ])
+  })
+
   test('are masked wherever they stand: message, value, key, error, cause, child', () => {
     const { log, lines } = recorder(['s3cret-value'])
     const cause = new Error('inner s3cret-value')

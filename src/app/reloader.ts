@@ -61,7 +61,7 @@ export class Reloader {
     try {
       const wanted = await this.#o.load()
       // Before anything can be logged of them.
-      this.#o.secrets.add(secretValues(wanted))
+      this.#o.secrets.add(secretValues(wanted), wanted.taxIdFields)
       if (this.#closed) return this.#told(STOPPING)
       change = compareSettings(this.#o.current(), wanted)
       if (change.applied.length > 0) await this.#o.apply(change.config)

@@ -58,7 +58,7 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
   const { role } = options
   const config = await load()
   const { clock = systemClock, logDestination, failPoint } = options.overrides ?? {}
-  const secrets = new KnownSecrets(secretValues(config))
+  const secrets = new KnownSecrets(secretValues(config), config.taxIdFields)
   const log = createLog({
     level: config.log.level,
     pretty: options.pretty ?? false,

@@ -17,6 +17,8 @@ interface DestinationBase {
   readonly eventTypes: readonly string[] | null
   /** `<entity>.<column>` of personal data that may go out; all other personal columns are left out of every push. */
   readonly personalFields: readonly string[]
+  /** Keys under which a tax id stands, beside those that are known: what stands there goes out to nobody, as the settings say for all. */
+  readonly taxIdFields: readonly string[]
   /** Where a destination that was never seen before begins: behind the newest change, with a snapshot of all rows, or behind a seq. */
   readonly start: 'now' | 'snapshot' | number
   /** Whether changes with cause `backfill` are sent. */

@@ -8,6 +8,7 @@ import { field, isTree, keyOf, list, type Tree, tidyKey } from './reading.ts'
 export interface DestinationDefaults {
   /** Names of all accounts. */
   readonly accounts: readonly string[]
+  readonly taxIdFields: readonly string[]
   readonly timeoutMs: number
   readonly scheduleMs: readonly number[]
 }
@@ -40,7 +41,7 @@ export function destinationOf(settings: DestinationSettings, defaults: Destinati
  * @returns those in which nothing is wrong; what such a one would take over from other settings is left empty.
  */
 export function soundDestinations(given: unknown): DestinationConfig[] {
-  const none = { accounts: [], timeoutMs: 0, scheduleMs: [] }
+  const none = { accounts: [], taxIdFields: [], timeoutMs: 0, scheduleMs: [] }
   const parsed = list(given).map((destination) => destinationSchema.safeParse(destination))
   return parsed.flatMap(({ data }) => (data === undefined ? [] : [destinationOf(data, none)]))
 }
@@ -53,6 +54,7 @@ function commonOf(settings: DestinationSettings, defaults: DestinationDefaults) 
     operations: settings.operations ?? null,
     eventTypes: settings.event_types ?? null,
     personalFields: settings.personal_fields,
+    taxIdFields: defaults.taxIdFields,
     start: settings.start,
     backfill: settings.backfill,
     maxAgeMs: settings.max_age,

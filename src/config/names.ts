@@ -49,6 +49,7 @@ export const settings: readonly Setting[] = [
   { env: 'RECONCILE_CRON', path: ['reconcile', 'cron'] },
   { env: 'RECONCILE_BUDGET', path: ['reconcile', 'budget'] },
   { env: 'CRON_TIMEZONE', path: ['cron_timezone'] },
+  { env: 'TAX_ID_FIELDS', path: ['tax_id_fields'] },
   { env: 'SHUTDOWN_GRACE', path: ['shutdown_grace'] },
   { env: 'LOG_LEVEL', path: ['log', 'level'] },
 ]

@@ -81,6 +81,9 @@ function publicUrl(text: string): ReturnType<typeof baseUrl> {
   return { problems: ['must be an https URL, such as https://mirror.example.com, without a query; http is only for this machine'] }
 }
 
+/** Only letters tell keys apart; with fewer of them it would be every other key. */
+const taxIdField = value(matching(/^(?=(?:[^a-z]*[a-z]){3}).{3,100}$/i, 'must be the name of a key, with three letters of a-z or more'))
+
 const pollTime = duration('1s', '3650d')
 
 /** Every setting, by the keys of the settings file; the defaults are those of `config/README.md`. */
@@ -139,6 +142,7 @@ export const settingsSchema = section({
     budget: value(duration('1s', '30d')).prefault('4h'),
   }).prefault({}),
   cron_timezone: value(timeZone).prefault('UTC'),
+  tax_id_fields: items(taxIdField, 100, words).prefault([]),
   destinations: items(destinationSchema, 100).prefault([]),
   push: section({
     schedule: schedule.prefault(['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h']),

@@ -1,4 +1,4 @@
-import { isTaxIdKey } from '../tax-ids.ts'
+import { type TaxIdKeys, taxIdKeys } from '../tax-ids.ts'
 import { entities, type Row } from './entities.ts'
 import { isObject, type Json } from './json.ts'
 
@@ -32,10 +32,15 @@ const jsonColumns: ReadonlyMap<string, readonly string[]> = new Map(
 
 /**
  * @param allowed `<table>.<column>` of personal columns that may go out.
+ * @param taxIdFields keys under which a tax id stands, beside those that are known.
  * @returns a function that makes of a row (or some columns) of `entity` what may go out: without the other personal columns, and without
  * any key that holds an FEIN or a social security number, at any depth (invariant 12). It leaves the row as it is.
  */
-export function leavingOutPersonal(allowed: readonly string[]): (entity: string, row: Row | null) => Row | null {
+export function leavingOutPersonal(
+  allowed: readonly string[],
+  taxIdFields: readonly string[] = [],
+): (entity: string, row: Row | null) => Row | null {
+  const taxIds = taxIdKeys(taxIdFields)
   const hidden = new Set(personalColumns.filter((column) => !allowed.includes(column)))
   // Rows by the thousand have the same few columns: what is done with each is found out once.
   const treatments = new Map<string, Map<string, Treatment>>()
@@ -50,12 +55,13 @@ export function leavingOutPersonal(allowed: readonly string[]): (entity: string,
     for (const column of Object.keys(row)) {
       let treatment = known.get(column)
       if (treatment === undefined) {
-        treatment = treatmentOf(entity, column, hidden)
+        treatment = taxIds.has(column) ? 'leave out' : treatmentOf(entity, column, hidden)
         known.set(column, treatment)
       }
       if (treatment === 'leave out') continue
       const value = row[column] as Json
-      kept[column] = treatment === 'keep' ? value : treatment === 'look into' ? withoutTaxIds(value) : textWithoutTaxIds(value)
+      kept[column] =
+        treatment === 'keep' ? value : treatment === 'look into' ? withoutTaxIds(value, taxIds) : textWithoutTaxIds(value, taxIds)
     }
     return kept
   }
@@ -64,25 +70,25 @@ export function leavingOutPersonal(allowed: readonly string[]): (entity: string,
 type Treatment = 'leave out' | 'look into' | 'look into text' | 'keep'
 
 function treatmentOf(entity: string, column: string, hidden: ReadonlySet<string>): Treatment {
-  if (hidden.has(`${entity}.${column}`) || isTaxIdKey(column)) return 'leave out'
+  if (hidden.has(`${entity}.${column}`)) return 'leave out'
   if (jsonTexts.has(`${entity}.${column}`)) return 'look into text'
   const nested = jsonColumns.get(entity)
   // Of a table that is not known here, every column may be JSON.
   return nested === undefined || nested.includes(column) ? 'look into' : 'keep'
 }
 
-function withoutTaxIds(value: Json): Json {
-  if (Array.isArray(value)) return value.map((item: Json) => withoutTaxIds(item))
+function withoutTaxIds(value: Json, taxIds: TaxIdKeys): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => withoutTaxIds(item, taxIds))
   if (!isObject(value)) return value
-  const kept = Object.entries(value as { readonly [key: string]: Json }).filter(([key]) => !isTaxIdKey(key))
-  return Object.fromEntries(kept.map(([key, item]) => [key, withoutTaxIds(item)]))
+  const kept = Object.entries(value as { readonly [key: string]: Json }).filter(([key]) => !taxIds.has(key))
+  return Object.fromEntries(kept.map(([key, item]) => [key, withoutTaxIds(item, taxIds)]))
 }
 
-function textWithoutTaxIds(value: Json): Json {
+function textWithoutTaxIds(value: Json, taxIds: TaxIdKeys): Json {
   const json = typeof value === 'string' && /^[[{]/.test(value) ? parsed(value) : undefined
   if (json === undefined) return value
   try {
-    const kept = JSON.stringify(withoutTaxIds(json))
+    const kept = JSON.stringify(withoutTaxIds(json, taxIds))
     // Where nothing is left out, numbers and spaces stay as they are.
     return kept === JSON.stringify(json) ? value : kept
   } catch {

@@ -7,9 +7,9 @@ import type { PushItem } from './delivery.ts'
 export type ItemMaker = (row: OutboxRow) => PushItem
 
 /** @returns the maker for `destination`, which leaves out the personal columns that it did not opt in to. */
-export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'personalFields'>): ItemMaker {
-  const { name, personalFields } = destination
-  const strip = leavingOutPersonal(personalFields)
+export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'personalFields' | 'taxIdFields'>): ItemMaker {
+  const { name, personalFields, taxIdFields } = destination
+  const strip = leavingOutPersonal(personalFields, taxIdFields)
   return (row) => ({
     outboxId: row.outboxId,
     messageId: row.messageId,

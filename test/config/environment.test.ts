@@ -11,6 +11,7 @@ test('one account in the environment is enough, and everything else has the defa
     retention: { days: 30, changesDays: 400 },
     operators: [],
     cronTimezone: 'UTC',
+    taxIdFields: [],
     receiver: { host: '0.0.0.0', port: 8080, bodyLimitBytes: 4_194_304, trustProxy: false },
     ops: { host: '127.0.0.1', port: 8081, tokens: [] },
     poll: { activeMs: 60_000, quietMs: 900_000, maxMs: 21_600_000, dormantMs: 604_800_000 },
@@ -64,6 +65,7 @@ test('every variable is read', () => {
     UPSTREAM_CONCURRENCY: '2',
     HTTPS_PROXY: 'http://proxy.test:3128',
     NO_PROXY: 'localhost,.test',
+    TAX_ID_FIELDS: 'owner_tax_number, Steuer-Id',
     SHUTDOWN_GRACE: '500ms',
     LOG_LEVEL: 'debug',
   })
@@ -74,7 +76,11 @@ test('every variable is read', () => {
   expect(config.migrateOnStart).toBe(false)
   const publicUrl = 'https://mirror.test'
   expect(config.receiver).toEqual({ host: '::', port: 0, bodyLimitBytes: 524_288, trustProxy: '10.0.0.0/8,loopback', publicUrl })
-  expect(config).toMatchObject({ retention: { days: 7, changesDays: null }, cronTimezone: 'America/New_York' })
+  expect(config).toMatchObject({
+    retention: { days: 7, changesDays: null },
+    cronTimezone: 'America/New_York',
+    taxIdFields: ['owner_tax_number', 'Steuer-Id'],
+  })
   expect(config.ops.tokens.map(({ name, token }) => [name, token.reveal()])).toEqual([
     ['alice', '0123456789abcdef'],
     ['bob', 'fedcba:9876543210'],

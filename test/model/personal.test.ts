@@ -48,6 +48,16 @@ describe('leaving out what is personal', () => {
     expect(all('a_table_of_later', { fein: '12-3456789', view: { 'tax-id': '1', taxes: 2 } })).toEqual({ view: { taxes: 2 } })
   })
 
+  it('invariant 12: keeps nothing that stands under a key that the settings name, however it is written there', () => {
+    const asked = leavingOutPersonal(['lanes.next_step'], ['owner_tax_number', 'loss-ratio'])
+    const next_step = '{"OwnerTaxNumber":"12","share":1}'
+    expect(asked('lanes', { lines: [{ ownerTaxNumber: '12', share: 1 }], lossRatio: 2, next_step })).toEqual({
+      lines: [{ share: 1 }],
+      next_step: '{"share":1}',
+    })
+    expect(asked('lanes', { fein: '1' })).toEqual({})
+  })
+
   it('invariant 12: keeps none in a text of JSON either, and leaves words as they are', () => {
     const asked = leavingOutPersonal(['lanes.next_step'])
     const nextStep = (text: string) => asked('lanes', { next_step: text })?.['next_step']

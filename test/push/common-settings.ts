@@ -4,6 +4,7 @@ export const commonSettings = {
   operations: null,
   eventTypes: null,
   personalFields: [],
+  taxIdFields: [],
   start: 'now',
   backfill: false,
   maxAgeMs: null,

@@ -44,7 +44,16 @@ async function pushed(row: OutboxRow) {
   const { port } = server.address() as AddressInfo
   const destination: WebhookDestination = {
     ...{ name: 'ams', kind: 'webhook', url: `http://127.0.0.1:${port}/`, accounts: ['default'], entities: null, operations: null },
-    ...{ eventTypes: null, personalFields: [], start: 'now', backfill: false, maxAgeMs: null, onDead: 'continue', mapping: 'none' },
+    ...{
+      eventTypes: null,
+      personalFields: [],
+      taxIdFields: [],
+      start: 'now',
+      backfill: false,
+      maxAgeMs: null,
+      onDead: 'continue',
+      mapping: 'none',
+    },
     ...{ allowPrivate: true, allowHosts: null, timeoutMs: 5_000, scheduleMs: [1_000], requestsPerSecond: null, concurrency: 1 },
     ...{ idempotent: true, secrets: [new Secret(`whsec_${Buffer.alloc(32, 1).toString('base64')}`)] },
   }

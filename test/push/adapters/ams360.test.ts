@@ -31,7 +31,16 @@ async function emulator(): Promise<Ams360Emulator> {
 function destinationTo(url: string, own: Partial<AdapterDestination> = {}): AdapterDestination {
   return {
     ...{ name: 'ams', kind: 'adapter', adapter: 'ams360', url, accounts: ['acme'], entities: null, operations: null, eventTypes: null },
-    ...{ personalFields: [], start: 'now', backfill: false, maxAgeMs: null, onDead: 'continue', mapping: 'required', allowPrivate: true },
+    ...{
+      personalFields: [],
+      taxIdFields: [],
+      start: 'now',
+      backfill: false,
+      maxAgeMs: null,
+      onDead: 'continue',
+      mapping: 'required',
+      allowPrivate: true,
+    },
     ...{ allowHosts: null, timeoutMs: 2_000, scheduleMs: [1_000], requestsPerSecond: null, concurrency: 4, idempotent: false },
     settings: { agency: '8880006-1', user: 'wsapi' },
     credentials: { password: new Secret(PASSWORD) },
