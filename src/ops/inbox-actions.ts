@@ -3,9 +3,18 @@ import type { Log } from '../log.ts'
 import { type ReplayedRejected, replayRejected } from '../receive/replay-rejected.ts'
 import type { Query } from '../store/db.ts'
 import { InboxAppender } from '../store/inbox-append.ts'
-import { findDeliveries, type InboxDelivery, type InboxFilter, makeReady, numberIn, replayDeliveries } from '../store/inbox-queries.ts'
+import {
+  changeDeliveries,
+  findDeliveries,
+  type InboxDelivery,
+  type InboxFilter,
+  makeReady,
+  numberIn,
+  setAside,
+} from '../store/inbox-queries.ts'
 import { type ActionDetail, noteAround, noting } from '../store/operator-actions.ts'
 import { RejectedStore, type RejectedSummary } from '../store/rejected.ts'
+import type { InboxState } from '../store/tables.ts'
 import { DeliveryVerifier } from '../upstream/signature.ts'
 import { type Acting, idsNoted, untilDone } from './acting.ts'
 import { NotThereError } from './refusals.ts'
@@ -47,8 +56,23 @@ export function rejectedFields(r: RejectedSummary) {
   return { rejected_id: id, account, path, address, reason, ...times, body_bytes: r.bodyBytes, body_cut: cut }
 }
 
-/** Works certain stored deliveries again. @returns how many. @throws NotThereError with a line for each that is not there. */
-export async function replayIds(a: Acting, ids: readonly string[]): Promise<number> {
+/** What operators can do with stored deliveries. */
+export interface Deed {
+  readonly name: 'replay' | 'skip'
+  /** Those that may be chosen by their state. */
+  readonly states: readonly Extract<InboxState, 'dead' | 'aside'>[]
+  /** @returns how many it changed. */
+  readonly change: typeof makeReady
+}
+
+/** Works them again, whatever became of them before. */
+export const replay = { name: 'replay', states: ['dead', 'aside'], change: makeReady } as const satisfies Deed
+
+/** Gives up those that are dead. */
+export const skip = { name: 'skip', states: ['dead'], change: setAside } as const satisfies Deed
+
+/** Does it with certain deliveries. @returns how many. @throws NotThereError with a line for each that is not there. */
+export async function settleIds(a: Acting, deed: Deed, ids: readonly string[]): Promise<number> {
   const found: number[] = []
   const unknown: string[] = []
   for (const id of ids) {
@@ -57,22 +81,23 @@ export async function replayIds(a: Acting, ids: readonly string[]): Promise<numb
     found.push(...deliveries.map((delivery) => delivery.inbox_id))
   }
   if (unknown.length > 0) throw new NotThereError(unknown)
-  return await makeReady(noting(a.db, { who: a.who, action: 'inbox.replay', target: null, detail: idsNoted(ids) }), found)
+  return await deed.change(noting(a.db, { who: a.who, action: `inbox.${deed.name}`, target: null, detail: idsNoted(ids) }), found)
 }
 
-/** Works all stored deliveries again that the filter names. @returns how many. */
-export async function replayAll(a: Acting, filter: InboxFilter): Promise<number> {
-  const note = { who: a.who, action: 'inbox.replay', target: null, detail: filterNoted(filter) }
-  const { replayed } = await noteAround(a.db, note, async () => {
+/** Does it with all deliveries that the filter names. @returns how many. */
+export async function settleAll(a: Acting, deed: Deed, filter: InboxFilter): Promise<number> {
+  const note = { who: a.who, action: `inbox.${deed.name}`, target: null, detail: filterNoted(filter) }
+  const done = deed.name === 'replay' ? 'replayed' : 'skipped'
+  const { changed } = await noteAround(a.db, note, async () => {
     let n = 0
     await untilDone(a, async (after) => {
-      const step = await replayDeliveries(a.db, filter, after, STEP)
-      n += step.replayed
+      const step = await changeDeliveries(a.db, deed.change, filter, after, STEP)
+      n += step.changed
       return step.nextAfter
     })
-    return { replayed: n, detail: { replayed: n } }
+    return { changed: n, detail: { [done]: n } }
   })
-  return replayed
+  return changed
 }
 
 /** Verifies refused deliveries again, after a secret was mended; the good ones will be worked. */

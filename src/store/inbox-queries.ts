@@ -68,27 +68,33 @@ export async function findDeliveries(q: Query, id: string): Promise<InboxDeliver
   return await query.where('inbox_id', '=', inboxId).execute()
 }
 
-/** What `replayDeliveries` did. `nextAfter` is where the next step begins, null when there is none. */
-export interface ReplayStep {
-  readonly replayed: number
+/** What `changeDeliveries` did. `nextAfter` is where the next step begins, null when there is none. */
+export interface ChangeStep {
+  readonly changed: number
   readonly nextAfter: number | null
 }
 
 /**
- * Makes stored deliveries ready again, up to `limit` of them in the order of their ids, as if they had just come: one step of a
- * replay. One whose body retention has taken is left alone.
+ * Makes stored deliveries ready again, or sets them aside, up to `limit` of them in the order of their ids: one step of it. One whose body
+ * retention has taken is left alone.
  */
-export async function replayDeliveries(db: Db, filter: InboxFilter, after: number, limit: number): Promise<ReplayStep> {
+export async function changeDeliveries(
+  db: Db,
+  change: typeof makeReady,
+  filter: InboxFilter,
+  after: number,
+  limit: number,
+): Promise<ChangeStep> {
   const number = place(db.read, filter)
   const { rows } = await sql<Pick<InboxEntry, 'inbox_id'>>`
     select inbox_id from sync_inbox where ${matches(db.read, filter)} and ${number} > ${after} and body is not null
     order by ${number} limit ${sql.lit(limit)}`.execute(db.read.sql)
   const ids = rows.map((row) => row.inbox_id)
-  const replayed = ids.length > 0 ? await makeReady(db, ids) : 0
-  return { replayed, nextAfter: rows.length < limit ? null : (ids.at(-1) ?? null) }
+  const changed = ids.length > 0 ? await change(db, ids) : 0
+  return { changed, nextAfter: rows.length < limit ? null : (ids.at(-1) ?? null) }
 }
 
-/** Makes these deliveries ready again, whatever became of them before. One that still waits is left as it is. @returns how many. */
+/** Makes these deliveries ready again, as if they had just come, whatever became of them. One that waits is left as it is. @returns how many. */
 export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> {
   return db.write('inbox-replay', async (tx) => {
     const result = await tx.sql
@@ -99,6 +105,19 @@ export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> 
       .where('body', 'is not', null)
       .executeTakeFirst()
     wake(tx, 'inbox')
+    return Number(result.numUpdatedRows)
+  })
+}
+
+/** Sets dead deliveries aside, for retention to take in its time; `error` still says why they died. Others are left as they are. @returns how many. */
+export function setAside(db: Db, inboxIds: readonly number[]): Promise<number> {
+  return db.write('inbox-skip', async (tx) => {
+    const result = await tx.sql
+      .updateTable('sync_inbox')
+      .set({ state: 'aside', settled_at: dbTime(tx) })
+      .where('inbox_id', 'in', inboxIds)
+      .where('state', '=', 'dead')
+      .executeTakeFirst()
     return Number(result.numUpdatedRows)
   })
 }

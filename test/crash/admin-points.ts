@@ -16,6 +16,7 @@ export const adminPoints: readonly KillPoint[] = [
   { transaction: 'reads-asked', provoke: (rig) => ask(rig, '/submissions/sync', { ids: [known(rig)] }) },
   { transaction: 'reconcile-request', provoke: (rig) => ask(rig, '/reconcile-runs', { submissions: [known(rig)] }) },
   { transaction: 'inbox-replay', provoke: (rig) => ask(rig, '/inbox/replay', { ids: [...rig.acknowledged.keys()].slice(0, 3) }) },
+  { transaction: 'inbox-skip', provoke: (rig) => ask(rig, '/inbox/skip', { ids: [...rig.acknowledged.keys()].slice(0, 3) }) },
   {
     transaction: 'account-retry',
     async provoke(rig) {

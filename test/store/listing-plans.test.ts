@@ -3,7 +3,7 @@ import { type CompiledQuery, sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { listCompleteness } from '../../src/store/completeness-list.ts'
 import type { Db, Query, Tx } from '../../src/store/db.ts'
-import { countInbox, findDeliveries, listDeliveries, replayDeliveries } from '../../src/store/inbox-queries.ts'
+import { changeDeliveries, countInbox, findDeliveries, listDeliveries, makeReady } from '../../src/store/inbox-queries.ts'
 import { kyselyOver } from '../../src/store/kysely-over.ts'
 import { listOutbox, retryRows, skipRows } from '../../src/store/outbox-queries.ts'
 import { claimLanes } from '../../src/store/outbox-work.ts'
@@ -57,7 +57,7 @@ describe('on SQLite', () => {
     expect(await planOf(({ read }) => listDeliveries(read, { ...only, state: 'aside' }, 50))).toContain(
       'sync_inbox_stopped (account=? AND state=?)',
     )
-    expect(await planOf((db) => replayDeliveries(db, { state: 'dead' }, 9, 500))).toBe(stopped)
+    expect(await planOf((db) => changeDeliveries(db, makeReady, { state: 'dead' }, 9, 500))).toBe(stopped)
   })
 
   it('a delivery is found by its id', async () => {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { listDeliveries } from '../../store/inbox-queries.ts'
-import { replayAll, replayIds, showDeliveries } from '../inbox-actions.ts'
+import type { Acting } from '../acting.ts'
+import { type Deed, replay as replayDeed, settleAll, settleIds, showDeliveries, skip as skipDeed } from '../inbox-actions.ts'
 import { NotThereError } from '../refusals.ts'
 import { printableLine } from '../text.ts'
 import { refuseUnknownNames } from '../unknown-names.ts'
@@ -48,17 +49,19 @@ const listQuery = z.strictObject({
   after: afterNumber,
 })
 
-const replayBody = z
-  .strictObject({
-    ids: z.array(name).min(1).max(500).optional().meta({ description: 'ids of deliveries, or their numbers' }),
-    state: z.enum(['dead', 'aside']).optional().meta({ description: 'all deliveries in this state' }),
-    ...filters,
-  })
-  .refine(({ ids, state }) => (ids === undefined) !== (state === undefined), 'give ids or state, and only one of them')
-  .refine(
-    ({ ids, account, since, until }) => ids === undefined || (account ?? since ?? until) === undefined,
-    'account, since and until go with state, not with ids',
-  )
+function chosen(deed: Deed) {
+  return z
+    .strictObject({
+      ids: z.array(name).min(1).max(500).optional().meta({ description: 'ids of deliveries, or their numbers' }),
+      state: z.enum(deed.states).optional().meta({ description: 'all deliveries in this state' }),
+      ...filters,
+    })
+    .refine(({ ids, state }) => (ids === undefined) !== (state === undefined), 'give ids or state, and only one of them')
+    .refine(
+      ({ ids, account, since, until }) => ids === undefined || (account ?? since ?? until) === undefined,
+      'account, since and until go with state, not with ids',
+    )
+}
 
 const list = {
   summary: 'stored deliveries, the newest first',
@@ -78,8 +81,16 @@ const show = {
 const replay = {
   summary: 'work stored deliveries again',
   tags: ['inbox'],
-  body: replayBody,
+  body: chosen(replayDeed),
   response: answersOfAction('how many will be worked again', z.object({ replayed: z.int() }).meta({ id: 'Replayed' })),
+}
+
+const skip = {
+  summary: 'give dead deliveries up',
+  description: 'They are set aside, and retention takes them in its time. Until then they can be replayed.',
+  tags: ['inbox'],
+  body: chosen(skipDeed),
+  response: answersOfAction('how many were set aside', z.object({ skipped: z.int() }).meta({ id: 'Skipped' })),
 }
 
 /** `/inbox` */
@@ -96,10 +107,16 @@ export function addInbox(api: Api, p: AdminParts): void {
     return whole(items)
   })
   api.post('/inbox/replay', { schema: replay }, async (request) => {
-    const { ids, state, account, since, until } = request.body
-    const acting = actingFor(p, request)
-    if (ids !== undefined) return { replayed: await replayIds(acting, ids) }
-    await refuseUnknownNames(p.db.read, p.config(), { account })
-    return { replayed: await replayAll(acting, { state, account, since: momentOf(p, since), until: momentOf(p, until) }) }
+    return { replayed: await settle(p, actingFor(p, request), replayDeed, request.body) }
   })
+  api.post('/inbox/skip', { schema: skip }, async (request) => {
+    return { skipped: await settle(p, actingFor(p, request), skipDeed, request.body) }
+  })
+}
+
+async function settle(p: AdminParts, acting: Acting, deed: Deed, choice: z.output<ReturnType<typeof chosen>>): Promise<number> {
+  const { ids, state, account, since, until } = choice
+  if (ids !== undefined) return await settleIds(acting, deed, ids)
+  await refuseUnknownNames(p.db.read, p.config(), { account })
+  return await settleAll(acting, deed, { state, account, since: momentOf(p, since), until: momentOf(p, until) })
 }

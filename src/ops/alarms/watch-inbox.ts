@@ -29,7 +29,7 @@ export const inboxWatcher: Watcher = {
               'inbox_dead',
               count > 0 ? 'on' : 'off',
               `${counted(count, 'delivery', 'deliveries')} of account ${account} could not be applied and ${count === 1 ? 'was' : 'were'} given up; ` +
-                '`submission-mirror inbox list --state dead` tells why, `inbox replay` tries again',
+                '`submission-mirror inbox list --state dead` tells why, `inbox replay` tries again, `inbox skip` gives up for good',
             ),
           ]
         : [],

@@ -1,46 +1,31 @@
 import type { Command } from 'commander'
 import type { InboxFilter } from '../../store/inbox-queries.ts'
-import { choiceIn, momentIn } from '../arguments.ts'
-import { replayAll, replayIds, replayRefused } from '../inbox-actions.ts'
+import { replayRefused, replay as replayStored, settleAll, settleIds } from '../inbox-actions.ts'
 import { counted } from '../text.ts'
 import { refuseUnknownNames } from '../unknown-names.ts'
 import { accountOf, actingOf, type CommandContext, type OpenStore, withStore } from './context.ts'
+import { type ChoiceOptions, filterOf, isNarrowed, withChoice } from './inbox-choice.ts'
 
-const STATES = ['dead', 'aside'] as const
-
-interface ReplayOptions {
-  readonly state?: string
-  readonly account?: string
-  readonly since?: string
-  readonly until?: string
+interface ReplayOptions extends ChoiceOptions {
   readonly rejected?: boolean
 }
 
 /** `inbox replay ID…|--state dead|aside` and `inbox replay --rejected` */
 export function addReplay(inbox: Command, c: CommandContext): void {
-  inbox
-    .command('replay')
+  const command = inbox
+    .command(replayStored.name)
     .description('work stored deliveries again, or verify refused ones again after a secret was mended')
-    .argument('[ids...]', 'ids of deliveries (svix-id), or their numbers in the list')
-    .option('--state <state>', `all deliveries in this state: ${STATES.join(', ')}`)
-    .option('--account <name>', 'only of this account')
-    .option('--since <time>', 'only received since: a date, a date-time, or how long ago (2h, 7d)')
-    .option('--until <time>', 'only received before')
+  withChoice(command, replayStored.states)
     .option('--rejected', 'refused deliveries: those that verify now are stored, their time judged by when they came')
     .action((ids: string[], options: ReplayOptions) => replay(c, ids, options))
 }
 
 async function replay(c: CommandContext, ids: readonly string[], options: ReplayOptions): Promise<void> {
   const problems: string[] = []
-  const filter: InboxFilter = {
-    state: choiceIn(options.state, '--state', STATES, problems),
-    account: options.account,
-    since: momentIn(options.since, '--since', c.clock.now(), problems),
-    until: momentIn(options.until, '--until', c.clock.now(), problems),
-  }
+  const filter = filterOf(c, options, replayStored.states, problems)
   const ways = [ids.length > 0, options.state !== undefined, options.rejected === true].filter(Boolean).length
   if (ways !== 1) problems.push('inbox replay: give ids, or --state, or --rejected, and only one of them')
-  if (ids.length > 0 && (options.account ?? options.since ?? options.until) !== undefined) {
+  if (ids.length > 0 && isNarrowed(options)) {
     problems.push('inbox replay: --account, --since and --until go with --state or --rejected, not with ids')
   }
   const accounts = options.rejected ? 'needed' : 'optional'
@@ -48,7 +33,7 @@ async function replay(c: CommandContext, ids: readonly string[], options: Replay
     if (options.rejected) return tellReplayRefused(c, store, filter)
     await refuseUnknownNames(store.db.read, store.config, filter)
     const acting = actingOf(c, store.db)
-    const replayed = ids.length > 0 ? await replayIds(acting, ids) : await replayAll(acting, filter)
+    const replayed = ids.length > 0 ? await settleIds(acting, replayStored, ids) : await settleAll(acting, replayStored, filter)
     c.host.stdout.write(`${counted(replayed, 'delivery', 'deliveries')} will be worked again\n`)
   })
 }

@@ -10,6 +10,7 @@ import { printableLine, shortTime } from '../text.ts'
 import { refuseUnknownNames } from '../unknown-names.ts'
 import { type CommandContext, printJson, withStore } from './context.ts'
 import { addReplay } from './inbox-replay.ts'
+import { addSkip } from './inbox-skip.ts'
 
 const STATES = ['ready', 'done', 'aside', 'dead'] as const
 const MAX_LISTED = 10_000
@@ -24,7 +25,7 @@ interface ListOptions {
   readonly json?: boolean
 }
 
-/** `inbox list|show|replay` */
+/** `inbox list|show|replay|skip` */
 export function addInbox(program: Command, c: CommandContext): void {
   const inbox = program.command('inbox').description('look at stored deliveries, and work them again')
   inbox
@@ -46,6 +47,7 @@ export function addInbox(program: Command, c: CommandContext): void {
     .option('--json', 'as JSON, for programs')
     .action((id: string, options: { rejected?: boolean; json?: boolean }) => show(c, id, options))
   addReplay(inbox, c)
+  addSkip(inbox, c)
 }
 
 async function list(c: CommandContext, options: ListOptions): Promise<void> {

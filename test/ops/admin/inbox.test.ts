@@ -32,9 +32,10 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
     )
     expect(appended.every((failure) => failure === null)).toBe(true)
     const claimed = await claimDeliveries(rig.db, states.length, 60_000)
-    const settlements = claimed.map((delivery, n) => ({
-      ...{ delivery, state: states[n] ?? 'done', submissionId: null, kind: 'submission.events', error: null },
-    }))
+    const settlements = claimed.map((delivery, n) => {
+      const state = states[n] ?? 'done'
+      return { delivery, state, submissionId: null, kind: 'submission.events', error: state === 'dead' ? 'broken' : null }
+    })
     await rig.db.write('test', (tx) => settleDeliveries(tx, settlements))
   }
 
@@ -96,6 +97,33 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
       [{ state: 'done' }, /^body state: /],
     ] as const) {
       expect(await replay(body)).toMatchObject({ status: 400, json: { detail: expect.stringMatching(problem) } })
+    }
+  })
+
+  it('gives up what is dead and nothing else, by id and by state, and notes it; it can still be replayed', async () => {
+    await deliveries('dead', 'aside', 'dead', 'done', 'dead')
+    const skip = (body: unknown) => rig.ask('POST', '/inbox/skip', { body })
+    const states = async () => (await rig.ask<Page>('GET', '/inbox')).json.items.map(({ state }) => state).reverse()
+    expect(await skip({ ids: ['msg_0', 'none'] })).toMatchObject({ status: 404, json: { detail: 'there is no delivery none' } })
+    expect(await skip({ ids: ['msg_0', 'msg_1', 'msg_3'] })).toMatchObject({ status: 200, json: { skipped: 1 } })
+    expect(await states()).toEqual(['aside', 'aside', 'dead', 'done', 'dead'])
+    expect(await runHere(['inbox', 'skip', 'msg_2'], rig.env)).toEqual({ code: 0, out: '1 dead delivery set aside\n', err: '' })
+    expect(await skip({ state: 'dead' })).toMatchObject({ status: 200, json: { skipped: 1 } })
+    expect(await states()).toEqual(['aside', 'aside', 'aside', 'done', 'aside'])
+    expect((await rig.ask<Page>('GET', '/inbox/msg_0')).json.items[0]).toMatchObject({ error: 'broken', settled_at: expect.any(String) })
+    expect(await rig.notes()).toMatchObject([
+      { action: 'inbox.skip', detail: { ids: ['msg_0', 'msg_1', 'msg_3'], count: 3 }, outcome: 'done' },
+      { who: 'command', action: 'inbox.skip', detail: { ids: ['msg_2'], count: 1 }, outcome: 'done' },
+      { action: 'inbox.skip', detail: { state: 'dead', skipped: 1 }, outcome: 'done' },
+    ])
+    expect((await rig.ask('POST', '/inbox/replay', { body: { ids: ['msg_0'] } })).json).toEqual({ replayed: 1 })
+    expect(await skip({ state: 'aside' })).toMatchObject({ status: 400 })
+    for (const [args, problem] of [
+      [[], 'inbox skip: give ids, or --state dead, and only one of them'],
+      [['msg_0', '--state', 'dead'], 'inbox skip: give ids, or --state dead, and only one of them'],
+      [['msg_0', '--since', '1h'], 'inbox skip: --account, --since and --until go with --state, not with ids'],
+    ] as const) {
+      expect(await runHere(['inbox', 'skip', ...args], rig.env)).toEqual({ code: 2, out: '', err: `${problem}\n` })
     }
   })
 

@@ -43,6 +43,7 @@ const ROUTES = [
   'POST /api/v1/doctor',
   'GET /api/v1/inbox',
   'POST /api/v1/inbox/replay',
+  'POST /api/v1/inbox/skip',
   'GET /api/v1/inbox/{id}',
   'GET /api/v1/openapi.json',
   'GET /api/v1/outbox',
