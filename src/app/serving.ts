@@ -9,7 +9,7 @@ import { misstatedText, restateEnds } from '../store/log-ends.ts'
 import { newEpochText, settleLogEpoch } from '../store/log-epoch.ts'
 import { checkSchema, migrate } from '../store/migrate.ts'
 import { openDb } from '../store/open.ts'
-import { missingParts, missingText } from '../store/schema-parts.ts'
+import { missingIndexes, missingIndexText, missingParts, missingText } from '../store/schema-parts.ts'
 import { holdServeLock } from '../store/serve-lock.ts'
 import { ensureNames, Running, type ServeRole } from './running.ts'
 
@@ -81,6 +81,7 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     // No reason to stop: deliveries can be stored while somebody mends it.
     const missing = await missingParts(db.read)
     if (missing.length > 0) log.error({ missing }, `the database is not whole: ${missingText(missing)}`)
+    for (const statement of await missingIndexes(db.read)) log.error({ statement }, missingIndexText(statement))
     for (const end of await restateEnds(db)) log.warn({ ...end }, `${misstatedText(end)}; it says so again, and the numbering goes on`)
     // Before anything is applied: a restored backup gives numbers to changes that others had before.
     const epoch = await settleLogEpoch(db)

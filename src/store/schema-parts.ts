@@ -21,6 +21,14 @@ const POSTGRES_PARTS = `select case c.relkind when 'v' then 'view' else 'table' 
   from pg_class c left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and c.relkind <> 'v'
   where c.relkind in ('r', 'p', 'v') and c.relnamespace <> 'pg_catalog'::regnamespace and pg_table_is_visible(c.oid)`
 
+const SQLITE_INDEXES = "select name from sqlite_master where type = 'index'"
+
+const POSTGRES_INDEXES = `select relname as name from pg_class
+  where relkind = 'i' and relnamespace <> 'pg_catalog'::regnamespace and pg_table_is_visible(oid)`
+
+const INDEX = /^create (?:unique )?index (\w+) on /
+const DROPPED = /^drop index (\w+)$/
+
 /** What the migrations have made and a database does not have: somebody has taken it away. Such as `the view quote_board`. */
 export async function missingParts(q: Query): Promise<string[]> {
   const { rows } = await sql<Part>`${sql.raw(q.kind === 'sqlite' ? SQLITE_PARTS : POSTGRES_PARTS)}`.execute(q.sql)
@@ -31,6 +39,22 @@ export async function missingParts(q: Query): Promise<string[]> {
 export function missingTables(database: Database.Database, version: number): string[] {
   const wanted = partsOf(version).filter(({ kind }) => kind === 'table')
   return missingFrom(readParts(database), wanted)
+}
+
+/**
+ * The indexes that the migrations have made and a database does not have.
+ * @returns the statement that makes each of them.
+ */
+export async function missingIndexes(q: Query): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`${sql.raw(q.kind === 'sqlite' ? SQLITE_INDEXES : POSTGRES_INDEXES)}`.execute(q.sql)
+  const there = new Set(rows.map(({ name }) => name))
+  return [...indexStatements(q.kind)].filter(([name]) => !there.has(name)).map(([, statement]) => statement)
+}
+
+/** What an operator is told of one. */
+export function missingIndexText(statement: string): string {
+  const [, name] = INDEX.exec(statement) ?? []
+  return `the index ${name} is missing (somebody has taken it away), and what goes by it is slow or wrong; stop \`serve\` and make it again: ${statement}`
 }
 
 /** What our user may not do with tables of ours, though he must, such as `insert on sync_inbox`: Postgres alone knows rights. */
@@ -71,6 +95,18 @@ function partsOf(version: number): Part[] {
   } finally {
     scratch.close()
   }
+}
+
+/** By name, in the order in which they are made, those that are left after the last migration. */
+function indexStatements(kind: Query['kind']): Map<string, string> {
+  const left = new Map<string, string>()
+  for (const statement of migrations.flatMap((migration) => migration.statements(columnTypes[kind]))) {
+    const [, made] = INDEX.exec(statement) ?? []
+    const [, dropped] = DROPPED.exec(statement) ?? []
+    if (made !== undefined) left.set(made, statement.replace(/\s+/g, ' '))
+    if (dropped !== undefined) left.delete(dropped)
+  }
+  return left
 }
 
 function readParts(database: Database.Database): Part[] {

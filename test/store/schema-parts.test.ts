@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { missingParts, missingRights, rightsText } from '../../src/store/schema-parts.ts'
+import { missingIndexes, missingIndexText, missingParts, missingRights, rightsText } from '../../src/store/schema-parts.ts'
 import { testDatabases } from '../tools/databases.ts'
 
 describe.each(testDatabases)('the parts of the schema on $name', ({ name, open }) => {
@@ -20,6 +20,23 @@ describe.each(testDatabases)('the parts of the schema on $name', ({ name, open }
     const missing = await missingParts(db.read)
     expect(missing).toContain('the table lanes')
     expect(missing.filter((part) => part.includes('column'))).toEqual([])
+  })
+
+  it('have all indexes after the migrations, and each that somebody has taken away is named with what makes it again', async () => {
+    const { db, close } = await open()
+    onTestFinished(close)
+    const change = (statement: string) => db.write('test', (tx) => sql.raw(statement).execute(tx.sql))
+    expect(await missingIndexes(db.read)).toEqual([])
+    for (const index of ['sync_push_lanes_blocked', 'reconcile_findings_once']) await change(`drop index ${index}`)
+    const missing = await missingIndexes(db.read)
+    expect(missing.map(missingIndexText)).toEqual([
+      expect.stringMatching(
+        /^the index reconcile_findings_once is missing .* make it again: create unique index reconcile_findings_once on /,
+      ),
+      expect.stringMatching(/^the index sync_push_lanes_blocked is .* \(destination, blocked, due_at\) where blocked is not null$/),
+    ])
+    for (const statement of missing) await change(statement)
+    expect(await missingIndexes(db.read)).toEqual([])
   })
 
   it('are open to whoever owns them, and to another what he may not do is named', async () => {

@@ -14,7 +14,7 @@ import { hasInfo } from '../../store/log-epoch.ts'
 import { checkSchema } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
 import { listProcesses } from '../../store/processes.ts'
-import { missingParts, missingRights, missingText, rightsText } from '../../store/schema-parts.ts'
+import { missingIndexes, missingIndexText, missingParts, missingRights, missingText, rightsText } from '../../store/schema-parts.ts'
 import { isServeLockHeld } from '../../store/serve-lock.ts'
 import { megabytes } from '../../store/sqlite-backup.ts'
 import { lastUpkeep } from '../../store/upkeep.ts'
@@ -50,6 +50,8 @@ export async function openForDoctor(config: Config, { clock, log }: { readonly c
 export async function* examineDatabase(config: Config, db: Db): AsyncGenerator<Finding> {
   const missing = await missingParts(db.read)
   if (missing.length > 0) yield bad(ABOUT, missingText(missing))
+  // Of a table that is not there nothing else is told.
+  else for (const statement of await missingIndexes(db.read)) yield bad(ABOUT, missingIndexText(statement))
   const rights = await missingRights(db.read)
   if (rights.length > 0) yield bad(ABOUT, rightsText(rights))
   if (!(await hasInfo(db.read))) {
