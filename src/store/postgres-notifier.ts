@@ -53,8 +53,9 @@ export class PostgresNotifier {
     const session = await this.#pool.connect()
     try {
       const notes = topics.map((topic) => `notify ${this.#channel}, '${topic}'`)
-      // Nothing is written, so there is nothing that must be on disk.
-      await session.query(['begin', 'set local synchronous_commit = off', ...notes, 'commit'].join('; '))
+      // One transaction without a `begin`, which would stay open when something fails in it. Nothing is written, so there is nothing that
+      // must be on disk.
+      await session.query(['set local synchronous_commit = off', ...notes].join('; '))
     } finally {
       session.release()
     }

@@ -82,13 +82,9 @@ export class PostgresDb implements Db {
       // Behind a pooler a statement needs the settings that come with `begin`.
       const alone = options.single === true && !session.pooled
       const tx = new PostgresTx(this, alone ? once(name, run) : run)
-      let result: T
-      if (alone) {
-        result = await this.#workAlone(name, tx, work)
-      } else {
-        await session.query(beginStatement(this.#config.schema, patient ? 'patient' : 'write'), undefined, patient)
-        result = await this.#workAndCommit(name, session, tx, work)
-      }
+      const begin = beginStatement(this.#config.schema, patient ? 'patient' : 'write')
+      const begun = () => session.query(begin, undefined, patient).then(() => work(tx))
+      const result = alone ? await this.#workAlone(name, tx, work) : await this.#workAndCommit(name, session, tx, begun)
       this.#failPoint?.(`${name}:after-commit`)
       for (const action of tx.actions) action()
       for (const topic of tx.topics) this.#notifier.notify(topic)
@@ -110,10 +106,11 @@ export class PostgresDb implements Db {
     }
   }
 
-  async #workAndCommit<T>(name: string, session: PostgresSession, tx: PostgresTx, work: (tx: Tx) => Promise<T>): Promise<T> {
+  /** @param begun begins the transaction, too: a connection on which that failed half way must not keep it. */
+  async #workAndCommit<T>(name: string, session: PostgresSession, tx: PostgresTx, begun: () => Promise<T>): Promise<T> {
     let result: T
     try {
-      result = await work(tx)
+      result = await begun()
       tx.end()
       this.#failPoint?.(`${name}:before-commit`)
     } catch (error) {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { TransientError } from '../../src/errors.ts'
 import type { DatabaseConfig, Db, Tx } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
@@ -19,6 +19,25 @@ function count(tx: Tx, account: string): Promise<unknown> {
 
 async function accounts(db: Db): Promise<string[]> {
   return (await db.read.sql.selectFrom('sync_counters').select('account').orderBy('account').execute()).map((row) => row.account)
+}
+
+/**
+ * Behind its first statement, what a connection sends next that holds `part` is cancelled, as by `pg_cancel_backend`.
+ * @returns what became of it.
+ */
+function cancelNext(part: string): Promise<unknown> {
+  const send = pg.Client.prototype.query as (query: { text: string }) => Promise<unknown>
+  const cancelled = Promise.withResolvers<unknown>()
+  const spy = vi.spyOn(pg.Client.prototype, 'query')
+  spy.mockImplementation(function (this: pg.Client, query: { text: string }) {
+    if (!query.text.includes(part)) return send.call(this, query)
+    spy.mockRestore()
+    const text = query.text.replace('; ', '; select pg_cancel_backend(pg_backend_pid()), pg_sleep(60); ')
+    const sent = send.call(this, { ...query, text })
+    cancelled.resolve(sent.catch((error: unknown) => error))
+    return sent
+  } as never)
+  return cancelled.promise
 }
 
 describe('Postgres', () => {
@@ -53,6 +72,20 @@ describe('Postgres', () => {
     await own.write('test', (tx) => count(tx, 'read-only'))
     expect(await accounts(own)).toContain('read-only')
     await own.write('test', (tx) => sql`delete from sync_counters where account = 'read-only'`.execute(tx.sql))
+  })
+
+  it.each([
+    ['begins a transaction', 'set local search_path'],
+    ['notifies', 'notify'],
+  ])('keeps no connection in a broken transaction when it is cancelled while it %s', async (_, part) => {
+    const own = await openAgain(place.config)
+    onTestFinished(() => own.close())
+    const cancelled = cancelNext(part)
+    await own.write('test', async (tx) => tx.notifyOthers('outbox')).catch(() => {})
+    expect(await cancelled).toMatchObject({ code: '57014' })
+    await new Promise(setImmediate)
+    const look = () => own.write('test', async (tx) => (await sql`select 1 as one`.execute(tx.sql)).rows)
+    expect(await Promise.all([look(), look()])).toEqual([[{ one: 1 }], [{ one: 1 }]])
   })
 
   it('commits durably and in UTC whatever the defaults of server and role are', async () => {
