@@ -29,11 +29,13 @@ function settings(schema: string): [name: string, value: string][] {
   ]
 }
 
+/** Whatever the server's default is: who waited for a lock must see what was committed meanwhile (invariants 2 and 9). */
+const ISOLATION = 'isolation level read committed'
+
 /** One statement that sets a fresh connection up for the session. */
 export function sessionSettings(schema: string): string {
-  return settings(schema)
-    .map(([name, value]) => `set ${name} = ${value}`)
-    .join('; ')
+  const all = settings(schema).map(([name, value]) => `set ${name} = ${value}`)
+  return [`set session characteristics as transaction ${ISOLATION}`, ...all].join('; ')
 }
 
 /**
@@ -45,7 +47,7 @@ export function beginStatement(schema: string, kind: 'read' | 'write' | 'patient
     const limit = name === 'statement_timeout' || name === 'lock_timeout'
     return `set local ${name} = ${kind === 'patient' && limit ? '0' : value}`
   })
-  return ['begin', ...(kind === 'read' ? ['set transaction read only'] : []), ...local].join('; ')
+  return [`begin ${ISOLATION}`, ...(kind === 'read' ? ['set transaction read only'] : []), ...local].join('; ')
 }
 
 /** Whether the settings say that a pooler stands between: they name a way past it. */

@@ -88,7 +88,7 @@ describe('Postgres', () => {
     expect(await Promise.all([look(), look()])).toEqual([[{ one: 1 }], [{ one: 1 }]])
   })
 
-  it('commits durably and in UTC whatever the defaults of server and role are', async () => {
+  it('commits durably, in UTC and seeing what others committed meanwhile, whatever the defaults of server and role are', async () => {
     const admin = new pg.Client({ connectionString: inject('postgresUrl') })
     await admin.connect()
     await admin.query(`do $$ begin
@@ -96,6 +96,7 @@ describe('Postgres', () => {
     await admin.query('alter role careless set synchronous_commit = off')
     await admin.query("alter role careless set timezone = 'Asia/Kolkata'")
     await admin.query("alter role careless set datestyle = 'German'")
+    await admin.query("alter role careless set default_transaction_isolation = 'serializable'")
     await admin.end()
     const url = new URL(inject('postgresUrl'))
     url.username = 'careless'
@@ -105,10 +106,11 @@ describe('Postgres', () => {
       const secret = { reveal: () => url.href }
       const config: DatabaseConfig = { ...place.config, url: secret, listenUrl: pooled ? { reveal: () => `${url.href}?` } : secret }
       const careless = await openAgain(config)
-      const look = sql<{ durable: string; zone: string; at: string }>`select current_setting('synchronous_commit') as durable,
+      const look = sql<{ durable: string; isolation: string; zone: string; at: string }>`select
+        current_setting('synchronous_commit') as durable, current_setting('transaction_isolation') as isolation,
         current_setting('timezone') as zone, timestamptz '2026-01-31 08:00:00.5+05:30' as at`
       const inside = await careless.write('look', async (tx) => (await look.execute(tx.sql)).rows[0])
-      expect(inside).toEqual({ durable: 'on', zone: 'UTC', at: '2026-01-31T02:30:00.500000Z' })
+      expect(inside).toEqual({ durable: 'on', isolation: 'read committed', zone: 'UTC', at: '2026-01-31T02:30:00.500000Z' })
       expect((await look.execute(careless.read.sql)).rows[0]).toEqual(inside)
       await careless.close()
     }
