@@ -94,7 +94,7 @@ function verify(fresh: string, file: string): SqliteFacts {
 /** Gives the database a second name, so that its own is never without a file. @returns that name. */
 function putAside(path: string, clock: Clock): string {
   const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
-  const aside = `${path}.before-${stamp}`
+  const aside = freeName(`${path}.before-${stamp}`)
   foldLog(path)
   try {
     linkSync(path, aside)
@@ -105,6 +105,13 @@ function putAside(path: string, clock: Clock): string {
   // Only a damaged database still has them; another's log must never meet the new file.
   for (const ending of LOG_ENDINGS) if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${aside}${ending}`)
   return aside
+}
+
+/** One of before may have that name: of a restore in the same second, or by a clock that was put back. */
+function freeName(name: string): string {
+  let free = name
+  for (let n = 2; existsSync(free); n++) free = `${name}-${n}`
+  return free
 }
 
 /** Brings the write-ahead log into the file, which only the last one who has it open can do. A damaged one is left as it is. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { migrations } from '../../migrations/index.ts'
-import { systemClock } from '../../src/clock.ts'
+import { ManualClock, systemClock } from '../../src/clock.ts'
 import { BusyError, PermanentError, UsageError } from '../../src/errors.ts'
 import type { Db } from '../../src/store/db.ts'
 import { settleLogEpoch } from '../../src/store/log-epoch.ts'
@@ -134,6 +134,20 @@ describe('a restore', () => {
     onTestFinished(() => before.close())
     expect(await events(before)).toBe(6)
     expect(existsSync(file('a.db'))).toBe(true)
+  })
+
+  it('keeps the database of before another restore of the same second, too', async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 5)
+    await backupSqlite(config.path, file('a.db'), never)
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(5))])
+    await db.close()
+    const then = { ...parts, clock: new ManualClock() }
+    const [first, second] = [await restoreSqlite(config, file('a.db'), then), await restoreSqlite(config, file('a.db'), then)]
+    expect(second.aside).not.toBe(first.aside)
+    const before = await openAgain({ kind: 'sqlite', path: first.aside ?? '' })
+    onTestFinished(() => before.close())
+    expect(await events(before)).toBe(6)
   })
 
   it('by hand, of a file that `backup` made, is noticed at the next start', async () => {
