@@ -11,6 +11,7 @@ import { AsideConnection, AsideTx } from './sqlite-aside.ts'
 import { SqliteCheckpoints } from './sqlite-checkpoints.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { isBusy, sqliteError } from './sqlite-errors.ts'
+import { FilesInPlace } from './sqlite-in-place.ts'
 import { SqliteRows } from './sqlite-rows.ts'
 import type { Tables } from './tables.ts'
 
@@ -41,6 +42,7 @@ export class SqliteDb implements Db {
   readonly #rows: SqliteRows
   readonly #checkpoints: SqliteCheckpoints
   readonly #aside: AsideConnection
+  readonly #files: FilesInPlace
   #closed = false
 
   /** @throws FatalError when the file is damaged, TransientError when it cannot be opened now. */
@@ -55,6 +57,8 @@ export class SqliteDb implements Db {
     } catch (error) {
       throw sqliteError(error, path)
     }
+    this.#writer.lookInto()
+    this.#files = new FilesInPlace(path)
     this.#rows = new SqliteRows(this.#writer)
     this.#checkpoints = new SqliteCheckpoints(path, this.#gate, options.log)
     this.#aside = new AsideConnection(path)
@@ -68,6 +72,7 @@ export class SqliteDb implements Db {
     let tx: SqliteTx | AsideTx
     try {
       if (this.#closed) throw new TransientError(`${this.#path} is closed: the process is stopping`)
+      this.#files.check()
       if (options.aside) {
         tx = new AsideTx(this, this.#aside)
         result = await this.#workAside(name, tx, work)

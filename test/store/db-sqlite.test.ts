@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { sql } from 'kysely'
@@ -71,6 +71,22 @@ describe('SQLite', () => {
     expect(await child.says('kept')).toBe('true')
     expect(await child.ended()).toBe(0)
     await full.remove()
+  })
+
+  it.each(['', '-wal'])('writes nothing more when its file%s is moved away or replaced, and goes on when it is back', async (which) => {
+    const file = `${place.config.path}${which}`
+    await count('before')
+    renameSync(file, `${file}.away`)
+    const refusal = { name: 'TransientError', message: expect.stringContaining(`${file} was deleted, moved or replaced`) }
+    await expect(count('gone')).rejects.toMatchObject(refusal)
+    await expect(db.write('aside', async () => {}, { aside: true })).rejects.toMatchObject(refusal)
+    copyFileSync(`${file}.away`, file)
+    await expect(count('replaced')).rejects.toMatchObject(refusal)
+    rmSync(file)
+    renameSync(`${file}.away`, file)
+    await count('back')
+    const kept = await db.read.sql.selectFrom('sync_counters').select('account').orderBy('account').execute()
+    expect(kept).toEqual([{ account: 'back' }, { account: 'before' }])
   })
 
   it('commits to the disk, and leaves checkpoints to another thread', async () => {
