@@ -94,15 +94,18 @@ async function setOutbox(db: Db, seq: number, state: string, days: number): Prom
 }
 
 /** A run that ended so many days ago, with findings that take several steps. */
-async function insertReport(tx: Tx, [runId, days, state, options]: readonly [string, number, RunState, RunOptions]): Promise<void> {
+async function insertReport(
+  tx: Tx,
+  [runId, days, state, options, account = ACCOUNT]: readonly [string, number, RunState, RunOptions, string?],
+): Promise<void> {
   const at = daysAgo(days)
-  const run = newRun(tx, { account: ACCOUNT, options, requestedBy: 'cron' }, state)
+  const run = newRun(tx, { account, options, requestedBy: 'cron' }, state)
   await insertRun(tx, { ...run, run_id: runId, requested_at: at, started_at: at, ended_at: at })
   const findings = Array.from({ length: 120 }, (_, n) => ({
     ...{
       run_id: runId,
       finding_no: n + 1,
-      account: ACCOUNT,
+      account,
       submission_id: null,
       kind: 'undelivered' as const,
       entity: null,
@@ -197,32 +200,37 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
       Array.from({ length: 10 }, (_, n) => eventFact(ACCOUNT, uuid(9, 1), wireEvent(n))),
     )
     const { last_seq: last } = await logOf(db)
-    await ageLog(db, last - 2, 500)
+    await ageLog(db, last - 4, 500)
     const kept = { destinations: ['ams'] }
     // Nothing is fanned out yet.
     expect(await turn(db, 'a', kept)).toMatchObject({ changes: 0 })
     await fanAll(db, [ams])
     const seqs = (await outboxOf(db, 'ams')).map((row) => row.seq)
     const wait = seqs[4] ?? 0
-    for (const [index, seq] of seqs.entries()) await setOutbox(db, seq, index === 4 ? 'dead' : 'delivered', 1)
-    await turn(db, 'b', kept)
-    expect((await logOf(db)).first_seq).toBe(wait)
-    await setOutbox(db, wait, 'skipped', 1)
+    for (const seq of seqs) await setOutbox(db, seq, 'delivered', 1)
+    for (const state of ['ready', 'unknown', 'dead']) {
+      await setOutbox(db, wait, state, 1)
+      await turn(db, `b, ${state}`, kept)
+      expect((await logOf(db)).first_seq, state).toBe(wait)
+    }
+    // Of these two the change of one is old, that of the other is not.
+    for (const seq of [wait, seqs.at(-1) ?? 0]) await setOutbox(db, seq, 'skipped', 1)
     expect(await turn(db, 'c', { ...kept, changesDays: null })).toMatchObject({ changes: 0 })
     // What was given up holds up nothing, however long pushes are kept; it goes with its change, so that nobody tries it again without.
     await turn(db, 'd', { ...kept, days: null })
     expect((await outboxOf(db, 'ams')).map((row) => row.seq)).toEqual(seqs.filter((seq) => seq !== wait))
     // What a destination that is not in the settings any more has not got is not kept for it.
-    expect(await logOf(db)).toEqual({ first_seq: last - 1, last_seq: last })
+    expect(await logOf(db)).toEqual({ first_seq: last - 3, last_seq: last })
     await applyAll(db, [eventFact(ACCOUNT, uuid(9, 1), wireEvent(99))])
     await fanAll(db, [ams, gone])
-    expect((await outboxOf(db, 'gone'))[0]?.seq).toBe(last - 1)
+    expect((await outboxOf(db, 'gone'))[0]?.seq).toBe(last - 3)
     expect((await logOf(db)).last_seq).toBeGreaterThan(last)
   })
 
   it('removes what old reconcile runs found, when a later one has told what still stands; their rows stay', async () => {
     const db = await openedDb(open, clock)
-    const runs: readonly (readonly [string, number, RunState, RunOptions])[] = [
+    const runs: readonly (readonly [string, number, RunState, RunOptions, string?])[] = [
+      ['of another account', 510, 'done', {}, 'another'],
       ['oldest', 500, 'failed', {}],
       ['last to look at all', 450, 'done', { dry_run: true }],
       ['of one', 300, 'done', { submissions: ['one'] }],
@@ -238,12 +246,12 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
       for (const run of runs) await insertReport(tx, run)
     })
     expect(await turn(db, 'a')).toMatchObject({ findings: 120 })
-    expect(await found()).toEqual(['cut short', 'last to look at all', 'of one', 'of the active', 'of the youngest'])
+    expect(await found()).toEqual(['cut short', 'last to look at all', 'of another account', 'of one', 'of the active', 'of the youngest'])
     await db.write('test', (tx) => insertReport(tx, ['new', 100, 'done', {}]))
     expect(await turn(db, 'b', { changesDays: null })).toMatchObject({ findings: 0 })
     expect(await turn(db, 'c', { changesDays: 250 })).toMatchObject({ findings: 480 })
-    expect(await found()).toEqual(['cut short', 'new'])
-    expect(await listRuns(db.read)).toHaveLength(7)
+    expect(await found()).toEqual(['cut short', 'new', 'of another account'])
+    expect(await listRuns(db.read)).toHaveLength(8)
   })
 
   it('is done by one process for each day, and by another one when that has died', async () => {

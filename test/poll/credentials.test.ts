@@ -64,6 +64,34 @@ describe.each(testDatabases)('credentials on $name', (database) => {
     })
   })
 
+  it.each([400, 404])('a service that answers %i when it is asked who we are has the account parked', async (status) => {
+    const rig = await Rig.open(database)
+    rig.sandbox.faults.add({ kind: 'status', status, operation: 'me' })
+    expect(await gateAhead(rig, 0).isClosed(new AbortController().signal)).toBe(true)
+    expect(await account(rig)).toMatchObject({ state: 'parked', reason: expect.stringContaining(`answered ${status}`) })
+  })
+
+  it('an account that is paused for its brokerage stays so as long as the service cannot say who we are', async () => {
+    const rig = await Rig.open(database)
+    const { brokerage } = rig.sandbox.account('default')
+    await pinBrokerage(rig.db, 'default', brokerage.id, null)
+    rig.sandbox.setBrokerage('default', { id: 'another', name: 'Another brokerage' })
+    const gate = gateWith(rig, systemClock, undefined, { ...systemClock, sleep: async () => {} })
+    const { signal } = new AbortController()
+    expect(await gate.isClosed(signal)).toBe(true)
+    rig.sandbox.setBrokerage('default', brokerage)
+    rig.sandbox.faults.add({ kind: 'status', status: 503, operation: 'me' })
+    await rig.pass(RETRY_MS)
+    expect(await gate.isClosed(signal)).toBe(true)
+    const { state, reason, retry_at } = await account(rig)
+    expect([state, reason]).toEqual(['paused', expect.stringContaining('another')])
+    expect(Date.parse(retry_at ?? '')).toBeGreaterThan(Date.now())
+    rig.sandbox.faults.set([])
+    await rig.pass(RETRY_MS)
+    expect(await gate.isClosed(signal)).toBe(false)
+    expect(await account(rig)).toMatchObject({ state: 'active', reason: null })
+  })
+
   it('trap 43: when a parked account asks again is told by the clock of the database', async () => {
     const rig = await Rig.open(database)
     for (const credential of rig.sandbox.account('default').credentials) credential.active = false

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { marketEvents, submissions } from '../../src/model/entities.ts'
 import { readKinds } from '../../src/model/records.ts'
-import { findAccount } from '../../src/store/accounts.ts'
+import { findAccount, resumeAccount } from '../../src/store/accounts.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
@@ -27,6 +27,25 @@ async function unreachable(rig: Rig): Promise<unknown[]> {
 
 async function stateOf(rig: Rig): Promise<string | undefined> {
   return (await findAccount(rig.db.read, ACCOUNT))?.state
+}
+
+/** Has most of the submissions removed, and believed to be once the account that is paused for it goes on. */
+async function removeMany(rig: Rig, goOn: () => Promise<unknown>): Promise<void> {
+  const ids = await readOnce(rig, 12)
+  const removed = ids.slice(0, 8)
+  for (const submissionId of removed) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
+  await rig.pass(policy.poll.maxMs)
+  await rig.until('the account is paused', async () => (await stateOf(rig)) === 'paused')
+  await rig.idle()
+  await goOn()
+  await rig.until('it is active again', async () => (await stateOf(rig)) === 'active')
+  for (const waitMs of [0, 30_000, 120_000]) {
+    await rig.pass(waitMs)
+    await rig.rest()
+  }
+  expect((await unreachable(rig)).sort()).toEqual([...removed].sort())
+  expect(await stateOf(rig)).toBe('active')
+  expect(rig.lines('is paused')).toHaveLength(1)
 }
 
 describe.each(testDatabases)('trap 48: "not found" on $name', (database) => {
@@ -165,21 +184,12 @@ describe.each(testDatabases)('trap 48: "not found" on $name', (database) => {
 
   it('trap 48: of many that were removed it pauses the account once, and believes it then: the account can read others', async () => {
     const rig = await Rig.open(database)
-    const ids = await readOnce(rig, 12)
-    const removed = ids.slice(0, 8)
-    for (const submissionId of removed) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
-    await rig.pass(policy.poll.maxMs)
-    await rig.until('the account is paused', async () => (await stateOf(rig)) === 'paused')
-    await rig.idle()
-    await rig.pass(RETRY_MS)
-    await rig.until('it is active again', async () => (await stateOf(rig)) === 'active')
-    for (const waitMs of [0, 30_000, 120_000]) {
-      await rig.pass(waitMs)
-      await rig.rest()
-    }
-    expect((await unreachable(rig)).sort()).toEqual([...removed].sort())
-    expect(await stateOf(rig)).toBe('active')
-    expect(rig.lines('is paused')).toHaveLength(1)
+    await removeMany(rig, () => rig.pass(RETRY_MS))
+  })
+
+  it('believes it too when an operator has the account go on', async () => {
+    const rig = await Rig.open(database)
+    await removeMany(rig, () => resumeAccount(rig.db, ACCOUNT))
   })
 
   it('trap 48: what is believed to be gone stops nothing when it is looked for again', async () => {

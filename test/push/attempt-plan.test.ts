@@ -48,7 +48,8 @@ describe('the plan after a try', () => {
     const refused = failed({ permanent: true, status: 422 })
     expect(planAttempt({ ...row, attempts: 1 }, refused, context()).row.state).toBe('ready')
     expect(planAttempt({ ...row, attempts: 2, status: 422 }, refused, context()).row).toMatchObject({ state: 'dead', attempts: 3 })
-    expect(planAttempt({ ...row, attempts: 2 }, failed(), context()).row.state).toBe('ready')
+    expect(planAttempt({ ...row, attempts: 2, status: 500 }, failed(), context()).row.state).toBe('ready')
+    expect(planAttempt({ ...row, attempts: 2 }, failed({ alive: false, status: null }), context()).row.state).toBe('ready')
     expect(planAttempt({ ...row, attempts: 3 }, failed(), context()).row).toMatchObject({
       state: 'dead',
       attempts: 4,
@@ -64,6 +65,9 @@ describe('the plan after a try', () => {
 
   test('an outcome that nobody knows is repeated where that does no harm, even if it was refused for good before', () => {
     expect(planAttempt(row, UNKNOWN, context())).toMatchObject({ row: { state: 'ready', attempts: 1, uncertain: false } })
+    const planned = (attempts: number) => planAttempt({ ...row, attempts, status: 422 }, UNKNOWN, context()).row
+    expect(planned(2)).toMatchObject({ state: 'ready', attempts: 3 })
+    expect(planned(3)).toMatchObject({ state: 'dead', attempts: 4 })
   })
 
   test('elsewhere it is held for a human, or looked for', () => {
@@ -80,7 +84,7 @@ describe('the plan after a try', () => {
   })
 
   test('a look that fails leaves it uncertain, and in the end unknown, never dead', () => {
-    const uncertain = { ...row, uncertain: true }
+    const uncertain = { ...row, uncertain: true, status: 401 }
     const planned = (attempts: number) =>
       planAttempt({ ...uncertain, attempts }, failed({ permanent: true, status: 401 }), context({ idempotent: false }, true), true).row
     expect(planned(2)).toMatchObject({ state: 'ready', uncertain: true })
@@ -137,6 +141,9 @@ describe('the plan after a try', () => {
     expect([0, 20_000, 90_000_000].map(inMs)).toEqual(
       [5_000, 20_000, 3_600_000].map((ms) => ({ type: 'blocked', as: 'unmapped', inMs: ms })),
     )
+    const firstMs = (scheduled: number) =>
+      planAttempt({ ...row, changedAt: timeFromMs(0) }, { type: 'unmapped', error: 'no client' }, context({ scheduleMs: [scheduled] })).lane
+    expect([50, 300_000].map(firstMs)).toMatchObject([{ inMs: 50 }, { inMs: 5_000 }])
   })
 
   test('a try that was broken off never took place', () => {

@@ -1,24 +1,24 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
-import { silentObserver } from '../../src/observe.ts'
+import { type Observer, silentObserver } from '../../src/observe.ts'
 import type { Outcome } from '../../src/push/delivery.ts'
 import { Gate } from '../../src/push/gate.ts'
 import type { Db } from '../../src/store/db.ts'
 import { ensureDestinations, holdDestination, setDestinationState } from '../../src/store/destinations.ts'
 import { silentLog as log, type TestDatabase, testDatabases } from '../tools/databases.ts'
-import { delivered } from './kind.ts'
+import { delivered, lost } from './kind.ts'
 import { openedDb, stateOf } from './outbox.ts'
 
 const HOUR_MS = 3_600_000
 const FAILURES_TO_OPEN = 5
 
 /** A gate, and tries that are under way: the first ends last. */
-async function bench(open: TestDatabase['open']) {
+async function bench(open: TestDatabase['open'], observer: Observer = silentObserver) {
   // What Postgres makes of its own clock lies near to this.
   const clock = new ManualClock(Date.now())
   const db = await openedDb(open, clock)
   await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
-  const gate = new Gate({ db, clock, log, observer: silentObserver, destination: { name: 'ams', requestsPerSecond: null, scheduleMs: [] } })
+  const gate = new Gate({ db, clock, log, observer, destination: { name: 'ams', requestsPerSecond: null, scheduleMs: [] } })
   const permits = Array.from({ length: FAILURES_TO_OPEN + 1 }, () => gate.admit())
   const settle = (outcome: Outcome) => {
     const permit = permits.pop()
@@ -68,6 +68,18 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(await restMs(db, clock)).toBeGreaterThan(askedMs - 1_000)
     clock.advance(askedMs)
     expect(gate.admit()).not.toBeNull()
+  })
+
+  it('takes tries that nobody answered for those of a dead destination, and shows when it is thought so', async () => {
+    const shown: unknown[] = []
+    const { gate, settle } = await bench(open, { ...silentObserver, set: (...gauge) => void shown.push(gauge) })
+    for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(lost)
+    await gate.settled()
+    expect(gate.admit()).toBeNull()
+    expect(shown).toEqual([['push_circuit_open', 1, { destination: 'ams' }]])
+    settle(delivered)
+    await gate.settled()
+    expect(shown.slice(1)).toEqual([['push_circuit_open', 0, { destination: 'ams' }]])
   })
 
   it('takes a Retry-After of 0 for no rest: nothing is written down of it', async () => {
@@ -135,4 +147,30 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     await gate.settled()
     expect(await stateOf(db, 'ams')).toMatchObject({ retry_at: null, failures: 0 })
   })
+})
+
+function gateWith(requestsPerSecond: number): Gate {
+  const destination = { name: 'ams', requestsPerSecond, scheduleMs: [] }
+  return new Gate({ db: {} as Db, clock: new ManualClock(0), log, observer: silentObserver, destination })
+}
+
+it('takes its part of the rate of a destination that several processes send to', () => {
+  const gate = gateWith(12)
+  gate.shareAmong(3)
+  expect(gate.rate).toBe(4)
+})
+
+it('gives a turn that was of no use to the next one, once', async () => {
+  const gate = gateWith(1)
+  const turn = () => {
+    const stopping = new AbortController()
+    const got = gate.turn(stopping.signal)
+    stopping.abort()
+    return got
+  }
+  expect(await turn()).toBe(true)
+  expect(await turn()).toBe(false)
+  gate.giveBack()
+  expect(await turn()).toBe(true)
+  expect(await turn()).toBe(false)
 })

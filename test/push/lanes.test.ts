@@ -139,10 +139,13 @@ describe.each(testDatabases)('lanes on $name', (database) => {
   it('a batch that fails is tried again as a whole, and so is one that meets an unmapped lane, without it', async () => {
     const rig = await PushRig.open(database)
     let broken = true
+    const clients = new Set<string | undefined>()
     const kind = testKind({
       batch: { type: 'many', maxItems: 100, gatherMs: 0 },
-      send: () =>
-        broken ? { type: 'failed', permanent: false, alive: true, status: null, error: 'no space', retryAfterMs: null } : delivered,
+      send: ({ mapping }) => {
+        clients.add(mapping?.client)
+        return broken ? { type: 'failed', permanent: false, alive: true, status: null, error: 'no space', retryAfterMs: null } : delivered
+      },
       findMapping: async ({ submissionId }): Promise<Mapping | null> =>
         submissionId === uuid(9, 2) ? null : { client: `c-${submissionId}`, policy: null, fields: {} },
     })
@@ -157,6 +160,7 @@ describe.each(testDatabases)('lanes on $name', (database) => {
     expect(status.filter((row) => row.state === 'unmapped').map((row) => row.submission_id)).toEqual([uuid(9, 2)])
     const maps = await rig.db.read.sql.selectFrom('push_map').select(['client', 'mapped_via']).orderBy('client').execute()
     expect(maps).toEqual([1, 3].map((s) => ({ client: `c-${uuid(9, s)}`, mapped_via: 'lookup' })))
+    expect([...clients].sort(), 'at its first try too').toEqual(maps.map(({ client }) => client))
   })
 
   it.each(['one', 'many'] as const)(

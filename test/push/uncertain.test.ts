@@ -95,7 +95,11 @@ describe.each(testDatabases)('where a second delivery does harm, on $name', (dat
     start()
     await rig.until('both are settled', async () => (await rig.destination()).queued === 0)
     expect(kind.calls).toHaveLength(1)
-    expect((await states()).map(([state]) => state).sort()).toEqual(['delivered', 'unknown'])
+    expect((await states()).sort()).toEqual([
+      ['delivered', 1, 0],
+      ['unknown', 1, 1],
+    ])
+    expect((await rig.rows()).find(({ state }) => state === 'unknown')?.error).toMatch(/^a try was begun, and its answer was lost/)
   })
 
   it('a stop begins nothing new and waits for what is under way, so that nothing becomes unknown', async () => {

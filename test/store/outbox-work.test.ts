@@ -6,7 +6,7 @@ import type { Db } from '../../src/store/db.ts'
 import { endPause, findDestination, hastenLanes, holdDestination, oldestQueued, setDestinationState } from '../../src/store/destinations.ts'
 import { retryRows } from '../../src/store/outbox-queries.ts'
 import { ID_NOT_KNOWN } from '../../src/store/outbox-rows.ts'
-import { type ClaimedLane, claimLanes, type LaneClaim, releaseLanes, settleLanes } from '../../src/store/outbox-work.ts'
+import { type ClaimedLane, claimLanes, type LaneClaim, releaseAllLanes, releaseLanes, settleLanes } from '../../src/store/outbox-work.ts'
 import {
   ACCOUNT,
   counters,
@@ -163,6 +163,16 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
     expect(await claim(db)).toEqual([])
   })
 
+  it('are given back at once for a sender that begins alone, and not those of another destination, which may be under way', async () => {
+    const db = await openedDb(open)
+    const both = ['ams', 'other'].map((name) => destinationOf(name, { entities: ['market_events'] }))
+    await queue(db, 2, 1, both)
+    for (const { name } of both) expect(await claim(db, {}, name)).toHaveLength(2)
+    await releaseAllLanes(db, 'ams')
+    expect(await claim(db, {}, 'ams')).toHaveLength(2)
+    expect(await claim(db, {}, 'other')).toEqual([])
+  })
+
   it('mark rows before their try when asked to, and take the mark away when no try was begun', async () => {
     const db = await openedDb(open)
     await queue(db, 1, 2)
@@ -204,8 +214,13 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     // What the target calls a record comes with its next change.
     await applyAll(db, [eventFact(ACCOUNT, LANES[0] ?? '', wireEvent(0, { detail: 'filled in' }), byPoll)])
     await fanAll(db, [ams])
-    const { rows } = one(await claim(db))
-    expect(rows).toMatchObject([{ operation: 'update', remoteId: `r-${LANES[0]}` }])
+    const update = one(await claim(db))
+    expect(update.rows).toMatchObject([{ operation: 'update', remoteId: `r-${LANES[0]}` }])
+    expect(await settleLanes(db, [result(update, 'ready', { remoteId: 'r-new' })])).toEqual([])
+    const renamed = one(await claim(db))
+    expect(renamed.rows).toMatchObject([{ remoteId: 'r-new' }])
+    expect(await settleLanes(db, [result(renamed, 'ready', { remoteId: null })])).toEqual([])
+    expect(one(await claim(db)).rows, 'who says no other leaves it').toMatchObject([{ remoteId: 'r-new' }])
     expect(await settleLanes(db, [])).toEqual([])
   })
 
