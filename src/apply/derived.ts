@@ -2,7 +2,7 @@ import { isDamaged } from '../model/damaged.ts'
 import type { MarketEventRow } from '../model/entities.ts'
 import type { DerivedFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
-import { laneOf } from './market-events.ts'
+import { isOfRail, laneOf, ofRail } from './market-events.ts'
 import type { Session } from './session.ts'
 
 /**
@@ -31,8 +31,8 @@ export async function applyDerived(session: Session, fact: DerivedFact): Promise
   for (const lane of await session.lanes.loadSubmission(fact.account, fact.submissionId)) {
     const event = told.get(lane.lane_id)
     told.delete(lane.lane_id)
-    if (lane.state_source === 'rail') continue
-    if (event) session.lanes.put(laneOf(event, null), fact.cause)
+    if (isOfRail(lane)) session.lanes.put({ ...lane, ...ofRail }, fact.cause)
+    else if (event) session.lanes.put(laneOf(event, null), fact.cause)
     else if (!hasValue(lane.gone_at)) session.lanes.put({ ...lane, gone_at: fact.now }, fact.cause)
   }
   for (const [lane_id, event] of told) {

@@ -55,7 +55,7 @@ async function applyToLanes(session: Session, kept: readonly { fact: EventFact; 
   for (const { fact, row } of placed) {
     const lane = session.lanes.get(laneKey(row))
     if (lane === null && !isComplete(fact)) session.askReplay(fact)
-    if (lane !== null && (lane.state_source === 'rail' || isNewer(lane, row))) continue
+    if (lane !== null && (isOfRail(lane) || isNewer(lane, row))) continue
     session.lanes.put(laneOf(row, lane), fact.cause)
   }
 }
@@ -72,6 +72,18 @@ function isNewer(lane: LaneRow, row: MarketEventRow): boolean {
   return shown > `${row.occurred_at} ${row.event_id}`
 }
 
+/**
+ * Whether a rail has named the lane. Three columns say so, each by itself: the word of two of them counts, so that a hand that alters one
+ * neither makes a lane that only events tell of go with the rail, nor empties one that the rail has told of.
+ */
+export function isOfRail({ state_source, state_event_id, raw }: LaneRow): boolean {
+  const [ofNoEvent, shown] = [state_event_id === null, raw !== null]
+  return state_source === 'rail' ? ofNoEvent || shown : ofNoEvent && shown
+}
+
+/** What a lane that a rail has named says of where its state comes from. */
+export const ofRail = { state_source: 'rail', state_event_id: null, state_occurred_at: null } as const
+
 /** A lane as an event tells it: it is there. */
 export function laneOf(row: MarketEventRow, lane: LaneRow | null): LaneRow {
   return {
@@ -81,6 +93,7 @@ export function laneOf(row: MarketEventRow, lane: LaneRow | null): LaneRow {
     program_category: row.category,
     status: row.status,
     status_label: row.status_label,
+    state_source: 'event',
     state_event_id: row.event_id,
     state_occurred_at: row.occurred_at,
     gone_at: null,

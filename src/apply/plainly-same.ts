@@ -84,14 +84,14 @@ function sameDerived(
   const { eventAt, messageAt, laneEvents } = newestAmong(events, messages)
   if (submission.last_event_at !== eventAt || submission.last_message_at !== messageAt) return false
   const stored = reader.wholeOf(lanes, submission.submission_id) as readonly LaneRow[] | null
-  if (stored === null || !stored.every(isOfRail)) return false
+  if (stored === null || !stored.every(isPlainlyOfRail)) return false
   const known = new Set(stored.map((lane) => lane.lane_id))
   const told = new Set(laneEvents)
   return events.every((event) => !told.has(event.event_id) || (event.lane_id !== null && known.has(event.lane_id)))
 }
 
 /** The rail is where its state comes from, and no event is named beside it. */
-function isOfRail(lane: LaneRow): boolean {
+function isPlainlyOfRail(lane: LaneRow): boolean {
   return lane.state_source === 'rail' && lane.state_event_id === null && lane.state_occurred_at === null
 }
 

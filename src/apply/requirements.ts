@@ -3,7 +3,7 @@ import type { StateFact } from '../model/facts.ts'
 import type { Json } from '../model/json.ts'
 import { hasValue, sameRaw, sameText } from '../model/merge.ts'
 import type { Requirements } from '../model/records.ts'
-import { emptyLane } from './market-events.ts'
+import { emptyLane, isOfRail, ofRail } from './market-events.ts'
 import type { Session } from './session.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -67,14 +67,13 @@ async function applyLanes(session: Session, fact: StateFact, rail: Rail): Promis
     if (before === null) session.askReplay(fact)
     const raw = before !== null && sameRaw(before.raw, lane.raw) ? before.raw : lane.raw
     // What an event said of it counts no more, for one that comes only now says nothing of it either (invariants 2 and 5).
-    const unsaid = before?.state_source === 'event' ? emptyLane(before) : {}
-    const state = { state_source: 'rail', state_event_id: null, state_occurred_at: null, gone_at: null }
-    session.lanes.merge({ ...unsaid, ...lane, ...place, raw, ...state }, fact.cause)
+    const unsaid = before !== null && !isOfRail(before) ? emptyLane(before) : {}
+    session.lanes.merge({ ...unsaid, ...lane, ...place, raw, ...ofRail, gone_at: null }, fact.cause)
   }
   if (isStillMatching(fact.requirements) || !rail.whole.lanes) return
   for (const lane of stored) {
     // A lane that only events have named was never in the rail, so it cannot be gone from it.
-    if (lane.state_source !== 'rail' || hasValue(lane.gone_at) || named.has(lane.lane_id)) continue
+    if (!isOfRail(lane) || hasValue(lane.gone_at) || named.has(lane.lane_id)) continue
     session.lanes.put({ ...lane, gone_at: fact.readAt }, fact.cause)
   }
 }
