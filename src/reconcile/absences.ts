@@ -8,7 +8,7 @@ import {
   threadMessages,
 } from '../model/entities.ts'
 import { hasValue } from '../model/merge.ts'
-import type { TimeText } from '../model/time.ts'
+import { type TimeText, timeFromMs } from '../model/time.ts'
 import { type Held, heldEvents, heldMessages } from '../store/absences.ts'
 import type { Db } from '../store/db.ts'
 import type { MirrorReader } from '../store/mirror-reader.ts'
@@ -24,8 +24,9 @@ export interface Unshown {
 }
 
 /**
- * Looks for what a replay did not show. What became known only after the replay began may have come too late for it. A message that is
- * gone takes its attachments with it; attachments of a message that the mirror does not have are looked at by themselves.
+ * Looks for what a replay did not show. What became known only after the replay began may have come too late for it; what is to become
+ * known only later has its time from a clock that was ahead, which says nothing. A message that is gone takes its attachments with it;
+ * attachments of a message that the mirror does not have are looked at by themselves.
  */
 export async function unshown(
   db: Db,
@@ -39,10 +40,11 @@ export async function unshown(
   const marked: Held[] = []
   const { shown } = replay
   for await (const page of held(db, reader, account, submissionId, replay)) {
+    const now = timeFromMs(db.clock.now())
     for (const one of page) {
       if (isShown(one, shown)) continue
       if (hasValue(one.goneAt)) marked.push(one)
-      else if (one.firstSeenAt === null || one.firstSeenAt < begunAt) fresh.push(one)
+      else if (one.firstSeenAt === null || one.firstSeenAt < begunAt || one.firstSeenAt > now) fresh.push(one)
     }
   }
   return { fresh, marked }

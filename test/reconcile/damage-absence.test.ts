@@ -119,6 +119,16 @@ describe.each(testDatabases)('rows that the service does not show, on $name', (d
     expect(await rig.reconcile()).toMatchObject({ code: 0, run: { absent: 0, repaired: 0, known: many + ids.length } })
   })
 
+  it('records that, by a clock that was ahead, are first seen only later are found all the same', async () => {
+    const rig = await DamageRig.open(database)
+    const over = { event_id: uuid(20, 1), first_seen_at: '2090-01-01T00:00:00.000000Z' }
+    await rig.damage(copyOf(marketEvents, rig.rich, over, '1 = 1'), copyOf(marketEvents, rig.plain, over, '1 = 1'))
+    await provesAbsence(
+      rig,
+      [1, 2].map(() => `absent market_events ${uuid(20, 1)}`),
+    )
+  })
+
   it('records that were moved to an empty id are found at once, beside those that are missing now', async () => {
     const rig = await DamageRig.open(database)
     const [truth] = rig.sandbox.truth(ACCOUNT, rig.rich)
