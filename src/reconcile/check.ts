@@ -156,7 +156,7 @@ export class SubmissionCheck {
 
   async #mendVerdict(verdict: Verdict, records: Records): Promise<void> {
     const stateDiffers = differs(verdict.state)
-    if (stateDiffers) await this.#mendState()
+    if (stateDiffers) await this.#o.slots.add(() => this.#mendState())
     // With the lanes in place, less may differ than before.
     await this.#mendRecords(records, stateDiffers && records.length > 0 ? await this.#mender.compare(records) : verdict.records)
     await this.#confirm()
@@ -172,7 +172,7 @@ export class SubmissionCheck {
   async #confirm(): Promise<void> {
     for (const feed of FEEDS) {
       if (!this.#doubts.has(feed)) continue
-      const again = await this.#replay(feed, (page) => this.#settle(page))
+      const again = await this.#o.slots.add(() => this.#replay(feed, (page) => this.#settle(page)))
       if (again.ok) {
         this.#again.set(feed, again.value)
         await this.#settle(again.value.facts ?? [])
@@ -228,7 +228,7 @@ export class SubmissionCheck {
 
   async #replayedAgain(feed: Feed): Promise<Tried<Replay>> {
     const value = this.#again.get(feed)
-    return value ? { ok: true, value } : await this.#replay(feed, async () => {})
+    return value ? { ok: true, value } : await this.#o.slots.add(() => this.#replay(feed, async () => {}))
   }
 
   async #mark(feed: Feed, absent: readonly Held[]): Promise<void> {

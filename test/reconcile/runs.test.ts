@@ -149,6 +149,30 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     expect(rig.asked(from)).toEqual([])
   })
 
+  it('no more is read at once than was asked for, what is read a second time neither', async () => {
+    const rig = await RunRig.open(database, 6)
+    await rig.reconcile()
+    for (const id of rig.ids) {
+      const [shown] = rig.sandbox.truth(ACCOUNT, id)
+      rig.sandbox.setFacts(ACCOUNT, id, { state: 'CA' })
+      rig.sandbox.amendEvent(ACCOUNT, id, String(shown?.events[0]?.id), { detail: 'Outside of appetite', status: 'declined' })
+      rig.sandbox.concealItems(ACCOUNT, id, [String(shown?.messages[0]?.id)])
+    }
+    const [under, most] = [new Set<unknown>(), { reads: 0 }]
+    const counted =
+      <A extends unknown[], T>(read: (...args: A) => Promise<T>) =>
+      (...args: A): Promise<T> => {
+        const reading = read(...args).finally(() => under.delete(reading))
+        most.reads = Math.max(most.reads, under.add(reading).size)
+        return reading
+      }
+    const { events, thread, requirements } = rig.client
+    const client = { ...rig.client, events: counted(events), thread: counted(thread), requirements: counted(requirements) }
+    const run = await rig.reconcile({ concurrency: 1 }, { client })
+    expect(run).toMatchObject({ state: 'done', exit_code: 0, absent: 6 })
+    expect(most.reads).toBe(1)
+  })
+
   it('a reason with characters that no database holds is kept without them, and the run ends', async () => {
     const rig = await RunRig.open(database, 8)
     const refuse = async (submissionId: string) => {
