@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { compareFacts, type Differences, differs } from '../apply/compare.ts'
+import { compareFacts, type Differences } from '../apply/compare.ts'
 import { isPlainlySame } from '../apply/plainly-same.ts'
 import type { Clock } from '../clock.ts'
 import type { EventFact, Fact, MessageFact, Place, StateFact } from '../model/facts.ts'
@@ -26,7 +26,7 @@ export interface Said {
 export interface Verdict {
   readonly state: Differences
   readonly records: Differences
-  /** What is kept of the records beside them; looked at only when nothing else differs. */
+  /** What is kept of the records beside them. */
   readonly derived: Differences
   /** The submission as it was read for this. */
   readonly reader: MirrorReader
@@ -99,9 +99,7 @@ export class Comparer {
     const now = timeFromMs(this.#clock.now())
     const state = said.state === null ? NONE : await compareFacts(reader, [said.state], now)
     const records = said.records.length === 0 ? NONE : await compareFacts(reader, said.records, now)
-    const isClean = !differs(state) && !differs(records)
-    const place = { account: this.#account, submissionId }
-    const derived = isClean ? await compareFacts(reader, derivedFacts(place, now), now) : NONE
+    const derived = await compareFacts(reader, derivedFacts({ account: this.#account, submissionId }, now), now)
     return { state, records, derived, reader }
   }
 }

@@ -158,6 +158,21 @@ describe.each(testDatabases.flatMap((database) => [0, 120].map((more) => ({ data
       expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({ code: 0, found: [] })
     })
 
+    it('one damaged answer hides nothing of what follows from the records', async () => {
+      const { rig, id, event } = await whole(database, more)
+      await rig.db.write('test', (tx) =>
+        tx.sql.updateTable('submissions').set({ last_message_at: null }).where('submission_id', '=', id).execute(),
+      )
+      const client = through(rig.client, async (page, replay) =>
+        replay === 1 ? withItem(page, event, { market: 'none' }) : [...page.items],
+      )
+      const run = await rig.reconcile({}, { client })
+      expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({
+        code: 0,
+        found: ['different submissions (last_message_at)'],
+      })
+    })
+
     it('what two replays say is corrected, by a dry run only said', async () => {
       const { rig, id, event } = await whole(database, more)
       rig.sandbox.amendEvent(ACCOUNT, id, event, { market: 'none' as never, detail: 'New' })
