@@ -38,31 +38,32 @@ export class BatchLoop {
       if (this.#gatherMs > 0) await clock.sleep(this.#gatherMs, stopping)
       await gate.heed(false)
       while (!stopping.aborted && gate.deadMs === 0 && (await this.#sendBatch())) {
-        // As long as there is a whole batch more.
+        // As long as there is more that has gathered. What comes meanwhile gathers anew: else a slow target would get it in crumbs.
       }
       await wake.wait(gate.deadMs > 0 ? Math.min(gate.deadMs, SWEEP_MS) : SWEEP_MS, stopping)
     }
   }
 
-  /** @returns whether there may be more. */
+  /** @returns whether there may be more that has gathered. */
   async #sendBatch(): Promise<boolean> {
-    const { lanes, leaseUntil } = await this.#gather()
+    const { lanes, leaseUntil, isCut } = await this.#gather()
     if (lanes.length === 0) return false
     const { courier } = this.#sending.parts
     const results = await courier.sendTogether(lanes, this.#sending.limits(leaseUntil))
     if (results === null) await this.#sending.putBack(lanes)
     else await Promise.all(results.map((result) => this.#sending.settle(result, leaseUntil)))
-    return results?.every(({ next }) => next.type === 'due' && next.inMs === 0) ?? false
+    return isCut && (results?.every(({ next }) => next.type === 'due' && next.inMs === 0) ?? false)
   }
 
   /** @returns what is sent together, with the lease that ends first. @throws what the store throws; nothing is claimed then. */
-  async #gather(): Promise<Claim> {
+  async #gather(): Promise<Claim & { readonly isCut: boolean }> {
     const { gate, destination } = this.#sending.parts
     const rowsPerLane = destination.idempotent ? ROWS_PER_LANE : 1
     const gathered: ClaimedLane[] = []
     let firstEnd = Number.POSITIVE_INFINITY
     let fullClaims = 0
-    for (let room = gate.probing ? 1 : this.#maxItems; room > 0; ) {
+    let room = gate.probing ? 1 : this.#maxItems
+    while (room > 0) {
       const asked = Math.min(LANES, room)
       const { lanes, leaseUntil } = await this.#sending.orPutBack(gathered, this.#sending.claim(asked, Math.min(rowsPerLane, room)))
       const { taken, left } = within(lanes, room)
@@ -74,7 +75,8 @@ export class BatchLoop {
       if (isFull) fullClaims += 1
       if (left.length > 0 || fullClaims === MOST_FULL_CLAIMS || (lanes.length < asked && !isFull)) break
     }
-    return { lanes: gathered, leaseUntil: firstEnd }
+    const isCut = room === 0 || fullClaims > 0 || gathered.some((lane) => lane.rows.length === rowsPerLane)
+    return { lanes: gathered, leaseUntil: firstEnd, isCut }
   }
 }
 

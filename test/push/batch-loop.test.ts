@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import { TransientError } from '../../src/errors.ts'
 import { BatchLoop } from '../../src/push/batch-loop.ts'
+import type { PushItem } from '../../src/push/delivery.ts'
+import type { Db } from '../../src/store/db.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
 import { applyAll } from '../tools/mirror.ts'
-import { testKind } from './kind.ts'
+import { delivered, testKind } from './kind.ts'
 import { meddled } from './meddled.ts'
 import { ACCOUNT, destinationOf, fanAll, lanesIn, openedDb, outboxOf } from './outbox.ts'
 import { webhookTo } from './rig.ts'
@@ -34,4 +37,52 @@ describe.each(testDatabases)('a batch on $name', ({ open }) => {
     expect(lanes.filter(({ lease_token: token }) => token !== null)).toEqual([])
     expect((await outboxOf(db)).filter(({ uncertain }) => uncertain === 1)).toEqual([])
   })
+
+  it('gathers again before it sends what came while it sent', async () => {
+    const db = await openedDb(open)
+    const happened = await batchesOf(db, { first: 1, more: 1 })
+    expect(happened).toEqual(['gathers', 'sends 1', 'gathers', 'sends 1', 'gathers', 'sends 1'])
+  })
+
+  it('sends at once what is left of what has gathered', async () => {
+    const db = await openedDb(open)
+    const happened = await batchesOf(db, { first: 40, more: 0 })
+    expect(happened).toEqual(['gathers', 'sends 16', 'sends 16', 'sends 8'])
+  })
 })
+
+/** What a loop does up to its third batch. @param changes of one lane: how many there are, and how many more come during each batch. */
+async function batchesOf(db: Db, changes: { readonly first: number; readonly more: number }): Promise<string[]> {
+  const to = [destinationOf('ams', { entities: ['market_events'] })]
+  let made = 0
+  const make = async (count: number) => {
+    const facts = Array.from({ length: count }, () => eventFact(ACCOUNT, uuid(9, 1), wireEvent(++made)))
+    await applyAll(db, facts)
+    await fanAll(db, to)
+  }
+  await make(changes.first)
+  const happened: string[] = []
+  let batches = 0
+  const batch = { type: 'many', maxItems: 1_000, gatherMs: 60_000 } as const
+  const clock: Clock = {
+    ...systemClock,
+    async sleep(ms) {
+      if (ms === batch.gatherMs && batches < 3) happened.push('gathers')
+    },
+  }
+  const kind = {
+    ...testKind({ batch }),
+    send: async (items: readonly PushItem[]) => {
+      happened.push(`sends ${items.length}`)
+      batches += 1
+      await make(changes.more)
+      return items.map(() => delivered)
+    },
+  }
+  const ending = meddled(db, async (name, go) => {
+    if (name === 'outbox-claim' && batches === 3) throw new TransientError('that is enough')
+    return go()
+  })
+  await expect(new BatchLoop(sendingOf(ending, webhookTo('http://unused.example'), kind, clock), batch).run()).rejects.toThrow('enough')
+  return happened
+}
