@@ -6,7 +6,7 @@ import { good, type Parsed } from './values.ts'
 
 // Every message here follows the name of its setting, and is made of fixed words: never of a value.
 
-/** One value: the environment gives text; the file may give a number or a boolean too. */
+/** One value: the environment and the file give text, a default may be a number or a boolean. */
 export function value<T>(parse: (text: string) => Parsed<T>, missing = 'is missing; set it') {
   const single = z.union([z.string(), z.number(), z.boolean()], {
     error: (issue) => (issue.input === undefined ? missing : 'must be a single value'),
@@ -14,7 +14,7 @@ export function value<T>(parse: (text: string) => Parsed<T>, missing = 'is missi
   return single.transform((given, context) => take(parse(String(given).trim()), context))
 }
 
-/** A text that is shown to nobody. The file must quote one that looks like a number, which would lose digits. */
+/** A text that is shown to nobody. */
 export function secret(parse: (text: string) => Parsed<string>, missing: string) {
   const text = z.string({ error: (issue) => (issue.input === undefined ? missing : 'must be text; put it in quotes') })
   return text.transform((given, context) => {

@@ -227,3 +227,20 @@ describe('a file that cannot be understood', () => {
     expect(problemsOf(withFile('{', { POLL_ACTIVE: '5' })).at(-1)).toMatch(/^POLL_ACTIVE must be a duration/)
   })
 })
+
+test('what looks like a number, true or false stays as it is written', () => {
+  const settings = '{ agency: 00123, version: 3.0, big: 12345678901234567890, hex: 0x1f, small: 1e-7, flag: True, negative: -5, none: ~ }'
+  const destination = `{ name: one, kind: http, settings: ${settings}, request: { url: x }, park_on: 403 }`
+  const yaml = `accounts: [{ name: 007, base_url: "https://a.test", client_credentials: [{ id: 1.10, secret: 0042 }], webhook_secrets: ["${hook(1)}"], default: True }]
+destinations: [${destination}]
+upstream: { rps: 10.0, concurrency: 4 }
+`
+  const { accounts, destinations, upstream } = loadConfig(withFile(yaml))
+  expect(destinations[0]).toMatchObject({
+    settings: { agency: '00123', version: '3.0', big: '12345678901234567890', hex: '0x1f', small: '1e-7', flag: 'True', negative: '-5' },
+    parkOn: [403],
+  })
+  expect(accounts[0]).toMatchObject({ name: '007', isDefault: true, credentials: [{ id: '1.10' }] })
+  expect(accounts[0]?.credentials[0]?.secret.reveal()).toBe('0042')
+  expect(upstream).toMatchObject({ requestsPerSecond: 10, concurrency: 4 })
+})
