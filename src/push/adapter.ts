@@ -1,7 +1,7 @@
 import type { AdapterDestination } from '../config.ts'
 import { messageOf, ProductError, TransientError } from '../errors.ts'
 import type { Mapping, PushItem } from './delivery.ts'
-import type { Answer, Failure } from './outcomes.ts'
+import { type Answer, askedRestMs, type Failure } from './outcomes.ts'
 import type { OutgoingRequest } from './transport.ts'
 
 /** What an adapter is made of: its destination's settings. */
@@ -73,8 +73,8 @@ export class StepFailure extends ProductError {
  */
 export function withoutEffect(failure: Failure): Failure {
   if (failure.type === 'stop' || (failure.type === 'failed' && !failure.permanent)) return failure
-  const { alive, status, retryAfterMs } = failure.type === 'failed' ? failure : { alive: false, status: null, retryAfterMs: null }
-  return { type: 'failed', permanent: false, alive, status, error: failure.error, retryAfterMs }
+  const { alive, status } = failure.type === 'failed' ? failure : { alive: false, status: null }
+  return { type: 'failed', permanent: false, alive, status, error: failure.error, retryAfterMs: askedRestMs(failure) }
 }
 
 /** @returns what it means that asking the target for something threw `error`. */

@@ -5,7 +5,7 @@ import { msFromTime } from '../model/time.ts'
 import type { OutboxRow, RowResult } from '../store/outbox-work.ts'
 import type { LaneBlock } from '../store/tables.ts'
 import type { Outcome } from './delivery.ts'
-import { isRefusal } from './outcomes.ts'
+import { askedRestMs, isRefusal } from './outcomes.ts'
 
 /** Tries before a message that the target refuses for what it is becomes a dead letter. */
 const PERMANENT_TRIES = 3
@@ -95,7 +95,7 @@ function againInMs({ changedAt }: Pick<OutboxRow, 'changedAt'>, { clock, destina
 
 function afterUnknown(row: RowOf, outcome: Of<'unknown'>, context: PlanContext): AttemptPlan {
   const { destination, canLookUp } = context
-  const failed = { type: 'failed', permanent: false, alive: false, status: null, error: outcome.error, retryAfterMs: null } as const
+  const failed = { ...outcome, type: 'failed', permanent: false, alive: false, status: null, retryAfterMs: askedRestMs(outcome) } as const
   if (destination.idempotent) return afterFailure(row, failed, context, false)
   if (canLookUp) return afterFailure(row, failed, context, true)
   const text = `${outcome.error}; it may have arrived, and this destination must not get it twice`

@@ -12,6 +12,7 @@ import type { DeliveryKind, Mapping, Outcome, PushItem } from './delivery.ts'
 import type { Gate } from './gate.ts'
 import { type ItemMaker, itemMaker } from './item.ts'
 import { whyNotSent } from './not-sent.ts'
+import { askedRestMs } from './outcomes.ts'
 import { Reports } from './reports.ts'
 
 export interface CourierOptions {
@@ -233,7 +234,7 @@ async function outcomesOf(sending: Promise<readonly Outcome[]>, count: number): 
 /** What a batch says of its target: it is asked to stop, or nothing was taken, or it works. What was not begun says nothing. */
 function verdictOf(outcomes: readonly Outcome[]): Outcome | null {
   const stop = outcomes.find((outcome) => outcome.type === 'stop')
-  const asks = outcomes.find((outcome) => outcome.type === 'failed' && outcome.retryAfterMs !== null)
+  const asks = outcomes.find((outcome) => askedRestMs(outcome) !== null)
   return stop ?? asks ?? outcomes.findLast((outcome) => outcome.type !== 'untried') ?? null
 }
 

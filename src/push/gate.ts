@@ -9,6 +9,7 @@ import { destinationStand, endPause, holdDestination, setDestinationState } from
 import { Circuit, type Permit } from '../upstream/circuit.ts'
 import { RateLimiter } from '../upstream/limiter.ts'
 import type { Outcome } from './delivery.ts'
+import { askedRestMs } from './outcomes.ts'
 
 const FAILURES_TO_OPEN = 5
 const CIRCUIT_BASE_MS = 5_000
@@ -149,7 +150,7 @@ export class Gate {
     if (this.#circuit.isOpen !== wasOpen) this.#turned()
     else if (permit.probe && found === 'dead') this.#pause()
     // "At once" asks for nothing.
-    const askedMs = outcome?.type === 'failed' ? (outcome.retryAfterMs ?? 0) : 0
+    const askedMs = (outcome && askedRestMs(outcome)) ?? 0
     if (askedMs > 0) this.#asked(Math.min(askedMs, LONGEST_REST_MS))
     if (outcome?.type === 'stop') this.#stop(outcome)
   }

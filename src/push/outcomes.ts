@@ -48,8 +48,17 @@ export function isRefusal(status: number): boolean {
 /** The same where a second delivery does harm: of what a gateway says, nobody knows whether it came to pass. */
 export function refused(answer: Answer): Failure {
   const failure = refusal(answer)
-  if (!GATEWAY.has(answer.status)) return failure
-  return { type: 'unknown', error: `${failure.error}: the system behind the gateway may have taken it` }
+  return GATEWAY.has(answer.status) ? unclear(answer, `${failure.error}: the system behind the gateway may have taken it`) : failure
+}
+
+/** @returns the outcome of a request whose answer leaves it open whether it was taken. */
+export function unclear({ retryAfterMs }: Answer, error: string): Extract<Failure, { type: 'unknown' }> {
+  return { type: 'unknown', error, ...(retryAfterMs !== null && { retryAfterMs }) }
+}
+
+/** @returns for how long the target asks to be left alone; null when it does not. */
+export function askedRestMs(outcome: Outcome): number | null {
+  return outcome.type === 'failed' || outcome.type === 'unknown' ? (outcome.retryAfterMs ?? null) : null
 }
 
 /** @returns what was answered, with as much of its reason as may be repeated. */

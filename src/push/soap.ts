@@ -1,7 +1,7 @@
 import type { Json } from '../model/json.ts'
 import { StepFailure, type StepRequest, type Steps, withoutEffect } from './adapter.ts'
 import { xmlText } from './http/xml.ts'
-import { type Answer, answered, type Failure, isSuccess, refused } from './outcomes.ts'
+import { type Answer, answered, type Failure, isSuccess, refused, unclear } from './outcomes.ts'
 
 const ENVELOPE = 'http://schemas.xmlsoap.org/soap/envelope/'
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
@@ -40,9 +40,9 @@ export async function callSoap(steps: Steps, way: 'ask' | 'tell', call: SoapCall
   if (reply !== null) return reply
   // The service would have said a fault in an envelope: what else comes with these says nothing of what was done, and whoever else
   // answers, for it or before it, refuses nothing for good.
-  const unclear = isSuccess(answer.status) || answer.status === 500
+  const isUnclear = isSuccess(answer.status) || answer.status === 500
   const lack = answer.cut === null ? 'with no SOAP envelope' : `its answer ${answer.cut.text}`
-  const failure: Failure = unclear ? { type: 'unknown', error: `it ${answered(answer)}, but ${lack}` } : refused(answer)
+  const failure: Failure = isUnclear ? unclear(answer, `it ${answered(answer)}, but ${lack}`) : refused(answer)
   throw new StepFailure(way === 'ask' || failure.type === 'failed' ? withoutEffect(failure) : failure)
 }
 

@@ -77,6 +77,8 @@ describe('the plan after a try', () => {
       lane: { type: 'due', inMs: 0 },
     })
     expect(planAttempt(row, UNKNOWN, context({ ...once, onDead: 'hold' })).lane).toEqual({ type: 'blocked', as: 'held' })
+    const rested = { ...UNKNOWN, retryAfterMs: 60_000 }
+    expect(planAttempt(row, rested, context(once, true)).lane).toEqual({ type: 'due', inMs: 60_000 })
     expect(planAttempt(row, UNKNOWN, context(once, true))).toMatchObject({
       row: { state: 'ready', uncertain: true },
       lane: { inMs: 5_000 },

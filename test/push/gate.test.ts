@@ -82,6 +82,14 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(shown.slice(1)).toEqual([['push_circuit_open', 0, { destination: 'ams' }]])
   })
 
+  it('keeps a rest that was asked for by an answer that leaves it open whether the message was taken', async () => {
+    const { clock, db, gate, settle } = await bench(open)
+    settle({ type: 'unknown', error: 'answered 504', retryAfterMs: HOUR_MS })
+    await gate.settled()
+    expect(gate.admit()).toBeNull()
+    expect(await restMs(db, clock)).toBeGreaterThan(HOUR_MS - 60_000)
+  })
+
   it('takes a Retry-After of 0 for no rest: nothing is written down of it', async () => {
     const { clock, db, gate, settle } = await bench(open)
     settle({ type: 'failed', permanent: false, alive: true, status: 503, error: 'answered 503', retryAfterMs: 0 })

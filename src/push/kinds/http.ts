@@ -11,7 +11,7 @@ import { allExpressions, expressionsOf, headerName, type RequestName } from '../
 import { explainProbe } from '../http/probe.ts'
 import { type TemplateInput, Templates } from '../http/templates.ts'
 import { viewOf } from '../http/view.ts'
-import { type Answer, answered, type Failure, isSuccess, notTried, refused, taken, unanswered } from '../outcomes.ts'
+import { type Answer, answered, askedRestMs, type Failure, isSuccess, notTried, refused, taken, unanswered, unclear } from '../outcomes.ts'
 import { none, remoteIdOf } from '../remote-id.ts'
 import { type OutgoingRequest, openTransport, type Transport } from '../transport.ts'
 
@@ -152,7 +152,7 @@ class HttpKind implements DeliveryKind {
       }
     } catch (error) {
       // It answered, perhaps that it has the message, and nobody can read it.
-      if (isSuccess(answer.status)) return { type: 'unknown', error: `it ${answered(answer)}, but ${messageOf(error)}` }
+      if (isSuccess(answer.status)) return unclear(answer, `it ${answered(answer)}, but ${messageOf(error)}`)
       return this.#refused(answer)
     }
     if (byStatus || said.get('success') === true) return await this.#delivered(answer, view, null)
@@ -213,6 +213,6 @@ function noSuccess(answer: Answer): Failure {
 function lookingFailed(failure: Failure): Outcome {
   const error = 'error' in failure ? `it could not be looked up: ${failure.error}` : ''
   if (failure.type === 'stop') return { ...failure, error }
-  const { alive, status, retryAfterMs } = failure.type === 'failed' ? failure : { alive: false, status: null, retryAfterMs: null }
-  return { type: 'failed', permanent: false, alive, status, error, retryAfterMs }
+  const { alive, status } = failure.type === 'failed' ? failure : { alive: false, status: null }
+  return { type: 'failed', permanent: false, alive, status, error, retryAfterMs: askedRestMs(failure) }
 }

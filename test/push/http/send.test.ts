@@ -134,6 +134,7 @@ describe('an answer', () => {
     [500, {}, { type: 'failed', permanent: false, alive: false }],
     [503, { 'retry-after': '9' }, { type: 'failed', permanent: false, alive: false, retryAfterMs: 9_000 }],
     [502, {}, { type: 'unknown', error: 'answered 502 (no such code): the system behind the gateway may have taken it' }],
+    [504, { 'retry-after': '20' }, { type: 'unknown', retryAfterMs: 20_000 }],
     [403, {}, { type: 'stop', state: 'parked', status: 403 }],
   ])('of %i is judged by its class', async (status, headers, expected) => {
     const target = await serve((_, response) => json(response, { detail: 'no such code' }, status, headers))
