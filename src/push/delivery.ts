@@ -53,11 +53,14 @@ export interface PushItem {
 export type Outcome =
   /** The target has it. */
   | { readonly type: 'delivered'; readonly status: number | null; readonly remoteId: string | null; readonly detail: string | null }
-  /** It was not taken. `permanent`: the same request would be refused again. `alive`: the target answered, so it is no outage. */
+  /**
+   * It was not taken. `permanent`: the same request would be refused again. `alive`: the target answered, so it is no outage; null: it was
+   * not asked, for a reason that lies with us.
+   */
   | {
       readonly type: 'failed'
       readonly permanent: boolean
-      readonly alive: boolean
+      readonly alive: boolean | null
       readonly status: number | null
       readonly error: string
       /** The target asks to be left alone, all of it, for so long. */

@@ -222,5 +222,6 @@ export class Gate {
 function aliveness(outcome: Outcome | null): 'alive' | 'dead' | 'unknown' {
   if (outcome === null || outcome.type === 'unmapped') return 'unknown'
   if (outcome.type === 'unknown') return 'dead'
-  return outcome.type === 'failed' && !outcome.alive ? 'dead' : 'alive'
+  if (outcome.type !== 'failed' || outcome.alive === true) return 'alive'
+  return outcome.alive === null ? 'unknown' : 'dead'
 }

@@ -15,7 +15,7 @@ const GATEWAY = new Set([502, 504, 524])
 
 /** @returns the outcome of a try that never reached the target for a reason that lies with us. */
 export function notTried(error: string, permanent: boolean): Extract<Failure, { type: 'failed' }> {
-  return { type: 'failed', permanent, alive: true, status: null, error, retryAfterMs: null }
+  return { type: 'failed', permanent, alive: null, status: null, error, retryAfterMs: null }
 }
 
 /** @returns the outcome of a message that the target has. @param detail a remark, to which that of the id is added. */

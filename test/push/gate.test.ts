@@ -3,6 +3,7 @@ import { ManualClock } from '../../src/clock.ts'
 import { type Observer, silentObserver } from '../../src/observe.ts'
 import type { Outcome } from '../../src/push/delivery.ts'
 import { Gate } from '../../src/push/gate.ts'
+import { notTried } from '../../src/push/outcomes.ts'
 import type { Db } from '../../src/store/db.ts'
 import { ensureDestinations, holdDestination, setDestinationState } from '../../src/store/destinations.ts'
 import { silentLog as log, type TestDatabase, testDatabases } from '../tools/databases.ts'
@@ -96,6 +97,21 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     await gate.settled()
     expect(await restMs(db, clock)).toBeNull()
     expect(gate.admit()).not.toBeNull()
+  })
+
+  it('learns nothing of whether it is alive from a try for which it was not asked', async () => {
+    const { clock, gate, settle } = await bench(open)
+    const notAsked = notTried('the body yields nothing', true)
+    for (let n = 1; n < FAILURES_TO_OPEN; n++) settle(dead(null))
+    settle(notAsked)
+    settle(dead(null))
+    expect(gate.deadMs).toBeGreaterThan(0)
+    clock.advance(60_000)
+    const probe = gate.admit()
+    if (probe === null) throw new Error('nothing may be tried')
+    gate.settle(probe, notAsked)
+    expect(gate.probing).toBe(true)
+    await gate.settled()
   })
 
   it('keeps a rest that another process was asked for, when its own circuit closes', async () => {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { Outcome } from '../../src/push/delivery.ts'
+import { notTried } from '../../src/push/outcomes.ts'
 import { setDestinationState } from '../../src/store/destinations.ts'
 import { claimLanes } from '../../src/store/outbox-work.ts'
 import { testDatabases } from '../tools/databases.ts'
@@ -144,6 +145,23 @@ describe.each(testDatabases)('where a second delivery does harm, on $name', (dat
     await begun.promise
     await running.stop()
     expect(await states()).toEqual([['unknown', 1, 1]])
+  })
+
+  it('what still waits to be sent when the grace is over, as for a token, counts as no try', async () => {
+    const begun = Promise.withResolvers<void>()
+    const kind = testKind({
+      send: (_, signal) => {
+        begun.resolve()
+        const notSent = notTried('given up before it was sent', false)
+        return new Promise<Outcome>((resolve) => signal.addEventListener('abort', () => resolve(notSent)))
+      },
+    })
+    const { rig, start, states } = await rigWith(database, kind)
+    const running = start(1_600)
+    await rig.apply([event(1)])
+    await begun.promise
+    await running.stop()
+    expect(await states()).toEqual([['ready', 0, 0]])
   })
 })
 

@@ -116,13 +116,13 @@ function refusal(answer: Answer): Failure {
   return { type: 'failed', permanent: false, alive: status < 500, status, error, retryAfterMs }
 }
 
-function failing(error: string, { permanent, alive }: { readonly permanent: boolean; readonly alive: boolean }): AuthHeaders {
+function failing(error: string, { permanent, alive }: { readonly permanent: boolean; readonly alive: boolean | null }): AuthHeaders {
   return { failure: { type: 'failed', permanent, alive, status: null, error, retryAfterMs: null } }
 }
 
 /** Waits for `flight`, but no longer than `timeoutMs` and `signal` allow; the flight itself goes on. */
 async function inTime(flight: Promise<AuthHeaders>, timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders> {
-  const given = failing('given up before it was sent', { permanent: false, alive: true })
+  const given = failing('given up before it was sent', { permanent: false, alive: null })
   if (signal.aborted) return given
   const over = Promise.withResolvers<AuthHeaders>()
   const leave = (): void => over.resolve(given)

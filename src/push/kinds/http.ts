@@ -86,14 +86,14 @@ class HttpKind implements DeliveryKind {
     const { answer } = reply
     if (!isSuccess(answer.status) && answer.status !== 404) return lookingFailed(this.#refused(answer))
     // What would say that the message is there may stand in the rest.
-    if (answer.cut?.isTooLong) return lookingFailed(notTried(`its answer ${answer.cut.text}; narrow the lookup`, false))
+    if (answer.cut?.isTooLong) return lookingFailed(unreadable(`its answer ${answer.cut.text}; narrow the lookup`))
     if (answer.cut !== null) return lookingFailed({ type: 'unknown', error: `its answer ${answer.cut.text}` })
     try {
       const [found = null] = await this.#templates.evaluate(['lookup.found'], seen(answer, view), bodyOf(answer))
       if (found === null || found === false || found === '') return null
       return taken(answer.status, remoteIdOf(found), 'the target has it: it was found by its id')
     } catch (error) {
-      return lookingFailed(notTried(messageOf(error), false))
+      return lookingFailed(unreadable(messageOf(error)))
     }
   }
 
@@ -207,6 +207,11 @@ function refuseCut({ cut }: Answer): void {
 function noSuccess(answer: Answer): Failure {
   const error = `it ${answered(answer)}, which is no success (success)`
   return { type: 'failed', permanent: false, alive: true, status: answer.status, error, retryAfterMs: answer.retryAfterMs }
+}
+
+/** It answered, and what it said helps nobody. */
+function unreadable(error: string): Failure {
+  return { ...notTried(error, false), alive: true }
 }
 
 /** Looking changes nothing, so that an outcome that nobody knows is only a failure; nor does a refusal say anything about the message. */

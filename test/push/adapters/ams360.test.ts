@@ -96,7 +96,7 @@ describe('the adapter ams360', () => {
     const ams = await emulator()
     const kind = open(ams)
     for (const client of ['Harbour Bakery LLC', '99', '0', '-1', '5544 OR 1=1', OTHER.replace('5', '7')]) {
-      const permanent = { type: 'failed', permanent: true, alive: true }
+      const permanent = { type: 'failed', permanent: true }
       expect(await send(kind, mapped(client)), client).toMatchObject(permanent)
     }
     expect(ams.operations().filter((name) => name.includes('Name'))).toEqual([])

@@ -81,7 +81,7 @@ describe('a templated request', () => {
     const base = destinationTo(target.baseUrl)
     const outcome = await sendOne(openKind({ ...base, request: { ...base.request, [key]: text } }))
 
-    expect(outcome).toEqual({ type: 'failed', permanent: true, alive: true, status: null, error, retryAfterMs: null })
+    expect(outcome).toEqual({ type: 'failed', permanent: true, alive: null, status: null, error, retryAfterMs: null })
     expect(target.arrived).toEqual([])
   })
 
