@@ -91,6 +91,9 @@ class HttpKind implements DeliveryKind {
     try {
       const [found = null] = await this.#templates.evaluate(['lookup.found'], seen(answer, view), bodyOf(answer))
       if (found === null || found === false || found === '') return null
+      // A count of 0 or an empty list would else count as found, and the change be lost.
+      if (found === 0 || (typeof found === 'object' && Object.keys(found).length === 0))
+        throw new PermanentError('lookup.found yields neither an id nor nothing')
       return taken(answer.status, remoteIdOf(found), 'the target has it: it was found by its id')
     } catch (error) {
       return lookingFailed(unreadable(messageOf(error)))

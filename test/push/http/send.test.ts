@@ -204,6 +204,16 @@ describe('looking up', () => {
     expect(target.arrived[0]?.url).toBe(`/api/v1/notes?ref=${itemOf().messageId}`)
   })
 
+  it.each(['$count(body.notes)', '[body.notes.id]', '{ "id": body.notes.id }'])(
+    'takes what `%s` makes of no note for no id',
+    async (found) => {
+      const target = await serve((_, response) => json(response, { notes: [] }))
+      const outcome = await openKind(destinationTo(target.baseUrl, { lookup: { ...lookup, found } })).lookUp?.(itemOf(), NEVER)
+      const error = 'it could not be looked up: lookup.found yields neither an id nor nothing'
+      expect(outcome).toMatchObject({ type: 'failed', permanent: false, alive: true, error })
+    },
+  )
+
   it('is not offered where there is no way to ask', async () => {
     expect(openKind(destinationTo('http://127.0.0.1:1')).lookUp).toBeUndefined()
   })
