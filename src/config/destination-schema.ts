@@ -59,14 +59,12 @@ const webhook = section({
 const texts = z.record(z.string().max(200), value(matching(/^[^\p{Cc}]*$/u, 'must be one line of text')), 'must hold names and values')
 
 const request = {
-  method: value(matching(/^[A-Z]{3,10}$/, 'must be a method such as POST, in capitals')).prefault('POST'),
+  method: value(oneOf(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])).prefault('POST'),
   url: value(expression),
   headers: z
-    .record(
-      z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'is no name of a header'),
-      value(expression),
-      'must hold headers and expressions',
-    )
+    .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/), value(expression), {
+      error: (issue) => (issue.code === 'invalid_key' ? 'is no name of a header' : 'must hold headers and expressions'),
+    })
     .prefault({}),
   format: value(oneOf(['json', 'xml', 'form'])).prefault('json'),
   body: value(expression).optional(),

@@ -195,6 +195,16 @@ destinations:
     expect(found).toEqual(places.map((place) => `destinations${place} ${mend}`))
   })
 
+  test('a method or a header that HTTP does not know, and headers that are none', () => {
+    const request = (own: string) => `destinations: [{ name: a, kind: http, request: { url: x, ${own} } }]`
+    const place = `${at}.request`
+    expect(problems(request('method: post, headers: { "x y": "1", x-ok: "2" }'))).toEqual([
+      `${place}.method in CONFIG_FILE must be one of GET, HEAD, POST, PUT, PATCH, DELETE`,
+      `${place}.headers.(a key not shown) in CONFIG_FILE is no name of a header`,
+    ])
+    expect(problems(request('headers: text'))).toEqual([`${place}.headers in CONFIG_FILE must hold headers and expressions`])
+  })
+
   test('all problems are told at once, each by its place', () => {
     const found = problems(`
 destinations:
