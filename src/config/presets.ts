@@ -15,8 +15,8 @@ export interface WithPresets {
 }
 
 /**
- * Lays the keys of each destination over those of the preset that it names: sections are merged, key by key, and whatever else the
- * destination says, a list too, takes the place of what the preset says. References of a preset are resolved like those of the file.
+ * Lays the keys of each destination over those of the preset that it names: sections are merged, key by key, unless the destination gives
+ * one another `type`, whose keys are others; and whatever else it says, a list too, takes the place of what the preset says. References of a preset are resolved like those of the file.
  */
 export function withPresets(tree: Tree): WithPresets {
   const { destinations } = tree
@@ -56,7 +56,11 @@ function overlay(base: Tree, over: Tree): Tree {
     // A key without a value counts as left out.
     if (value === null) continue
     const below = merged[key]
-    merged[key] = isTree(below) && isTree(value) ? overlay(below, value) : value
+    merged[key] = isTree(below) && isTree(value) && !isOtherType(below, value) ? overlay(below, value) : value
   }
   return merged
+}
+
+function isOtherType(below: Tree, over: Tree): boolean {
+  return over['type'] !== undefined && over['type'] !== null && over['type'] !== below['type']
 }

@@ -334,6 +334,12 @@ describe('a preset', () => {
     ])
   })
 
+  test('gives way as a whole where the destination gives a section another type', () => {
+    const { tree } = withPresets({ destinations: [{ preset: 'applied-epic', auth: { type: 'bearer', token: 't' } }] })
+    expect(tree['destinations']).toMatchObject([{ settings: { status: 'CLOSED' } }])
+    expect((tree['destinations'] as { auth: unknown }[])[0]?.auth).toEqual({ type: 'bearer', token: 't' })
+  })
+
   test('there are some', () => {
     expect(presetNames()).toEqual(expect.arrayContaining(['applied-epic', 'hawksoft']))
   })
