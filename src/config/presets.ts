@@ -16,7 +16,8 @@ export interface WithPresets {
 
 /**
  * Lays the keys of each destination over those of the preset that it names: sections are merged, key by key, unless the destination gives
- * one another `type`, whose keys are others; and whatever else it says, a list too, takes the place of what the preset says. References of a preset are resolved like those of the file.
+ * one another `type`, whose keys are others; and whatever else it says, a list too, takes the place of what the preset says. References of
+ * a preset are resolved like those of the file.
  */
 export function withPresets(tree: Tree): WithPresets {
   const { destinations } = tree
