@@ -4,7 +4,7 @@ import type { Db, Query, Tx } from './db.ts'
 import { numberIn } from './inbox-queries.ts'
 import { wake } from './notify.ts'
 import { closeEmptyLanes, type LaneKey, type LockedLane, lanesOf, laneText, lockLanes, openLanes, Tallies } from './outbox-lanes.ts'
-import { ID_NOT_KNOWN } from './outbox-rows.ts'
+import { amongIds, ID_NOT_KNOWN } from './outbox-rows.ts'
 import { accountsIn, dbTime, timeValue, unindexed } from './sql.ts'
 import type { OutboxState, PushStatusView } from './tables.ts'
 
@@ -176,7 +176,7 @@ async function choose(
   if (!named && selection.state !== undefined && !states.includes(selection.state)) return []
   const implied = named || selection.state !== undefined ? states : (['dead', 'unknown'] as const)
   const stopped = implied.every((state) => STOPPED.includes(state)) ? sql`and o.state in ('dead', 'unknown', 'skipped')` : sql``
-  const which = named ? sql`o.outbox_id in (${sql.join(selection.outboxIds)})` : matches(q, selection)
+  const which = named ? sql`o.outbox_id in ${amongIds(q, selection.outboxIds)}` : matches(q, selection)
   const number = named ? sql`o.outbox_id` : place(q, { ...selection, state: implied[0] })
   const { rows } = await sql<Chosen>`
     select o.outbox_id, o.destination, o.account, o.lane, o.state from sync_outbox o
@@ -191,7 +191,7 @@ async function followersOf(tx: Tx, chosen: readonly Chosen[]): Promise<Chosen[]>
   const { rows } = await sql<Chosen>`
     select f.outbox_id, f.destination, f.account, f.lane, f.state from sync_outbox i
     join sync_outbox f on f.account = i.account and f.submission_id = i.submission_id and f.outbox_id > i.outbox_id
-    where i.outbox_id in (${sql.join(chosen.map((row) => row.outbox_id))}) and i.operation = 'insert'
+    where i.outbox_id in ${amongIds(tx, chosen.map(idOf))} and i.operation = 'insert'
       and f.destination = i.destination and f.entity = i.entity and f.entity_id = i.entity_id
       and f.state = 'skipped' and f.error = ${ID_NOT_KNOWN}`.execute(tx.sql)
   return rows
@@ -203,13 +203,17 @@ async function lockRows(tx: Tx, chosen: readonly Chosen[], states: readonly Outb
   const lock = tx.kind === 'postgres' ? sql`for update` : sql``
   const { rows } = await sql<Chosen>`
     select outbox_id, destination, account, lane, state from sync_outbox
-    where outbox_id in (${sql.join(chosen.map((row) => row.outbox_id))}) order by outbox_id ${lock}`.execute(tx.sql)
+    where outbox_id in ${amongIds(tx, chosen.map(idOf))} order by outbox_id ${lock}`.execute(tx.sql)
   return rows.filter((row) => states.includes(row.state))
 }
 
 async function setRows(tx: Tx, rows: readonly Chosen[], set: ReturnType<typeof sql>): Promise<void> {
   if (rows.length === 0) return
-  await sql`update sync_outbox set ${set} where outbox_id in (${sql.join(rows.map((row) => row.outbox_id))})`.execute(tx.sql)
+  await sql`update sync_outbox set ${set} where outbox_id in ${amongIds(tx, rows.map(idOf))}`.execute(tx.sql)
+}
+
+function idOf(row: Chosen): number {
+  return row.outbox_id
 }
 
 /**
@@ -218,7 +222,7 @@ async function setRows(tx: Tx, rows: readonly Chosen[], set: ReturnType<typeof s
  */
 async function letGo(tx: Tx, locked: readonly LockedLane[], rows: readonly Chosen[]): Promise<void> {
   const touched = new Set(rows.map(laneText))
-  const ids = new Set(rows.map((row) => row.outbox_id))
+  const ids = new Set(rows.map(idOf))
   for (const lane of locked) {
     if (!touched.has(laneText(lane)) || lane.under_way === 1) continue
     const held = lane.held_by !== null && !ids.has(lane.held_by)

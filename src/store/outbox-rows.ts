@@ -168,12 +168,17 @@ async function readRows(q: Query, outboxIds: readonly number[]): Promise<Found[]
 }
 
 /** Rows of the outbox by their ids, to stand in a `from` clause under the name `given`. */
-export function givenIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuilder<unknown> {
+function givenIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuilder<unknown> {
   return givenRows(
     q,
     { outbox_id: 'int' },
     outboxIds.map((outbox_id) => ({ outbox_id })),
   )
+}
+
+/** The same behind `in`: one parameter, however many there are. */
+export function amongIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuilder<number> {
+  return sql<number>`(select outbox_id from ${givenIds(q, outboxIds)})`
 }
 
 async function readSubmissions(q: Query, found: readonly Found[]): Promise<ReadonlyMap<string, Row>> {

@@ -6,7 +6,7 @@ import { type TimeText, timeFromMs } from '../model/time.ts'
 import type { Db, TableSpec, Tx } from './db.ts'
 import { wake } from './notify.ts'
 import { closeEmptyLanes, givenLanes, type LaneKey, laneText, lockLanes, Tallies } from './outbox-lanes.ts'
-import { firstRows, givenIds, ID_NOT_KNOWN, type OutboxRow } from './outbox-rows.ts'
+import { amongIds, firstRows, ID_NOT_KNOWN, type OutboxRow } from './outbox-rows.ts'
 import { lockMappings, mappedLanes } from './push-map.ts'
 import { dbTime, givenRows, skipLocked } from './sql.ts'
 import type { LaneBlock, OutboxState, OutboxTable } from './tables.ts'
@@ -188,8 +188,7 @@ function alike(results: readonly LaneResult[], now: TimeText): Iterable<{ readon
 }
 
 async function writeAlike(tx: Tx, written: Settled, ids: readonly number[]): Promise<void> {
-  const given = sql<number>`(select outbox_id from ${givenIds(tx, ids)})`
-  await tx.sql.updateTable('sync_outbox').set(written).where('outbox_id', 'in', given).execute()
+  await tx.sql.updateTable('sync_outbox').set(written).where('outbox_id', 'in', amongIds(tx, ids)).execute()
 }
 
 /** It may repeat what a target said, which may hold what Postgres refuses (trap 72). */

@@ -1,8 +1,10 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../src/model/time.ts'
 import type { Db } from '../../src/store/db.ts'
 import { holdDestination, setDestinationState } from '../../src/store/destinations.ts'
 import { findOutboxRows, listOutbox, retryRows, skipRows } from '../../src/store/outbox-queries.ts'
+import { ID_NOT_KNOWN } from '../../src/store/outbox-rows.ts'
 import { type ClaimedLane, claimLanes, type LaneResult, settleLanes } from '../../src/store/outbox-work.ts'
 import type { PushStatusView } from '../../src/store/tables.ts'
 import { ACCOUNT, counters, destinationOf, fanAll, lanesIn, openedDb, openedDbs, outboxOf, result } from '../push/outbox.ts'
@@ -151,6 +153,22 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
     const [dead] = await outboxOf(db, 'ams')
     expect(await retryRows(db, { outboxIds: [dead?.outbox_id ?? 0, 999_999] }, 0, 10)).toMatchObject({ changed: 1 })
     expect((await claim(db)).map((lane) => lane.rows[0]?.outboxId)).toEqual([dead?.outbox_id])
+    await expectRightCounters(db)
+  })
+
+  it('an insert that was given up takes all changes of its record back, more than a statement has parameters', async () => {
+    const db = await openedDb(open)
+    await outbox(db, [ONE], (lane) => result(lane, 'dead'))
+    const skipped = db.kind === 'sqlite' ? 33_000 : 66_000
+    await db.write('test', (tx) =>
+      sql`
+        insert into sync_outbox (destination, account, lane, submission_id, entity, entity_id, operation, cause, seq, message_id, state,
+          attempts, uncertain, queued_at, error)
+        with recursive more(n) as (select 1 union all select n + 1 from more where n < ${sql.lit(skipped)})
+        select destination, account, lane, submission_id, entity, entity_id, 'update', cause, seq + n, message_id, 'skipped',
+          0, 0, queued_at, ${ID_NOT_KNOWN} from more cross join sync_outbox where state = 'dead' order by n`.execute(tx.sql),
+    )
+    expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 1 + skipped, underWay: 0, nextAfter: null })
     await expectRightCounters(db)
   })
 
