@@ -33,7 +33,7 @@ function settings(schema: string): [name: string, value: string][] {
 const ISOLATION = 'isolation level read committed'
 
 /** One statement that sets a fresh connection up for the session. */
-export function sessionSettings(schema: string): string {
+function sessionSettings(schema: string): string {
   const all = settings(schema).map(([name, value]) => `set ${name} = ${value}`)
   return [`set session characteristics as transaction ${ISOLATION}`, ...all].join('; ')
 }
