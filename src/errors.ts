@@ -33,9 +33,17 @@ export class UsageError extends ProductError {
 /** Not done because another run holds the lock (exit code 4). */
 export class BusyError extends ProductError {}
 
+/** What Node says in a word or two of a limit that the system sets this process, and what to do. */
+const LIMITS: readonly (readonly [said: RegExp, mend: string])[] = [
+  [/\bEMFILE\b|too many open files/, 'raise the limit of open files of this process (ulimit -n)'],
+  [/^EAGAIN$/, 'the system gives this process no further thread; raise its limit (ulimit -u, or pids_limit of the container)'],
+]
+
 /** @returns the message of whatever was thrown, in one line that is never empty. It never throws itself. */
 export function messageOf(error: unknown): string {
-  return textOf(error).replace(/\s+/g, ' ').trim() || 'unknown error'
+  const text = textOf(error).replace(/\s+/g, ' ').trim() || 'unknown error'
+  const mend = LIMITS.find(([said]) => said.test(text))?.[1]
+  return mend === undefined || text.includes(mend) ? text : `${text}; ${mend}`
 }
 
 function textOf(error: unknown): string {

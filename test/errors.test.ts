@@ -30,6 +30,13 @@ test('the message of whatever was thrown is one line', () => {
   expect(messageOf(Object.create(null))).toBe('a thrown value that has no text')
 })
 
+test('a limit of the system is told with what to do, once', () => {
+  const files = messageOf(new Error('EMFILE: too many open files, open /x'))
+  expect(files).toBe('EMFILE: too many open files, open /x; raise the limit of open files of this process (ulimit -n)')
+  expect(messageOf(new TransientError(`failed: ${files}`))).toBe(`failed: ${files}`)
+  expect(messageOf(new Error('EAGAIN'))).toMatch(/^EAGAIN; the system gives this process no further thread; raise/)
+})
+
 test('an error of several attempts without a message of its own tells theirs', () => {
   const refused = (address: string) => new Error(`connect ECONNREFUSED ${address}`)
   expect(messageOf(new AggregateError([refused('::1'), refused('127.0.0.1'), refused('::1')]))).toBe(

@@ -77,14 +77,22 @@ export class SqliteCheckpoints {
 
   /** @returns the length of the log in pages, 0 when the worker failed. */
   async #ask(mode: CheckpointMode): Promise<number> {
-    this.#worker ??= this.#start()
-    const answer = await new Promise<CheckpointAnswer>((resolve) => {
+    const { pages, problem } = await new Promise<CheckpointAnswer>((resolve) => {
       this.#answered = resolve
-      this.#worker?.postMessage(mode)
+      this.#startOrFail()?.postMessage(mode)
     })
-    const { pages, problem } = answer
     if (problem !== undefined) this.#log.warn(`the write-ahead log of ${this.#path} could not be checkpointed: ${problem}`)
     return pages
+  }
+
+  /** A system that gives no thread now may give one later: the next commit asks again. */
+  #startOrFail(): Worker | null {
+    try {
+      this.#worker ??= this.#start()
+    } catch (error) {
+      this.#answered({ pages: 0, problem: messageOf(error) })
+    }
+    return this.#worker
   }
 
   #start(): Worker {
