@@ -110,6 +110,19 @@ describe.each(testDatabases)('the data dictionary, against $name', ({ name, open
     const { rows } = await sql.raw<{ last_event_at: unknown }>(moved ?? '').execute(opened.db.read.sql)
     expect(rows.map(({ last_event_at }) => last_event_at === null)).toEqual([false, false, true])
   })
+
+  it('gives a way to a field in `raw`, also beside text that Postgres takes for none', async () => {
+    const fields = examplesFor(name).find((example) => /\braw\b/.test(example)) ?? ''
+    const view = { marketing_hint: 'wait\u0000 \ud800 \\u0000 🚚', forms: ['acord_125', 'acord_126'] }
+    await opened.db.write('test', (tx) =>
+      sql`insert into submissions (account, submission_id, tracked_at, tracked_via, raw) values
+        ('a', 'odd', '2026-11-21T10:00:00.000000Z', 'command', ${JSON.stringify(view)})`.execute(tx.sql),
+    )
+    const { rows } = await sql.raw<Record<string, unknown>>(fields).execute(opened.db.read.sql)
+    const odd = rows.find(({ submission_id }) => submission_id === 'odd')
+    const [found] = Object.entries(odd ?? {}).filter(([column]) => column !== 'submission_id')
+    expect(typeof found?.[1] === 'string' ? JSON.parse(found[1]) : found?.[1]).toEqual(view.forms)
+  })
 })
 
 describe('the data dictionary', () => {
