@@ -133,7 +133,13 @@ export function secretsOfDestination(destination: DestinationConfig): string[] {
 }
 
 function secretsOfAuth(auth: AuthConfig): string[] {
-  const pair = (user: string, secret: string) => [secret, encodeURIComponent(secret), Buffer.from(`${user}:${secret}`).toString('base64')]
+  const pair = (user: string, secret: string) => [
+    secret,
+    encodeURIComponent(secret),
+    // As it stands in a form, which writes spaces and a few signs otherwise.
+    new URLSearchParams({ _: secret }).toString().slice('_='.length),
+    Buffer.from(`${user}:${secret}`).toString('base64'),
+  ]
   switch (auth.type) {
     case 'oauth2':
       return pair(auth.clientId, auth.clientSecret.reveal())

@@ -162,17 +162,22 @@ destinations:
   })
 
   test('every secret of every kind is told to the log, as it stands and as it is sent', () => {
-    const config = load(`
+    const config = load(
+      `
 destinations:
   - ${webhook()}
   - { name: b, kind: http, auth: { type: basic, username: u, password: "\${PASSWORD}" }, request: { url: "'x'" } }
   - { name: c, kind: http, auth: { type: header, name: X-Key, value: "\${TOKEN}" }, request: { url: "'x'" } }
   - { name: d, kind: adapter, adapter: x, url: "https://a.test", credentials: { k: "\${CLIENT_SECRET}" } }
-`)
+  - { name: e, kind: http, auth: { type: password, token_url: "https://a.test/t", username: u, password: "\${FORM}" }, request: { url: "'x'" } }
+`,
+      { FORM: "it's (a) secret!" },
+    )
     const basic = Buffer.from('u:p&ss-word').toString('base64')
     expect(secretValues(config)).toEqual(
       expect.arrayContaining([hook(11).slice(6), 'p&ss-word', encodeURIComponent('p&ss-word'), basic, 'token-of-the-ams', 'cs-of-the-ams']),
     )
+    expect(secretValues(config)).toContain('it%27s+%28a%29+secret%21')
     expect(JSON.stringify(config)).not.toMatch(/p&ss-word|token-of-the-ams|cs-of-the-ams/)
   })
 })
