@@ -24,7 +24,7 @@ const MAX_DEPTH = 64
 export function xmlText(document: Json): string {
   const roots = isObject(document) ? Object.entries(document as Record<string, Json>) : []
   const [root] = roots
-  if (root === undefined || roots.length > 1 || Array.isArray(root[1]))
+  if (root === undefined || roots.length > 1 || root[1] === null || Array.isArray(root[1]))
     throw new PermanentError('an XML body must have exactly one root element')
   return `<?xml version="1.0" encoding="utf-8"?>${element(root[0], root[1], 0)}`
 }

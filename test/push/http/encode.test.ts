@@ -59,6 +59,7 @@ describe('forms and JSON', () => {
     expect(() => encodeBody('form', { a: { b: 1 } })).toThrow(PermanentError)
     expect(() => encodeBody('form', 'a=b')).toThrow(PermanentError)
     expect(() => encodeBody('json', null)).toThrow(PermanentError)
+    expect(() => encodeBody('xml', { Note: null })).toThrow('an XML body must have exactly one root element')
     expect(() => encodeBody('json', 'x'.repeat(9_000_000))).toThrow('the body is longer than 8388608 bytes')
   })
 })
