@@ -9,17 +9,32 @@ import { refusedAddress } from '../guarded-connector.ts'
 import { directHintFor } from '../network-hints.ts'
 import type { Dial } from './sftp.ts'
 
+/** The DNS and TCP; a test puts its own in the place. */
+interface Network {
+  readonly lookup: (host: string, options: { readonly all: true }) => Promise<readonly { readonly address: string }[]>
+  readonly connect: (options: { readonly host: string; readonly port: number; readonly noDelay: true }) => Socket
+}
+
+/** An address that swallows what is sent to it must leave time for the next one, and for what is to be done there. */
+const ADDRESS_MS = 5_000
+
 /** @returns what connects to the hosts and addresses that a destination may use, one address after the other. */
-export function dial({ allowHosts, allowPrivate }: Pick<FileDestination, 'allowHosts' | 'allowPrivate'>): Dial {
+export function dial(
+  { allowHosts, allowPrivate, timeoutMs }: Pick<FileDestination, 'allowHosts' | 'allowPrivate' | 'timeoutMs'>,
+  network: Network = { lookup, connect },
+): Dial {
   return async (host, port, signal) => {
     if (allowHosts !== null && !allowHosts.includes(host)) throw new PermanentError(`${host} is not in allow_hosts`)
-    const found = await addressesOf(host, signal)
+    const found = await addressesOf(network, host, signal)
     const allowed = found.filter((address) => mayConnect(address, allowPrivate))
     if (allowed.length === 0) throw new PermanentError(refusedAddress(host, found[0] ?? 'nothing'))
+    const addressMs = Math.min(ADDRESS_MS, Math.floor(timeoutMs / (2 * allowed.length)))
     let failure = ''
-    for (const address of allowed) {
+    for (const [index, address] of allowed.entries()) {
+      const isLast = index === allowed.length - 1
       try {
-        return await connected(address, port, signal)
+        const socket = network.connect({ host: address, port, noDelay: true })
+        return await connected(socket, isLast ? signal : AbortSignal.any([signal, AbortSignal.timeout(addressMs)]))
       } catch (error) {
         if (error === signal.reason) throw error
         failure = explained(error)
@@ -29,7 +44,7 @@ export function dial({ allowHosts, allowPrivate }: Pick<FileDestination, 'allowH
   }
 }
 
-async function addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
+async function addressesOf({ lookup }: Network, host: string, signal: AbortSignal): Promise<readonly string[]> {
   if (isIP(host) !== 0) return [host]
   try {
     return (await abortable(lookup(host, { all: true }), signal)).map(({ address }) => address)
@@ -39,8 +54,7 @@ async function addressesOf(host: string, signal: AbortSignal): Promise<readonly 
   }
 }
 
-async function connected(address: string, port: number, signal: AbortSignal): Promise<Socket> {
-  const socket = connect({ host: address, port, noDelay: true })
+async function connected(socket: Socket, signal: AbortSignal): Promise<Socket> {
   try {
     await abortable(once(socket, 'connect'), signal)
     return socket
