@@ -2,13 +2,15 @@ import { isObject } from '../../model/json.ts'
 
 /**
  * The function `$url(base, step, …, query)` of templates: joins a URL so that no value can leave its place, or be missing unseen.
- * @param base such as `https://host/path`, without a query.
+ * @param base such as `https://host/path`.
  * @param rest steps of the path, text or numbers, which are escaped; at the end perhaps an object: names to text, numbers or
  * booleans of the query, in which null is left out.
- * @throws Error, without any value in its message, when a step is missing, empty, `.` or `..`, or something is no text.
+ * @throws Error, without any value in its message, when the base has a query or a fragment, when a step is missing, empty, `.` or `..`, or
+ * something is no text.
  */
 export function urlOf(base: unknown, ...rest: readonly unknown[]): string {
   if (typeof base !== 'string' || base === '') throw new Error('$url has no base')
+  if (/[?#]/.test(base)) throw new Error('the base of $url has a query or a fragment, in which its steps would end up')
   const last = rest.at(-1)
   const query = isObject(last) ? last : {}
   const steps = isObject(last) ? rest.slice(0, -1) : rest
