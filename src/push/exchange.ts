@@ -105,7 +105,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     const [first] = this.#chunks
     const body = first === undefined ? '' : (this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks)).toString()
-    const pauseMs = headers['retry-after'] === undefined ? null : (retryAfterMs(headers, this.#clock.now()) ?? null)
+    const pauseMs = retryAfterMs(this.#headers, this.#clock.now()) ?? null
     this.#settle({ type: 'answer', status: this.#status, headers, body, cut, retryAfterMs: pauseMs })
   }
 

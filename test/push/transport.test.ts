@@ -86,8 +86,8 @@ describe('an answer', () => {
   })
 
   test('says when to come back, in seconds or as a date, and is obeyed for an hour at most', async () => {
-    let after = '7'
-    const receiver = await startReceiver((_, response) => response.writeHead(503, { 'retry-after': after }).end())
+    let after: string | string[] = '7'
+    const receiver = await startReceiver((_, response) => response.setHeader('retry-after', after).writeHead(503).end())
     const transport = transportOf()
     expect(await transport.send(post(receiver.url), never)).toMatchObject({ retryAfterMs: 7_000 })
     after = new Date(Date.now() + 90_000).toUTCString()
@@ -95,6 +95,9 @@ describe('an answer', () => {
     expect(Math.abs(retryAfterMs - 90_000)).toBeLessThan(5_000)
     after = '86400'
     expect(await transport.send(post(receiver.url), never)).toMatchObject({ retryAfterMs: 3_600_000 })
+    // The target and a gateway before it may both say it.
+    after = ['7', '7']
+    expect(await transport.send(post(receiver.url), never)).toMatchObject({ retryAfterMs: 7_000 })
   })
 
   test.each([200, 422])('of %i counts although its body never ends, or ends too early', async (status) => {
