@@ -40,6 +40,8 @@ export class Gate {
   /** The end of the rest that it asked for, by the steady clock; the circuit's own pause is the circuit's. */
   #restUntil = Number.NEGATIVE_INFINITY
   #stopped = false
+  /** Whether one of the tries under way has stopped it: the others say the same. */
+  #stopWritten = false
   /** How many rests and stops came to be known here, by tries or from the store. */
   #brought = 0
   /** The end of the circuit's newest pause, as the store was told it; null when it was not. */
@@ -83,6 +85,7 @@ export class Gate {
   begin(written: number): void {
     if (written !== this.#brought) return
     this.#stopped = false
+    this.#stopWritten = false
     this.#restUntil = Number.NEGATIVE_INFINITY
   }
 
@@ -198,7 +201,8 @@ export class Gate {
   }
 
   #stop(outcome: Extract<Outcome, { type: 'stop' }>): void {
-    if (this.#stopped) return
+    if (this.#stopWritten) return
+    this.#stopWritten = true
     this.#holdBack()
     const { log, destination } = this.#o
     const { name } = destination

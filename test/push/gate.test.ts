@@ -162,6 +162,16 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(gate.admit()).not.toBeNull()
   })
 
+  it('is disabled by a try that was under way when the destination had to rest already', async () => {
+    const { db, gate, settle } = await bench(open)
+    await holdDestination(db, 'ams', HOUR_MS, 0)
+    await gate.heed(true)
+    expect(gate.admit()).toBeNull()
+    settle({ type: 'stop', state: 'disabled', status: 410, error: 'answered 410' })
+    await gate.settled()
+    expect(await stateOf(db, 'ams')).toMatchObject({ state: 'disabled', reason: 'answered 410' })
+  })
+
   it('writes no rest down again that an operator has ended', async () => {
     const { db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(HOUR_MS))
