@@ -4,8 +4,21 @@ import { lanes, marketEvents, submissions } from '../../src/model/entities.ts'
 import { parseExact } from '../../src/model/exact-json.ts'
 import { silentObserver } from '../../src/observe.ts'
 import type { Db } from '../../src/store/db.ts'
+import { rank } from '../../src/store/reads.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { at, byPoll, byReplay, byWebhook, eventFact, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'
+import {
+  at,
+  byPoll,
+  byReplay,
+  byWebhook,
+  eventFact,
+  stateFact,
+  trackFact,
+  uuid,
+  wireEvent,
+  wireLane,
+  wireRequirements,
+} from '../tools/facts.ts'
 import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
 
 const ACCOUNT = 'acme'
@@ -40,6 +53,18 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     expect(await rowsOf(db, submissions)).toMatchObject([
       { submission_id: ID, tracked_via: 'webhook', last_event_at: at(1).replace('Z', '000Z') },
     ])
+  })
+
+  it('what a webhook makes known is read before what an operator names: somebody waits for it', async () => {
+    const db = await database()
+    await applyAll(db, [event(1), trackFact(ACCOUNT, uuid(9, 2))])
+    const reads = await db.read.sql.selectFrom('sync_reads').select(['submission_id', 'rank']).where('read', '=', 'thread').execute()
+    expect(new Map(reads.map((row) => [row.submission_id, row.rank]))).toEqual(
+      new Map([
+        [ID, rank.live],
+        [uuid(9, 2), rank.routine],
+      ]),
+    )
   })
 
   it('trap 12: an event is inserted once by its id, for ever and whatever way it comes', async () => {

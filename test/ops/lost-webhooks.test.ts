@@ -69,6 +69,19 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
     ])
   })
 
+  it('are told of by webhooks of their own account and submission alone', async () => {
+    const places = [
+      [ACCOUNT, submission],
+      [ACCOUNT, uuid(9, 2)],
+      ['another', submission],
+    ] as const
+    for (const [account, id] of places) await applyAll(db, [eventFact(account, id, wireEvent(1), byPoll)])
+    for (const [account, id] of places.slice(1)) await applyAll(db, [eventFact(account, id, wireEvent(1), byWebhook)])
+    clock.advance(20 * MINUTE)
+    expect(await unannounced(db.read, ACCOUNT)).toEqual([uuid(1, 1)])
+    expect(await countAll(db)).toEqual({ market_events: 1 })
+  })
+
   it('are not the history of a submission that was tracked', async () => {
     await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1, { occurred_at: at(-24 * 60) }), byFirstWalk)])
     clock.advance(20 * MINUTE)

@@ -4,7 +4,7 @@ import { marketEvents } from '../../src/model/entities.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { silentObserver } from '../../src/observe.ts'
 import { AccountPoller } from '../../src/poll/account-poller.ts'
-import { askSweep } from '../../src/store/accounts.ts'
+import { askSweep, findAccount } from '../../src/store/accounts.ts'
 import type { Db } from '../../src/store/db.ts'
 import { addReads } from '../../src/store/reads.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
@@ -105,11 +105,10 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     await rig.db.write('test-rank', (tx) =>
       tx.sql.updateTable('sync_reads').set({ rank: 2, failures: 3 }).where('submission_id', '=', failing).execute(),
     )
-    rig.sandbox.faults.set([{ kind: 'slow', ms: 20 }])
+    // Whatever gets a place keeps it.
+    rig.sandbox.faults.set(others.map((submissionId) => ({ kind: 'hang', submissionId })))
     rig.startPoller({ concurrency: 4 })
     await rig.until('it is read again', async () => (await rig.read(failing, 'events')).last_read_at !== null)
-    const unread = (await Promise.all(others.map((id) => rig.read(id, 'events')))).filter((row) => row.last_read_at === null)
-    expect(unread.length).toBeGreaterThan(0)
   })
 
   it('a sweep, which looks at every submission, holds up no read', async () => {
@@ -131,6 +130,7 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     await rig.pass(HOUR)
     await rig.until('what is due is read', async () => (await rowsOf(rig.db, marketEvents)).length === 3)
     held.resolve()
+    await rig.until('the sweep is over', async () => (await findAccount(rig.db.read, ACCOUNT))?.sweep_wanted === 0)
     await poller.stop()
   })
 

@@ -22,6 +22,22 @@ async function arrivals(rig: Rig): Promise<Record<string, string[]>> {
 }
 
 describe.each(testDatabases)('what polling finds by itself on $name', (database) => {
+  it('a submission whose history is old is no active one, and is polled as seldom as its age says', async () => {
+    const rig = await Rig.open(database)
+    const id = rig.sandbox.addSubmission(ACCOUNT)
+    const newest = ago(24 * 40)
+    rig.sandbox.addEvents(ACCOUNT, id, [
+      { type: 'market_attached', occurred_at: ago(24 * 50) },
+      { type: 'declined', occurred_at: newest },
+    ])
+    await rig.track([id])
+    rig.startPoller()
+    await rig.rest()
+    const { active_at, due_at } = await rig.read(id, 'events')
+    expect(Date.parse(active_at ?? '')).toBe(Date.parse(newest))
+    expect(Date.parse(due_at)).toBeGreaterThan(Date.now() + HOUR_MS)
+  })
+
   it('trap 22: a submission first heard of by a webhook has both feeds filled from the beginning, and what is old is backfill', async () => {
     const rig = await Rig.open(database)
     const id = rig.sandbox.addSubmission(ACCOUNT)
@@ -60,6 +76,8 @@ describe.each(testDatabases)('what polling finds by itself on $name', (database)
     expect(causeOf(oldMessage.id)).toEqual(['backfill', 'backfill'])
     expect(causeOf(recent?.id)).toEqual(['poll'])
     expect(causeOf(told.id)).toEqual(['webhook'])
+    const byReplay = rig.db.read.sql.selectFrom('arrivals').select('record_id').where('known_via', '=', 'replay')
+    expect(await byReplay.execute(), 'no second reading was needed').toEqual([])
     expect(await rowsOf(rig.db, submissions)).toMatchObject([{ submission_id: id, tracked_via: 'webhook' }])
     expect(rig.asked('events', id)[0]?.has('since')).toBe(false)
     expect(rig.asked('thread', id)[0]?.has('since')).toBe(false)

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { marketEvents } from '../../src/model/entities.ts'
+import { readKinds } from '../../src/model/records.ts'
 import { READ_LEASE_MS } from '../../src/poll/visit.ts'
 import { beat } from '../../src/store/processes.ts'
 import { claimReads } from '../../src/store/read-claims.ts'
@@ -40,4 +41,15 @@ it('what a command reads beside the start is left to it', async () => {
   await rig.until('the other one is read', async () => (await rig.read(other, 'requirements')).last_read_at !== null)
   expect((await rig.read(id, 'events')).lease_token).not.toBeNull()
   expect(rig.asked('events', id)).toEqual([])
+})
+
+it.each(testDatabases)('what a poller that is stopped is reading is given back as it was, on $name', async (database) => {
+  const rig = await Rig.open(database)
+  const id = rig.sandbox.addSubmission(ACCOUNT)
+  for (const operation of readKinds) rig.sandbox.faults.add({ kind: 'hang', operation })
+  await rig.track([id])
+  const poller = rig.startPoller({ concurrency: 1 })
+  await rig.until('it is asked for', () => readKinds.some((read) => rig.asked(read, id).length > 0))
+  await poller.stop()
+  for (const read of readKinds) expect(await rig.read(id, read)).toMatchObject({ lease_token: null, failures: 0, error: null })
 })

@@ -61,6 +61,8 @@ describe.each(testDatabases)('trap 48: "not found" on $name', (database) => {
       expect(await rig.read(gone, 'events')).toMatchObject({ misses: tries + 1, rank: 2 })
     }
     expect(await unreachable(rig)).toEqual([gone])
+    const { due_at } = await rig.read(gone, 'events')
+    expect(Date.parse(due_at), 'it is looked for as seldom as anything').toBeGreaterThan(Date.now() + policy.poll.maxMs - HOUR)
     expect(await rowsOf(rig.db, marketEvents)).toHaveLength(3)
     expect(await stateOf(rig)).toBe('active')
     rig.sandbox.faults.set([])

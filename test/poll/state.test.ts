@@ -55,6 +55,23 @@ describe.each(testDatabases)('reading the state on $name', (database) => {
     expect((await rowsOf(rig.db, submissions))[0]?.['raw']).toBe(raw)
   })
 
+  it('what cannot be read of the rail is kept and told once, however often it is shown', async () => {
+    const rig = await Rig.open(database)
+    const { id, laneId } = await withLane(rig)
+    rig.sandbox.patchLane(ACCOUNT, id, laneId, { rail: { quotes: [{ premium_display: 'without an id' } as never] } })
+    rig.startPoller()
+    await rig.rest()
+    const asked = rig.asked('requirements', id).length
+    await rig.pass(policy.poll.maxMs)
+    await rig.rest()
+    expect(rig.asked('requirements', id).length).toBeGreaterThan(asked)
+    const kept = await rig.db.read.sql.selectFrom('sync_unreadable').select(['submission_id', 'read', 'raw']).execute()
+    expect(kept).toEqual([{ submission_id: id, read: 'requirements', raw: expect.stringContaining('without an id') }])
+    expect(rig.counted('unreadable_items_total', { account: ACCOUNT, read: 'requirements' })).toBe(1)
+    expect(rig.lines('they are kept in sync_unreadable')).toHaveLength(1)
+    expect(await rowsOf(rig.db, lanes)).toHaveLength(1)
+  })
+
   it('trap 11: an event has the state read soon, and the rail, not the event, says what it is', async () => {
     const rig = await Rig.open(database)
     const { id, laneId } = await withLane(rig)

@@ -9,7 +9,7 @@ import { type ClaimedLane, claimLanes, settleLanes } from '../../src/store/outbo
 import { testDatabases } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
 import { applyAll } from '../tools/mirror.ts'
-import { testKind } from './kind.ts'
+import { delivered, testKind } from './kind.ts'
 import { meddled } from './meddled.ts'
 import { ACCOUNT, destinationOf, fanAll, lanesIn, mapByHand, openedDb, outboxOf, stateOf } from './outbox.ts'
 import { webhookTo } from './rig.ts'
@@ -114,6 +114,22 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
 
   const parks: Outcome = { type: 'stop', state: 'parked', status: 401, error: 'it refuses the credential' }
   const rests: Outcome = { type: 'failed', permanent: false, alive: true, status: 429, error: 'busy', retryAfterMs: 3_600_000 }
+
+  it.each([
+    ['a stop', parks],
+    ['a rest', rests],
+  ])('heeds %s that one of those brings that are sent together, whatever becomes of the others', async (_, outcome) => {
+    const db = await openedDb(open)
+    await queue(db, 3)
+    const [first] = await outboxOf(db)
+    const sending = sendingOf(db, plain, testKind({ send: ({ seq }) => (seq === first?.seq ? outcome : delivered) }))
+    const { lanes, leaseUntil } = await sending.claim(10, 1)
+    const results = await sending.parts.courier.sendTogether(lanes, sending.limits(leaseUntil))
+    expect(results?.flatMap(({ rows }) => rows.map(({ state }) => state))).toEqual(['ready', 'delivered', 'delivered'])
+    expect(sending.parts.gate.admit()).toBeNull()
+    await sending.parts.gate.settled()
+    expect(await stateOf(db, 'ams')).toMatchObject(outcome === parks ? { state: 'parked' } : { retry_at: expect.any(String) })
+  })
 
   it.each([
     ['a stop', parks],

@@ -195,6 +195,27 @@ describe.each(testDatabases)('where it does none, on $name', (database) => {
     expect(await rig.db.read.sql.selectFrom('sync_push_lanes').select('lease_token').execute()).toEqual([{ lease_token: null }])
   })
 
+  it('what arrives, or is refused, after the grace is what it is', async () => {
+    const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const refused: Outcome = { type: 'failed', permanent: true, alive: true, status: 422, error: 'answered 422', retryAfterMs: null }
+    const kind = testKind({
+      send: ({ submissionId }, signal) => {
+        const n = submissionId === uuid(9, 0) ? 0 : 1
+        begun[n]?.resolve()
+        return new Promise<Outcome>((resolve) => signal.addEventListener('abort', () => resolve(n === 0 ? delivered : refused)))
+      },
+    })
+    const { rig, start, states } = await rigWith(database, kind, { idempotent: true })
+    const running = start(1_600)
+    await rig.apply([event(1, 0), event(2, 1)])
+    await Promise.all(begun.map(({ promise }) => promise))
+    await running.stop()
+    expect((await states()).sort()).toEqual([
+      ['delivered', 1, 0],
+      ['ready', 1, 0],
+    ])
+  })
+
   it('a lost answer is a failed try', async () => {
     let n = 0
     const kind = testKind({ send: () => (n++ === 0 ? lost : delivered) })

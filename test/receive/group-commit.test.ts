@@ -163,4 +163,17 @@ describe('GroupCommit', () => {
     batch.end([null])
     expect(await next).toBeNull()
   })
+
+  it('tells of each outage of the store when it begins and when it is over, and not of every delivery', async () => {
+    const { appender, add, lines } = begin()
+    const told = ['cannot be stored now', 'are stored again']
+    const heard = () => lines.flatMap((line) => told.filter((text) => JSON.stringify(line).includes(text)))
+    for (const outcome of [new TransientError('away'), new TransientError('away'), null, null, new TransientError('away'), null]) {
+      const answer = add(1)
+      const batch = await appender.next()
+      batch.end([outcome])
+      expect(await answer).toBe(outcome)
+    }
+    expect(heard()).toEqual([...told, ...told])
+  })
 })

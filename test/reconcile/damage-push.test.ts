@@ -42,6 +42,24 @@ describe.each(testDatabases)('what a destination never got, on $name', (database
     expect(third).toMatchObject({ code: 0 })
   })
 
+  it('is told by runs of its own account and submission, and by no others', async () => {
+    const rig = await DamageRig.open(database)
+    const destinations = await withDestination(rig)
+    const event = rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'status_changed' }, { quiet: true })
+    await rig.command('sync', rig.plain)
+    await fanOut(rig.db, destinations)
+    await tryFirst(rig.db, 'ams', { state: 'dead' })
+    // Another submission brings something that is not even queued.
+    rig.sandbox.addEvent(ACCOUNT, rig.rich, { type: 'status_changed' }, { quiet: true })
+    await rig.command('sync', rig.rich)
+    await rig.damage("update changes set changed_at = '2026-01-01T00:00:00.000000Z'")
+    expect(await rig.reconcile('--submission', rig.rich)).toMatchObject({ code: 0, findings: [] })
+    expect(told((await rig.reconcile('--submission', rig.plain)).findings)).toEqual([`undelivered market_events ${event.id} ams`])
+    await fanOut(rig.db, destinations)
+    await rig.damage("update sync_outbox set account = 'another'")
+    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+  })
+
   it('is sent after all when only its lane was lost: a run opens that again', async () => {
     const rig = await DamageRig.open(database)
     const destinations = await withDestination(rig)

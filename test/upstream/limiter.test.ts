@@ -75,6 +75,18 @@ describe('rate', () => {
     expect(passed).toEqual(['a', 'c', 'f'])
   })
 
+  test('who comes at the moment in which the last one gives up is not forgotten', async () => {
+    const { passed, ask, pass } = bench(1)
+    await ask('a')
+    const leaving = new AbortController()
+    const gone = thrownBy(ask('b', 'live', leaving.signal))
+    leaving.abort()
+    void ask('c')
+    await gone
+    await pass(1000)
+    expect(passed).toEqual(['a', 'c'])
+  })
+
   test('processes that share an account share its rate', async () => {
     const { limiter, passed, ask, pass } = bench(100)
     limiter.shareAmong(5)
@@ -119,6 +131,33 @@ describe('throttling', () => {
     clock.advance(5)
     for (let n = 0; n < 8; n += 1) limiter.throttled(0, sentAt)
     expect(limiter.rate).toBeCloseTo(4, 1)
+  })
+
+  test('what was saved up is gone when the service throttles', async () => {
+    const { clock, limiter, passed, ask, pass } = bench(50)
+    await pass(60_000)
+    limiter.throttled(0, clock.steady())
+    void ask('too soon')
+    await turn()
+    expect(passed).toEqual([])
+    await pass(1_000)
+    expect(passed).toEqual(['too soon'])
+  })
+
+  test('a pause that was asked for is made to its end, whatever the service says meanwhile', () => {
+    const { clock, limiter } = bench(10)
+    limiter.throttled(60_000, clock.steady())
+    for (const pauseMs of [0, 20_000]) limiter.throttled(pauseMs, clock.steady())
+    expect(limiter.pausedMs).toBe(60_000)
+  })
+
+  test('what throttling has taught is kept when others come to share the rate', () => {
+    const { clock, limiter } = bench(10)
+    limiter.throttled(0, clock.steady())
+    limiter.shareAmong(2)
+    expect(limiter.rate).toBe(2.5)
+    limiter.shareAmong(1)
+    expect(limiter.rate).toBe(5)
   })
 
   test('trap 49: in a short pause everyone waits', async () => {

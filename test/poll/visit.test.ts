@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/clock.ts'
+import { silentObserver } from '../../src/observe.ts'
+import { READ_LEASE_MS, type VisitEnd, type VisitOptions, visit } from '../../src/poll/visit.ts'
+import type { Db } from '../../src/store/db.ts'
+import { claimReads } from '../../src/store/read-claims.ts'
+import { rank } from '../../src/store/reads.ts'
+import type { ReadsTable } from '../../src/store/tables.ts'
+import { UpstreamTransientError } from '../../src/upstream/errors.ts'
+import { openedDb } from '../push/outbox.ts'
+import { silentLog, type TestDatabase, testDatabases } from '../tools/databases.ts'
+import { trackFact, uuid } from '../tools/facts.ts'
+import { applyAll } from '../tools/mirror.ts'
+import { policy } from '../tools/poller.ts'
+
+const ACCOUNT = 'acme'
+const ID = uuid(9, 1)
+
+interface Bench {
+  readonly db: Db
+  readonly clock: ManualClock
+  /** Reads the events once, as the service does that answers so. */
+  visit(events: VisitOptions['client']['events']): Promise<VisitEnd>
+  row(): Promise<ReadsTable>
+}
+
+/** A submission that was never read. */
+async function bench({ open }: TestDatabase): Promise<Bench> {
+  // What Postgres makes of its own clock lies near to this.
+  const clock = new ManualClock(Date.now())
+  const db = await openedDb(open, clock)
+  await applyAll(db, [trackFact(ACCOUNT, ID)])
+  const common = { db, clock, log: silentLog, observer: silentObserver, policy, cause: 'poll' } as const
+  return {
+    db,
+    clock,
+    async visit(events) {
+      const [claim] = await claimReads(db, { account: ACCOUNT, submissionIds: [ID], read: 'events', limit: 1, leaseMs: READ_LEASE_MS })
+      if (!claim) throw new Error('nothing was claimed')
+      return await visit({ ...common, client: { events } as VisitOptions['client'] }, claim, new AbortController().signal)
+    },
+    row: () => db.read.sql.selectFrom('sync_reads').selectAll().where('read', '=', 'events').executeTakeFirstOrThrow(),
+  }
+}
+
+function noAnswer(retryAfterMs?: number): UpstreamTransientError {
+  return new UpstreamTransientError(
+    'unavailable',
+    { operation: 'events', submissionId: ID, withCursor: false },
+    'answered 503',
+    retryAfterMs,
+  )
+}
+
+describe.each(testDatabases)('a visit on $name', (database) => {
+  it.each([
+    [3_999, rank.routine],
+    [4_000, rank.failing],
+  ])('that fails for the first time after %i ms leaves its read at rank %i', async (tookMs, expected) => {
+    const { clock, visit, row } = await bench(database)
+    const ended = await visit(async () => {
+      clock.advance(tookMs)
+      throw noAnswer()
+    })
+    expect(ended).toBe('failed')
+    expect(await row()).toMatchObject({ rank: expected, failures: 1 })
+  })
+
+  it('is not repeated before the service wants to be asked again', async () => {
+    const { visit, row } = await bench(database)
+    const askedAt = Date.now()
+    await visit(() => Promise.reject(noAnswer(600_000)))
+    expect(Date.parse((await row()).due_at)).toBeGreaterThanOrEqual(askedAt + 590_000)
+  })
+
+  it('that goes on from where the first walk was interrupted has a whole one made soon', async () => {
+    const { db, visit, row } = await bench(database)
+    await db.write('test-interrupted', (tx) => tx.sql.updateTable('sync_reads').set({ cursor: 'the second page' }).execute())
+    const asked: (string | null)[] = []
+    const events = async (_: string, since: string | null) => {
+      asked.push(since)
+      return { items: [], nextCursor: null }
+    }
+    expect(await visit(events)).toBe('read')
+    const { last_replay_at, replay_due_at, due_at } = await row()
+    expect(last_replay_at).toBeNull()
+    for (const at of [replay_due_at, due_at]) expect(Date.parse(at ?? '')).toBeLessThanOrEqual(Date.now() + 60_000)
+    await db.write('test-due', (tx) =>
+      tx.sql
+        .updateTable('sync_reads')
+        .set({ due_at: replay_due_at, replay_due_at: '2026-01-01T00:00:00.000000Z' } as never)
+        .execute(),
+    )
+    await visit(events)
+    expect(asked).toEqual(['the second page', null])
+    expect((await row()).last_replay_at).not.toBeNull()
+  })
+})
