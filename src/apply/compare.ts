@@ -80,12 +80,20 @@ class Overlay implements MirrorReading {
     this.#rows.set(entity.table, rows)
   }
 
+  /** No more than was asked for lies over it: of a long feed each page would bring all those before it. */
   async load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {
-    return this.#over(entity, await this.#reader.load(entity, keys))
+    const rows = await this.#reader.load(entity, keys)
+    const over = this.#rows.get(entity.table)
+    if (over === undefined) return rows
+    const asked = keys.map((key) => over.get(keyText(entity, key))).filter((row) => row !== undefined)
+    return [...uncovered(entity, rows, over), ...asked]
   }
 
+  /** All that lies over the table is of one submission. */
   async loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]> {
-    return this.#over(entity, await this.#reader.loadOfSubmission(entity, account, submissionId))
+    const rows = await this.#reader.loadOfSubmission(entity, account, submissionId)
+    const over = this.#rows.get(entity.table)
+    return over === undefined ? rows : [...uncovered(entity, rows, over), ...over.values()]
   }
 
   async newest(account: string, submissionId: string): Promise<Newest> {
@@ -94,13 +102,11 @@ class Overlay implements MirrorReading {
     const messages = await this.loadOfSubmission(threadMessages, account, submissionId)
     return newestAmong(events as readonly MarketEventRow[], messages as readonly ThreadMessageRow[])
   }
+}
 
-  /** All that lies over the table is of one submission. */
-  #over(entity: Entity, rows: readonly Row[]): readonly Row[] {
-    const over = this.#rows.get(entity.table)
-    if (over === undefined) return rows
-    return [...rows.filter((row) => !over.has(keyText(entity, row))), ...over.values()]
-  }
+/** Those rows over which no other lies. */
+function uncovered(entity: Entity, rows: readonly Row[], over: ReadonlyMap<string, Row>): readonly Row[] {
+  return rows.filter((row) => !over.has(keyText(entity, row)))
 }
 
 function keyText(entity: Entity, row: Row): string {
