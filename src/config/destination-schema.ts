@@ -18,11 +18,7 @@ export const schedule = items(value(duration('1ms', '30d')), 50, words).refine(h
 export const timeout = value(duration('100ms', '10m'))
 
 /** What every destination has. @param own the defaults of its kind. */
-function common(own: {
-  readonly concurrency: number
-  readonly idempotent: boolean
-  readonly mapping: readonly ('none' | 'required' | 'lookup')[]
-}) {
+function common(own: { readonly idempotent: boolean; readonly mapping: readonly ('none' | 'required' | 'lookup')[] }) {
   return {
     name: value(keyName, 'is missing; give the destination a name, which stays its key for ever'),
     preset: value(matching(/./, 'must be the name of a preset')).optional(),
@@ -43,14 +39,17 @@ function common(own: {
     timeout: timeout.optional(),
     schedule: schedule.optional(),
     rps: value(ratePerSecond).prefault('none'),
-    concurrency: value(number(1, 256)).prefault(own.concurrency),
     idempotent: value(flag).prefault(own.idempotent),
   }
 }
 
+/** Tries under way at a time; a drop takes one file after the other. */
+const concurrency = value(number(1, 256))
+
 const webhook = section({
   kind: z.literal('webhook'),
-  ...common({ concurrency: 16, idempotent: true, mapping: ['none', 'required'] }),
+  ...common({ idempotent: true, mapping: ['none', 'required'] }),
+  concurrency: concurrency.prefault(16),
   url: value(destinationUrl),
   secret: secret(webhookSecret, missingSecret).optional(),
   secrets: items(secret(webhookSecret, missingSecret), 2, words).optional(),
@@ -110,7 +109,8 @@ const auth = z
 
 const http = section({
   kind: z.literal('http'),
-  ...common({ concurrency: 4, idempotent: false, mapping: ['none', 'required'] }),
+  ...common({ idempotent: false, mapping: ['none', 'required'] }),
+  concurrency: concurrency.prefault(4),
   settings: texts.prefault({}),
   auth,
   request: section(request),
@@ -125,7 +125,8 @@ const http = section({
 
 const adapter = section({
   kind: z.literal('adapter'),
-  ...common({ concurrency: 4, idempotent: false, mapping: ['none', 'required', 'lookup'] }),
+  ...common({ idempotent: false, mapping: ['none', 'required', 'lookup'] }),
+  concurrency: concurrency.prefault(4),
   adapter: value(matching(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be the name of an adapter')),
   url: value(destinationUrl),
   settings: texts.prefault({}),
@@ -136,7 +137,7 @@ const path = value(matching(/^[^\p{Cc}]+$/u, 'must be the path of a folder'))
 
 const file = section({
   kind: z.literal('file'),
-  ...common({ concurrency: 1, idempotent: true, mapping: ['none', 'required'] }),
+  ...common({ idempotent: true, mapping: ['none', 'required'] }),
   format: value(oneOf(['ndjson', 'csv'])).prefault('ndjson'),
   per: value(oneOf(['batch', 'submission'])).prefault('batch'),
   target: z.discriminatedUnion(

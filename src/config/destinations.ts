@@ -65,7 +65,7 @@ function commonOf(settings: DestinationSettings, defaults: DestinationDefaults) 
     timeoutMs: settings.timeout ?? defaults.timeoutMs,
     scheduleMs: settings.schedule ?? defaults.scheduleMs,
     requestsPerSecond: settings.rps,
-    concurrency: settings.concurrency,
+    concurrency: settings.kind === 'file' ? 1 : settings.concurrency,
     idempotent: settings.idempotent,
   }
 }

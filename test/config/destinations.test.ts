@@ -145,6 +145,9 @@ destinations:
       ...{ kind: 'file', format: 'ndjson', per: 'batch', maxRows: 10_000, gatherMs: 60_000, idempotent: true, concurrency: 1 },
       target: { type: 'folder', path: '/drop' },
     })
+    expect(() => first('destinations: [{ name: a, kind: file, target: { type: folder, path: /drop }, concurrency: 2 }]')).toThrow(
+      /unknown key, concurrency/,
+    )
     const key = `-----BEGIN OPENSSH PRIVATE KEY-----\n${'a'.repeat(70)}\n-----END OPENSSH PRIVATE KEY-----\n`
     file(key, 'drop.key')
     const target = `{ type: sftp, host: sftp.test, username: mirror, private_key: "\${file:drop.key}", host_key: "SHA256:${'b'.repeat(43)}", path: /in }`
