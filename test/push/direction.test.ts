@@ -11,6 +11,7 @@ import { itemMaker } from '../../src/push/item.ts'
 import { createKind } from '../../src/push/kinds.ts'
 import type { OutboxRow } from '../../src/store/outbox-work.ts'
 import { silentLog } from '../tools/databases.ts'
+import { commonSettings } from './common-settings.ts'
 
 const received: { brokerage?: { direction: string; echo: boolean }; data: { after: { direction: string } } }[] = []
 const server = createServer(async (request, response) => {
@@ -43,18 +44,9 @@ function message(direction: string | null, entity = 'thread_messages'): OutboxRo
 async function pushed(row: OutboxRow) {
   const { port } = server.address() as AddressInfo
   const destination: WebhookDestination = {
-    ...{ name: 'ams', kind: 'webhook', url: `http://127.0.0.1:${port}/`, accounts: ['default'], entities: null, operations: null },
-    ...{
-      eventTypes: null,
-      personalFields: [],
-      taxIdFields: [],
-      start: 'now',
-      backfill: false,
-      maxAgeMs: null,
-      onDead: 'continue',
-      mapping: 'none',
-    },
-    ...{ allowPrivate: true, allowHosts: null, timeoutMs: 5_000, scheduleMs: [1_000], requestsPerSecond: null, concurrency: 1 },
+    ...commonSettings,
+    ...{ name: 'ams', kind: 'webhook', url: `http://127.0.0.1:${port}/`, accounts: ['default'] },
+    ...{ timeoutMs: 5_000, scheduleMs: [1_000], concurrency: 1 },
     ...{ idempotent: true, secrets: [new Secret(`whsec_${Buffer.alloc(32, 1).toString('base64')}`)] },
   }
   const kind = createKind(destination, { clock: systemClock, log: silentLog, proxy: {} })

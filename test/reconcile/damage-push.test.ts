@@ -22,13 +22,19 @@ describe.each(testDatabases)('what a destination never got, on $name', (database
     return knowDestinations(rig.db, rig.env)
   }
 
-  it('is found once, then stands as known, and is gone when it was delivered', async () => {
+  /** An event of the plain submission whose push was given up. */
+  async function withDeadLetter() {
     const rig = await DamageRig.open(database)
     const destinations = await withDestination(rig)
     const event = rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'status_changed' }, { quiet: true })
     await rig.command('sync', rig.plain)
     await fanOut(rig.db, destinations)
     await tryFirst(rig.db, 'ams', { state: 'dead' })
+    return { rig, event, destinations }
+  }
+
+  it('is found once, then stands as known, and is gone when it was delivered', async () => {
+    const { rig, event } = await withDeadLetter()
     const first = await rig.reconcile()
     expect(told(first.findings)).toContain(`undelivered market_events ${event.id} ams`)
     expect(first.run).toMatchObject({ missing: 0, different: 0, absent: 0, unreadable: 0, undelivered: first.findings.length, known: 0 })
@@ -43,12 +49,7 @@ describe.each(testDatabases)('what a destination never got, on $name', (database
   })
 
   it('is told by runs of its own account and submission, and by no others', async () => {
-    const rig = await DamageRig.open(database)
-    const destinations = await withDestination(rig)
-    const event = rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'status_changed' }, { quiet: true })
-    await rig.command('sync', rig.plain)
-    await fanOut(rig.db, destinations)
-    await tryFirst(rig.db, 'ams', { state: 'dead' })
+    const { rig, event, destinations } = await withDeadLetter()
     // Another submission brings something that is not even queued.
     rig.sandbox.addEvent(ACCOUNT, rig.rich, { type: 'status_changed' }, { quiet: true })
     await rig.command('sync', rig.rich)

@@ -8,6 +8,7 @@ import type { DeliveryKind, Outcome, PushItem } from '../../../src/push/delivery
 import { checkAdapter, createAdapter } from '../../../src/push/kinds/adapter.ts'
 import { type Ams360Emulator, startAms360 } from '../../emulators/ams360.ts'
 import { silentLog } from '../../tools/databases.ts'
+import { commonSettings } from '../common-settings.ts'
 import { itemOf, serve } from '../http/support.ts'
 
 const CUSTOMER = '4491edb1-3d68-468b-8adc-0d41c04a25e9'
@@ -30,18 +31,9 @@ async function emulator(): Promise<Ams360Emulator> {
 
 function destinationTo(url: string, own: Partial<AdapterDestination> = {}): AdapterDestination {
   return {
-    ...{ name: 'ams', kind: 'adapter', adapter: 'ams360', url, accounts: ['acme'], entities: null, operations: null, eventTypes: null },
-    ...{
-      personalFields: [],
-      taxIdFields: [],
-      start: 'now',
-      backfill: false,
-      maxAgeMs: null,
-      onDead: 'continue',
-      mapping: 'required',
-      allowPrivate: true,
-    },
-    ...{ allowHosts: null, timeoutMs: 2_000, scheduleMs: [1_000], requestsPerSecond: null, concurrency: 4, idempotent: false },
+    ...commonSettings,
+    ...{ name: 'ams', kind: 'adapter', adapter: 'ams360', url, accounts: ['acme'], mapping: 'required' },
+    ...{ timeoutMs: 2_000, scheduleMs: [1_000], concurrency: 4, idempotent: false },
     settings: { agency: '8880006-1', user: 'wsapi' },
     credentials: { password: new Secret(PASSWORD) },
     ...own,
