@@ -65,7 +65,8 @@ export class SubmissionCheck {
   readonly #signal: AbortSignal
   #compared = 0
   #state: StateFact | null = null
-  #stateMended = false
+  /** Before the first page; behind the last it is looked at once more. */
+  #stateLooked = false
   readonly #doubts = new Doubts()
   /** Second replays. */
   readonly #again = new Map<Feed, Replay>()
@@ -150,7 +151,10 @@ export class SubmissionCheck {
 
   /** Compares a page of a long feed while the next is read. */
   async #mendPage(page: Records): Promise<void> {
-    if (this.#state !== null && !this.#stateMended && differs(await this.#mender.compare([this.#state]))) await this.#mendState()
+    if (this.#state !== null && !this.#stateLooked) {
+      this.#stateLooked = true
+      if (differs(await this.#mender.compare([this.#state]))) await this.#mendState()
+    }
     if (page.length > 0) await this.#mendRecords(page, await this.#mender.compare(page))
   }
 
@@ -201,7 +205,6 @@ export class SubmissionCheck {
    */
   async #mendState(): Promise<void> {
     const { db, account, dryRun } = this.#o
-    this.#stateMended = true
     for (let tries = 1; tries <= STATE_TRIES; tries += 1) {
       const readNo = dryRun ? 0 : await takeReadNo(db, account, this.#place.submissionId)
       const again = await this.#readState(readNo ?? 0)
