@@ -18,6 +18,7 @@ import {
   wireRequirements,
 } from '../tools/facts.ts'
 import { applyAll, changesOf } from '../tools/mirror.ts'
+import { meddled } from './meddled.ts'
 import { ACCOUNT, counters, destinationOf, fanAll, fanOutOf, lanesIn, openedDb, openedDbs, outboxOf, stateOf } from './outbox.ts'
 
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
@@ -187,5 +188,38 @@ describe.each(testDatabases)('fanning out on $name', ({ name, open }) => {
     expect((await outboxOf(db, 'a')).map((row) => row.seq)).toEqual(changes.map((change) => change.seq))
     expect(await outboxOf(db, 'b')).toHaveLength(dbs.length * 120)
     expect((await counters(db, 'b')).kept).toEqual([dbs.length * 120, 0, 0])
+  })
+
+  it('gives nothing twice to one that another process moves on while it begins', async () => {
+    const db = await openedDb(open)
+    const [a, b] = [destinationOf('a'), destinationOf('b')]
+    await ensureDestinations(db, [a, b])
+    await applyAll(db, events(ONE, 0, 5))
+    let isOvertaken = false
+    const overtaken = meddled(db, async (name, go) => {
+      if (name === 'push-fan-out' && !isOvertaken) {
+        isOvertaken = true
+        await fanOutOf(db, [a]).step()
+      }
+      return go()
+    })
+    expect(await fanOutOf(overtaken, [a, b]).step(), 'there may be more for the one that was left out').toBe(true)
+    const seqs = (await changesOf(db)).map((change) => change.seq)
+    for (const { name: destination } of [a, b]) {
+      expect((await outboxOf(db, destination)).map((row) => row.seq)).toEqual(seqs)
+      expect((await counters(db, destination)).kept).toEqual([seqs.length, 0, 0])
+    }
+  })
+
+  it('goes on for one whose row somebody has deleted', async () => {
+    const db = await openedDb(open)
+    const all = destinationOf('all')
+    await fanAll(db, [all])
+    await db.write('test', (tx) => tx.sql.deleteFrom('sync_destinations').execute())
+    await applyAll(db, events(ONE, 0, 2))
+    const fanOut = fanOutOf(db, [all])
+    expect(await fanOut.step()).toBe(true)
+    await fanOut.step()
+    expect((await outboxOf(db, 'all')).map((row) => row.seq)).toEqual((await changesOf(db)).map((change) => change.seq))
   })
 })

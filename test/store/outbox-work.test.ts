@@ -303,6 +303,25 @@ describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
     await expectRightCounters(db)
   })
 
+  it('leaves the lanes of other destinations and accounts alone that bear the same name', async () => {
+    const db = await openedDb(open)
+    const both = ['ams', 'other'].map((name) => destinationOf(name, { entities: ['market_events'], accounts: [ACCOUNT, 'another'] }))
+    const [lane = ''] = LANES
+    for (const account of [ACCOUNT, 'another'])
+      await applyAll(
+        db,
+        [1, 2].map((n) => eventFact(account, lane, wireEvent(n))),
+      )
+    await fanAll(db, both)
+    const first = one(await claim(db, { lanes: 1, rowsPerLane: 1 }))
+    const second = one(await claim(db, { lanes: 1, rowsPerLane: 1 }))
+    expect(new Set([first.account, second.account]).size).toBe(2)
+    expect(await claim(db, { rowsPerLane: 1 }, 'other')).toHaveLength(2)
+    await settleLanes(db, [result(first, 'delivered')])
+    expect((await claim(db)).map(({ account }) => account)).toEqual([first.account])
+    expect(await claim(db, {}, 'other')).toEqual([])
+  })
+
   it('a lane that a dead letter holds stays so, empty or not, until it is let go', async () => {
     const db = await openedDb(open)
     await queue(db, 1, 1)

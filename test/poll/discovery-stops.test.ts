@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { silentObserver } from '../../src/observe.ts'
+import { Discovery } from '../../src/poll/discovery.ts'
+import { ensureAccounts, pinBrokerage, stopAccount } from '../../src/store/accounts.ts'
+import type { Db } from '../../src/store/db.ts'
+import type { UpstreamClient } from '../../src/upstream/client.ts'
+import { AuthRefusedError, UpstreamTransientError } from '../../src/upstream/errors.ts'
+import { openedDb } from '../push/outbox.ts'
+import { silentLog, testDatabases } from '../tools/databases.ts'
+
+const ACCOUNT = 'acme'
+const CALL = { operation: 'probe', submissionId: null, withCursor: false } as const
+/** How often it finds nothing to do before it is stopped. */
+const IDLE = 3
+
+/** Runs discovery of two paths, of which each answers with `failure`. @returns what was asked of the service. */
+async function asked(db: Db, failure: Error): Promise<string[]> {
+  const requests: string[] = []
+  const client: Pick<UpstreamClient, 'me' | 'probe' | 'waitMs'> = {
+    me: async () => {
+      requests.push('me')
+      return { kind: 'broker', brokerage: 'ours', clientId: null }
+    },
+    probe: () => {
+      requests.push('probe')
+      return Promise.reject(failure)
+    },
+    waitMs: () => 0,
+  }
+  const stopping = new AbortController()
+  let idle = 0
+  const sleep = async () => {
+    idle += 1
+    if (idle === IDLE) stopping.abort()
+  }
+  const common = { account: ACCOUNT, db, log: silentLog, observer: silentObserver, clock: { ...systemClock, sleep } }
+  await new Discovery({ ...common, client: client as UpstreamClient, paths: ['one', 'two'], everyMs: 3_600_000 }).run(stopping.signal)
+  return requests
+}
+
+describe.each(testDatabases)('discovery on $name', ({ open }) => {
+  const busy = new UpstreamTransientError('throttled', CALL, 'answered 429', 60_000)
+
+  async function database(brokerage: string | null): Promise<Db> {
+    const db = await openedDb(open)
+    await ensureAccounts(db, [ACCOUNT])
+    if (brokerage !== null) await pinBrokerage(db, ACCOUNT, brokerage, null)
+    return db
+  }
+
+  it('asks for no other path when the service wants to be left alone', async () => {
+    expect(await asked(await database('ours'), busy)).toEqual(['me', 'probe'])
+  })
+
+  it('asks nothing while the account is stopped, or before it is known whose it is', async () => {
+    const stopped = await database('ours')
+    await stopAccount(stopped, ACCOUNT, 'paused', 'many are not found', 900_000)
+    expect(await asked(stopped, busy)).toEqual([])
+    expect(await asked(await database(null), busy)).toEqual([])
+  })
+
+  it('blames no path for credentials that are refused', async () => {
+    const db = await database('ours')
+    await asked(db, new AuthRefusedError('auth', CALL, 'refused'))
+    const probes = await db.read.sql.selectFrom('sync_discovery').select(['failures', 'error']).execute()
+    expect(probes).toEqual(Array(2).fill({ failures: 0, error: null }))
+  })
+})
