@@ -19,6 +19,7 @@ const INTERVAL_MS = 1_000
  */
 const RESTART_PAGES = 4_096
 const TRUNCATE_PAGES = 65_536
+const PAGE_BYTES = 4_096
 
 /**
  * Keeps the write-ahead log short from a worker thread, so that no transaction pays for it (invariant 13). The worker starts with
@@ -33,6 +34,7 @@ export class SqliteCheckpoints {
   #timer: NodeJS.Timeout | null = null
   #running: Promise<void> | null = null
   #answered: (answer: CheckpointAnswer) => void = () => {}
+  #toldOfReader = false
   #closed = false
 
   /** @param gate is held for the short last part of a checkpoint that begins the log anew. */
@@ -69,10 +71,22 @@ export class SqliteCheckpoints {
     // Our own writers wait here, not for SQLite's lock, which would hold up the event loop.
     await this.#gate.enter(true)
     try {
-      await this.#ask(pages < TRUNCATE_PAGES ? 'restart' : 'truncate')
+      this.#tellOfReader(await this.#ask(pages < TRUNCATE_PAGES ? 'restart' : 'truncate'))
     } finally {
       this.#gate.leave()
     }
+  }
+
+  /** A log that could not be cut is one that somebody reads: as long as that lasts it grows, until the disk is full. */
+  #tellOfReader(pages: number): void {
+    const held = pages >= TRUNCATE_PAGES
+    if (held && !this.#toldOfReader) {
+      const mb = Math.round((pages * PAGE_BYTES) / 1e6)
+      this.#log.warn(
+        `${this.#path}-wal has grown to ${mb} MB and cannot be shortened, because something has been reading the database for long in one transaction, a backup or another process; end that (\`fuser -v ${this.#path}\` tells who has it open), or it grows on`,
+      )
+    }
+    this.#toldOfReader = held
   }
 
   /** @returns the length of the log in pages, 0 when the worker failed. */

@@ -2,11 +2,14 @@ import type * as threads from 'node:worker_threads'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { createLog } from '../../src/log.ts'
+import { Gate } from '../../src/store/gate.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openDb } from '../../src/store/open.ts'
+import { SqliteCheckpoints } from '../../src/store/sqlite-checkpoints.ts'
 import { newSqlite } from '../tools/databases.ts'
 
-const system = vi.hoisted(() => ({ givesThreads: true }))
+/** `pages`: how long the log is after each checkpoint in turn, as told by a thread that is none; null for real threads. */
+const system = vi.hoisted(() => ({ givesThreads: true, pages: null as number[] | null }))
 
 vi.mock('node:worker_threads', async (original) => {
   const real = await original<typeof threads>()
@@ -17,6 +20,9 @@ vi.mock('node:worker_threads', async (original) => {
         // As Node says it where the number of threads is limited.
         if (!system.givesThreads) throw new Error('EAGAIN')
         super(...given)
+        // The thread itself is idle then, and its answers are ours.
+        const { pages } = system
+        if (pages !== null) this.postMessage = () => void setImmediate(() => this.emit('message', { pages: pages.shift() ?? 0 }))
       }
     },
   }
@@ -40,4 +46,31 @@ it('a system that gives no thread ends nothing: it is told with what to do, and 
   await expect(aside()).rejects.toThrow('EAGAIN')
   system.givesThreads = true
   expect(await aside()).toBe('done')
+})
+
+it('a log that a reader keeps from being shortened is told once, with what to do, and anew when it comes again', async () => {
+  const lines: string[] = []
+  const log = createLog({ level: 'warn', pretty: false, secrets: [], destination: { write: (line) => lines.push(line) } })
+  const { config, remove } = newSqlite()
+  const path = config.kind === 'sqlite' ? config.path : ''
+  const db = await openDb(config, { clock: systemClock, log })
+  await migrate(db)
+  await db.close()
+  const long = 80_000
+  system.pages = [long, long, long, long, long, 0, long, long]
+  const checkpoints = new SqliteCheckpoints(path, new Gate(), log)
+  onTestFinished(async () => {
+    system.pages = null
+    await checkpoints.close()
+    await remove()
+  })
+  for (let left = system.pages.length; left > 0; left = system.pages.length) {
+    checkpoints.written()
+    await vi.waitFor(() => expect(system.pages?.length).toBeLessThan(left), { timeout: 5_000 })
+  }
+  await vi.waitFor(() => expect(lines).toHaveLength(2), { timeout: 5_000 })
+  for (const line of lines)
+    expect(JSON.parse(line).msg).toMatch(
+      /-wal has grown to 328 MB and cannot be shortened, because something has been reading .*; end that/,
+    )
 })
