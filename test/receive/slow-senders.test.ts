@@ -54,6 +54,13 @@ describe('senders that are slow or cut', () => {
     await Promise.all(idle.map((connection) => connection.closed()))
   })
 
+  it('large deliveries one after another are stored, more than all memory for bodies at once', async () => {
+    const appender = { blocking: false, append: async (deliveries: readonly unknown[]) => deliveries.map(() => null) }
+    receiver = await startTestReceiver({ db: opened.db, accounts: [account('acme', [secret], true)], appender, bodyLimitBytes: 4 << 20 })
+    const body = Buffer.alloc(4 << 20, 'x')
+    for (let n = 0; n < 17; n += 1) expect((await deliver(`${receiver.origin}/webhooks`, secret, body)).status).toBe(204)
+  })
+
   it('a head that is too long, or no HTTP at all, costs its sender the connection', async () => {
     const { port } = await start()
     for (const text of [head('/webhooks', { 'x-long': 'x'.repeat(20_000) }), 'no http\r\n\r\n']) {

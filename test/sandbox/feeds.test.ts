@@ -144,7 +144,7 @@ test('what belongs to another brokerage, or to nobody, is not found', async () =
 
 test('any two walks, whatever their limits, agree with the visible history', () => {
   const item = fc.record({ second: fc.integer({ min: 0, max: 20 }), visible: fc.boolean(), id: fc.uuid() })
-  const items = fc.uniqueArray(item, { selector: ({ id }) => id, maxLength: 40 })
+  const items = fc.uniqueArray(item, { selector: ({ id }) => id, maxLength: 40, size: 'max' })
   fc.assert(
     fc.property(items, fc.integer({ min: 1, max: 7 }), (chosen, limit) => {
       const feed = new Feed<{ id: string; occurred_at: string }>()
