@@ -4,7 +4,7 @@ import { type Config, loadConfig } from '../../src/config.ts'
 import { UsageError } from '../../src/errors.ts'
 import { createLog, KnownSecrets } from '../../src/log.ts'
 import { silentObserver } from '../../src/observe.ts'
-import { account, hook } from '../config/support.ts'
+import { account, hook, withFile } from '../config/support.ts'
 
 const [first, second] = [loadConfig(account), loadConfig({ ...account, WEBHOOK_SECRETS: hook(2) })]
 
@@ -27,7 +27,7 @@ function rig(load: () => Promise<Config>) {
     log,
     observer: silentObserver,
   })
-  return { reloader, lines, applied }
+  return { reloader, lines, log, applied }
 }
 
 describe('reloads', () => {
@@ -52,6 +52,16 @@ describe('reloads', () => {
     loads[1]?.resolve(second)
     expect(await two).toEqual({ applied: [], needsRestart: [], problems: [] })
     expect(loads).toHaveLength(2)
+  })
+
+  it('mask what stands under new keys of tax ids, in the log and on the way to every destination', async () => {
+    const destinations = [{ name: 'a', kind: 'file', target: { type: 'folder', path: '/drop' } }]
+    const wanted = loadConfig(withFile(JSON.stringify({ tax_id_fields: ['owner_no'], destinations }), account))
+    const { reloader, lines, log } = rig(async () => wanted)
+    expect((await reloader.reload()).applied).toEqual(['destination a is new', 'tax_id_fields: other than before'])
+    log.info({ ownerNo: '12-3456789' }, 'told')
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ ownerNo: '[redacted]', msg: 'told' })
+    expect(wanted.destinations[0]?.taxIdFields).toEqual(['owner_no'])
   })
 
   it('mask new secrets in the log before anything is done with them', async () => {

@@ -62,8 +62,8 @@ it('a reload touches what goes by the settings that changed, and nothing else', 
   expect(all('\ndestinations:', '\nlog: { level: debug }\nops: { tokens: "ann:a-token-of-16-chars" }\ndestinations:')).toEqual([])
 })
 
-/** Settings that something looks at whenever it needs them, or that only a new start can change. */
-const ELSEWHERE = ['accounts', 'database', 'migrateOnStart', 'receiver', 'ops', 'log']
+/** Settings that something looks at whenever it needs them, that only a new start can change, or that the log and each destination have. */
+const ELSEWHERE = ['accounts', 'database', 'migrateOnStart', 'receiver', 'ops', 'log', 'taxIdFields']
 
 it('whatever the settings say, somebody goes by it', async () => {
   const groups = await groupsOf()
