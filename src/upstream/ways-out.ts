@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
 
 /** Where requests go through; a host that `noProxy` names is asked directly. */
@@ -32,9 +33,16 @@ export function openWaysOut(proxy: ProxySettings, pool: Pool.Options & { readonl
 }
 
 function toProxy(connect: buildConnector.connector): buildConnector.connector {
-  return (options, done) =>
-    connect(options, (...[error, socket]) => {
+  return (options, done) => {
+    const { servername, ...unnamed } = options
+    // undici names an address to TLS, too, which newer Nodes refuse; the certificate is held against it all the same.
+    connect(isAddress(servername) ? unnamed : options, (...[error, socket]) => {
       if (error === null) return done(null, socket)
       done(new ProxyAwayError(`the proxy cannot be reached: ${'code' in error ? error.code : error.name}`, { cause: error }), null)
     })
+  }
+}
+
+function isAddress(name = ''): boolean {
+  return isIP(name.replace(/^\[|\]$/g, '')) !== 0
 }
