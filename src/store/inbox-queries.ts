@@ -94,7 +94,10 @@ export async function changeDeliveries(
   return { changed, nextAfter: rows.length < limit ? null : (ids.at(-1) ?? null) }
 }
 
-/** Makes these deliveries ready again, as if they had just come, whatever became of them. One that waits is left as it is. @returns how many. */
+/**
+ * Makes these deliveries ready again, as if they had just come, whatever became of them. One that waits is left as it is.
+ * @returns how many.
+ */
 export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> {
   return db.write('inbox-replay', async (tx) => {
     const result = await tx.sql
@@ -109,7 +112,10 @@ export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> 
   })
 }
 
-/** Sets dead deliveries aside, for retention to take in its time; `error` still says why they died. Others are left as they are. @returns how many. */
+/**
+ * Sets dead deliveries aside, for retention to take in its time; `error` still says why they died. Others are left as they are.
+ * @returns how many.
+ */
 export function setAside(db: Db, inboxIds: readonly number[]): Promise<number> {
   return db.write('inbox-skip', async (tx) => {
     const result = await tx.sql

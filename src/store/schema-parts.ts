@@ -21,12 +21,12 @@ const POSTGRES_PARTS = `select case c.relkind when 'v' then 'view' else 'table' 
   from pg_class c left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and c.relkind <> 'v'
   where c.relkind in ('r', 'p', 'v') and c.relnamespace <> 'pg_catalog'::regnamespace and pg_table_is_visible(c.oid)`
 
-const SQLITE_INDEXES = "select name from sqlite_master where type = 'index'"
+const SQLITE_NAMES = "select name from sqlite_master where type in ('table', 'index')"
 
-const POSTGRES_INDEXES = `select relname as name from pg_class
-  where relkind = 'i' and relnamespace <> 'pg_catalog'::regnamespace and pg_table_is_visible(oid)`
+const POSTGRES_NAMES = `select relname as name from pg_class
+  where relkind in ('r', 'p', 'i') and relnamespace <> 'pg_catalog'::regnamespace and pg_table_is_visible(oid)`
 
-const INDEX = /^create (?:unique )?index (\w+) on /
+const INDEX = /^create (?:unique )?index (\w+) on (\w+)/
 const DROPPED = /^drop index (\w+)$/
 
 /** What the migrations have made and a database does not have: somebody has taken it away. Such as `the view quote_board`. */
@@ -42,13 +42,16 @@ export function missingTables(database: Database.Database, version: number): str
 }
 
 /**
- * The indexes that the migrations have made and a database does not have.
+ * The indexes that the migrations have made and a database does not have; of a table that it does not have either, none is told.
  * @returns the statement that makes each of them.
  */
 export async function missingIndexes(q: Query): Promise<string[]> {
-  const { rows } = await sql<{ name: string }>`${sql.raw(q.kind === 'sqlite' ? SQLITE_INDEXES : POSTGRES_INDEXES)}`.execute(q.sql)
+  const { rows } = await sql<{ name: string }>`${sql.raw(q.kind === 'sqlite' ? SQLITE_NAMES : POSTGRES_NAMES)}`.execute(q.sql)
   const there = new Set(rows.map(({ name }) => name))
-  return [...indexStatements(q.kind)].filter(([name]) => !there.has(name)).map(([, statement]) => statement)
+  return indexStatements(q.kind).filter((statement) => {
+    const [, name = '', table = ''] = INDEX.exec(statement) ?? []
+    return !there.has(name) && there.has(table)
+  })
 }
 
 /** What an operator is told of one. */
@@ -97,8 +100,8 @@ function partsOf(version: number): Part[] {
   }
 }
 
-/** By name, in the order in which they are made, those that are left after the last migration. */
-function indexStatements(kind: Query['kind']): Map<string, string> {
+/** What makes the indexes that are left after the last migration, in the order in which they are made. */
+function indexStatements(kind: Query['kind']): string[] {
   const left = new Map<string, string>()
   for (const statement of migrations.flatMap((migration) => migration.statements(columnTypes[kind]))) {
     const [, made] = INDEX.exec(statement) ?? []
@@ -106,7 +109,7 @@ function indexStatements(kind: Query['kind']): Map<string, string> {
     if (made !== undefined) left.set(made, statement.replace(/\s+/g, ' '))
     if (dropped !== undefined) left.delete(dropped)
   }
-  return left
+  return [...left.values()]
 }
 
 function readParts(database: Database.Database): Part[] {

@@ -37,6 +37,8 @@ describe.each(testDatabases)('the parts of the schema on $name', ({ name, open }
     ])
     for (const statement of missing) await change(statement)
     expect(await missingIndexes(db.read)).toEqual([])
+    await change(`drop table thread_messages${name === 'sqlite' ? '' : ' cascade'}`)
+    expect(await missingIndexes(db.read), 'of a table that is not there').toEqual([])
   })
 
   it('are open to whoever owns them, and to another what he may not do is named', async () => {

@@ -50,8 +50,7 @@ export async function openForDoctor(config: Config, { clock, log }: { readonly c
 export async function* examineDatabase(config: Config, db: Db): AsyncGenerator<Finding> {
   const missing = await missingParts(db.read)
   if (missing.length > 0) yield bad(ABOUT, missingText(missing))
-  // Of a table that is not there nothing else is told.
-  else for (const statement of await missingIndexes(db.read)) yield bad(ABOUT, missingIndexText(statement))
+  for (const statement of await missingIndexes(db.read)) yield bad(ABOUT, missingIndexText(statement))
   const rights = await missingRights(db.read)
   if (rights.length > 0) yield bad(ABOUT, rightsText(rights))
   if (!(await hasInfo(db.read))) {
