@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
@@ -88,7 +87,7 @@ export class Running {
   constructor(parts: RunningParts) {
     this.#p = parts
     this.#config = parts.config
-    this.#entry = { id: randomUUID(), role: parts.role, version: packageJson.version }
+    this.#entry = { id: parts.db.processId, role: parts.role, version: packageJson.version }
     this.#appender = new InboxAppender(parts.db)
     this.#readiness = new Readiness(parts.db, this.#entry, this.#appender)
     this.#secretUses = new SecretUses(parts.db, parts.clock, parts.log)

@@ -2,14 +2,18 @@ import { messageOf, TransientError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Service } from '../service.ts'
 import type { Db } from '../store/db.ts'
+import { freeWhatTheDeadHold, type LeftByDead } from '../store/left-by-dead.ts'
 import { newEpochText, settleLogEpoch } from '../store/log-epoch.ts'
-import { beat, countPolling, leave, type ProcessEntry } from '../store/processes.ts'
+import { beat, countPolling, leave, type ProcessEntry, STALE_MS } from '../store/processes.ts'
 
 const BEAT_MS = 5_000
+/** After so long without a beat of our own it may be the store that was away, for everybody. */
+const GAP_MS = 2 * BEAT_MS
 
 /**
- * Keeps the process on the list of the living, and hears how many of them read from the service: those share each account's rate. It also
- * notices soon when somebody restores a backup under processes that should have been stopped: numbers are given a second time then.
+ * Keeps the process on the list of the living, and hears how many of them read from the service: those share each account's rate. It frees
+ * what those had claimed who died, and notices soon when somebody restores a backup under processes that should have been stopped: numbers
+ * are given a second time then.
  */
 export class Heartbeat implements Service {
   readonly name = 'heartbeat'
@@ -17,6 +21,9 @@ export class Heartbeat implements Service {
   readonly #log: Log
   readonly #entry: ProcessEntry
   readonly #onPolling: (processes: number) => void
+  /** By the steady clock: the last beat, and the first of those that came without a gap. */
+  #beatAt = Number.NEGATIVE_INFINITY
+  #steadySince = 0
 
   constructor(db: Db, log: Log, entry: ProcessEntry, onPolling: (processes: number) => void) {
     this.#db = db
@@ -37,7 +44,7 @@ export class Heartbeat implements Service {
   /** One beat. A store that is away is no reason to fail: the next beat tries again. */
   async beat(): Promise<void> {
     try {
-      await beat(this.#db, this.#entry)
+      for (const { processId, ...left } of await this.#beat()) this.#log.warn({ process: processId, ...left }, diedText(left))
       const epoch = await settleLogEpoch(this.#db)
       if (epoch !== null) this.#log.warn({ ...epoch }, newEpochText(epoch))
       this.#onPolling(Math.max(1, await countPolling(this.#db.read)))
@@ -46,4 +53,17 @@ export class Heartbeat implements Service {
       this.#log.warn({ err: error }, `the process could not be kept on the list: ${messageOf(error)}`)
     }
   }
+
+  /** Others are judged only after beats so long without a gap that whoever lives has been seen meanwhile. @returns who was found dead. */
+  async #beat(): Promise<LeftByDead[]> {
+    const now = this.#db.clock.steady()
+    if (now - this.#beatAt > GAP_MS) this.#steadySince = now
+    const found = await beat(this.#db, this.#entry, now - this.#steadySince < STALE_MS ? undefined : freeWhatTheDeadHold)
+    this.#beatAt = now
+    return found ?? []
+  }
+}
+
+function diedText({ deliveries, reads }: Omit<LeftByDead, 'processId'>): string {
+  return `a process was not seen for ${STALE_MS / 1000} s and is taken for dead: ${deliveries} deliveries and ${reads} reads that it had in hand are free`
 }

@@ -63,7 +63,7 @@ export class AccountPoller implements Service {
   /** Only one process serves on SQLite (invariant 13), and it has no read in hand yet: what is claimed was left by one that was killed. */
   async #takeOver(): Promise<void> {
     const { db, account } = this.#o
-    if (db.kind === 'sqlite' && !(await readsBeside(db.read))) await releaseAllReads(db, account, READ_LEASE_MS)
+    if (db.kind === 'sqlite' && !(await readsBeside(db.read))) await releaseAllReads(db, account)
   }
 
   async #turn(signal: AbortSignal): Promise<void> {

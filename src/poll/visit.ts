@@ -10,7 +10,7 @@ import { readState } from '../read/state.ts'
 import { type FeedPage, type Walk, type WalkEnd, walkFeed } from '../read/walk.ts'
 import type { Db, Tx } from '../store/db.ts'
 import { noteUnreadable, type Unreadable } from '../store/evidence.ts'
-import { LeaseLostError } from '../store/leases.ts'
+import { LeaseLostError, LONGEST_LEASE_MS } from '../store/leases.ts'
 import { markPage, type ReadClaim, type ReadSettlement, refuseCursor, settleRead } from '../store/read-claims.ts'
 import { REPLAY_COALESCE_MS, rank } from '../store/reads.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
@@ -18,7 +18,7 @@ import { AuthRefusedError, UpstreamPermanentError, upstreamClass } from '../upst
 import { type PollPolicy, pollIntervalMs, replayIntervalMs } from './intervals.ts'
 
 /** A read is ours for so long after each page; a page's requests end well within it. */
-export const READ_LEASE_MS = 120_000
+export const READ_LEASE_MS = LONGEST_LEASE_MS
 const FAILURE_BASE_MS = 1_000
 /** A read that failed so often in a row, or took so long to fail, no longer competes with those that work. */
 const FAILURES_TO_RANK = 3

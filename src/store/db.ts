@@ -11,6 +11,8 @@ import type { Tables } from './tables.ts'
  */
 export interface Db {
   readonly kind: 'sqlite' | 'postgres'
+  /** A uuid, another one each time that the database is opened: whose claims are made through it. */
+  readonly processId: string
   readonly clock: Clock
   readonly signals: Signals
   /** For reading outside a transaction. On SQLite a connection of its own, so that a reader never waits for a writer. */

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { storableText } from '../model/json.ts'
 import { type TimeText, timeFromMs } from '../model/time.ts'
 import type { Db, TableSpec, Tx } from './db.ts'
-import { LeaseLostError } from './leases.ts'
+import { isClaimedBy, LeaseLostError, newLeaseToken } from './leases.ts'
+import { wake } from './notify.ts'
 import { dbTime, skipLocked } from './sql.ts'
 import type { InboxState } from './tables.ts'
 
@@ -68,7 +68,7 @@ const CLAIM_BYTES = { sqlite: 512 << 10, postgres: 2 << 20 } as const
  * A claim is a lease: it moves `available_at` on, so that a claim whose process died becomes available again by itself.
  */
 export async function claimDeliveries(db: Db, limit: number, leaseMs: number): Promise<ClaimedDelivery[]> {
-  const leaseToken = randomUUID()
+  const leaseToken = newLeaseToken(db)
   const claim = async (tx: Tx): Promise<ClaimedRow[]> => {
     const { rows } = await sql<ClaimedRow>`
       update sync_inbox set lease_token = ${leaseToken}, available_at = ${dbTime(tx, leaseMs)}
@@ -151,7 +151,18 @@ export async function releaseDeliveries(db: Db, deliveries: readonly ClaimedDeli
 
 /** Gives back, at once and untried, whatever is claimed: for a process that knows that no other one works. */
 export async function releaseAllDeliveries(db: Db): Promise<void> {
-  await db.write('inbox-release', (tx) =>
+  await db.write('inbox-release', (tx) => releaseAll(tx).execute())
+}
+
+/** The same of what one process has claimed, for whoever knows that it is dead. @returns how many. */
+export async function releaseDeliveriesOf(tx: Tx, processId: string): Promise<number> {
+  const { numUpdatedRows } = await releaseAll(tx).where(isClaimedBy(processId)).executeTakeFirstOrThrow()
+  if (numUpdatedRows > 0) wake(tx, 'inbox')
+  return Number(numUpdatedRows)
+}
+
+function releaseAll(tx: Tx) {
+  return (
     tx.sql
       .updateTable('sync_inbox')
       .set({ available_at: dbTime(tx), lease_token: null })
@@ -159,6 +170,5 @@ export async function releaseAllDeliveries(db: Db): Promise<void> {
       // Few, whatever the backlog: a claim that has ended needs no giving back.
       .where('available_at', '>', dbTime(tx))
       .where('lease_token', 'is not', null)
-      .execute(),
   )
 }

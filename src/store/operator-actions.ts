@@ -31,9 +31,9 @@ export interface NotedAction extends Omit<ActionNote, 'detail'> {
  * neither is there without the other. For an action of one transaction.
  */
 export function noting(db: Db, note: ActionNote): Db {
-  const { kind, clock, signals, read } = db
+  const { kind, processId, clock, signals, read } = db
   return {
-    ...{ kind, clock, signals, read },
+    ...{ kind, processId, clock, signals, read },
     write: (name, work, options) =>
       db.write(
         name,

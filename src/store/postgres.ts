@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { CompiledQuery, Kysely, QueryResult } from 'kysely'
 import type pg from 'pg'
 import { backoffMs, type Clock, systemClock } from '../clock.ts'
@@ -32,6 +33,7 @@ type RunText = (text: string, values: readonly unknown[]) => Promise<pg.QueryRes
 /** See `Db`: pooled connections to one schema. Nothing is connected before it is needed. */
 export class PostgresDb implements Db {
   readonly kind = 'postgres'
+  readonly processId = randomUUID()
   readonly clock: Clock
   readonly signals: Signals
   readonly read: Query

@@ -6,32 +6,33 @@ export type ProcessRole = 'all' | 'receive' | 'work' | 'sync' | 'reconcile'
 
 /** A process that works on the database. */
 export interface ProcessEntry {
+  /** `Db.processId`. */
   readonly id: string
   readonly role: ProcessRole
   readonly version: string
 }
 
-/** Who was not seen for so long is thought dead. */
-const STALE_MS = 20_000
-/** Entries of the dead are kept a while for whoever looks into it. */
-const FORGET_MS = 86_400_000
+/** Who was not seen for so long, in milliseconds, is thought dead. */
+export const STALE_MS = 20_000
 const POLLING: readonly ProcessRole[] = ['all', 'work', 'sync', 'reconcile']
 
 /**
  * Says that the process is alive, by the database's clock. It is a real write, so it also tells whether one succeeds now.
  * @param also what else shall succeed with it.
+ * @returns what `also` does.
  */
-export async function beat(db: Db, entry: ProcessEntry, also?: (tx: Tx) => Promise<void>): Promise<void> {
-  await db.write(
+export async function beat<T>(db: Db, entry: ProcessEntry, also?: (tx: Tx) => Promise<T>): Promise<T | undefined> {
+  return db.write(
     'process-beat',
     async (tx) => {
       const now = dbTime(tx)
-      await also?.(tx)
+      const result = await also?.(tx)
       await tx.sql
         .insertInto('sync_processes')
         .values({ process_id: entry.id, role: entry.role, version: entry.version, started_at: now, seen_at: now })
         .onConflict((conflict) => conflict.column('process_id').doUpdateSet({ seen_at: now }))
         .execute()
+      return result
     },
     { first: true },
   )
@@ -63,12 +64,13 @@ export function listProcesses(q: Query) {
     .execute()
 }
 
-/** Takes the process off the list, and those who died long ago with it. */
+/** Takes the process off the list. */
 export async function leave(db: Db, id: string): Promise<void> {
-  await db.write('process-leave', (tx) =>
-    tx.sql
-      .deleteFrom('sync_processes')
-      .where((eb) => eb.or([eb('process_id', '=', id), eb('seen_at', '<', dbTime(tx, -FORGET_MS))]))
-      .execute(),
-  )
+  await db.write('process-leave', (tx) => tx.sql.deleteFrom('sync_processes').where('process_id', '=', id).execute())
+}
+
+/** Takes those off the list who are thought dead. @returns their ids. */
+export async function takeDeadOff(tx: Tx): Promise<string[]> {
+  const rows = await tx.sql.deleteFrom('sync_processes').where('seen_at', '<=', dbTime(tx, -STALE_MS)).returning('process_id').execute()
+  return rows.map((row) => row.process_id)
 }

@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../model/facts.ts'
 import { storableText } from '../model/json.ts'
 import type { ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Db, Tx } from './db.ts'
-import { LeaseLostError } from './leases.ts'
+import { isClaimedBy, LeaseLostError, LONGEST_LEASE_MS, newLeaseToken } from './leases.ts'
+import { wake } from './notify.ts'
 import { LOOK_AGAIN_MS, nextReadNo, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
 import { dbTime, skipLocked, timeValue } from './sql.ts'
 
@@ -44,7 +44,7 @@ export interface ClaimQuery {
 
 /** Claims reads, the longest due first. A lease whose process died becomes due again by itself. */
 export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]> {
-  const leaseToken = randomUUID()
+  const leaseToken = newLeaseToken(db)
   const ofKind = query.read === undefined ? sql`` : sql`and read = ${query.read}`
   const claim = async (tx: Tx): Promise<ReadClaim[]> => {
     const which = query.submissionIds
@@ -169,15 +169,27 @@ export async function releaseRead(db: Db, claim: ReadClaim): Promise<void> {
 
 /**
  * Gives back, at once and untouched, the reads of an account that are claimed: for a process that knows that no other one reads, and that has
- * none in hand. @param leaseMs the longest lease: so soon a claim is due, by which the index finds it.
+ * none in hand.
  */
-export async function releaseAllReads(db: Db, account: string, leaseMs: number): Promise<void> {
-  const release = (tx: Tx) =>
-    sql`
+export async function releaseAllReads(db: Db, account: string): Promise<void> {
+  await db.write('read-release', (tx) => releaseClaimed(tx, sql`account = ${account}`))
+}
+
+/** The same of what one process has claimed in any account, for whoever knows that it is dead. @returns how many. */
+export async function releaseReadsOf(tx: Tx, processId: string): Promise<number> {
+  const released = await releaseClaimed(tx, sql`account in (select account from sync_accounts) and ${isClaimedBy(processId)}`)
+  if (released > 0) wake(tx, 'reads')
+  return released
+}
+
+/** A claim is due before the longest lease is over: so the index finds it. */
+async function releaseClaimed(tx: Tx, which: RawBuilder<unknown>): Promise<number> {
+  const ranks = sql.join(Object.values(rank).map((one) => sql.lit(one)))
+  const { numAffectedRows } = await sql`
     update sync_reads set lease_token = null, due_at = ${dbTime(tx)}
-    where account = ${account} and rank in (${sql.join(Object.values(rank).map((one) => sql.lit(one)))})
-      and due_at > ${dbTime(tx)} and due_at <= ${dbTime(tx, leaseMs)} and lease_token is not null`.execute(tx.sql)
-  await db.write('read-release', release)
+    where rank in (${ranks}) and due_at > ${dbTime(tx)} and due_at <= ${dbTime(tx, LONGEST_LEASE_MS)} and lease_token is not null
+      and ${which}`.execute(tx.sql)
+  return Number(numAffectedRows ?? 0)
 }
 
 function mine(claim: ReadClaim) {

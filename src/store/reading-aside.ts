@@ -7,10 +7,10 @@ import { AsideConnection, AsideQuery } from './sqlite-aside.ts'
  * `close` ends the thread and leaves `db` open.
  */
 export function readingAside(db: Db, database: DatabaseConfig): Db {
-  const { kind, clock, signals } = db
+  const { kind, processId, clock, signals } = db
   const connection = database.kind === 'sqlite' ? new AsideConnection(database.path) : null
   return {
-    ...{ kind, clock, signals },
+    ...{ kind, processId, clock, signals },
     read: connection ? new AsideQuery(db, connection) : db.read,
     write: (name, work, options) => db.write(name, work, options),
     listen: (signal) => db.listen(signal),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { backoffMs, type Clock, systemClock } from '../clock.ts'
 import { TransientError } from '../errors.ts'
@@ -31,6 +32,7 @@ export interface SqliteOptions {
 /** See `Db`: one connection that writes, behind a gate, and one that only reads. */
 export class SqliteDb implements Db {
   readonly kind = 'sqlite'
+  readonly processId = randomUUID()
   readonly clock: Clock
   readonly signals: Signals
   readonly read: Query

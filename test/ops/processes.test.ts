@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import { TransientError } from '../../src/errors.ts'
 import type { Log } from '../../src/log.ts'
@@ -78,6 +78,33 @@ describe.each(testDatabases)('processes on $name', (database) => {
     const { log_epoch } = await db.read.sql.selectFrom('mirror_info').select('log_epoch').executeTakeFirstOrThrow()
     expect(said).toEqual([{ logEpoch: log_epoch, afterSeq: 0, reason: 'copy' }])
     await heart.beat()
+    expect(said).toHaveLength(1)
+  })
+
+  it('free what a dead one had claimed, once they have beaten steadily so long that every living one was seen', async () => {
+    const clock = new ManualClock(Date.now())
+    const other = await database.open({ clock })
+    onTestFinished(() => other.close())
+    const said: unknown[] = []
+    const log = { ...silentLog, warn: (about: unknown) => void said.push(about) } as unknown as Log
+    await new Heartbeat(other.db, silentLog, entry('dead', 'work'), () => {}).beat()
+    const seen_at = timeFromMs(Date.now() - 60_000)
+    await other.db.write('test', (tx) => tx.sql.updateTable('sync_processes').set({ seen_at }).execute())
+    const heart = new Heartbeat(other.db, log, entry('a', 'all'), () => {})
+    const beats = async (n: number) => {
+      for (let beat = 0; beat < n; beat++) {
+        await heart.beat()
+        clock.advance(5_000)
+      }
+    }
+    await beats(4)
+    // It could not beat for a while, and so perhaps nobody could.
+    clock.advance(10_000)
+    await beats(4)
+    expect(said).toEqual([])
+    await beats(1)
+    expect(said).toEqual([{ process: 'dead', deliveries: 0, reads: 0 }])
+    await beats(1)
     expect(said).toHaveLength(1)
   })
 

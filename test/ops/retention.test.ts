@@ -337,7 +337,15 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     onTestFinished(() => void vi.restoreAllMocks())
     let steps = 0
     const slow: Db = {
-      ...{ kind: db.kind, clock, signals: db.signals, read: db.read, listen: (signal) => db.listen(signal), close: () => db.close() },
+      ...{
+        kind: db.kind,
+        processId: db.processId,
+        clock,
+        signals: db.signals,
+        read: db.read,
+        listen: (signal) => db.listen(signal),
+        close: () => db.close(),
+      },
       async write(what, work, options) {
         steps += 1
         now += 200

@@ -33,9 +33,9 @@ function eventsOf(id: string, n: number): unknown {
 
 /** A handle on the store before each of whose writes something else happens. */
 function interrupted(db: Db, before: (name: string) => Promise<void>): Db {
-  const { kind, clock, signals, read } = db
+  const { kind, processId, clock, signals, read } = db
   return {
-    ...{ kind, clock, signals, read },
+    ...{ kind, processId, clock, signals, read },
     async write(name, work, options) {
       await before(name)
       return db.write(name, work, options)

@@ -15,7 +15,7 @@ const ACCOUNT = 'default'
 function failingOnce(db: Db): Db {
   let failed = false
   return {
-    ...{ kind: db.kind, clock: db.clock, signals: db.signals, read: db.read },
+    ...{ kind: db.kind, processId: db.processId, clock: db.clock, signals: db.signals, read: db.read },
     async write(name, work, options) {
       if (failed || name !== 'read-claim') return db.write(name, work, options)
       failed = true

@@ -4,6 +4,7 @@ import type { Db } from '../../src/store/db.ts'
 export function meddled(db: Db, around: <T>(name: string, go: () => Promise<T>) => Promise<T>): Db {
   return {
     kind: db.kind,
+    processId: db.processId,
     clock: db.clock,
     signals: db.signals,
     read: db.read,

@@ -231,6 +231,7 @@ describe('invariant 13: on SQLite', () => {
 function watched(db: Db, heard: (transaction: string, turned: boolean) => void): Db {
   return {
     kind: db.kind,
+    processId: db.processId,
     clock: db.clock,
     signals: db.signals,
     read: db.read,

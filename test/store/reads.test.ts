@@ -100,7 +100,7 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
     await db.write('test-add', (tx) => addReads(tx, [other], timeFromMs(Date.now() - 1_000), false))
     const due = (account: string) => claimReads(db, { account, rank: rank.routine, limit: 10, leaseMs: LEASE_MS })
     for (const account of [ACCOUNT, other.account]) expect(await due(account)).toHaveLength(3)
-    await releaseAllReads(db, ACCOUNT, LEASE_MS)
+    await releaseAllReads(db, ACCOUNT)
     expect(await due(ACCOUNT)).toHaveLength(3)
     expect(await due(other.account)).toEqual([])
   })

@@ -18,6 +18,7 @@ function messageOf(n: number): unknown {
 function watched(db: Db, before: (name: string) => Promise<void>): Db {
   return {
     kind: db.kind,
+    processId: db.processId,
     clock: db.clock,
     signals: db.signals,
     read: db.read,

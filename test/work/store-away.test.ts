@@ -19,6 +19,7 @@ const messageOf = (n: number) => ({ type: 'submission.message', submission_id: I
 function away(db: Db, failing: Record<string, number>, why: Error = new TransientError('the store is away')): Db {
   return {
     kind: db.kind,
+    processId: db.processId,
     clock: db.clock,
     signals: db.signals,
     read: db.read,

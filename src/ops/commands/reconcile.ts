@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import type { Config } from '../../config.ts'
 import { UsageError } from '../../errors.ts'
@@ -122,7 +121,7 @@ async function reconcileAccount(c: CommandContext, store: OpenStore, account: st
   const client = clientOf(config, account, clock, silentObserver)
   const done = new AbortController()
   // Who reads beside a running serve shares its rate, so it must be seen.
-  const heartbeat = new Heartbeat(db, log, { id: randomUUID(), role: 'reconcile', version: c.version }, (n) => client.shareAmong(n))
+  const heartbeat = new Heartbeat(db, log, { id: db.processId, role: 'reconcile', version: c.version }, (n) => client.shareAmong(n))
   await heartbeat.beat()
   const beating = heartbeat.run(done.signal)
   // It is awaited at the end; until then nobody listens.

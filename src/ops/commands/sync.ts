@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Command } from 'commander'
 import type { Config } from '../../config.ts'
 import { parseUuid } from '../../model/uuid.ts'
@@ -81,7 +80,7 @@ async function syncNow(c: CommandContext, store: OpenStore, account: string, pag
   const client = clientOf(config, account, clock, observer)
   const done = new AbortController()
   // Who reads beside a running serve shares its rate, so it must be seen.
-  const heartbeat = new Heartbeat(db, log, { id: randomUUID(), role: 'sync', version: c.version }, (n) => client.shareAmong(n))
+  const heartbeat = new Heartbeat(db, log, { id: db.processId, role: 'sync', version: c.version }, (n) => client.shareAmong(n))
   const beating = heartbeat.run(done.signal)
   // It is awaited at the end; until then nobody listens.
   beating.catch(() => undefined)
