@@ -42,13 +42,34 @@ const JOINED = sql`
   left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane
   left join sync_remote_ids r on r.destination = o.destination and r.account = o.account and r.entity = o.entity and r.entity_id = o.entity_id`
 
+/** As what a ready row is shown: see ENTRY. */
+const READY_AS = {
+  waiting: sql`l.blocked is null and o.attempts = 0`,
+  retrying: sql`l.blocked is null and o.attempts > 0`,
+  unmapped: sql`l.blocked = 'unmapped'`,
+  held: sql`l.blocked = 'held'`,
+} as const
+
+/** What a row can be, and as what a ready one is shown. */
+export const listedStates = ['ready', 'waiting', 'retrying', 'unmapped', 'held', 'delivered', 'dead', 'unknown', 'skipped'] as const
+export type ListedState = (typeof listedStates)[number]
+
 /** Rows that the filter names, the newest first. */
-export async function listOutbox(q: Query, filter: OutboxFilter, limit: number): Promise<OutboxEntry[]> {
+export async function listOutbox(
+  q: Query,
+  { state, ...others }: Omit<OutboxFilter, 'state'> & { readonly state?: ListedState | undefined },
+  limit: number,
+): Promise<OutboxEntry[]> {
+  const [stored, shown] = isReadyAs(state) ? (['ready', READY_AS[state]] as const) : [state, sql`1 = 1`]
+  const filter = { ...others, state: stored }
   const { rows } = await sql<OutboxEntry>`
-    ${ENTRY} from sync_outbox o ${JOINED} where ${matches(q, filter)} order by ${place(q, filter)} desc limit ${sql.lit(limit)}`.execute(
-    q.sql,
-  )
+    ${ENTRY} from sync_outbox o ${JOINED} where ${matches(q, filter)} and ${shown}
+    order by ${place(q, filter)} desc limit ${sql.lit(limit)}`.execute(q.sql)
   return rows
+}
+
+function isReadyAs(state: ListedState | undefined): state is keyof typeof READY_AS {
+  return state !== undefined && state in READY_AS
 }
 
 /** The rows of that message id (one for each destination that gets it), or the one of that outbox id when `id` is a number. */

@@ -96,6 +96,7 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
   it('outbox retry and skip settle what was given up, and let go on what it held', async () => {
     await tryFirst(db, 'ams', { state: 'dead' }, { type: 'blocked', as: 'held' })
     expect(await states('--destination', 'ams')).toEqual(['held', 'dead'])
+    expect(await states('--state', 'held')).toEqual(['held'])
     const [dead] = await listed('--state', 'dead')
     expect((await runHere(['outbox', 'retry', String(dead?.outbox_id)], env)).out).toBe('1 change will be tried again\n')
     expect(await states('--destination', 'ams')).toEqual(['waiting', 'waiting'])
@@ -249,6 +250,8 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
   it('destination map lets go on what waited for a client', async () => {
     await tryFirst(db, 'mapped', null, { type: 'blocked', as: 'unmapped' })
     expect(await states('--destination', 'mapped')).toEqual(['unmapped', 'unmapped'])
+    expect(await states('--state', 'unmapped')).toEqual(['unmapped', 'unmapped'])
+    expect(await states('--state', 'waiting')).toEqual(['waiting', 'waiting'])
     expect((await runHere(['status'], env)).out).toContain('destination mapped has 1 submission without a client of the AMS')
     const ended = await runHere(['destination', 'map', 'mapped', '--submission', id, '--client', 'C-1', '--field', 'branch=north'], env)
     expect(ended).toEqual({ code: 0, out: '1 submission mapped; what waited for that goes out now\n', err: '' })

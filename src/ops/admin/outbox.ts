@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { findOutboxRows, listOutbox } from '../../store/outbox-queries.ts'
+import { findOutboxRows, listedStates, listOutbox } from '../../store/outbox-queries.ts'
 import { type Deed, retry, settleOutbox, skip } from '../outbox-actions.ts'
 import { NotThereError } from '../refusals.ts'
 import { printableLine } from '../text.ts'
@@ -46,7 +46,7 @@ const list = {
   summary: 'changes on their way to destinations, the newest first',
   tags: ['outbox'],
   querystring: z.strictObject({
-    state: z.enum(['ready', 'delivered', 'dead', 'unknown', 'skipped']).optional(),
+    state: z.enum(listedStates).optional(),
     ...filters,
     limit,
     after: afterNumber,

@@ -1,11 +1,7 @@
 import type { Command } from 'commander'
-import type { OutboxFilter } from '../../store/outbox-queries.ts'
-import type { OutboxState } from '../../store/tables.ts'
+import type { ListedState, OutboxFilter } from '../../store/outbox-queries.ts'
 import { choiceIn, momentIn, submissionIn } from '../arguments.ts'
 import type { CommandContext } from './context.ts'
-
-/** What a row of the outbox can be. */
-export const outboxStates: readonly OutboxState[] = ['ready', 'delivered', 'dead', 'unknown', 'skipped']
 
 /** The options by which rows of the outbox are chosen, as they stand on the command line. */
 export interface ChoiceOptions {
@@ -29,12 +25,12 @@ export function withChoice(command: Command, states: readonly string[]): Command
 }
 
 /** What the options choose. @param problems gets one line for each that is wrong. */
-export function filterOf<S extends OutboxState>(
+export function filterOf<S extends ListedState>(
   c: CommandContext,
   options: ChoiceOptions,
   states: readonly S[],
   problems: string[],
-): OutboxFilter {
+): Omit<OutboxFilter, 'state'> & { readonly state: S | undefined } {
   const now = c.clock.now()
   return {
     destination: options.destination,

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { UsageError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
-import { findOutboxRows, listOutbox, type OutboxEntry } from '../../store/outbox-queries.ts'
+import { findOutboxRows, listedStates, listOutbox, type OutboxEntry } from '../../store/outbox-queries.ts'
 import { countIn } from '../arguments.ts'
 import { table } from '../table.ts'
 import { printableLine, shortTime } from '../text.ts'
 import { refuseUnknownNames } from '../unknown-names.ts'
 import { type CommandContext, printJson, withStore } from './context.ts'
-import { type ChoiceOptions, filterOf, outboxStates, withChoice } from './outbox-choice.ts'
+import { type ChoiceOptions, filterOf, withChoice } from './outbox-choice.ts'
 import { addRetryAndSkip } from './outbox-settle.ts'
 
 const MAX_LISTED = 10_000
@@ -20,7 +20,7 @@ interface ListOptions extends ChoiceOptions {
 /** `outbox list|show|retry|skip` */
 export function addOutbox(program: Command, c: CommandContext): void {
   const outbox = program.command('outbox').description('look at what is pushed to destinations, and try it again or give it up')
-  withChoice(outbox.command('list').description('list changes on their way, the newest first'), outboxStates)
+  withChoice(outbox.command('list').description('list changes on their way, the newest first'), listedStates)
     .option('--limit <n>', 'how many at most', '50')
     .option('--json', 'as JSON, for programs')
     .action((options: ListOptions) => list(c, options))
@@ -35,7 +35,7 @@ export function addOutbox(program: Command, c: CommandContext): void {
 
 async function list(c: CommandContext, options: ListOptions): Promise<void> {
   const problems: string[] = []
-  const filter = filterOf(c, options, outboxStates, problems)
+  const filter = filterOf(c, options, listedStates, problems)
   const limit = countIn(options.limit, '--limit', MAX_LISTED, problems)
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     await refuseUnknownNames(db.read, config, filter)

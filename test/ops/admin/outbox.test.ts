@@ -39,6 +39,8 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
     const all = await listed()
     expect(all.items).toEqual(json(await runHere(['outbox', 'list', '--json'], rig.env)))
     expect(all.items).toHaveLength(4)
+    expect((await listed('?state=waiting')).items).toEqual(all.items)
+    for (const none of ['retrying', 'unmapped', 'held']) expect((await listed(`?state=${none}`)).items).toEqual([])
     const first = await listed('?limit=3')
     expect(await listed(`?limit=3&after=${first.next}`)).toEqual({ items: [all.items[3]], next: null })
     expect((await listed(`?destination=ams&submission_id=${SUBMISSION}&state=ready&since=1h`)).items).toHaveLength(2)
