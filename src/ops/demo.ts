@@ -62,7 +62,7 @@ export interface DemoOptions {
 /**
  * Starts the emulator with its faults on and the product beside it on SQLite, shows what arrives and how, and compares the
  * mirror with the service's truth at the end.
- * @returns whether they agree.
+ * @returns whether they agree, and a reconciliation proves it.
  * @throws Error when one of the two processes ends by itself, and the reason of the host's signal when it aborts.
  */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
@@ -93,8 +93,8 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     ams.ams.tell(screen, true)
     await summarize(watching, compared)
     summarizeAms(watching, pushed)
-    await reconcile(watching, serveSettings)
-    return finish(watching, compared, isWhole(pushed), path)
+    const proven = await reconcile(watching, serveSettings)
+    return finish(watching, compared, isWhole(pushed), proven, path)
   } finally {
     await closing.disposeAsync()
   }
@@ -242,13 +242,14 @@ function summarizeAms(w: Watching, v: AmsVerdict): void {
   )
 }
 
-/** In calm weather: what the service refuses for good cannot be proven, only reported. */
-async function reconcile(w: Watching, settings: Readonly<Record<string, string>>): Promise<void> {
+/** In calm weather: what the service refuses for good cannot be proven, only reported. @returns whether it proved the mirror right. */
+async function reconcile(w: Watching, settings: Readonly<Record<string, string>>): Promise<boolean> {
   w.screen.heading('submission-mirror reconcile: all is read from the beginning, and compared')
   await w.service.calm()
-  const { said, report } = await prove(w.host, settings, w.folder)
+  const { said, report, isProof } = await prove(w.host, settings, w.folder)
   w.screen.text(said)
   if (report !== null) w.screen.text(`The report, for a browser or to print and file: ${shortPath(report)}`)
+  return isProof
 }
 
 function serviceTable({ deliveries, requests, faults }: ServiceStats): string {
@@ -267,7 +268,7 @@ function serviceTable({ deliveries, requests, faults }: ServiceStats): string {
   )
 }
 
-function finish(w: Watching, compared: readonly Compared[], pushed: boolean, path: string): boolean {
+function finish(w: Watching, compared: readonly Compared[], pushed: boolean, proven: boolean, path: string): boolean {
   const differences = compared.flatMap((each) => each.differences)
   for (const { table: of, submissionId, key, what } of differences.slice(0, SHOWN_DIFFERENCES)) {
     w.screen.text(`${of} ${submissionId} ${key}: ${typeof what === 'string' ? what : `different ${what.join(', ')}`}`)
@@ -276,8 +277,9 @@ function finish(w: Watching, compared: readonly Compared[], pushed: boolean, pat
   w.screen.heading('The database is left for you to look into:')
   w.screen.text(`  DATABASE_URL=sqlite:${path} ${w.host.self.map(shortPath).join(' ')} status\n`)
   w.screen.text(pushed ? 'the AMS has every change, in order' : 'the AMS lacks changes, or has them out of order')
+  if (!proven) w.screen.text(`the reconciliation did not prove it: ${shortPath(join(w.folder, 'reconcile.log'))} tells why`)
   w.screen.text(differences.length === 0 ? 'mirror agrees with the service' : 'the mirror differs from the service')
-  return pushed && differences.length === 0
+  return pushed && proven && differences.length === 0
 }
 
 function shortPath(path: string): string {

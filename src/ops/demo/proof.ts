@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { runExit } from '../../reconcile/outcome.ts'
 import type { Host } from '../host.ts'
 import { startChild } from './child.ts'
 
@@ -9,6 +10,8 @@ export interface Proof {
   readonly said: string
   /** null when it wrote none. */
   readonly report: string | null
+  /** Whether it compared everything, and found nothing that is wrong. */
+  readonly isProof: boolean
 }
 
 /** Runs `reconcile` beside the running serve, as an operator would. @param settings those of serve. */
@@ -17,8 +20,8 @@ export async function prove(host: Host, settings: Readonly<Record<string, string
   const child = startChild(host, 'reconcile', ['reconcile', '--report', report], settings, join(folder, 'reconcile.log'))
   const lines: string[] = []
   child.onLine((line) => lines.push(line))
-  await child.finish()
+  const exitCode = await child.finish()
   // The first line names the run, and what comes from standard error may stand anywhere.
   const said = lines.filter((line) => !/^(?:run|the report) /.test(line)).slice(0, 2)
-  return { said: said.join('; '), report: existsSync(report) ? report : null }
+  return { said: said.join('; '), report: existsSync(report) ? report : null, isProof: exitCode === runExit.clean }
 }
