@@ -18,7 +18,7 @@ const POLLING: readonly ProcessRole[] = ['all', 'work', 'sync', 'reconcile']
 
 /**
  * Says that the process is alive, by the database's clock. It is a real write, so it also tells whether one succeeds now.
- * @param also what else shall succeed with it.
+ * @param also what else shall succeed with it, done once this process is seen.
  * @returns what `also` does.
  */
 export async function beat<T>(db: Db, entry: ProcessEntry, also?: (tx: Tx) => Promise<T>): Promise<T | undefined> {
@@ -26,13 +26,12 @@ export async function beat<T>(db: Db, entry: ProcessEntry, also?: (tx: Tx) => Pr
     'process-beat',
     async (tx) => {
       const now = dbTime(tx)
-      const result = await also?.(tx)
       await tx.sql
         .insertInto('sync_processes')
         .values({ process_id: entry.id, role: entry.role, version: entry.version, started_at: now, seen_at: now })
         .onConflict((conflict) => conflict.column('process_id').doUpdateSet({ seen_at: now }))
         .execute()
-      return result
+      return await also?.(tx)
     },
     { first: true },
   )

@@ -71,4 +71,12 @@ describe.each(testDatabases)('what a dead process had claimed, on $name', (datab
     expect((await deliveriesOf(living, 2)).map((delivery) => delivery.deliveryId)).toEqual(['msg_1'])
     expect(await readsOf(living, 3)).toEqual([])
   })
+
+  it('is never what one has claimed who beats just then, and was not seen for a while because the clock was put on', async () => {
+    const [, living] = await twoProcesses()
+    expect(await deliveriesOf(living, 2)).toHaveLength(2)
+    await lastSeen(living, living, 60_000)
+    expect(await beat(living, entryOf(living), freeWhatTheDeadHold)).toEqual([])
+    expect(await deliveriesOf(living, 2)).toEqual([])
+  })
 })
