@@ -89,20 +89,23 @@ export class SubmissionCheck {
     const read = await this.#o.slots.add(() => this.#readAll())
     const { replays, failures } = read
     const [failed] = failures
-    if (failed?.failure.class === 'gone') return await this.#gone(failed.read, failed.failure)
+    const nothingRead = replays.length === 0 && this.#state === null
+    if (failed && nothingRead && failures.every(({ failure }) => failure.class === 'gone'))
+      return await this.#gone(failed.read, failed.failure)
     for (const { read, failure } of failures) await this.#leaveUnread(read, failure)
-    if (failed && replays.length === 0 && this.#state === null) {
+    if (failed && nothingRead) {
       await this.#endPages(true)
       return { proved: false, compared: this.#compared, failure: failed.failure }
     }
     const records = replays.flatMap((replay) => replay.facts ?? [])
     const isWhole = replays.length === FEEDS.length && replays.every((replay) => replay.facts !== null)
-    const said = { submissionId: this.#place.submissionId, state: this.#state, records, isWhole }
+    const isThere = failures.every(({ failure }) => failure.class !== 'gone')
+    const said = { submissionId: this.#place.submissionId, state: this.#state, records, isWhole, isThere }
     const verdict = await this.#o.comparer.compare(said)
     await this.#mendVerdict(verdict, records)
     const reader = this.#mender.mended ? new MirrorReader(db.read, account) : verdict.reader
     for (const replay of replays) await this.#lookForAbsent(reader, replay, begunAt)
-    if (this.#mender.mended || differs(verdict.derived)) await this.#mendDerived(true)
+    if (this.#mender.mended || differs(verdict.derived)) await this.#mendDerived(isThere)
     for (const { feed, unreadable } of replays) {
       await this.#mender.keepUnreadable(
         feed,
@@ -113,7 +116,7 @@ export class SubmissionCheck {
     return { proved: this.#o.withState && !this.#mender.left, compared: this.#compared, failure: null }
   }
 
-  /** Reads state and feeds; one that cannot be read keeps no other from being read, unless the submission itself is not found. */
+  /** Reads state and feeds; one that cannot be read keeps no other from being read. */
   async #readAll(): Promise<{ replays: readonly Replay[]; failures: readonly Unread[] }> {
     const replays: Replay[] = []
     const failures: Unread[] = []
@@ -125,7 +128,6 @@ export class SubmissionCheck {
       } else failures.push({ read: 'requirements', failure: read.failure })
     }
     for (const feed of FEEDS) {
-      if (failures[0]?.failure.class === 'gone') break
       const read = await this.#replay(feed, (page) => this.#mendPage(page))
       if (read.ok) {
         replays.push(read.value)
@@ -245,7 +247,7 @@ export class SubmissionCheck {
 
   /** Puts right what follows from the records, and, when it is, that the submission is there. */
   async #mendDerived(isThere: boolean): Promise<void> {
-    const facts = derivedFacts(this.#place, timeFromMs(this.#o.clock.now())).filter(({ kind }) => isThere || kind === 'derived')
+    const facts = derivedFacts(this.#place, timeFromMs(this.#o.clock.now()), isThere)
     if (differs(await this.#mender.compare(facts))) await this.#mender.mend(facts, false)
   }
 
@@ -260,7 +262,7 @@ export class SubmissionCheck {
     return { proved: false, compared: 0, failure: null }
   }
 
-  /** The service does not know the submission: nothing of it is compared. */
+  /** The service knows nothing of the submission, so nothing of it is compared. */
   async #gone(read: ReadKind, failure: Failure): Promise<Checked> {
     await this.#endPages(false)
     const { submissionId, unreachableSince } = this.#candidate

@@ -20,6 +20,8 @@ export interface Said {
   readonly records: readonly (EventFact | MessageFact)[]
   /** Those are all the records that there are. */
   readonly isWhole: boolean
+  /** No read was answered with "not found". */
+  readonly isThere: boolean
 }
 
 /** How that differs from the mirror. */
@@ -34,13 +36,11 @@ export interface Verdict {
 
 const NONE: Differences = { changed: [], rawOnly: [] }
 
-/** What follows from a submission's records, and that it is there: it was read. */
-export function derivedFacts(place: Place, now: TimeText): Fact[] {
+/** What follows from a submission's records, and from its being there. */
+export function derivedFacts(place: Place, now: TimeText, isThere: boolean): Fact[] {
   const about = { account: place.account, submissionId: place.submissionId, cause: 'reconcile' } as const
-  return [
-    { kind: 'derived', ...about, now },
-    { kind: 'reach', ...about, unreachableSince: null },
-  ]
+  const derived: Fact = { kind: 'derived', ...about, now }
+  return isThere ? [derived, { kind: 'reach', ...about, unreachableSince: null }] : [derived]
 }
 
 interface Waiting {
@@ -93,13 +93,13 @@ export class Comparer {
   }
 
   async #verdict(reader: MirrorReader, said: Said): Promise<Verdict> {
-    const { submissionId, isWhole } = said
+    const { submissionId, isWhole, isThere } = said
     if (isPlainlySame(reader, submissionId, said.state, isWhole ? said.records : null))
       return { state: NONE, records: NONE, derived: NONE, reader }
     const now = timeFromMs(this.#clock.now())
     const state = said.state === null ? NONE : await compareFacts(reader, [said.state], now)
     const records = said.records.length === 0 ? NONE : await compareFacts(reader, said.records, now)
-    const derived = await compareFacts(reader, derivedFacts({ account: this.#account, submissionId }, now), now)
+    const derived = await compareFacts(reader, derivedFacts({ account: this.#account, submissionId }, now, isThere), now)
     return { state, records, derived, reader }
   }
 }

@@ -80,7 +80,7 @@ export class Mender {
 
   /** What does not follow from the records while they still are as they were found was damaged by itself. */
   async #lookBefore(): Promise<void> {
-    this.#finder.before(await this.compare(derivedFacts(this.#place, timeFromMs(this.#o.clock.now()))))
+    this.#finder.before(await this.compare(derivedFacts(this.#place, timeFromMs(this.#o.clock.now()), true)))
   }
 
   /** Reports what was found and cannot be put right here. */

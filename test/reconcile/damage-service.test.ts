@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { entities, marketEvents, submissions } from '../../src/model/entities.ts'
+import { timeFromMs } from '../../src/model/time.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { ACCOUNT, DamageRig, told } from './damage-rig.ts'
 
@@ -36,7 +37,9 @@ describe.each(testDatabases)('a mirror that lags behind, or a service that does 
 
   it.each([
     ['a feed', { kind: 'status', status: 500, operation: 'thread' }, 'thread', 'market_events'],
+    ['a feed that alone is not found', { kind: 'status', status: 404, operation: 'events' }, 'events', 'thread_messages'],
     ['the state', { kind: 'html', operation: 'requirements' }, 'requirements', 'thread_messages'],
+    ['a state that alone is not found', { kind: 'status', status: 404, operation: 'requirements' }, 'requirements', 'thread_messages'],
     ['a feed, by a cursor that stands still', { kind: 'stuck_cursor', operation: 'events' }, 'events', 'thread_messages'],
   ] as const)('what cannot be read is said, exits 1, and holds up nothing else: %s', async (_, fault, read, other) => {
     const rig = await DamageRig.open(database)
@@ -53,6 +56,16 @@ describe.each(testDatabases)('a mirror that lags behind, or a service that does 
     expect(ended.run).toMatchObject({ unreadable: 1, missing: 7, repaired: 7, exit_code: 1 })
     rig.sandbox.faults.set([])
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+  })
+
+  it('a submission of which one read is not found stays marked as unreachable, run after run', async () => {
+    const rig = await DamageRig.open(database)
+    rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'requirements', submissionId: rig.plain })
+    const since = timeFromMs(0)
+    await rig.damage(`update submissions set unreachable_since = '${since}' where submission_id = '${rig.plain}'`)
+    const before = await rig.state()
+    for (const _ of [1, 2]) expect(told((await rig.reconcile()).findings)).toEqual([expect.stringMatching(/^unreadable requirements/)])
+    expect(await rig.state()).toEqual(before)
   })
 
   it('trap 48: a submission that the service does not find is unreadable, and loses nothing', async () => {
