@@ -129,8 +129,12 @@ export class AccountGate {
     try {
       await this.#stop('paused', `${WAVE_REASON}, which looks like a wrong credential; check which brokerage it belongs to`)
       await this.#takeBack(missing)
-    } finally {
       this.#wavePause = 'made'
+    } catch (error) {
+      // The store was away, and the account may go on: what is missing then is a wave as before.
+      this.#wave.forget()
+      this.#wavePause = null
+      throw error
     }
   }
 

@@ -72,6 +72,12 @@ export class GoneWave {
   clear(): void {
     this.#last.clear()
   }
+
+  /** Forgets that too: the wave that was taken has stopped nothing. */
+  forget(): void {
+    this.clear()
+    this.#heard.clear()
+  }
 }
 
 function keyOf(submissionId: string, read: ReadKind): string {

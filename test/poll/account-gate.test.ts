@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { TransientError } from '../../src/errors.ts'
+import { timeFromMs } from '../../src/model/time.ts'
+import { silentObserver } from '../../src/observe.ts'
+import { AccountGate, type GateOptions } from '../../src/poll/account-gate.ts'
+import { ensureAccounts, findAccount } from '../../src/store/accounts.ts'
+import { meddled } from '../push/meddled.ts'
+import { openedDb } from '../push/outbox.ts'
+import { silentLog, testDatabases } from '../tools/databases.ts'
+import { trackFact, uuid } from '../tools/facts.ts'
+import { applyAll } from '../tools/mirror.ts'
+
+const ACCOUNT = 'acme'
+
+it.each(testDatabases)(
+  'trap 48: a wave over which the account could not be stopped, the store being away, is seen again, on $name',
+  async ({ open }) => {
+    const db = await openedDb(open)
+    const ids = [uuid(9, 1), uuid(9, 2)]
+    const lastReadAt = timeFromMs(Date.now())
+    await ensureAccounts(db, [ACCOUNT])
+    await applyAll(
+      db,
+      ids.map((id) => trackFact(ACCOUNT, id)),
+    )
+    await db.write('test-read', (tx) => tx.sql.updateTable('sync_reads').set({ last_read_at: lastReadAt }).execute())
+    let away = true
+    const store = meddled(db, async (name, go) => {
+      if (away && name === 'account-stop') throw new TransientError('the store is away')
+      return go()
+    })
+    const client = {} as GateOptions['client']
+    const gate = new AccountGate({ account: ACCOUNT, db: store, client, clock: systemClock, log: silentLog, observer: silentObserver })
+    const miss = (id = '') => gate.note({ submissionId: id, read: 'events', lastReadAt }, 'gone', Date.now())
+    expect(await miss(ids[0])).toBe(false)
+    await expect(miss(ids[1])).rejects.toThrow('the store is away')
+    away = false
+    expect([await miss(ids[0]), await miss(ids[1])]).toEqual([false, true])
+    expect(await findAccount(db.read, ACCOUNT)).toMatchObject({ state: 'paused' })
+  },
+)
