@@ -17,6 +17,7 @@ import { claimUpkeep, endUpkeep, lastUpkeep, type UpkeepLease } from '../../src/
 import { destinationOf, fanAll, openedDb, openedDbs, outboxOf } from '../push/outbox.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
+import { meddled } from '../tools/meddled.ts'
 import { applyAll, changesOf } from '../tools/mirror.ts'
 
 const ACCOUNT = 'acme'
@@ -336,24 +337,13 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     vi.spyOn(performance, 'now').mockImplementation(() => now)
     onTestFinished(() => void vi.restoreAllMocks())
     let steps = 0
-    const slow: Db = {
-      ...{
-        kind: db.kind,
-        processId: db.processId,
-        clock,
-        signals: db.signals,
-        read: db.read,
-        listen: (signal) => db.listen(signal),
-        close: () => db.close(),
-      },
-      async write(what, work, options) {
-        steps += 1
-        now += 200
-        const result = await db.write(what, work, options)
-        now += 200
-        return result
-      },
-    }
+    const slow = meddled(db, async (_, go) => {
+      steps += 1
+      now += 200
+      const result = await go()
+      now += 200
+      return result
+    })
     const config = { retention: { days: 30, changesDays: 400 }, destinations: [] }
     expect((await takeTurn({ db: slow, clock: { ...clock, sleep: async () => {} }, config }, lease, never)).deliveries).toBe(300)
     // Four for the deliveries, of 50, 100 and 200, one that finds the end, and one or two for each other table.

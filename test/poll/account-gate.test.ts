@@ -5,10 +5,10 @@ import { timeFromMs } from '../../src/model/time.ts'
 import { silentObserver } from '../../src/observe.ts'
 import { AccountGate, type GateOptions } from '../../src/poll/account-gate.ts'
 import { ensureAccounts, findAccount } from '../../src/store/accounts.ts'
-import { meddled } from '../push/meddled.ts'
 import { openedDb } from '../push/outbox.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
 import { trackFact, uuid } from '../tools/facts.ts'
+import { interrupted } from '../tools/meddled.ts'
 import { applyAll } from '../tools/mirror.ts'
 
 const ACCOUNT = 'acme'
@@ -26,9 +26,8 @@ it.each(testDatabases)(
     )
     await db.write('test-read', (tx) => tx.sql.updateTable('sync_reads').set({ last_read_at: lastReadAt }).execute())
     let away = true
-    const store = meddled(db, async (name, go) => {
+    const store = interrupted(db, (name) => {
       if (away && name === 'account-stop') throw new TransientError('the store is away')
-      return go()
     })
     const client = {} as GateOptions['client']
     const gate = new AccountGate({ account: ACCOUNT, db: store, client, clock: systemClock, log: silentLog, observer: silentObserver })

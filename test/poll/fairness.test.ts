@@ -5,11 +5,11 @@ import { timeFromMs } from '../../src/model/time.ts'
 import { silentObserver } from '../../src/observe.ts'
 import { AccountPoller } from '../../src/poll/account-poller.ts'
 import { askSweep, findAccount } from '../../src/store/accounts.ts'
-import type { Db } from '../../src/store/db.ts'
 import { addReads } from '../../src/store/reads.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
 import { uuid, wireEvent, wireMessage } from '../tools/facts.ts'
+import { interrupted } from '../tools/meddled.ts'
 import { rowsOf } from '../tools/mirror.ts'
 import { poison } from '../tools/poison.ts'
 import { HOUR, policy, Rig } from '../tools/poller.ts'
@@ -29,20 +29,6 @@ async function withEvents(rig: Rig): Promise<number> {
 
 function eventsOf(id: string, n: number): unknown {
   return { type: 'submission.events', submission_id: id, events: [wireEvent(n)] }
-}
-
-/** A handle on the store before each of whose writes something else happens. */
-function interrupted(db: Db, before: (name: string) => Promise<void>): Db {
-  const { kind, processId, clock, signals, read } = db
-  return {
-    ...{ kind, processId, clock, signals, read },
-    async write(name, work, options) {
-      await before(name)
-      return db.write(name, work, options)
-    },
-    listen: (signal) => db.listen(signal),
-    close: () => db.close(),
-  }
 }
 
 describe.each(testDatabases)('what hangs and what fails on $name', (database) => {

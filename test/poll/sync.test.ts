@@ -7,6 +7,7 @@ import { Sync } from '../../src/poll/sync.ts'
 import type { Db } from '../../src/store/db.ts'
 import { createUpstreamClient } from '../../src/upstream/client.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
+import { interrupted } from '../tools/meddled.ts'
 import { policy, Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
@@ -14,16 +15,11 @@ const ACCOUNT = 'default'
 /** The same database, of which the first claim of a read fails. */
 function failingOnce(db: Db): Db {
   let failed = false
-  return {
-    ...{ kind: db.kind, processId: db.processId, clock: db.clock, signals: db.signals, read: db.read },
-    async write(name, work, options) {
-      if (failed || name !== 'read-claim') return db.write(name, work, options)
-      failed = true
-      throw new TransientError('the store is away')
-    },
-    listen: (signal) => db.listen(signal),
-    close: () => db.close(),
-  }
+  return interrupted(db, (name) => {
+    if (failed || name !== 'read-claim') return
+    failed = true
+    throw new TransientError('the store is away')
+  })
 }
 
 function syncOf(rig: Rig, db = rig.db): Sync {

@@ -17,8 +17,8 @@ import {
   wireMessage,
   wireRequirements,
 } from '../tools/facts.ts'
+import { meddled } from '../tools/meddled.ts'
 import { applyAll, changesOf } from '../tools/mirror.ts'
-import { meddled } from './meddled.ts'
 import { ACCOUNT, counters, destinationOf, fanAll, fanOutOf, lanesIn, openedDb, openedDbs, outboxOf, stateOf } from './outbox.ts'
 
 const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]

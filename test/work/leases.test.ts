@@ -4,6 +4,7 @@ import type { Db } from '../../src/store/db.ts'
 import { type ClaimedDelivery, claimDeliveries, settleDeliveries } from '../../src/store/inbox-work.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
+import { interrupted } from '../tools/meddled.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
 import { poison } from '../tools/poison.ts'
 import { Rig } from '../tools/poller.ts'
@@ -14,27 +15,10 @@ function messageOf(n: number): unknown {
   return { type: 'submission.message', submission_id: ID, message: wireMessage(n) }
 }
 
-/** The same database, on which `before` is done before each transaction, which is told by its name. */
-function watched(db: Db, before: (name: string) => Promise<void>): Db {
-  return {
-    kind: db.kind,
-    processId: db.processId,
-    clock: db.clock,
-    signals: db.signals,
-    read: db.read,
-    async write(name, work, options) {
-      await before(name)
-      return db.write(name, work, options)
-    },
-    listen: (signal) => db.listen(signal),
-    close: () => db.close(),
-  }
-}
-
 /** The same database, on which another process takes the leases of all deliveries over before the first of such transactions. */
 function takenOver(db: Db, before: string): Db {
   let taken = false
-  return watched(db, async (name) => {
+  return interrupted(db, async (name) => {
     if (name !== before || taken) return
     taken = true
     await db.write('test-take-over', (tx) => tx.sql.updateTable('sync_inbox').set({ lease_token: 'another process' }).execute())
@@ -78,7 +62,7 @@ describe.each(testDatabases)('a worker that loses its lease on $name', (database
     const seen: string[] = []
     const hold = Promise.withResolvers<void>()
     onTestFinished(() => hold.resolve())
-    const db = watched(rig.db, async (name) => {
+    const db = interrupted(rig.db, async (name) => {
       if (name !== 'inbox-claim' && name !== 'inbox-apply') return
       seen.push(name)
       if (name === 'inbox-apply') await hold.promise

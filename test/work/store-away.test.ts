@@ -8,6 +8,7 @@ import type { Db } from '../../src/store/db.ts'
 import { Worker } from '../../src/work/worker.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
+import { interrupted } from '../tools/meddled.ts'
 import { rowsOf } from '../tools/mirror.ts'
 import { poison } from '../tools/poison.ts'
 import { Rig } from '../tools/poller.ts'
@@ -17,22 +18,11 @@ const messageOf = (n: number) => ({ type: 'submission.message', submission_id: I
 
 /** The same database, whose transactions fail as often as `failing` says, by name, as they do while it is away. */
 function away(db: Db, failing: Record<string, number>, why: Error = new TransientError('the store is away')): Db {
-  return {
-    kind: db.kind,
-    processId: db.processId,
-    clock: db.clock,
-    signals: db.signals,
-    read: db.read,
-    async write(name, work, options) {
-      if ((failing[name] ?? 0) > 0) {
-        failing[name] = (failing[name] ?? 0) - 1
-        throw why
-      }
-      return db.write(name, work, options)
-    },
-    listen: (signal) => db.listen(signal),
-    close: () => db.close(),
-  }
+  return interrupted(db, (name) => {
+    if ((failing[name] ?? 0) === 0) return
+    failing[name] = (failing[name] ?? 0) - 1
+    throw why
+  })
 }
 
 describe.each(testDatabases)('a worker whose store goes away on $name', (database) => {

@@ -13,3 +13,11 @@ export function meddled(db: Db, around: <T>(name: string, go: () => Promise<T>) 
     close: () => db.close(),
   }
 }
+
+/** @param before what is done before each transaction, which is told by its name; what it throws fails that. @returns the same database. */
+export function interrupted(db: Db, before: (name: string) => unknown): Db {
+  return meddled(db, async (name, go) => {
+    await before(name)
+    return go()
+  })
+}
