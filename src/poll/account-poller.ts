@@ -8,7 +8,7 @@ import { rank } from '../store/reads.ts'
 import { endSweep, sweepStep, takeSweep } from '../store/reads-of-account.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
 import type { PollPolicy } from './intervals.ts'
-import { READ_LEASE_MS, visit } from './visit.ts'
+import { placesAt, READ_LEASE_MS, visit } from './visit.ts'
 
 /** Without a signal the due reads are looked for this often. */
 const TICK_MS = 1_000
@@ -81,21 +81,19 @@ export class AccountPoller implements Service {
 
   /** Claims as many reads as there are places, and starts them. One place is for what fails: more may be due than there are places for. */
   async #start(signal: AbortSignal): Promise<void> {
-    if (this.#failing === 0 && this.#o.concurrency > 1) await this.#claim(rank.failing, 1, signal)
-    await this.#claim(rank.live, this.#o.concurrency, signal)
-    await this.#claim(rank.routine, this.#o.concurrency, signal)
-    await this.#claim(rank.failing, this.#failingPlaces() - this.#failing, signal)
+    const places = placesAt(this.#o.client.rate(), this.#o.concurrency)
+    const failingPlaces = Math.max(1, Math.floor(places / 4))
+    const free = () => places - this.#queue.pending - this.#queue.size
+    if (this.#failing === 0 && places > 1) await this.#claim(rank.failing, Math.min(1, free()), signal)
+    await this.#claim(rank.live, free(), signal)
+    await this.#claim(rank.routine, free(), signal)
+    await this.#claim(rank.failing, Math.min(failingPlaces - this.#failing, free()), signal)
   }
 
-  async #claim(which: number, most: number, signal: AbortSignal): Promise<void> {
-    const limit = Math.min(most, this.#o.concurrency - this.#queue.pending - this.#queue.size)
+  async #claim(which: number, limit: number, signal: AbortSignal): Promise<void> {
     if (limit <= 0) return
     const claims = await claimReads(this.#o.db, { account: this.#o.account, rank: which, limit, leaseMs: READ_LEASE_MS })
     for (const claim of claims) this.#enqueue(claim, which === rank.failing, signal)
-  }
-
-  #failingPlaces(): number {
-    return Math.max(1, Math.floor(this.#o.concurrency / 4))
   }
 
   #enqueue(claim: ReadClaim, failing: boolean, signal: AbortSignal): void {

@@ -6,7 +6,7 @@ import { addReads } from '../store/reads.ts'
 import { readError } from '../store/reads-of-account.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
 import type { PollPolicy } from './intervals.ts'
-import { READ_LEASE_MS, visit } from './visit.ts'
+import { placesAt, READ_LEASE_MS, visit } from './visit.ts'
 
 /** A read that fails is tried so often, so long after each other: a moment's fault of the service is no answer. */
 const TRIES = 3
@@ -52,7 +52,7 @@ export class Sync {
    * @throws what the store throws, and the reason of `signal` when it aborts.
    */
   async read(submissionIds: readonly string[], signal: AbortSignal): Promise<Unread[]> {
-    const { account, db, clock, concurrency } = this.#o
+    const { account, db, clock } = this.#o
     // A read that was lost could never be claimed, and would be waited for without end.
     const places = submissionIds.map((submissionId): Place => ({ account, submissionId }))
     await db.write('sync-reads', (tx) => addReads(tx, places, timeFromMs(tx.clock.now()), false))
@@ -66,7 +66,8 @@ export class Sync {
       round.failed = true
       throw error
     }
-    const ends = await Promise.allSettled(Array.from({ length: concurrency }, () => this.#work(round, signal).catch(fail)))
+    const hands = placesAt(this.#o.client.rate(), this.#o.concurrency)
+    const ends = await Promise.allSettled(Array.from({ length: hands }, () => this.#work(round, signal).catch(fail)))
     for (const end of ends) if (end.status === 'rejected') throw end.reason
     signal.throwIfAborted()
     return round.unread

@@ -19,6 +19,8 @@ import { type PollPolicy, pollIntervalMs, replayIntervalMs } from './intervals.t
 
 /** A read is ours for so long after each page; a page's requests end well within it. */
 export const READ_LEASE_MS = LONGEST_LEASE_MS
+/** Of the reads in hand each gets its turn at the rate within this time, a good part of a lease. */
+const TURN_WITHIN_S = 30
 const FAILURE_BASE_MS = 1_000
 /** A read that failed so often in a row, or took so long to fail, no longer competes with those that work. */
 const FAILURES_TO_RANK = 3
@@ -44,6 +46,14 @@ export interface VisitOptions {
 
 /** How a visit ended, as far as the account's poller must know. */
 export type VisitEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'failed' | 'lost'
+
+/**
+ * @returns how many reads to have in hand at `rate` requests a second, `concurrency` at the most: whatever waits for its turn until its
+ * lease ends is claimed anew, by ourselves too, and what it reads then is lost, each time.
+ */
+export function placesAt(rate: number, concurrency: number): number {
+  return Math.min(concurrency, Math.ceil(rate * TURN_WITHIN_S))
+}
 
 /**
  * Makes one claimed read: walks a feed or reads the state, applies what it finds, and settles when it comes again. It throws only when the

@@ -42,6 +42,8 @@ export interface UpstreamClient {
    * be asked.
    */
   waitMs(): number
+  /** Requests a second that are allowed now. */
+  rate(): number
   /** How far the service's clock is ahead of ours, by an answer of the last hour, in milliseconds; null when none told. */
   clockSkewMs(): number | null
   /** How many processes share the account's rate, this one included. */
@@ -104,6 +106,9 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
     },
     waitMs() {
       return Math.max(channel.waitMs(), tokens.waitMs())
+    },
+    rate() {
+      return channel.limiter.rate
     },
     clockSkewMs() {
       return channel.clockSkewMs

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { abortable } from '../../src/abortable.ts'
 import { systemClock } from '../../src/clock.ts'
 import { marketEvents } from '../../src/model/entities.ts'
 import { timeFromMs } from '../../src/model/time.ts'
@@ -97,6 +98,31 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     await rig.until('it is read again', async () => (await rig.read(failing, 'events')).last_read_at !== null)
   })
 
+  it('at a low rate no more is claimed than gets its turn while its lease lasts', async () => {
+    const { db } = await Rig.open(database)
+    const submissions = Array.from({ length: 10 }, (_, n) => ({ account: ACCOUNT, submissionId: uuid(9, n + 1) }))
+    await db.write('test-add', (tx) => addReads(tx, submissions, timeFromMs(Date.now()), false))
+    const stopping = new AbortController()
+    const { signal } = stopping
+    const secondTurn = Promise.withResolvers<void>()
+    let turns = 0
+    const waitMs = () => {
+      turns += 1
+      if (turns === 2) secondTurn.resolve()
+      return 0
+    }
+    const hangs = () => abortable(new Promise(() => {}), signal)
+    const reads = { events: hangs, thread: hangs, requirements: hangs }
+    const client = { ...reads, me: async () => ({ brokerage: 'b', clientId: null }), waitMs, rate: () => 0.1 } as unknown as UpstreamClient
+    const common = { clock: systemClock, log: silentLog, observer: silentObserver }
+    const poller = new AccountPoller({ ...common, account: ACCOUNT, db, client, policy, concurrency: 8 }).run(signal)
+    await secondTurn.promise
+    const claimed = await db.read.sql.selectFrom('sync_reads').select('read').where('lease_token', 'is not', null).execute()
+    stopping.abort()
+    await poller
+    expect(claimed).toHaveLength(3)
+  })
+
   it('a sweep, which looks at every submission, holds up no read', async () => {
     const rig = await Rig.open(database)
     const [id = ''] = await tracked(rig, 2)
@@ -141,7 +167,7 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
         throw new Error('nothing can be claimed')
       }
     })
-    const client = { me: async () => ({ brokerage: 'b', clientId: null }), waitMs: () => 0 } as unknown as UpstreamClient
+    const client = { me: async () => ({ brokerage: 'b', clientId: null }), waitMs: () => 0, rate: () => 10 } as unknown as UpstreamClient
     const common = { clock: systemClock, log: silentLog, observer: silentObserver }
     const poller = new AccountPoller({ ...common, account: ACCOUNT, db: failing, client, policy, concurrency: 2 })
     await expect(poller.run(new AbortController().signal)).rejects.toThrow('nothing can be claimed')

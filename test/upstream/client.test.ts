@@ -55,7 +55,7 @@ describe('requests', () => {
       `GET /api/v1/broker/submissions/${ID}/requirements`,
     ])
     const methods = Object.keys(client).sort()
-    expect(methods).toEqual(['clockSkewMs', 'close', 'events', 'me', 'probe', 'requirements', 'shareAmong', 'thread', 'waitMs'])
+    expect(methods).toEqual(['clockSkewMs', 'close', 'events', 'me', 'probe', 'rate', 'requirements', 'shareAmong', 'thread', 'waitMs'])
     expect(service.arrived.slice(1).every((request) => request.body === '' && request.headers.authorization === 'Bearer token-1')).toBe(
       true,
     )
