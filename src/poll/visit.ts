@@ -141,7 +141,8 @@ function afterWalk(o: VisitOptions, claim: ReadClaim, walk: Walk, end: WalkEnd, 
   if (end.ended === 'stalled') {
     const stalls = claim.stalls + 1
     const dueInMs = Math.min(STALL_CAP_MS, STALL_BASE_MS * 2 ** Math.min(stalls - 1, 10))
-    return { ...base, rank: rank.failing, dueInMs, stalls, error: 'the service gives the same cursor again and nothing behind it' }
+    const error = 'the service gives the same cursor again and nothing behind it'
+    return { ...base, ...replayPutOff(claim, stalls), rank: rank.failing, dueInMs, stalls, error }
   }
   const activeAt = activityOf(o, claim, end, changed)
   const quietMs = o.clock.now() - msFromTime(activeAt)
@@ -211,7 +212,8 @@ async function settleFailure(o: VisitOptions, claim: ReadClaim, error: unknown, 
   // To be throttled is not the read's fault: it keeps its rank. It waits longer each time all the same, since each time lowers the rate
   // of all.
   const ranked = kind === 'throttled' ? claim.rank : isFailing ? rank.failing : rank.routine
-  await o.db.write('read-failed', (tx) => settleRead(tx, claim, { ...kept, rank: ranked, dueInMs, failures }))
+  const settled = { ...kept, ...replayPutOff(claim, failures), rank: ranked, dueInMs, failures }
+  await o.db.write('read-failed', (tx) => settleRead(tx, claim, settled))
   if (kind === 'throttled' && failures < FAILURES_TO_RANK) return 'failed'
   const level = kind === 'rejected' || kind === null ? 'error' : 'warn'
   o.log[level](
@@ -219,6 +221,12 @@ async function settleFailure(o: VisitOptions, claim: ReadClaim, error: unknown, 
     `${claim.read} could not be read and will be tried again: ${messageOf(error)}`,
   )
   return kind === 'auth' ? 'refused' : 'failed'
+}
+
+/** A replay that fails again and again, over one page of old history perhaps, must not keep the news behind the cursor from being read. */
+function replayPutOff(claim: ReadClaim, failures: number): Pick<ReadSettlement, 'replayPutOffMs'> {
+  const keepsOut = claim.replayDue && claim.cursor !== null && failures >= FAILURES_TO_RANK
+  return keepsOut ? { replayPutOffMs: FAILURE_CAP_MS } : {}
 }
 
 /** Believes "not found" only after it was confirmed; what is mirrored stays, and the read is tried on slowly (trap 48). */

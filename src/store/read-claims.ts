@@ -107,6 +107,8 @@ export interface ReadSettlement {
   readonly changed: boolean
   /** It was read from the beginning to the end: the next replay is due in so many milliseconds, sooner if one was asked for meanwhile. */
   readonly replayDueInMs?: number
+  /** It could not be read to its end from the beginning: no replay is due sooner than in so many milliseconds. */
+  readonly replayPutOffMs?: number
   /** A replay is wanted in so many milliseconds, unless one is asked for already: who asks again and again puts nothing off. */
   readonly askReplayInMs?: number
   /** When something last moved; undefined leaves it as it is. */
@@ -116,7 +118,7 @@ export interface ReadSettlement {
 /**
  * Ends a claim, in the transaction that applied its last page. A wake that came meanwhile makes the read due soon, unless it was not
  * read to its end: a wake never shortens the backoff, but for that of what was not found (see `wakeReads`). A replay is never due later
- * than it was promised or asked for.
+ * than it was promised or asked for, unless it was tried again and again in vain.
  * @throws LeaseLostError when the read is no longer ours.
  */
 export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): Promise<void> {
@@ -146,6 +148,10 @@ export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): P
 /** Who asked for a replay after this one had begun may mean what it had passed already: that replay is still to come (see `askReplay`). */
 function replayDue(tx: Tx, claim: ReadClaim, s: ReadSettlement): RawBuilder<unknown> {
   if (s.askReplayInMs !== undefined) return sql`coalesce(replay_due_at, ${dbTime(tx, s.askReplayInMs)})`
+  if (s.replayPutOffMs !== undefined) {
+    const earliest = dbTime(tx, s.replayPutOffMs)
+    return sql`case when replay_due_at < ${earliest} then ${earliest} else replay_due_at end`
+  }
   if (s.replayDueInMs === undefined) return sql`replay_due_at`
   const asked = sql`replay_due_at is distinct from ${timeValue(tx, claim.replayDueAt)}`
   return sql`case when ${asked} then ${dbTime(tx, Math.min(s.replayDueInMs, REPLAY_COALESCE_MS))} else ${dbTime(tx, s.replayDueInMs)} end`

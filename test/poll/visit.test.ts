@@ -73,6 +73,28 @@ describe.each(testDatabases)('a visit on $name', (database) => {
     expect(Date.parse((await row()).due_at)).toBeGreaterThanOrEqual(askedAt + 590_000)
   })
 
+  it.each([
+    ['fails', 'failed', () => Promise.reject(noAnswer())],
+    ['leads round in a circle', 'stalled', async () => ({ items: [], nextCursor: 'history' })],
+  ] as const)('reads on from the cursor when a page of old history %s in every replay', async (_, expected, answer) => {
+    const { db, visit, row } = await bench(database)
+    const long = '2026-01-01T00:00:00.000000Z'
+    const known = { cursor: 'here', last_read_at: long, last_replay_at: long, replay_due_at: long }
+    await db.write('test-known', (tx) => tx.sql.updateTable('sync_reads').set(known).execute())
+    const asked: (string | null)[] = []
+    const events = async (_: string, since: string | null) => {
+      asked.push(since)
+      if (since === 'history') return answer()
+      return { items: [], nextCursor: since === null ? 'history' : null }
+    }
+    for (let n = 0; n < 3; n++) expect(await visit(events)).toBe(expected)
+    expect(await visit(events)).toBe('read')
+    expect(asked).toEqual([null, 'history', null, 'history', null, 'history', 'here'])
+    const { replay_due_at, ...settled } = await row()
+    expect(settled).toMatchObject({ cursor: 'here', failures: 0, stalls: 0, last_replay_at: long })
+    expect(Date.parse(replay_due_at ?? '')).toBeGreaterThan(Date.now())
+  })
+
   it('that goes on from where the first walk was interrupted has a whole one made soon', async () => {
     const { db, visit, row } = await bench(database)
     await db.write('test-interrupted', (tx) => tx.sql.updateTable('sync_reads').set({ cursor: 'the second page' }).execute())
