@@ -5,11 +5,12 @@ import type { Observer } from '../observe.ts'
 import { type HttpAnswer, parseJson } from './answer.ts'
 import { Channel, type Manner } from './channel.ts'
 import { UpstreamTransientError, upstreamClass } from './errors.ts'
-import { Http, type ProxySettings, type Timeouts } from './http.ts'
+import { Http, type Timeouts } from './http.ts'
 import type { Priority } from './limiter.ts'
 import { type Call, type Operation, submissionIdOf } from './operations.ts'
 import { PageSizes } from './page-sizes.ts'
 import { type Credential, TokenSource } from './token.ts'
+import type { ProxySettings } from './ways-out.ts'
 import { type FeedPage, type Identity, readIdentity, readPage } from './wire-answers.ts'
 
 /**

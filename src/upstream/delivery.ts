@@ -4,6 +4,9 @@ import type { MarketEvent, ThreadMessage } from '../model/records.ts'
 import { parseUuid } from '../model/uuid.ts'
 import { readEvent, readMessage } from './wire.ts'
 
+/** `type` of a delivery that `doctor` sends through the public URL: it is stored and settled like any other, and nothing is done over it. */
+export const SELF_DELIVERY_TYPE = 'submission_mirror.self_delivery'
+
 /** What could be read of a delivery's body (spec, Events, Webhooks). */
 export interface Delivery {
   /** The body's `type`, as given; null when there is none. */

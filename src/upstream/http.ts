@@ -6,8 +6,6 @@ import { type Call, operations, pathOf } from './operations.ts'
 import { urlUnder } from './url.ts'
 import { openWaysOut, ProxyAwayError, type ProxySettings } from './ways-out.ts'
 
-export type { ProxySettings } from './ways-out.ts'
-
 /** How long each part of a request may take, in milliseconds. */
 export interface Timeouts {
   readonly connectMs: number

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { TransientError } from '../errors.ts'
 
-/** Live work is what keeps the mirror fresh; background work is what can wait: replays on a timetable, reconciling. */
+/** Live work is what keeps the mirror fresh; background work is what can wait: reconciling, and looking for submissions. */
 export type Priority = 'live' | 'background'
 
 /** The floor to which throttling can lower the rate, in requests a second. */

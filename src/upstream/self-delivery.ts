@@ -4,8 +4,8 @@ import { request } from 'undici'
 import { abortable } from '../abortable.ts'
 import type { Clock } from '../clock.ts'
 import type { Secret } from '../config.ts'
+import { SELF_DELIVERY_TYPE } from './delivery.ts'
 import { codeOf } from './http.ts'
-import { SELF_DELIVERY_TYPE } from './self-delivery-type.ts'
 import { openWaysOut, type ProxySettings } from './ways-out.ts'
 
 /** What came of a delivery that the program sent to itself. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { clockSkewMs } from './answer.ts'
-import { Http, type ProxySettings } from './http.ts'
+import { Http } from './http.ts'
+import type { ProxySettings } from './ways-out.ts'
 
 /** An answer of the service, as far as it tells of its clock. */
 export interface ServiceClock {

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../config.ts'
-import { SigningKey } from './signing-key.ts'
+import { SCHEME, SigningKey } from './signing-key.ts'
 
 /** How far a delivery's timestamp may lie from the time of its arrival, either way. */
 const TOLERANCE_S = 300
@@ -9,7 +9,6 @@ const MAX_ID_LENGTH = 512
 /** Far more than any sender has secrets at a time. */
 const MAX_SIGNATURES = 16
 const TIMESTAMP = /^\d{1,11}$/
-const SCHEME = 'v1,'
 /** What a secret signs to give its tag. */
 const TAG_TEXT = 'submission-mirror: which secret is this?'
 const TAG_LENGTH = 8

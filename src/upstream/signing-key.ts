@@ -3,7 +3,8 @@ import { createHmac } from 'node:crypto'
 import { Webhook } from 'svix'
 
 const SECRET_PREFIX = 'whsec_'
-const SCHEME = 'v1,'
+/** How each signature begins that is made here. */
+export const SCHEME = 'v1,'
 /** What a native hash costs to be made, and to be cleared away, is more than the library takes over so few bytes. */
 const SMALL = 4 << 10
 

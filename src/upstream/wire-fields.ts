@@ -99,16 +99,12 @@ export function said<Columns extends object>(columns: Columns, raw: unknown): Pa
 
 /** Text as it is; any other value as its JSON text, its numbers as a double has them, as in every column; null when there is none. */
 export const textOrJson = optional((value) =>
-  isObject(value) || Array.isArray(value) ? storable(written(value, JSON.stringify)) : scalarText(value),
+  isObject(value) || Array.isArray(value) ? textOf(written(value, JSON.stringify)) : scalarText(value),
 )
 
 function scalarText(value: unknown): string | null {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   return textOf(value)
-}
-
-function storable(value: string | null): string | null {
-  return value === null ? null : storableText(value)
 }
 
 /** What could be read of a list. */

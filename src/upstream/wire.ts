@@ -110,7 +110,7 @@ function readAttachment(raw: unknown, position: number): Attachment {
 const FINALIZED_DOCUMENT = /(?:^|\/)finalized-documents\/([0-9a-f-]{36})(?:[/?#]|$)/i
 
 /** @returns the document's id when `link` is the path of a finalized document, else the hash of the link in hex. */
-export function documentKey(link: string): string {
+function documentKey(link: string): string {
   return parseUuid(FINALIZED_DOCUMENT.exec(link)?.[1]) ?? hash('sha256', link, 'hex')
 }
 

@@ -3,8 +3,7 @@ import { feeds } from '../model/records.ts'
 import type { Db } from '../store/db.ts'
 import type { ClaimedDelivery, Settlement } from '../store/inbox-work.ts'
 import { knownSubmissions } from '../store/submissions.ts'
-import { type Delivery, readDelivery } from '../upstream/delivery.ts'
-import { SELF_DELIVERY_TYPE } from '../upstream/self-delivery-type.ts'
+import { type Delivery, readDelivery, SELF_DELIVERY_TYPE } from '../upstream/delivery.ts'
 
 /** A delivery, read: what to apply, how to settle it, and whether it can only be answered by a sweep. */
 export interface ReadDelivery {

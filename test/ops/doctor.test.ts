@@ -9,7 +9,7 @@ import { findDeliveries, listDeliveries } from '../../src/store/inbox-queries.ts
 import { migrate } from '../../src/store/migrate.ts'
 import { listProcesses } from '../../src/store/processes.ts'
 import { holdServeLock } from '../../src/store/serve-lock.ts'
-import { SELF_DELIVERY_TYPE } from '../../src/upstream/self-delivery-type.ts'
+import { SELF_DELIVERY_TYPE } from '../../src/upstream/delivery.ts'
 import { json, runHere } from '../app/run.ts'
 import { waitFor } from '../e2e/agreement.ts'
 import { accountEnv, databaseEnv, type Environment, startServe } from '../e2e/serve.ts'

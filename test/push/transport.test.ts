@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcpServer, type Server, type So
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { type OutgoingRequest, openTransport, type TransportOptions } from '../../src/push/transport.ts'
-import type { ProxySettings } from '../../src/upstream/http.ts'
+import type { ProxySettings } from '../../src/upstream/ways-out.ts'
 import { selfSigned } from './certificate.ts'
 import { type Behaviour, startReceiver } from './receiver.ts'
 
