@@ -183,7 +183,8 @@ export class AccountGate {
       const kind = upstreamClass(error)
       if (kind === null || signal.aborted) throw error
       if (kind === 'auth' || kind === 'rejected' || kind === 'gone') {
-        await this.#park(error)
+        const mend = 'see that client id, secret and base URL are right'
+        await this.#stop('parked', `the service refuses the credentials (${messageOf(error)}); ${mend}`)
         return 'stopped'
       }
       this.#askIdentityAt = clock.steady() + ASK_AGAIN_MS
@@ -234,14 +235,6 @@ export class AccountGate {
       }
     }
     return answers
-  }
-
-  /** The credentials were refused: nothing is asked until they had time to be mended. */
-  async #park(error: unknown): Promise<void> {
-    await this.#stop(
-      'parked',
-      `the service refuses the credentials (${messageOf(error)}); see that client id, secret and base URL are right`,
-    )
   }
 
   async #stop(state: 'parked' | 'paused', reason: string): Promise<void> {

@@ -147,19 +147,13 @@ export class Discovery implements Service {
   }
 
   async #probe(claim: ProbeClaim, signal: AbortSignal): Promise<ProbeEnd> {
-    const { account, client, observer } = this.#o
     try {
-      const answer = await client.probe(claim.path, signal)
-      const end = await this.#take(claim, answer, signal)
-      observer.count('discovery_probes_total', { account, outcome: end.outcome ?? 'ok' })
-      return end
+      return await this.#take(claim, await this.#o.client.probe(claim.path, signal), signal)
     } catch (error) {
       const kind = upstreamClass(error)
       if (kind === null || signal.aborted) throw error
       // Not the path is refused but the account, and that is its poller's business.
-      if (error instanceof AuthRefusedError) return putOff(claim, RETRY_BASE_MS)
-      observer.count('discovery_probes_total', { account, outcome: kind })
-      return this.#failed(claim, error, kind)
+      return error instanceof AuthRefusedError ? putOff(claim, RETRY_BASE_MS) : this.#failed(claim, error, kind)
     }
   }
 
@@ -251,7 +245,9 @@ export class Discovery implements Service {
   }
 
   async #settle(claim: ProbeClaim, end: ProbeEnd): Promise<void> {
-    await this.#o.db.write('discovery-settle', (tx) => settleProbe(tx, claim, end))
+    const { account, db, observer } = this.#o
+    await db.write('discovery-settle', (tx) => settleProbe(tx, claim, end))
+    if (end.outcome !== null) observer.count('discovery_probes_total', { account, outcome: end.outcome })
   }
 }
 
