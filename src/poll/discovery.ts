@@ -176,9 +176,9 @@ export class Discovery implements Service {
       )
     if (!whole) log.warn(at, `the answer of ${claim.path} is too large to be searched whole; name narrower paths (a query helps)`)
     if (claim.failures > 0) log.info(at, `probing ${claim.path} succeeds again`)
-    const kept = claim.path === claim.template ? KEPT.plain : KEPT.filled
-    const kind = { raw: answer.text.slice(0, kept), bytes: Buffer.byteLength(answer.text), ids: named.length, found }
-    return { outcome: limited ? 'limited' : 'ok', error: null, failures: 0, dueInMs: everyMs, answer: kind }
+    const raw = answer.text.slice(0, claim.path === claim.template ? KEPT.plain : KEPT.filled)
+    const told = { raw, bytes: Buffer.byteLength(answer.text), ids: named.length, found }
+    return { outcome: limited ? 'limited' : 'ok', error: null, failures: 0, dueInMs: everyMs, answer: told }
   }
 
   /** Tracks those of the submissions that are not known, as many as one answer may bring in. */

@@ -47,7 +47,7 @@ export class Circuit {
 
   /** Whether the next request is the one that finds out whether the service is alive again. */
   get awaitsProbe(): boolean {
-    return this.isOpen && !this.#probing && this.waitMs() === 0
+    return this.isOpen && this.waitMs() === 0
   }
 
   /** @returns for how long nothing passes, in milliseconds; 0 when something may. */

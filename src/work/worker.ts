@@ -8,7 +8,7 @@ import { msFromTime, timeFromMs } from '../model/time.ts'
 import type { Observer } from '../observe.ts'
 import type { Service } from '../service.ts'
 import { askSweep, noteUnreadableEvents } from '../store/accounts.ts'
-import type { Db } from '../store/db.ts'
+import type { Db, Tx } from '../store/db.ts'
 import {
   type ClaimedDelivery,
   claimDeliveries,
@@ -149,18 +149,17 @@ export class Worker implements Service {
   async #apply(batch: readonly ClaimedDelivery[]): Promise<void> {
     const { db, observer } = this.#o
     const read = await readDeliveries(db, batch)
+    const settlements = read.map((item) => item.settlement)
     await throughDoor(db, observer, 'inbox-apply', async (door) => {
       await door.apply(read.flatMap((item) => item.facts))
-      await this.#noteUnreadable(read, door.tx)
-      await settleDeliveries(
-        door.tx,
-        read.map((item) => item.settlement),
-      )
+      await this.#noteGaps(door.tx, read)
+      await settleDeliveries(door.tx, settlements)
     })
-    this.#report(read.map((item) => item.settlement))
+    this.#report(settlements)
   }
 
-  async #noteUnreadable(read: readonly ReadDelivery[], tx: Parameters<typeof askSweep>[0]): Promise<void> {
+  /** Notes, by account, what the deliveries told of and did not show. */
+  async #noteGaps(tx: Tx, read: readonly ReadDelivery[]): Promise<void> {
     const accounts = (items: readonly ReadDelivery[]) => [...new Set(items.map((item) => item.settlement.delivery.account))].sort()
     for (const account of accounts(read.filter((item) => item.unreadableEvents))) {
       await noteUnreadableEvents(tx, account, timeFromMs(this.#o.clock.now()))
