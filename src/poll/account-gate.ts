@@ -8,7 +8,7 @@ import type { Observer } from '../observe.ts'
 import { findAccount, isRetryDue, pinBrokerage, resumeAccount, stopAccount } from '../store/accounts.ts'
 import type { Db } from '../store/db.ts'
 import type { ReadClaim } from '../store/read-claims.ts'
-import { forgiveMisses, readBefore, sampleRead } from '../store/reads-of-account.ts'
+import { forgiveMisses, readBefore, sampleRead, sampleUnread } from '../store/reads-of-account.ts'
 import { submissionIdsAfter, unreachableSince, wasUnreachable } from '../store/submissions.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { type UpstreamClass, upstreamClass } from '../upstream/errors.ts'
@@ -210,7 +210,10 @@ export class AccountGate {
   async #isAsBefore(reason: string, signal: AbortSignal): Promise<boolean> {
     if (reason.startsWith(REFUSED_REASON)) return refusalIn(await this.#ask(await this.#known(SAMPLE), signal)) !== null
     if (!reason.startsWith(WAVE_REASON)) return false
-    const answers = await this.#ask(await sampleRead(this.#o.db.read, this.#o.account, SAMPLE), signal)
+    const { db, account } = this.#o
+    // All that was read may have been removed: then one that is new shows whether the account may be read.
+    const known = [...(await sampleRead(db.read, account, SAMPLE)), ...(await sampleUnread(db.read, account, SAMPLE))]
+    const answers = await this.#ask([...new Set(known)], signal)
     return !answers.some(({ kind }) => kind === 'read')
   }
 

@@ -26,6 +26,14 @@ export async function sampleRead(q: Query, account: string, limit: number): Prom
   return rows.map((row) => row.submission_id)
 }
 
+/** Some submissions of the account that somebody has heard of since they were read: those that deliveries named, and some never read. */
+export async function sampleUnread(q: Query, account: string, limit: number): Promise<string[]> {
+  const some = q.sql.selectFrom('sync_reads').select('submission_id').where('account', '=', account).limit(limit)
+  const woken = await some.where('rank', '=', rank.live).where('read', '=', 'thread').orderBy('due_at', 'desc').execute()
+  const never = await some.where('read', '=', 'events').where('last_read_at', 'is', null).execute()
+  return [...woken, ...never].map((row) => row.submission_id)
+}
+
 /** Reads in one transaction: an account that is old has many of submissions that are gone. */
 const FORGIVEN = 200
 

@@ -189,6 +189,25 @@ describe.each(testDatabases)('trap 48: "not found" on $name', (database) => {
     await removeMany(rig, () => rig.pass(RETRY_MS))
   })
 
+  it.each(['tracked', 'delivered'] as const)('goes on, when all that was read was removed, with one that is newly %s', async (how) => {
+    const rig = await Rig.open(database)
+    const removed = await readOnce(rig, 2)
+    await rig.track(Array.from({ length: 10 }, (_, n) => uuid(8, n)).slice(0, how === 'delivered' ? 10 : 0))
+    await rig.rest()
+    for (const submissionId of removed) rig.sandbox.faults.add({ kind: 'status', status: 404, submissionId })
+    await rig.pass(policy.poll.maxMs)
+    await rig.until('the account is paused', async () => (await stateOf(rig)) === 'paused')
+    await rig.idle()
+    const fresh = rig.sandbox.addSubmission(ACCOUNT)
+    rig.startWorker()
+    if (how === 'tracked') await rig.track([fresh])
+    else await rig.deliver([{ type: 'submission.message', submission_id: fresh, message: wireMessage(1) }])
+    await rig.until('it is known', async () => (await rowsOf(rig.db, submissions)).some((row) => row['submission_id'] === fresh))
+    await rig.pass(RETRY_MS)
+    await rig.until('it is read', async () => (await rig.read(fresh, 'events')).last_read_at !== null)
+    expect(await stateOf(rig)).toBe('active')
+  })
+
   it('believes it too when an operator has the account go on', async () => {
     const rig = await Rig.open(database)
     await removeMany(rig, () => resumeAccount(rig.db, ACCOUNT))
