@@ -1,14 +1,10 @@
 import { throughDoor } from '../apply/apply.ts'
-import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
-import type { Log } from '../log.ts'
 import type { Fact } from '../model/facts.ts'
 import { idsUnder } from '../model/ids-under.ts'
 import { timeFromMs } from '../model/time.ts'
-import type { Observer } from '../observe.ts'
 import type { Service } from '../service.ts'
 import { findAccount } from '../store/accounts.ts'
-import type { Db } from '../store/db.ts'
 import {
   addProbes,
   capProbes,
@@ -22,9 +18,10 @@ import {
 } from '../store/discovery.ts'
 import { LeaseLostError } from '../store/leases.ts'
 import { knownSubmissions } from '../store/submissions.ts'
-import type { ProbeAnswer, UpstreamClient } from '../upstream/client.ts'
+import type { ProbeAnswer } from '../upstream/client.ts'
 import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/errors.ts'
 import { isSameBrokerage } from '../upstream/wire-answers.ts'
+import type { GateOptions } from './account-gate.ts'
 
 /** Probing waits for so much; nothing else waits for it. */
 const TICK_MS = 2_000
@@ -47,13 +44,7 @@ const MOST_EVERIES = 32
 /** So many failures in a row that may pass, and it is told. */
 const FAILURES_TO_TELL = 3
 
-export interface DiscoveryOptions {
-  readonly account: string
-  readonly db: Db
-  readonly client: UpstreamClient
-  readonly clock: Clock
-  readonly log: Log
-  readonly observer: Observer
+export interface DiscoveryOptions extends GateOptions {
   /** As the settings have them: a segment in braces stands for the ids that other paths show under that key. */
   readonly paths: readonly string[]
   readonly everyMs: number

@@ -9,6 +9,10 @@ describe('trap 48: a wave of "not found"', () => {
     expect(wave.isWave(100)).toBe(false)
     wave.note('gone 4', 'events', true)
     expect(wave.isWave(100)).toBe(true)
+    for (let n = 0; n < 5; n++) wave.note(`found ${n}`, 'events', false)
+    expect(wave.isWave(100)).toBe(true)
+    wave.note('found 5', 'events', false)
+    expect(wave.isWave(100)).toBe(false)
   })
 
   it('is not seen when most are found', () => {
