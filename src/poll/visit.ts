@@ -203,8 +203,7 @@ async function settleFailure(o: VisitOptions, claim: ReadClaim, error: unknown, 
     await settleMiss(o, claim, kept)
     return 'gone'
   }
-  // What is asked for by hand, three times each, while the service is away must not put off what the clock asks for.
-  const failures = o.cause === 'command' ? Math.max(1, claim.failures) : claim.failures + 1
+  const failures = oneMore(o, claim.failures)
   const backoff = backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS) + FAILURE_BASE_MS / 2
   const askedMs = error instanceof TransientError ? (error.retryAfterMs ?? 0) : 0
   const dueInMs = Math.max(askedMs, backoff)
@@ -229,13 +228,18 @@ function replayPutOff(claim: ReadClaim, failures: number): Pick<ReadSettlement, 
   return keepsOut ? { replayPutOffMs: FAILURE_CAP_MS } : {}
 }
 
+/** What is asked for by hand, as often as somebody likes, neither puts off what the clock asks for nor confirms what it has found. */
+function oneMore({ cause }: VisitOptions, before: number): number {
+  return cause === 'command' ? Math.max(1, before) : before + 1
+}
+
 /** Believes "not found" only after it was confirmed; what is mirrored stays, and the read is tried on slowly (trap 48). */
 async function settleMiss(
   o: VisitOptions,
   claim: ReadClaim,
   kept: Pick<ReadSettlement, 'stalls' | 'complete' | 'changed' | 'error'>,
 ): Promise<void> {
-  const misses = claim.misses + 1
+  const misses = oneMore(o, claim.misses)
   const believed = misses >= MISSES_TO_BELIEVE
   const dueInMs = MISS_WAIT_MS[Math.min(misses, MISS_WAIT_MS.length) - 1] ?? MISS_WAIT_MS[0]
   await throughDoor(o.db, o.observer, 'read-missed', async (door) => {

@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { TransientError } from '../../src/errors.ts'
+import { submissions } from '../../src/model/entities.ts'
 import { readKinds } from '../../src/model/records.ts'
 import { silentObserver } from '../../src/observe.ts'
 import { Sync } from '../../src/poll/sync.ts'
@@ -8,6 +9,7 @@ import type { Db } from '../../src/store/db.ts'
 import { createUpstreamClient } from '../../src/upstream/client.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
 import { interrupted } from '../tools/meddled.ts'
+import { rowsOf } from '../tools/mirror.ts'
 import { policy, Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
@@ -55,3 +57,18 @@ it.each(testDatabases)('what cannot be read now is not put off longer for having
   expect(await rig.read(first, 'events')).toMatchObject({ failures: 1, lease_token: null })
   expect(await rig.read(again, 'events')).toMatchObject({ failures: 4, lease_token: null })
 })
+
+it.each(testDatabases)(
+  'trap 48: what is not found now is not believed sooner for having been asked for again, on $name',
+  async (database) => {
+    const rig = await Rig.open(database)
+    const id = rig.sandbox.addSubmission(ACCOUNT)
+    await rig.track([id])
+    rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'events' })
+    for (let n = 0; n < 3; n++) expect(await syncOf(rig).read([id], new AbortController().signal)).toMatchObject([{ read: 'events' }])
+    const { misses, due_at } = await rig.read(id, 'events')
+    expect(misses).toBe(1)
+    expect(Date.parse(due_at)).toBeLessThan(Date.now() + 60_000)
+    expect(await rowsOf(rig.db, submissions)).toMatchObject([{ unreachable_since: null }])
+  },
+)
