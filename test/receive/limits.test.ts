@@ -34,6 +34,7 @@ describe('BadSignatures', () => {
     expect(together('::ffff:192.0.2.3', '192.0.2.3')).toBe(true)
     expect(together('2001:db8:1:2::1', '2001:0DB8:1:2:ffff::9')).toBe(true)
     expect(together('2001:db8::1', '2001:db8:0:0:8::')).toBe(true)
+    expect(together('2001:db8::4:5:6:7:8', '2001:db8:0:4::1')).toBe(true)
     expect(together('2001:db8:1:3::1', '2001:db8:1:4::1')).toBe(false)
     expect(together('whatever a proxy wrote', 'whatever a proxy wrote')).toBe(true)
   })
