@@ -1,5 +1,8 @@
 import { printableLine } from './text.ts'
 
+/** Longer than the program's own sentences with two ids in them, and than the key of a quote: what is cut there comes from others. */
+const LONGEST_CELL = 240
+
 /** A value of a table's cell; null and undefined are shown as `-`. */
 export type Cell = string | number | null | undefined
 
@@ -21,5 +24,5 @@ export function table(headings: readonly string[], rows: readonly (readonly Cell
 
 function cellText(cell: Cell): string {
   if (cell === null || cell === undefined || cell === '') return '-'
-  return typeof cell === 'number' ? String(cell) : printableLine(cell, 120)
+  return typeof cell === 'number' ? String(cell) : printableLine(cell, LONGEST_CELL)
 }

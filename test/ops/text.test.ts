@@ -30,6 +30,14 @@ describe('a table', () => {
     expect(table(['account', 'n', 'why'], rows)).toBe('account   n  why\ndefault  12  -\na         3  two lines\n')
   })
 
+  it('shows the sentences of the program and the key of a row whole, and cuts what is longer', () => {
+    const id = '3f2b8c1e-0000-4000-8000-000000000000'
+    const key = `source_offers ["${id}","${id}","${id}"]`
+    const reason = `the credentials belong to brokerage ${id}, but this account holds the data of ${id}; give them an account of their own`
+    expect(table(['what', 'reason'], [[key, reason]])).toContain(`${key}  ${reason}\n`)
+    expect(table(['what'], [['a'.repeat(5_000)]]).length).toBeLessThan(300)
+  })
+
   it('shows its headings when there is nothing to show', () => {
     expect(table(['account', 'state'], [])).toBe('account  state\n')
   })
