@@ -47,7 +47,8 @@ export interface AccountStatus {
   readonly reads: { readonly overdue: number; readonly oldest_due_at: TimeText | null; readonly failing: number }
   /** Requests a second that the timetable asks for, and the setting that limits them. */
   readonly demand_rps: number
-  readonly limit_rps: number
+  /** null for an account that the settings of whoever looks do not hold: `serve` may have others. */
+  readonly limit_rps: number | null
   readonly freshness: readonly {
     readonly read: string
     readonly oldest_at: TimeText | null
@@ -66,7 +67,6 @@ export interface AccountStatus {
 
 /** Looks at everything; on a large database this takes a moment. */
 export async function readStatus(db: Db, version: string, config: Pick<Config, 'accounts' | 'destinations' | 'upstream'>): Promise<Status> {
-  const limitRps = config.upstream.requestsPerSecond
   const q = db.read
   const inbox = await countInbox(q)
   const readsOf = await readsStatus(q)
@@ -74,6 +74,7 @@ export async function readStatus(db: Db, version: string, config: Pick<Config, '
   const accounts: AccountStatus[] = []
   for (const row of await knownAccounts(q, config.accounts)) {
     const { account, state, reason, since, retry_at, brokerage } = row
+    const configured = config.accounts.find(({ name }) => name === account)
     const reads = readsOf(account)
     const freshness = await freshnessStatus(q, account)
     const lost = await lostWebhooks(q, account)
@@ -84,18 +85,13 @@ export async function readStatus(db: Db, version: string, config: Pick<Config, '
       unreachable: reads.unreachable,
       reads: { overdue: reads.overdue, oldest_due_at: reads.oldestDueAt, failing: reads.failing },
       demand_rps: Math.round(reads.demandRps * 1_000) / 1_000,
-      limit_rps: limitRps,
+      limit_rps: configured ? config.upstream.requestsPerSecond : null,
       freshness: freshness.map(({ read, oldestAt, medianAt, never }) => ({ read, oldest_at: oldestAt, median_at: medianAt, never })),
       inbox: { ready: count('ready'), done: count('done'), aside: count('aside'), dead: count('dead') },
       lost_webhooks: Object.fromEntries(lost.map(({ entity, count: n }) => [entity, n])),
       webhook_secrets: secrets.get(account) ?? [],
       ...(await countEvidence(q, account)),
-      completeness: await completenessStatus(
-        q,
-        account,
-        config.accounts.find(({ name }) => name === account),
-        db.clock.now(),
-      ),
+      completeness: await completenessStatus(q, account, configured, db.clock.now()),
     })
   }
   const destinations = await readPushStatus(q, config.destinations)
@@ -121,7 +117,7 @@ function warningsOf(a: AccountStatus): string[] {
     warnings.push(`account ${a.account} is not configured: nothing is received or read for it any more; its rows stay as they are`)
   else if (a.state === 'not started') warnings.push(`account ${a.account} is not started: \`submission-mirror serve\` never ran with it`)
   else if (a.state !== 'active') warnings.push(`account ${a.account} is ${a.state}: ${a.reason ?? 'no reason is kept'}`)
-  const share = a.demand_rps / a.limit_rps
+  const share = a.limit_rps === null ? 0 : a.demand_rps / a.limit_rps
   if (share >= WARN_SHARE) {
     warnings.push(
       `account ${a.account} asks for ${a.demand_rps} requests a second, ${Math.round(share * 100)} % of UPSTREAM_RPS (${a.limit_rps}); ` +

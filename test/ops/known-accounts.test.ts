@@ -53,6 +53,22 @@ describe.each(testDatabases)('accounts of settings and database on $name', (data
     }
   })
 
+  it('have a limit of requests only where the settings hold them', async () => {
+    const limits = async (given: Environment) =>
+      json<{ accounts: { account: string; limit_rps: number | null }[] }>(await runHere(['status', '--json'], given)).accounts.map(
+        (row) => [row.account, row.limit_rps],
+      )
+    expect(await limits(configure('kept'))).toEqual([
+      ['kept', 10],
+      ['old', null],
+    ])
+    expect(await limits(env)).toEqual([
+      ['kept', null],
+      ['old', null],
+    ])
+    expect((await runHere(['status'], env)).out).toMatch(/^kept +active +0 +0 +0 +- +0 +0 +- +-$/m)
+  })
+
   it('are those of the database where the settings hold no account', async () => {
     expect(await states(env)).toEqual([
       ['kept', 'active'],

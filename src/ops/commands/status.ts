@@ -36,7 +36,7 @@ function textOf(status: Status, nowMs: number): string {
         a.reads.failing,
         a.demand_rps,
         a.limit_rps,
-        `${Math.round((a.demand_rps / a.limit_rps) * 100)} %`,
+        a.limit_rps === null ? null : `${Math.round((a.demand_rps / a.limit_rps) * 100)} %`,
       ]),
     ),
     table(
