@@ -199,7 +199,7 @@ export class Courier {
     if (!kind.lookUp)
       return {
         type: 'unknown',
-        error: 'a try was begun, and its answer was lost with its process, or with the database that a backup has replaced',
+        error: 'it may have been sent, by a process that died or before a backup was restored',
       }
     return await kind.lookUp(item, over).catch(askingFailed)
   }

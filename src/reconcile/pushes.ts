@@ -27,7 +27,7 @@ export interface PushScope {
   readonly recorder: Recorder
 }
 
-/** Reports the changes of an account that never reached a destination. */
+/** Reports the changes of an account that are not known to have reached a destination. */
 export async function reportUndelivered(scope: PushScope, signal: AbortSignal): Promise<void> {
   const { db, account, options, recorder } = scope
   for (const { destination, state, behind } of await pushDestinations(db.read, account, scope.destinations)) {
@@ -75,7 +75,7 @@ function findingOf(row: Undelivered, destination: string, kind: UndeliveredState
   const because = row.error === null ? '' : `: ${row.error}`
   const detail = {
     dead: `${change} was given up for ${destination} after ${row.attempts} tries${because}`,
-    unknown: `${change} was sent to ${destination} and no answer came, so nobody knows whether it arrived; somebody has to look`,
+    unknown: `nobody knows whether ${change} reached ${destination}${because}; look there, then skip or retry it`,
     ready: `${change} waits for ${destination} since ${row.queued_at}${waitsFor(row) ?? because}`,
   }[kind]
   return finding({

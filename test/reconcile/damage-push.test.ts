@@ -33,6 +33,17 @@ describe.each(testDatabases)('what a destination never got, on $name', (database
     return { rig, event, destinations }
   }
 
+  it('is told in the words of the push when it may have arrived', async () => {
+    const { rig, event } = await withDeadLetter()
+    await rig.command('outbox', 'retry', '--destination', 'ams')
+    await tryFirst(rig.db, 'ams', { state: 'unknown', error: 'a try may have been made before a backup was restored' })
+    const { findings, out } = await rig.reconcile()
+    expect(told(findings)).toContain(`undelivered market_events ${event.id} ams`)
+    expect(out).toContain(
+      'nobody knows whether market_events.insert reached ams: a try may have been made before a backup was restored; look there, then skip or retry it',
+    )
+  })
+
   it('is found once, then stands as known, and is gone when it was delivered', async () => {
     const { rig, event } = await withDeadLetter()
     const first = await rig.reconcile()

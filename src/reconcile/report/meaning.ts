@@ -1,5 +1,6 @@
 import { type FindingKind, findingKinds, type ReconcileRunsTable } from '../../store/tables-reconcile.ts'
 import type { ReportData } from './report-data.ts'
+import { unreached } from './verdict.ts'
 import { counted, kindNames, moment, number } from './words.ts'
 
 /** One thing that the findings mean, and what to do about it; the term is what it is about. */
@@ -29,8 +30,8 @@ const explained: Readonly<Record<FindingKind, Explain>> = {
     `${counted(n, 'read')} failed, and failed again when repeated. Nothing is proven about what they would have shown. Look at the reasons below, then ` +
     'run `submission-mirror reconcile --submission ID` for these.',
   undelivered: (n) =>
-    `${counted(n, 'change')} stand${n === 1 ? 's' : ''} in the mirror and never reached a destination that should have it. ` +
-    'See `submission-mirror outbox list`, then `outbox retry` what shall be sent, or `outbox skip` what need not be.',
+    `${unreached(n)}: the table below says of each whether it waits, was given up, or may have arrived. ` +
+    'See `submission-mirror outbox list`, then `outbox retry` what shall be sent, or `outbox skip` what need not be; what may have arrived already look for there first.',
   lost: (n) =>
     `The change log has ${counted(n, 'hole')}: rows of \`changes\` were taken out of the database. The other tables are not touched by that, but whoever ` +
     'follows the log and had not read so far misses those changes, and nothing can bring them back. Readers that were behind read the tables anew; ' +

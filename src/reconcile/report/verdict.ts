@@ -50,7 +50,7 @@ export function verdictOf({ run }: Pick<ReportData, 'run'>): Verdict {
   const differences = differencesIn(run)
   if (run.repaired < differences) return { tone: 'left', title: 'Differences were found and left', text: differencesText(run) }
   if (run.lost > 0 || run.undelivered > 0) {
-    const title = run.lost > 0 ? 'The mirror agrees; its change log has holes' : 'The mirror agrees; a destination lacks changes'
+    const title = run.lost > 0 ? 'The mirror agrees; its change log has holes' : 'The mirror agrees; a destination may lack changes'
     return { tone: 'left', title, text: `${lostText(run)}${undeliveredText(run)}${differencesText(run)}` }
   }
   return { tone: 'repaired', title: 'The mirror agrees with the service again', text: `${differencesText(run)} Nothing is left to do.` }
@@ -89,8 +89,13 @@ function lostText({ lost }: ReconcileRunsTable): string {
   return lost === 0 ? '' : `Changes are missing from the log in ${counted(lost, 'place')}. `
 }
 
+/** @returns the beginning of a sentence about changes of which some may have arrived after all. */
+export function unreached(n: number): string {
+  return `${counted(n, 'change')} ${n === 1 ? 'is' : 'are'} not known to have reached a destination that should have ${n === 1 ? 'it' : 'them'}`
+}
+
 function undeliveredText({ undelivered: n }: ReconcileRunsTable): string {
-  return n === 0 ? '' : `${counted(n, 'change')} never reached a destination that should have ${n === 1 ? 'it' : 'them'}. `
+  return n === 0 ? '' : `${unreached(n)}. `
 }
 
 /** Why a run ended before its end and where the next begins, as it said itself: a sentence and a space, or nothing. */

@@ -8,7 +8,7 @@ export const kindNames: Readonly<Record<FindingKind, string>> = {
   different: 'Different here',
   absent: 'Here, but no longer shown by the service',
   unreadable: 'Could not be read',
-  undelivered: 'Never delivered to a destination',
+  undelivered: 'Not known to be delivered',
   lost: 'Holes in the change log',
 }
 
