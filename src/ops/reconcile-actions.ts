@@ -8,6 +8,7 @@ import type { RunOptions } from '../store/tables-reconcile.ts'
 import { accountNamed } from './account-actions.ts'
 import { type Acting, idsNoted } from './acting.ts'
 import { NotThereError } from './refusals.ts'
+import { untracked } from './submission-actions.ts'
 
 /**
  * The accounts that a run is about: every one, the one that is named, or those that have the submissions that are named.
@@ -31,7 +32,7 @@ export async function accountsOfRun(
     for (const { submissionId } of found) known.add(submissionId)
   }
   const unknown = submissions.filter((id) => !known.has(id))
-  if (unknown.length > 0) throw new NotThereError(unknown.map((id) => `${id} is not tracked; \`submission-mirror track ${id}\` begins to`))
+  if (unknown.length > 0) throw new NotThereError(unknown.map((id) => untracked(id, name ?? null)))
   return having
 }
 

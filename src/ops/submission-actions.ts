@@ -41,6 +41,12 @@ export async function requestSync(a: Acting, account: string, ids: readonly stri
   await askReads(noting(a.db, { who: a.who, action: 'submission.sync', target: account, detail: idsNoted(ids) }), account, ids)
 }
 
+/** What to do about a submission that is not tracked. @param account null when it was looked for in every one. */
+export function untracked(id: string, account: string | null): string {
+  const where = account === null ? 'is tracked in no account' : `is not tracked in account ${account}`
+  return `${id} ${where}; \`submission-mirror track ${id} --account ${account ?? 'NAME'}\` begins to`
+}
+
 /** @throws NotThereError with a line for each that is not tracked in the account. */
 export async function refuseUntracked(q: Query, account: string, ids: readonly string[]): Promise<void> {
   const known = await knownSubmissions(
@@ -49,5 +55,5 @@ export async function refuseUntracked(q: Query, account: string, ids: readonly s
   )
   const unknown = ids.filter((id) => !known.has(`${account} ${id}`))
   if (unknown.length === 0) return
-  throw new NotThereError(unknown.map((id) => `${id} is not tracked in account ${account}; \`submission-mirror track ${id}\` begins to`))
+  throw new NotThereError(unknown.map((id) => untracked(id, account)))
 }

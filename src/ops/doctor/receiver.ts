@@ -7,7 +7,7 @@ import { bad, type DoctorParts, type Finding, good } from './finding.ts'
 export async function* examineReceiver(p: DoctorParts): AsyncGenerator<Finding> {
   const { publicUrl } = p.config.receiver
   if (publicUrl === undefined) {
-    yield good('receiver', 'PUBLIC_URL is not set, so it was not tried whether deliveries reach it')
+    yield good('receiver', 'PUBLIC_URL is not set, so whether deliveries reach it was not tried; set it to have that tried')
     return
   }
   for (const account of p.config.accounts)

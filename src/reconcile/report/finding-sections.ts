@@ -27,7 +27,7 @@ function comparedBlocks({ run }: ReportData): Block[] {
     {
       kind: 'text',
       texts: [
-        `${feeds}${state}. Every row of ${tables.map(({ table }) => `\`${table}\``).join(', ')} that belongs to it was compared, field by field, with what the service answered; then it was looked for rows that the service did not show.${run.options.submissions === undefined ? ' The change log was looked through for numbers that are left out.' : ''}`,
+        `${feeds}${state}. Every row of ${tables.map(({ table }) => `\`${table}\``).join(', ')} that belongs to it was compared, field by field, with what the service answered; then rows were looked for that the service did not show.${run.options.submissions === undefined ? ' The change log was looked through for numbers that are left out.' : ''}`,
         'What is put right in them goes through the same door by which every delivery and every poll comes in: it stands in `changes`, with the cause `reconcile`, and goes on to the destinations. A difference in `raw` alone is put right too, and is no change of the log.',
       ].slice(0, run.options.dry_run === true ? 1 : 2),
     },

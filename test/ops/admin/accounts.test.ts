@@ -8,6 +8,9 @@ import { AdminRig } from './rig.ts'
 const ONE = 'bbbbbbbb-0000-4000-8000-000000000001'
 const TWO = 'bbbbbbbb-0000-4000-8000-000000000002'
 
+const untrackedText = (id: string, account: string) =>
+  `${id} is not tracked in account ${account}; \`submission-mirror track ${id} --account ${account}\` begins to`
+
 describe.each(testDatabases)('accounts and submissions by the admin routes, on $name', (database) => {
   let rig: AdminRig
   beforeEach(async () => {
@@ -74,6 +77,15 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
     ])
   })
 
+  it('says how to track what another account may have', async () => {
+    const body = { ids: [ONE], account: 'default' }
+    expect((await rig.ask('POST', '/submissions/sync', { body })).json).toMatchObject({ detail: untrackedText(ONE, 'default') })
+    const ended = await runHere(['reconcile', '--account', 'default', '--submission', ONE], rig.env)
+    expect(ended).toMatchObject({ code: 2, out: '', err: `${untrackedText(ONE, 'default')}\n` })
+    const anyAccount = await runHere(['reconcile', '--submission', ONE], rig.env)
+    expect(anyAccount.err).toBe(`${ONE} is tracked in no account; \`submission-mirror track ${ONE} --account NAME\` begins to\n`)
+  })
+
   it('has submissions read at once, from the beginning, unless a read fails', async () => {
     await rig.ask('POST', '/submissions/track', { body: { ids: [ONE, TWO] } })
     const later = '2999-01-01T00:00:00.000000Z'
@@ -98,7 +110,7 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
     ])
     const three = 'bbbbbbbb-0000-4000-8000-000000000003'
     expect(await sync({ ids: [ONE, three] })).toMatchObject({
-      ...{ status: 404, json: { detail: `${three} is not tracked in account default; \`submission-mirror track ${three}\` begins to` } },
+      ...{ status: 404, json: { detail: untrackedText(three, 'default') } },
     })
     expect((await rig.notes()).slice(1)).toEqual([
       { who: 'alice', action: 'submission.sync', target: 'default', detail: { ids: [ONE], count: 1 }, outcome: 'done' },
