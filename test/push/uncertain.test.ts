@@ -78,6 +78,22 @@ describe.each(testDatabases)('where a second delivery does harm, on $name', (dat
     expect(ids).toHaveLength([...tries.keys()].filter((seq) => seq % 2 === 0).length)
   })
 
+  it('an event that a hand has deleted and that came back is not sent again to a target whose id of it is known', async () => {
+    const kind = testKind({ send: () => ({ ...delivered, remoteId: 'n-1' }) })
+    const { rig, start, states } = await rigWith(database, kind)
+    start()
+    await rig.apply([event(1)])
+    await rig.until('it is delivered', async () => (await states()).length === 1 && (await rig.isEmpty()))
+    await rig.db.write('test', (tx) => tx.sql.deleteFrom('market_events').execute())
+    await rig.apply([event(1)])
+    await rig.until('both are settled', async () => (await states()).length === 2 && (await rig.isEmpty()))
+    expect(kind.calls).toHaveLength(1)
+    expect(await rig.rows()).toMatchObject([
+      { state: 'delivered' },
+      { state: 'skipped', error: 'not sent: it has this record already, as n-1' },
+    ])
+  })
+
   it('a look that fails is no answer: the row is never sent on it, and in the end unknown', async () => {
     const away: Outcome = { type: 'failed', permanent: false, alive: true, status: 500, error: 'answered 500', retryAfterMs: null }
     const kind = testKind({ send: () => lost, lookUp: () => away })
