@@ -69,6 +69,14 @@ describe.each(testDatabases)('accounts of settings and database on $name', (data
     expect((await runHere(['status'], env)).out).toMatch(/^kept +active +0 +0 +0 +- +0 +0 +- +-$/m)
   })
 
+  it('have a run each, of which a report is about one', async () => {
+    const ended = await runHere(['reconcile', '--report', 'proof.html'], configure('kept', 'new'))
+    expect(ended).toMatchObject({
+      code: 2,
+      err: '--report: a report is about one run, and each account has its own; name one with --account\n',
+    })
+  })
+
   it('are those of the database where the settings hold no account', async () => {
     expect(await states(env)).toEqual([
       ['kept', 'active'],

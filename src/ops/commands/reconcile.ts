@@ -63,7 +63,8 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
   const check = (config: Config) => given.account !== undefined && accountOf(config, given.account)
   await withStore(c, { accounts: 'needed', prepare: false, problems, check }, async (store) => {
     const accounts = await accountsOfRun(store.config, store.db.read, given.account, options, '--account')
-    if (given.report !== undefined && accounts.length > 1) throw new UsageError(['--report: name the account, a report is about one run'])
+    if (given.report !== undefined && accounts.length > 1)
+      throw new UsageError(['--report: a report is about one run, and each account has its own; name one with --account'])
     await ensureAccounts(store.db, accounts)
     keepMemorySmall()
     const runs: RunRow[] = []
