@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
+import { countArrivals } from '../store/arrival-counts.ts'
 import { changesAfter } from '../store/changes-reader.ts'
 import type { Db } from '../store/db.ts'
 import { unannounced } from '../store/lost-webhooks.ts'
@@ -94,6 +95,8 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     await summarize(watching, compared)
     summarizeAms(watching, pushed)
     const proven = await reconcile(watching, serveSettings)
+    // `serve` counts once a minute how records became known: longer than it lives here.
+    for (let more = true; more; ) more = await countArrivals(db)
     return finish(watching, compared, isWhole(pushed), proven, path)
   } finally {
     await closing.disposeAsync()

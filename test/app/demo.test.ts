@@ -27,5 +27,8 @@ it('the demo shows arrivals of every kind, ends with agreement of service, mirro
   const amsLog = readFileSync(join(folder, 'ams.log'), 'utf8')
   for (const answered of ['200', '503', 'gone']) expect(amsLog).toMatch(new RegExp(`^\\S+Z  ${answered} `, 'm'))
   expect(ended.out).toMatch(/^ {2}DATABASE_URL=sqlite:\S+ \S+ \S+ status$/m)
-  expect(await run(['status'], { DATABASE_URL: `sqlite:${path}` })).toMatchObject({ code: 0, err: '' })
+  const status = await run(['status'], { DATABASE_URL: `sqlite:${path}` })
+  expect(status).toMatchObject({ code: 0, err: '' })
+  // By webhook, by poll, backfill.
+  expect(status.out).toMatch(/^default +12 +0 .* [1-9]\d* +[1-9]\d* +[1-9]\d* +0 +0 % +0 %$/m)
 })
