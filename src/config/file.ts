@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type { Environment } from './environment.ts'
 import type { Path } from './names.ts'
 import { withPresets } from './presets.ts'
-import { keyOf, type Reading, readValue, type Tree, tidyKey, UNREADABLE } from './reading.ts'
+import { field, keyOf, type Reading, readValue, type Tree, tidyKey, UNREADABLE } from './reading.ts'
 import { parseYaml } from './yaml.ts'
 
 /** `broken`: the file could not be read at all, so that nothing can be said of what is missing in it. */
@@ -41,7 +41,7 @@ export function readConfigFile(env: Environment): FileReading {
   const parsed = parseYaml(text, 'CONFIG_FILE')
   if ('problems' in parsed) return broken(...parsed.problems)
   const preset = withPresets(parsed.tree)
-  const expansion = new Expansion(env, dirname(resolve(path)))
+  const expansion = new Expansion(env, dirname(resolve(path)), parsed.tree)
   const tree = expansion.expand(preset.tree, []) as Tree
   const problems = preset.problems.map(({ path: at, problem }) => `${nameInFile(at)} ${problem}`)
   const reported = new Set([...preset.problems.map(({ path: at }) => keyOf(at.slice(0, 2))), ...expansion.reported])
@@ -64,10 +64,13 @@ class Expansion {
   readonly variables = new Set<string>()
   readonly #env: Environment
   readonly #folder: string
+  readonly #written: Tree
 
-  constructor(env: Environment, folder: string) {
+  /** @param written the file without its presets. */
+  constructor(env: Environment, folder: string, written: Tree) {
     this.#env = env
     this.#folder = folder
+    this.#written = written
   }
 
   /** @returns a copy of `value` without keys that have no value; a text whose reference leads nowhere becomes UNREADABLE. */
@@ -86,7 +89,8 @@ class Expansion {
     let whole = true
     if (REFERENCES_ONLY.test(text)) this.references.add(keyOf(path))
     const fail = (problem: string): string => {
-      this.problems.push(`${nameInFile(path.map(tidyKey))} ${problem}`)
+      const isWritten = path.reduce<unknown>(field, this.#written) !== undefined
+      this.problems.push(`${nameInFile(path.map(tidyKey))}${isWritten ? '' : ', from its preset,'} ${problem}`)
       this.reported.add(keyOf(path))
       whole = false
       return ''

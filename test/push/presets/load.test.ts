@@ -36,6 +36,9 @@ describe.each(presetNames())('the preset %s', (preset) => {
   it('names each variable that is missing', () => {
     const problems = problemsOf(settings(preset))
     expect(problems).toHaveLength(needs.length)
-    for (const name of needs) expect(problems.join('\n')).toContain(name)
+    for (const name of needs)
+      expect(problems).toContainEqual(
+        expect.stringMatching(`^destinations\\[0\\]\\.\\S+ in CONFIG_FILE, from its preset, refers to the variable ${name},`),
+      )
   })
 })
