@@ -1,3 +1,5 @@
+import { readFileSync, statSync } from 'node:fs'
+import { messageOf } from '../errors.ts'
 import { parseDate, parseTime, type TimeText, timeFromMs } from '../model/time.ts'
 import { parseUuid } from '../model/uuid.ts'
 
@@ -6,6 +8,7 @@ import { parseUuid } from '../model/uuid.ts'
  * a command can say everything that is wrong at once.
  */
 
+const FILE_LIMIT_BYTES = 64 * 1024 * 1024
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** A moment: a date-time, a date (midnight, UTC), or how long ago (`90s`, `15m`, `2h`, `7d`). */
@@ -48,4 +51,15 @@ export function submissionIn(text: string | undefined, option: string, problems:
   const id = parseUuid(text)
   if (id === null) problems.push(`${option}: ${JSON.stringify(text)} is no submission id (a uuid)`)
   return id ?? undefined
+}
+
+/** The text of the file that `--file` names. */
+export function fileIn(path: string, problems: string[]): string | undefined {
+  try {
+    if (statSync(path).size > FILE_LIMIT_BYTES) throw new Error(`it is larger than ${FILE_LIMIT_BYTES / 1024 / 1024} MiB; split it`)
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    problems.push(`--file: ${path} cannot be read: ${messageOf(error)}`)
+    return undefined
+  }
 }

@@ -1,6 +1,8 @@
 import { msFromTime, type TimeText } from '../model/time.ts'
 import { printable } from '../printable.ts'
 
+const MOST_PROBLEMS = 50
+
 /** Text that came from outside, `printable` and in one line, no longer than `limit` characters. */
 export function printableLine(text: string, limit = 200): string {
   const line = printable(text.replace(/\s+/g, ' ').trim())
@@ -25,4 +27,10 @@ export function ago(time: TimeText | null, nowMs: number): string {
 /** @returns `1 read`, `2 reads`. */
 export function counted(n: number, singular: string, plural = `${singular}s`): string {
   return `${n} ${n === 1 ? singular : plural}`
+}
+
+/** @returns the first of what is wrong, and how many more there are: a file of the wrong kind is wrong in every line. */
+export function firstProblems(problems: readonly string[]): string[] {
+  const more = problems.length - MOST_PROBLEMS
+  return more > 0 ? [...problems.slice(0, MOST_PROBLEMS), `and ${more} more`] : [...problems]
 }

@@ -16,3 +16,18 @@ it('track says when no ids were given, and when the file has none', async () => 
     expect(await runHere(['track', '--file', file], env)).toEqual({ code: 2, out: '', err: `track: ${file} has no ids in it\n` })
   }
 })
+
+it('track tells of a file that is wrong in every line, however long it is, by its first lines', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-track-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const env = { ...account, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }
+  const file = join(folder, 'ids.txt')
+  writeFileSync(file, 'SUB-1\n'.repeat(200_000))
+  const { code, err } = await runHere(['track', '--file', file, '--account', 'other'], env)
+  const lines = err.trimEnd().split('\n')
+  expect({ code, lines: lines.length }).toEqual({ code: 2, lines: 52 })
+  expect(lines[0]).toBe(`${file}, line 1: "SUB-1" is no submission id (a uuid)`)
+  expect(lines.slice(50)).toEqual(['and 199950 more', '--account: there is no account "other" in the settings; there is default'])
+  const nowhere = join(folder, 'nowhere.txt')
+  expect((await runHere(['track', '--file', nowhere], env)).err).toMatch(/^--file: .*nowhere\.txt cannot be read: ENOENT/)
+})

@@ -2,11 +2,11 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BusyError, messageOf, TransientError, UsageError } from '../../errors.ts'
 import { NotNowError, NotThereError, UnfitError } from '../refusals.ts'
+import { firstProblems } from '../text.ts'
 import type { Problem } from './answers.ts'
 import type { AdminParts } from './parts.ts'
 
 const RETRY_AFTER_S = 5
-const MOST_PROBLEMS = 50
 
 /** Answers with a problem. @param problems everything that is wrong; with one it is the whole answer. */
 export function refuse(reply: FastifyReply, status: number, problems: readonly string[]): FastifyReply {
@@ -16,15 +16,10 @@ export function refuse(reply: FastifyReply, status: number, problems: readonly s
     title: STATUS_CODES[status] ?? 'Error',
     status,
     detail: several ? `${problems.length} things are wrong; see problems` : first,
-    ...(several && { problems: cut(problems) }),
+    ...(several && { problems: firstProblems(problems) }),
   }
   // As text: what it looks like is settled here and not by the route.
   return reply.code(status).type('application/problem+json').send(JSON.stringify(body))
-}
-
-function cut(problems: readonly string[]): string[] {
-  const more = problems.length - MOST_PROBLEMS
-  return more > 0 ? [...problems.slice(0, MOST_PROBLEMS), `and ${more} more`] : [...problems]
 }
 
 /**

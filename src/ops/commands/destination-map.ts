@@ -1,19 +1,16 @@
-import { readFileSync, statSync } from 'node:fs'
 import type { Command } from 'commander'
-import { messageOf, UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors.ts'
 import type { Db } from '../../store/db.ts'
 import { listMappings, type MappingRow, type StoredMapping } from '../../store/push-map.ts'
-import { countIn, submissionIn } from '../arguments.ts'
+import { countIn, fileIn, submissionIn } from '../arguments.ts'
 import { fieldProblem, type MapTarget, readMapFile, rowOf } from '../map-file.ts'
 import { importMappings, mapTarget, shownMapping } from '../mapping-actions.ts'
 import { table } from '../table.ts'
-import { counted, shortTime } from '../text.ts'
+import { counted, firstProblems, shortTime } from '../text.ts'
 import { refuseUnknownNames } from '../unknown-names.ts'
 import { actingOf, type CommandContext, printJson, withStore } from './context.ts'
 
-const FILE_LIMIT_BYTES = 64 * 1024 * 1024
 const MAX_LISTED = 100_000
-const SHOWN_PROBLEMS = 50
 
 interface MapOptions {
   readonly file?: string
@@ -58,6 +55,7 @@ async function map(c: CommandContext, name: string, options: MapOptions): Promis
     const problem = /^\s*[^=\s][^=]*=/.test(field) ? fieldProblem(fieldOf(field)[0]) : `${JSON.stringify(field)} is not NAME=VALUE`
     if (problem !== null) problems.push(`--field: ${problem}`)
   }
+  const text = file === undefined ? undefined : fileIn(file, problems)
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     if (file === undefined && client === undefined) {
       const filter = { destination: name, account: options.account, submissionId }
@@ -68,7 +66,8 @@ async function map(c: CommandContext, name: string, options: MapOptions): Promis
       return
     }
     const target = mapTarget(config, name)
-    await store(c, db, name, file === undefined ? single(options, target) : fromFile(file, target), options.json ?? false)
+    const rows = file === undefined || text === undefined ? single(options, target) : fromFile(text, file, target)
+    await store(c, db, name, rows, options.json ?? false)
   })
 }
 
@@ -89,22 +88,10 @@ function fieldOf(text: string): [name: string, value: string] {
   return [text.slice(0, text.indexOf('=')).trim(), text.slice(text.indexOf('=') + 1)]
 }
 
-function fromFile(file: string, target: MapTarget): readonly MappingRow[] {
-  let text: string
-  try {
-    if (statSync(file).size > FILE_LIMIT_BYTES) throw new Error(`it is larger than ${FILE_LIMIT_BYTES / 1024 / 1024} MiB; split it`)
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new UsageError([`--file: ${file} cannot be read: ${messageOf(error)}`])
-  }
+function fromFile(text: string, file: string, target: MapTarget): readonly MappingRow[] {
   const { rows, problems } = readMapFile(text, file, target)
   if (problems.length === 0) return rows
-  const more = problems.length - SHOWN_PROBLEMS
-  throw new UsageError([
-    ...problems.slice(0, SHOWN_PROBLEMS),
-    ...(more > 0 ? [`and ${more} more`] : []),
-    'nothing was stored; mend the file',
-  ])
+  throw new UsageError([...firstProblems(problems), 'nothing was stored; mend the file'])
 }
 
 async function store(c: CommandContext, db: Db, destination: string, rows: readonly MappingRow[], json: boolean): Promise<void> {

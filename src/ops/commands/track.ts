@@ -1,14 +1,11 @@
-import { readFileSync, statSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { Config } from '../../config.ts'
-import { messageOf } from '../../errors.ts'
 import { parseUuid } from '../../model/uuid.ts'
+import { fileIn } from '../arguments.ts'
 import { readIdFile } from '../id-file.ts'
 import { trackSubmissions } from '../submission-actions.ts'
-import { counted } from '../text.ts'
+import { counted, firstProblems } from '../text.ts'
 import { accountOf, actingOf, type CommandContext, withStore } from './context.ts'
-
-const FILE_LIMIT_BYTES = 64 * 1024 * 1024
 
 /** `track ID… [--file F] [--account A]` */
 export function addTrack(program: Command, c: CommandContext): void {
@@ -43,14 +40,10 @@ function idsOf(given: readonly string[], file: string | undefined, problems: str
     if (id === null) problems.push(`${JSON.stringify(text)} is no submission id (a uuid)`)
     else ids.add(id)
   }
-  if (file === undefined) return [...ids]
-  try {
-    if (statSync(file).size > FILE_LIMIT_BYTES) throw new Error(`it is larger than ${FILE_LIMIT_BYTES / 1024 / 1024} MiB; split it`)
-    const read = readIdFile(readFileSync(file, 'utf8'), file)
-    problems.push(...read.problems)
-    for (const id of read.ids) ids.add(id)
-  } catch (error) {
-    problems.push(`--file: ${file} cannot be read: ${messageOf(error)}`)
-  }
+  const text = file === undefined ? undefined : fileIn(file, problems)
+  if (file === undefined || text === undefined) return [...ids]
+  const read = readIdFile(text, file)
+  problems.push(...firstProblems(read.problems))
+  for (const id of read.ids) ids.add(id)
   return [...ids]
 }
