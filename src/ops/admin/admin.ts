@@ -8,6 +8,7 @@ import { descriptionOptions } from './description.ts'
 import type { AdminParts } from './parts.ts'
 import { refuse, refuseError, routeOf } from './refusing.ts'
 import { addRoutes } from './routes.ts'
+import { LONGEST_ID } from './schemas.ts'
 import { TokenKeeper } from './tokens.ts'
 import { refuseOtherQueries, validatorCompiler } from './validating.ts'
 
@@ -20,8 +21,6 @@ export interface AdminApi {
 
 const MINUTE_S = 60
 const BODY_LIMIT_BYTES = 65_536
-/** Of an id in a path: those of deliveries may be so long. */
-const LONGEST_ID = 512
 
 /**
  * Everything under `/api`: what the commands can see and do, as JSON, for whoever bears one of the tokens of the settings. Without a

@@ -7,7 +7,7 @@ import { printableLine } from '../text.ts'
 import { refuseUnknownNames } from '../unknown-names.ts'
 import { answersAbout, answersOfAction } from './answers.ts'
 import { type AdminParts, type Api, actingFor, momentOf } from './parts.ts'
-import { afterNumber, limit, moment, name, page, pageOf, submissionId, time, whole } from './schemas.ts'
+import { afterNumber, deliveryId, limit, moment, name, page, pageOf, submissionId, time, whole } from './schemas.ts'
 
 const states = ['ready', 'done', 'aside', 'dead'] as const
 
@@ -52,7 +52,7 @@ const listQuery = z.strictObject({
 function chosen(deed: Deed) {
   return z
     .strictObject({
-      ids: z.array(name).min(1).max(500).optional().meta({ description: 'ids of deliveries, or their numbers' }),
+      ids: z.array(deliveryId).min(1).max(500).optional().meta({ description: 'ids of deliveries, or their numbers' }),
       state: z.enum(deed.states).optional().meta({ description: 'all deliveries in this state' }),
       ...filters,
     })
@@ -74,7 +74,7 @@ const show = {
   summary: 'a delivery with its headers and body',
   description: 'The same svix-id may have come to several accounts, so this is a list.',
   tags: ['inbox'],
-  params: z.strictObject({ id: name.meta({ description: 'its svix-id, or its number' }) }),
+  params: z.strictObject({ id: deliveryId.meta({ description: 'its svix-id, or its number' }) }),
   response: answersAbout('the deliveries of that id', pageOf(shown)),
 }
 

@@ -31,6 +31,12 @@ export const submissionId = z
 /** The name of an account or a destination, or another short text. */
 export const name = z.string().min(1).max(200)
 
+/** Of an id in a path: those of deliveries may be so long. */
+export const LONGEST_ID = 512
+
+/** The id of a delivery, or its number. */
+export const deliveryId = z.string().min(1).max(LONGEST_ID)
+
 /** A number in a query. */
 function queryNumber(max: number) {
   const problem = numberProblem(max)

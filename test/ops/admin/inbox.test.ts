@@ -70,6 +70,20 @@ describe.each(testDatabases)('deliveries by the admin routes, on $name', (databa
     expect(await rig.ask('GET', '/inbox/none')).toMatchObject({ status: 404, json: { detail: 'there is no delivery none' } })
   })
 
+  it('knows one by an id as long as any that is kept', async () => {
+    const deliveryId = `msg_${'0'.repeat(508)}`
+    const receivedAt = timeFromMs(Date.now())
+    await new InboxAppender(rig.db).append([
+      { account: 'default', deliveryId, receivedAt, secret: 1, headers: {}, body: Buffer.from('{}') },
+    ])
+    expect(await rig.ask<Page>('GET', `/inbox/${deliveryId}`)).toMatchObject({
+      status: 200,
+      json: { items: [{ delivery_id: deliveryId }] },
+    })
+    expect(await rig.ask('POST', '/inbox/replay', { body: { ids: [deliveryId] } })).toMatchObject({ status: 200, json: { replayed: 0 } })
+    expect(await rig.ask('GET', `/inbox/${deliveryId}0`)).toMatchObject({ status: 414 })
+  })
+
   it('works them again, by id and by state, and notes it', async () => {
     await deliveries('dead', 'aside', 'dead')
     const replay = (body: unknown) => rig.ask('POST', '/inbox/replay', { body })
