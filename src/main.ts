@@ -56,7 +56,7 @@ const host: Host = {
   argv: process.argv.slice(2),
   env: process.env,
   stdout: { write: (text) => process.stdout.write(text), isTTY: process.stdout.isTTY === true, columns: process.stdout.columns },
-  stderr: { write: (text) => process.stderr.write(text), isTTY: process.stderr.isTTY === true },
+  stderr: { write: (text) => process.stderr.write(text), isTTY: process.stderr.isTTY === true, columns: process.stderr.columns },
   signal: stopping.signal,
   self: [process.execPath, import.meta.filename],
   onReload(asked) {

@@ -3,6 +3,7 @@ import type { RunRow } from '../store/reconcile-runs.ts'
 import type { RunCounts } from '../store/reconcile-work.ts'
 import { findingKinds } from '../store/tables-reconcile.ts'
 import type { Output } from './host.ts'
+import { printableLine } from './text.ts'
 
 /** The rate is that of so long at most, so that it follows what happens now. */
 const WINDOW_MS = 30_000
@@ -21,12 +22,14 @@ export class ReconcileScreen {
 
   show(run: RunRow, counts: RunCounts): void {
     if (!this.#output.isTTY) return
-    const now = this.#clock.now()
+    const now = this.#clock.steady()
     this.#seen.push({ at: now, done: counts.submissions_done })
     while ((this.#seen[0]?.at ?? now) < now - WINDOW_MS) this.#seen.shift()
     const first = this.#seen[0] ?? { at: now, done: counts.submissions_done }
     const rate = now === first.at ? null : ((counts.submissions_done - first.done) * 1000) / (now - first.at)
-    this.#output.write(`\r\u001b[2K${progressLine(run.account, counts, rate)}`)
+    // What goes on in a second line of the terminal cannot be taken away again.
+    const line = printableLine(progressLine(run.account, counts, rate), (this.#output.columns || Number.POSITIVE_INFINITY) - 1)
+    this.#output.write(`\r\u001b[2K${line}`)
     this.#shown = true
   }
 

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
+import { ManualClock, systemClock } from '../../src/clock.ts'
 import { progressLine, ReconcileScreen } from '../../src/ops/reconcile-screen.ts'
 import { runEnd, worstExit } from '../../src/reconcile/outcome.ts'
 import type { RunCounts } from '../../src/store/reconcile-work.ts'
+import { run } from './report-sample.ts'
 
 const counts = (over: Partial<RunCounts> = {}): RunCounts => ({
   submissions_total: 10,
@@ -47,4 +48,19 @@ it('tells on a terminal what is done, left, how fast, and how long it will take,
   const screen = new ReconcileScreen({ isTTY: false, write: (text) => (written += text) }, systemClock)
   screen.clear()
   expect(written).toBe('')
+})
+
+it('keeps to one line of a terminal, however narrow, and to its rate when the clock is put back', () => {
+  const clock = new ManualClock()
+  let written = ''
+  const screen = new ReconcileScreen({ isTTY: true, columns: 80, write: (text) => (written += text) }, clock)
+  const shown = (done: number) => {
+    written = ''
+    screen.show(run({ account: 'production' }), counts({ submissions_total: 200_000, submissions_done: done, missing: 1 }))
+    return written
+  }
+  shown(100_000)
+  clock.put(-3_600_000)
+  clock.advance(10_000)
+  expect(shown(101_000)).toBe('\r\u001b[2Kproduction: 101000 of 200000 done (50 %), 99000 left, 100 a second, 17 min to …')
 })
