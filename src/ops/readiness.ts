@@ -40,9 +40,8 @@ export class Readiness {
 
   /** @returns null when the store could be written the last time that was tried, else why not. It never throws. */
   async storeFault(): Promise<string | null> {
-    const now = this.#db.clock.now()
-    // A clock that was put back makes what is known come from the future.
-    const isKnown = this.#last !== null && now >= this.#last.at && now - this.#last.at < CACHE_MS
+    const now = this.#db.clock.steady()
+    const isKnown = this.#last !== null && now - this.#last.at < CACHE_MS
     // One look more would put a stopping process, which has said good-bye, back onto the list of the living.
     if (!isKnown && !this.#draining) this.#last = { at: now, reason: this.#look() }
     return (await this.#last?.reason) ?? null

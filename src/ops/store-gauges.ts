@@ -82,9 +82,7 @@ export class StoreGauges {
 
   /** Reads them again, unless that was done just now. It never throws. */
   async refresh(): Promise<void> {
-    const age = this.#db.clock.now() - this.#readAt
-    // It is below 0 when the clock was put back.
-    if (age >= 0 && age < CACHE_MS) return
+    if (this.#db.clock.steady() - this.#readAt < CACHE_MS) return
     this.#reading ??= this.#read().finally(() => {
       this.#reading = null
     })
@@ -102,7 +100,7 @@ export class StoreGauges {
       this.#showStore(false)
       this.#log.warn({ err: error }, `the gauges could not be read: ${messageOf(error)}`)
     }
-    this.#readAt = this.#db.clock.now()
+    this.#readAt = this.#db.clock.steady()
   }
 
   #showStore(isUp: boolean): void {
