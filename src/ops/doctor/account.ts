@@ -3,12 +3,12 @@ import { messageOf } from '../../errors.ts'
 import { silentObserver } from '../../observe.ts'
 import { findAccount } from '../../store/accounts.ts'
 import { newestDelivery } from '../../store/newest-delivery.ts'
-import { createUpstreamClient } from '../../upstream/client.ts'
 import { SELF_DELIVERY_TYPE } from '../../upstream/delivery.ts'
 import { upstreamClass } from '../../upstream/errors.ts'
 import { askServiceClock } from '../../upstream/service-clock.ts'
 import { type Identity, isSameBrokerage } from '../../upstream/wire-answers.ts'
 import { ago, counted } from '../text.ts'
+import { clientOf } from '../upstream.ts'
 import { bad, type DoctorParts, type Finding, good } from './finding.ts'
 
 const PATIENCE_MS = 60_000
@@ -77,16 +77,7 @@ async function askIdentity(
   account: AccountConfig,
   credential: AccountConfig['credentials'][number],
 ): Promise<Identity | string> {
-  const client = createUpstreamClient({
-    account: account.name,
-    baseUrl: account.baseUrl,
-    credentials: [credential],
-    scope: account.scope,
-    requestsPerSecond: config.upstream.requestsPerSecond,
-    proxy: proxySettings(config),
-    clock,
-    observer: silentObserver,
-  })
+  const client = clientOf({ ...config, accounts: [{ ...account, credentials: [credential] }] }, account.name, clock, silentObserver)
   try {
     return await client.me(AbortSignal.any([host.signal, AbortSignal.timeout(PATIENCE_MS)]))
   } catch (error) {
