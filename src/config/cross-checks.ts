@@ -10,6 +10,20 @@ import { webhookKey } from './values.ts'
  */
 export const always = { when: () => true }
 
+/** Names are keys, and tell who did something: no two of a list have the same. @param section where the list lies. */
+export function checkNames(section: string): z.core.$ZodCheck<unknown> {
+  return z.superRefine((items: unknown, context) => {
+    const known = new Map<string, number>()
+    list(items).forEach((item, index) => {
+      const name = field(item, 'name')
+      if (typeof name !== 'string') return
+      const first = known.get(name)
+      if (first === undefined) known.set(name, index)
+      else context.addIssue({ code: 'custom', path: [index, 'name'], message: `is the same as {${section}.${first}.name}; choose another` })
+    })
+  }, always)
+}
+
 /** Each of `keys` in `section` must be at most as long as the next. */
 export function checkOrder(section: string, keys: readonly string[]): z.core.$ZodCheck<unknown> {
   return z.superRefine((values: unknown, context) => {
@@ -64,23 +78,13 @@ export const checkTokens = z.superRefine((tokens: unknown, context) => {
 }, always)
 
 /**
- * Names are keys, one account at most is the default one, and no webhook secret belongs to two: so a secret of staging can never
- * write production's rows (trap 36).
+ * One account at most is the default one, and no webhook secret belongs to two: so a secret of staging can never write production's
+ * rows (trap 36).
  */
 export const checkAccounts = z.superRefine((accounts: unknown, context) => {
-  const [names, secrets] = [new Map<string, number>(), new Map<string, number>()]
+  const secrets = new Map<string, number>()
   let defaultAt: number | null = null
   list(accounts).forEach((account, index) => {
-    const name = field(account, 'name')
-    if (typeof name === 'string') {
-      if (names.has(name)) {
-        context.addIssue({
-          code: 'custom',
-          path: [index, 'name'],
-          message: `is the same as {accounts.${names.get(name)}.name}; choose another`,
-        })
-      } else names.set(name, index)
-    }
     if (field(account, 'default') === true) {
       if (defaultAt !== null) {
         const message = `must not be true as well as {accounts.${defaultAt}.default}; one account at most is the default`

@@ -41,30 +41,24 @@ export const checkCredentials = z.superRefine((values: unknown, context) => {
   context.addIssue({ code: 'custom', path: ['password'], message: 'is missing; set it or private_key' })
 }, always)
 
-/** Names are keys; and whose changes a destination gets is never left to a guess. */
+/** Whose changes a destination gets is never left to a guess. */
 export const checkDestinations = z.superRefine((settings: unknown, context) => {
   const accounts = list(field(settings, 'accounts'))
     .map((account) => field(account, 'name'))
     .filter((name) => typeof name === 'string')
-  const names = new Map<unknown, number>()
+  // Without any account nothing can be said: commands that look at the database alone need none.
+  if (accounts.length === 0) return
   list(field(settings, 'destinations')).forEach((destination, index) => {
-    const name = field(destination, 'name')
-    const at = ['destinations', index]
-    if (typeof name === 'string' && names.has(name)) {
-      const message = `is the same as {destinations.${names.get(name)}.name}; choose another`
-      context.addIssue({ code: 'custom', path: [...at, 'name'], message })
-    } else names.set(name, index)
+    const at = ['destinations', index, 'accounts']
     const own = field(destination, 'accounts')
-    // Without any account nothing can be said: commands that look at the database alone need none.
-    if (accounts.length === 0) return
     if (own === undefined && accounts.length > 1 && typeof destination === 'object') {
       const message = 'is missing; name the accounts whose changes it gets, since there are several'
-      context.addIssue({ code: 'custom', path: [...at, 'accounts'], message })
+      context.addIssue({ code: 'custom', path: at, message })
     }
     list(own).forEach((account, position) => {
       if (typeof account !== 'string' || accounts.includes(account)) return
       const message = `is no account of the settings; there is ${accounts.join(', ')}`
-      context.addIssue({ code: 'custom', path: [...at, 'accounts', position], message })
+      context.addIssue({ code: 'custom', path: [...at, position], message })
     })
   })
 }, always)

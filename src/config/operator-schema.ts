@@ -4,7 +4,7 @@ import { checkTransport } from './destination-checks.ts'
 import { keyName } from './destination-schema.ts'
 import { destinationUrl, hostName } from './destination-values.ts'
 import { holdsSome, items, secret, section, value, words } from './pieces.ts'
-import { field, list } from './reading.ts'
+import { field } from './reading.ts'
 import { anySecret, duration, flag, matching, number, oneOf, webhookSecret } from './values.ts'
 
 const missingSecret = 'is missing; set it, as a reference'
@@ -57,15 +57,3 @@ const email = section({
 export const operatorSchema = z.discriminatedUnion('kind', [webhook, email], {
   error: (issue) => (issue.code === 'invalid_union' ? 'must be one of webhook, email' : 'must hold keys and values'),
 })
-
-/** Names tell who was told. */
-export const checkOperators = z.superRefine((operators: unknown, context) => {
-  const names = new Map<string, number>()
-  for (const [index, operator] of list(operators).entries()) {
-    const name = field(operator, 'name')
-    if (typeof name !== 'string') continue
-    const first = names.get(name)
-    if (first === undefined) names.set(name, index)
-    else context.addIssue({ code: 'custom', path: [index, 'name'], message: `is the same as {operators.${first}.name}; choose another` })
-  }
-}, always)

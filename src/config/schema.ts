@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { cronOrOff } from './cron.ts'
-import { checkAccounts, checkDatabase, checkOrder, checkPorts, checkTokens } from './cross-checks.ts'
+import { checkAccounts, checkDatabase, checkNames, checkOrder, checkPorts, checkTokens } from './cross-checks.ts'
 import { databaseUrl, postgresUrl } from './database-url.ts'
 import { checkDestinations } from './destination-checks.ts'
 import { destinationSchema, keyName, schedule, timeout } from './destination-schema.ts'
-import { checkOperators, operatorSchema } from './operator-schema.ts'
+import { operatorSchema } from './operator-schema.ts'
 import { holdsSome, items, secret, section, value, words } from './pieces.ts'
 import { probePath } from './probe-path.ts'
 import {
@@ -88,7 +88,7 @@ const pollTime = duration('1s', '3650d')
 
 /** Every setting, by the keys of the settings file; the defaults are those of `config/README.md`. */
 export const settingsSchema = section({
-  accounts: items(account, 100).check(checkAccounts).prefault([]),
+  accounts: items(account, 100).check(checkNames('accounts'), checkAccounts).prefault([]),
   database: section({
     url: value(databaseUrl).prefault('sqlite:data/mirror.db'),
     schema: value(
@@ -143,12 +143,12 @@ export const settingsSchema = section({
   }).prefault({}),
   cron_timezone: value(timeZone).prefault('UTC'),
   tax_id_fields: items(taxIdField, 100, words).prefault([]),
-  destinations: items(destinationSchema, 100).prefault([]),
+  destinations: items(destinationSchema, 100).check(checkNames('destinations')).prefault([]),
   push: section({
     schedule: schedule.prefault(['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h']),
     timeout: timeout.prefault('20s'),
   }).prefault({}),
-  operators: items(operatorSchema, 20).check(checkOperators).prefault([]),
+  operators: items(operatorSchema, 20).check(checkNames('operators')).prefault([]),
   shutdown_grace: value(duration('100ms', '1h')).optional(),
   log: section({
     level: value(oneOf(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'])).prefault('info'),
