@@ -4,7 +4,7 @@ import { UsageError } from '../../errors.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { silentObserver } from '../../observe.ts'
 import { runExit, worstExit } from '../../reconcile/outcome.ts'
-import { workRun } from '../../reconcile/run.ts'
+import { type RunParts, workRun } from '../../reconcile/run.ts'
 import { ensureAccounts } from '../../store/accounts.ts'
 import type { Db } from '../../store/db.ts'
 import { noteAround } from '../../store/operator-actions.ts'
@@ -12,14 +12,13 @@ import { listFindings, type RunRow } from '../../store/reconcile-runs.ts'
 import { claimNewRun } from '../../store/reconcile-work.ts'
 import type { RunOptions } from '../../store/tables-reconcile.ts'
 import { countIn, momentIn } from '../arguments.ts'
-import { Heartbeat } from '../heartbeat.ts'
 import { accountsOfRun, futureProblem, runNote } from '../reconcile-actions.ts'
 import { ReconcileScreen } from '../reconcile-screen.ts'
 import { findingsTable, runSummary } from '../reconcile-text.ts'
 import { reportProblem } from '../report-file.ts'
 import { keepMemorySmall } from '../small-memory.ts'
-import { clientOf } from '../upstream.ts'
 import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
+import { readingBeside } from './reading-beside.ts'
 import { addReconcileList, writeReport, writeRunJson } from './reconcile-list.ts'
 
 /** Findings that are printed for people; `reconcile show` has them all. */
@@ -119,33 +118,23 @@ async function reconcileAccount(c: CommandContext, store: OpenStore, account: st
       `account ${account}: run ${claim.run.run_id} was interrupted and goes on after ${claim.run.submissions_done} submissions\n`,
     )
   }
-  const client = clientOf(config, account, clock, silentObserver)
-  const done = new AbortController()
-  // Who reads beside a running serve shares its rate, so it must be seen.
-  const heartbeat = new Heartbeat(db, log, { id: db.processId, role: 'reconcile', version: c.version }, (n) => client.shareAmong(n))
-  await heartbeat.beat()
-  const beating = heartbeat.run(done.signal)
-  // It is awaited at the end; until then nobody listens.
-  beating.catch(() => undefined)
+  const { concurrency } = config.upstream
+  const { budgetMs } = config.reconcile
+  const destinations = config.destinations.map(({ name }) => name)
+  const observer = silentObserver
   const screen = new ReconcileScreen(host.stderr, clock)
-  try {
-    const { concurrency } = config.upstream
-    const { budgetMs } = config.reconcile
-    const destinations = config.destinations.map(({ name }) => name)
-    const settings = { concurrency, budgetMs, destinations }
-    const parts = { db, database: null, client, clock, log, observer: silentObserver, ...settings, onAbort: 'stop' as const }
-    const { run } = await noteAround(db, runNote('command', 'reconcile.run', account, options), async () => {
-      const ended = await workRun({ ...parts, onProgress: (now, counts) => screen.show(now, counts) }, claim, host.signal)
+  const parts: Omit<RunParts, 'client'> = {
+    ...{ db, database: null, clock, log, observer, concurrency, budgetMs, destinations, onAbort: 'stop' },
+    onProgress: (now, counts) => screen.show(now, counts),
+  }
+  const { run } = await readingBeside(c, store, { role: 'reconcile', account, observer }, (client) =>
+    noteAround(db, runNote('command', 'reconcile.run', account, options), async () => {
+      const ended = await workRun({ ...parts, client }, claim, host.signal).finally(() => screen.clear())
       const { run_id, state, exit_code } = ended
       return { run: ended, detail: { run_id, state, exit_code }, failed: state === 'failed' }
-    })
-    return run
-  } finally {
-    screen.clear()
-    done.abort()
-    await beating
-    await client.close()
-  }
+    }),
+  )
+  return run
 }
 
 async function print(c: CommandContext, db: Db, run: RunRow): Promise<void> {

@@ -9,11 +9,10 @@ import { noteAround } from '../../store/operator-actions.ts'
 import { submissionIdsAfter } from '../../store/submissions.ts'
 import { idsNoted } from '../acting.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { Heartbeat } from '../heartbeat.ts'
 import { refuseUntracked } from '../submission-actions.ts'
 import { counted, printableLine } from '../text.ts'
-import { clientOf } from '../upstream.ts'
 import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
+import { readingBeside } from './reading-beside.ts'
 
 /** Submissions that are worked on together. */
 const PAGE = 100
@@ -77,14 +76,7 @@ async function syncNow(c: CommandContext, store: OpenStore, account: string, pag
     time() {},
     set() {},
   }
-  const client = clientOf(config, account, clock, observer)
-  const done = new AbortController()
-  // Who reads beside a running serve shares its rate, so it must be seen.
-  const heartbeat = new Heartbeat(db, log, { id: db.processId, role: 'sync', version: c.version }, (n) => client.shareAmong(n))
-  const beating = heartbeat.run(done.signal)
-  // It is awaited at the end; until then nobody listens.
-  beating.catch(() => undefined)
-  try {
+  return await readingBeside(c, store, { role: 'sync', account, observer }, async (client) => {
     const sync = new Sync({ account, db, client, clock, log, observer, policy: config, concurrency: config.upstream.concurrency })
     let submissions = 0
     let unread = 0
@@ -99,11 +91,7 @@ async function syncNow(c: CommandContext, store: OpenStore, account: string, pag
     )
     if (unread > 0) c.exitCode = exitCodes.failed
     return unread
-  } finally {
-    done.abort()
-    await beating
-    await client.close()
-  }
+  })
 }
 
 /** Most reasons begin with what they are about, which the sentence does too. */

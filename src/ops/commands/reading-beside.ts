@@ -1,0 +1,31 @@
+import type { Observer } from '../../observe.ts'
+import type { UpstreamClient } from '../../upstream/client.ts'
+import { Heartbeat } from '../heartbeat.ts'
+import { clientOf } from '../upstream.ts'
+import type { CommandContext, OpenStore } from './context.ts'
+
+/**
+ * Gives `work` the client of an account. Who reads beside a running serve shares its rate, so the process is on the list before the first
+ * request, and until `work` has ended.
+ */
+export async function readingBeside<T>(
+  { clock, version }: CommandContext,
+  { config, db, log }: OpenStore,
+  { role, account, observer }: { readonly role: 'sync' | 'reconcile'; readonly account: string; readonly observer: Observer },
+  work: (client: UpstreamClient) => Promise<T>,
+): Promise<T> {
+  const client = clientOf(config, account, clock, observer)
+  const done = new AbortController()
+  const heartbeat = new Heartbeat(db, log, { id: db.processId, role, version }, (n) => client.shareAmong(n))
+  await heartbeat.beat()
+  const beating = heartbeat.run(done.signal)
+  // It is awaited at the end; until then nobody listens.
+  beating.catch(() => undefined)
+  try {
+    return await work(client)
+  } finally {
+    done.abort()
+    await beating
+    await client.close()
+  }
+}
