@@ -1,5 +1,6 @@
 import { nameInFile } from './file.ts'
 import { nearest } from './names.ts'
+import { words } from './pieces.ts'
 import { field, list } from './reading.ts'
 
 /** What the filters of a destination may name. The settings know nothing of the mirror: who loads them does. */
@@ -23,7 +24,7 @@ export function unknownNames(destinations: unknown, known: KnownNames | undefine
 
 function unknownIn(destination: unknown, index: number, key: string, known: readonly string[], what: string): string[] {
   const value = field(destination, key)
-  const names = typeof value === 'string' ? value.split(/[\s,]+/).filter((name) => name !== '') : value
+  const names = typeof value === 'string' ? words(value) : value
   if (!Array.isArray(names)) return []
   return names.flatMap((name: unknown, position) => {
     if (typeof name !== 'string' || known.includes(name)) return []

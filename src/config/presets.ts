@@ -32,22 +32,18 @@ export function withPresets(tree: Tree): WithPresets {
   return { tree: { ...tree, destinations: merged }, problems }
 }
 
-/** @returns the names of all presets. */
-export function presetNames(): string[] {
+/** @returns the files of all presets, by their names. */
+export function presetFiles(): ReadonlyMap<string, string> {
   const folder = FOLDERS.find((path) => existsSync(path))
-  const files = folder === undefined ? [] : readdirSync(folder)
-  return files
-    .filter((file) => /^[a-z0-9][a-z0-9-]*\.yaml$/.test(file))
-    .map((file) => file.slice(0, -'.yaml'.length))
-    .sort()
+  const files = folder === undefined ? [] : readdirSync(folder).filter((file) => /^[a-z0-9][a-z0-9-]*\.yaml$/.test(file))
+  return new Map(files.sort().map((file) => [file.slice(0, -'.yaml'.length), join(folder ?? '', file)]))
 }
 
 function readPreset(name: unknown): { readonly tree: Tree } | { readonly problem: string } {
-  const names = presetNames()
-  const known = names.find((each) => each === name)
-  if (known === undefined) return { problem: `is no preset; there is ${names.join(', ') || 'none'}` }
-  const folder = FOLDERS.find((path) => existsSync(path)) ?? ''
-  const parsed = parseYaml(readFileSync(join(folder, `${known}.yaml`), 'utf8'), 'its file')
+  const files = presetFiles()
+  const file = typeof name === 'string' ? files.get(name) : undefined
+  if (file === undefined) return { problem: `is no preset; there is ${[...files.keys()].join(', ') || 'none'}` }
+  const parsed = parseYaml(readFileSync(file, 'utf8'), 'its file')
   return 'tree' in parsed ? parsed : { problem: `names a preset of which ${parsed.problems.join('; ')}` }
 }
 

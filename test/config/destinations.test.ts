@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the settings file are written like that.
 import { describe, expect, test } from 'vitest'
-import { presetNames, withPresets } from '../../src/config/presets.ts'
+import { presetFiles, withPresets } from '../../src/config/presets.ts'
 import { type DestinationConfig, type LoadOptions, loadConfig, secretValues } from '../../src/config.ts'
 import { knownNames } from '../../src/ops/known-names.ts'
 import { account, file, hook, problemsOf, withFile } from './support.ts'
@@ -328,7 +328,7 @@ push: { schedule: [soon], timeout: 1ms }
 })
 
 describe('a preset', () => {
-  test.each(presetNames())('%s stands below what the destination says itself', (preset) => {
+  test.each([...presetFiles().keys()])('%s stands below what the destination says itself', (preset) => {
     const alone = withPresets({ destinations: [{ preset }] })
     const [base] = alone.tree['destinations'] as Record<string, unknown>[]
     expect(alone.problems).toEqual([])
@@ -349,6 +349,6 @@ describe('a preset', () => {
   })
 
   test('there are some', () => {
-    expect(presetNames()).toEqual(expect.arrayContaining(['applied-epic', 'hawksoft']))
+    expect([...presetFiles().keys()]).toEqual(expect.arrayContaining(['applied-epic', 'hawksoft']))
   })
 })

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import type { Config } from '../../config.ts'
 import { UsageError } from '../../errors.ts'
-import { parseUuid } from '../../model/uuid.ts'
 import { silentObserver } from '../../observe.ts'
 import { runExit, worstExit } from '../../reconcile/outcome.ts'
 import { type RunParts, workRun } from '../../reconcile/run.ts'
@@ -11,7 +10,7 @@ import { noteAround } from '../../store/operator-actions.ts'
 import { listFindings, type RunRow } from '../../store/reconcile-runs.ts'
 import { claimNewRun } from '../../store/reconcile-work.ts'
 import type { RunOptions } from '../../store/tables-reconcile.ts'
-import { countIn, momentIn } from '../arguments.ts'
+import { countIn, momentIn, submissionIn } from '../arguments.ts'
 import { accountsOfRun, futureProblem, runNote } from '../reconcile-actions.ts'
 import { ReconcileScreen } from '../reconcile-screen.ts'
 import { findingsTable, runSummary } from '../reconcile-text.ts'
@@ -84,11 +83,7 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
 }
 
 function optionsIn(c: CommandContext, given: ReconcileOptions, problems: string[]): RunOptions {
-  const ids = (given.submission ?? []).flatMap((text) => {
-    const id = parseUuid(text)
-    if (id === null) problems.push(`--submission: ${JSON.stringify(text)} is no submission id (a uuid)`)
-    return id ?? []
-  })
+  const ids = (given.submission ?? []).flatMap((text) => submissionIn(text, '--submission', problems) ?? [])
   const since = momentIn(given.since, '--since', c.clock.now(), problems)
   problems.push(...futureProblem(since, c.clock.now(), '--since'))
   const concurrency = given.concurrency === undefined ? undefined : countIn(given.concurrency, '--concurrency', 256, problems)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { presetNames } from '../../../src/config/presets.ts'
+import { presetFiles } from '../../../src/config/presets.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { account, type Env, problemsOf, withFile } from '../../config/support.ts'
@@ -22,7 +22,7 @@ const settings = (preset: string, env: Env = {}): Env => ({
   ...withFile(`destinations: [{ name: ams, preset: ${preset} }]`, env),
 })
 
-describe.each(presetNames())('the preset %s', (preset) => {
+describe.each([...presetFiles().keys()])('the preset %s', (preset) => {
   const needs = NEEDS[preset] ?? []
 
   it('needs no more than its name and its variables', () => {
