@@ -22,7 +22,7 @@ export type CounterName =
   | 'conflicts_total' // account, entity
   | 'unreadable_items_total' // account, read
   | 'token_mints_total' // account, outcome (ok, refused, failed)
-  | 'upstream_requests_total' // account, class (ok, auth, gone, throttled, rejected, unavailable, network)
+  | 'upstream_requests_total' // account, class (ok, auth, gone, throttled, rejected, unavailable, oversized, network)
   | 'walks_total' // account, read, outcome
   | 'stalled_cursors_total' // account, read
   | 'invalid_cursors_total' // account, read

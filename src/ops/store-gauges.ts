@@ -52,6 +52,7 @@ const definitions = {
 } as const satisfies Record<string, readonly [help: string, labels: readonly string[]]>
 
 type Name = keyof typeof definitions
+type Value = readonly [name: Name, labels: Record<string, string>, value: number]
 
 /**
  * Gauges that are read from the database when they are scraped: by index, never by walking over all submissions, and kept for
@@ -109,10 +110,10 @@ export class StoreGauges {
     if (!isUp) this.#gauges[name].set(labels, value)
   }
 
-  async #values(): Promise<[Name, Record<string, string>, number][]> {
+  async #values(): Promise<Value[]> {
     const q = this.#db.read
     const accounts = await listAccounts(q)
-    const values: [Name, Record<string, string>, number][] = [['last_seq', {}, (await changeLogEnds(q)).lastSeq]]
+    const values: Value[] = [['last_seq', {}, (await changeLogEnds(q)).lastSeq]]
     const inbox = await inboxGauges(
       q,
       accounts.map((row) => row.account),
@@ -131,29 +132,30 @@ export class StoreGauges {
       for (const { read, oldestAt, never } of await freshnessGauges(q, account)) {
         values.push(['freshness_seconds', { account, read }, this.#age(oldestAt)], ['never_read', { account, read }, never])
       }
+      values.push(...(await this.#completeness(account)))
     }
-    for (const { account } of accounts) values.push(...(await this.#completeness(account)))
     values.push(...(await this.#destinations()))
-    for (const [name, labels, value] of await alarmValues(q)) values.push([name, labels, value])
+    values.push(...(await alarmValues(q)))
     return values
   }
 
-  async #completeness(account: string): Promise<[Name, Record<string, string>, number][]> {
+  async #completeness(account: string): Promise<Value[]> {
     const q = this.#db.read
     const { expected, lost } = await webhookLoss(q, account, timeFromMs(this.#db.clock.now() - DAY_MS))
     const proof = await oldestProof(q, account)
     const probed = this.#config().accounts.find(({ name }) => name === account)?.discovery?.paths ?? []
-    return [
+    const values: Value[] = [
       ['webhook_loss_ratio', { account }, expected === 0 ? 0 : lost / expected],
-      ...(proof === null ? [] : [['proof_age_seconds', { account }, this.#age(proof)] as [Name, Record<string, string>, number]]),
       ['discovery_failing', { account }, await failingProbes(q, account, probed)],
     ]
+    if (proof !== null) values.push(['proof_age_seconds', { account }, this.#age(proof)])
+    return values
   }
 
-  async #destinations(): Promise<[Name, Record<string, string>, number][]> {
+  async #destinations(): Promise<Value[]> {
     const q = this.#db.read
     const { lastSeq } = await changeLogEnds(q)
-    const values: [Name, Record<string, string>, number][] = []
+    const values: Value[] = []
     for (const { destination, state, cursor, queued, dead, unknown } of await listDestinations(q)) {
       for (const each of DESTINATION_STATES) values.push(['destination_state', { destination, state: each }, each === state ? 1 : 0])
       for (const [name, rows] of Object.entries({ queued, dead, unknown })) {

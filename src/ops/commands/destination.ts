@@ -26,7 +26,7 @@ export function addDestination(program: Command, c: CommandContext): void {
     .action((name: string, options: { reason?: string }) => pause(c, name, options.reason ?? null))
   destination
     .command('resume')
-    .description('let a paused, parked or disabled destination go on, and end its rest')
+    .description('let a paused, parked or disabled destination go on, end its rest, and try now what failed before')
     .argument('<name>', 'of the destination')
     .action((name: string) => resume(c, name))
   destination

@@ -22,7 +22,7 @@ export function addReconcileList(reconcile: Command, c: CommandContext): void {
     .option('--account <name>', 'only those of this account')
     .option('--limit <n>', 'how many at most', '20')
     .option('--json', 'as JSON, for programs')
-    .action((own: object, command: Command) => list(c, { ...command.optsWithGlobals(), ...own }))
+    .action((own: { limit: string }, command: Command) => list(c, { ...command.optsWithGlobals(), ...own }))
   reconcile
     .command('show')
     .description('show a run and everything that it found')
@@ -32,9 +32,9 @@ export function addReconcileList(reconcile: Command, c: CommandContext): void {
     .action((id: string, own: object, command: Command) => show(c, id, { ...command.optsWithGlobals(), ...own }))
 }
 
-async function list(c: CommandContext, options: { account?: string; limit?: string; json?: boolean }): Promise<void> {
+async function list(c: CommandContext, options: { account?: string; limit: string; json?: boolean }): Promise<void> {
   const problems: string[] = []
-  const limit = countIn(options.limit ?? '20', '--limit', MAX_LISTED, problems)
+  const limit = countIn(options.limit, '--limit', MAX_LISTED, problems)
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     await refuseUnknownNames(db.read, config, { account: options.account })
     const runs = await listRuns(db.read, { account: options.account, limit })
