@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { TimeText } from '../model/time.ts'
+import { type TimeText, timeFromMs } from '../model/time.ts'
 import type { Db, Query, Tx } from './db.ts'
 import { hasNoOptionsBut } from './reconcile-runs.ts'
 import { timeValue } from './sql.ts'
@@ -133,12 +133,16 @@ export function removePushed(db: Db, { lease, before, limit, after }: StepOrder)
  */
 export function removeChanges(db: Db, { lease, before, limit }: StepOrder, destinations: readonly string[]): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
-    const { rows } = await sql<{ seq: number; old: unknown }>`
-      select seq, ${isBefore(tx, 'changed_at', before)} as old from changes order by seq limit ${sql.lit(limit)}`.execute(tx.sql)
+    const isYoung = sql`changed_at between ${timeValue(tx, before)} and ${timeValue(tx, timeFromMs(tx.clock.now()))}`
+    const { rows } = await sql<{ seq: number; old: unknown; young: unknown }>`
+      select seq, ${isBefore(tx, 'changed_at', before)} as old, ${isYoung} as young
+      from changes order by seq limit ${sql.lit(limit)}`.execute(tx.sql)
     const removable = async () => {
       const needed = await oldestNeeded(tx, destinations)
-      const firstKept = rows.findIndex(({ seq, old }) => !old || seq >= needed)
-      return firstKept === -1 ? rows : rows.slice(0, firstKept)
+      const firstKept = rows.findIndex(({ seq, young }) => Boolean(young) || seq >= needed)
+      const passed = firstKept === -1 ? rows : rows.slice(0, firstKept)
+      // What a clock that ran ahead has dated into the future is older than what came after it.
+      return passed.slice(0, passed.findLastIndex(({ old }) => Boolean(old)) + 1)
     }
     const upTo = (await removable()).at(-1)?.seq
     if (upTo !== undefined) await removeSkipped(tx, upTo, limit)
@@ -153,7 +157,7 @@ export function removeChanges(db: Db, { lease, before, limit }: StepOrder, desti
       .set({ first_seq: last + 1 })
       .where('id', '=', 1)
       .execute()
-    return { removed: gone.length, next: gone.length === rows.length ? last : null }
+    return { removed: gone.length, next: last }
   })
 }
 
