@@ -3,6 +3,7 @@ import { sameSettings } from '../config/same.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Service, supervise } from '../service.ts'
+import type { Sharing } from '../store/processes.ts'
 
 /** Services that begin and end together. */
 export interface Group {
@@ -22,7 +23,7 @@ export interface Made {
   /** Is called just before the services begin. */
   begin?(): void
   /** How many processes do the same, this one included. */
-  shareAmong?(processes: number): void
+  shareAmong?(sharing: Sharing): void
   /** Breaks off what is under way and gives back what was used; also when the services never began. */
   close?(): Promise<void>
 }
@@ -53,7 +54,7 @@ interface RunningGroup {
 export class Groups {
   readonly #o: GroupsOptions
   readonly #running = new Map<string, RunningGroup>()
-  #processes = 1
+  #sharing: Sharing = { reading: 1, pushing: 1 }
   #stopping = false
 
   constructor(options: GroupsOptions) {
@@ -92,9 +93,9 @@ export class Groups {
     await giveBack(change.made.values())
   }
 
-  shareAmong(processes: number): void {
-    this.#processes = processes
-    for (const { made } of this.#running.values()) made.shareAmong?.(processes)
+  shareAmong(sharing: Sharing): void {
+    this.#sharing = sharing
+    for (const { made } of this.#running.values()) made.shareAmong?.(sharing)
   }
 
   /** From now on nothing begins any more, and those that end first, or all, finish what they have in hand. */
@@ -122,7 +123,7 @@ export class Groups {
     const { clock, log, onFailure } = this.#o
     const stopping = new AbortController()
     made.begin?.()
-    made.shareAmong?.(this.#processes)
+    made.shareAmong?.(this.#sharing)
     const ended = Promise.all(made.services.map((service) => supervise(service, clock, log, stopping.signal)))
     ended.catch(onFailure)
     this.#running.set(group.name, { group, made, stopping, ended })

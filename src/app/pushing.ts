@@ -32,7 +32,7 @@ export function makeSender({ config, senders, ...common }: PushingParts, destina
   return {
     services: [sender],
     begin: () => void senders.add(sender),
-    shareAmong: (processes) => sender.shareAmong(processes),
+    shareAmong: ({ pushing }) => sender.shareAmong(pushing),
     async close() {
       senders.delete(sender)
       await kind.close()

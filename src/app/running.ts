@@ -238,7 +238,7 @@ export class Running {
 
   #groupsOf(config: Config, { clients }: ClientChange): Group[] {
     const { role, clock, log, db } = this.#p
-    const heartbeat = new Heartbeat(db, log, this.#entry, (processes) => this.#groups.shareAmong(processes))
+    const heartbeat = new Heartbeat(db, log, this.#entry, (sharing) => this.#groups.shareAmong(sharing))
     const secretUses = lasting(this.#secretUses.name, () => this.#secretUses)
     const always = [lasting('heartbeat', () => heartbeat), ...(role === 'work' ? [] : [secretUses])]
     if (role === 'receive') return always

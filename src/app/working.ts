@@ -50,7 +50,7 @@ function accountGroup({ config, clients, ...common }: WorkingParts, account: Acc
         services: [
           new AccountPoller({ ...common, account: account.name, client, policy: config, concurrency: config.upstream.concurrency }),
         ],
-        shareAmong: (processes) => client.shareAmong(processes),
+        shareAmong: ({ reading }) => client.shareAmong(reading),
       }),
     },
   ]

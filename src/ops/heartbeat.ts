@@ -4,32 +4,32 @@ import type { Service } from '../service.ts'
 import type { Db } from '../store/db.ts'
 import { freeWhatTheDeadHold, type LeftByDead } from '../store/left-by-dead.ts'
 import { newEpochText, settleLogEpoch } from '../store/log-epoch.ts'
-import { beat, countPolling, leave, type ProcessEntry, STALE_MS } from '../store/processes.ts'
+import { beat, countSharing, leave, type ProcessEntry, type Sharing, STALE_MS } from '../store/processes.ts'
 
 const BEAT_MS = 5_000
 /** After so long without a beat of our own it may be the store that was away, for everybody. */
 const GAP_MS = 2 * BEAT_MS
 
 /**
- * Keeps the process on the list of the living, and hears how many of them read from the service: those share each account's rate. It frees
- * what those had claimed who died, and notices soon when somebody restores a backup under processes that should have been stopped: numbers
- * are given a second time then.
+ * Keeps the process on the list of the living, and hears how many of them share the rate of an account, or of a destination. It frees what
+ * those had claimed who died, and notices soon when somebody restores a backup under processes that should have been stopped: numbers are
+ * given a second time then.
  */
 export class Heartbeat implements Service {
   readonly name = 'heartbeat'
   readonly #db: Db
   readonly #log: Log
   readonly #entry: ProcessEntry
-  readonly #onPolling: (processes: number) => void
+  readonly #onSharing: (sharing: Sharing) => void
   /** By the steady clock: the last beat, and the first of those that came without a gap. */
   #beatAt = Number.NEGATIVE_INFINITY
   #steadySince = 0
 
-  constructor(db: Db, log: Log, entry: ProcessEntry, onPolling: (processes: number) => void) {
+  constructor(db: Db, log: Log, entry: ProcessEntry, onSharing: (sharing: Sharing) => void) {
     this.#db = db
     this.#log = log
     this.#entry = entry
-    this.#onPolling = onPolling
+    this.#onSharing = onSharing
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -47,7 +47,7 @@ export class Heartbeat implements Service {
       for (const { processId, ...left } of await this.#beat()) this.#log.warn({ process: processId, ...left }, diedText(left))
       const epoch = await settleLogEpoch(this.#db)
       if (epoch !== null) this.#log.warn({ ...epoch }, newEpochText(epoch))
-      this.#onPolling(Math.max(1, await countPolling(this.#db.read)))
+      this.#onSharing(await countSharing(this.#db.read))
     } catch (error) {
       if (!(error instanceof TransientError)) throw error
       this.#log.warn({ err: error }, `the process could not be kept on the list: ${messageOf(error)}`)

@@ -14,7 +14,14 @@ export interface ProcessEntry {
 
 /** Who was not seen for so long, in milliseconds, is thought dead. */
 export const STALE_MS = 20_000
-const POLLING: readonly ProcessRole[] = ['all', 'work', 'sync', 'reconcile']
+const PUSHING: readonly string[] = ['all', 'work'] satisfies ProcessRole[]
+const READING: readonly string[] = ['all', 'work', 'sync', 'reconcile'] satisfies ProcessRole[]
+
+/** How many living processes read from the service, and how many push: what may be asked for in a second is shared among them. */
+export interface Sharing {
+  readonly reading: number
+  readonly pushing: number
+}
 
 /**
  * Says that the process is alive, by the database's clock. It is a real write, so it also tells whether one succeeds now.
@@ -37,15 +44,11 @@ export async function beat<T>(db: Db, entry: ProcessEntry, also?: (tx: Tx) => Pr
   )
 }
 
-/** How many living processes read from the service: they share each account's rate. */
-export async function countPolling(q: Query): Promise<number> {
-  const { n } = await q.sql
-    .selectFrom('sync_processes')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where('role', 'in', POLLING)
-    .where('seen_at', '>', dbTime(q, -STALE_MS))
-    .executeTakeFirstOrThrow()
-  return n
+/** How many processes share what. */
+export async function countSharing(q: Query): Promise<Sharing> {
+  const living = await listProcesses(q)
+  const count = (roles: readonly string[]) => living.filter(({ role }) => roles.includes(role)).length
+  return { reading: count(READING), pushing: count(PUSHING) }
 }
 
 /** Whether a command reads from the service just now, beside whatever serves. */

@@ -34,7 +34,7 @@ class Scene {
             },
           },
         ],
-        shareAmong: (processes) => tell(`shares among ${processes}`),
+        shareAmong: ({ reading }) => tell(`shares among ${reading}`),
         close: async () => tell('closes'),
       }),
     }
@@ -63,7 +63,7 @@ describe('groups of services', () => {
     const scene = new Scene()
     await scene.change(scene.group('a', 1), scene.group('b', 1))
     expect(scene.news()).toEqual(['a 1: shares among 1', 'a 1: begins', 'b 1: shares among 1', 'b 1: begins'])
-    scene.groups.shareAmong(3)
+    scene.groups.shareAmong({ reading: 3, pushing: 2 })
     scene.news()
     await scene.change(scene.group('a', 1), scene.group('b', 2), scene.group('c', 1))
     expect(scene.news()).toEqual(['b 1: ends', 'b 1: closes', ...begins('b 2'), ...begins('c 1')])

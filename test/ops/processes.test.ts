@@ -10,7 +10,7 @@ import { readDatabaseHealth } from '../../src/store/database-health.ts'
 import type { Db } from '../../src/store/db.ts'
 import { InboxAppender } from '../../src/store/inbox-append.ts'
 import { settleLogEpoch } from '../../src/store/log-epoch.ts'
-import { countPolling, leave, listProcesses, type ProcessRole } from '../../src/store/processes.ts'
+import { countSharing, leave, listProcesses, type ProcessRole, type Sharing } from '../../src/store/processes.ts'
 import { type OpenedDatabase, openAgain, silentLog, testDatabases } from '../tools/databases.ts'
 
 const entry = (id: string, role: ProcessRole) => ({ id, role, version: '0.0.0' })
@@ -41,16 +41,18 @@ describe.each(testDatabases)('processes on $name', (database) => {
   })
   afterEach(() => opened.close())
 
-  it('know how many of them share the rate: those that read from the service', async () => {
-    const heard: number[] = []
-    const heart = (id: string, role: ProcessRole) => new Heartbeat(db, silentLog, entry(id, role), (n) => heard.push(n))
+  it('know how many of them share a rate: those that read from the service, and those that push', async () => {
+    const heard: Sharing[] = []
+    const heart = (id: string, role: ProcessRole) => new Heartbeat(db, silentLog, entry(id, role), (sharing) => heard.push(sharing))
     await heart('a', 'all').beat()
     await heart('b', 'receive').beat()
     await heart('c', 'work').beat()
     await heart('d', 'sync').beat()
-    expect(heard).toEqual([1, 1, 2, 3])
+    expect(heard.map(({ reading }) => reading)).toEqual([1, 1, 2, 3])
+    // A command reads beside them, and pushes nothing.
+    expect(heard.map(({ pushing }) => pushing)).toEqual([1, 1, 2, 2])
     await leave(db, 'd')
-    expect(await countPolling(db.read)).toBe(2)
+    expect((await countSharing(db.read)).reading).toBe(2)
     expect((await listProcesses(db.read)).map((process) => process.process_id).sort()).toEqual(['a', 'b', 'c'])
   })
 
@@ -62,7 +64,7 @@ describe.each(testDatabases)('processes on $name', (database) => {
         .set({ seen_at: timeFromMs(Date.now() - 60_000) })
         .execute(),
     )
-    expect(await countPolling(db.read)).toBe(0)
+    expect((await countSharing(db.read)).reading).toBe(0)
     expect(await listProcesses(db.read)).toEqual([])
   })
 
@@ -113,10 +115,10 @@ describe.each(testDatabases)('processes on $name', (database) => {
     const beat = Promise.withResolvers<void>()
     const running = new Heartbeat(db, silentLog, entry('a', 'all'), () => beat.resolve()).run(stopping.signal)
     await beat.promise
-    expect(await countPolling(db.read)).toBe(1)
+    expect((await countSharing(db.read)).reading).toBe(1)
     stopping.abort()
     await running
-    expect(await countPolling(db.read)).toBe(0)
+    expect((await countSharing(db.read)).reading).toBe(0)
   })
 
   it('are ready as long as the store takes a write, and not while they stop', async () => {
@@ -135,7 +137,7 @@ describe.each(testDatabases)('processes on $name', (database) => {
     try {
       const readiness = new Readiness(other.db, entry('a', 'all'))
       expect(await readiness.storeFault()).toBeNull()
-      expect(await countPolling(other.db.read)).toBe(1)
+      expect((await countSharing(other.db.read)).reading).toBe(1)
       readiness.drain()
       await leave(other.db, 'a')
       clock.advance(5_000)

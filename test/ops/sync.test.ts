@@ -3,7 +3,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { findAccount, stopAccount } from '../../src/store/accounts.ts'
 import type { Db } from '../../src/store/db.ts'
-import { countPolling } from '../../src/store/processes.ts'
+import { countSharing } from '../../src/store/processes.ts'
 import { claimReads, releaseRead } from '../../src/store/read-claims.ts'
 import { runHere } from '../app/run.ts'
 import { accountEnv, databaseEnv, type Environment } from '../e2e/serve.ts'
@@ -39,14 +39,14 @@ describe.each(testDatabases)('commands on $name', (database) => {
     sandbox.addMessage(ACCOUNT, id, { body_text: 'And another.' })
     expect((await runHere(['sync', '--all'], env)).out).toMatch(/^1 submission read in account default: \d+ changes?, 0 reads failed\n$/)
     expect(await messages()).toHaveLength(2)
-    expect(await countPolling(db.read)).toBe(0)
+    expect((await countSharing(db.read)).reading).toBe(0)
   })
 
   it('sync waits for a read that another process is making', async () => {
     const [held] = await claimReads(db, { account: ACCOUNT, submissionIds: [id], read: 'thread', limit: 1, leaseMs: 60_000 })
     if (!held) throw new Error('nothing could be claimed')
     const syncing = runHere(['sync', id], env)
-    while ((await countPolling(db.read)) === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    while ((await countSharing(db.read)).reading === 0) await new Promise((resolve) => setTimeout(resolve, 5))
     expect(await messages()).toHaveLength(0)
     await releaseRead(db, held)
     expect(await syncing).toMatchObject({ code: 0, err: '' })

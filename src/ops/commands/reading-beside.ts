@@ -16,7 +16,7 @@ export async function readingBeside<T>(
 ): Promise<T> {
   const client = clientOf(config, account, clock, observer)
   const done = new AbortController()
-  const heartbeat = new Heartbeat(db, log, { id: db.processId, role, version }, (n) => client.shareAmong(n))
+  const heartbeat = new Heartbeat(db, log, { id: db.processId, role, version }, ({ reading }) => client.shareAmong(reading))
   await heartbeat.beat()
   const beating = heartbeat.run(done.signal)
   // It is awaited at the end; until then nobody listens.
