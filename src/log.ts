@@ -51,7 +51,7 @@ function shownAsText(line: string): string {
   return `${JSON.stringify(JSON.parse(line, texts))}\n`
 }
 
-/** What cannot be written, to a file on a full disk for one, is no reason to stop: it is kept, up to a limit, and written with what follows. */
+/** What cannot be written, as to a file on a full disk, is no reason to stop: up to a limit it is kept, and written with what follows. */
 function standardOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: true, maxLength: KEPT_BYTES })
   output.on('error', () => {})

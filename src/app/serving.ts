@@ -50,8 +50,9 @@ export interface Serving {
 /**
  * Starts `serve`: the receiver listens as soon as the database is ready, and nothing waits for the service.
  * @param load gives the settings, checked; it is asked once now and once for each reload.
- * @throws UsageError when `load` does, BusyError when another serve uses the SQLite file, FatalError when the database or its schema cannot be used, TransientError
- * when the database is away, whatever listening throws when a port is taken, the reason of `options.signal` when it aborts before it is ready.
+ * @throws UsageError when `load` does, BusyError when another serve uses the SQLite file, FatalError when the database or its schema cannot
+ * be used, TransientError when the database is away, whatever listening throws when a port is taken, the reason of `options.signal` when it
+ * aborts before it is ready.
  */
 export async function startServing(load: () => Promise<Config>, options: ServeOptions): Promise<Serving> {
   const startedAt = performance.now()

@@ -6,8 +6,8 @@ const MAX_FAULTS = 5
 
 /**
  * Reads a YAML text that holds keys and values. The library's own messages show the line they speak of, and a secret may stand in it:
- * only code and place are told. Numbers and booleans stay as they are written, for what they mean is up to their setting: an id such as 00123
- * and a version such as 3.0 would be others as numbers, and an id of twenty digits would be rounded.
+ * only code and place are told. Numbers and booleans stay as they are written, for what they mean is up to their setting: an id such as
+ * 00123 and a version such as 3.0 would be others as numbers, and an id of twenty digits would be rounded.
  * @param name what the text is called in a problem.
  */
 export function parseYaml(text: string, name: string): { readonly tree: Tree } | { readonly problems: string[] } {

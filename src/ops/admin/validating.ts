@@ -25,7 +25,7 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, ht
 
 const UNSTORABLE = 'is no text that can be stored: it holds U+0000, or half of a pair that makes one character'
 
-/** Texts that not every database takes, names included; so neither is asked for them. Only of what a schema has taken, which is not deep. */
+/** Texts that not every database takes, names included; so none is asked for them. Only of what a schema has taken, which is not deep. */
 function* unstorable(value: unknown, path: readonly string[]): Generator<Issue> {
   if (typeof value === 'string' && storableText(value) !== value) yield { path, message: UNSTORABLE }
   if (typeof value !== 'object' || value === null) return

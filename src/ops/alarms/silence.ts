@@ -20,8 +20,8 @@ export interface News {
 /**
  * Whether webhooks have fallen silent. A quiet account alone is no reason: polls must have found what a webhook should have told of.
  * - At least 3 such records, and no delivery for three times the usual pause (that which 95 % of the last pauses did not exceed): half an
- *   hour at least, a day at most, and a day while nothing is known yet of what is usual. When there was no delivery ever: an hour after the first
- *   of them was found.
+ *   hour at least, a day at most, and a day while nothing is known yet of what is usual. When there was no delivery ever: an hour after
+ *   the first of them was found.
  * - Or a single one, and no delivery for a day.
  * @returns since when, in milliseconds since the epoch; null when there is no silence.
  */
