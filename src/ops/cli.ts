@@ -44,16 +44,26 @@ export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise
   }
 }
 
+/** Node's codes for an address that is not ours: of another machine, of an interface that is not named, or that no name leads to. */
+const NOT_OURS = ['EADDRNOTAVAIL', 'EINVAL', 'ENOTFOUND', 'EAI_AGAIN']
+
 /** @returns what to do about an address that cannot be listened on; undefined for any other error. */
 function notListening(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
-  const { code, address, port }: Error & { code?: unknown; address?: unknown; port?: unknown } = error
+  const { code, syscall, address, hostname, port }: Refused = error
+  // A name is looked up for listening alone: whatever connects says by itself what to do.
+  if (syscall !== 'listen' && syscall !== 'getaddrinfo') return undefined
   if (code === 'EADDRINUSE')
     return `port ${port} of ${address} is taken by another program: end that, or choose another (PORT and OPS_PORT, or --port of the sandbox)`
-  if (code === 'EADDRNOTAVAIL')
-    return `${address} is no address of this machine: name one that it has (HOST and OPS_HOST, or --host of the sandbox), such as 127.0.0.1`
+  if (code === 'EACCES')
+    return `port ${port} of ${address} is not for this user: choose one from 1024 on (PORT and OPS_PORT, or --port of the sandbox)`
+  if (NOT_OURS.includes(String(code)))
+    return `${address ?? hostname} is no address of this machine: name one that it has (HOST and OPS_HOST, or --host of the sandbox), such as 127.0.0.1`
   return undefined
 }
+
+/** What Node's error has when listening fails. */
+type Refused = Error & Partial<Record<'code' | 'syscall' | 'address' | 'hostname' | 'port', unknown>>
 
 function commands(c: CommandContext): Command {
   const program = new Command('submission-mirror')

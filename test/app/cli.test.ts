@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
+import { systemClock } from '../../src/clock.ts'
+import { runCli } from '../../src/ops/cli.ts'
 import { faultSchema, operations } from '../../src/sandbox/faults.ts'
 import { run, runHere } from './run.ts'
 
@@ -179,6 +181,37 @@ describe('the command line', () => {
     const ended = await runHere(['sandbox', '--host', '203.0.113.7', '--port', '0'], {})
     expect(ended).toMatchObject({ code: 1, out: '' })
     expect(ended.err).toMatch(/^203\.0\.113\.7 is no address of this machine: .*HOST.*\n$/)
+  })
+
+  it.each(['name.invalid', 'fe80::1'])('tells the same of %s, which is known to nobody or needs an interface', async (host) => {
+    const ended = await runHere(['sandbox', '--host', host, '--port', '0'], {})
+    expect(ended).toMatchObject({ code: 1, out: '' })
+    expect(ended.err).toMatch(new RegExp(`^${host} is no address of this machine: .*HOST.*\\n$`))
+  })
+
+  it('tells what to do when a port is kept for the administrator', async () => {
+    const refused = Object.assign(new Error('listen EACCES: permission denied 127.0.0.1:80'), {
+      code: 'EACCES',
+      syscall: 'listen',
+      address: '127.0.0.1',
+      port: 80,
+    })
+    let err = ''
+    const output = { isTTY: false, write: (text: string) => (err += text) }
+    const { signal } = new AbortController()
+    const host = {
+      argv: ['sandbox'],
+      env: {},
+      stdout: output,
+      stderr: output,
+      signal,
+      self: ['node'] as const,
+      onReload() {},
+      onCrash() {},
+    }
+    const parts = { serve: () => Promise.reject(refused), sandbox: () => Promise.reject(refused) }
+    expect(await runCli({ host, clock: systemClock, version: '0', parts })).toBe(1)
+    expect(err).toMatch(/^port 80 of 127\.0\.0\.1 is not for this user: .*1024.*OPS_PORT.*\n$/)
   })
 
   it('names the options of the sandbox that are wrong', async () => {
