@@ -1,7 +1,7 @@
 import packageJson from '../package.json' with { type: 'json' }
 import { aborted } from './app/aborted.ts'
 import type { ServeRole } from './app/running.ts'
-import { startServing } from './app/serving.ts'
+import { type Serving, startServing } from './app/serving.ts'
 import { systemClock } from './clock.ts'
 import { futureVariables } from './config/names.ts'
 import type { Config } from './config.ts'
@@ -22,7 +22,15 @@ export function main(host: Host): Promise<number> {
 }
 
 async function serve(load: () => Promise<Config>, role: ServeRole, host: Host): Promise<void> {
-  const serving = await startServing(load, { role, pretty: host.stdout.isTTY, signal: host.signal })
+  let serving: Serving
+  try {
+    serving = await startServing(load, { role, pretty: host.stdout.isTTY, signal: host.signal })
+  } catch (error) {
+    if (!host.signal.aborted || error !== host.signal.reason) throw error
+    // Whoever stops it before it is ready gets what he asked for, as he does a moment later.
+    host.stderr.write('stopped before it was ready\n')
+    return
+  }
   // Whoever asked while it started may have meant files that were read before: that is done now.
   host.onReload(() => void serving.reload())
   const future = futureVariables(host.env)

@@ -214,6 +214,13 @@ describe('the command line', () => {
     expect(err).toMatch(/^port 80 of 127\.0\.0\.1 is not for this user: .*1024.*OPS_PORT.*\n$/)
   })
 
+  it('ends `serve` with 0 when it is stopped before it is ready, and a command that is not done with 1', async () => {
+    const env = { ...account, DATABASE_URL: `sqlite:${join(folder, 'stopped.db')}`, PORT: '0', OPS_PORT: '0' }
+    const stopped = AbortSignal.abort(new Error('stopped by SIGTERM'))
+    expect(await runHere(['serve'], env, stopped)).toEqual({ code: 0, out: '', err: 'stopped before it was ready\n' })
+    expect(await runHere(['migrate'], env, stopped)).toEqual({ code: 1, out: '', err: 'stopped before it was done\n' })
+  })
+
   it('names the options of the sandbox that are wrong', async () => {
     const ended = await runHere(['sandbox', '--port', 'many', '--events-payload', 'letters', '--faults', '[{"kind":"unheard of"}]'], {})
     expect(ended).toMatchObject({ code: 2, out: '' })

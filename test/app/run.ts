@@ -27,8 +27,11 @@ export async function run(args: readonly string[], env: Environment = {}): Promi
   return { code: child.exitCode, out, err }
 }
 
-/** Runs a command in this process: the same program, without the half second that a process takes to load it. */
-export async function runHere(args: readonly string[], env: Environment): Promise<Ended> {
+/**
+ * Runs a command in this process: the same program, without the half second that a process takes to load it.
+ * @param signal aborts when the program is asked to stop.
+ */
+export async function runHere(args: readonly string[], env: Environment, signal = new AbortController().signal): Promise<Ended> {
   const written = { out: '', err: '' }
   const into = (stream: 'out' | 'err') => ({
     isTTY: false,
@@ -41,7 +44,7 @@ export async function runHere(args: readonly string[], env: Environment): Promis
     env,
     stdout: into('out'),
     stderr: into('err'),
-    signal: new AbortController().signal,
+    signal,
     self: [process.execPath, MAIN],
     onReload() {},
     onCrash() {},
