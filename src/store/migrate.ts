@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { migrations as released } from '../../migrations/index.ts'
 import { systemClock } from '../clock.ts'
-import { FatalError } from '../errors.ts'
+import { FatalError, UsageError } from '../errors.ts'
 import { columnTypes } from './column-types.ts'
 import type { Db, Query, Tx } from './db.ts'
 import type { Migration } from './migration.ts'
@@ -42,8 +42,8 @@ interface Applied {
  * Brings the schema up to date. Each step commits together with its record, behind a lock that only one process has, so
  * that several may start at once. On Postgres the schema itself is made when it is missing.
  * @returns the names of the steps that were taken now.
- * @throws FatalError when a later release has changed the database so that this one no longer runs on it; TransientError
- * when the database is away; the reason of `signal` when it aborts: the steps that were taken stay.
+ * @throws FatalError when a later release has changed the database so that this one no longer runs on it; UsageError when a new one cannot
+ * hold every text; TransientError when the database is away; the reason of `signal` when it aborts: the steps that were taken stay.
  */
 export async function migrate(
   db: Db,
@@ -92,7 +92,10 @@ async function takeNext(tx: Tx, migrations: readonly Migration[], waitMs: number
   refuseContracted(applied, migrations)
   const next = migrations.find((migration) => !applied.versions.has(migration.version))
   if (!next) return null
-  if (applied.versions.size === 0) await createMigrationsTable(tx)
+  if (applied.versions.size === 0) {
+    await refuseEncoding(tx)
+    await createMigrationsTable(tx)
+  }
   for (const statement of next.statements(columnTypes[tx.kind])) await sql.raw(statement).execute(tx.sql)
   await tx.sql
     .insertInto('sync_migrations')
@@ -110,6 +113,19 @@ async function lockPostgresSchema(tx: Tx): Promise<void> {
   const { rows } = await sql`select 1 from pg_namespace where nspname = ${schema}`.execute(tx.sql)
   // Looked for first: a role that may not make schemas can still be given one.
   if (rows.length === 0) await sql`create schema ${sql.id(schema)}`.execute(tx.sql)
+}
+
+/** A text with a character that the database has no room for could never be mirrored; later there is no way but to begin anew. */
+async function refuseEncoding(tx: Tx): Promise<void> {
+  if (tx.kind === 'sqlite') return
+  const { rows } = await sql<{ name: string; encoding: string }>`
+    select current_database() as name, current_setting('server_encoding') as encoding`.execute(tx.sql)
+  const { name, encoding } = rows[0] ?? { name: '', encoding: 'UTF8' }
+  if (encoding === 'UTF8') return
+  throw new UsageError([
+    `the database ${name} has the encoding ${encoding}, which does not hold every text of the service as it is; make one with the encoding UTF8 ` +
+      "(`create database … encoding 'UTF8' template template0`) and name it in DATABASE_URL",
+  ])
 }
 
 async function createMigrationsTable(tx: Tx): Promise<void> {

@@ -8,7 +8,7 @@ import { checkSchema, migrate, SchemaBehindError } from '../../src/store/migrate
 import type { Migration } from '../../src/store/migration.ts'
 import { startChild } from '../tools/child.ts'
 import { databaseText } from '../tools/database-json.ts'
-import { type OpenedDatabase, openAgain, testDatabases } from '../tools/databases.ts'
+import { newPostgres, type OpenedDatabase, openAgain, testDatabases } from '../tools/databases.ts'
 
 function step(version: number, oldestCompatible: number, statement = `create table extra_${version} (id text)`): Migration {
   return { version, name: `step-${version}`, oldestCompatible, statements: () => [statement] }
@@ -133,6 +133,27 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await expect(migrating).rejects.toBe(reason)
     await reader.end()
     await checkSchema(opened.db)
+  })
+
+  it('refuse a database whose encoding does not hold every text, before anything is made in it', async () => {
+    if (opened.config.kind === 'sqlite') return
+    const name = `latin_${opened.config.schema}`
+    const admin = new pg.Client({ connectionString: inject('postgresUrl') })
+    await admin.connect()
+    await admin.query(`create database ${name} encoding 'LATIN1' locale 'C' template template0`)
+    const url = new URL(inject('postgresUrl'))
+    url.pathname = `/${name}`
+    const place = newPostgres(url.href)
+    const db = await openAgain(place.config)
+    await expect(migrate(db)).rejects.toThrow(UsageError)
+    await expect(migrate(db)).rejects.toThrow(
+      new RegExp(`^the database ${name} has the encoding LATIN1, .* make one with the encoding UTF8 `),
+    )
+    await expect(checkSchema(db)).rejects.toThrow(/none of our tables yet/)
+    await db.close()
+    await place.remove()
+    await admin.query(`drop database ${name}`)
+    await admin.end()
   })
 
   it('let a reader read the public tables and views, and nothing else', async () => {
