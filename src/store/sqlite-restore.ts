@@ -32,7 +32,7 @@ const LOG_ENDINGS = ['-wal', '-shm', '-journal']
  * name in one step; the database of before is kept beside it, and the backup as it is.
  * @param parts.who for the note that is left of it.
  * @throws BusyError while `serve` runs, or another process has the database open; UsageError when there is no such backup; PermanentError
- * when it is no good, with the database left as it was.
+ * when it is no good or there is no room for it, with the database left as it was.
  */
 export async function restoreSqlite(
   database: Extract<DatabaseConfig, { kind: 'sqlite' }>,
@@ -47,10 +47,9 @@ export async function restoreSqlite(
   const lock = await holdServeLock(database)
   const fresh = `${path}.restore-${randomBytes(4).toString('hex')}`
   try {
-    copyFileSync(source, fresh)
+    copyBeside(source, fresh, file)
     // A backup may be kept so that nobody can write it.
     chmodSync(fresh, existsSync(path) ? statSync(path).mode & 0o777 : 0o640)
-    if (existsSync(`${source}-wal`)) copyFileSync(`${source}-wal`, `${fresh}-wal`)
     const facts = verify(fresh, file)
     const db = await openDb({ kind: 'sqlite', path: fresh }, { clock, log })
     let made: Pick<Restored, 'migrated' | 'epoch'>
@@ -68,6 +67,22 @@ export async function restoreSqlite(
   } finally {
     for (const ending of ['', ...LOG_ENDINGS]) rmSync(`${fresh}${ending}`, { force: true })
     lock.release()
+  }
+}
+
+/** A file system is full, or the user has no more of it. */
+const FULL = ['ENOSPC', 'EDQUOT']
+
+function copyBeside(source: string, fresh: string, file: string): void {
+  try {
+    copyFileSync(source, fresh)
+    if (existsSync(`${source}-wal`)) copyFileSync(`${source}-wal`, `${fresh}-wal`)
+  } catch (error) {
+    const full = FULL.includes((error as NodeJS.ErrnoException).code ?? '')
+    const mend = full ? 'make room there for one more database' : 'see whether this user may read the one and write the other'
+    throw new PermanentError(
+      `${file} cannot be restored: it cannot be copied to ${dirname(fresh)} (${messageOf(error)}); ${mend}; nothing was changed`,
+    )
   }
 }
 

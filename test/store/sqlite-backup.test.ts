@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -187,6 +187,21 @@ describe('a restore', () => {
     const now = await openAgain(config)
     onTestFinished(() => now.close())
     expect(await events(now)).toBe(4)
+  })
+
+  it('says what to do when the backup cannot be copied beside the database, and leaves nothing there', async () => {
+    const { config, file, files } = await place()
+    const db = await filled(config, 3)
+    await db.close()
+    await backupSqlite(config.path, file('a.db'), never)
+    // What stands at the place of its log cannot be copied.
+    mkdirSync(file('a.db-wal'))
+    const restoring = restoreSqlite({ kind: 'sqlite', path: file('m.db') }, file('a.db'), parts)
+    await expect(restoring).rejects.toThrow(PermanentError)
+    await expect(restoring).rejects.toThrow(
+      /a\.db cannot be restored: .* cannot be copied to .* \(.*copyfile.*\); see whether .*; nothing was changed$/,
+    )
+    expect(files()).toEqual(['a.db', 'a.db-wal', 'm.db-serve'])
   })
 
   it("is refused for a file that is missing, damaged, or another program's; a damaged database is no hindrance", async () => {
