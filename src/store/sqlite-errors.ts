@@ -5,6 +5,8 @@ const TRANSIENT: readonly (readonly [code: string, sentence: string])[] = [
   ['SQLITE_BUSY', 'is locked by another process'],
   ['SQLITE_LOCKED', 'is locked by another connection'],
   ['SQLITE_FULL', 'cannot grow: the disk is full'],
+  // Of its errors of reading and writing the one that a full disk gives to whoever opens a database that nobody else has open.
+  ['SQLITE_IOERR_SHMSIZE', 'cannot be opened: the disk is full, with no room for the -shm file beside it'],
   ['SQLITE_IOERR', 'cannot be read or written: the disk answers with an error'],
   ['SQLITE_READONLY', 'cannot be written: it is read-only'],
   ['SQLITE_CANTOPEN', 'cannot be opened'],
