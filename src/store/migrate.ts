@@ -115,13 +115,16 @@ async function lockPostgresSchema(tx: Tx): Promise<void> {
   if (rows.length === 0) await sql`create schema ${sql.id(schema)}`.execute(tx.sql)
 }
 
+/** Encodings that hold every text: SQL_ASCII keeps the bytes as they come. */
+const WHOLE_ENCODINGS = ['UTF8', 'SQL_ASCII']
+
 /** A text with a character that the database has no room for could never be mirrored; later there is no way but to begin anew. */
 async function refuseEncoding(tx: Tx): Promise<void> {
   if (tx.kind === 'sqlite') return
   const { rows } = await sql<{ name: string; encoding: string }>`
     select current_database() as name, current_setting('server_encoding') as encoding`.execute(tx.sql)
   const { name, encoding } = rows[0] ?? { name: '', encoding: 'UTF8' }
-  if (encoding === 'UTF8') return
+  if (WHOLE_ENCODINGS.includes(encoding)) return
   throw new UsageError([
     `the database ${name} has the encoding ${encoding}, which does not hold every text of the service as it is; make one with the encoding UTF8 ` +
       "(`create database … encoding 'UTF8' template template0`) and name it in DATABASE_URL",

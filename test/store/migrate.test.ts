@@ -1,14 +1,18 @@
+import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { migrations } from '../../migrations/index.ts'
 import { FatalError, UsageError } from '../../src/errors.ts'
 import { entities } from '../../src/model/entities.ts'
+import { timeFromMs } from '../../src/model/time.ts'
 import { grantReader } from '../../src/store/grant-reader.ts'
 import { checkSchema, migrate, SchemaBehindError } from '../../src/store/migrate.ts'
 import type { Migration } from '../../src/store/migration.ts'
+import { addReads } from '../../src/store/reads.ts'
 import { startChild } from '../tools/child.ts'
 import { databaseText } from '../tools/database-json.ts'
 import { newPostgres, type OpenedDatabase, openAgain, testDatabases } from '../tools/databases.ts'
+import { uuid } from '../tools/facts.ts'
 
 function step(version: number, oldestCompatible: number, statement = `create table extra_${version} (id text)`): Migration {
   return { version, name: `step-${version}`, oldestCompatible, statements: () => [statement] }
@@ -137,23 +141,25 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
 
   it('refuse a database whose encoding does not hold every text, before anything is made in it', async () => {
     if (opened.config.kind === 'sqlite') return
-    const name = `latin_${opened.config.schema}`
-    const admin = new pg.Client({ connectionString: inject('postgresUrl') })
-    await admin.connect()
-    await admin.query(`create database ${name} encoding 'LATIN1' locale 'C' template template0`)
-    const url = new URL(inject('postgresUrl'))
-    url.pathname = `/${name}`
-    const place = newPostgres(url.href)
-    const db = await openAgain(place.config)
+    const { db, name, remove } = await encoded('LATIN1')
     await expect(migrate(db)).rejects.toThrow(UsageError)
     await expect(migrate(db)).rejects.toThrow(
       new RegExp(`^the database ${name} has the encoding LATIN1, .* make one with the encoding UTF8 `),
     )
     await expect(checkSchema(db)).rejects.toThrow(/none of our tables yet/)
-    await db.close()
-    await place.remove()
-    await admin.query(`drop database ${name}`)
-    await admin.end()
+    await remove()
+  })
+
+  it('take one that keeps texts as the bytes that they are', async () => {
+    if (opened.config.kind === 'sqlite') return
+    const { db, remove } = await encoded('SQL_ASCII')
+    await migrate(db)
+    const said = { cursor: '日本語 é ☃ 😀' }
+    const place = { account: 'acme', submissionId: uuid(9, 1) }
+    await db.write('test', (tx) => addReads(tx, [place], timeFromMs(0), false))
+    await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set(said).execute())
+    expect(await db.read.sql.selectFrom('sync_reads').select('cursor').limit(1).execute()).toEqual([said])
+    await remove()
   })
 
   it('let a reader read the public tables and views, and nothing else', async () => {
@@ -207,3 +213,22 @@ describe.each(testDatabases)('migrations on $name', ({ open }) => {
     await other.close()
   })
 })
+
+/** A database of its own on the server of the tests. */
+async function encoded(encoding: string) {
+  const name = `encoded_${randomBytes(6).toString('hex')}`
+  const admin = new pg.Client({ connectionString: inject('postgresUrl') })
+  await admin.connect()
+  await admin.query(`create database ${name} encoding '${encoding}' locale 'C' template template0`)
+  const url = new URL(inject('postgresUrl'))
+  url.pathname = `/${name}`
+  const place = newPostgres(url.href)
+  const db = await openAgain(place.config)
+  const remove = async () => {
+    await db.close()
+    await place.remove()
+    await admin.query(`drop database ${name}`)
+    await admin.end()
+  }
+  return { db, name, remove }
+}
