@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { submissionsOf } from '../../src/reconcile/queue.ts'
+import { countWanted, submissionsOf } from '../../src/reconcile/queue.ts'
 import { newRun, type RunRow } from '../../src/store/reconcile-runs.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { uuid } from '../tools/facts.ts'
@@ -24,10 +24,14 @@ describe.each(testDatabases)('the queue of a run on $name', (database) => {
     })
   }
 
-  async function orderOf(rig: RunRig, over: Partial<RunRow> = {}): Promise<string[]> {
+  async function runOf(rig: RunRig, over: Partial<RunRow>): Promise<RunRow> {
     const run = await rig.db.write('test', async (tx) => newRun(tx, { account: ACCOUNT, options: {}, requestedBy: 'command' }, 'running'))
+    return { ...run, started_at: day(20), ...over }
+  }
+
+  async function orderOf(rig: RunRig, over: Partial<RunRow> = {}): Promise<string[]> {
     const found: string[] = []
-    const queue = submissionsOf(rig.db.read, { ...run, started_at: day(20), ...over }, new AbortController().signal)
+    const queue = submissionsOf(rig.db.read, await runOf(rig, over), new AbortController().signal)
     for await (const { submissionId } of queue) found.push(submissionId)
     return found
   }
@@ -64,5 +68,42 @@ describe.each(testDatabases)('the queue of a run on $name', (database) => {
     const lost = Array.from({ length: 501 }, (_, n) => [uuid(7, n), 2, 2] as const)
     await withProofs(rig, [[first, 1, 1], ...lost, [second, 3, 3]])
     expect(await orderOf(rig)).toEqual([first, ...lost.map(([id]) => id), second])
+  })
+
+  it('of chosen submissions holds each once, unless another option leaves it out or the run has looked at it', async () => {
+    const rig = await RunRig.open(database, 3)
+    const [first = '', second = '', still = ''] = rig.ids
+    await rig.db.write('test', (tx) =>
+      tx.sql
+        .updateTable('sync_reads')
+        .set({ active_at: day(1) })
+        .where('submission_id', '=', still)
+        .execute(),
+    )
+    const options = { submissions: [second, still, first, second, uuid(7, 1)], since: day(2) }
+    expect(await orderOf(rig, { options })).toEqual([first, second])
+    expect(await countWanted(rig.db.read, await runOf(rig, { options }), new AbortController().signal)).toBe(2)
+    await withProofs(rig, [[first, 10, 10]])
+    expect(await orderOf(rig, { options, run_id: OTHER_RUN })).toEqual([second])
+  })
+
+  it('of a run that is taken up again holds what it did not come by, and what another run may have come by meanwhile', async () => {
+    const rig = await RunRig.open(database, 4)
+    const [before = '', seen = '', since = '', proved = ''] = rig.ids
+    await withProofs(rig, [
+      [before, 19, null],
+      [seen, 21, null],
+      [since, 23, null],
+      [proved, 19, 10],
+    ])
+    expect(await orderOf(rig, { submissions_done: 1 })).toEqual([before, proved])
+    await rig.claim()
+    await rig.db.write('test', (tx) =>
+      tx.sql
+        .updateTable('reconcile_runs')
+        .set({ started_at: day(22) })
+        .execute(),
+    )
+    expect(await orderOf(rig, { submissions_done: 1 })).toEqual([before, proved, since])
   })
 })
