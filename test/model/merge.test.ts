@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { damaged } from '../../src/model/damaged.ts'
 import type { Row } from '../../src/model/entities.ts'
-import { eventIdentity, mergeRecord, sameText } from '../../src/model/merge.ts'
+import { eventIdentity, firstSeen, mergeFound, mergeRecord, sameText } from '../../src/model/merge.ts'
 
 const stored: Row = {
   event_id: 'e',
@@ -55,6 +56,17 @@ describe('a record that comes again', () => {
   it('keeps the stored text when only the order of its keys differs', () => {
     const merge = mergeRecord(stored, { ...stored, raw: '{"b":2,"a":1}' }, eventIdentity, true)
     expect(merge).toMatchObject({ row: { raw: '{"a":1,"b":2}' } })
+    const byReconcile = { via: 'reconcile', cause: 'reconcile', fromReplay: true, firstWalk: false } as const
+    expect(mergeFound(stored, { ...stored, raw: '{"b":2,"a":1}' }, eventIdentity, byReconcile)).toEqual({ conflict: null, row: stored })
+  })
+
+  it('was seen first when it says so; where that is damaged, a reconcile run alone sees it anew', () => {
+    const [at, now] = ['2026-01-05T12:00:00.000000Z', '2026-02-01T00:00:00.000000Z']
+    const broken = { first_seen_at: damaged({ kind: 'text', text: 'never' }), first_seen_via: damaged({ kind: 'number', text: '7' }) }
+    expect(firstSeen(broken, 'poll', now)).toEqual(broken)
+    expect(firstSeen(broken, 'reconcile', now)).toEqual({ first_seen_at: now, first_seen_via: 'reconcile' })
+    const whole = { first_seen_at: at, first_seen_via: 'webhook' }
+    expect(firstSeen(whole, 'reconcile', now)).toEqual(whole)
   })
 
   it('is another where its texts nest too deep to be compared', () => {
