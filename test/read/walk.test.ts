@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { Applied } from '../../src/apply/apply.ts'
 import { type FeedPage, type Walk, type WalkEnd, walkFeed } from '../../src/read/walk.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
-import { byPoll, uuid, wireEvent } from '../tools/facts.ts'
+import { at, byPoll, uuid, wireEvent } from '../tools/facts.ts'
 import { clientOf, json, type Service, startService, thrownBy, withTokens } from '../upstream/service.ts'
 
 const SUBMISSION = uuid(9, 1)
@@ -71,6 +71,14 @@ describe('walking a feed page by page', () => {
     await serve({ '': [[event(1)], 'a'], a: [[], 'b'], b: [[], 'c'], c: [[], 'a'] })
     expect((await committedBy()).at(-1)).toEqual({ ids: [], cursor: 'a', ended: 'stalled' })
     expect(service.to('/events')).toHaveLength(4)
+  })
+
+  it('tells the time of the newest item of all pages, wherever it stands', async () => {
+    const untimed = { ...event(4), occurred_at: 'never' }
+    await serve({ '': [[event(2), event(3), event(1)], 'a'], a: [[], 'b'], b: [[event(2), untimed], null] })
+    const commit = async (): Promise<Applied> => ({ inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [] })
+    const end = await walkFeed(client, walk, commit, new AbortController().signal)
+    expect(end.newestAt).toBe(at(3).replace('Z', '000Z'))
   })
 
   it('trap 04: asks without a cursor for the beginning', async () => {
