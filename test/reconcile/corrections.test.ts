@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { threadAttachments, threadMessages } from '../../src/model/entities.ts'
+import { lanes, threadAttachments, threadMessages } from '../../src/model/entities.ts'
 import { parseExact } from '../../src/model/exact-json.ts'
 import { listFindings, type RunRow } from '../../src/store/reconcile-runs.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
@@ -127,6 +127,26 @@ it.each(testDatabases)('a number that raw holds rounded is put right, and proved
   expect((await rowOf(rig, event))?.raw).toBe(numbered(kept, '12345678901234567890'))
   expect(await rig.reconcile({}, { client })).toMatchObject({ exit_code: 0, different: 0 })
 })
+
+it.each(testDatabases)(
+  'of the state the second reading counts: what only the first could not tell is no finding, on $name',
+  async (database) => {
+    const { rig } = await whole(database)
+    let reads = 0
+    const client: UpstreamClient = {
+      ...rig.client,
+      requirements: async (...asked) => {
+        const view = (await rig.client.requirements(...asked)) as Item
+        reads += 1
+        return reads === 1 ? { ...view, rail: { lanes: ['no lane'], quote_history: [], quote_history_unavailable: false } } : view
+      },
+    }
+    const before = await rowsOf(rig.db, lanes)
+    const run = await rig.reconcile({}, { client })
+    expect({ code: run.exit_code, found: await toldOf(rig, run), reads }).toEqual({ code: 0, found: [], reads: 2 })
+    expect(await rowsOf(rig.db, lanes)).toEqual(before)
+  },
+)
 
 // One page, and several.
 describe.each(testDatabases.flatMap((database) => [0, 120].map((more) => ({ database, more, name: database.name }))))(
