@@ -76,6 +76,19 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
     expect(await changesOf(db)).toEqual(before)
   })
 
+  it('a change bears the cause that brought it, and what is new the cause that brought it first', async () => {
+    const db = await database()
+    await applyAll(db, [event(1, {}, {}, byPoll), event(1, { status: null, detail: 'Filled' })])
+    await applyAll(db, [event(2, { status: null }, {}, byPoll)])
+    await applyAll(db, [event(2)])
+    const changes = (await changesOf(db)).filter((change) => change.entity === 'market_events')
+    expect(changes.map(({ operation, cause, after }) => [operation, cause, after?.['event_id'] ?? Object.keys(after ?? {})])).toEqual([
+      ['insert', 'poll', uuid(1, 1)],
+      ['insert', 'poll', uuid(1, 2)],
+      ['update', 'webhook', ['status']],
+    ])
+  })
+
   it('trap 13: an event of a type that the spec does not know is stored and passed through', async () => {
     const db = await database()
     await applyAll(db, [event(1, { type: 'reinsured' }, { category: 'moonshot' })])
