@@ -60,5 +60,16 @@ describe.each(testDatabases)('what follows from records that are gone, on $name'
     await applyAll(db, [event(2)])
     expect(await theLane(db)).toMatchObject({ state_event_id: uuid(1, 2), gone_at: null })
     expect(await rowsOf(db, submissions)).toMatchObject([{ last_event_at: stored(2), last_message_at: null }])
+    await applyAll(db, [messageFact(ACCOUNT, ID, wireMessage(2), byPoll)])
+    expect(await rowsOf(db, submissions)).toMatchObject([{ last_message_at: stored(2) }])
+  })
+
+  it('a lane of which the mirror has lost the row is worked out from its newest event', async () => {
+    const db = await database()
+    await applyAll(db, [event(1), event(2)])
+    const before = await theLane(db)
+    await db.write('test', (tx) => tx.sql.deleteFrom('lanes').execute())
+    await applyAll(db, [derived])
+    expect(await theLane(db)).toEqual(before)
   })
 })

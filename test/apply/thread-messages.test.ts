@@ -153,16 +153,13 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
 
   it('trap 71: a chat row has neither sender nor subject, and nobody it is to', async () => {
     const db = await database()
-    await applyAll(db, [
-      message(1, { channel: 'chat', kind: 'chat', subject: null, from: null, to: [], in_reply_to: null, attachments: [] }),
-    ])
+    const chat = { channel: 'chat', kind: 'chat', subject: null, from: null, to: [], in_reply_to: null, attachments: [] }
+    expect(await applyAll(db, [message(1, chat)])).toMatchObject({ inserted: 1 })
     expect(await rowsOf(db, threadMessages)).toMatchObject([
       { channel: 'chat', subject: null, from_address: null, to_addresses: [], in_reply_to: null, body_text: 'Text of message 1' },
     ])
     const before = await changesOf(db)
-    await applyAll(db, [
-      message(1, { channel: 'chat', kind: 'chat', subject: null, from: null, to: [], in_reply_to: null, attachments: [] }, byPoll),
-    ])
+    expect(await applyAll(db, [message(1, chat, byPoll)])).toMatchObject({ inserted: 0 })
     expect(await changesOf(db)).toEqual(before)
   })
 

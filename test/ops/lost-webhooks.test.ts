@@ -53,11 +53,13 @@ describe.each(testDatabases)('lost webhooks on $name', (database) => {
       eventFact(ACCOUNT, submission, wireEvent(1), byPoll),
       eventFact(ACCOUNT, submission, wireEvent(2), byPoll),
       messageFact(ACCOUNT, submission, wireMessage(1), byPoll),
+      messageFact(ACCOUNT, submission, wireMessage(2), byPoll),
       eventFact(ACCOUNT, submission, wireEvent(3), byWebhook),
     ])
     clock.advance(5 * MINUTE)
     // Late, but not lost.
-    await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(2), byWebhook)])
+    const late = [eventFact(ACCOUNT, submission, wireEvent(2), byWebhook), messageFact(ACCOUNT, submission, wireMessage(2), byWebhook)]
+    await applyAll(db, late)
     expect(await countAll(db)).toEqual({})
     clock.advance(10 * MINUTE)
     expect(await unannounced(db.read, ACCOUNT)).toEqual(expect.arrayContaining([uuid(1, 1), uuid(2, 1)]))
