@@ -55,7 +55,8 @@ function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySe
   const ids = content.submissionIds.length > 0 ? content.submissionIds : content.otherIds.filter((id) => known.has(`${account} ${id}`))
   const facts: Fact[] = content.events.map(({ submissionId, event }) => ({ kind: 'event', account, submissionId, event, ...origin }))
   for (const submissionId of ids) facts.push({ kind: 'wake', account, submissionId, cause: 'webhook', reads: feeds })
-  const understood = content.type === 'submission.events' && (content.events.length > 0 || ids.length > 0)
+  // Whatever event could be taken lies in what names its submission.
+  const understood = content.type === 'submission.events' && ids.length > 0
   return {
     facts,
     settlement: settle(
