@@ -223,6 +223,20 @@ describe.each(testDatabases.flatMap((database) => [0, 120].map((more) => ({ data
       expect(await proof()).toEqual(proved)
     })
 
+    it('what only the second replay would empty is not emptied, nor is the rest of it corrected', async () => {
+      const { rig, event } = await whole(database, more)
+      const before = await rowOf(rig, event)
+      const client = through(rig.client, async (page, replay) =>
+        withItem(page, event, { status: 'withdrawn', ...(replay === 1 ? {} : { market: 'none' }) }),
+      )
+      const run = await rig.reconcile({}, { client })
+      expect(await rowOf(rig, event)).toEqual(before)
+      expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({
+        code: 3,
+        found: [expect.stringMatching(`^different market_events ${event} .*status`)],
+      })
+    })
+
     it('what cannot be read twice is not corrected, and exits 1', { timeout: 30_000 }, async () => {
       const { rig, id, event } = await whole(database, more)
       const before = await rowOf(rig, event)
