@@ -116,4 +116,23 @@ describe.each(testDatabases)('what a destination never got, on $name', (database
     await rig.damage("update changes set changed_at = '2026-01-01T00:00:00.000000Z'")
     expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
   })
+
+  it('is listed one by one up to a thousand of each kind, and the rest is counted', async () => {
+    const rig = await DamageRig.open(database)
+    await withDestination(rig)
+    const names = 'destination, account, lane, entity, entity_id, operation, cause, seq, message_id, state, attempts, uncertain, queued_at'
+    await rig.damage(
+      `insert into sync_outbox (${names})
+        with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 1003)
+        select 'ams', '${ACCOUNT}', 'lane-' || n, 'lanes', '[]', 'insert', 'poll', n, 'message-' || n, 'dead', 1, 0,
+          (select min(changed_at) from changes) from numbers`,
+    )
+    const ended = await rig.reconcile()
+    expect(ended).toMatchObject({ code: 3, run: { undelivered: 1_001 } })
+    const found = rig.db.read.sql.selectFrom('reconcile_findings').select(['seq', 'detail']).where('run_id', '=', ended.run.run_id)
+    const rows = await found.execute()
+    expect(new Set(rows.map(({ seq }) => seq)).size).toBe(1_001)
+    expect(rows.find(({ seq }) => seq === null)?.detail).toMatch(/^3 more changes have not reached destination ams; /)
+    expect(await rig.reconcile()).toMatchObject({ code: 0, run: { undelivered: 0, known: 1_001 } })
+  })
 })
