@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
-import { pinBrokerage } from '../../src/store/accounts.ts'
+import { pinBrokerage, stopAccount } from '../../src/store/accounts.ts'
 import { LeaseLostError } from '../../src/store/leases.ts'
 import { findRun, listFindings, listRuns, requestRun } from '../../src/store/reconcile-runs.ts'
 import { claimNewRun, claimWaitingRun, RUN_LEASE_MS } from '../../src/store/reconcile-work.ts'
 import { failureOf } from '../../src/upstream/answer.ts'
+import type { UpstreamClient } from '../../src/upstream/client.ts'
 import { type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { ACCOUNT, RunRig } from './rig.ts'
 
@@ -213,6 +214,30 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
 const [sqlite] = testDatabases as [TestDatabase]
 
 // It takes its time, and has nothing to do with the database.
+it('an account that is stopped while a run reads it ends the run', async () => {
+  const rig = await RunRig.open(sqlite, 8)
+  let looks = 0
+  const onProgress = () => {
+    looks += 1
+  }
+  // Each second is over at once.
+  const clock = { ...systemClock, sleep: (_: number, signal?: AbortSignal) => systemClock.sleep(1, signal) }
+  const client: UpstreamClient = {
+    ...rig.client,
+    requirements: async (...asked) => {
+      await stopAccount(rig.db, ACCOUNT, 'parked', 'the credentials were refused', 900_000)
+      const before = looks
+      // It looks again when it has looked once since.
+      await expect.poll(() => looks > before + 1, { timeout: 15_000, interval: 5 }).toBe(true)
+      return await rig.client.requirements(...asked)
+    },
+  }
+  const run = await rig.reconcile({}, { client, clock, concurrency: 1, onProgress })
+  const note = expect.stringMatching(/^it ended after \d of 8 submissions; .*: account default is parked: the credentials were refused/)
+  expect(run).toMatchObject({ state: 'failed', exit_code: 1, note })
+  expect(run.submissions_done).toBeLessThan(8)
+})
+
 it('a service that answers nobody any more ends the run', { timeout: 120_000 }, async () => {
   const rig = await RunRig.open(sqlite, 8)
   for (const operation of ['requirements', 'events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 503, operation })
