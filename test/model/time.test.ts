@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { laterTime, msFromTime, parseDate, parseTime, timeFromMs } from '../../src/model/time.ts'
+import { earlierTime, laterTime, msFromTime, parseDate, parseTime, timeFromMs } from '../../src/model/time.ts'
 
 /** Milliseconds of the years 2 to 9998, so that no offset leaves those that exist. */
 const moment = fc.integer({ min: Date.parse('0002-01-01T00:00:00Z'), max: Date.parse('9998-12-31T23:59:59.999Z') })
@@ -160,10 +160,12 @@ describe('a date', () => {
   })
 })
 
-test('later of two: null is never', () => {
+test('earlier and later of two: null is never', () => {
   const [early, late] = ['2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000001Z']
   expect([laterTime(early, late), laterTime(late, early), laterTime(null, early), laterTime(early, null), laterTime(null, null)]).toEqual([
     ...[late, late, early, early],
     null,
   ])
+  const earlier = [earlierTime(early, late), earlierTime(late, early), earlierTime(null, late), earlierTime(late, null)]
+  expect([...earlier, earlierTime(null, null)]).toEqual([early, early, late, late, null])
 })
