@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
+import { TransientError } from '../../src/errors.ts'
 import { pinBrokerage, stopAccount } from '../../src/store/accounts.ts'
 import { LeaseLostError } from '../../src/store/leases.ts'
 import { findRun, listFindings, listRuns, requestRun } from '../../src/store/reconcile-runs.ts'
@@ -214,6 +215,19 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
 const [sqlite] = testDatabases as [TestDatabase]
 
 // It takes its time, and has nothing to do with the database.
+it('a run that the store breaks off is free at once for whoever goes on with it', async () => {
+  const rig = await RunRig.open(sqlite, 1)
+  const claim = await rig.claim()
+  const requirements = async () => {
+    throw new TransientError('the store is away')
+  }
+  await expect(rig.work(claim, { client: { ...rig.client, requirements } })).rejects.toThrow('the store is away')
+  expect(await claimNewRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'command' })).toMatchObject({
+    resumed: true,
+    run: { run_id: claim.run.run_id, state: 'running' },
+  })
+})
+
 it('an account that is stopped while a run reads it ends the run', async () => {
   const rig = await RunRig.open(sqlite, 8)
   let looks = 0
