@@ -1,0 +1,32 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { differs, Rehearsal } from '../../src/apply/compare.ts'
+import { lanes, marketEvents, quotes } from '../../src/model/entities.ts'
+import type { Fact } from '../../src/model/facts.ts'
+import { MirrorReader } from '../../src/store/mirror-reader.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { byPoll, eventFact, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'
+import { applyAll, rowsOf } from '../tools/mirror.ts'
+
+const ACCOUNT = 'acme'
+const ID = uuid(9, 1)
+const NOW = '2026-02-01T00:00:00.000000Z'
+const quote = { quote_id: uuid(7, 1), premium_display: '$1,200', total_cents: 120_000, lines: ['gl'], is_revision: false }
+
+it.each(testDatabases)('what is rehearsed lies over the mirror of $name, and leaves that as it is', async ({ open }) => {
+  const { db, close } = await open()
+  onTestFinished(close)
+  const event = (detail: string | null) => eventFact(ACCOUNT, ID, wireEvent(1, { detail }, { lane_id: null }), byPoll)
+  const state = (status: string, shown: readonly object[]) =>
+    stateFact(ACCOUNT, ID, wireRequirements(ID, [wireLane(1, { status, quotes: shown as never })]), 1)
+  await applyAll(db, [event(null), state('quoted', [quote])])
+  const mirror = async () => [await rowsOf(db, marketEvents), await rowsOf(db, lanes), await rowsOf(db, quotes)]
+  const before = await mirror()
+  const rehearsal = new Rehearsal(new MirrorReader(db.read, ACCOUNT))
+  for (const fact of [event('Filled'), state('declined', [])] satisfies Fact[]) {
+    expect(differs(await rehearsal.compare([fact], NOW))).toBe(true)
+    expect(differs(await rehearsal.apply([fact], NOW))).toBe(true)
+    expect(differs(await rehearsal.compare([fact], NOW))).toBe(false)
+  }
+  expect(differs(await rehearsal.compare([state('quoted', [quote])], NOW))).toBe(true)
+  expect(await mirror()).toEqual(before)
+})
