@@ -34,8 +34,12 @@ describe.each(testDatabases)('what could not be checked proves nothing, on $name
     rig.sandbox.amendEvent(ACCOUNT, rig.rich, event, MALFORMED)
     rig.sandbox.amendMessage(ACCOUNT, rig.rich, letter, { body_text: 7 as never })
     const before = await rig.state()
+    const evidence = rig.db.read.sql.selectFrom('sync_unreadable').select('read').orderBy('read')
+    expect(told((await rig.reconcile('--dry-run')).findings)).toEqual(['unreadable events', 'unreadable thread'])
+    expect(await evidence.execute()).toEqual([])
     const ended = await rig.reconcile()
     expect({ code: ended.code, found: told(ended.findings) }).toEqual({ code: 1, found: ['unreadable events', 'unreadable thread'] })
+    expect(await evidence.execute()).toEqual([{ read: 'events' }, { read: 'thread' }])
     expect(await rig.state()).toEqual(before)
   })
 
