@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { noteText } from '../../src/push/note-text.ts'
+import { itemOf } from './http/support.ts'
+
+test('a note tells the columns that have a value, but for whose it is and which submission it is about', () => {
+  const { submissionId, messageId } = itemOf()
+  const after = { account: 'acme', submission_id: submissionId, type: 'quote_received', amount: null, is_final: false }
+  const lines = [
+    `Submission ${submissionId}: market_events insert`,
+    'type: quote_received',
+    'is_final: false',
+    `submission-mirror ${messageId}`,
+  ]
+  expect(noteText(itemOf({ after }), 1_000).split('\n')).toEqual(lines)
+})
+
+test('a note that is too long is cut, says so, and keeps our id; what is just short enough stays whole', () => {
+  const item = itemOf({ after: { detail: 'x'.repeat(50) } })
+  const whole = noteText(item, 1_000)
+  const end = `\nsubmission-mirror ${item.messageId}`
+  const length = whole.length - end.length
+  expect(noteText(item, length)).toBe(whole)
+  expect(noteText(item, length - 1)).toBe(`${whole.slice(0, length - 1)}… (cut)${end}`)
+})
+
+test('no half of a character is left where a note is cut', () => {
+  const item = itemOf({ after: { detail: '😀'.repeat(50) } })
+  for (const length of [100, 101]) expect(noteText(item, length).isWellFormed()).toBe(true)
+})
