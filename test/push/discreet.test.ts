@@ -45,3 +45,12 @@ test('a kind that cannot look stays one, and so does one without secrets', () =>
   expect(discreet(plain, [KEY])).not.toHaveProperty('lookUp')
   expect(discreet(plain, [])).toBe(plain)
 })
+
+test('closing it closes the kind', async () => {
+  let closed = 0
+  const close = async () => {
+    closed += 1
+  }
+  await discreet({ ...testKind(), close }, [KEY]).close()
+  expect(closed).toBe(1)
+})
