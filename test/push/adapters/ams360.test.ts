@@ -241,6 +241,24 @@ describe('the adapter ams360', () => {
     expect(await send(kind, mapped('5544'))).toMatchObject({ type: 'failed', permanent: false, error: why })
   })
 
+  it('knows nothing of a note whose answer ends before its envelope does', async () => {
+    const { baseUrl } = await serve(({ body }, response) =>
+      response.end(body.includes('<Login') ? ENVELOPE : ENVELOPE.replace('</s:Body></s:Envelope>', '')),
+    )
+    const error = 'it answered 200, but with no SOAP envelope'
+    expect(await send(open({ url: baseUrl }))).toEqual({ type: 'unknown', error })
+  })
+
+  it('reads characters however the answer writes them', async () => {
+    const headers: string[] = []
+    const { baseUrl } = await serve(({ body }, response) => {
+      headers.push(/<Ticket[^>]*>(.*)<\/Ticket>/.exec(body)?.[1] ?? '')
+      response.end(ENVELOPE.replace('<Ticket>t<', '<Ticket>&#x41;&#66;&amp;&lt;&#x1F600;&#0;&#x110000;<'))
+    })
+    expect(await send(open({ url: baseUrl }))).toMatchObject({ type: 'delivered' })
+    expect(headers).toEqual(['', 'AB&amp;&lt;😀��'])
+  })
+
   it('tries later when nothing was told yet: no server, a busy one, a login without answer', async () => {
     const ams = await emulator()
     const kind = open(ams)
