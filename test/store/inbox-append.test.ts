@@ -6,6 +6,7 @@ import { InboxAppender, type NewDelivery } from '../../src/store/inbox-append.ts
 import { claimDeliveries, settleDeliveries } from '../../src/store/inbox-work.ts'
 import type { InboxState } from '../../src/store/tables.ts'
 import { type OpenedDatabase, openAgain, testDatabases } from '../tools/databases.ts'
+import { meddled } from '../tools/meddled.ts'
 
 function delivery(deliveryId: string, over: Partial<NewDelivery> = {}): NewDelivery {
   return {
@@ -113,6 +114,18 @@ describe.each(testDatabases)('InboxAppender on $name', (database) => {
     expect((await claimDeliveries(opened.db, 10, 1000)).map((one) => String(one.body))).toEqual(['body of dead', 'body of new'])
   })
 
+  it('makes no delivery of another account ready again, and keeps the body that came first', async () => {
+    await appender.append([delivery('a', { account: 'acme-staging' })])
+    await settleAll('dead')
+    await appender.append([delivery('a')])
+    await settleAll('dead')
+    expect(await appender.append([delivery('a', { body: Buffer.from('again') })])).toEqual([null])
+    expect((await rows()).map(({ account, state, body }) => [account, state, String(body)])).toEqual([
+      ['acme-staging', 'dead', 'body of a'],
+      ['acme', 'ready', 'body of a'],
+    ])
+  })
+
   it('wakes the workers after the commit', async () => {
     const abort = new AbortController()
     await opened.db.signals.wait('inbox', 0, abort.signal)
@@ -140,6 +153,32 @@ describe.each(testDatabases)('InboxAppender on $name', (database) => {
       expect.any(TransientError),
     ])
     expect(await ids()).toEqual([])
+  })
+
+  it('tries a batch once, however many deliveries it has, while the database is away', async () => {
+    let tries = 0
+    const away = meddled(opened.db, () => {
+      tries += 1
+      throw new TransientError('the store is away')
+    })
+    const outcomes = await new InboxAppender(away).append([delivery('a'), delivery('b'), delivery('c')])
+    expect(outcomes).toEqual([1, 2, 3].map(() => expect.any(TransientError)))
+    expect(tries).toBe(1)
+  })
+
+  it('says whether the newest batch could be stored', async () => {
+    let isAway = true
+    const db = meddled(opened.db, async (_name, go) => {
+      if (isAway) throw new TransientError('the store is away')
+      return go()
+    })
+    const own = new InboxAppender(db)
+    expect(own.failing).toBe(false)
+    await own.append([delivery('a')])
+    expect(own.failing).toBe(true)
+    isAway = false
+    await own.append([delivery('a')])
+    expect(own.failing).toBe(false)
   })
 
   it('does nothing for an empty batch', async () => {
