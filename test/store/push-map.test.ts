@@ -18,8 +18,8 @@ function mapping(submissionId: string, client: string, over: Partial<MappingRow>
   return { destination: 'ams', account: ACCOUNT, submissionId, client, policy: null, fields: {}, ...over }
 }
 
-function claim(db: Db): Promise<ClaimedLane[]> {
-  return claimLanes(db, 'ams', { lanes: 10, rowsPerLane: 10, leaseMs: 60_000, uncertain: false })
+function claim(db: Db, destination = 'ams'): Promise<ClaimedLane[]> {
+  return claimLanes(db, destination, { lanes: 10, rowsPerLane: 10, leaseMs: 60_000, uncertain: false })
 }
 
 function unmapped(lane: ClaimedLane) {
@@ -85,6 +85,34 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     expect((await lanesIn(db)).filter((lane) => lane.blocked !== null)).toEqual([])
     const left = await claimLanes(db, 'ams', { lanes: 20, rowsPerLane: 1, leaseMs: 1, uncertain: false })
     expect(left).toHaveLength(12)
+  })
+
+  it('lets go on neither a lane that is held, nor one of another destination or account', async () => {
+    const db = await openedDb(open)
+    const crm = destinationOf('crm', { entities: ['market_events'] })
+    for (const submission of [ONE, TWO]) await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1))])
+    await fanAll(db, [ams, crm])
+    const [held, waiting] = (await claim(db)) as [ClaimedLane, ClaimedLane]
+    const elsewhere = [mapping(TWO, 'x', { destination: 'other' }), mapping(TWO, 'x', { account: 'other' })]
+    await storeMappings(db, elsewhere, 'import')
+    await settleLanes(db, [{ lane: held, rows: [], next: { type: 'blocked', as: 'held' } }, unmapped(waiting)])
+    await settleLanes(db, (await claim(db, 'crm')).map(unmapped))
+    await storeMappings(db, [...elsewhere, mapping(ONE, 'C-1')], 'import')
+    const blocked = async () => (await lanesIn(db)).map((lane) => [lane.destination, lane.lane, lane.blocked])
+    const before = [
+      ['ams', ONE, 'held'],
+      ['ams', TWO, 'unmapped'],
+      ['crm', ONE, 'unmapped'],
+      ['crm', TWO, 'unmapped'],
+    ]
+    expect(await blocked()).toEqual(before)
+    expect(await heedMappings(db, 'ams', null, 10)).toBeNull()
+    expect(await blocked()).toEqual(before)
+    // The settings ask for no mapping any more.
+    expect(await heedMappings(db, 'ams', null, 10, false)).toBeNull()
+    expect(await blocked()).toEqual(
+      before.map(([destination, lane, as]) => [destination, lane, lane === TWO && destination === 'ams' ? null : as]),
+    )
   })
 
   it('may be written by hand: what is left out is filled in, and what nobody could read is refused', async () => {
