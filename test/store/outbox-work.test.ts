@@ -7,6 +7,7 @@ import { endPause, findDestination, hastenLanes, holdDestination, oldestQueued, 
 import { retryRows } from '../../src/store/outbox-queries.ts'
 import { ID_NOT_KNOWN } from '../../src/store/outbox-rows.ts'
 import { type ClaimedLane, claimLanes, type LaneClaim, releaseAllLanes, releaseLanes, settleLanes } from '../../src/store/outbox-work.ts'
+import { storeMappings } from '../../src/store/push-map.ts'
 import {
   ACCOUNT,
   counters,
@@ -77,6 +78,28 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
       })
       expect(rows[0]?.submission).not.toHaveProperty('raw')
     }
+  })
+
+  it('know of the target nothing that is of another destination or account', async () => {
+    const db = await openedDb(open)
+    const [submission] = LANES as [string]
+    const ofBoth = { ...ams, accounts: [ACCOUNT, 'other'] }
+    for (const account of ofBoth.accounts) await applyAll(db, [eventFact(account, submission, wireEvent(1))])
+    await fanAll(db, [ofBoth, { ...ams, name: 'crm' }])
+    const to = (destination: string, account: string, client: string) => ({ destination, account, submissionId: submission, client })
+    const maps = [to('crm', ACCOUNT, 'C-crm'), to('ams', 'other', 'C-other')]
+    await storeMappings(
+      db,
+      maps.map((map) => ({ ...map, policy: null, fields: {} })),
+      'import',
+    )
+    await settleLanes(db, [result(one(await claim(db, {}, 'crm')), 'delivered', { remoteId: 'r-crm' })])
+    const lanes = await claim(db)
+    const of = (name: string) => one(lanes.filter(({ account }) => account === name))
+    expect(of('other').rows).toMatchObject([{ remoteId: null, mapping: { client: 'C-other' } }])
+    expect(of(ACCOUNT).rows).toMatchObject([{ remoteId: null, mapping: null }])
+    await settleLanes(db, [result(of('other'), 'delivered', { remoteId: 'r-other' }), result(of(ACCOUNT), 'ready')])
+    expect(one(await claim(db)).rows).toMatchObject([{ account: ACCOUNT, remoteId: null, mapping: null }])
   })
 
   it('take the lane that has been due the longest first', async () => {
