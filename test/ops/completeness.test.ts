@@ -125,6 +125,10 @@ describe.each(testDatabases)('the ledger of completeness on $name', (database) =
     expect(await countArrivals(db)).toBe(false)
     // What happens to a record later is no arrival.
     await applyAll(db, [event(1, byReplay), event(2, byPoll)])
+    const about = { account: ACCOUNT, submissionId: submission, cause: 'reconcile' } as const
+    const gone = { events: [uuid(1, 2)], messages: [uuid(2, 1)], attachments: [], goneAt: timeFromMs(clock.now()) }
+    const { changes } = await applyAll(db, [{ kind: 'absent', ...about, ...gone }])
+    expect(changes).toBeGreaterThan(1)
     while (await countArrivals(db)) {}
     expect(await counts()).toEqual(expected)
   })
