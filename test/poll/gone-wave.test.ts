@@ -47,6 +47,7 @@ describe('trap 48: a wave of "not found"', () => {
     const missing = Array.from({ length: 5 }, (_, n) => `gone ${n}`)
     for (const id of missing) wave.note(id, 'events', true)
     expect(wave.take()).toEqual(missing)
+    expect([wave.isWave(100), wave.take()]).toEqual([false, []])
     wave.join('under way then')
     for (const id of [...missing, 'under way then']) wave.note(id, 'events', true)
     expect(wave.isWave(100)).toBe(false)
