@@ -92,6 +92,10 @@ describe('what is said of an error', () => {
       JSON.stringify({ detail: 'token eyJhbGciOiJIUzI1NiJ9.e30.abc of bas_secret for 12-3456789 and\n123-45-6789 refused' }),
     )
     expect(said).toBe('token […] of […] for […] and […] refused')
+    const id = '3f0d9c52-7d4b-4b43-9a53-6a6f4e6d1f10'
+    expect(shortDetail(JSON.stringify({ detail: `no_such_submission_file ${id} for ${'x'.repeat(41)}` }))).toBe(
+      `no_such_submission_file ${id} for […]`,
+    )
     expect(shortDetail(JSON.stringify({ detail: 'word '.repeat(500) })).length).toBeLessThan(130)
   })
 
