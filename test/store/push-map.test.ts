@@ -4,7 +4,7 @@ import { migrations } from '../../migrations/index.ts'
 import type { Db } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import type { LaneKey } from '../../src/store/outbox-lanes.ts'
-import { type ClaimedLane, claimLanes, settleLanes } from '../../src/store/outbox-work.ts'
+import { type ClaimedLane, claimLanes, releaseLanes, settleLanes } from '../../src/store/outbox-work.ts'
 import { heedMappings, listMappings, type MappingRow, storeMappings } from '../../src/store/push-map.ts'
 import { ACCOUNT, destinationOf, fanAll, lanesIn, mapByHand, openedDb, openedDbs } from '../push/outbox.ts'
 import { testDatabases } from '../tools/databases.ts'
@@ -69,6 +69,19 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     expect(lane?.rows).toHaveLength(3)
     expect(lane?.rows[0]?.mapping).toEqual({ client: 'C-1', policy: null, fields: { branch: '7' } })
     expect((await lanesIn(db)).map((one) => one.blocked)).toEqual([null, 'unmapped'])
+  })
+
+  it('leaves a lane to whoever just looks for its client', async () => {
+    const db = await openedDb(open)
+    await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(1))])
+    await fanAll(db, [ams])
+    await settleLanes(db, (await claim(db)).map(unmapped))
+    const looking = await claimLanes(db, 'ams', { lanes: 10, rowsPerLane: 10, leaseMs: 60_000, uncertain: false, unmapped: true })
+    expect(looking).toHaveLength(1)
+    await storeMappings(db, [mapping(ONE, 'C-1')], 'import')
+    expect(await claim(db)).toEqual([])
+    await releaseLanes(db, looking, { clearUncertain: false })
+    expect(await claim(db)).toMatchObject([{ lane: ONE, rows: [{ mapping: { client: 'C-1' } }] }])
   })
 
   it('that is stored while a lane is settled as unmapped blocks it not for ever, at any moment', async () => {
