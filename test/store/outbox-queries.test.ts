@@ -197,6 +197,16 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
     await expectRightCounters(db)
   })
 
+  it('takes what waits for its next try, which nobody sends just now', async () => {
+    const db = await openedDb(open)
+    await outbox(db, [ONE])
+    const [lane] = await claim(db)
+    if (!lane) throw new Error('nothing was claimed')
+    await settleLanes(db, [result(lane, 'ready', {}, { type: 'due', inMs: 3_600_000 })])
+    expect(await skipRows(db, { destination: 'ams', state: 'ready' }, 0, 10)).toMatchObject({ changed: 2, underWay: 0 })
+    await expectRightCounters(db)
+  })
+
   it('leaves alone what may just be sent, and takes the lease from who had it too long', async () => {
     const db = await openedDb(open)
     await outbox(db, [ONE])
