@@ -6,7 +6,7 @@ import type { PushItem } from '../../src/push/delivery.ts'
 import type { Db } from '../../src/store/db.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
-import { meddled } from '../tools/meddled.ts'
+import { interrupted, meddled } from '../tools/meddled.ts'
 import { applyAll } from '../tools/mirror.ts'
 import { delivered, testKind } from './kind.ts'
 import { ACCOUNT, destinationOf, fanAll, lanesIn, openedDb, outboxOf } from './outbox.ts'
@@ -49,7 +49,39 @@ describe.each(testDatabases)('a batch on $name', ({ open }) => {
     const happened = await batchesOf(db, { first: 40, more: 0 })
     expect(happened).toEqual(['gathers', 'sends 16', 'sends 16', 'sends 8'])
   })
+
+  it('has as many rows as one may have, and gives back the lanes for which there is no room', async () => {
+    const db = await openedDb(open)
+    expect(await rowsSentOf(db, { lanes: 3, rowsPerLane: 10 }, 15, true)).toEqual([15, 15])
+  })
+
+  it('has one row of each lane where a second delivery does harm', async () => {
+    const db = await openedDb(open)
+    expect(await rowsSentOf(db, { lanes: 3, rowsPerLane: 2 }, 15, false)).toEqual([3, 3])
+  })
 })
+
+/** @returns how many rows each batch has, until all are sent, each once. */
+async function rowsSentOf(
+  db: Db,
+  queued: { readonly lanes: number; readonly rowsPerLane: number },
+  maxItems: number,
+  idempotent: boolean,
+): Promise<number[]> {
+  const all = queued.lanes * queued.rowsPerLane
+  const facts = Array.from({ length: all }, (_, n) => eventFact(ACCOUNT, uuid(9, n % queued.lanes), wireEvent(n + 1)))
+  await applyAll(db, facts)
+  await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
+  const batch = { type: 'many', maxItems, gatherMs: 0 } as const
+  const kind = testKind({ batch })
+  const ending = interrupted(db, (name) => {
+    if (name === 'outbox-claim' && kind.calls.length === 2) throw new TransientError('that is enough')
+  })
+  const loop = new BatchLoop(sendingOf(ending, webhookTo('http://unused.example', { idempotent }), kind), batch)
+  await expect(loop.run()).rejects.toThrow('enough')
+  expect(new Set(kind.calls.flat()).size).toBe(all)
+  return kind.calls.map((seqs) => seqs.length)
+}
 
 /** What a loop does up to its third batch. @param changes of one lane: how many there are, and how many more come during each batch. */
 async function batchesOf(db: Db, changes: { readonly first: number; readonly more: number }): Promise<string[]> {
