@@ -8,6 +8,7 @@ const OTHER = 'the certificate is for another host name; compare the URL with wh
 const NO_TLS = 'it does not speak TLS there; compare scheme and port of the URL with what the vendor gave'
 const OLD_TLS = 'it speaks no TLS of version 1.2 or later; its owner must switch that on'
 const NO_HTTP_1 = 'it does not speak HTTP/1.1, which is all that is spoken here; its owner must switch that on'
+const LONG_HEADERS = 'its headers are longer than 16 KiB, and no more is read of them; its owner must shorten them'
 const PROXY = 'it wants other credentials; set them in HTTPS_PROXY'
 const PROXY_FORBIDS = 'ask whoever runs it to let this host through'
 const PROXY_AWAY = 'compare HTTPS_PROXY with what whoever runs it gave'
@@ -32,6 +33,7 @@ const HINTS: Readonly<Record<string, string>> = {
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: OLD_TLS,
   ERR_SSL_UNSUPPORTED_PROTOCOL: OLD_TLS,
   ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: NO_HTTP_1,
+  UND_ERR_HEADERS_OVERFLOW: LONG_HEADERS,
   'the proxy answered 403': PROXY_FORBIDS,
   'the proxy answered 407': PROXY,
 }

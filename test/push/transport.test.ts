@@ -157,6 +157,12 @@ describe('without an answer it is told whether the target can have seen the requ
     expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'no_answer' })
   })
 
+  test('yes when the headers of its answer are too long to be read', async () => {
+    const { url } = await startReceiver((_, response) => response.writeHead(204, { 'x-long': 'x'.repeat(20_000) }).end())
+    const error = expect.stringMatching(/^no answer \(UND_ERR_HEADERS_OVERFLOW: its headers are longer than 16 KiB/)
+    expect(await transportOf().send(post(url), never)).toEqual({ type: 'no_answer', error })
+  })
+
   test('it is told too when it is given up by the caller', async () => {
     const arrived = Promise.withResolvers<void>()
     const url = await startTcp((socket) => void socket.once('data', () => arrived.resolve()))
