@@ -12,6 +12,7 @@ import { lostChanges } from './0010-lost-changes.ts'
 import { pushMapByHand } from './0011-push-map-by-hand.ts'
 import { completenessByKey } from './0012-completeness-by-key.ts'
 import { lookupsByIndex } from './0013-lookups-by-index.ts'
+import { timelineGone } from './0014-timeline-gone.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   pushMapByHand,
   completenessByKey,
   lookupsByIndex,
+  timelineGone,
 ]

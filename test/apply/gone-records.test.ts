@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { lanes, marketEvents, submissions, threadMessages } from '../../src/model/entities.ts'
 import type { Fact } from '../../src/model/facts.ts'
@@ -44,6 +45,19 @@ describe.each(testDatabases)('what follows from records that are gone, on $name'
     await applyAll(db, [derived])
     expect(await theLane(db)).toMatchObject({ gone_at: '2026-02-01T00:00:00.000000Z' })
     expect(await rowsOf(db, submissions)).toMatchObject([{ last_event_at: null }])
+  })
+
+  it('stay in the timeline, which tells since when they are gone', async () => {
+    const db = await database()
+    await applyAll(db, [event(1), event(2), messageFact(ACCOUNT, ID, wireMessage(3))])
+    await applyAll(db, gone([uuid(1, 2)], []))
+    const { rows } = await sql<{ record_id: string; gone_at: string | null }>`
+      select record_id, gone_at from activity_timeline order by occurred_at`.execute(db.read.sql)
+    expect(rows).toEqual([
+      { record_id: uuid(1, 1), gone_at: null },
+      { record_id: uuid(1, 2), gone_at: '2026-02-01T00:00:00.000000Z' },
+      { record_id: uuid(2, 3), gone_at: null },
+    ])
   })
 
   it('a delivery that repeats one changes nothing; a feed that shows it, or an older one, brings it back', async () => {
