@@ -9,6 +9,7 @@ import { type ClaimedLane, claimLanes, type LaneResult, releaseLanes, settleLane
 import { storeMappings } from '../../src/store/push-map.ts'
 import { openAgain, type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
+import { meddled } from '../tools/meddled.ts'
 import { applyAll, changesOf } from '../tools/mirror.ts'
 import { delivered, testKind } from './kind.ts'
 import { ACCOUNT, counters, destinationOf, fanAll, fanOutOf, lanesIn, outboxOf, type TestDestination } from './outbox.ts'
@@ -230,11 +231,7 @@ describe('invariant 13: on SQLite', () => {
 /** The same database; whatever awaits only SQLite is over before the event loop turns. */
 function watched(db: Db, heard: (transaction: string, turned: boolean) => void): Db {
   return {
-    kind: db.kind,
-    processId: db.processId,
-    clock: db.clock,
-    signals: db.signals,
-    read: db.read,
+    ...meddled(db, (_, go) => go()),
     write: (name, work, options) =>
       db.write(
         name,
@@ -250,8 +247,6 @@ function watched(db: Db, heard: (transaction: string, turned: boolean) => void):
         },
         options,
       ),
-    listen: (signal) => db.listen(signal),
-    close: () => db.close(),
   }
 }
 
