@@ -1,8 +1,6 @@
-import type { Clock } from '../clock.ts'
 import { sameSettings } from '../config/same.ts'
 import type { AccountConfig, Config } from '../config.ts'
-import type { Observer } from '../observe.ts'
-import { clientOf } from '../ops/upstream.ts'
+import { clientOf, type UpstreamParts } from '../ops/upstream.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 
 /** What of an account's settings its client, and whoever reads with it, goes by: its webhook secrets are the receiver's alone. */
@@ -27,13 +25,11 @@ export interface ClientChange {
 
 /** One client for each account, which stays the same as long as the account's settings do. */
 export class Clients {
-  readonly #clock: Clock
-  readonly #observer: Observer
+  readonly #parts: UpstreamParts
   #used: ReadonlyMap<string, Used> = new Map()
 
-  constructor(clock: Clock, observer: Observer) {
-    this.#clock = clock
-    this.#observer = observer
+  constructor(parts: UpstreamParts) {
+    this.#parts = parts
   }
 
   /** Makes the clients that the settings need and that there are not. A client connects only when it is first asked for something. */
@@ -59,7 +55,7 @@ export class Clients {
     const settings = readingSettings(account, config)
     const known = this.#used.get(account.name)
     if (known !== undefined && sameSettings(known.settings, settings)) return known
-    return { settings, client: clientOf(config, account.name, this.#clock, this.#observer) }
+    return { settings, client: clientOf(config, account.name, this.#parts) }
   }
 }
 

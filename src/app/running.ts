@@ -100,7 +100,7 @@ export class Running {
       },
     }
     const { clock, log, load, secrets } = parts
-    this.#clients = new Clients(clock, this.#observer)
+    this.#clients = new Clients({ clock, log, observer: this.#observer })
     const graceMs = () => this.#config.shutdownGraceMs
     this.#groups = new Groups({ clock, log, graceMs, onFailure: (error) => this.#failure.reject(error) })
     const apply = (config: Config) => this.#apply(config)

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
 import { isObject } from '../model/json.ts'
 import { parseUuid } from '../model/uuid.ts'
 import type { Observer } from '../observe.ts'
@@ -68,6 +69,7 @@ export interface UpstreamOptions {
   readonly proxy: ProxySettings
   readonly clock: Clock
   readonly observer: Observer
+  readonly log: Log
   readonly timeouts?: Partial<Timeouts>
   readonly bodyLimitBytes?: number
 }
@@ -80,12 +82,12 @@ const PARK_MS = 15 * 60_000
 
 /** @returns the client of one account, which connects when it is first asked for something. */
 export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
-  const { account, baseUrl, proxy, clock, observer } = options
+  const { account, baseUrl, proxy, clock, observer, log } = options
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
   const http = new Http({ baseUrl, proxy, timeouts, bodyLimitBytes: options.bodyLimitBytes ?? BODY_LIMIT_BYTES })
   const channel = new Channel(account, http, options.requestsPerSecond, clock, observer)
   const { credentials, scope } = options
-  const tokens = new TokenSource(channel, { account, credentials, scope, parkMs: PARK_MS }, clock, observer)
+  const tokens = new TokenSource(channel, { account, credentials, scope, parkMs: PARK_MS }, { clock, observer, log })
   const reader = new Reader(channel, tokens)
   channel.askFirst(() => reader.read(callOf('me'), {}, identityIn, {}))
   return {

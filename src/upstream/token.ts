@@ -1,5 +1,6 @@
 import { abortable } from '../abortable.ts'
 import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
 import type { Observer } from '../observe.ts'
 import { type HttpAnswer, parseJson } from './answer.ts'
 import type { Channel } from './channel.ts'
@@ -20,6 +21,12 @@ export interface TokenOptions {
   readonly scope: string
   /** How long nothing is exchanged after every credential was refused. */
   readonly parkMs: number
+}
+
+interface TokenParts {
+  readonly clock: Clock
+  readonly observer: Observer
+  readonly log: Log
 }
 
 interface Live {
@@ -47,7 +54,7 @@ export class TokenSource {
   readonly #channel: Channel
   readonly #options: TokenOptions
   readonly #clock: Clock
-  readonly #observer: Observer
+  readonly #parts: TokenParts
   #live: Live | null = null
   #flight: Promise<string> | null = null
   /** Why no exchange is tried before `until`. */
@@ -56,12 +63,15 @@ export class TokenSource {
   #newUntil = Number.NEGATIVE_INFINITY
   /** The credential that worked last; the others are tried after it, in order. */
   #working = 0
+  /** The ids of those of which it was told that they are refused. */
+  readonly #refused = new Set<string>()
 
-  constructor(channel: Channel, options: TokenOptions, clock: Clock, observer: Observer) {
+  constructor(channel: Channel, options: TokenOptions, parts: TokenParts) {
     this.#channel = channel
     this.#options = options
-    this.#clock = clock
-    this.#observer = observer
+    this.#clock = parts.clock
+    this.#parts = parts
+    for (const outcome of ['ok', 'refused', 'failed'] as const) this.#count(outcome, 0)
   }
 
   /**
@@ -136,12 +146,14 @@ export class TokenSource {
       try {
         const answer = await this.#exchange(credential)
         this.#working = index
+        this.#refused.delete(credential.id)
         this.#count('ok')
         return answer
       } catch (error) {
         this.#count(error instanceof UpstreamPermanentError ? 'refused' : 'failed')
         if (!(error instanceof UpstreamPermanentError)) throw error
         refusal = error.message
+        this.#tellRefused(credential, error)
       }
     }
     throw new AuthRefusedError('auth', CALL, `every credential of the account is refused; the last: ${refusal}`)
@@ -158,8 +170,19 @@ export class TokenSource {
     return await this.#channel.run(CALL, { headers, body: form.toString() }, tokenIn, {})
   }
 
-  #count(outcome: 'ok' | 'refused' | 'failed'): void {
-    this.#observer.count('token_mints_total', { account: this.#options.account, outcome })
+  /** Once until it is taken again: another credential, or the token that still lives, goes on, and may end next. */
+  #tellRefused({ id }: Credential, error: UpstreamPermanentError): void {
+    if (this.#refused.has(id)) return
+    this.#refused.add(id)
+    const { account } = this.#options
+    this.#parts.log.warn(
+      { account, credential: id, err: error },
+      `credential ${id} of account ${account} is refused (${error.message}): compare its id, secret and scope with the portal, or take it out of the settings`,
+    )
+  }
+
+  #count(outcome: 'ok' | 'refused' | 'failed', by = 1): void {
+    this.#parts.observer.count('token_mints_total', { account: this.#options.account, outcome }, by)
   }
 }
 

@@ -30,7 +30,7 @@ async function groupsOf(): Promise<Groups> {
   const { db, close } = await (testDatabases[0] as (typeof testDatabases)[number]).open()
   onTestFinished(close)
   const common = { db, clock: systemClock, log: silentLog, observer: silentObserver, senders: new Set<never>(), restMs: () => 0 }
-  const all = new Clients(systemClock, silentObserver)
+  const all = new Clients(common)
   return (config) => {
     const parts: WorkingParts = { ...common, config, clients: all.prepare(config).clients }
     const made = workingGroups(parts)

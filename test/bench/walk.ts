@@ -93,6 +93,7 @@ function clientOf(feeds: ServedFeeds): UpstreamClient {
     proxy: {},
     clock: systemClock,
     observer: silentObserver,
+    log: silentLog,
   })
 }
 

@@ -1,15 +1,15 @@
 import { systemClock } from '../../src/clock.ts'
-import { silentObserver } from '../../src/observe.ts'
 import type { FaultInput } from '../../src/sandbox/faults.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import type { Db } from '../../src/store/db.ts'
-import { createUpstreamClient, type UpstreamClient } from '../../src/upstream/client.ts'
+import type { UpstreamClient } from '../../src/upstream/client.ts'
 import { accountEnv, databaseEnv } from '../e2e/serve.ts'
 import { letTimePass } from '../e2e/time.ts'
 import { type Child, startChild } from '../tools/child.ts'
 import { openAgain } from '../tools/databases.ts'
 import { programPath } from '../tools/program.ts'
+import { sandboxClient } from '../tools/sandbox-client.ts'
 import { ACCOUNT, checkDead, checkSettled, isMigrated, leases, type Outside } from './checks.ts'
 import type { CrashPlace } from './place.ts'
 
@@ -79,18 +79,7 @@ export class CrashRig implements Outside {
       LOG_LEVEL: 'warn',
       ...push?.settings,
     }
-    this.client = createUpstreamClient({
-      account: ACCOUNT,
-      baseUrl: sandbox.baseUrl,
-      credentials: sandbox
-        .account(ACCOUNT)
-        .credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: { reveal: () => clientSecret } })),
-      scope: 'broker_mcp',
-      requestsPerSecond: 10_000,
-      proxy: {},
-      clock: systemClock,
-      observer: silentObserver,
-    })
+    this.client = sandboxClient(sandbox, ACCOUNT, { requestsPerSecond: 10_000 })
   }
 
   /** @param push where changes are pushed; nowhere when left out. */

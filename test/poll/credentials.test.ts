@@ -5,11 +5,11 @@ import { silentObserver } from '../../src/observe.ts'
 import { AccountGate } from '../../src/poll/account-gate.ts'
 import { findAccount, pinBrokerage } from '../../src/store/accounts.ts'
 import type { AccountsTable } from '../../src/store/tables.ts'
-import { createUpstreamClient } from '../../src/upstream/client.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
 import { wireMessage } from '../tools/facts.ts'
 import { rowsOf } from '../tools/mirror.ts'
 import { policy, Rig } from '../tools/poller.ts'
+import { sandboxClient } from '../tools/sandbox-client.ts'
 
 const RETRY_MS = 900_000
 
@@ -25,17 +25,8 @@ function gateAhead(rig: Rig, aheadMs: number, place?: { readonly baseUrl: string
 }
 
 function gateWith(rig: Rig, clock: Clock, { baseUrl } = rig.sandbox as { readonly baseUrl: string }, clientClock = clock): AccountGate {
-  const credentials = rig.sandbox.account('default').credentials.map((c) => ({ id: c.clientId, secret: { reveal: () => c.clientSecret } }))
   const common = { account: 'default', observer: silentObserver }
-  const client = createUpstreamClient({
-    ...common,
-    clock: clientClock,
-    baseUrl,
-    credentials,
-    scope: 'broker_mcp',
-    requestsPerSecond: 1_000,
-    proxy: {},
-  })
+  const client = sandboxClient(rig.sandbox, 'default', { clock: clientClock, baseUrl })
   onTestFinished(() => client.close())
   return new AccountGate({ ...common, clock, db: rig.db, client, log: silentLog })
 }

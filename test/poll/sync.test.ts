@@ -6,11 +6,11 @@ import { readKinds } from '../../src/model/records.ts'
 import { silentObserver } from '../../src/observe.ts'
 import { Sync } from '../../src/poll/sync.ts'
 import type { Db } from '../../src/store/db.ts'
-import { createUpstreamClient } from '../../src/upstream/client.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
 import { interrupted } from '../tools/meddled.ts'
 import { rowsOf } from '../tools/mirror.ts'
 import { policy, Rig } from '../tools/poller.ts'
+import { sandboxClient } from '../tools/sandbox-client.ts'
 
 const ACCOUNT = 'default'
 
@@ -26,9 +26,7 @@ function failingOnce(db: Db): Db {
 
 function syncOf(rig: Rig, db = rig.db): Sync {
   const common = { account: ACCOUNT, clock: systemClock, observer: silentObserver }
-  const credentials = rig.sandbox.account(ACCOUNT).credentials.map((c) => ({ id: c.clientId, secret: { reveal: () => c.clientSecret } }))
-  const { baseUrl } = rig.sandbox
-  const client = createUpstreamClient({ ...common, baseUrl, credentials, scope: 'broker_mcp', requestsPerSecond: 5_000, proxy: {} })
+  const client = sandboxClient(rig.sandbox, ACCOUNT)
   onTestFinished(() => client.close())
   return new Sync({ ...common, db, client, log: silentLog, policy, concurrency: 2 })
 }

@@ -11,10 +11,11 @@ import type { Db } from '../../src/store/db.ts'
 import type { RunRow } from '../../src/store/reconcile-runs.ts'
 import { claimNewRun, type RunClaim } from '../../src/store/reconcile-work.ts'
 import type { RunOptions } from '../../src/store/tables-reconcile.ts'
-import { createUpstreamClient, type UpstreamClient } from '../../src/upstream/client.ts'
+import type { UpstreamClient } from '../../src/upstream/client.ts'
 import { type OpenedDatabase, openAgain, silentLog, type TestDatabase } from '../tools/databases.ts'
 import { trackFact } from '../tools/facts.ts'
 import { applyAll } from '../tools/mirror.ts'
+import { sandboxClient } from '../tools/sandbox-client.ts'
 
 export const ACCOUNT = 'default'
 
@@ -49,7 +50,7 @@ export class RunRig {
       opened.db,
       ids.map((id) => trackFact(ACCOUNT, id)),
     )
-    const client = clientFor(sandbox)
+    const client = sandboxClient(sandbox, ACCOUNT)
     onTestFinished(async () => {
       await client.close()
       await sandbox.close()
@@ -104,17 +105,4 @@ export class RunRig {
       destinations: [],
     }
   }
-}
-
-function clientFor(sandbox: Sandbox): UpstreamClient {
-  return createUpstreamClient({
-    account: ACCOUNT,
-    baseUrl: sandbox.baseUrl,
-    credentials: sandbox.account(ACCOUNT).credentials.map((c) => ({ id: c.clientId, secret: { reveal: () => c.clientSecret } })),
-    scope: 'broker_mcp',
-    requestsPerSecond: 5_000,
-    proxy: {},
-    clock: systemClock,
-    observer: silentObserver,
-  })
 }

@@ -15,11 +15,12 @@ import { ensureAccounts } from '../../src/store/accounts.ts'
 import type { Db } from '../../src/store/db.ts'
 import { InboxAppender } from '../../src/store/inbox-append.ts'
 import type { ReadsTable } from '../../src/store/tables.ts'
-import { createUpstreamClient, type UpstreamClient } from '../../src/upstream/client.ts'
+import type { UpstreamClient } from '../../src/upstream/client.ts'
 import { Worker } from '../../src/work/worker.ts'
 import type { TestDatabase } from './databases.ts'
 import { trackFact } from './facts.ts'
 import { applyAll } from './mirror.ts'
+import { sandboxClient } from './sandbox-client.ts'
 
 const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
@@ -225,15 +226,8 @@ export class Rig {
   }
 
   #client(account: string, headersMs: number): UpstreamClient {
-    return createUpstreamClient({
-      ...{ account, clock: systemClock, observer: this.#watch },
-      baseUrl: this.sandbox.baseUrl,
-      credentials: this.sandbox.account(account).credentials.map((c) => ({ id: c.clientId, secret: { reveal: () => c.clientSecret } })),
-      scope: 'broker_mcp',
-      requestsPerSecond: 5_000,
-      proxy: {},
-      timeouts: { headersMs, overallMs: headersMs + 1_000 },
-    })
+    const timeouts = { headersMs, overallMs: headersMs + 1_000 }
+    return sandboxClient(this.sandbox, account, { observer: this.#watch, timeouts })
   }
 
   #startWith(client: UpstreamClient, service: Service): Running {

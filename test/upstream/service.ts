@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { systemClock } from '../../src/clock.ts'
 import type { Labels, Observer } from '../../src/observe.ts'
 import { createUpstreamClient, type UpstreamClient, type UpstreamOptions } from '../../src/upstream/client.ts'
+import { silentLog } from '../tools/databases.ts'
 
 /** A request as it arrived. */
 export interface Arrived {
@@ -79,8 +80,8 @@ export class Counts implements Observer {
   readonly counted: string[] = []
   readonly gauges = new Map<string, number>()
 
-  count(name: string, labels: Labels = {}): void {
-    this.counted.push(`${name} ${Object.values(labels).join(' ')}`)
+  count(name: string, labels: Labels = {}, by = 1): void {
+    if (by > 0) this.counted.push(`${name} ${Object.values(labels).join(' ')}`)
   }
 
   time(): void {}
@@ -104,6 +105,7 @@ export function clientOf(service: Service, options: Partial<UpstreamOptions> = {
     proxy: {},
     clock: systemClock,
     observer: new Counts(),
+    log: silentLog,
     ...options,
   })
 }

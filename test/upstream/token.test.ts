@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ManualClock, systemClock } from '../../src/clock.ts'
+import { createLog } from '../../src/log.ts'
 import { Channel } from '../../src/upstream/channel.ts'
 import { AuthRefusedError, UpstreamTransientError } from '../../src/upstream/errors.ts'
 import { Http } from '../../src/upstream/http.ts'
@@ -17,14 +18,16 @@ async function bench(handler: Handler, keys = [credential('bac_first', SECRET)])
   const service = await startService(handler)
   const clock = new ManualClock()
   const counts = new Counts()
+  const told = [] as { credential: string; msg: string }[]
   const timeouts = { connectMs: 5000, headersMs: 5000, overallMs: 5000 }
   const http = new Http({ baseUrl: service.baseUrl, proxy: {}, timeouts, bodyLimitBytes: 100_000 })
   // The limiter has a clock of its own, so that only the tokens stand still.
   const channel = new Channel('acme', http, 1000, systemClock, counts)
   const options = { account: 'acme', credentials: keys, scope: 'broker_mcp', parkMs: PARK_MS }
-  const tokens = new TokenSource(channel, options, clock, counts)
+  const log = createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line) => void told.push(JSON.parse(line)) } })
+  const tokens = new TokenSource(channel, options, { clock, observer: counts, log })
   open.push(service, channel)
-  return { service, clock, tokens, counts }
+  return { service, clock, tokens, counts, told }
 }
 
 /** Gives t1, t2, … with `answer` beside it. */
@@ -138,7 +141,7 @@ describe('refusal', () => {
   }
 
   test('trap 43: with two credentials the one that works is used, and remembered', async () => {
-    const { service, clock, tokens, counts } = await bench(refuseFirst, [
+    const { service, clock, tokens, counts, told } = await bench(refuseFirst, [
       credential('bac_first', SECRET),
       credential('bac_second', SECOND_SECRET),
     ])
@@ -147,6 +150,11 @@ describe('refusal', () => {
     expect(await tokens.get()).toBe('of-the-second')
     expect(service.arrived.map((_, index) => formOf(service, index)['client_id'])).toEqual(['bac_first', 'bac_second', 'bac_second'])
     expect(counts.of('token_mints_total acme refused')).toBe(1)
+    expect(told.map((line) => line.credential)).toEqual(['bac_first'])
+    expect(told[0]?.msg).toBe(
+      'credential bac_first of account acme is refused (token: the service answered 401 (revoked)): ' +
+        'compare its id, secret and scope with the portal, or take it out of the settings',
+    )
   })
 
   test('trap 43: when every credential is refused nothing more is exchanged until the park is over or ended', async () => {
@@ -163,7 +171,7 @@ describe('refusal', () => {
 
   test('trap 43: a live token stays in use while its renewal is refused, until it is refused itself', async () => {
     let revoked = false
-    const { service, clock, tokens } = await bench((_, response) =>
+    const { service, clock, tokens, told } = await bench((_, response) =>
       revoked ? json(response, {}, 403) : json(response, { access_token: 'live' }),
     )
     await tokens.get()
@@ -171,9 +179,16 @@ describe('refusal', () => {
     clock.advance(55 * 60_000)
     for (let n = 0; n < 5; n += 1) expect(await tokens.get()).toBe('live')
     expect(service.arrived.length).toBe(2)
+    expect(told).toMatchObject([{ credential: 'bac_first' }])
     tokens.invalidate('live')
     expect(await thrownBy(tokens.get())).toBeInstanceOf(AuthRefusedError)
     expect(service.arrived.length).toBe(2)
+    for (const taken of [false, true, false]) {
+      revoked = !taken
+      clock.advance(PARK_MS * 5)
+      await tokens.get().catch(() => undefined)
+    }
+    expect(told.length).toBe(2)
   })
 
   test('trap 41: the documented 422, any other refusal and any body are refusals, and say no secret', async () => {

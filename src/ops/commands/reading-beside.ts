@@ -14,7 +14,7 @@ export async function readingBeside<T>(
   { role, account, observer }: { readonly role: 'sync' | 'reconcile'; readonly account: string; readonly observer: Observer },
   work: (client: UpstreamClient) => Promise<T>,
 ): Promise<T> {
-  const client = clientOf(config, account, clock, observer)
+  const client = clientOf(config, account, { clock, observer, log })
   const done = new AbortController()
   const heartbeat = new Heartbeat(db, log, { id: db.processId, role, version }, ({ reading }) => client.shareAmong(reading))
   await heartbeat.beat()

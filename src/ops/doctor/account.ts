@@ -73,11 +73,15 @@ async function* examineCredentials(p: DoctorParts, account: AccountConfig): Asyn
 }
 
 async function askIdentity(
-  { config, clock, host }: DoctorParts,
+  { config, clock, log, host }: DoctorParts,
   account: AccountConfig,
   credential: AccountConfig['credentials'][number],
 ): Promise<Identity | string> {
-  const client = clientOf({ ...config, accounts: [{ ...account, credentials: [credential] }] }, account.name, clock, silentObserver)
+  const client = clientOf({ ...config, accounts: [{ ...account, credentials: [credential] }] }, account.name, {
+    clock,
+    observer: silentObserver,
+    log,
+  })
   try {
     return await client.me(AbortSignal.any([host.signal, AbortSignal.timeout(PATIENCE_MS)]))
   } catch (error) {

@@ -25,6 +25,7 @@ const client = createUpstreamClient({
   proxy: {},
   clock: systemClock,
   observer: silentObserver,
+  log: silentLog,
 })
 const startedAt = performance.now()
 const code = mode === 'bare' ? await bareWalk(client, Number(count)) : await reconcile(client)

@@ -141,7 +141,7 @@ describe('the rules for Prometheus', () => {
         runbookOf(name),
       ])
     }
-    const own = ['Down', 'StoreDown', 'NotWatched', 'OperatorNotTold'].map((name) => `SubmissionMirror${name}`)
+    const own = ['Down', 'StoreDown', 'NotWatched', 'OperatorNotTold', 'CredentialRefused'].map((name) => `SubmissionMirror${name}`)
     expect(promRules.map(({ alert }) => alert).sort()).toEqual(
       [...own, ...alarmNames.map((name) => `SubmissionMirror${pascal(name)}`)].sort(),
     )
