@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import type { TimeText } from '../model/time.ts'
+import { type AlarmRow, listAlarms } from '../store/alarms.ts'
 import type { Db } from '../store/db.ts'
 import { changeLogEnds } from '../store/gauges.ts'
 import { countInbox } from '../store/inbox-queries.ts'
@@ -107,7 +108,7 @@ export async function readStatus(db: Db, version: string, config: Pick<Config, '
     change_log: { first_seq: firstSeq, last_seq: lastSeq },
     processes,
     scope: COMPLETENESS_SCOPE,
-    warnings: [...accounts.flatMap(warningsOf), ...destinations.flatMap(pushWarnings)],
+    warnings: [...accounts.flatMap(warningsOf), ...destinations.flatMap(pushWarnings), ...alarmWarnings(await listAlarms(q))],
   }
 }
 
@@ -133,4 +134,11 @@ function warningsOf(a: AccountStatus): string[] {
     warnings.push(`account ${a.account} has ${counted(a.unreadable, 'item')} that could not be read, kept in sync_unreadable`)
   warnings.push(...completenessWarnings(a.account, a.completeness))
   return warnings
+}
+
+function alarmWarnings(alarms: readonly AlarmRow[]): string[] {
+  const firing = alarms.filter(({ state }) => state === 'firing')
+  if (firing.length === 0) return []
+  const names = [...new Set(firing.map(({ name }) => name))].join(', ')
+  return [`${counted(firing.length, 'alarm')} ${firing.length === 1 ? 'fires' : 'fire'} (${names}); see \`submission-mirror alarm list\``]
 }
