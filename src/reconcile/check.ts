@@ -90,16 +90,16 @@ export class SubmissionCheck {
     const { replays, failures } = read
     const [failed] = failures
     const nothingRead = replays.length === 0 && this.#state === null
+    const isThere = failures.every(({ failure }) => failure.class !== 'gone')
     if (failed && nothingRead && failures.every(({ failure }) => failure.class === 'gone'))
       return await this.#gone(failed.read, failed.failure)
     for (const { read, failure } of failures) await this.#leaveUnread(read, failure)
     if (failed && nothingRead) {
-      await this.#endPages(true)
+      await this.#endPages(isThere)
       return { proved: false, compared: this.#compared, failure: failed.failure }
     }
     const records = replays.flatMap((replay) => replay.facts ?? [])
     const isWhole = replays.length === FEEDS.length && replays.every((replay) => replay.facts !== null)
-    const isThere = failures.every(({ failure }) => failure.class !== 'gone')
     const said = { submissionId: this.#place.submissionId, state: this.#state, records, isWhole, isThere }
     const verdict = await this.#o.comparer.compare(said)
     await this.#mendVerdict(verdict, records)

@@ -68,6 +68,28 @@ describe.each(testDatabases)('a mirror that lags behind, or a service that does 
     expect(await rig.state()).toEqual(before)
   })
 
+  it('a submission of which one read is not found stays marked, though another broke off behind a page that was put right', async () => {
+    const rig = await DamageRig.open(database)
+    rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'requirements', submissionId: rig.rich })
+    rig.sandbox.faults.add({ kind: 'invalid_cursor', operation: 'events', submissionId: rig.rich })
+    rig.sandbox.faults.add({ kind: 'status', status: 500, operation: 'thread', submissionId: rig.rich })
+    const since = timeFromMs(0)
+    await rig.damage(
+      `update submissions set unreachable_since = '${since}' where submission_id = '${rig.rich}'`,
+      `delete from market_events where event_id = (
+        select event_id from market_events where submission_id = '${rig.rich}' order by occurred_at, event_id limit 1)`,
+    )
+    const { findings } = await rig.reconcile('--submission', rig.rich)
+    expect(told(findings).sort()).toEqual([
+      expect.stringMatching(/^missing market_events/),
+      expect.stringMatching(/^unreadable events/),
+      expect.stringMatching(/^unreadable requirements/),
+      expect.stringMatching(/^unreadable thread/),
+    ])
+    const rows = (await rig.state())['submissions']
+    expect(rows?.find((row) => row['submission_id'] === rig.rich)).toMatchObject({ unreachable_since: since })
+  })
+
   it('trap 48: a submission that the service does not find is unreadable, and loses nothing', async () => {
     const rig = await DamageRig.open(database)
     const before = await rig.state()
