@@ -14,6 +14,9 @@ import { dbTime } from './sql.ts'
  * Numbers up to the restored one keep the epoch in which they were given.
  */
 
+/** All that waits to be sent is marked in one statement, and it must come to its end: a start that gave up would give up each time. */
+const UNLIMITED = { patient: true } as const
+
 /** Why an epoch was begun. `copy`: a process found that the database is a copy of the one that it knew. */
 export type EpochReason = 'first' | 'restore' | 'copy' | 'command'
 
@@ -44,30 +47,33 @@ export interface EpochOfChange {
  */
 export async function settleLogEpoch(db: Db): Promise<NewEpoch | null> {
   if ((await hasInfo(db.read)) && (await isSettled(db.read))) return null
-  return db.write('log-epoch', async (tx) => {
-    await lockNamed(tx, 'log-epoch')
-    await restoreInfo(tx)
-    if (await isSettled(tx)) return null
-    const epochs = await tx.sql.selectFrom('sync_log_epochs').select('log_epoch').execute()
-    const { log_epoch } = await infoOf(tx)
-    if (epochs.length === 0) {
-      await insertEpoch(tx, { logEpoch: log_epoch, afterSeq: 0, reason: 'first' })
-      return null
-    }
-    // Somebody has named a new one by hand.
-    if (epochs.every((epoch) => epoch.log_epoch !== log_epoch)) return begin(tx, 'command', log_epoch)
-    return begin(tx, 'copy')
-  })
+  return db.write('log-epoch', settle, UNLIMITED)
+}
+
+async function settle(tx: Tx): Promise<NewEpoch | null> {
+  await lockNamed(tx, 'log-epoch')
+  await restoreInfo(tx)
+  if (await isSettled(tx)) return null
+  const epochs = await tx.sql.selectFrom('sync_log_epochs').select('log_epoch').execute()
+  const { log_epoch } = await infoOf(tx)
+  if (epochs.length === 0) {
+    await insertEpoch(tx, { logEpoch: log_epoch, afterSeq: 0, reason: 'first' })
+    return null
+  }
+  // Somebody has named a new one by hand.
+  if (epochs.every((epoch) => epoch.log_epoch !== log_epoch)) return begin(tx, 'command', log_epoch)
+  return begin(tx, 'copy')
 }
 
 /** Begins a new epoch behind the newest change. */
 export function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpoch> {
-  return db.write('log-epoch', async (tx) => {
+  const work = async (tx: Tx): Promise<NewEpoch> => {
     await lockNamed(tx, 'log-epoch')
     const epochs = await tx.sql.selectFrom('sync_log_epochs').select('log_epoch').limit(1).execute()
     if (epochs.length === 0) await insertEpoch(tx, { logEpoch: (await infoOf(tx)).log_epoch, afterSeq: 0, reason: 'first' })
     return begin(tx, reason)
-  })
+  }
+  return db.write('log-epoch', work, UNLIMITED)
 }
 
 /** @returns what tells for each number which epoch it belongs to. */
@@ -89,6 +95,9 @@ export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChan
 async function begin(tx: Tx, reason: EpochReason, logEpoch: string = randomUUID()): Promise<NewEpoch> {
   // Fanning out reads the epochs and moves the cursors.
   await lockNamed(tx, 'fan-out')
+  // What waits here may have been sent since the backup. Where a second time would do harm it is looked for, or held for a person. It takes
+  // the longest, so it is done before others have to wait for what is done here.
+  await sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`.execute(tx.sql)
   await restateEndsIn(tx)
   const { last_seq } = await tx.sql
     .updateTable('mirror_info')
@@ -109,8 +118,6 @@ async function adopt(tx: Tx, epoch: NewEpoch): Promise<void> {
     update sync_destinations set
       log_epoch = case when cursor >= ${epoch.afterSeq} and snapshot is null then ${epoch.logEpoch} else log_epoch end,
       cursor = case when cursor > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else cursor end`.execute(tx.sql)
-  // What waits here may have been sent since the backup. Where a second time would do harm it is looked for, or held for a person.
-  await sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`.execute(tx.sql)
   wake(tx, 'outbox')
 }
 

@@ -2,13 +2,14 @@ import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
-import type { Db } from '../../src/store/db.ts'
+import type { Db, Tx } from '../../src/store/db.ts'
 import { ensureDestinations } from '../../src/store/destinations.ts'
 import { lockNamed } from '../../src/store/locks.ts'
 import { beginLogEpoch, readEpochs, settleLogEpoch } from '../../src/store/log-epoch.ts'
 import { destinationOf, fanAll, openedDb, openedDbs, outboxOf, stateOf } from '../push/outbox.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { eventFact, START_MS, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'
+import { meddled } from '../tools/meddled.ts'
 import { applyAll } from '../tools/mirror.ts'
 
 const ACCOUNT = 'acme'
@@ -83,6 +84,22 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
       await sql`update mirror_info set last_seq = last_seq + 1`.execute(tx.sql)
     })
     expect(await settled).toEqual({ logEpoch: 'by hand', afterSeq: last_seq + 1, reason: 'command' })
+  })
+
+  itOnPostgres('is begun in whatever time it takes, for all that waits to be sent is marked', async () => {
+    const db = await openedDb(open)
+    const limits: unknown[] = []
+    const write: Db['write'] = (name, work, options) => {
+      const looking = async (tx: Tx) => {
+        limits.push((await sql<{ most: string }>`select current_setting('statement_timeout') as most`.execute(tx.sql)).rows[0]?.most)
+        return work(tx)
+      }
+      return db.write(name, looking, options)
+    }
+    const looked: Db = { ...meddled(db, (_, go) => go()), write }
+    await settleLogEpoch(looked)
+    await beginLogEpoch(looked, 'command')
+    expect(limits).toEqual(['0', '0'])
   })
 
   it('is a new one when somebody has deleted the row of mirror_info, and no number comes twice', async () => {
