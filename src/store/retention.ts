@@ -29,6 +29,9 @@ export interface StepOrder {
 /** What one transaction frees at most, the last row excepted: a body may have megabytes. */
 const MAX_BYTES = 4 << 20
 
+/** By less the clocks of several machines may differ, and it passes by itself. */
+const AHEAD_MS = 86_400_000
+
 type Work = (tx: Tx) => Promise<Omit<RetentionStep, 'workedMs'>>
 
 /** @throws LeaseLostError when another process does it now. */
@@ -44,6 +47,7 @@ function step(db: Db, lease: UpkeepLease, work: Work): Promise<RetentionStep> {
 
 interface Passed {
   readonly id: number
+  /** See `isPassed`. */
   readonly old: boolean
   readonly bytes: number
 }
@@ -55,7 +59,7 @@ interface Passed {
 export function relieveInbox(db: Db, { lease, before, limit, after }: StepOrder): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const { rows } = await sql<RawPassed>`
-      select inbox_id as id, ${isBefore(tx, 'received_at', before)} as old, coalesce(length(body), 0) as bytes
+      select inbox_id as id, ${isPassed(tx, 'received_at', before)} as old, coalesce(length(body), 0) as bytes
       from sync_inbox where inbox_id > ${after} order by inbox_id limit ${sql.lit(limit)}`.execute(tx.sql)
     const last = lastOld(rows.map(passed))
     await keepUpkeep(tx, lease, last ?? after)
@@ -98,7 +102,7 @@ async function relieve(tx: Tx, range: ReturnType<typeof sql>, before: TimeText):
 export function removeRejected(db: Db, { lease, before, limit, after }: StepOrder): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const { rows } = await sql<RawPassed>`
-      select rejected_id as id, ${isBefore(tx, 'received_at', before)} as old, coalesce(length(body), 0) as bytes
+      select rejected_id as id, ${isPassed(tx, 'received_at', before)} as old, coalesce(length(body), 0) as bytes
       from sync_rejected where rejected_id > ${after} order by rejected_id limit ${sql.lit(limit)}`.execute(tx.sql)
     const last = lastOld(rows.map(passed))
     if (last === null) return { removed: 0, next: null }
@@ -114,7 +118,7 @@ export function removeRejected(db: Db, { lease, before, limit, after }: StepOrde
 export function removePushed(db: Db, { lease, before, limit, after }: StepOrder): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const { rows } = await sql<RawPassed>`
-      select outbox_id as id, ${isBefore(tx, 'queued_at', before)} as old, 0 as bytes
+      select outbox_id as id, ${isPassed(tx, 'queued_at', before)} as old, 0 as bytes
       from sync_outbox where outbox_id > ${after} order by outbox_id limit ${sql.lit(limit)}`.execute(tx.sql)
     const last = lastOld(rows.map(passed))
     if (last === null) return { removed: 0, next: null }
@@ -232,6 +236,11 @@ function lastOld(rows: readonly Passed[]): number | null {
     if (row.old) last = row.id
   }
   return last
+}
+
+/** What is old; and what a clock that ran ahead has dated into the future: it tells nothing of what came after it. */
+function isPassed(tx: Tx, column: string, before: TimeText) {
+  return sql`(${isBefore(tx, column, before)} or ${sql.ref(column)} > ${timeValue(tx, timeFromMs(tx.clock.now() + AHEAD_MS))})`
 }
 
 function isBefore(tx: Tx, column: string, time: TimeText) {

@@ -155,6 +155,33 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect((await db.read.sql.selectFrom('sync_inbox_left').selectAll().execute()).length).toBe(3)
   })
 
+  it('is held up by nothing that a clock which ran ahead has dated into the future, however much that is', async () => {
+    const db = await openedDb(open, clock)
+    for (let n = 0; n < 60; n++) await deliver(db, `d${n}`, -300, 'done')
+    await deliver(db, 'old', 40, 'done')
+    await deliver(db, 'young', 29, 'done')
+    await db.write('test', async (tx) => {
+      for (let n = 0; n < 61; n++) {
+        const row = { account: ACCOUNT, path: '/webhooks', address: 'there', reason: 'wrong_signature', headers: '{}', body: null }
+        const received_at = daysAgo(n < 60 ? -300 : 40)
+        await tx.sql
+          .insertInto('sync_rejected')
+          .values({ ...row, received_at, replayed_at: null })
+          .execute()
+      }
+    })
+    await applyAll(
+      db,
+      Array.from({ length: 60 }, (_, n) => eventFact(ACCOUNT, uuid(9, 1), wireEvent(n))),
+    )
+    await fanAll(db, [destinationOf('ams')])
+    const { last_seq: last } = await logOf(db)
+    for (let seq = 1; seq <= last; seq++) await setOutbox(db, seq, 'delivered', seq < last ? -300 : 40)
+    expect(await turn(db, 'a')).toMatchObject({ deliveries: 1, rejected: 1, pushed: 1 })
+    expect((await withBody(db)).at(-1)).toBe('young')
+    expect((await withBody(db)).length).toBe(61)
+  })
+
   it('removes refused deliveries, and pushes that are delivered or skipped, but nothing that waits for a person', async () => {
     const db = await openedDb(open, clock)
     await db.write('test', async (tx) => {
