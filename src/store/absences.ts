@@ -14,48 +14,36 @@ export interface Held {
 }
 
 const PAGE = 1_000
-/** The first page begins with the empty id, which somebody may have left. */
-type Behind = '>=' | '>'
-/** Of an event and of a message. */
-const RECORD = { position: null, hangs: false } as const
 
 /** Every event of a submission, page by page. */
-export async function* heldEvents(q: Query, account: string, submissionId: string): AsyncGenerator<readonly Held[]> {
-  for (let after = '', behind: Behind = '>='; ; behind = '>') {
-    const rows = await q.sql
-      .selectFrom('market_events')
-      .select(['event_id as id', 'first_seen_at', 'gone_at'])
-      .where('account', '=', account)
-      .where('submission_id', '=', submissionId)
-      .where('event_id', behind, after)
-      .orderBy('event_id')
-      .limit(PAGE)
-      .execute()
-    yield rows.map((row) => ({ id: row.id, ...RECORD, firstSeenAt: row.first_seen_at, goneAt: row.gone_at }))
-    const last = rows.at(-1)
-    if (last === undefined || rows.length < PAGE) return
-    after = last.id
-  }
+export function heldEvents(q: Query, account: string, submissionId: string): AsyncGenerator<readonly Held[]> {
+  return heldRecords(q, account, submissionId, 'market_events', 'event_id')
 }
 
 /** Every message of a submission, page by page, then every attachment. */
 export async function* heldMessages(q: Query, account: string, submissionId: string): AsyncGenerator<readonly Held[]> {
-  for (let after = '', behind: Behind = '>='; ; behind = '>') {
-    const rows = await q.sql
-      .selectFrom('thread_messages')
-      .select(['message_id as id', 'first_seen_at', 'gone_at'])
-      .where('account', '=', account)
-      .where('submission_id', '=', submissionId)
-      .where('message_id', behind, after)
-      .orderBy('message_id')
-      .limit(PAGE)
-      .execute()
-    yield rows.map((row) => ({ id: row.id, ...RECORD, firstSeenAt: row.first_seen_at, goneAt: row.gone_at }))
+  yield* heldRecords(q, account, submissionId, 'thread_messages', 'message_id')
+  yield* heldAttachments(q, account, submissionId)
+}
+
+async function* heldRecords(
+  q: Query,
+  account: string,
+  submissionId: string,
+  table: 'market_events' | 'thread_messages',
+  key: 'event_id' | 'message_id',
+): AsyncGenerator<readonly Held[]> {
+  // The first page begins with the empty id, which somebody may have left.
+  for (let after = '', behind = '>='; ; behind = '>') {
+    const { rows } = await sql<{ id: string; first_seen_at: TimeText | null; gone_at: TimeText | null }>`
+      select ${sql.ref(key)} as id, first_seen_at, gone_at from ${sql.table(table)}
+      where account = ${account} and submission_id = ${submissionId} and ${sql.ref(key)} ${sql.raw(behind)} ${after}
+      order by ${sql.ref(key)} limit ${sql.lit(PAGE)}`.execute(q.sql)
+    yield rows.map((row) => ({ id: row.id, position: null, hangs: false, firstSeenAt: row.first_seen_at, goneAt: row.gone_at }))
     const last = rows.at(-1)
-    if (last === undefined || rows.length < PAGE) break
+    if (last === undefined || rows.length < PAGE) return
     after = last.id
   }
-  yield* heldAttachments(q, account, submissionId)
 }
 
 async function* heldAttachments(q: Query, account: string, submissionId: string): AsyncGenerator<readonly Held[]> {
