@@ -3,6 +3,7 @@ import { readKinds } from '../model/records.ts'
 import { earlierTime, laterTime, type TimeText } from '../model/time.ts'
 import type { Query } from './db.ts'
 import { rank } from './reads.ts'
+import { outermostRead } from './reads-of-account.ts'
 import { hasNoOptionsBut } from './reconcile-runs.ts'
 import { timeValue } from './sql.ts'
 
@@ -106,18 +107,7 @@ export async function newEvidence(
 /** The newest success of any read of an account; null when there was none yet. */
 export async function newestRead(q: Query, account: string): Promise<TimeText | null> {
   let newest: TimeText | null = null
-  for (const read of readKinds) {
-    const row = await q.sql
-      .selectFrom('sync_reads')
-      .select('last_read_at')
-      .where('account', '=', account)
-      .where('read', '=', read)
-      .where('last_read_at', 'is not', null)
-      .orderBy('last_read_at', 'desc')
-      .limit(1)
-      .executeTakeFirst()
-    newest = laterTime(newest, row?.last_read_at ?? null)
-  }
+  for (const read of readKinds) newest = laterTime(newest, await outermostRead(q, account, read, 'desc'))
   return newest
 }
 

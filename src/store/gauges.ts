@@ -3,6 +3,7 @@ import { type ReadKind, readKinds } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Query } from './db.ts'
 import { rank } from './reads.ts'
+import { outermostRead } from './reads-of-account.ts'
 
 /** Counting stops here: a gauge at this value says "so many or more". */
 export const COUNT_CAP = 100_000
@@ -91,21 +92,12 @@ export interface FreshnessGauge {
 export async function freshnessGauges(q: Query, account: string): Promise<FreshnessGauge[]> {
   const gauges: FreshnessGauge[] = []
   for (const read of readKinds) {
-    const oldest = await q.sql
-      .selectFrom('sync_reads')
-      .select('last_read_at')
-      .where('account', '=', account)
-      .where('read', '=', read)
-      .where('last_read_at', 'is not', null)
-      .orderBy('last_read_at')
-      .limit(1)
-      .executeTakeFirst()
     const never = await countCapped(
       q,
       sql`sync_reads where account = ${account} and read = ${sql.lit(read)} and last_read_at is null`,
       SMALL_COUNT_CAP,
     )
-    gauges.push({ read, oldestAt: oldest?.last_read_at ?? null, never })
+    gauges.push({ read, oldestAt: await outermostRead(q, account, read, 'asc'), never })
   }
   return gauges
 }

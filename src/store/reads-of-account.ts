@@ -12,6 +12,20 @@ export async function readBefore(q: Query, account: string, limit: number): Prom
   return (await sampleRead(q, account, limit)).length
 }
 
+/** When the submission was read, by one kind of read, that was read the longest ago, or the most recently; null when none was. */
+export async function outermostRead(q: Query, account: string, read: ReadKind, order: 'asc' | 'desc'): Promise<TimeText | null> {
+  const row = await q.sql
+    .selectFrom('sync_reads')
+    .select('last_read_at')
+    .where('account', '=', account)
+    .where('read', '=', read)
+    .where('last_read_at', 'is not', null)
+    .orderBy('last_read_at', order)
+    .limit(1)
+    .executeTakeFirst()
+  return row?.last_read_at ?? null
+}
+
 /** Some submissions of the account that were read before, the most recently read first. */
 export async function sampleRead(q: Query, account: string, limit: number): Promise<string[]> {
   const rows = await q.sql
