@@ -212,6 +212,11 @@ describe('the verdict', () => {
     expect(text.match(/5 of 12|next run/g)?.length ?? 0).toBe(said.match(/5 of 12|next run/g)?.length ?? 0)
   })
 
+  it('of a run that could not read everything leaves the reasons to the list: the service may have answered, that something is not there', () => {
+    expect(textOf({ unreadable: 1, exit_code: 1 })).toMatch(/^1 thing could not be read, for the reason below\. About it/)
+    expect(textOf({ unreadable: 2, exit_code: 1 })).toMatch(/^2 things could not be read, for the reasons below\. About these/)
+  })
+
   it('of a run that never began says why, and of no comparison', () => {
     const never = { submissions_total: 0, submissions_done: 0, rows_compared: 0, started_at: null, exit_code: 4 }
     const skipped = report({ run: run({ ...never, state: 'stopped', note: 'run 7 was still in progress at that time' }) })

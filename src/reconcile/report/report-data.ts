@@ -54,8 +54,8 @@ export interface ReportData {
   readonly run: ReconcileRunsTable
   readonly groups: readonly FindingGroup[]
   readonly firstSeen: FirstSeen
-  /** When the report was made. */
   readonly mirror: MirrorFigures
+  /** When the report was made. */
   readonly madeAt: TimeText
   /** Of this program. */
   readonly version: string

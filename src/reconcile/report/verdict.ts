@@ -35,7 +35,8 @@ export function verdictOf({ run }: Pick<ReportData, 'run'>): Verdict {
     }
   }
   if (run.unreadable > 0) {
-    const failed = `${counted(run.unreadable, 'thing')} could not be read, because the service did not answer or answered what nobody can read. About ${run.unreadable === 1 ? 'it' : 'these'} this report proves nothing.`
+    const [reasons, them] = run.unreadable === 1 ? ['reason', 'it'] : ['reasons', 'these']
+    const failed = `${counted(run.unreadable, 'thing')} could not be read, for the ${reasons} below. About ${them} this report proves nothing.`
     return { tone: 'bad', title: 'Not everything could be checked', text: `${failed} ${noteOf(run)}${differencesText(run)}` }
   }
   if (run.state === 'failed') {
