@@ -5,7 +5,7 @@ import { uuid } from '../tools/facts.ts'
 const found = (value: unknown, ...keys: string[]) => Object.fromEntries(idsUnder(value, keys).ids)
 
 describe('ids under keys', () => {
-  it('are uuids that stand under that key, at any depth, each once, in lower case', () => {
+  it('trap 21: are uuids that stand under that key, at any depth, each once, in lower case', () => {
     const [a, b, c] = [uuid(1, 1), uuid(1, 0xabc), uuid(1, 3)]
     const value = [
       { id: c, submission_id: a, items: [{ deep: { submission_id: b.toUpperCase() } }, { submission_id: a }] },

@@ -38,7 +38,7 @@ describe('leaving out what is personal', () => {
     expect(row.from_address).toBe('jane@brokerage.example')
   })
 
-  it('invariant 12: keeps no FEIN and no social security number, at any depth, whatever was asked for', () => {
+  it('trap 75: keeps no FEIN and no social security number, at any depth, whatever was asked for', () => {
     const all = leavingOutPersonal(personalColumns)
     const lines = [{ name: 'gl', fein_or_ssn: '12-3456789', owners: [{ SSN: '123-45-6789', share: 50 }] }, 'auto', null]
     expect(all('lanes', { lines, status: 'quoted' })).toEqual({

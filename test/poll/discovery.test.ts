@@ -52,7 +52,7 @@ async function trackedVia(rig: Rig): Promise<Record<string, unknown>> {
 }
 
 describe.each(testDatabases)('discovery on $name', (database) => {
-  it('tracks what an answer names, says how it became known, and keeps the answer', async () => {
+  it('trap 19: tracks what an answer names, says how it became known, and keeps the answer', async () => {
     const rig = await open(database)
     const [known = '', ...others] = Array.from({ length: 4 }, () => rig.sandbox.addSubmission(ACCOUNT))
     rig.sandbox.addEvent(ACCOUNT, others[0] ?? '', { type: 'market_attached' })
@@ -77,7 +77,7 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     expect(rig.asked('list')).toHaveLength(2)
   })
 
-  it('fills a path with the ids that another path shows under that key', async () => {
+  it('trap 20: fills a path with the ids that another path shows under that key', async () => {
     const rig = await open(database)
     const ids = ['North Gate Bakery LLC', 'South Gate Bakery LLC'].flatMap((insured_name) =>
       [1, 2].map(() => rig.sandbox.addSubmission(ACCOUNT, { facts: { insured_name } })),
@@ -111,7 +111,7 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     ['401', 401],
     ['429', 429],
     ['500', 500],
-  ] as const)('a path that is answered %s does the account no harm, and is told once', async (_, status) => {
+  ] as const)('trap 21: a path that is answered %s does the account no harm, and is told once', async (_, status) => {
     const rig = await open(database, { lists: status !== undefined })
     const id = rig.sandbox.addSubmission(ACCOUNT)
     await rig.track([id])

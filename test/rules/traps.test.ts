@@ -1,11 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readmeWithTable, trapsOfThisRelease, trapTable, trapTests } from '../tools/traps.ts'
+import { readmeWithTable, testFiles, trapsOfThisRelease, trapTable, trapTests } from '../tools/traps.ts'
 
 test('every trap of this release has a test that bears its number', () => {
   const proven = new Set(trapTests().map(({ trap }) => trap))
   expect(trapsOfThisRelease.filter((trap) => !proven.has(trap))).toEqual([])
+})
+
+test('each number of a trap stands where it is seen, at the beginning of a title', () => {
+  const seen = trapTests().map(({ trap, file }) => `${trap} ${file}`)
+  const named = testFiles().flatMap((file) =>
+    [...readFileSync(join(import.meta.dirname, '..', file), 'utf8').matchAll(/\btraps? (\d+)/g)].map(
+      ([, trap]) => `${Number(trap)} ${file}`,
+    ),
+  )
+  expect(named).toEqual(seen)
 })
 
 test('test/README.md lists which test proves which trap (node test/tools/traps.ts writes it anew)', () => {

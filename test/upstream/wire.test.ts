@@ -271,7 +271,7 @@ describe('requirements', () => {
     expect(JSON.parse(readRequirements(view)?.submission.raw ?? '')).toMatchObject({ markets: [{ hedge_obtains: ['loss runs'] }] })
   })
 
-  test('trap 60: chips and statuses are any text, and wrong types are null', () => {
+  test('trap 59, trap 61: chips and statuses are any text, and wrong types are null', () => {
     expect(withLane({ chip: 'paused', status: 'bound', bound: 'yes', gapped: 1 })?.lane).toMatchObject({
       chip: 'paused',
       status: 'bound',

@@ -72,7 +72,7 @@ describe.each(testDatabases)('Applied Epic ($name)', (database) => {
     expect(epic.tokens).toBe(1)
   })
 
-  it('is told directions from the brokerage’s side, and nothing personal that was not asked for (trap 73)', async () => {
+  it('trap 73: is told directions from the brokerage’s side, and nothing personal that was not asked for', async () => {
     const { epic, rig } = await start(database)
     await rig.map(SUBMISSION, 'c-1')
     await rig.apply(message(1, { direction: 'inbound' }))

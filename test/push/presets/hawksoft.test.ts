@@ -57,7 +57,7 @@ describe.each(testDatabases)('HawkSoft ($name)', (database) => {
     expect(hawksoft.notes[1]?.text).toContain('Received from the submission service: Update 2\nText of message 2\n')
   })
 
-  it('is told directions from the brokerage’s side, and nothing personal that was not asked for (trap 73)', async () => {
+  it('trap 73: is told directions from the brokerage’s side, and nothing personal that was not asked for', async () => {
     const { hawksoft, rig } = await start(database, '', 'text_as: description_body')
     await rig.map(SUBMISSION, '4711', 'a-policy')
     const written = [
