@@ -1,21 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { sql } from 'kysely'
 import { timeFromMs } from '../../src/model/time.ts'
 import { dbTime, timeValue } from '../../src/store/sql.ts'
-import { hook } from '../config/support.ts'
+import { file, hook } from '../config/support.ts'
 import { ACCOUNT } from './checks.ts'
 import type { KillPoint } from './points.ts'
 import type { CrashRig } from './rig.ts'
 
 const OPERATOR = 'oncall'
-
-const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-crash-'))
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 /** An operator who takes everything. */
 const operator = createServer((_, response) => response.writeHead(204).end()).listen(0, '127.0.0.1')
@@ -71,14 +65,7 @@ function settings({ sandbox }: CrashRig): Record<string, string> {
     client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
   }
   const url = `http://127.0.0.1:${(operator.address() as AddressInfo).port}/`
-  const path = join(folder, 'mirror.yaml')
-  writeFileSync(
-    path,
-    JSON.stringify({
-      accounts: [account],
-      operators: [{ name: OPERATOR, kind: 'webhook', url, secret: '${ONCALL_SECRET}', allow_private: true }],
-    }),
-  )
+  const oncall = { name: OPERATOR, kind: 'webhook', url, secret: '${ONCALL_SECRET}', allow_private: true }
   const none = { BROKER_API_BASE_URL: '', BROKER_API_CLIENT_ID: '', BROKER_API_CLIENT_SECRET: '', WEBHOOK_SECRETS: '' }
-  return { ...none, CONFIG_FILE: path, ONCALL_SECRET: hook(9) }
+  return { ...none, CONFIG_FILE: file(JSON.stringify({ accounts: [account], operators: [oncall] })), ONCALL_SECRET: hook(9) }
 }

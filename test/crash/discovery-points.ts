@@ -1,15 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { timeFromMs } from '../../src/model/time.ts'
+import { file } from '../config/support.ts'
 import { ACCOUNT } from './checks.ts'
 import type { KillPoint } from './points.ts'
 import type { CrashRig } from './rig.ts'
 
 const PATHS = ['/broker/submissions', '/broker/insureds', '/broker/insureds/{insured_id}']
-
-const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-crash-'))
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 /** From a path that is probed to the submission that nobody has named. */
 export const discoveryPoints: readonly KillPoint[] = ['discovery-paths', 'discovery-claim', 'discovery-track', 'discovery-settle'].map(
@@ -38,8 +33,6 @@ function settings({ sandbox }: CrashRig): Record<string, string> {
     client_credentials: credentials.map(({ clientId, clientSecret }) => ({ id: clientId, secret: clientSecret })),
     discovery: { paths: PATHS, every: '1m' },
   }
-  const path = join(folder, 'mirror.yaml')
-  writeFileSync(path, JSON.stringify({ accounts: [account] }))
   const none = { BROKER_API_BASE_URL: '', BROKER_API_CLIENT_ID: '', BROKER_API_CLIENT_SECRET: '', WEBHOOK_SECRETS: '' }
-  return { ...none, CONFIG_FILE: path }
+  return { ...none, CONFIG_FILE: file(JSON.stringify({ accounts: [account] })) }
 }

@@ -7,13 +7,14 @@ const RUN = 'SUBMISSION_MIRROR_TEST_RUN'
 
 /**
  * Has every process that the tests start keep what it compiled, for the next one: the product is started hundreds of times, and loading
- * it is most of what a start takes. For the process that runs the tests, before it makes its workers. @returns what ends it.
+ * it is most of what a start takes. For the process that runs the tests, before it makes its workers.
  */
-export function shareCompiled(): () => void {
+export function shareCompiled(): void {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-compiled-'))
   process.env[RUN] = folder
   process.env[CACHE] = join(folder, 'cache')
-  return () => rmSync(folder, { recursive: true, force: true })
+  // Not before: each worker writes what it compiled when it is told to stop.
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 }
 
 /** A folder that all workers of one run share, and that ends with it; undefined outside of a run. */

@@ -10,11 +10,8 @@ declare module 'vitest' {
 
 /** One Postgres server for the whole run. When it cannot start, the run fails: no store test is ever skipped. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
-  const forget = shareCompiled()
+  shareCompiled()
   const server = await startPostgres({ fsync: false })
   project.provide('postgresUrl', server.url)
-  return async () => {
-    await server.remove()
-    forget()
-  }
+  return () => server.remove()
 }
