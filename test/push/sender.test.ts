@@ -171,11 +171,12 @@ describe.each(testDatabases)('a sender on $name', (database) => {
     rig.start([destination])
     await rig.apply(Array.from({ length: 40 }, (_, n) => event(n, n)))
     await rig.until('it is thought dead', () => rig.lines.some((line) => line.includes('did not answer')))
-    await rig.until('it was tried again', () => receiver.arrived.length >= 10)
+    await rig.until('it was tried again and again', () => receiver.arrived.length >= 11)
     const tries = (await rig.rows()).reduce((sum, row) => sum + row.attempts, 0)
     expect(tries).toBeLessThanOrEqual(receiver.arrived.length)
-    const probes = receiver.arrived.slice(9).map(({ at }) => at)
-    expect(probes.slice(1).every((at, n) => at - (probes[n] ?? 0) > 40)).toBe(true)
+    // Of the fifth failure and the three beside it the ninth is the first probe; the pause after it is of 100 ms at least.
+    const probes = receiver.arrived.slice(8).map(({ at }) => at)
+    expect(probes.slice(1).every((at, n) => at - (probes[n] ?? 0) > 90)).toBe(true)
     receiver.behave(takesAll)
     await rig.until('it is found alive', () => rig.lines.some((line) => line.includes('answers again')))
     await rig.until('what was never tried is delivered', async () =>
