@@ -7,6 +7,7 @@ import type { Status } from '../../src/ops/status.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { databaseEnv, startServe } from '../e2e/serve.ts'
 import { testDatabases } from '../tools/databases.ts'
+import { until } from '../tools/until.ts'
 import { json, runHere } from './run.ts'
 
 const ACCOUNT = 'default'
@@ -17,15 +18,6 @@ afterEach(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()
   cleanups = []
 })
-
-/** Looks until `look` gives something. */
-async function until<T>(look: () => Promise<T | null>): Promise<T> {
-  for (;;) {
-    const found = await look()
-    if (found !== null) return found
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
 
 it.each(testDatabases)('a served mirror on $name finds what nobody named, and says how complete it is', async (database) => {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-completeness-'))
@@ -51,19 +43,17 @@ it.each(testDatabases)('a served mirror on $name finds what nobody named, and sa
   const serve = await startServe(env)
   cleanups.push(() => serve.kill())
   const { sql } = opened.db.read
-  const rows = await until(async () => {
+  const rows = await until('both are read', async () => {
     const found = await sql.selectFrom('completeness').selectAll().orderBy('tracked_at').execute()
-    return found.length === 2 &&
-      found.every((row) => row.state_read_at !== null && row.events_read_at !== null && row.thread_read_at !== null)
-      ? found
-      : null
+    const isRead = found.every((row) => row.state_read_at !== null && row.events_read_at !== null && row.thread_read_at !== null)
+    return found.length === 2 && isRead && found
   })
   expect(rows).toMatchObject([
     { submission_id: named, tracked_via: 'command', event_count: 0 },
     { submission_id: unnamed, tracked_via: 'discovery:/broker/submissions', event_count: 1 },
   ])
-  const told = async () => serve.lines().find((line) => line.includes('probing /broker/no-such-list for submissions')) ?? null
-  expect(await until(told)).toContain('nothing else is affected')
+  const told = () => serve.lines().find((line) => line.includes('probing /broker/no-such-list for submissions'))
+  expect(await until('the path that fails is told', told)).toContain('nothing else is affected')
 
   const status = json<Status>(await runHere(['status', '--json'], env))
   expect(status.scope).toBe(COMPLETENESS_SCOPE)

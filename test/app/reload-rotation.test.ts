@@ -3,7 +3,8 @@ import { hook } from '../config/support.ts'
 import { postSigned } from '../e2e/signed.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { wireMessage } from '../tools/facts.ts'
-import { ReloadStage, reload, until } from './reload-stage.ts'
+import { until } from '../tools/until.ts'
+import { ReloadStage, reload } from './reload-stage.ts'
 import { json, runHere } from './run.ts'
 import { Traffic } from './traffic.ts'
 
@@ -57,10 +58,8 @@ describe.each(testDatabases)('rotation of webhook secrets on $name', (database) 
     const { sql } = stage.db.read
     const stored = await sql.selectFrom('sync_inbox').select('delivery_id').execute()
     expect(new Set(stored.map((row) => row.delivery_id))).toEqual(new Set(traffic.sent.map(({ id }) => id)))
-    await until(async () => {
-      const rows = await sql.selectFrom('thread_messages').select('message_id').execute()
-      return rows.length === traffic.sent.length ? rows : null
-    })
+    const messages = sql.selectFrom('thread_messages').select('message_id')
+    await until('all messages are there', async () => (await messages.execute()).length === traffic.sent.length)
     expect(await serve.stop()).toBe(0)
     const log = serve.lines().join('\n')
     for (const secret of [OLD, NEW]) expect(log).not.toContain(secret.slice('whsec_'.length))

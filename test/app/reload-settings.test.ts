@@ -7,7 +7,8 @@ import { postSigned } from '../e2e/signed.ts'
 import { startReceiver } from '../push/receiver.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
-import { ReloadStage, reload, until } from './reload-stage.ts'
+import { until } from '../tools/until.ts'
+import { ReloadStage, reload } from './reload-stage.ts'
 import { json, run, runHere } from './run.ts'
 import { Traffic } from './traffic.ts'
 
@@ -26,18 +27,18 @@ it('an account that is parked asks again at once, with the credentials of a relo
   const serve = await stage.serve()
   const id = stage.sandbox.addSubmission('default')
   await run(['track', id], stage.env)
-  await until(async () => ((await findAccount(stage.db.read, 'default'))?.brokerage ? true : null))
+  await until('the brokerage is pinned', async () => (await findAccount(stage.db.read, 'default'))?.brokerage)
 
   stage.sandbox.revokeCredential('default', first ?? '')
   stage.sandbox.killTokens('default')
-  await until(async () => ((await findAccount(stage.db.read, 'default'))?.state === 'parked' ? true : null))
+  await until('the account is parked', async () => (await findAccount(stage.db.read, 'default'))?.state === 'parked')
   const fresh = stage.sandbox.addCredential('default')
   stage.secret('client', fresh.clientSecret)
   stage.settings({ accounts: [stage.account('default', { default: true, ...credential(fresh.clientId) })], poll })
   expect(await reload(serve, 'applied')).toContain('account default: new client credentials')
-  await until(async () => ((await findAccount(stage.db.read, 'default'))?.state === 'active' ? true : null))
+  await until('the account is active', async () => (await findAccount(stage.db.read, 'default'))?.state === 'active')
   stage.sandbox.addEvent('default', id, { type: 'market_attached' }, { quiet: true })
-  await until(async () => (await stage.db.read.sql.selectFrom('market_events').select('event_id').executeTakeFirst()) ?? null)
+  await until('its event is read', () => stage.db.read.sql.selectFrom('market_events').select('event_id').executeTakeFirst())
   expect(await serve.stop()).toBe(0)
   expect(serve.lines().join('\n')).not.toContain(fresh.clientSecret)
 })
@@ -57,7 +58,7 @@ it('an account comes and goes: it is received and read for, and its rows stay', 
   expect(await post()).toBe(204)
   stage.sandbox.addEvent('beta', submission, { type: 'market_attached' }, { quiet: true })
   const events = () => stage.db.read.sql.selectFrom('market_events').select('account').execute()
-  await until(async () => ((await events()).length > 0 ? true : null))
+  await until('its event is there', async () => (await events()).length > 0)
 
   stage.settings({ accounts: [acme], poll })
   expect(await reload(serve, 'applied')).toContain('account beta is gone')
@@ -165,7 +166,7 @@ it('each role goes by what concerns it: one process takes by the new secret, ano
   const body = message(1, stage.sandbox.addSubmission('default'))
   expect((await postSigned(url, old, body)).status).toBe(401)
   expect((await postSigned(url, fresh, body)).status).toBe(204)
-  await until(async () => ams.taken.find(({ data }) => data.entity === 'thread_messages') ?? null)
+  await until('the AMS has the message', () => ams.taken.find(({ data }) => data.entity === 'thread_messages'))
   expect(await Promise.all([receiving.stop(), working.stop()])).toEqual([0, 0])
 })
 
@@ -198,15 +199,13 @@ it('destinations change under traffic in two processes: each gets every change w
   await traffic.stop()
 
   const { sql } = stage.db.read
-  await until(async () => {
-    const rows = await sql.selectFrom('thread_messages').select('message_id').execute()
-    return rows.length === traffic.sent.length ? rows : null
-  })
+  const messages = sql.selectFrom('thread_messages').select('message_id')
+  await until('all messages are there', async () => (await messages.execute()).length === traffic.sent.length)
   const all = await sql.selectFrom('changes').select('seq').where('entity', '=', 'thread_messages').orderBy('seq').execute()
   const seqs = all.map(({ seq }) => seq)
-  await until(async () => (one.taken.length >= seqs.length ? true : null))
+  await until('one has them all', () => one.taken.length >= seqs.length)
   expect(one.taken.map(({ data }) => data.seq)).toEqual(seqs)
-  await until(async () => (three.taken.at(-1)?.data.seq === seqs.at(-1) ? true : null))
+  await until('three has the last', () => three.taken.at(-1)?.data.seq === seqs.at(-1))
   const begin = three.taken[0]?.data.seq ?? Number.POSITIVE_INFINITY
   expect(begin).toBeLessThanOrEqual(seqs.find((seq) => seq > seen) ?? 0)
   expect(three.taken.map(({ data }) => data.seq)).toEqual(seqs.filter((seq) => seq >= begin))

@@ -107,12 +107,3 @@ export async function reload(serve: ServeProcess, outcome: keyof typeof OUTCOMES
   if (!said.includes(OUTCOMES[outcome])) throw new Error(`the reload ended otherwise: ${said}`)
   return said
 }
-
-/** Looks until `look` gives something. */
-export async function until<T>(look: () => Promise<T | null>): Promise<T> {
-  for (;;) {
-    const found = await look()
-    if (found !== null) return found
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}

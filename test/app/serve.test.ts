@@ -3,6 +3,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { accountEnv, databaseEnv, type Environment, type ServeProcess, startServe } from '../e2e/serve.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { until } from '../tools/until.ts'
 import { json, run, runHere } from './run.ts'
 
 const ACCOUNT = 'default'
@@ -32,15 +33,6 @@ async function scene(database: (typeof testDatabases)[number], over: Environment
   return { sandbox, opened, env, serve }
 }
 
-/** Looks until `look` gives something. */
-async function until<T>(look: () => Promise<T | null>): Promise<T> {
-  for (;;) {
-    const found = await look()
-    if (found !== null) return found
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
-
 describe.each(testDatabases)('a served mirror on $name', (database) => {
   it('takes deliveries, reads what is tracked, answers its commands, and ends with 0 when it is told to', async () => {
     const { sandbox, opened, env, serve } = await scene(database)
@@ -56,12 +48,10 @@ describe.each(testDatabases)('a served mirror on $name', (database) => {
     const message = sandbox.addMessage(ACCOUNT, pushed, { body_text: 'The quote is here.' })
     await sandbox.deliveriesSettled()
     const rows = opened.db.read.sql
-    await until(
-      async () => (await rows.selectFrom('thread_messages').selectAll().where('message_id', '=', message.id).executeTakeFirst()) ?? null,
-    )
-    await until(
-      async () => (await rows.selectFrom('market_events').selectAll().where('submission_id', '=', tracked).executeTakeFirst()) ?? null,
-    )
+    const messages = rows.selectFrom('thread_messages').selectAll().where('message_id', '=', message.id)
+    await until('what was delivered is there', () => messages.executeTakeFirst())
+    const events = rows.selectFrom('market_events').selectAll().where('submission_id', '=', tracked)
+    await until('what was polled is there', () => events.executeTakeFirst())
 
     const sync = await run(['sync', '--all'], env)
     expect(sync).toMatchObject({ code: 0, err: '' })
@@ -85,17 +75,17 @@ describe.each(testDatabases)('a served mirror on $name', (database) => {
     sandbox.deliver(ACCOUNT, '{"type":"submission.\\u001b[2Jnovelty","what":"\u0007"}', { id: 'msg_aside' })
     sandbox.addMessage(ACCOUNT, id, { body_text: 'The quote is here.' })
     await sandbox.deliveriesSettled()
-    await until(async () => {
+    await until('it is set aside', async () => {
       const settled = json<{ delivery_id: string }[]>(await runHere(['inbox', 'list', '--state', 'aside', '--json'], env))
-      return settled[0]?.delivery_id === 'msg_aside' ? settled : null
+      return settled[0]?.delivery_id === 'msg_aside'
     })
     const shown = await runHere(['inbox', 'show', 'msg_aside'], env)
     expect(shown.code).toBe(0)
     expect(shown.out).toContain('\\u0007')
     for (const character of ['\u0007', '\u001b']) expect(shown.out).not.toContain(character)
-    const ofSubmission = await until(async () => {
+    const ofSubmission = await until('the submission is known', async () => {
       const { out } = await runHere(['inbox', 'list', '--submission', id], env)
-      return out.includes(id) ? out : null
+      return out.includes(id) && out
     })
     expect(ofSubmission).toMatch(/^number +delivery +account +received +state +kind +submission +tries +error\n +\d+ +msg_/)
     expect(await runHere(['inbox', 'show', 'msg_none'], env)).toMatchObject({ code: 2, err: 'there is no delivery msg_none\n' })
@@ -109,9 +99,9 @@ describe.each(testDatabases)('a served mirror on $name', (database) => {
       headers: { 'content-type': 'application/json' },
     })
     expect(answer.status).toBe(401)
-    const [rejected] = await until(async () => {
+    const [rejected] = await until('what was refused is listed', async () => {
       const list = json<{ rejected_id: number; reason: string }[]>(await runHere(['inbox', 'list', '--rejected', '--json'], env))
-      return list.length > 0 ? list : null
+      return list.length > 0 && list
     })
     expect(rejected).toMatchObject({ reason: 'missing_headers' })
     expect((await runHere(['inbox', 'show', '--rejected', String(rejected?.rejected_id)], env)).out).toContain('missing_headers')

@@ -24,7 +24,7 @@ it('on Postgres two processes share the work, one of them is killed half-way, an
   await stage.track()
   stage.deliverTo(balancer.origin)
   sandbox.startStory()
-  await waitFor(() => sandbox.stats().story.played >= sandbox.stats().story.total / 2, STORY_MS)
+  expect(await waitFor(() => sandbox.stats().story.played >= sandbox.stats().story.total / 2, STORY_MS)).toBe(true)
   await first.kill()
   const db = await stage.openStore()
   const processes = () => db.read.sql.selectFrom('sync_processes').select('process_id').execute()

@@ -8,6 +8,7 @@ import { claimReads, releaseRead } from '../../src/store/read-claims.ts'
 import { runHere } from '../app/run.ts'
 import { accountEnv, databaseEnv, type Environment } from '../e2e/serve.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { until } from '../tools/until.ts'
 
 const ACCOUNT = 'default'
 
@@ -46,7 +47,7 @@ describe.each(testDatabases)('commands on $name', (database) => {
     const [held] = await claimReads(db, { account: ACCOUNT, submissionIds: [id], read: 'thread', limit: 1, leaseMs: 60_000 })
     if (!held) throw new Error('nothing could be claimed')
     const syncing = runHere(['sync', id], env)
-    while ((await countSharing(db.read)).reading === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until('it reads', async () => (await countSharing(db.read)).reading > 0)
     expect(await messages()).toHaveLength(0)
     await releaseRead(db, held)
     expect(await syncing).toMatchObject({ code: 0, err: '' })

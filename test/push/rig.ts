@@ -14,10 +14,8 @@ import type { Db } from '../../src/store/db.ts'
 import { type DestinationRow, ensureDestinations, findDestination } from '../../src/store/destinations.ts'
 import { openAgain, type TestDatabase } from '../tools/databases.ts'
 import { applyAll } from '../tools/mirror.ts'
+import { until } from '../tools/until.ts'
 import { commonSettings } from './common-settings.ts'
-
-const PATIENCE_MS = 20_000
-const LOOK_MS = 10
 
 export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
@@ -123,11 +121,9 @@ export class PushRig {
   }
 
   async until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-    const end = performance.now() + PATIENCE_MS
-    while (!(await holds())) {
-      if (performance.now() > end) throw new Error(`it never came to this: ${what}\n${this.lines.slice(-20).join('')}`)
-      await systemClock.sleep(LOOK_MS)
-    }
+    await until(what, holds).catch((error: unknown) => {
+      throw new Error(`${error}\n${this.lines.slice(-20).join('')}`, { cause: error })
+    })
   }
 
   rows() {

@@ -3,23 +3,14 @@ import { type ServeProcess, startServe } from '../e2e/serve.ts'
 import { postSigned } from '../e2e/signed.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { changesOf } from '../tools/mirror.ts'
+import { until } from '../tools/until.ts'
 import { ACCOUNT, DamageRig, told } from './damage-rig.ts'
-
-const LOOK_MS = 50
 
 /** Beside a running serve that polls only what is woken. */
 async function live(rig: DamageRig): Promise<ServeProcess> {
   const serve = await startServe({ ...rig.env, POLL_ACTIVE: '1h', POLL_QUIET: '1h' })
   onTestFinished(async () => void (await serve.stop()))
   return serve
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 20_000
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`it never came to this: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-  }
 }
 
 describe.each(testDatabases)('beside a running serve, on $name', (database) => {

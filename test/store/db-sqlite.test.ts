@@ -9,6 +9,7 @@ import { migrate } from '../../src/store/migrate.ts'
 import { holdServeLock, isServeLockHeld } from '../../src/store/serve-lock.ts'
 import { startChild } from '../tools/child.ts'
 import { newSqlite, openAgain } from '../tools/databases.ts'
+import { until } from '../tools/until.ts'
 
 describe('SQLite', () => {
   let place: ReturnType<typeof newSqlite>
@@ -106,7 +107,7 @@ describe('SQLite', () => {
     const before = statSync(log).size
     expect(before).toBeGreaterThan(16 * 1024 * 1024)
     // The log is begun anew by and by, so that it stops growing however much is written.
-    while (statSync(place.config.path).size < 20 * 1024 * 1024) await new Promise((resolve) => setTimeout(resolve, 50))
+    await until('the file has it', () => statSync(place.config.path).size >= 20 * 1024 * 1024)
     await db.close()
     expect(existsSync(log)).toBe(false)
   })

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { startSandbox } from '../../../src/sandbox/server.ts'
 import { accountEnv, databaseEnv, startServe } from '../../e2e/serve.ts'
 import { testDatabases } from '../../tools/databases.ts'
+import { until } from '../../tools/until.ts'
 
 const ALICE = 'alice-0123456789-abcdef'
 const CAROL = 'carol-0123456789-abcdef'
@@ -14,15 +15,6 @@ afterEach(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()
   cleanups = []
 })
-
-/** Looks until `look` gives something. */
-async function until<T>(look: () => Promise<T | null>): Promise<T> {
-  for (;;) {
-    const found = await look()
-    if (found !== null) return found
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}
 
 describe.each(testDatabases)('the admin routes of a serve on $name', (database) => {
   it('track, sync, reconcile and reload what runs beside them, and show no secret', { timeout: 60_000 }, async () => {
@@ -57,20 +49,18 @@ describe.each(testDatabases)('the admin routes of a serve on $name', (database) 
     const id = sandbox.addSubmission('default')
     sandbox.addMessage('default', id, { body_text: 'One.' }, { quiet: true })
     expect((await ask('POST', '/submissions/track', { ids: [id] })).json()).toEqual({ account: 'default', added: 1, known: 0 })
-    const messages = async (n: number) => {
-      const rows = await opened.db.read.sql.selectFrom('thread_messages').select('message_id').where('submission_id', '=', id).execute()
-      return rows.length === n ? rows : null
-    }
-    await until(() => messages(1))
+    const stored = opened.db.read.sql.selectFrom('thread_messages').select('message_id').where('submission_id', '=', id)
+    const messages = async () => (await stored.execute()).length
+    await until('the message is there', async () => (await messages()) === 1)
     // Nobody delivers it, and the next poll is an hour away.
     const reads = opened.db.read.sql.selectFrom('sync_reads').select('read').where('submission_id', '=', id)
-    await until(async () => ((await reads.where('last_read_at', 'is', null).execute()).length === 0 ? true : null))
+    await until('all is read', async () => (await reads.where('last_read_at', 'is', null).execute()).length === 0)
     sandbox.addMessage('default', id, { body_text: 'Two.' }, { quiet: true })
     expect((await ask('POST', '/submissions/sync', { ids: [id] })).json()).toEqual({ account: 'default', submissions: 1 })
-    await until(() => messages(2))
+    await until('the second is there too', async () => (await messages()) === 2)
 
     const run = (await ask('POST', '/reconcile-runs', {})).json().items[0]
-    const ended = await until(async () => {
+    const ended = await until('the run has ended', async () => {
       const now = (await ask('GET', `/reconcile-runs/${run?.['run_id']}`)).json()
       return now['ended_at'] === null ? null : now
     })

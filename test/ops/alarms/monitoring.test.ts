@@ -9,6 +9,7 @@ import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { startSandbox } from '../../../src/sandbox/server.ts'
 import { accountEnv, databaseEnv, type ServeProcess, startServe } from '../../e2e/serve.ts'
 import { type OpenedDatabase, silentLog, testDatabases } from '../../tools/databases.ts'
+import { until } from '../../tools/until.ts'
 import { type Expression, readExpression } from './promql.ts'
 
 /** What Prometheus itself adds to every series. */
@@ -121,10 +122,11 @@ describe('the rules for Prometheus and the dashboard, against a running product'
   })
 
   it('see alarms, and when they were looked for', { timeout: 30_000 }, async () => {
-    let text = ''
     // The first look comes with the start, and the gauges are kept for some seconds.
-    do text = await (await fetch(`${serve.ops}/metrics`)).text()
-    while (!text.includes('submission_mirror_alarms_age_seconds '))
+    const text = await until('it has looked', async () => {
+      const metrics = await (await fetch(`${serve.ops}/metrics`)).text()
+      return metrics.includes('submission_mirror_alarms_age_seconds ') && metrics
+    })
     for (const name of alarmNames) expect(text).toContain(`submission_mirror_alarm{name="${name}",severity="${rules[name].severity}"`)
     expect(text).toMatch(/^submission_mirror_alarms_age_seconds \d/m)
   })

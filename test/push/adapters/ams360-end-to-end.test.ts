@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Ams360Emulator, startAms360 } from '../../emulators/ams360.ts'
 import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { eventFact, stateFact, trackFact, uuid, wireEvent, wireRequirements } from '../../tools/facts.ts'
+import { until } from '../../tools/until.ts'
 import { ACCOUNT, AdapterRig } from './rig.ts'
 
 const SUBMISSION = uuid(9, 1)
@@ -50,7 +51,7 @@ describe.each(testDatabases)('AMS360 ($name)', (database) => {
     await rig.map(SUBMISSION, CUSTOMER)
     ams.withdraw()
     await rig.apply(event(1))
-    await rig.until(async () => (await rig.state())?.state === 'parked')
+    await until('it is parked', async () => (await rig.state())?.state === 'parked')
     await rig.becomes('waiting')
     expect(ams.notes).toEqual([])
   })
@@ -63,9 +64,9 @@ describe.each(testDatabases)('AMS360 ($name)', (database) => {
     )
     ams.withdraw()
     await rig.apply(stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [], { insured_name: '5544' }), 1), event(1))
-    await rig.until(async () => (await rig.state())?.state === 'parked')
+    await until('it is parked', async () => (await rig.state())?.state === 'parked')
     // The destination is stopped first, and then the try is written down.
-    await rig.until(async () => (await rig.becomes('waiting'))[0]?.error !== null)
+    await until('it was tried', async () => (await rig.becomes('waiting'))[0]?.error !== null)
     expect(await rig.becomes('waiting')).toMatchObject([{ attempts: 0, error: expect.stringContaining('refuses the credentials') }])
     expect((await rig.state())?.reason).toContain('refuses the credentials')
   })

@@ -10,7 +10,8 @@ import { storeMappings } from '../../../src/store/push-map.ts'
 import { account, type Env, withFile } from '../../config/support.ts'
 import { silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { comesAbout, outboxBecomes } from '../outbox-states.ts'
+import { until } from '../../tools/until.ts'
+import { outboxBecomes } from '../outbox-states.ts'
 import { createPushing } from '../pushing.ts'
 
 export const ACCOUNT = 'default'
@@ -39,7 +40,7 @@ export class AdapterRig {
       await pushing.close()
       await close()
     })
-    await rig.until(async () => (await rig.state()) !== null)
+    await until('the destination is there', () => rig.state())
     return rig
   }
 
@@ -59,9 +60,5 @@ export class AdapterRig {
   /** Waits until the rows of the outbox, the oldest first, are in these states. */
   becomes(...states: readonly string[]): Promise<OutboxEntry[]> {
     return outboxBecomes(this.db, this.#name, states)
-  }
-
-  until(condition: () => Promise<boolean>): Promise<void> {
-    return comesAbout(condition)
   }
 }

@@ -3,6 +3,7 @@ import { setDestinationState } from '../../../src/store/destinations.ts'
 import { type EpicEmulator, startEpic } from '../../emulators/applied-epic.ts'
 import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { at, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { until } from '../../tools/until.ts'
 import { ACCOUNT, PushRig } from './rig.ts'
 
 const SUBMISSION = uuid(9, 1)
@@ -141,7 +142,7 @@ describe.each(testDatabases)('Applied Epic ($name)', (database) => {
     await rig.map(SUBMISSION, 'c-1')
     epic.withdraw()
     await rig.apply(event(1))
-    await rig.until(async () => (await rig.state())?.state === 'parked')
+    await until('it is parked', async () => (await rig.state())?.state === 'parked')
     expect((await rig.state())?.reason).toContain('answered 403')
     const asked = epic.arrived.length
     await rig.apply(event(2))

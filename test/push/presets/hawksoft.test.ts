@@ -4,6 +4,7 @@ import { retryRows } from '../../../src/store/outbox-queries.ts'
 import { type HawkSoftEmulator, startHawkSoft } from '../../emulators/hawksoft.ts'
 import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { at, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { until } from '../../tools/until.ts'
 import { ACCOUNT, PushRig } from './rig.ts'
 
 const SUBMISSION = uuid(9, 1)
@@ -100,7 +101,7 @@ describe.each(testDatabases)('HawkSoft ($name)', (database) => {
     await rig.map(SUBMISSION, '4711')
     hawksoft.optOut()
     await rig.apply(event(1))
-    await rig.until(async () => (await rig.state())?.state === 'parked')
+    await until('it is parked', async () => (await rig.state())?.state === 'parked')
     expect((await rig.state())?.reason).toContain('answered 403')
     const asked = hawksoft.arrived.length
     await rig.apply(event(2))

@@ -14,7 +14,8 @@ import { account, type Env, withFile } from '../../config/support.ts'
 import { silentLog, type TestDatabase } from '../../tools/databases.ts'
 import { trackFact } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
-import { comesAbout, outboxBecomes, outboxFor } from '../outbox-states.ts'
+import { until } from '../../tools/until.ts'
+import { outboxBecomes, outboxFor } from '../outbox-states.ts'
 import { createPushing, type Pushing } from '../pushing.ts'
 
 export const ACCOUNT = 'default'
@@ -51,7 +52,7 @@ export class PushRig {
   /** Starts the push stage; what is in the change log already is not sent. */
   async run(): Promise<void> {
     this.#running = Promise.all(this.#pushing.services.map((service) => service.run(this.#stop.signal)))
-    await this.until(async () => (await this.state()) !== null)
+    await until('the destination is there', () => this.state())
   }
 
   async apply(...facts: readonly Fact[]): Promise<void> {
@@ -80,10 +81,6 @@ export class PushRig {
   /** Waits until the rows of the outbox, the oldest first, are in these states. */
   becomes(...states: readonly string[]): Promise<OutboxEntry[]> {
     return outboxBecomes(this.db, this.destination.name, states)
-  }
-
-  until(condition: () => Promise<boolean>): Promise<void> {
-    return comesAbout(condition)
   }
 
   async #close(): Promise<void> {
