@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { COMPLETENESS_SCOPE } from '../../src/ops/completeness-status.ts'
 import type { Status } from '../../src/ops/status.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
@@ -13,19 +13,13 @@ import { json, runHere } from './run.ts'
 const ACCOUNT = 'default'
 const PATHS = ['/broker/submissions', '/broker/policies/{policy_id}', '/broker/no-such-list']
 
-let cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.reverse()) await cleanup()
-  cleanups = []
-})
-
 it.each(testDatabases)('a served mirror on $name finds what nobody named, and says how complete it is', async (database) => {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-completeness-'))
-  cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const sandbox = await startSandbox({ submissions: 0, autoStart: false, lists: true })
-  cleanups.push(() => sandbox.close())
+  onTestFinished(() => sandbox.close())
   const opened = await database.open()
-  cleanups.push(() => opened.close())
+  onTestFinished(() => opened.close())
   const [named = '', unnamed = ''] = [sandbox.addSubmission(ACCOUNT), sandbox.addSubmission(ACCOUNT)]
   sandbox.addEvent(ACCOUNT, unnamed, { type: 'market_attached' }, { quiet: true })
 
@@ -41,7 +35,7 @@ it.each(testDatabases)('a served mirror on $name finds what nobody named, and sa
   const track = await runHere(['track', '--file', join(folder, 'ids.csv'), '--account', ACCOUNT], env)
   expect(track).toEqual({ code: 0, out: '1 new submission tracked in account default; 0 known before\n', err: '' })
   const serve = await startServe(env)
-  cleanups.push(() => serve.kill())
+  onTestFinished(() => serve.kill())
   const { sql } = opened.db.read
   const rows = await until('both are read', async () => {
     const found = await sql.selectFrom('completeness').selectAll().orderBy('tracked_at').execute()

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { accountEnv, databaseEnv, type Environment, type ServeProcess, startServe } from '../e2e/serve.ts'
@@ -7,12 +7,6 @@ import { until } from '../tools/until.ts'
 import { json, run, runHere } from './run.ts'
 
 const ACCOUNT = 'default'
-
-let cleanups: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.reverse()) await cleanup()
-  cleanups = []
-})
 
 interface Scene {
   readonly sandbox: Sandbox
@@ -23,12 +17,12 @@ interface Scene {
 
 async function scene(database: (typeof testDatabases)[number], over: Environment = {}): Promise<Scene> {
   const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-  cleanups.push(() => sandbox.close())
+  onTestFinished(() => sandbox.close())
   const opened = await database.open()
-  cleanups.push(() => opened.close())
+  onTestFinished(() => opened.close())
   const env = { ...accountEnv(sandbox), ...databaseEnv(opened.config), POLL_ACTIVE: '1s', ...over }
   const serve = await startServe(env)
-  cleanups.push(() => serve.kill())
+  onTestFinished(() => serve.kill())
   sandbox.setTarget(ACCOUNT, `${serve.receiver}/webhooks`)
   return { sandbox, opened, env, serve }
 }

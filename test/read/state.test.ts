@@ -1,23 +1,15 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readState } from '../../src/read/state.ts'
 import { upstreamClass } from '../../src/upstream/errors.ts'
 import { uuid, wireLane, wireRequirements } from '../tools/facts.ts'
-import { clientOf, json, type Service, startService, thrownBy, withTokens } from '../upstream/service.ts'
+import { clientOf, json, startService, thrownBy, withTokens } from '../upstream/service.ts'
 
 const SUBMISSION = uuid(9, 1)
 const never = new AbortController().signal
 
-let service: Service
-afterEach(() => service.close())
-
 async function read(answer: unknown) {
-  service = await startService(withTokens((_request, response) => json(response, answer)))
-  const client = clientOf(service)
-  try {
-    return await readState(client, SUBMISSION, never)
-  } finally {
-    await client.close()
-  }
+  const service = await startService(withTokens((_request, response) => json(response, answer)))
+  return readState(clientOf(service), SUBMISSION, never)
 }
 
 describe('reading the requirements view', () => {

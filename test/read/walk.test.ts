@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Applied } from '../../src/apply/apply.ts'
 import { type FeedPage, type Walk, type WalkEnd, walkFeed } from '../../src/read/walk.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
@@ -13,10 +13,6 @@ type Pages = Readonly<Record<string, readonly [items: readonly unknown[], next: 
 
 let service: Service
 let client: UpstreamClient
-afterEach(async () => {
-  await client.close()
-  await service.close()
-})
 
 async function serve(pages: Pages): Promise<void> {
   service = await startService(

@@ -1,32 +1,20 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import { PermanentError, ProductError, TransientError } from '../../src/errors.ts'
 import type { UpstreamOptions } from '../../src/upstream/client.ts'
 import { upstreamClass } from '../../src/upstream/errors.ts'
 import { operations } from '../../src/upstream/operations.ts'
 import type { FeedPage } from '../../src/upstream/wire-answers.ts'
-import { Counts, clientOf, type Handler, json, SECRET, type Service, startService, thrownBy, withTokens } from './service.ts'
+import { Counts, clientOf, type Handler, json, SECRET, startService, thrownBy, withTokens } from './service.ts'
 
 const ID = '0b8f6a52-3a35-4b52-9a1e-6f2d7f1f6a01'
 const OTHER = '5d2c1d1e-91c5-4c55-8d5d-2f4a7a5b9c02'
 const emptyPage = { events: [], messages: [], next_cursor: null }
 
-const open: { close(): Promise<unknown> }[] = []
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close()
-})
-
-async function serve(handler: Handler): Promise<Service> {
-  const service = await startService(handler)
-  open.push(service)
-  return service
-}
-
 async function bench(handler: Handler, options: Partial<UpstreamOptions> = {}) {
-  const service = await serve(withTokens(handler))
+  const service = await startService(withTokens(handler))
   const counts = new Counts()
   const client = clientOf(service, { observer: counts, ...options })
-  open.push(client)
   return { service, client, counts }
 }
 
@@ -97,7 +85,7 @@ describe('requests', () => {
   })
 
   test('trap 45: a redirect is not followed, and the bearer stays with its host', async () => {
-    const elsewhere = await serve((_, response) => json(response, emptyPage))
+    const elsewhere = await startService((_, response) => json(response, emptyPage))
     const { service, client } = await bench((_, response) => response.writeHead(307, { location: `${elsewhere.baseUrl}/broker/me` }).end())
     expect(await thrownBy(client.events(ID, null))).toMatchObject({ class: 'unavailable' })
     expect(elsewhere.arrived).toEqual([])
@@ -105,9 +93,8 @@ describe('requests', () => {
   })
 
   test('trap 82: a base URL with another path is taken as it is', async () => {
-    const service = await serve(withTokens((_, response) => json(response, emptyPage)))
+    const service = await startService(withTokens((_, response) => json(response, emptyPage)))
     const client = clientOf(service, { baseUrl: service.baseUrl.replace('/api/v1', '/staging/v7/') })
-    open.push(client)
     await client.events(ID, null)
     expect(service.arrived.map((request) => request.url.split('?')[0])).toEqual([
       '/staging/v7/oauth/token',
@@ -152,12 +139,11 @@ describe('tokens that are refused', () => {
 
   test('trap 43: while refused credentials are parked, a probe alone exchanges them again', async () => {
     let refused = true
-    const service = await serve((request, response) => {
+    const service = await startService((request, response) => {
       if (!request.url.endsWith('/token')) return json(response, { kind: 'api_client', brokerage: 'b' })
       return refused ? json(response, {}, 400) : json(response, { access_token: 't' })
     })
     const client = clientOf(service)
-    open.push(client)
     for (let n = 0; n < 3; n += 1) expect(await thrownBy(client.events(ID, null))).toMatchObject({ class: 'auth' })
     expect(service.arrived.length).toBe(1)
     expect(await thrownBy(client.me())).toMatchObject({ class: 'auth' })
@@ -261,7 +247,6 @@ describe('failures', () => {
     })
     expect(await thrownBy(client.events(ID, null))).toMatchObject({ class: 'network' })
     await service.close()
-    open.splice(open.indexOf(service), 1)
     expect(await thrownBy(client.events(ID, null))).toMatchObject({ class: 'network', message: expect.stringContaining('ECONNREFUSED') })
     expect(counts.of('upstream_requests_total acme network')).toBe(2)
   })

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { clockSkewMs } from '../../src/upstream/answer.ts'
 import { askServiceClock } from '../../src/upstream/service-clock.ts'
@@ -24,10 +24,8 @@ describe('the clocks of both sides', () => {
     const clock: Clock = { ...systemClock, now: () => Date.now() + ahead.ms }
     const inTwoMinutes = () => ({ date: new Date(Date.now() + 120_000).toUTCString() })
     const service = await startService(withTokens((_, response) => json(response, {}, 500, inTwoMinutes())))
-    onTestFinished(() => service.close())
     const counts = new Counts()
     const client = clientOf(service, { observer: counts, clock })
-    onTestFinished(() => client.close())
     expect(client.clockSkewMs()).toBeNull()
     await client.me().catch(() => undefined)
     expect(Math.abs((client.clockSkewMs() ?? 0) - 120_000)).toBeLessThan(2_000)
@@ -40,7 +38,6 @@ describe('the clocks of both sides', () => {
   it('are told by one question, without credentials, when the date can be read', async () => {
     let date = ''
     const service = await startService((_, response) => json(response, {}, 401, { date }))
-    onTestFinished(() => service.close())
     const clock: Clock = { ...systemClock, now: () => START }
     const aheadMs = async (said: string) => {
       date = said

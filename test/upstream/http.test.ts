@@ -1,24 +1,18 @@
 import { EventEmitter, once } from 'node:events'
 import { createServer, request as httpRequest } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { Http, type HttpOptions } from '../../src/upstream/http.ts'
 import type { Call } from '../../src/upstream/operations.ts'
 import { type Handler, json, startService, thrownBy } from './service.ts'
 
 const call: Call = { operation: 'me', submissionId: null, withCursor: false }
 const LONG_MS = 30_000
-const open: { close(): Promise<unknown> }[] = []
-
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close()
-})
-
 async function bench(handler: Handler, options: Partial<HttpOptions> = {}) {
   const service = await startService(handler)
   const timeouts = { connectMs: LONG_MS, headersMs: LONG_MS, overallMs: LONG_MS }
   const http = new Http({ baseUrl: service.baseUrl, proxy: {}, timeouts, bodyLimitBytes: 1000, ...options })
-  open.push(service, http)
+  onTestFinished(() => http.close())
   return { service, http }
 }
 
@@ -99,11 +93,9 @@ async function startProxy(refusal: string | null = null) {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  open.push({
-    async close() {
-      server.close()
-      server.closeAllConnections()
-    },
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
   })
   return { asked, tunnels, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
@@ -111,7 +103,7 @@ async function startProxy(refusal: string | null = null) {
 /** Sends to an https host through a tunnel of the proxy. */
 function tunnelling(proxyUrl: string, { timeouts } = times(LONG_MS, LONG_MS)): Http {
   const http = new Http({ baseUrl: 'https://service.example/api/v1', proxy: { httpsProxy: proxyUrl }, timeouts, bodyLimitBytes: 1000 })
-  open.push(http)
+  onTestFinished(() => http.close())
   return http
 }
 
@@ -129,14 +121,14 @@ describe('proxy', () => {
 
   test('an https host is asked through a tunnel', async () => {
     const proxy = await startProxy()
-    const { service, http } = await bench((_, response) => json(response, {}))
+    const { service } = await bench((_, response) => json(response, {}))
     const tunnelled = new Http({
       baseUrl: service.baseUrl.replace('http:', 'https:'),
       proxy: { httpsProxy: proxy.url },
       timeouts: { connectMs: LONG_MS, headersMs: LONG_MS, overallMs: LONG_MS },
       bodyLimitBytes: 1000,
     })
-    open.push(tunnelled, http)
+    onTestFinished(() => tunnelled.close())
     // The far end speaks no TLS, so that the handshake fails; what counts is the way it took.
     expect(await thrownBy(tunnelled.send(call, parts))).toMatchObject({ class: 'network' })
     expect(proxy.asked).toEqual([`CONNECT ${new URL(service.baseUrl).host}`])

@@ -1,31 +1,19 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ProductError } from '../../src/errors.ts'
 import type { UpstreamOptions } from '../../src/upstream/client.ts'
-import { Counts, clientOf, type Handler, json, type Service, startService, thrownBy, withTokens } from './service.ts'
+import { Counts, clientOf, type Handler, json, startService, thrownBy, withTokens } from './service.ts'
 
 const ID = '0b8f6a52-3a35-4b52-9a1e-6f2d7f1f6a01'
 const LIST = '/broker/submissions'
 const emptyPage = { events: [], next_cursor: null }
 
-const open: { close(): Promise<unknown> }[] = []
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close()
-})
-
-async function serve(handler: Handler): Promise<Service> {
-  const service = await startService(handler)
-  open.push(service)
-  return service
-}
-
 /** A service whose list answers as `list` does, and whose feeds are well. */
 async function bench(list: Handler, options: Partial<UpstreamOptions> = {}) {
-  const service = await serve(
+  const service = await startService(
     withTokens((request, response) => (request.url.includes('/events') ? json(response, emptyPage) : list(request, response))),
   )
   const counts = new Counts()
   const client = clientOf(service, { observer: counts, ...options })
-  open.push(client)
   return { service, client, counts }
 }
 
@@ -47,7 +35,7 @@ describe('probing a path', () => {
   })
 
   test('trap 45, trap 76: leaves the base by no path and no redirect', async () => {
-    const elsewhere = await serve((_, response) => json(response, {}))
+    const elsewhere = await startService((_, response) => json(response, {}))
     const { client } = await bench((_, response) => response.writeHead(302, { location: elsewhere.baseUrl }).end())
     expect(await thrownBy(client.probe(LIST))).toMatchObject({ class: 'unavailable' })
     for (const path of [`${elsewhere.baseUrl}/x`, '//elsewhere.test/x', '/broker/../../x', '/broker/%2e%2e/x']) {

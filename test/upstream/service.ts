@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { Labels, Observer } from '../../src/observe.ts'
 import { createUpstreamClient, type UpstreamClient, type UpstreamOptions } from '../../src/upstream/client.ts'
@@ -17,7 +18,7 @@ export interface Arrived {
 
 export type Handler = (request: Arrived, response: ServerResponse) => void
 
-/** A server on loopback that keeps what it was asked. */
+/** A server on loopback that keeps what it was asked. It ends with the test. */
 export interface Service {
   readonly baseUrl: string
   readonly arrived: Arrived[]
@@ -44,15 +45,18 @@ export async function startService(handler: Handler): Promise<Service> {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
+  const close = async () => {
+    if (!server.listening) return
+    server.close()
+    server.closeAllConnections()
+    await once(server, 'close')
+  }
+  onTestFinished(close)
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
     arrived,
     to: (path) => arrived.filter((request) => request.url.includes(path)),
-    async close() {
-      server.close()
-      server.closeAllConnections()
-      await once(server, 'close')
-    },
+    close,
   }
 }
 
@@ -95,8 +99,9 @@ export class Counts implements Observer {
   }
 }
 
+/** It is closed with the test. */
 export function clientOf(service: Service, options: Partial<UpstreamOptions> = {}): UpstreamClient {
-  return createUpstreamClient({
+  const client = createUpstreamClient({
     account: 'acme',
     baseUrl: service.baseUrl,
     credentials: [credential('bac_first', SECRET)],
@@ -108,6 +113,8 @@ export function clientOf(service: Service, options: Partial<UpstreamOptions> = {
     log: silentLog,
     ...options,
   })
+  onTestFinished(() => client.close())
+  return client
 }
 
 /** What `work` throws; fails when it throws nothing. */

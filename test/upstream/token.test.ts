@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { ManualClock, systemClock } from '../../src/clock.ts'
 import { createLog } from '../../src/log.ts'
 import { Channel } from '../../src/upstream/channel.ts'
@@ -8,12 +8,6 @@ import { TokenSource } from '../../src/upstream/token.ts'
 import { Counts, credential, type Handler, json, SECOND_SECRET, SECRET, type Service, startService, thrownBy } from './service.ts'
 
 const PARK_MS = 900_000
-const open: { close(): Promise<unknown> }[] = []
-
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close()
-})
-
 async function bench(handler: Handler, keys = [credential('bac_first', SECRET)]) {
   const service = await startService(handler)
   const clock = new ManualClock()
@@ -26,7 +20,7 @@ async function bench(handler: Handler, keys = [credential('bac_first', SECRET)])
   const options = { account: 'acme', credentials: keys, scope: 'broker_mcp', parkMs: PARK_MS }
   const log = createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line) => void told.push(JSON.parse(line)) } })
   const tokens = new TokenSource(channel, options, { clock, observer: counts, log })
-  open.push(service, channel)
+  onTestFinished(() => channel.close())
   return { service, clock, tokens, counts, told }
 }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { startSandbox } from '../../../src/sandbox/server.ts'
 import { accountEnv, databaseEnv, startServe } from '../../e2e/serve.ts'
 import { testDatabases } from '../../tools/databases.ts'
@@ -10,25 +10,19 @@ import { until } from '../../tools/until.ts'
 const ALICE = 'alice-0123456789-abcdef'
 const CAROL = 'carol-0123456789-abcdef'
 
-let cleanups: (() => Promise<unknown> | unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.reverse()) await cleanup()
-  cleanups = []
-})
-
 describe.each(testDatabases)('the admin routes of a serve on $name', (database) => {
   it('track, sync, reconcile and reload what runs beside them, and show no secret', { timeout: 60_000 }, async () => {
     const sandbox = await startSandbox({ submissions: 0, autoStart: false })
-    cleanups.push(() => sandbox.close())
+    onTestFinished(() => sandbox.close())
     const opened = await database.open()
-    cleanups.push(() => opened.close())
+    onTestFinished(() => opened.close())
     const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-admin-'))
-    cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     const tokens = join(folder, 'tokens')
     writeFileSync(tokens, `alice:${ALICE}\n`)
     const env = { ...accountEnv(sandbox), ...databaseEnv(opened.config), OPS_TOKENS_FILE: tokens, POLL_ACTIVE: '1h', POLL_QUIET: '1h' }
     const serve = await startServe(env)
-    cleanups.push(() => serve.kill())
+    onTestFinished(() => serve.kill())
     const seen: string[] = []
     const ask = async (method: string, path: string, body?: unknown, token = ALICE) => {
       const headers = { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }) }

@@ -90,10 +90,8 @@ export async function sendOne(kind: DeliveryKind, item: PushItem = itemOf()): Pr
 }
 
 /** A server for one test; it answers 200 with `{}` unless it is told otherwise. */
-export async function serve(handler: Handler = (_, response) => ok(response)): Promise<Service> {
-  const service = await startService(handler)
-  onTestFinished(() => service.close())
-  return service
+export function serve(handler: Handler = (_, response) => ok(response)): Promise<Service> {
+  return startService(handler)
 }
 
 export function ok(response: ServerResponse): void {
