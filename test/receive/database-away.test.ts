@@ -1,8 +1,10 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { DatabaseConfig } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { startChild } from '../tools/child.ts'
 import { newPostgres, newSqlite, openAgain } from '../tools/databases.ts'
 import { startPostgres } from '../tools/postgres-server.ts'
+import { until } from '../tools/until.ts'
 import { type Answered, account, deliver, inboxOf, newSecret, startTestReceiver } from './support.ts'
 
 const BODY = '{"type":"submission.message"}'
@@ -19,12 +21,27 @@ async function persist(send: () => Promise<Answered>): Promise<void> {
   }
 }
 
+/** A receiver on a new database; both end with the test. */
+async function receiving(place: { config: DatabaseConfig; remove(): Promise<void> }) {
+  onTestFinished(() => place.remove())
+  const db = await openAgain(place.config)
+  onTestFinished(() => db.close())
+  await migrate(db)
+  const receiver = await startTestReceiver({ db, accounts })
+  onTestFinished(() => receiver.running.stop(1_000))
+  return { db, ...receiver }
+}
+
+/** One that ends with the test, and with it all that is on it. */
+async function onServer(options?: { fsync: boolean }) {
+  const server = await startPostgres(options)
+  const { config } = newPostgres(server.url)
+  return { server, ...(await receiving({ config, remove: () => server.remove() })) }
+}
+
 describe('the database away', () => {
   it('Postgres stopped: 503, never a 2xx, and recovery without a restart', async () => {
-    const server = await startPostgres({ fsync: false })
-    const db = await openAgain(newPostgres(server.url).config)
-    await migrate(db)
-    const { running, origin, lines } = await startTestReceiver({ db, accounts })
+    const { server, db, origin, lines } = await onServer({ fsync: false })
     const send = (id: string) => deliver(`${origin}/webhooks`, secret, BODY, { id })
     expect((await send('msg_1')).status).toBe(204)
     await server.stop()
@@ -36,18 +53,15 @@ describe('the database away', () => {
     const said = lines.map((line) => String(line['msg']))
     expect(said.filter((line) => line.startsWith('deliveries cannot be stored now'))).toHaveLength(1)
     expect(said).toContain('deliveries are stored again')
-    await running.stop(1_000)
-    await db.close()
-    await server.remove()
   })
 
   it('Postgres killed under load: nothing that was acknowledged is lost', async () => {
-    const server = await startPostgres()
-    const db = await openAgain(newPostgres(server.url).config)
-    await migrate(db)
-    const { running, origin } = await startTestReceiver({ db, accounts })
+    const { server, db, origin } = await onServer()
     const acknowledged: string[] = []
     let stop = false
+    onTestFinished(() => {
+      stop = true
+    })
     const senders = Array.from({ length: 16 }, async (_, sender) => {
       for (let n = 0; !stop; n++) {
         const id = `msg_${sender}_${n}`
@@ -56,25 +70,20 @@ describe('the database away', () => {
         if (status === 204) acknowledged.push(id)
       }
     })
-    while (acknowledged.length < 200) await new Promise(setImmediate)
+    await until('much is acknowledged', () => acknowledged.length >= 200)
     await server.kill()
     await server.start()
     const before = acknowledged.length
-    while (acknowledged.length < before + 200) await new Promise(setImmediate)
+    await until('it goes on', () => acknowledged.length >= before + 200)
     stop = true
     await Promise.all(senders)
     const stored = new Set((await inboxOf(db)).map((row) => row.delivery_id))
     expect(acknowledged.filter((id) => !stored.has(id))).toEqual([])
-    await running.stop(1_000)
-    await db.close()
-    await server.remove()
   })
 
   it('SQLite locked by another process: 503 once it has waited, and recovery without a restart', async () => {
     const place = newSqlite()
-    const db = await openAgain(place.config)
-    await migrate(db)
-    const { running, origin } = await startTestReceiver({ db, accounts })
+    const { db, origin } = await receiving(place)
     const other = startChild('store/children/hold-lock.ts', [place.config.path])
     await other.says('locked')
     const answers = await Promise.all([1, 2, 3].map((n) => deliver(`${origin}/webhooks`, secret, BODY, { id: `locked_${n}` })))
@@ -83,29 +92,22 @@ describe('the database away', () => {
     await persist(() => deliver(`${origin}/webhooks`, secret, BODY, { id: 'msg_1' }))
     // Those that were told 503 while their transaction waited for the lock may be there as well.
     expect((await inboxOf(db)).map((row) => row.delivery_id)).toContain('msg_1')
-    await running.stop(1_000)
-    await db.close()
-    await place.remove()
   })
 
   it('SQLite locked for a moment: a delivery waits, and other requests are answered meanwhile', async () => {
     const place = newSqlite()
-    const db = await openAgain(place.config)
-    await migrate(db)
-    const { running, origin } = await startTestReceiver({ db, accounts })
+    const { origin } = await receiving(place)
     const other = startChild('store/children/hold-lock.ts', [place.config.path])
     await other.says('locked')
     const waiting = deliver(`${origin}/webhooks`, secret, BODY, { id: 'msg_1' })
     expect((await deliver(`${origin}/webhooks`, newSecret(), BODY)).status).toBe(401)
     other.tell('let go')
     expect((await waiting).status).toBe(204)
-    await running.stop(1_000)
-    await db.close()
-    await place.remove()
   })
 
   it('the disk full: 503, never a 2xx, and recovery when there is room', async () => {
     const place = newSqlite()
+    onTestFinished(() => place.remove())
     const child = startChild('receive/children/small-disk.ts', [place.config.path, secret], 'ulimit -S -f 8000')
     const url = `http://127.0.0.1:${await child.says('listening')}/webhooks`
     const body = 'x'.repeat(60_000)
@@ -126,8 +128,7 @@ describe('the database away', () => {
     acknowledged.push('msg_last')
     await child.kill()
     const db = await openAgain(place.config)
+    onTestFinished(() => db.close())
     expect((await inboxOf(db)).map((row) => row.delivery_id)).toEqual(acknowledged)
-    await db.close()
-    await place.remove()
   })
 })

@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { until } from '../tools/until.ts'
 import { account, deliver, head, newSecret, openRaw, type RawConnection, sign, startTestReceiver, type TestReceiver } from './support.ts'
 import { HeldAppender } from './support-appenders.ts'
 
@@ -48,7 +49,7 @@ describe('stopping the receiver', () => {
     const batch = await appender.next()
     const late = await openRaw(receiver.port)
     late.write(whole().slice(0, 40))
-    while (accepted.at(-1)?.bytesRead !== 40) await new Promise(setImmediate)
+    await until('what came is read', () => accepted.at(-1)?.bytesRead === 40)
     const stopping = receiver.running.stop(60_000)
     await idle.closed()
     late.write(whole().slice(40))

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock, systemClock } from '../../src/clock.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { until } from '../tools/until.ts'
 import { account, deliver, head, inboxOf, newSecret, openRaw, sign, startTestReceiver, type TestReceiver } from './support.ts'
 import { HeldAppender } from './support-appenders.ts'
 
@@ -45,12 +46,10 @@ describe('senders that are slow or cut', () => {
     for (const connection of idle) connection.write(head('/nothing', { 'content-length': '0' }))
     await Promise.all(idle.map((connection) => connection.hears('\r\n\r\n')))
     // The first that finds all places taken is turned away, and makes room for those after it.
-    const status = () =>
-      deliver(`${origin}/webhooks`, secret, BODY).then(
-        (answer) => answer.status,
-        () => null,
-      )
-    while ((await status()) !== 204) await new Promise(setImmediate)
+    await until('a delivery is taken', async () => {
+      const answer = await deliver(`${origin}/webhooks`, secret, BODY).catch(() => null)
+      return answer?.status === 204
+    })
     await Promise.all(idle.map((connection) => connection.closed()))
   })
 
@@ -124,7 +123,7 @@ describe('senders that are slow or cut', () => {
       holder.socket.destroy()
       await holder.closed()
     }
-    while ((await deliver(`${origin}/webhooks`, secret, large)).status !== 204) await new Promise(setImmediate)
+    await until('a large one is taken', async () => (await deliver(`${origin}/webhooks`, secret, large)).status === 204)
   })
 
   it('trap 29: a store that does not answer in 8 s is answered for with 503, never with a 2xx', async () => {
@@ -139,7 +138,7 @@ describe('senders that are slow or cut', () => {
     batch.end([null])
   })
 
-  it('trap 30: a delivery is acknowledged after its transaction has ended, not before', async () => {
+  it('trap 29: a delivery is acknowledged after its transaction has ended, not before', async () => {
     const appender = new HeldAppender()
     const { port, origin } = await start({ appender })
     const connection = await openRaw(port)

@@ -12,6 +12,8 @@ const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log: rec
 await migrate(db)
 const { port } = await startTestReceiver({ db, accounts: [account('acme', [secret], true)] })
 console.log(`listening ${port}`)
+// Whoever started it may be gone without a word.
+process.stdin.once('end', () => process.exit(1))
 await once(process.stdin, 'data')
 spawnSync('prlimit', ['--pid', String(process.pid), '--fsize=unlimited'])
 console.log('there is room')
