@@ -26,7 +26,7 @@ export const checkTransport = z.superRefine((values: unknown, context) => {
     const url = typeof text === 'string' ? URL.parse(text) : null
     if (url === null) continue
     if (url.protocol === 'http:' && field(values, 'allow_private') !== true)
-      context.addIssue({ code: 'custom', path, message: 'must use https; http is only for a destination with allow_private: true' })
+      context.addIssue({ code: 'custom', path, message: 'must use https; http goes only with allow_private: true' })
     if (!isAllowed(bareHost(url.hostname)))
       context.addIssue({ code: 'custom', path, message: 'is at a host that allow_hosts does not name; add it there' })
   }

@@ -249,9 +249,7 @@ push: { schedule: [soon], timeout: 1ms }
   test('plain http but for private addresses, users in URLs, and hosts that are not allowed', () => {
     const url = (text: string, more = '') =>
       problems(`destinations: [{ name: a, kind: webhook, url: "${text}", secret: "\${S1}" ${more} }]`)
-    expect(url('http://ams.test/')).toEqual([
-      `${at}.url in CONFIG_FILE must use https; http is only for a destination with allow_private: true`,
-    ])
+    expect(url('http://ams.test/')).toEqual([`${at}.url in CONFIG_FILE must use https; http goes only with allow_private: true`])
     expect(url('http://ams.test/', ', allow_private: true')).toEqual([])
     expect(url('https://u:p@ams.test/')).toEqual([
       `${at}.url in CONFIG_FILE must not hold a user or a password; give them as secrets of their own`,

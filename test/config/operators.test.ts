@@ -53,7 +53,7 @@ describe('operators', () => {
   it('are refused with a line for each mistake', () => {
     expect(problems('{ name: a, kind: pager }')).toEqual(['operators[0].kind in CONFIG_FILE must be one of webhook, email'])
     expect(problems(webhook.replace('https:', 'http:'))).toEqual([
-      'operators[0].url in CONFIG_FILE must use https; http is only for a destination with allow_private: true',
+      'operators[0].url in CONFIG_FILE must use https; http goes only with allow_private: true',
     ])
     expect(problems('{ name: A, kind: webhook, url: "https://alerts.test/" }')).toEqual([
       'operators[0].name in CONFIG_FILE must be 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or digit',
