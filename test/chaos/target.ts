@@ -1,7 +1,7 @@
 import type { ChangeRow } from '../tools/mirror.ts'
 
 /** Waiting times between tries: short, and so many that nothing that passes by itself becomes a dead letter. */
-export const SCHEDULE = Array.from({ length: 50 }, () => '50ms')
+const SCHEDULE = Array.from({ length: 50 }, () => '50ms')
 
 /** What every destination of the chaos has. */
 export const COMMON = { start: 0, backfill: true, allow_private: true, timeout: '2s', schedule: SCHEDULE } as const

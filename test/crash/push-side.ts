@@ -32,7 +32,7 @@ const COMMON = {
 
 /** Gets everything, and everything that an operator said belongs to a client. */
 export const MAIN = 'main'
-export const MAPPED = 'mapped'
+const MAPPED = 'mapped'
 
 type Settings = Readonly<Record<string, unknown>>
 

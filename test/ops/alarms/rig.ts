@@ -50,7 +50,7 @@ export interface WatchRig {
 const signal = new AbortController().signal
 
 /** A settings file with one account, and what a test adds. JSON is YAML too. */
-export function settingsWith(more: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>> = {}): Config {
+function settingsWith(more: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>> = {}): Config {
   const account = {
     name: ACCOUNT,
     default: true,
