@@ -8,6 +8,7 @@ import { type PostgresConfig, PostgresPool } from '../../src/store/postgres-pool
 import { timeFromPostgres } from '../../src/store/postgres-types.ts'
 import { newPostgres, openAgain, silentLog } from '../tools/databases.ts'
 import { type PostgresServer, startPostgres } from '../tools/postgres-server.ts'
+import { until } from '../tools/until.ts'
 
 function count(tx: Tx, account: string): Promise<unknown> {
   return tx.sql
@@ -175,12 +176,8 @@ describe('Postgres', () => {
       await tx.selectMany(spec, [key], { lock: true })
       locked.resolve()
       // The other one is seen waiting for us before we go on.
-      for (;;) {
-        const waiting = await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%for update%'`.execute(
-          db.read.sql,
-        )
-        if (waiting.rows.length > 0) break
-      }
+      const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%for update%'`
+      await until('the other one waits', async () => (await waiting.execute(db.read.sql)).rows.length > 0)
       order.push('holder')
       await count(tx, 'locked')
     })
@@ -267,18 +264,13 @@ describe('a Postgres server that goes away', () => {
     await expect(doubtful).rejects.toThrow(TransientError)
     atPoint = () => {}
     // The server starts all its processes anew, and refuses everyone until then.
-    await eventually(() => db.write('count', (tx) => count(tx, 'last')))
+    await until('it is back', () =>
+      db
+        .write('count', (tx) => count(tx, 'last'))
+        .catch((error: unknown) => {
+          if (!(error instanceof TransientError)) throw error
+        }),
+    )
     expect(await accounts(db)).toEqual(['after', 'before', 'last'])
   })
 })
-
-/** Repeats what a server that is just starting refuses. */
-async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await attempt()
-    } catch (error) {
-      if (!(error instanceof TransientError)) throw error
-    }
-  }
-}

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
@@ -11,6 +10,7 @@ import { testDatabases } from '../tools/databases.ts'
 import { eventFact, START_MS, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'
 import { meddled } from '../tools/meddled.ts'
 import { applyAll } from '../tools/mirror.ts'
+import { until } from '../tools/until.ts'
 
 const ACCOUNT = 'acme'
 const SUBMISSION = uuid(9, 1)
@@ -80,7 +80,8 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     await other.write('test', async (tx) => {
       await lockNamed(tx, 'fan-out')
       settled = settleLogEpoch(db)
-      expect(await Promise.race([settled, setTimeout(500, 'waits')])).toBe('waits')
+      const waiting = sql`select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`
+      await until('it waits for the lock', async () => (await waiting.execute(tx.sql)).rows.length > 0)
       await sql`update mirror_info set last_seq = last_seq + 1`.execute(tx.sql)
     })
     expect(await settled).toEqual({ logEpoch: 'by hand', afterSeq: last_seq + 1, reason: 'command' })
