@@ -33,11 +33,15 @@ export function addMap(destination: Command, c: CommandContext): void {
     .option('--submission <id>', 'a single submission')
     .option('--client <client>', 'its client in the AMS')
     .option('--policy <policy>', 'its policy in the AMS')
-    .option('--field <name=value>', 'more for templates and adapters; may be repeated', (text: string, all: string[]) => [...all, text], [])
+    .option('--field <name=value>', 'more for templates and adapters; may be repeated', together)
     .option('--account <name>', 'the account of the submission, where the destination has several')
     .option('--limit <n>', 'how many are listed at most', '50')
     .option('--json', 'as JSON, for programs')
-    .action((name: string, options: MapOptions) => map(c, name, options))
+    .action((name: string, options: Omit<MapOptions, 'field'>) => map(c, name, { field: [], ...options }))
+}
+
+function together(text: string, before: readonly string[] = []): string[] {
+  return [...before, text]
 }
 
 async function map(c: CommandContext, name: string, options: MapOptions): Promise<void> {

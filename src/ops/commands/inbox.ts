@@ -27,7 +27,7 @@ interface ListOptions {
 
 /** `inbox list|show|replay|skip` */
 export function addInbox(program: Command, c: CommandContext): void {
-  const inbox = program.command('inbox').description('look at stored deliveries, and work them again')
+  const inbox = program.command('inbox').description('look at stored deliveries, work them again, or give them up')
   inbox
     .command('list')
     .description('list stored deliveries, the newest first')
