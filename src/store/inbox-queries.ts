@@ -95,16 +95,19 @@ export async function changeDeliveries(
 }
 
 /**
- * Makes these deliveries ready again, as if they had just come, whatever became of them. One that waits is left as it is.
+ * Makes these deliveries ready again, as if they had just come, whatever became of them; one that waits for its next try is due at once.
+ * One that is due, or in somebody's hand, is left as it is.
  * @returns how many.
  */
 export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> {
   return db.write('inbox-replay', async (tx) => {
+    const now = dbTime(tx)
     const result = await tx.sql
       .updateTable('sync_inbox')
-      .set({ state: 'ready', attempts: 0, available_at: dbTime(tx), lease_token: null, error: null, settled_at: null })
+      .set({ state: 'ready', attempts: 0, available_at: now, lease_token: null, error: null, settled_at: null })
       .where('inbox_id', 'in', inboxIds)
-      .where('state', '<>', 'ready')
+      // While a delivery is in hand, its lease is what moves `available_at` on.
+      .where(({ and, eb, or }) => or([eb('state', '<>', 'ready'), and([eb('lease_token', 'is', null), eb('available_at', '>', now)])]))
       .where('body', 'is not', null)
       .executeTakeFirst()
     wake(tx, 'inbox')

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { InboxAppender } from '../../src/store/inbox-append.ts'
-import { countInbox, findDeliveries, listDeliveries } from '../../src/store/inbox-queries.ts'
+import { countInbox, findDeliveries, listDeliveries, makeReady } from '../../src/store/inbox-queries.ts'
+import { claimDeliveries, settleDeliveries } from '../../src/store/inbox-work.ts'
 import { testDatabases } from '../tools/databases.ts'
 
 const RECEIVED = '2026-01-05T12:00:00.000000Z'
@@ -35,5 +36,24 @@ describe.each(testDatabases)('deliveries on $name', ({ open }) => {
     expect((await findDeliveries(db.read, 'm1')).map(({ account }) => account)).toEqual(['acme', 'other'])
     expect((await findDeliveries(db.read, '3')).map((entry) => entry.delivery_id)).toEqual(['m3'])
     expect(await findDeliveries(db.read, 'm9')).toEqual([])
+  })
+
+  it('are made due when they wait for their next try, and left to whoever has them in hand', async () => {
+    const { db, close } = await open()
+    onTestFinished(close)
+    const delivery = { account: 'acme', receivedAt: RECEIVED, headers: {}, secret: 1, body: Buffer.from('{}') }
+    await new InboxAppender(db).append(['waits', 'in hand', 'new'].map((deliveryId) => ({ ...delivery, deliveryId })))
+    const [waits, inHand] = await claimDeliveries(db, 2, 60_000)
+    if (waits === undefined || inHand === undefined) throw new Error('two were to be claimed')
+    const failed = { state: 'ready', submissionId: null, kind: null, error: 'no room', retryInMs: 600_000 } as const
+    await db.write('test', (tx) => settleDeliveries(tx, [{ delivery: waits, ...failed }]))
+    const ids = (await listDeliveries(db.read, {}, 50)).map((entry) => entry.inbox_id)
+    expect(await makeReady(db, ids)).toBe(1)
+    const due = await claimDeliveries(db, 50, 60_000)
+    expect(due.map(({ deliveryId, attempts }) => [deliveryId, attempts])).toEqual([
+      ['waits', 0],
+      ['new', 0],
+    ])
+    await db.write('test', (tx) => settleDeliveries(tx, [{ delivery: inHand, ...failed, state: 'done' }]))
   })
 })
