@@ -50,6 +50,8 @@ function linkOf(path: string): string | null {
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']
 const LIBPQ_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
 const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
+/** With `ssl`, which has a line of its own. The driver takes no notice of a parameter that it does not know: a slip would leave TLS out. */
+const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslnegotiation', ...TLS_FILES]
 
 /**
  * A URL for the Postgres driver, with its TLS parameters checked here, where a mistake can be told in one line. The driver takes
@@ -65,6 +67,8 @@ export function postgresUrl(text: string): Parsed<string> {
   const problems: string[] = []
   if (url.hash !== '') problems.push('must not hold a fragment; in a password write # as %23')
   if (parameters.has('ssl')) problems.push('must say sslmode=verify-full (or disable) in place of ssl')
+  if ([...parameters.keys()].some((name) => /^(?:ssl|tls)/i.test(name) && !TLS_PARAMETERS.includes(name)))
+    problems.push('has a parameter for TLS that means nothing here; those that do are sslmode, sslrootcert, sslcert and sslkey')
   const modes = libpq ? LIBPQ_MODES : MODES
   if (!parameters.getAll('sslmode').every((mode) => modes.includes(mode)))
     problems.push(`has an unknown sslmode; it must be one of ${modes.join(', ')}`)

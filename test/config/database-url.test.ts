@@ -110,6 +110,16 @@ describe('Postgres', () => {
     expect(postgresUrl(`${H}?ssl=false`)).toEqual({ problems: [expect.stringMatching(/sslmode=verify-full .* in place of ssl$/)] })
   })
 
+  test('a parameter for TLS that the driver would not know is refused, for it would go on without TLS', () => {
+    const unknown = {
+      problems: ['has a parameter for TLS that means nothing here; those that do are sslmode, sslrootcert, sslcert and sslkey'],
+    }
+    for (const name of ['sslmod', 'SSLMODE', 'sslMode', 'ssl_mode', 'sslrootcerts', 'sslcrl', 'tls', 'tlsmode'])
+      expect(postgresUrl(`${H}?${name}=verify-full`)).toEqual(unknown)
+    for (const known of ['sslmode=verify-full&sslnegotiation=direct', 'application_name=x&channel_binding=require&connect_timeout=5'])
+      expect(postgresUrl(`${H}?${known}`)).toEqual({ value: `${H}?${known}` })
+  })
+
   test('files that cannot be read are told before the first connection, all at once', () => {
     expect(postgresUrl(`${H}?sslrootcert=/nowhere/ca.pem&sslcert=/nowhere/c.pem&sslkey=/`)).toEqual({
       problems: [
