@@ -35,8 +35,9 @@ export class RateLimiter {
   #pausedUntil = Number.NEGATIVE_INFINITY
   #loweredAt = Number.NEGATIVE_INFINITY
   #turn = 0
-  #pump: AbortController | null = null
-  #closed = false
+  /** Somebody waits, and is let through in their turn. */
+  #pumping = false
+  readonly #closing = new AbortController()
 
   /** @param requestsPerSecond the full rate, which is never exceeded. */
   constructor(clock: Clock, requestsPerSecond: number) {
@@ -68,14 +69,13 @@ export class RateLimiter {
    */
   async take(priority: Priority = 'live', signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
-    if (this.#closed) throw closedError()
+    if (this.#closing.signal.aborted) throw closedError()
     const pauseMs = this.#pausedUntil - this.#clock.steady()
     if (pauseMs > PATIENCE_MS) throw pausedError(pauseMs)
     const lane = this.#waiting[priority]
     await new Promise<void>((resolve, reject) => {
       const leave = () => {
         lane.splice(lane.indexOf(waiting), 1)
-        if (this.#next() === null) this.#pump?.abort()
         reject(signal?.reason)
       }
       const done = () => signal?.removeEventListener('abort', leave)
@@ -91,7 +91,7 @@ export class RateLimiter {
       }
       signal?.addEventListener('abort', leave, { once: true })
       lane.push(waiting)
-      if (this.#pump === null) void this.#run()
+      if (!this.#pumping) void this.#run()
     })
   }
 
@@ -120,7 +120,7 @@ export class RateLimiter {
 
   /** Sends everyone away, for good. */
   close(): void {
-    this.#closed = true
+    this.#closing.abort()
     this.#refuseAll(closedError())
   }
 
@@ -144,27 +144,24 @@ export class RateLimiter {
   /** How long until the next may go. */
   #waitMs(): number {
     this.#count()
-    const tokenMs = this.#tokens >= 1 ? 0 : Math.ceil(((1 - this.#tokens) / this.#rps) * 1000)
+    const tokenMs = Math.ceil(((1 - this.#tokens) / this.#rps) * 1000)
     return Math.max(tokenMs, this.#pausedUntil - this.#clock.steady(), 0)
   }
 
   /** Lets the waiting through, one by one, as long as somebody waits. */
   async #run(): Promise<void> {
-    const pump = new AbortController()
-    this.#pump = pump
-    for (let lane = this.#next(); lane !== null && !pump.signal.aborted; lane = this.#next()) {
+    this.#pumping = true
+    for (let lane = this.#next(); lane !== null; lane = this.#next()) {
       const waitMs = this.#waitMs()
       if (waitMs > 0) {
-        await this.#clock.sleep(waitMs, pump.signal)
+        await this.#clock.sleep(waitMs, this.#closing.signal)
         continue
       }
       this.#tokens -= 1
       this.#turn += 1
       this.#waiting[lane].shift()?.go()
     }
-    this.#pump = null
-    // Somebody came while the pump was being stopped.
-    if (this.#next() !== null) void this.#run()
+    this.#pumping = false
   }
 
   #next(): Priority | null {
@@ -176,7 +173,6 @@ export class RateLimiter {
   #refuseAll(error: TransientError): void {
     const all = [...this.#waiting.live.splice(0), ...this.#waiting.background.splice(0)]
     for (const waiting of all) waiting.refuse(error)
-    this.#pump?.abort()
   }
 }
 
