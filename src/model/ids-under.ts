@@ -30,7 +30,7 @@ export function idsUnder(value: unknown, keys: readonly string[]): FoundIds {
       for (const each of item) look(each, depth + 1)
     } else if (isObject(item)) {
       for (const [key, each] of Object.entries(item)) {
-        const id = typeof each === 'string' ? parseUuid(each) : null
+        const id = parseUuid(each)
         if (id !== null) found.get(key)?.add(id)
         look(each, depth + 1)
       }

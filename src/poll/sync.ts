@@ -77,7 +77,7 @@ export class Sync {
     while (!signal.aborted && !round.failed && round.pending.length + round.inHand > 0) {
       if (this.#stopped !== null) {
         for (const wanted of round.pending.splice(0)) round.unread.push({ ...placeOf(wanted), reason: this.#stopped })
-        if (round.inHand === 0) return
+        return
       }
       const claimed = await this.#claim(round)
       if (claimed === null) {

@@ -1,5 +1,5 @@
 import { throughDoor } from '../apply/apply.ts'
-import { type Differences, differs, Rehearsal } from '../apply/compare.ts'
+import { type Differences, Rehearsal } from '../apply/compare.ts'
 import type { Clock } from '../clock.ts'
 import type { Fact, Place } from '../model/facts.ts'
 import type { ReadKind } from '../model/records.ts'
@@ -37,7 +37,7 @@ export class Mender {
     this.#rehearsal = new Rehearsal(new MirrorReader(parts.db.read, place.account))
   }
 
-  /** Whether something was found and left as it is, or could not be checked. */
+  /** Whether something was found that cannot be put right, or could not be checked. */
   get left(): boolean {
     return this.#left
   }
@@ -64,7 +64,6 @@ export class Mender {
     if (dryRun) {
       const differences = await this.#rehearsal.apply(facts, timeFromMs(clock.now()))
       const found = this.#finder.found(differences, ofState, false)
-      this.#left ||= differs(differences)
       await recorder.keepAlone(found)
       this.#finder.reported(differences, found)
       return true

@@ -124,7 +124,6 @@ export class TokenSource {
       const { accessToken, lifetimeSeconds } = await this.#exchangeAny()
       const usable = RENEW_AFTER - RENEW_JITTER * this.#clock.random()
       this.#live = { token: accessToken, renewAt: this.#clock.now() + lifetimeSeconds * 1000 * usable }
-      this.#hold = null
       return accessToken
     } catch (error) {
       if (!(error instanceof AuthRefusedError || error instanceof UpstreamTransientError)) throw error
