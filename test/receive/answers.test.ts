@@ -55,6 +55,7 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
     ])
     expect(JSON.parse(rows[0]?.headers ?? '')).toMatchObject({ 'svix-id': 'msg_1', 'content-type': 'application/json' })
     expect([counted(204), counted(204, 'acme-staging')]).toEqual([2, 1])
+    expect(receiver.counts.of('acknowledge_seconds', { account: 'acme' })).toBe(2)
   })
 
   it('takes webhook-* headers, and counts which secret verified', async () => {
@@ -211,6 +212,8 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
       expect([path, (await post(`${receiver.origin}${path}`, BODY, { 'content-type': 'garbage' })).status]).toEqual([path, 404])
     }
     expect((await post(`${receiver.origin}/webhooks/${'a'.repeat(500)}`, BODY, headers)).status).toBe(404)
+    // Nothing of what was asked for is repeated.
+    expect((await post(`${receiver.origin}/healthz`, BODY, headers)).text).toBe('not found\n')
     for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'QUERY'])
       expect((await fetch(acme, { method })).status).toBe(404)
     expect(await inbox()).toEqual([])
@@ -223,6 +226,11 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
     expect((await deliver(acme, secret, limit)).status).toBe(204)
     expect((await deliver(acme, secret, large)).status).toBe(413)
     expect((await deliver(acme, secret, 'x'.repeat(20 * BODY_LIMIT))).status).toBe(413)
+    // What is announced as too long is not waited for.
+    const announced = await openRaw(receiver.port)
+    announced.write(head('/webhooks/acme', { ...sign(secret, large), 'content-length': String(large.length) }))
+    expect(await announced.hears('\r\n\r\n')).toMatch(/^HTTP\/1.1 413/)
+    announced.socket.destroy()
     const chunked = await openRaw(receiver.port)
     chunked.write(head('/webhooks/acme', { ...sign(secret, large), 'transfer-encoding': 'chunked' }))
     const part = `${(1024).toString(16)}\r\n${'x'.repeat(1024)}\r\n`
@@ -232,8 +240,8 @@ describe.each(testDatabases)('the receiver on $name', (database) => {
     chunked.write(`${head('/webhooks/acme', { ...sign(secret, BODY), 'content-length': String(BODY.length) })}${BODY}`)
     expect(await chunked.hears('HTTP/1.1 204')).toContain('HTTP/1.1 204')
     chunked.socket.destroy()
-    expect([counted(413), refusals('body_too_large')]).toEqual([3, 3])
-    expect(receiver.lines.filter((line) => line['level'] === 50 && line['reason'] === 'body_too_large')).toHaveLength(3)
+    expect([counted(413), refusals('body_too_large')]).toEqual([4, 4])
+    expect(receiver.lines.filter((line) => line['level'] === 50 && line['reason'] === 'body_too_large')).toHaveLength(4)
     expect(await inbox()).toHaveLength(2)
   })
 

@@ -2,27 +2,37 @@ import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
+import { Secret } from '../../src/config/secret.ts'
 import { Receiver } from '../../src/receive/receiver.ts'
 import { InboxAppender } from '../../src/store/inbox-append.ts'
 import { RejectedStore } from '../../src/store/rejected.ts'
+import { secretTag } from '../../src/upstream/signature.ts'
 import { testDatabases } from '../tools/databases.ts'
+import { interrupted } from '../tools/meddled.ts'
 import { account, Counts, inboxOf, newSecret, recordingLog, sign } from './support.ts'
 
 const [sqlite] = testDatabases
+const secret = newSecret()
+const second = newSecret()
+const wrong = newSecret()
+/** Bodies that cost something to verify. */
+const costly = Buffer.alloc(33 << 10, ' ')
+const cheap = Buffer.from('{}')
 
-it('invariant 11: a good delivery whose time ends while it waits behind suspicious ones is answered 503', async () => {
+/** A receiver without a server, and a sender. @param beforeWrite is done before each transaction of what is refused. */
+async function bench(clock: ManualClock, beforeWrite: () => unknown = () => {}) {
   const opened = await sqlite?.open()
   if (!opened) throw new Error('there is no SQLite')
   onTestFinished(() => opened.close())
-  const clock = new ManualClock()
-  const secret = newSecret()
   const { log } = recordingLog()
+  const rejected = new RejectedStore(interrupted(opened.db, beforeWrite), log)
+  const uses: unknown[] = []
   const receiver = new Receiver({
-    accounts: [account('acme', [secret], true)],
+    accounts: [account('acme', [second, secret], true)],
     bodyLimitBytes: 1 << 20,
     appender: new InboxAppender(opened.db),
-    rejectedStore: new RejectedStore(opened.db, log),
-    secretUses: { note() {} },
+    rejectedStore: rejected,
+    secretUses: { note: (...use) => void uses.push(use) },
     clock,
     log,
     observer: new Counts(),
@@ -32,16 +42,58 @@ it('invariant 11: a good delivery whose time ends while it waits behind suspicio
     const request = { account: undefined, path: '/webhooks', address: '192.0.2.1', headers, body: Readable.from([body]) }
     return (await receiver.receive(request)).status
   }
-  const wrong = newSecret()
-  for (let n = 0; n < 20; n++) expect(await send(wrong, Buffer.from('{}'))).toBe(401)
-  // Bodies that cost something to verify go through one at a time, one in a turn of the event loop.
-  const costly = Buffer.alloc(33 << 10, ' ')
-  const before = Array.from({ length: 20 }, () => send(wrong, costly))
+  const sendMany = async (by: string, body: Buffer, n: number) =>
+    new Set(await Promise.all(Array.from({ length: n }, () => send(by, body))))
+  return { receiver, send, sendMany, rejected, uses, inbox: () => inboxOf(opened.db) }
+}
+
+it('invariant 11: a good delivery whose time ends while it waits behind suspicious ones is answered 503', async () => {
+  const clock = new ManualClock()
+  const { receiver, send, sendMany, inbox } = await bench(clock)
+  for (let n = 0; n < 20; n++) expect(await send(wrong, cheap)).toBe(401)
+  // They go through one at a time, one in a turn of the event loop.
+  const before = sendMany(wrong, costly, 20)
   const good = send(secret, costly)
   for (let turns = 0; turns < 5; turns++) await turn()
   clock.advance(8_000)
   expect(await good).toBe(503)
-  expect(new Set(await Promise.all(before))).toEqual(new Set([429]))
-  expect(await inboxOf(opened.db)).toEqual([])
+  expect(await before).toEqual(new Set([429]))
+  expect(await inbox()).toEqual([])
   await receiver.drain()
+})
+
+it('good deliveries that come all at once are stored, large ones, and small ones of a sender whose bad ones are too many', async () => {
+  const { receiver, sendMany } = await bench(new ManualClock())
+  expect(await sendMany(secret, costly, 40)).toEqual(new Set([204]))
+  expect(await sendMany(wrong, cheap, 21)).toEqual(new Set([401, 429]))
+  expect(await sendMany(secret, cheap, 40)).toEqual(new Set([204]))
+  await receiver.drain()
+})
+
+it('trap 37: notes by which of its secrets a delivery was verified, and when', async () => {
+  const clock = new ManualClock()
+  const { receiver, send, uses } = await bench(clock)
+  const tagged = (one: string) => ['acme', secretTag(new Secret(one)), clock.now()]
+  for (const by of [secret, wrong, second]) await send(by, cheap)
+  expect(uses).toEqual([tagged(secret), tagged(second)])
+  await receiver.drain()
+})
+
+it('ends when what it refused is kept, and leaves nothing that sleeps', async () => {
+  let sleeping = 0
+  class CountingClock extends ManualClock {
+    override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+      sleeping += 1
+      await super.sleep(ms, signal)
+      sleeping -= 1
+    }
+  }
+  const { receiver, send, rejected } = await bench(new CountingClock(), async () => {
+    for (let turns = 0; turns < 5; turns++) await turn()
+  })
+  expect(await send(wrong, cheap)).toBe(401)
+  expect(sleeping).toBe(1)
+  await receiver.drain()
+  expect(await rejected.list({ limit: 10 })).toMatchObject([{ reason: 'wrong_signature' }])
+  expect(sleeping).toBe(0)
 })

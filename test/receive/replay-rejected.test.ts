@@ -52,6 +52,7 @@ describe.each(testDatabases)('replaying refused deliveries on $name', (database)
     expect((await deliver(acme, newSecret(), 'three', { id: 'msg_3', atMs })).status).toBe(401)
     expect((await deliver(acme, right, 'four', { id: 'msg_4', atMs: atMs - DAY_MS })).status).toBe(401)
     expect((await post(acme, 'five', {})).status).toBe(401)
+    expect((await deliver(acme, right, 'x'.repeat(5 << 20), { id: 'msg_5', atMs })).status).toBe(413)
     expect((await post(acme, 'six', { ...sign(right, 'six', { atMs }), 'svix-signature': 'v9,abc' })).status).toBe(401)
     expect((await deliver(acme, right, 'x'.repeat(2 << 20), { id: 'msg_7', atMs })).status).toBe(401)
     expect((await deliver(`${receiver.origin}/webhooks/nobody`, right, 'eight', { atMs })).status).toBe(404)
@@ -61,7 +62,7 @@ describe.each(testDatabases)('replaying refused deliveries on $name', (database)
 
     expect(await replay({ account: 'acme' })).toEqual({
       accepted: 2,
-      refused: { wrong_signature: 1, stale_timestamp: 1, missing_headers: 1, unknown_scheme: 1, body_cut: 1 },
+      refused: { wrong_signature: 1, stale_timestamp: 1, missing_headers: 1, body_too_large: 1, unknown_scheme: 1, body_cut: 1 },
     })
     const rows = await inboxOf(opened.db)
     expect(rows.map((row) => [row.account, row.delivery_id, row.secret, String(row.body)])).toEqual([
@@ -71,6 +72,11 @@ describe.each(testDatabases)('replaying refused deliveries on $name', (database)
     // Beside the body, what a delivery that is taken at once has too, and no more.
     const stored = { ...sign(right, 'two', { id: 'msg_2', atMs, names: 'webhook' }), 'content-type': 'application/json' }
     expect(JSON.parse(rows[1]?.headers ?? '')).toEqual(stored)
+    const verifiers = new Map<string, DeliveryVerifier>()
+    const none = { accepted: 0, refused: { unknown_account: 1 } }
+    expect(await replayRejected({ store: receiver.rejected, appender: new InboxAppender(opened.db), verifiers, account: 'other' })).toEqual(
+      none,
+    )
     // What was taken is not taken again.
     expect(await replay()).toMatchObject({ accepted: 1, refused: { unknown_account: 1 } })
     expect((await replay()).accepted).toBe(0)

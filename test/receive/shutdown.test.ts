@@ -53,7 +53,8 @@ describe('stopping the receiver', () => {
     const stopping = receiver.running.stop(60_000)
     await idle.closed()
     late.write(whole().slice(40))
-    expect(await late.hears('\r\n\r\n')).toMatch(/^HTTP\/1\.1 503.*connection: close/is)
+    const refused = await late.hears('\r\n\r\n')
+    for (const told of [/^HTTP\/1\.1 503/, /^retry-after: 5/im, /^connection: close/im]) expect(refused).toMatch(told)
     batch.end([null])
     expect(await busy.closed()).toMatch(/^HTTP\/1\.1 204.*connection: close/is)
     await stopping
