@@ -100,6 +100,20 @@ describe.each(testDatabases)('commands on $name', (database) => {
     expect(row.unreachable_since).toBeNull()
   })
 
+  it('trap 48: sync asks nothing more when many that were read before are not found', async () => {
+    const others = Array.from({ length: 19 }, () => sandbox.addSubmission(ACCOUNT))
+    expect((await runHere(['track', ...others], env)).code).toBe(0)
+    expect((await runHere(['sync', '--all'], { ...env, UPSTREAM_RPS: '1000' })).code).toBe(0)
+    for (const one of [id, ...others]) sandbox.removeSubmission(ACCOUNT, one)
+    const before = sandbox.requestsSeen.length
+    const ended = await runHere(['sync', '--all'], { ...env, UPSTREAM_RPS: '1000' })
+    expect(ended.code).toBe(1)
+    expect(ended.err).toContain('account default is paused: many submissions are not found')
+    expect(await findAccount(db.read, ACCOUNT)).toMatchObject({ state: 'paused' })
+    // Without a stop it would be three reads of each.
+    expect(sandbox.requestsSeen.length - before).toBeLessThan(40)
+  })
+
   it('trap 43: sync asks nothing more when every read is refused', async () => {
     const others = Array.from({ length: 9 }, () => sandbox.addSubmission(ACCOUNT))
     expect((await runHere(['track', ...others], env)).code).toBe(0)

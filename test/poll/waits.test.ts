@@ -5,14 +5,29 @@ import type { PollPolicy } from '../../src/poll/intervals.ts'
 import { capWaits, StoredWaits } from '../../src/poll/waits.ts'
 import type { Db } from '../../src/store/db.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
+import { interrupted } from '../tools/meddled.ts'
 import { policy, Rig } from '../tools/poller.ts'
 
 const ACCOUNT = 'default'
 const MINUTE = 60_000
 
-function cap(db: Db, poll: Partial<PollPolicy['poll']> = {}, replay: Partial<PollPolicy['replay']> = {}): Promise<void> {
+function cap(
+  db: Db,
+  poll: Partial<PollPolicy['poll']> = {},
+  replay: Partial<PollPolicy['replay']> = {},
+  signal = new AbortController().signal,
+): Promise<void> {
   const changed = { poll: { ...policy.poll, ...poll }, replay: { ...policy.replay, ...replay } }
-  return capWaits({ db, clock: systemClock, account: ACCOUNT, policy: changed }, false, new AbortController().signal)
+  return capWaits({ db, clock: systemClock, account: ACCOUNT, policy: changed }, false, signal)
+}
+
+/** As `serve` does when it starts. */
+async function start(db: Db, poll: Partial<PollPolicy['poll']>): Promise<void> {
+  const stopping = new AbortController()
+  // It looks again only after a while.
+  const clock: Clock = { ...systemClock, sleep: async (ms) => (ms < 1_000 ? undefined : stopping.abort()) }
+  const changed = { ...policy, poll: { ...policy.poll, ...poll } }
+  await new StoredWaits({ db, clock, log: silentLog, accounts: [ACCOUNT], policy: changed }).run(stopping.signal)
 }
 
 /** A submission that was read, and in which nothing has moved for 12 hours. */
@@ -34,7 +49,7 @@ describe.each(testDatabases)('shorter waits on $name', (database) => {
     await cap(rig.db)
     const before = await rig.read(id, 'events')
     expect(Date.parse(before.due_at)).toBeGreaterThan(Date.now() + 60 * MINUTE)
-    await cap(rig.db, { maxMs: 30 * MINUTE })
+    await start(rig.db, { maxMs: 30 * MINUTE })
     for (const read of ['events', 'thread', 'requirements'] as const) {
       expect(Date.parse((await rig.read(id, read)).due_at)).toBeLessThanOrEqual(Date.now() + 30 * MINUTE)
     }
@@ -50,14 +65,30 @@ describe.each(testDatabases)('shorter waits on $name', (database) => {
     expect(Date.parse((await rig.read(id, 'events')).due_at)).toBeLessThanOrEqual(Date.now() + 10 * MINUTE)
   })
 
+  it('a shorter setting that a stop keeps from taking effect takes it at the next start', async () => {
+    const rig = await Rig.open(database)
+    const id = await quiet(rig)
+    const before = await rig.read(id, 'events')
+    await cap(rig.db, { maxMs: 30 * MINUTE }, {}, AbortSignal.abort())
+    expect(await rig.read(id, 'events')).toEqual(before)
+    await cap(rig.db, { maxMs: 30 * MINUTE })
+    expect(Date.parse((await rig.read(id, 'events')).due_at)).toBeLessThanOrEqual(Date.now() + 30 * MINUTE)
+  })
+
   it('a longer setting, or the same, moves nothing', async () => {
     const rig = await Rig.open(database)
     const id = await quiet(rig)
     await cap(rig.db)
     const before = await rig.read(id, 'events')
     await cap(rig.db, { maxMs: 24 * 60 * MINUTE }, { activeMs: 60 * 24 * 60 * MINUTE })
-    await cap(rig.db, { maxMs: 24 * 60 * MINUTE }, { activeMs: 60 * 24 * 60 * MINUTE })
     expect(await rig.read(id, 'events')).toEqual(before)
+    // Nor is anything looked at again, however long the waits may be.
+    const due_at = timeFromMs(Date.now() + policy.poll.dormantMs)
+    await rig.db.write('test-dormant', (tx) => tx.sql.updateTable('sync_reads').set({ due_at }).execute())
+    const written: string[] = []
+    const db = interrupted(rig.db, (name) => written.push(name))
+    await cap(db, { maxMs: 24 * 60 * MINUTE }, { activeMs: 60 * 24 * 60 * MINUTE })
+    expect(written).toEqual([])
   })
 
   it('what a clock that ran ahead has put off is put right, whatever it is', async () => {
@@ -84,6 +115,7 @@ describe.each(testDatabases)('shorter waits on $name', (database) => {
     await rig.db.write('test-ahead', (tx) => tx.sql.updateTable('sync_reads').set({ due_at: ahead, active_at: ahead }).execute())
     const stopping = new AbortController()
     const looks: number[] = []
+    const written: string[] = []
     let aheadMs = 3 * 60 * MINUTE
     const clock: Clock = {
       ...systemClock,
@@ -91,14 +123,18 @@ describe.each(testDatabases)('shorter waits on $name', (database) => {
       async sleep(ms) {
         if (ms < 1_000) return
         looks.push(Date.parse((await rig.read(id, 'events')).due_at) - Date.now())
-        if (aheadMs === 0) stopping.abort()
+        if (looks.length === 3) stopping.abort()
+        else if (aheadMs === 0) written.length = 0
         aheadMs = 0
       },
     }
-    await new StoredWaits({ db: rig.db, clock, log: silentLog, accounts: [ACCOUNT], policy }).run(stopping.signal)
-    expect(looks).toHaveLength(2)
+    const db = interrupted(rig.db, (name) => written.push(name))
+    await new StoredWaits({ db, clock, log: silentLog, accounts: [ACCOUNT], policy }).run(stopping.signal)
+    expect(looks).toHaveLength(3)
     expect(looks[0]).toBeGreaterThan(2 * 60 * MINUTE)
     expect(looks[1]).toBeLessThanOrEqual(policy.poll.quietMs)
+    // It was put back once.
+    expect(written).toEqual([])
   })
 
   it('what fails keeps its backoff, and what is being read its lease', async () => {
