@@ -55,6 +55,13 @@ export const deletions: readonly DamageCase[] = [
     statements: [`delete from market_events where ${here}`, `delete from market_events where ${there}`],
     found: [...events, plainEvent].map((id) => `missing market_events ${id}`),
   })),
+  damage('the newest event, and that it was the newest', ({ here, last }) => ({
+    statements: [
+      `delete from market_events where ${here} and event_id = ${text(last)}`,
+      `update submissions set last_event_at = (select max(occurred_at) from market_events where ${here}) where ${here}`,
+    ],
+    found: [`missing market_events ${last}`],
+  })),
   damage('a message with its attachments', ({ here, letters }) => ({
     statements: ['thread_messages', 'thread_attachments'].map(
       (table) => `delete from ${table} where ${here} and message_id = ${text(String(letters[1]))}`,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { TransientError } from '../../src/errors.ts'
-import { pinBrokerage, stopAccount } from '../../src/store/accounts.ts'
+import { readKinds } from '../../src/model/records.ts'
+import { findAccount, pinBrokerage, stopAccount } from '../../src/store/accounts.ts'
 import { LeaseLostError } from '../../src/store/leases.ts'
 import { findRun, listFindings, listRuns, requestRun } from '../../src/store/reconcile-runs.ts'
 import { claimNewRun, claimWaitingRun, RUN_LEASE_MS } from '../../src/store/reconcile-work.ts'
@@ -204,6 +205,15 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     })
   })
 
+  it('a run pins the brokerage when nothing has before, a dry run does not', async () => {
+    const rig = await RunRig.open(database, 1)
+    const pinned = async () => (await findAccount(rig.db.read, ACCOUNT))?.brokerage
+    await rig.reconcile({ dry_run: true })
+    expect(await pinned()).toBeNull()
+    await rig.reconcile()
+    expect(await pinned()).toEqual(expect.any(String))
+  })
+
   it('the brokerage that was pinned by all that was said of it is the same', async () => {
     const rig = await RunRig.open(database, 1)
     rig.sandbox.setBrokerage(ACCOUNT, { id: '', name: 'Bay' })
@@ -259,6 +269,17 @@ it('a service that answers nobody any more ends the run', { timeout: 120_000 }, 
   expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('does not answer') })
   expect(run.submissions_done).toBeLessThan(8)
   expect(await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).not.toEqual([])
+})
+
+it('some submissions that cannot be read end no run as long as others can be between them', async () => {
+  const rig = await RunRig.open(sqlite, 7)
+  // Two are in hand at a time: of these three, never all one after the other.
+  const failing = [rig.ids[0], rig.ids[3], rig.ids[6]]
+  for (const submissionId of failing)
+    for (const operation of readKinds) rig.sandbox.faults.add({ kind: 'status', status: 403, operation, submissionId })
+  const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), signal) }
+  const run = await rig.reconcile({}, { concurrency: 1, clock })
+  expect(run).toMatchObject({ state: 'done', submissions_done: 7, unreadable: 9 })
 })
 
 it('a service that refuses whatever it is asked ends the run', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
+import { TransientError } from '../../src/errors.ts'
 import { lastSlot } from '../../src/reconcile/timetable.ts'
 import { pinBrokerage } from '../../src/store/accounts.ts'
 import type { Db } from '../../src/store/db.ts'
@@ -7,6 +8,7 @@ import { listRuns, requestRun } from '../../src/store/reconcile-runs.ts'
 import { claimNewRun, releaseRun } from '../../src/store/reconcile-work.ts'
 import type { RunOptions } from '../../src/store/tables-reconcile.ts'
 import { testDatabases } from '../tools/databases.ts'
+import { interrupted } from '../tools/meddled.ts'
 import { ACCOUNT, RunRig } from './rig.ts'
 
 const daily = { cron: '0 3 * * *', timeZone: 'UTC' }
@@ -215,6 +217,19 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
       { state: 'stopped', exit_code: 4, note },
     ])
     expect([await stateOf('elsewhere'), await stateOf(ACCOUNT)]).toEqual([['running'], ['requested']])
+  })
+
+  it('a look that fails does not wait for the run in hand, which is free at once', async () => {
+    const rig = await RunRig.open(database, 1)
+    rig.sandbox.faults.add({ kind: 'slow', ms: 600_000, operation: 'requirements' })
+    await requestRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'admin:me' })
+    // It looks again at once.
+    const clock = { ...systemClock, sleep: (_: number, signal?: AbortSignal) => systemClock.sleep(5, signal) }
+    const db = interrupted(await rig.another(clock), (name) => {
+      if (name === 'reconcile-slot' && rig.asked().length > 0) throw new TransientError('the store is away')
+    })
+    await expect(rig.reconciler(daily, db).run(signal)).rejects.toThrow('the store is away')
+    expect(await claimNewRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'command' })).toMatchObject({ resumed: true })
   })
 
   it('a process that stops gives its run to the next, which goes on where it stood', async () => {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.ts'
+import { readKinds } from '../../src/model/records.ts'
 import { type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { ACCOUNT, DamageRig, told } from './damage-rig.ts'
 import { RunRig } from './rig.ts'
@@ -6,7 +8,7 @@ import { RunRig } from './rig.ts'
 /** What of a submission is not what the service's specification says. */
 const MALFORMED = { type: 7 as never }
 
-async function proofOf(rig: DamageRig, submissionId: string) {
+async function proofOf(rig: Pick<DamageRig, 'db'>, submissionId: string) {
   const query = rig.db.read.sql.selectFrom('sync_proofs').select(['run_id', 'proved_at', 'visited_at'])
   return await query.where('submission_id', '=', submissionId).executeTakeFirst()
 }
@@ -25,6 +27,16 @@ describe.each(testDatabases)('what could not be checked proves nothing, on $name
       expect(await proofOf(rig, rig.plain)).toMatchObject({ proved_at: null })
       expect((await proofOf(rig, rig.rich))?.proved_at).not.toBeNull()
     }
+  })
+
+  it.each(readKinds)('a submission whose %s cannot be read is not proved, the others are', async (operation) => {
+    const rig = await RunRig.open(database, 2)
+    const [failing = '', other = ''] = rig.ids
+    rig.sandbox.faults.add({ kind: 'status', status: 500, operation, submissionId: failing })
+    const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), signal) }
+    expect(await rig.reconcile({}, { clock })).toMatchObject({ state: 'done', submissions_done: 2, unreadable: 1 })
+    expect(await proofOf(rig, failing)).toMatchObject({ proved_at: null })
+    expect((await proofOf(rig, other))?.proved_at).not.toBeNull()
   })
 
   it('an item that became malformed is unreadable, and not marked as gone', async () => {
