@@ -14,8 +14,7 @@ const about = { account: ACCOUNT, submissionId: ID, cause: 'reconcile' } as cons
 const event = (n: number, origin = byPoll) => eventFact(ACCOUNT, ID, wireEvent(n, {}, { lane_id: uuid(3, 1) }), origin)
 
 /** What a reconcile run says of records that two replays did not show. */
-function gone(events: readonly string[], messages: readonly string[]): Fact[] {
-  const goneAt = '2026-02-01T00:00:00.000000Z'
+function gone(events: readonly string[], messages: readonly string[], goneAt = '2026-02-01T00:00:00.000000Z'): Fact[] {
   return [{ kind: 'absent', ...about, events, messages, attachments: [], goneAt }]
 }
 
@@ -45,6 +44,16 @@ describe.each(testDatabases)('what follows from records that are gone, on $name'
     await applyAll(db, [derived])
     expect(await theLane(db)).toMatchObject({ gone_at: '2026-02-01T00:00:00.000000Z' })
     expect(await rowsOf(db, submissions)).toMatchObject([{ last_event_at: null }])
+  })
+
+  it('invariant 7: keep the time at which they were marked first', async () => {
+    const db = await database()
+    await applyAll(db, [event(1), messageFact(ACCOUNT, ID, wireMessage(3))])
+    for (const goneAt of ['2026-02-01T00:00:00.000000Z', '2026-02-02T00:00:00.000000Z']) {
+      await applyAll(db, gone([uuid(1, 1)], [uuid(2, 3)], goneAt))
+    }
+    for (const entity of [marketEvents, threadMessages])
+      expect(await rowsOf(db, entity)).toMatchObject([{ gone_at: '2026-02-01T00:00:00.000000Z' }])
   })
 
   it('stay in the timeline, which tells since when they are gone', async () => {

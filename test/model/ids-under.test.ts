@@ -30,9 +30,13 @@ describe('ids under keys', () => {
   })
 
   it('a value that is too deep or too long is not searched whole, and that is told', () => {
-    let deep: unknown = { submission_id: uuid(1, 1) }
-    for (let depth = 0; depth < 40; depth += 1) deep = [deep]
-    expect(idsUnder(deep, ['submission_id'])).toEqual({ ids: new Map([['submission_id', []]]), whole: false })
+    for (const around of [(item: unknown) => [item], (item: unknown) => ({ item })]) {
+      let deep: unknown = { submission_id: uuid(1, 1) }
+      for (let depth = 0; depth < 15; depth += 1) deep = around(deep)
+      expect(idsUnder(deep, ['submission_id'])).toEqual({ ids: new Map([['submission_id', [uuid(1, 1)]]]), whole: true })
+      for (let depth = 0; depth < 2; depth += 1) deep = around(deep)
+      expect(idsUnder(deep, ['submission_id'])).toEqual({ ids: new Map([['submission_id', []]]), whole: false })
+    }
     const long = Array.from({ length: 1_000_001 }, () => 0)
     expect(idsUnder(long, ['submission_id']).whole).toBe(false)
     expect(idsUnder([1, [2]], ['submission_id']).whole).toBe(true)

@@ -64,6 +64,10 @@ test('trap 72: the same holds for every text and key in a value, and nothing els
   )
 })
 
+test('a number that JSON has no word for is not the same as none', () => {
+  for (const number of [Infinity, -Infinity, Number.NaN]) expect([sameJson(number, null), sameJson(null, number)]).toEqual([false, false])
+})
+
 test('a key like any other does not reach the prototype', () => {
   const stored = storableJson(JSON.parse('{"__proto__": {"x": 1}, "constructor": 2}') as Json)
   expect(JSON.stringify(stored)).toBe('{"__proto__":{"x":1},"constructor":2}')

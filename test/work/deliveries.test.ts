@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { marketEvents, submissions, threadMessages } from '../../src/model/entities.ts'
-import { findAccount } from '../../src/store/accounts.ts'
+import { findAccount, sweep } from '../../src/store/accounts.ts'
 import type { InboxTable } from '../../src/store/tables.ts'
+import { SELF_DELIVERY_TYPE } from '../../src/upstream/delivery.ts'
 import { Endpoint } from '../sandbox/support.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { uuid, wireEvent, wireMessage } from '../tools/facts.ts'
@@ -94,6 +95,15 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     expect(rig.counted('sweeps_total')).toBe(1)
     await rig.pass(300_000)
     await rig.until('they are swept again', () => rig.counted('sweeps_total') === 2)
+  })
+
+  it('trap 25: what names its submission asks for no reading of the others', async () => {
+    const rig = await Rig.open(database)
+    const wish = () => rig.db.read.sql.selectFrom('sync_accounts').select('sweep_wanted').execute()
+    await work(rig, [messageOf(1), { type: 'submission.events', submission_id: ID }, { type: SELF_DELIVERY_TYPE }])
+    expect(await wish()).toEqual([{ sweep_wanted: sweep.none }])
+    await work(rig, [{ type: 'submission.events' }])
+    expect(await wish()).toEqual([{ sweep_wanted: sweep.wanted }])
   })
 
   it('trap 27: one message that comes under two delivery ids is one message', async () => {
