@@ -75,6 +75,22 @@ describe('rate', () => {
     expect(passed).toEqual(['a', 'c', 'f'])
   })
 
+  test('who gives up after having been let through, or sent away, takes nobody along', async () => {
+    const { clock, limiter, passed, ask, pass } = bench(1)
+    const [through, away] = [new AbortController(), new AbortController()]
+    await ask('a', 'live', through.signal)
+    const refused = thrownBy(ask('b', 'live', away.signal))
+    limiter.throttled(6_000, clock.steady())
+    await refused
+    await pass(6_000)
+    void ask('c')
+    void ask('d')
+    through.abort()
+    away.abort()
+    for (let n = 0; n < 4; n += 1) await pass(1_000)
+    expect(passed).toEqual(['a', 'c', 'd'])
+  })
+
   test('who comes at the moment in which the last one gives up is not forgotten', async () => {
     const { passed, ask, pass } = bench(1)
     await ask('a')
@@ -163,6 +179,7 @@ describe('throttling', () => {
   test('trap 49: in a short pause everyone waits', async () => {
     const { clock, limiter, passed, ask, pass } = bench(1000)
     limiter.throttled(3000, clock.steady())
+    expect(limiter.pausedMs).toBe(0)
     void ask('a')
     await pass(2999)
     expect(passed).toEqual([])

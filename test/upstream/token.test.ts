@@ -89,7 +89,7 @@ describe('exchange', () => {
   })
 
   test('of many who were refused with the same token, one has it renewed', async () => {
-    const { service, tokens } = await bench(minting())
+    const { service, clock, tokens } = await bench(minting())
     const token = await tokens.get()
     const renewed = await Promise.all(
       Array.from({ length: 8 }, async () => {
@@ -97,6 +97,9 @@ describe('exchange', () => {
         return await tokens.get()
       }),
     )
+    tokens.invalidate(token)
+    // However late somebody hears of it.
+    clock.advance(60_000)
     tokens.invalidate(token)
     expect(new Set([...renewed, await tokens.get()])).toEqual(new Set(['t2']))
     expect(service.arrived.length).toBe(2)
@@ -125,6 +128,7 @@ describe('exchange', () => {
     stop.abort(new Error('stopped'))
     expect(await first).toMatchObject({ message: 'stopped' })
     expect(await second).toBe('t1')
+    expect(await thrownBy(tokens.get(stop.signal))).toMatchObject({ message: 'stopped' })
   })
 })
 
