@@ -92,7 +92,7 @@ export function classOf(address: string): AddressClass {
   const held = heldV4(groupsOf(bare), own === 'public' ? HOLDERS : PRIVATE_HOLDERS)
   const heldClass = held === null ? own : classIn(held, 4)
   // A private address stays one, whatever lies behind it.
-  return own === 'private' && heldClass === 'public' ? own : heldClass
+  return heldClass === 'public' ? own : heldClass
 }
 
 /** @returns whether a destination may be connected to at `address`. */

@@ -22,7 +22,7 @@ export interface Considered {
 export function wants(destination: Wants, change: Considered, nowMs: number): boolean {
   if (!destination.accounts.includes(change.account)) return false
   if (!isListed(destination.entities, change.entity)) return false
-  if (change.entity === 'market_events' && change.eventType !== null && !isListed(destination.eventTypes, change.eventType)) return false
+  if (change.eventType !== null && !isListed(destination.eventTypes, change.eventType)) return false
   if (isTooOld(destination.maxAgeMs, change.occurredAt, nowMs)) return false
   if (change.snapshot) return true
   return isListed(destination.operations, change.operation) && (destination.backfill || change.cause !== 'backfill')

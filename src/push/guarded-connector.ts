@@ -11,9 +11,12 @@ export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError'
 }
 
-/** Connects to allowed addresses only; the certificate is checked against the name as ever. */
+/**
+ * Connects to names at allowed addresses only; the certificate is checked against the name as ever. An address in a URL is judged before:
+ * nobody looks it up.
+ */
 export function guardedConnector(allowPrivate: boolean, timeoutMs: number, lookup: LookupAll): buildConnector.connector {
-  const connect = buildConnector({
+  return buildConnector({
     allowH2: false,
     timeout: timeoutMs,
     lookup(host, options, done) {
@@ -30,15 +33,6 @@ export function guardedConnector(allowPrivate: boolean, timeoutMs: number, looku
       })
     },
   })
-  return (options, done) => {
-    const { hostname } = options
-    // Nobody looks an address up, so that the check above would never see it.
-    if (isIP(hostname) !== 0 && !mayConnect(hostname, allowPrivate)) {
-      done(new RefusedAddressError(refusedAddress(hostname, hostname)), null)
-      return
-    }
-    connect(options, done)
-  }
 }
 
 /** What is told of an address that is not allowed. @param host the name it was found under, or the address itself. */

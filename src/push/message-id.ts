@@ -13,6 +13,7 @@ export interface MessageSubject {
   readonly entity: string
   /** The key after `account`, as JSON array text. */
   readonly entityId: string
+  /** Of a row of a snapshot it is `insert`. */
   readonly operation: string
   readonly seq: number
   readonly snapshot: boolean
@@ -25,7 +26,7 @@ export interface MessageSubject {
  * @param logEpoch the numbering that `seq` is of.
  */
 export function messageId({ account, entity, entityId, operation, seq, snapshot }: MessageSubject, logEpoch: string): string {
-  if (IMMUTABLE.has(entity) && (snapshot || operation === 'insert')) return uuid5([account, entity, entityId, 'insert'])
+  if (IMMUTABLE.has(entity) && operation === 'insert') return uuid5([account, entity, entityId, 'insert'])
   return uuid5(snapshot ? [logEpoch, 'snapshot', seq, entity, entityId] : [logEpoch, seq])
 }
 
