@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type TlsOptions } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
-import { hintFor } from '../../src/push/network-hints.ts'
+import { directHintFor, hintFor } from '../../src/push/network-hints.ts'
 import { selfSigned } from './certificate.ts'
 
 /** @returns the code of the error that a client meets at a server with these options. */
@@ -21,4 +21,17 @@ test('a server without TLS 1.2, or without HTTP/1.1, is told as such', async () 
   expect(hintFor(old)).toBe('it speaks no TLS of version 1.2 or later; its owner must switch that on')
   const other = await codeAt({ ALPNProtocols: ['h2'] })
   expect(hintFor(other)).toBe('it does not speak HTTP/1.1, which is all that is spoken here; its owner must switch that on')
+})
+
+test('of a proxy that is away the settings are in question, unless its certificate is', () => {
+  const away = (cause: string) => hintFor(`the proxy cannot be reached: ${cause}`)
+  for (const code of ['CERT_HAS_EXPIRED', 'SELF_SIGNED_CERT_IN_CHAIN']) expect(away(code)).toBe(hintFor(code))
+  for (const code of ['ENOTFOUND', 'ERR_TLS_CERT_ALTNAME_INVALID', 'EPIPE']) expect(away(code)).toMatch(/^compare HTTPS_PROXY/)
+})
+
+test('what no proxy can carry is not told to need one', () => {
+  expect(hintFor('EHOSTUNREACH')).toMatch(/HTTPS_PROXY/)
+  expect(directHintFor('EHOSTUNREACH')).toBe('nothing answers there; ask whether a firewall is between')
+  expect(directHintFor('ENOTFOUND')).toBe(hintFor('ENOTFOUND'))
+  expect(directHintFor('EPIPE')).toBeNull()
 })
