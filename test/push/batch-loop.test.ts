@@ -1,27 +1,28 @@
 import { describe, expect, it } from 'vitest'
-import { type Clock, systemClock } from '../../src/clock.ts'
+import { type Clock, ManualClock, systemClock } from '../../src/clock.ts'
+import type { WebhookDestination } from '../../src/config.ts'
 import { TransientError } from '../../src/errors.ts'
 import { BatchLoop } from '../../src/push/batch-loop.ts'
 import type { PushItem } from '../../src/push/delivery.ts'
 import type { Db } from '../../src/store/db.ts'
+import { setDestinationState } from '../../src/store/destinations.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
 import { interrupted, meddled } from '../tools/meddled.ts'
 import { applyAll } from '../tools/mirror.ts'
-import { delivered, testKind } from './kind.ts'
+import { delivered, lost, testKind } from './kind.ts'
 import { ACCOUNT, destinationOf, fanAll, lanesIn, openedDb, outboxOf } from './outbox.ts'
 import { webhookTo } from './rig.ts'
 import { sendingOf } from './sending-parts.ts'
 
 /** Lanes that are claimed at a time, and one more. */
 const LANES = 33
+const FAILURES_TO_OPEN = 5
 
 describe.each(testDatabases)('a batch on $name', ({ open }) => {
   it('gives back what it has gathered when no more can be claimed', async () => {
     const db = await openedDb(open)
-    const facts = Array.from({ length: LANES }, (_, n) => eventFact(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1)))
-    await applyAll(db, facts)
-    await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
+    await queue(db, LANES)
     let claims = 0
     const failing = meddled(db, async (name, go) => {
       if (name === 'outbox-claim' && ++claims === 2) throw new TransientError('the store is away')
@@ -59,7 +60,78 @@ describe.each(testDatabases)('a batch on $name', ({ open }) => {
     const db = await openedDb(open)
     expect(await rowsSentOf(db, { lanes: 3, rowsPerLane: 2 }, 15, false)).toEqual([3, 3])
   })
+
+  it('goes at once when an operator ends the pause of a dead target, and is one row until that shows that it is alive', async () => {
+    const clock = new ManualClock(Date.now())
+    const db = await openedDb(open, clock)
+    await queue(db, 3)
+    const { kind, sending, run } = loopOver(db, (calls) => calls === 2, { scheduleMs: [5_000] }, clock)
+    const { gate } = sending.parts
+    for (const permit of Array.from({ length: FAILURES_TO_OPEN }, () => gate.admit())) if (permit) gate.settle(permit, lost)
+    await gate.settled()
+    await setDestinationState(db, 'ams', 'active', null)
+    await run()
+    expect(kind.calls.map((seqs) => seqs.length)).toEqual([1, 2])
+  })
+
+  it('is given back when an operator pauses the destination while it is gathered', async () => {
+    const db = await openedDb(open)
+    await queue(db, 2)
+    let claims = 0
+    const pausing = meddled(db, async (name, go) => {
+      const done = await go()
+      if (name === 'outbox-claim' && ++claims === 1) await setDestinationState(db, 'ams', 'paused', 'the AMS moves')
+      return done
+    })
+    const { kind, run } = loopOver(pausing, () => claims === 1, { idempotent: false })
+    await run()
+    expect(kind.calls).toEqual([])
+    expect((await lanesIn(db)).map((lane) => lane.lease_token)).toEqual([null, null])
+    expect((await outboxOf(db)).map(({ state, uncertain }) => [state, uncertain])).toEqual([
+      ['ready', 0],
+      ['ready', 0],
+    ])
+  })
+
+  it('is given back when gathering took as long as the first lease leaves time for', async () => {
+    const clock = new ManualClock(Date.now())
+    const db = await openedDb(open, clock)
+    await queue(db, LANES)
+    let claims = 0
+    const slow = meddled(db, async (name, go) => {
+      const done = await go()
+      if (name === 'outbox-claim' && ++claims === 1) clock.advance(70_000)
+      return done
+    })
+    const { kind, run } = loopOver(slow, () => claims === 2, {}, clock)
+    await run()
+    expect(kind.calls).toEqual([])
+    expect((await lanesIn(db)).filter((lane) => lane.lease_token !== null)).toEqual([])
+  })
 })
+
+/** One event of each of the first `count` submissions waits for the destination. */
+async function queue(db: Db, count: number): Promise<void> {
+  const facts = Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1)))
+  await applyAll(db, facts)
+  await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
+}
+
+/** A loop that runs until `isEnough` says so of the number of its batches, when it would claim again. */
+function loopOver(db: Db, isEnough: (batches: number) => boolean, over: Partial<WebhookDestination> = {}, clock: Clock = systemClock) {
+  const batch = { type: 'many', maxItems: 1_000, gatherMs: 0 } as const
+  const kind = testKind({ batch })
+  const ending = interrupted(db, (name) => {
+    if (name === 'outbox-claim' && isEnough(kind.calls.length)) throw new TransientError('that is enough')
+  })
+  const sending = sendingOf(ending, webhookTo('http://unused.example', over), kind, clock)
+  const loop = new BatchLoop(sending, batch)
+  const run = async () => {
+    loop.ring()
+    await expect(loop.run()).rejects.toThrow('enough')
+  }
+  return { kind, sending, run }
+}
 
 /** @returns how many rows each batch has, until all are sent, each once. */
 async function rowsSentOf(
