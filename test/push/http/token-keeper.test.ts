@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
+import { ManualClock, systemClock } from '../../../src/clock.ts'
 import { TokenKeeper } from '../../../src/push/http/token-keeper.ts'
 import type { OutgoingRequest, Transport, TransportResult } from '../../../src/push/transport.ts'
 import { secret } from './support.ts'
@@ -10,13 +10,18 @@ const config = {
   ...{ clientId: null, clientSecret: null, scope: null },
 }
 
+const answer = (status: number, body: unknown): TransportResult => ({
+  ...{ type: 'answer', status, headers: {}, body: typeof body === 'string' ? body : JSON.stringify(body) },
+  ...{ cut: null, retryAfterMs: null },
+})
+
 it('an exchange has the whole time of a try, however little of it is left to the first who waits for it', async () => {
   const requests: OutgoingRequest[] = []
-  const answer = Promise.withResolvers<TransportResult>()
+  const answered = Promise.withResolvers<TransportResult>()
   const transport: Transport = {
     send: (request) => {
       requests.push(request)
-      return answer.promise
+      return answered.promise
     },
     close: () => Promise.resolve(),
   }
@@ -26,8 +31,73 @@ it('an exchange has the whole time of a try, however little of it is left to the
   const early = keeper.headers(60_000, signal)
   const failure = { type: 'failed', permanent: false, alive: false, error: 'no token: no whole answer within 1 ms' }
   expect(await late).toMatchObject({ failure })
-  const body = '{"access_token": "t"}'
-  answer.resolve({ type: 'answer', status: 200, headers: {}, body, cut: null, retryAfterMs: null })
+  answered.resolve(answer(200, { access_token: 't' }))
   expect(await early).toEqual({ headers: { authorization: 'Bearer t' } })
   expect(requests.map(({ timeoutMs }) => timeoutMs)).toEqual([5_000])
+})
+
+/** A keeper whose token endpoint always says the same, and how often it was asked. */
+function keeperOf(result: TransportResult, clock = new ManualClock()) {
+  let asked = 0
+  const send = async () => {
+    asked += 1
+    return result
+  }
+  const keeper = new TokenKeeper(config, { send, close: () => Promise.resolve() }, clock, 5_000)
+  return { headers: () => keeper.headers(5_000, new AbortController().signal), asked: () => asked }
+}
+
+it.each([
+  [1_000, 0, 900],
+  [1_000, 0.5, 850],
+  ['1000', 0.5, 850],
+  // What tells no lifetime: five minutes.
+  [undefined, 0.5, 255],
+  [null, 0.5, 255],
+  [0, 0.5, 255],
+  [-60, 0.5, 255],
+  ['soon', 0.5, 255],
+])('a token that is said to last %j seconds is used, with chance at %d, for %d', async (told, chance, seconds) => {
+  const clock = new ManualClock(0, () => chance)
+  const { headers, asked } = keeperOf(answer(200, { access_token: 't', expires_in: told }), clock)
+  await headers()
+  clock.advance(seconds * 1_000 - 1)
+  await headers()
+  expect(asked()).toBe(1)
+  clock.advance(1)
+  await headers()
+  expect(asked()).toBe(2)
+})
+
+const refused = { type: 'stop', state: 'parked' }
+const passes = (alive: boolean) => ({ type: 'failed', permanent: false, alive })
+
+it.each<[string, TransportResult, object]>([
+  ['refuses who is asking', answer(403, {}), { ...refused, status: 403 }],
+  ['refuses the password', answer(400, { error: 'invalid_grant' }), { ...refused, status: 400 }],
+  ['refuses the way of asking', answer(400, { error: 'unauthorized_client' }), { ...refused, status: 400 }],
+  ['says nothing of why it refuses', answer(400, 'no'), { ...passes(true), status: 400 }],
+  ['is broken', answer(500, { error: 'invalid_grant' }), { ...passes(false), status: 500 }],
+  ['yields no object', answer(200, 'null'), passes(true)],
+  ['yields no text', answer(200, { access_token: 1 }), passes(true)],
+  ['says too much', { ...answer(200, '{'), cut: { isTooLong: true, text: 'is long' } } as TransportResult, passes(true)],
+  ['breaks off', { ...answer(200, '{'), cut: { isTooLong: false, text: 'ends' } } as TransportResult, passes(false)],
+  ['may not be asked', { type: 'not_sent', error: 'no', permanent: true }, { ...passes(false), permanent: true }],
+  ['cannot be reached', { type: 'not_sent', error: 'no', permanent: false }, passes(false)],
+  ['does not answer', { type: 'no_answer', error: 'no' }, passes(false)],
+])('a token endpoint that %s gives no token, and is asked again for the next message', async (_, result, failure) => {
+  const { headers, asked } = keeperOf(result)
+  expect(await headers()).toMatchObject({ failure })
+  await headers()
+  expect(asked()).toBe(2)
+})
+
+it('gives nothing to who has given up already, or gives up while it waits', async () => {
+  const keeper = new TokenKeeper(config, { send: () => new Promise(() => {}), close: () => Promise.resolve() }, systemClock, 5_000)
+  const given = { failure: { type: 'failed', permanent: false, alive: null, error: 'given up before it was sent' } }
+  expect(await keeper.headers(5_000, AbortSignal.abort())).toMatchObject(given)
+  const stop = new AbortController()
+  const waiting = keeper.headers(60_000, stop.signal)
+  stop.abort()
+  expect(await waiting).toMatchObject(given)
 })
