@@ -204,6 +204,19 @@ describe('looking up', () => {
     expect(target.arrived[0]?.url).toBe(`/api/v1/notes?ref=${itemOf().messageId}`)
   })
 
+  it.each([
+    ['body.notes[0].id', null],
+    ['body.notes[0].id & ""', null],
+    ['$count(body.notes) > 0', null],
+    ['null', null],
+    ['$count(body.notes) = 0', { type: 'delivered', status: 200, remoteId: null }],
+  ])('takes what `%s` makes of no note for %j', async (found, expected) => {
+    const target = await serve((_, response) => json(response, { notes: [] }))
+    const outcome = await openKind(destinationTo(target.baseUrl, { lookup: { ...lookup, found } })).lookUp?.(itemOf(), NEVER)
+    if (expected === null) expect(outcome).toBeNull()
+    else expect(outcome).toMatchObject(expected)
+  })
+
   it.each(['$count(body.notes)', '[body.notes.id]', '{ "id": body.notes.id }'])(
     'takes what `%s` makes of no note for no id',
     async (found) => {
