@@ -73,7 +73,7 @@ export class BatchLoop {
       room -= taken.reduce((rows, lane) => rows + lane.rows.length, 0)
       const isFull = lanes.some((lane) => lane.isFull)
       if (isFull) fullClaims += 1
-      if (left.length > 0 || fullClaims === MOST_FULL_CLAIMS || (lanes.length < asked && !isFull)) break
+      if (fullClaims === MOST_FULL_CLAIMS || (lanes.length < asked && !isFull)) break
     }
     const isCut = room === 0 || fullClaims > 0 || gathered.some((lane) => lane.rows.length === rowsPerLane)
     return { lanes: gathered, leaseUntil: firstEnd, isCut }

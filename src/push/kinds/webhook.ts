@@ -79,6 +79,6 @@ function probed(result: TransportResult): ProbeResult {
   const what = answered(result)
   if (status === 401 || status === 403) return { ok: false, text: `it ${what}: compare the signing secret on both sides` }
   if (status === 404 || status === 410) return { ok: false, text: `it ${what}: compare the URL with what the receiver shows` }
-  if (status >= 300 && status < 400) return { ok: false, text: `it ${what}: set url to the address that it leads to` }
+  if (status < 400) return { ok: false, text: `it ${what}: set url to the address that it leads to` }
   return { ok: false, text: `it ${what}: see the receiver's log` }
 }
