@@ -3,9 +3,10 @@ import { type Clock, ManualClock, systemClock } from '../../src/clock.ts'
 import type { WebhookDestination } from '../../src/config.ts'
 import { TransientError } from '../../src/errors.ts'
 import { BatchLoop } from '../../src/push/batch-loop.ts'
-import type { PushItem } from '../../src/push/delivery.ts'
+import type { Outcome, PushItem } from '../../src/push/delivery.ts'
 import type { Db } from '../../src/store/db.ts'
 import { setDestinationState } from '../../src/store/destinations.ts'
+import type { ClaimedLane } from '../../src/store/outbox-work.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
 import { interrupted, meddled } from '../tools/meddled.ts'
@@ -42,7 +43,26 @@ describe.each(testDatabases)('a batch on $name', ({ open }) => {
   it('gathers again before it sends what came while it sent', async () => {
     const db = await openedDb(open)
     const happened = await batchesOf(db, { first: 1, more: 1 })
-    expect(happened).toEqual(['gathers', 'sends 1', 'gathers', 'sends 1', 'gathers', 'sends 1'])
+    expect(happened).toEqual(['gathers', 'sends 1', 'waits', 'gathers', 'sends 1', 'waits', 'gathers', 'sends 1'])
+  })
+
+  it('gathers again after a batch that failed, though there is more', async () => {
+    const db = await openedDb(open)
+    await queue(db, 2)
+    const happened: string[] = []
+    const clock: Clock = {
+      ...systemClock,
+      async sleep(ms) {
+        if (ms === 60_000) happened.push('gathers')
+      },
+    }
+    const send = () => {
+      happened.push('sends')
+      return lost
+    }
+    const { run } = loopOver(db, (batches) => batches === 2, {}, clock, { maxItems: 1, gatherMs: 60_000, send })
+    await run()
+    expect(happened).toEqual(['gathers', 'sends', 'gathers', 'sends', 'gathers'])
   })
 
   it('sends at once what is left of what has gathered', async () => {
@@ -54,6 +74,18 @@ describe.each(testDatabases)('a batch on $name', ({ open }) => {
   it('has as many rows as one may have, and gives back the lanes for which there is no room', async () => {
     const db = await openedDb(open)
     expect(await rowsSentOf(db, { lanes: 3, rowsPerLane: 10 }, 15, true)).toEqual([15, 15])
+  })
+
+  it('is as large as eight claims of which each has as many bytes as it may', async () => {
+    const db = await openedDb(open)
+    await queue(db, 10 * 32)
+    const full = meddled(db, async (name, go) => {
+      const done = await go()
+      return name === 'outbox-claim' ? ((done as ClaimedLane[]).map((lane) => ({ ...lane, isFull: true })) as typeof done) : done
+    })
+    const { kind, run } = loopOver(full, (batches) => batches === 2)
+    await run()
+    expect(kind.calls.map((seqs) => seqs.length)).toEqual([8 * 32, 2 * 32])
   })
 
   it('has one row of each lane where a second delivery does harm', async () => {
@@ -118,9 +150,15 @@ async function queue(db: Db, count: number): Promise<void> {
 }
 
 /** A loop that runs until `isEnough` says so of the number of its batches, when it would claim again. */
-function loopOver(db: Db, isEnough: (batches: number) => boolean, over: Partial<WebhookDestination> = {}, clock: Clock = systemClock) {
-  const batch = { type: 'many', maxItems: 1_000, gatherMs: 0 } as const
-  const kind = testKind({ batch })
+function loopOver(
+  db: Db,
+  isEnough: (batches: number) => boolean,
+  over: Partial<WebhookDestination> = {},
+  clock: Clock = systemClock,
+  { maxItems = 1_000, gatherMs = 0, send = () => delivered }: { maxItems?: number; gatherMs?: number; send?: () => Outcome } = {},
+) {
+  const batch = { type: 'many', maxItems, gatherMs } as const
+  const kind = testKind({ batch, send })
   const ending = interrupted(db, (name) => {
     if (name === 'outbox-claim' && isEnough(kind.calls.length)) throw new TransientError('that is enough')
   })
@@ -171,7 +209,7 @@ async function batchesOf(db: Db, changes: { readonly first: number; readonly mor
   const clock: Clock = {
     ...systemClock,
     async sleep(ms) {
-      if (ms === batch.gatherMs && batches < 3) happened.push('gathers')
+      if (batches < 3) happened.push(ms === batch.gatherMs ? 'gathers' : 'waits')
     },
   }
   const kind = {
