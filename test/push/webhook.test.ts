@@ -178,7 +178,11 @@ describe('a probe', () => {
   })
 
   test.each([
+    [300, 'set url to the address that it leads to'],
+    [400, 'log'],
     [401, 'signing secret'],
+    [403, 'signing secret'],
+    [410, 'URL'],
     [307, 'redirects are not followed: set url to the address that it leads to'],
     [404, 'URL'],
     [500, 'log'],

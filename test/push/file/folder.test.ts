@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -20,6 +21,7 @@ describe('a drop of files into a folder', () => {
     expect(manifests[0]?.name).toBe(files[0]?.replace('.ndjson', '.manifest.json'))
     expect(manifests[0]).toMatchObject({ rows: 5, files: [{ name: files[0], rows: 5, first_seq: 1001, last_seq: 1005 }] })
     expect(manifests[0]?.files[0]?.sha256.startsWith(files[0]?.slice(-23, -7) ?? '?')).toBe(true)
+    expect(manifests[0]?.files[0]).not.toHaveProperty('account')
     expect(outcomes).toEqual(Array(5).fill({ type: 'delivered', status: null, remoteId: null, detail: files[0] }))
   })
 
@@ -66,6 +68,10 @@ describe('a drop of files into a folder', () => {
       'agency_acme_insureds_000000001007-000000001007_#.ndjson',
     ])
     expect(manifests).toHaveLength(1)
+    const hash = createHash('sha256')
+      .update(manifests[0]?.files.map(({ sha256 }) => sha256).join() ?? '')
+      .digest('hex')
+    expect(manifests[0]?.name).toBe(`agency_000000001001-000000001007_${hash.slice(0, 16)}.manifest.json`)
     expect(manifests[0]?.rows).toBe(7)
     expect(manifests[0]?.files.map(({ account, submission_id }) => [account, submission_id])).toEqual([
       ['acme', submissionOf(1)],
