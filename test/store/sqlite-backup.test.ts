@@ -1,4 +1,16 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -111,6 +123,17 @@ describe('a backup', () => {
     expect(files()).toEqual(['nonsense', 'there.db'])
     expect(readFileSync(file('there.db'), 'utf8')).toBe('mine')
   })
+
+  it('is made of a database of an older release, and of none that lacks a table', async () => {
+    const { config, file, files } = await place()
+    const old = await openAgain(config)
+    onTestFinished(() => old.close())
+    await migrate(old, migrations.slice(0, 1))
+    expect(await backupSqlite(config.path, file('old.db'), never)).toMatchObject({ facts: { schemaVersion: 1 } })
+    await old.write('test', (tx) => tx.sql.schema.dropTable('market_events').execute())
+    await expect(backupSqlite(config.path, file('b.db'), never)).rejects.toThrow(/removed again: it lacks the table market_events/)
+    expect(files()).toEqual(['old.db'])
+  })
 })
 
 describe('a restore', () => {
@@ -170,6 +193,35 @@ describe('a restore', () => {
     expect([facts.schemaVersion, migrated, aside]).toEqual([1, migrations.slice(1).map(({ name }) => name), null])
   })
 
+  it('leaves the database with the rights that it had, whatever those of the backup', async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 1)
+    await db.close()
+    await backupSqlite(config.path, file('a.db'), never)
+    chmodSync(file('a.db'), 0o444)
+    const rightsOf = (path: string) => statSync(path).mode & 0o777
+    chmodSync(config.path, 0o600)
+    await restoreSqlite(config, file('a.db'), parts)
+    expect(rightsOf(config.path)).toBe(0o600)
+    await restoreSqlite({ kind: 'sqlite', path: file('new.db') }, file('a.db'), parts)
+    expect(rightsOf(file('new.db'))).toBe(0o640)
+  })
+
+  it('takes what is left of the log of a damaged database out of the way with it', async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 5)
+    await db.close()
+    await backupSqlite(config.path, file('a.db'), never)
+    rmSync(`${config.path}-wal`, { force: true })
+    writeFileSync(config.path, 'no database at all'.repeat(1_000))
+    writeFileSync(`${config.path}-shm`, 'where to find what in the log')
+    const { aside } = await restoreSqlite(config, file('a.db'), parts)
+    expect([existsSync(`${config.path}-shm`), existsSync(`${aside}-shm`)]).toEqual([false, true])
+    const now = await openAgain(config)
+    onTestFinished(() => now.close())
+    expect(await events(now)).toBe(5)
+  })
+
   it('is refused while `serve` runs or another process has the database open, and changes nothing then', async () => {
     const { config, file } = await place()
     const db = await filled(config, 3)
@@ -211,6 +263,8 @@ describe('a restore', () => {
     await backupSqlite(config.path, file('good.db'), never)
     await expect(restoreSqlite(config, file('none.db'), parts)).rejects.toThrow(UsageError)
     await expect(restoreSqlite(config, config.path, parts)).rejects.toThrow(/is the database itself/)
+    symlinkSync(config.path, file('linked.db'))
+    await expect(restoreSqlite({ kind: 'sqlite', path: file('linked.db') }, config.path, parts)).rejects.toThrow(/is the database itself/)
     writeFileSync(file('short.db'), readFileSync(file('good.db')))
     truncateSync(file('short.db'), 20_000)
     await expect(restoreSqlite(config, file('short.db'), parts)).rejects.toThrow(/cannot be restored: .*nothing was changed/)
