@@ -80,7 +80,6 @@ function csv(records: readonly Cells[], columns: readonly string[], header: bool
     columns,
     header,
     record_delimiter: '\r\n',
-    quote_record_delimiter: true,
     quoted_string: true,
     escape_formulas: true,
     cast: {

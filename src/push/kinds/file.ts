@@ -39,7 +39,6 @@ class FileKind implements DeliveryKind {
   }
 
   async send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
-    if (items.length === 0) return []
     const { clock } = this.#context
     const progress: BatchProgress = { placing: null }
     const lateAt = clock.now() + this.#destination.timeoutMs * WRITING_SHARE
