@@ -66,6 +66,19 @@ describe('CSV', () => {
     expect(records[1]).toMatchObject({ changed: 'chip program', chip: 'Bound', program: null, submit_ready: null })
   })
 
+  it('has what a list holds as JSON, and that of every other column as it is, whatever came', () => {
+    const { records } = recordsOf(['lanes'], [lane({ lines: 'GL', chip: '"GL"' }), lane({ lines: 5, chip: { a: 1 } })])
+    expect(records).toMatchObject([
+      { lines: '"GL"', chip: '"GL"' },
+      { lines: '5', chip: '{"a":1}' },
+    ])
+  })
+
+  it('has a row without values for what is there no more', () => {
+    const { records } = recordsOf(['lanes'], [pushItem(1, { entity: 'lanes', operation: 'purged', after: null })])
+    expect(records).toMatchObject([{ operation: 'purged', changed: '', chip: null }])
+  })
+
   it('tells the direction of a message from the brokerage’s side', () => {
     const message = pushItem(1, { entity: 'thread_messages', after: { direction: 'inbound', subject: 'Hello' }, direction: 'sent' })
     const { records, text } = recordsOf(['thread_messages'], [message], ['thread_messages.subject'])

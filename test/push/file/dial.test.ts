@@ -12,11 +12,14 @@ it('goes on to the next address of a host when one says nothing at all', async (
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const tried: string[] = []
+  const silent: Socket[] = []
   const network = {
     lookup: async () => [...SILENT, ANSWERS].map((address) => ({ address })),
     connect(options: { readonly host: string; readonly port: number }) {
       tried.push(options.host)
-      return SILENT.includes(options.host) ? new Socket() : connect(options)
+      if (!SILENT.includes(options.host)) return connect(options)
+      silent.push(new Socket())
+      return silent.at(-1) as Socket
     },
   }
   const reach = dial({ allowHosts: null, allowPrivate: true, timeoutMs: 400 }, network)
@@ -24,4 +27,25 @@ it('goes on to the next address of a host when one says nothing at all', async (
   onTestFinished(() => void socket.destroy())
   expect(socket.remoteAddress).toBe(ANSWERS)
   expect(tried).toEqual([...SILENT, ANSWERS])
+  expect(silent.map(({ destroyed }) => destroyed)).toEqual([true, true])
+})
+
+it('tries no other address, and says nothing of this one, once it is given up', async () => {
+  const given = new Error('no longer')
+  const stop = new AbortController()
+  const tried: Socket[] = []
+  const network = {
+    lookup: async () => SILENT.map((address) => ({ address })),
+    connect() {
+      tried.push(new Socket())
+      stop.abort(given)
+      return tried[0] as Socket
+    },
+  }
+  const reach = dial({ allowHosts: null, allowPrivate: true, timeoutMs: 20_000 }, network)
+  await expect(reach('sftp.agency.example', 22, stop.signal)).rejects.toBe(given)
+  expect(tried.map(({ destroyed }) => destroyed)).toEqual([true])
+  const unknown = { ...network, lookup: () => new Promise<never>(() => {}) }
+  const stopped = dial({ allowHosts: null, allowPrivate: true, timeoutMs: 20_000 }, unknown)
+  await expect(stopped('sftp.agency.example', 22, stop.signal)).rejects.toBe(given)
 })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ManualClock, systemClock } from '../../../src/clock.ts'
@@ -83,6 +83,19 @@ describe('a drop of files into a folder', () => {
     expect(outcomes[6]).toMatchObject({ detail: expect.stringContaining('insureds') as string })
   })
 
+  it('has files of their own for each account, and for entities that are of no submission', async () => {
+    const folder = newFolder()
+    const of = (n: number, entity: string) => pushItem(n, { submissionId: null, entity })
+    const items = [pushItem(1), pushItem(2, { submissionId: submissionOf(1), account: 'other' }), of(3, 'insureds'), of(4, 'policies')]
+    await send(folderKind(folder, { per: 'submission' }), items)
+    expect(readDrop(folder).manifests[0]?.files.map(({ rows, account }) => [rows, account])).toEqual([
+      [1, 'acme'],
+      [1, 'other'],
+      [1, 'acme'],
+      [1, 'acme'],
+    ])
+  })
+
   it('writes the same rows into the same file, in whatever order they come', async () => {
     const folder = newFolder()
     await send(folderKind(folder), pushItems(5))
@@ -131,9 +144,43 @@ describe('a drop of files into a folder', () => {
     left('.agency~0123456789abcdef.part', 2 * HOUR)
     left('.agency~0123456789abcde0.part', HOUR / 2)
     left('.agency-2~0123456789abcdef.part', 2 * HOUR)
+    left('.agenda~0123456789abcdef.part', 2 * HOUR)
     left('.agency~notes.part', 2 * HOUR)
     await send(folderKind(folder), pushItems(1))
-    expect(readDrop(folder).others).toEqual(['.agency-2~0123456789abcdef.part', '.agency~0123456789abcde0.part', '.agency~notes.part'])
+    const others = [
+      '.agency-2~0123456789abcdef.part',
+      '.agency~0123456789abcde0.part',
+      '.agency~notes.part',
+      '.agenda~0123456789abcdef.part',
+    ]
+    expect(readDrop(folder).others).toEqual(others)
+  })
+
+  it('looks for these once an hour', async () => {
+    const folder = newFolder()
+    const clock = new ManualClock()
+    const kind = folderKind(folder, {}, clock)
+    await send(kind, pushItems(1))
+    const left = join(folder, '.agency~0123456789abcdef.part')
+    writeFileSync(left, 'half')
+    utimesSync(left, 0, 0)
+    clock.advance(HOUR - 1)
+    await send(kind, pushItems(1))
+    expect(existsSync(left)).toBe(true)
+    clock.advance(1)
+    await send(kind, pushItems(1))
+    expect(existsSync(left)).toBe(false)
+  })
+
+  it.each([
+    ['batch', 300, 100],
+    ['submission', 3, 1],
+  ] as const)('gets on even when it is late from the beginning, with a file for each %s', async (per, count, delivered) => {
+    let now = 0
+    const late = Object.assign(new ManualClock(), { now: () => (now += 20_000) })
+    const outcomes = await send(folderKind(newFolder(), { per }, late), pushItems(count))
+    expect(outcomes.filter(({ type }) => type === 'delivered')).toHaveLength(delivered)
+    expect(outcomes.filter(({ type }) => type === 'untried')).toHaveLength(count - delivered)
   })
 
   it('delivers what there was time for, and leaves the rest for the next try', async () => {

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { writeBatch } from '../../../src/push/file/batch.ts'
+import type { Drop } from '../../../src/push/file/drop.ts'
+import { rowWriter } from '../../../src/push/file/rows.ts'
+import { pushItem } from './support.ts'
+
+/** Files that are written at a time. */
+const AT_A_TIME = 8
+
+it('begins no other file when one cannot be written, and removes those that it has begun', async () => {
+  const begun: string[] = []
+  const removed: string[] = []
+  const drop: Drop = {
+    async write(name) {
+      begun.push(name)
+      if (begun.length === 1) throw new Error('the disk is full')
+    },
+    rename: async () => undefined,
+    sync: async () => undefined,
+    async remove(name) {
+      removed.push(name)
+    },
+    list: async () => [],
+    close: async () => undefined,
+  }
+  const items = Array.from({ length: 3 * AT_A_TIME }, (_, n) => pushItem(n, { submissionId: `s-${n}` }))
+  const writer = rowWriter({ format: 'ndjson', entities: null, personalFields: [] })
+  const progress = { placing: null }
+  const writing = writeBatch(drop, items, { destination: { name: 'agency', per: 'submission' }, writer, late: () => false, progress })
+  await expect(writing).rejects.toThrow('the disk is full')
+  expect(begun.length).toBeLessThanOrEqual(AT_A_TIME)
+  expect(removed).toEqual(expect.arrayContaining(begun))
+  expect(progress.placing).toBeNull()
+})
