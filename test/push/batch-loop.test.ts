@@ -6,7 +6,7 @@ import { BatchLoop } from '../../src/push/batch-loop.ts'
 import type { Outcome, PushItem } from '../../src/push/delivery.ts'
 import type { Db } from '../../src/store/db.ts'
 import { setDestinationState } from '../../src/store/destinations.ts'
-import type { ClaimedLane } from '../../src/store/outbox-work.ts'
+import { type ClaimedLane, releaseLanes } from '../../src/store/outbox-work.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
 import { interrupted, meddled } from '../tools/meddled.ts'
@@ -76,16 +76,27 @@ describe.each(testDatabases)('a batch on $name', ({ open }) => {
     expect(await rowsSentOf(db, { lanes: 3, rowsPerLane: 10 }, 15, true)).toEqual([15, 15])
   })
 
-  it('is as large as eight claims of which each has as many bytes as it may', async () => {
+  it('is as large as eight claims of which each has as many bytes as it may, and goes on at once with what is left', async () => {
     const db = await openedDb(open)
-    await queue(db, 10 * 32)
+    await queue(db, 10 * 20)
     const full = meddled(db, async (name, go) => {
       const done = await go()
-      return name === 'outbox-claim' ? ((done as ClaimedLane[]).map((lane) => ({ ...lane, isFull: true })) as typeof done) : done
+      if (name !== 'outbox-claim') return done
+      const lanes = done as ClaimedLane[]
+      await releaseLanes(db, lanes.slice(20), { clearUncertain: false })
+      return lanes.slice(0, 20).map((lane) => ({ ...lane, isFull: true })) as typeof done
     })
-    const { kind, run } = loopOver(full, (batches) => batches === 2)
+    let gathers = 0
+    const clock: Clock = {
+      ...systemClock,
+      async sleep() {
+        gathers += 1
+      },
+    }
+    const { kind, run } = loopOver(full, (batches) => batches === 2, {}, clock, { gatherMs: 60_000 })
     await run()
-    expect(kind.calls.map((seqs) => seqs.length)).toEqual([8 * 32, 2 * 32])
+    expect(kind.calls.map((seqs) => seqs.length)).toEqual([8 * 20, 2 * 20])
+    expect(gathers).toBe(1)
   })
 
   it('has one row of each lane where a second delivery does harm', async () => {
