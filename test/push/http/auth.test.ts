@@ -68,6 +68,12 @@ describe('client credentials', () => {
     expect(outcome).toMatchObject({ type: 'failed', status: 422, error: 'answered 422 (no scope for token […])' })
   })
 
+  it('get a token that is left where it may be a part of an id by chance, when it is short', async () => {
+    const target = await serve((_, response) => json(response, { access_token: 't1', id: 'part1' }))
+    const kind = openKind(withAuth(target, oauth2(`${target.baseUrl}/token`), { remoteId: 'body.id' }))
+    expect(await sendOne(kind)).toMatchObject({ type: 'delivered', remoteId: 'part1' })
+  })
+
   it('go into the form where the target wants them there', async () => {
     const target = await tokenService()
     await sendOne(openKind(withAuth(target, oauth2(`${target.baseUrl}/token`, { send: 'body', scope: null, audience: null }))))
@@ -122,10 +128,27 @@ describe('client credentials', () => {
     expect(target.to('/notes')).toEqual([])
   })
 
+  it('that are refused are what a probe tells of, whether there is a request for it or not', async () => {
+    const target = await tokenService((_, response) => json(response, {}, 401))
+    const { ok, text } = await openKind(withAuth(target, oauth2(`${target.baseUrl}/token`))).probe(new AbortController().signal)
+    expect([ok, text]).toEqual([false, expect.stringContaining('it refuses the credentials')])
+  })
+
   it('that get no answer leave nothing unknown: no message was sent', async () => {
     const target = await tokenService(() => {})
     const outcome = await sendOne(openKind(withAuth(target, oauth2(`${target.baseUrl}/token`), { timeoutMs: 100 })))
     expect(outcome).toMatchObject({ type: 'failed', permanent: false, alive: false })
+  })
+
+  it('are exchanged within the time of the try: what that took is no longer there for the message', async () => {
+    const clock = new ManualClock()
+    const target = await serve((request, response) => {
+      if (!request.url.endsWith('/token')) return
+      clock.advance(4_900)
+      json(response, { access_token: 't' })
+    })
+    const kind = openKind(withAuth(target, oauth2(`${target.baseUrl}/token`), { timeoutMs: 5_000 }), clock)
+    expect(await sendOne(kind)).toEqual({ type: 'unknown', error: 'no whole answer within 100 ms' })
   })
 
   it('do not hold up a send that is given up', async () => {

@@ -85,10 +85,10 @@ describe('a templated request', () => {
     expect(target.arrived).toEqual([])
   })
 
-  it('cannot smuggle a line into a header', async () => {
+  it.each(['"a\\r\\nb: c"', 'seq'])('has nothing but plain text in a header: %s', async (text) => {
     const target = await serve()
     const base = destinationTo(target.baseUrl)
-    const request = { ...base.request, headers: { 'x-note': '"a\\r\\nb: c"' } }
+    const request = { ...base.request, headers: { 'x-note': text } }
     expect(await sendOne(openKind({ ...base, request }))).toMatchObject({
       permanent: true,
       error: 'request.headers.x-note yields no plain text',
@@ -108,6 +108,12 @@ describe('a templated request', () => {
       `POST /api/v1/notes/${itemOf().submissionId}`,
       'PATCH /api/v1/notes/41',
     ])
+  })
+
+  it('is the same where there is no other, though the target knows the record', async () => {
+    const target = await serve()
+    expect(await sendOne(openKind(destinationTo(target.baseUrl)), itemOf({ remoteId: '41' }))).toMatchObject({ type: 'delivered' })
+    expect(target.arrived.map(({ method }) => method)).toEqual(['POST'])
   })
 
   it('bears no credentials over plain http, where private addresses are not allowed', async () => {
