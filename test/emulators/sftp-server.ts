@@ -34,6 +34,8 @@ export interface SftpServer {
   readonly requests: string[]
   /** How often somebody logged in. */
   readonly logins: () => number
+  /** Resolves when every connection is closed. */
+  readonly left: () => Promise<void>
   /** Decides what goes wrong. */
   fault: (request: string) => Fault | null
   close(): Promise<void>
@@ -76,6 +78,9 @@ export async function startSftpServer(options: SftpServerOptions): Promise<SftpS
     hostKey: `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`,
     requests,
     logins: () => logins,
+    async left() {
+      for (const connection of connections) await once(connection, 'close')
+    },
     fault: () => null,
     async close() {
       for (const connection of connections) connection.end()

@@ -128,6 +128,17 @@ describe('a drop of files by SFTP', () => {
     expect(readDrop(folder).manifests[0]?.rows).toBe(5)
   })
 
+  it('leaves no connection open, whatever came of it', async () => {
+    const { server, kind } = await place()
+    await send(kind(), pushItems(1))
+    await server.left()
+    await send(kind({}, { password: new Secret('another') }), pushItems(1))
+    await server.left()
+    server.fault = (heard) => (heard.startsWith('open ') ? 4 : null)
+    expect((await send(kind(), pushItems(1)))[0]?.type).toBe('failed')
+    await server.left()
+  })
+
   it('probes with a file that nobody sees', async () => {
     const { folder, server, kind } = await place()
     expect(await kind().probe(new AbortController().signal)).toEqual({
