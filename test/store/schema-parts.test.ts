@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { missingIndexes, missingIndexText, missingParts, missingRights, rightsText } from '../../src/store/schema-parts.ts'
+import { missingIndexes, missingIndexText, missingParts, missingRights, missingText, rightsText } from '../../src/store/schema-parts.ts'
 import { testDatabases } from '../tools/databases.ts'
 
 describe.each(testDatabases)('the parts of the schema on $name', ({ name, open }) => {
@@ -64,4 +64,11 @@ describe.each(testDatabases)('the parts of the schema on $name', ({ name, open }
       /^the user of DATABASE_URL lacks rights: delete on quotes, select on quotes, insert on sync_inbox; grant /,
     )
   })
+})
+
+it('of many parts or rights that are missing five are named, and the others counted', () => {
+  const missing = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+  expect(missingText(missing)).toMatch(/^it lacks a, b, c, d, e and 2 more \(/)
+  expect(rightsText(missing)).toMatch(/ lacks rights: a, b, c, d, e and 2 more; /)
+  expect(missingText(missing.slice(2))).toMatch(/^it lacks c, d, e, f, g \(/)
 })
