@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
 import PQueue from 'p-queue'
 import type { FileDestination } from '../../config.ts'
 import type { PushItem } from '../delivery.ts'
@@ -7,7 +6,7 @@ import type { Drop } from './drop.ts'
 import { type FileFacts, fileName, manifestName, manifestText, temporaryName } from './names.ts'
 import type { RowWriter } from './rows.ts'
 
-/** Rows that are made into text at a time: the event loop is others' as well. */
+/** Rows that are made into text at a time: while they are written, the event loop is others'. */
 const SLICE = 100
 /** Files that are written at a time: a far server answers each step only after a while. */
 const FILES_AT_A_TIME = 8
@@ -87,7 +86,6 @@ async function writeGroup(drop: Drop, group: Group, temporary: string, { writer,
       bytes += chunk.length
       items.push(...slice)
       yield chunk
-      await setImmediate()
     }
   }
   await drop.write(temporary, chunks())

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ManualClock, systemClock } from '../../../src/clock.ts'
@@ -134,6 +134,13 @@ describe('a drop of files into a folder', () => {
     expect(turns).toBeGreaterThanOrEqual(100)
   })
 
+  it.runIf(existsSync('/proc/self/fd'))('leaves nothing open', async () => {
+    const folder = newFolder()
+    await send(folderKind(folder, { per: 'submission' }), pushItems(6))
+    const open = readdirSync('/proc/self/fd').map((fd) => targetOf(`/proc/self/fd/${fd}`))
+    expect(open.filter((path) => path.startsWith(folder))).toEqual([])
+  })
+
   it('removes temporary files of its own that a crash has left, and nobody else’s', async () => {
     const folder = newFolder()
     const left = (name: string, ageMs: number) => {
@@ -200,6 +207,15 @@ describe('a drop of files into a folder', () => {
     expect(readDrop(folder).manifests[0]).toMatchObject({ rows: 200, files: [{ first_seq: 1001, last_seq: 1200 }] })
   })
 })
+
+/** Empty for what is closed meanwhile. */
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link)
+  } catch {
+    return ''
+  }
+}
 
 describe('a folder that cannot be written', () => {
   it('is not created when it is missing, and the rows wait', async () => {
