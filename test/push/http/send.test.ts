@@ -216,6 +216,7 @@ describe('looking up', () => {
     ['$count(body.notes) > 0', null],
     ['null', null],
     ['$count(body.notes) = 0', { type: 'delivered', status: 200, remoteId: null }],
+    ['body', { type: 'delivered', status: 200, remoteId: null }],
   ])('takes what `%s` makes of no note for %j', async (found, expected) => {
     const target = await serve((_, response) => json(response, { notes: [] }))
     const outcome = await openKind(destinationTo(target.baseUrl, { lookup: { ...lookup, found } })).lookUp?.(itemOf(), NEVER)
