@@ -7,15 +7,15 @@ const MAX_VALUE = 160
 const withoutPersonal = leavingOutPersonal([])
 
 /**
- * A value of a column as a report may show it: as JSON, no longer than a line or two; of what names a person or may, and of `raw`, only
- * its length (invariant 12 and the classes of the data dictionary).
+ * A value of a column as a report may show it: as JSON, no longer than a line or two; of what names a person or may only its length, and
+ * nothing of `raw`, which findings do not hold (invariant 12 and the classes of the data dictionary).
  * @param value undefined when that side said nothing of the column.
  */
 export function shownValue(entity: string, field: string, value: Json | undefined): string {
+  if (field === 'raw') return '(not shown)'
   if (value === undefined) return 'not said'
   if (value === null) return 'null'
-  const kept = field === 'raw' ? null : withoutPersonal(entity, { [field]: value })
-  const shown = kept?.[field]
+  const shown = withoutPersonal(entity, { [field]: value })?.[field]
   return shown === undefined || shown === null ? masked(value) : shownText(JSON.stringify(shown), MAX_VALUE)
 }
 
