@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { thereIs } from '../there-is.ts'
 import { always } from './cross-checks.ts'
 import { bareHost } from './destination-values.ts'
 import { field, list } from './reading.ts'
@@ -57,7 +58,7 @@ export const checkDestinations = z.superRefine((settings: unknown, context) => {
     }
     list(own).forEach((account, position) => {
       if (typeof account !== 'string' || accounts.includes(account)) return
-      const message = `is no account of the settings; there is ${accounts.join(', ')}`
+      const message = `is no account of the settings; ${thereIs(accounts)}`
       context.addIssue({ code: 'custom', path: [...at, position], message })
     })
   })

@@ -3,6 +3,7 @@ import { retryAccountNow } from '../store/accounts.ts'
 import type { Query } from '../store/db.ts'
 import { noting } from '../store/operator-actions.ts'
 import { listProcesses } from '../store/processes.ts'
+import { thereIs } from '../there-is.ts'
 import type { Acting } from './acting.ts'
 import { type KnownAccount, knownAccounts } from './known-accounts.ts'
 import { NotNowError, NotThereError, UnfitError } from './refusals.ts'
@@ -37,8 +38,11 @@ export async function resumeAccount(a: Acting, configured: readonly Pick<Account
   const known = await knownAccounts(a.db.read, configured)
   const before = known.find((each) => each.account === name)
   if (before === undefined) {
-    const names = known.map((each) => each.account).join(', ')
-    throw new NotThereError([`there is no account ${JSON.stringify(name)}; there is ${names || 'none yet'}`])
+    const names = thereIs(
+      known.map((each) => each.account),
+      'none yet',
+    )
+    throw new NotThereError([`there is no account ${JSON.stringify(name)}; ${names}`])
   }
   if (before.state === 'not started') throw new NotNowError([`account ${name} was never served; start \`submission-mirror serve\``])
   if (before.state === 'not configured')
@@ -56,14 +60,14 @@ export async function resumeAccount(a: Acting, configured: readonly Pick<Account
  * @throws UnfitError when there is no such account, or none was named and several are configured.
  */
 export function accountNamed(config: Pick<Config, 'accounts'>, name: string | undefined, field: string): AccountConfig {
-  const names = config.accounts.map((account) => account.name).join(', ')
+  const names = config.accounts.map((account) => account.name)
   if (name !== undefined) {
     const account = config.accounts.find((each) => each.name === name)
     if (account) return account
-    throw new UnfitError([`${field}: there is no account ${JSON.stringify(name)} in the settings; there is ${names}`])
+    throw new UnfitError([`${field}: there is no account ${JSON.stringify(name)} in the settings; ${thereIs(names)}`])
   }
   const [only, ...others] = config.accounts
   const account = config.accounts.find((each) => each.isDefault) ?? (others.length === 0 ? only : undefined)
   if (account) return account
-  throw new UnfitError([`${field}: several accounts are configured and none is the default; name one of ${names}`])
+  throw new UnfitError([`${field}: several accounts are configured and none is the default; name one of ${names.join(', ')}`])
 }

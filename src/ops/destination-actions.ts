@@ -4,6 +4,7 @@ import type { Db } from '../store/db.ts'
 import { type DestinationRow, hastenLanes, listDestinations, setDestinationState } from '../store/destinations.ts'
 import { noteAround, noting } from '../store/operator-actions.ts'
 import type { DestinationState } from '../store/tables.ts'
+import { thereIs } from '../there-is.ts'
 import { type Acting, untilDone } from './acting.ts'
 import { NotNowError, NotThereError } from './refusals.ts'
 import { printableLine } from './text.ts'
@@ -68,9 +69,12 @@ async function knownDestination(db: Db, name: string): Promise<DestinationRow> {
   const all = await listDestinations(db.read)
   const found = all.find((each) => each.destination === name)
   if (found) return found
-  const names = all.map((each) => each.destination).join(', ')
+  const names = thereIs(
+    all.map((each) => each.destination),
+    'none yet',
+  )
   throw new NotThereError([
-    `there is no destination ${JSON.stringify(name)}; there is ${names || 'none yet'}. One of the settings is known after \`serve\` has started with it`,
+    `there is no destination ${JSON.stringify(name)}; ${names}. One of the settings is known after \`serve\` has started with it`,
   ])
 }
 
@@ -78,6 +82,6 @@ async function knownDestination(db: Db, name: string): Promise<DestinationRow> {
 export function destinationNamed(config: Pick<Config, 'destinations'>, name: string): DestinationConfig {
   const found = config.destinations.find((each) => each.name === name)
   if (found) return found
-  const names = config.destinations.map((each) => each.name).join(', ')
-  throw new NotThereError([`there is no destination ${JSON.stringify(name)} in the settings; there is ${names || 'none'}`])
+  const names = thereIs(config.destinations.map((each) => each.name))
+  throw new NotThereError([`there is no destination ${JSON.stringify(name)} in the settings; ${names}`])
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { type Config, proxySettings } from '../config.ts'
 import { timeFromMs } from '../model/time.ts'
+import { thereIs } from '../there-is.ts'
 import { testMessage } from './alarms/message.ts'
 import { Senders } from './alarms/senders.ts'
 import { NotThereError } from './refusals.ts'
@@ -41,6 +42,6 @@ export function operatorsOf({ operators }: Pick<Config, 'operators'>, name: stri
     throw new NotThereError(['there are no operators in the settings; list them in CONFIG_FILE under `operators`'])
   const found = operators.filter((operator) => name === null || operator.name === name)
   if (found.length > 0) return found
-  const names = operators.map((operator) => operator.name).join(', ')
-  throw new NotThereError([`there is no operator ${JSON.stringify(name)} in the settings; there is ${names}`])
+  const names = operators.map((operator) => operator.name)
+  throw new NotThereError([`there is no operator ${JSON.stringify(name)} in the settings; ${thereIs(names)}`])
 }

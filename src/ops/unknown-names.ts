@@ -2,6 +2,7 @@ import type { Config } from '../config.ts'
 import type { Query } from '../store/db.ts'
 import { listDestinations } from '../store/destinations.ts'
 import { listMappings } from '../store/push-map.ts'
+import { thereIs } from '../there-is.ts'
 import { knownAccounts } from './known-accounts.ts'
 import { NotThereError } from './refusals.ts'
 
@@ -35,6 +36,5 @@ export async function refuseUnknownNames(
 }
 
 function problemOf(kind: string, name: string, known: readonly string[]): string {
-  const names = [...new Set(known)].sort().join(', ')
-  return `there is no ${kind} ${JSON.stringify(name)}; there is ${names || 'none yet'}`
+  return `there is no ${kind} ${JSON.stringify(name)}; ${thereIs([...new Set(known)].sort(), 'none yet')}`
 }

@@ -320,7 +320,7 @@ push: { schedule: [soon], timeout: 1ms }
 
   test('a preset that there is not, which is then the only problem of its destination', () => {
     expect(problems('destinations: [{ name: a, preset: "../x" }]')).toEqual([
-      expect.stringMatching(/^destinations\[0\]\.preset in CONFIG_FILE is no preset; there is /),
+      expect.stringMatching(/^destinations\[0\]\.preset in CONFIG_FILE is no preset; there are /),
     ])
   })
 })

@@ -187,7 +187,7 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     expect((await runHere(['status'], env)).out).not.toContain('warning')
     const nowhere = await runHere(['destination', 'pause', 'asm'], env)
     expect(nowhere).toMatchObject({ code: 2, out: '' })
-    expect(nowhere.err).toMatch(/^there is no destination "asm"; there is ams, mapped\. /)
+    expect(nowhere.err).toMatch(/^there is no destination "asm"; there are ams, mapped\. /)
   })
 
   it('destination list tells the end of a rest as long as it lasts', async () => {

@@ -5,7 +5,7 @@ import { AdminRig } from './admin/rig.ts'
 
 const ID = 'bbbbbbbb-0000-4000-8000-000000000001'
 const ACCOUNTS = 'there is no account "zz"; there is default'
-const DESTINATIONS = 'there is no destination "zz"; there is ams, mapped'
+const DESTINATIONS = 'there is no destination "zz"; there are ams, mapped'
 
 describe.each(testDatabases)('names that nobody knows, on $name', (database) => {
   let rig: AdminRig

@@ -2,6 +2,7 @@ import type { FastifySchemaCompiler, onRouteHookHandler } from 'fastify'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { storableText } from '../../model/json.ts'
+import { thereIs } from '../../there-is.ts'
 
 const WHERE: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' }
 /** Of what was sent so much is repeated. */
@@ -70,8 +71,8 @@ function messageOf(issue: z.core.$ZodRawIssue): string {
     case 'invalid_value':
       return `is none of ${issue.values.join(', ')}`
     case 'unrecognized_keys': {
-      const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape).join(', ') : ''
-      return issue.keys.map((key) => `there is no ${JSON.stringify(key.slice(0, LONGEST))} here; there is ${known || 'none'}`).join('\n')
+      const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : []
+      return issue.keys.map((key) => `there is no ${JSON.stringify(key.slice(0, LONGEST))} here; ${thereIs(known)}`).join('\n')
     }
     case 'too_small':
       return issue.origin === 'string' ? 'is empty' : `must hold at least ${issue.minimum}`

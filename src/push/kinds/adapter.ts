@@ -2,6 +2,7 @@ import { abortable } from '../../abortable.ts'
 import type { Clock } from '../../clock.ts'
 import type { AdapterDestination } from '../../config.ts'
 import { messageOf, PermanentError, TransientError, UsageError } from '../../errors.ts'
+import { thereIs } from '../../there-is.ts'
 import { type Adapter, type AdapterDefinition, StepFailure, type Steps, type Taken, withoutEffect } from '../adapter.ts'
 import { adapters } from '../adapters.ts'
 import type { DeliveryKind, KindContext, Outcome, PushItem } from '../delivery.ts'
@@ -26,7 +27,7 @@ export function createAdapter(destination: AdapterDestination, context: KindCont
 export function checkAdapter(destination: AdapterDestination): string[] {
   const at = `destination ${destination.name}:`
   const definition = adapters.get(destination.adapter)
-  if (definition === undefined) return [`${at} there is no adapter ${destination.adapter}; there is ${[...adapters.keys()].join(', ')}`]
+  if (definition === undefined) return [`${at} there is no adapter ${destination.adapter}; ${thereIs([...adapters.keys()])}`]
   const problems = (['settings', 'credentials'] as const).flatMap((part) => nameProblems(part, definition, destination))
   return (problems.length > 0 ? problems : definition.check(destination)).map((problem) => `${at} ${problem}`)
 }

@@ -151,7 +151,7 @@ describe('what the admin routes refuse', () => {
       'query since: "yesterday" is no time; give a date, a date-time, or how long ago, like 2h or 7d',
       'query submission_id: "x" is no submission id (a uuid)',
       'query limit: "0" is no number from 1 to 500',
-      'query: there is no "colour" here; there is state, account, since, until, submission_id, limit, after',
+      'query: there is no "colour" here; there are state, account, since, until, submission_id, limit, after',
     ])
     const body = await rig.ask('POST', '/submissions/track', { body: { ids: ['x'] } })
     expect(body).toMatchObject({ status: 400, json: { detail: 'body ids.0: "x" is no submission id (a uuid)' } })
@@ -176,8 +176,8 @@ describe('what the admin routes refuse', () => {
     expect(await refused('POST', '/submissions/track', {})).toBe('body ids: is missing')
     expect(await refused('POST', '/submissions/track', { ids: 'x', colour: 'red', size: 1 })).toEqual([
       'body ids: "x" is no list',
-      'body: there is no "colour" here; there is account, ids',
-      'body: there is no "size" here; there is account, ids',
+      'body: there is no "colour" here; there are account, ids',
+      'body: there is no "size" here; there are account, ids',
     ])
     expect(await refused('POST', '/outbox/retry', { destination: 'x'.repeat(201), ids: Array.from({ length: 501 }, () => '1') })).toEqual([
       'body ids: must not hold more than 500',

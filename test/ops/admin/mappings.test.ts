@@ -96,7 +96,7 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
   it('refuses a destination that is not there, or that asks for none', async () => {
     const rows = [{ submission_id: id(1), client: 'C-1' }]
     expect(await store({ rows }, 'nowhere')).toMatchObject({
-      ...{ status: 404, json: { detail: 'there is no destination "nowhere" in the settings; there is ams, mapped' } },
+      ...{ status: 404, json: { detail: 'there is no destination "nowhere" in the settings; there are ams, mapped' } },
     })
     expect(await store({ rows }, 'ams')).toMatchObject({
       status: 422,
