@@ -126,7 +126,7 @@ interface Chosen extends LaneKey {
 /**
  * Makes rows that were given up ready again, untried, at their old place in their lanes; a lane that one of them held goes on. With an
  * insert go the changes of its record that were skipped for want of it. A filter that names no state means those that are dead or whose
- * outcome is unknown. One step of up to `limit` rows behind `after` (0 to begin), and what goes with them.
+ * outcome is unknown. One step of up to `limit` rows behind `after` (0 to begin), with what goes with them; of one row all of that.
  * @param lookers destinations that can be asked what they have: a row that may have arrived there keeps its mark, so that it is looked for
  * before it is sent.
  */
@@ -137,7 +137,8 @@ export async function retryRows(
   limit: number,
   lookers: readonly string[] = [],
 ): Promise<OutboxStep> {
-  const chosen = await choose(db.read, selection, ['dead', 'unknown', 'skipped'], after, limit)
+  const found = await choose(db.read, selection, ['dead', 'unknown', 'skipped'], after, limit)
+  const chosen = await fitting(db.read, found, limit)
   const changed = await db.write('outbox-retry', async (tx) => {
     const lanes = lanesOf(chosen)
     await openLanes(tx, lanes)
@@ -159,7 +160,7 @@ export async function retryRows(
     await finish(tx, locked, rows, 'ready')
     return rows.length
   })
-  return { changed, underWay: 0, nextAfter: nextAfter(chosen, limit) }
+  return { changed, underWay: 0, nextAfter: chosen.length < found.length ? lastOf(chosen) : nextAfter(found, limit) }
 }
 
 /**
@@ -182,7 +183,11 @@ export async function skipRows(db: Db, selection: OutboxSelection, after: number
 }
 
 function nextAfter(chosen: readonly Chosen[], limit: number): number | null {
-  return chosen.length < limit ? null : (chosen.at(-1)?.outbox_id ?? null)
+  return chosen.length < limit ? null : lastOf(chosen)
+}
+
+function lastOf(chosen: readonly Chosen[]): number | null {
+  return chosen.at(-1)?.outbox_id ?? null
 }
 
 async function choose(
@@ -206,16 +211,35 @@ async function choose(
   return rows
 }
 
-/** The changes of a submission's records that were skipped because the inserts among `chosen`, whose lanes are locked, were not taken. */
+/** As many of the rows as make, with what goes with them, no more than `limit`, so that the transaction stays short; one at least. */
+async function fitting(q: Query, chosen: readonly Chosen[], limit: number): Promise<readonly Chosen[]> {
+  if (chosen.length < 2) return chosen
+  const { rows } = await sql<{ outbox_id: number; n: number }>`
+    select i.outbox_id, count(*) as n ${followers(q, chosen)} group by i.outbox_id`.execute(q.sql)
+  const behind = new Map(rows.map(({ outbox_id, n }) => [outbox_id, Number(n)]))
+  let total = 0
+  const end = chosen.findIndex(({ outbox_id }, position) => {
+    total += 1 + (behind.get(outbox_id) ?? 0)
+    return position > 0 && total > limit
+  })
+  return end === -1 ? chosen : chosen.slice(0, end)
+}
+
 async function followersOf(tx: Tx, chosen: readonly Chosen[]): Promise<Chosen[]> {
   if (chosen.length === 0) return []
   const { rows } = await sql<Chosen>`
-    select f.outbox_id, f.destination, f.account, f.lane, f.state from sync_outbox i
-    join sync_outbox f on f.account = i.account and f.submission_id = i.submission_id and f.outbox_id > i.outbox_id
-    where i.outbox_id in ${amongIds(tx, chosen.map(idOf))} and i.operation = 'insert'
-      and f.destination = i.destination and f.entity = i.entity and f.entity_id = i.entity_id
-      and f.state = 'skipped' and f.error = ${ID_NOT_KNOWN}`.execute(tx.sql)
+    select f.outbox_id, f.destination, f.account, f.lane, f.state ${followers(tx, chosen)}`.execute(tx.sql)
   return rows
+}
+
+/** `f`: the changes of a submission's records that were skipped because the inserts `i` among `chosen` were not taken. */
+function followers(q: Query, chosen: readonly Chosen[]): RawBuilder<unknown> {
+  return sql`
+    from sync_outbox i
+    join sync_outbox f on f.account = i.account and f.submission_id = i.submission_id and f.outbox_id > i.outbox_id
+    where i.outbox_id in ${amongIds(q, chosen.map(idOf))} and i.operation = 'insert'
+      and f.destination = i.destination and f.entity = i.entity and f.entity_id = i.entity_id
+      and f.state = 'skipped' and f.error = ${ID_NOT_KNOWN}`
 }
 
 /** The chosen rows as they are now that nobody can change them, as far as they are still in one of `states`. */

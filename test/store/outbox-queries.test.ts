@@ -172,6 +172,24 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
     await expectRightCounters(db)
   })
 
+  it('takes no more inserts in one step than with the changes of their records fit into it', async () => {
+    const db = await openedDb(open)
+    await outbox(db, [ONE, TWO, THREE], (lane) => result(lane, 'dead'))
+    await db.write('test', (tx) =>
+      sql`
+        insert into sync_outbox (destination, account, lane, submission_id, entity, entity_id, operation, cause, seq, message_id, state,
+          attempts, uncertain, queued_at, error)
+        select destination, account, lane, submission_id, entity, entity_id, 'update', cause, seq + n, message_id, 'skipped',
+          0, 0, queued_at, ${ID_NOT_KNOWN} from (select 1 as n union all select 2 union all select 3) more cross join sync_outbox
+        where state = 'dead' and destination = 'ams' order by n`.execute(tx.sql),
+    )
+    const inserts = (await outboxOf(db, 'ams')).filter((row) => row.state === 'dead').map((row) => row.outbox_id)
+    const second = inserts[1] ?? 0
+    expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 8, underWay: 0, nextAfter: second })
+    expect(await retryRows(db, { destination: 'ams' }, second, 10)).toEqual({ changed: 4, underWay: 0, nextAfter: null })
+    await expectRightCounters(db)
+  })
+
   it('what is skipped is never sent, and lets go whom it held; other dead letters let go nobody', async () => {
     const db = await openedDb(open)
     await outbox(db, [ONE], (lane) => result(lane, 'dead'))
