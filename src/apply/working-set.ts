@@ -1,6 +1,7 @@
 import type { Change } from '../model/change.ts'
 import { diffRow, rawChange } from '../model/diff.ts'
 import type { Entity, Row } from '../model/entities.ts'
+import { inTime } from '../model/in-time.ts'
 import type { Cause } from '../model/records.ts'
 import type { MirrorAccess } from '../store/mirror-access.ts'
 
@@ -86,7 +87,7 @@ export class WorkingSet<R extends Row = Row> {
     this.put({ ...blank, ...this.get(said as Row), ...said } as R, cause)
   }
 
-  /** Writes what differs, in key order, and notes the changes. */
+  /** Writes what differs, in key order, and notes the changes; new records are told of in the order in which they happened. */
   async flush(): Promise<void> {
     const inserts: Row[] = []
     const insertChanges: Change[] = []
@@ -107,7 +108,8 @@ export class WorkingSet<R extends Row = Row> {
         else this.rawOnly.push(rawChange(this.#entity, entry.current, entry.cause))
       }
     }
-    if (inserts.length > 0) await this.#access.insert(this.#entity, inserts, insertChanges)
+    const told = inTime(this.#entity, insertChanges, ({ after }) => after)
+    if (inserts.length > 0) await this.#access.insert(this.#entity, inserts, told)
     if (updates.length > 0) await this.#access.update(this.#entity, this.#inTableOrder(columns), updates, updateChanges)
   }
 

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { told, toldRow } from '../model/damaged.ts'
 import { type Entity, entities, type Row } from '../model/entities.ts'
+import { inTime } from '../model/in-time.ts'
 import type { Query } from './db.ts'
 import type { SnapshotPosition } from './destinations.ts'
 import { givenRows } from './sql.ts'
@@ -44,7 +45,7 @@ export async function snapshotPage(
     if (place === null) return { rows, position: null }
     const { entity, account, submissionId, after } = place
     const found = await rowsBehind(q, entity, account, submissionId, after, limit - rows.length)
-    rows.push(...found.map((row) => snapshotRow(entity, row)))
+    rows.push(...inTime(entity, found, (row) => row).map((row) => snapshotRow(entity, row)))
     const last = found.at(-1)
     const key = last !== undefined && rows.length >= limit ? keyOf(entity, last) : []
     at = { account, submissionId, entity: entity.table, key: key.length > 0 ? key : null }

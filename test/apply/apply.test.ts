@@ -2,8 +2,8 @@ import { expect, it, onTestFinished } from 'vitest'
 import { throughDoor } from '../../src/apply/apply.ts'
 import { Counts } from '../receive/support.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { eventFact, trackFact, uuid, wireEvent } from '../tools/facts.ts'
-import { applyAll } from '../tools/mirror.ts'
+import { eventFact, messageFact, trackFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
+import { applyAll, changesOf } from '../tools/mirror.ts'
 
 const ACCOUNT = 'acme'
 const ID = uuid(9, 1)
@@ -32,4 +32,19 @@ it.each(testDatabases)('what the service shows all along is not read again for b
   const before = await reads()
   await applyAll(db, [{ kind: 'reach', account: ACCOUNT, submissionId: ID, cause: 'reconcile', unreachableSince: null }])
   expect(await reads()).toEqual(before)
+})
+
+it.each(testDatabases)('records that become known together are logged in the order in which they happened, on $name', async ({ open }) => {
+  const { db, close } = await open()
+  onTestFinished(close)
+  const times = ['2026-11-20T10:03:00Z', '2026-11-20T10:01:00+00:00', '2026-11-20T12:02:00+02:00', '2026-11-20T10:01:00Z']
+  const facts = times.flatMap((occurred_at, n) => [
+    messageFact(ACCOUNT, ID, wireMessage(n, { occurred_at })),
+    eventFact(ACCOUNT, ID, wireEvent(n, { occurred_at })),
+  ])
+  await applyAll(db, facts.reverse())
+  const logged = async (entity: string) =>
+    (await changesOf(db)).filter((change) => change.entity === entity).map((change) => (JSON.parse(change.entity_id) as string[])[1])
+  expect(await logged('market_events')).toEqual([1, 3, 2, 0].map((n) => uuid(1, n)))
+  expect(await logged('thread_messages')).toEqual([1, 3, 2, 0].map((n) => uuid(2, n)))
 })

@@ -100,6 +100,15 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     expect(received(await contentOf(db, 'new'))).toEqual(await mirrored(db))
   })
 
+  it('brings the events of a submission in the order in which they happened', async () => {
+    const db = await openedDb(open)
+    const [submission = ''] = SUBMISSIONS
+    const times = ['2026-11-20T10:03:00Z', '2026-11-20T10:01:00Z', '2026-11-20T10:02:00Z']
+    for (const [n, occurred_at] of times.entries()) await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(n, { occurred_at }))])
+    await fanAll(db, [fresh({ entities: ['market_events'] })])
+    expect((await outboxOf(db)).map((row) => (JSON.parse(row.entity_id) as string[])[1])).toEqual([1, 2, 0].map((n) => uuid(1, n)))
+  })
+
   it('brings what the filter lets pass', async () => {
     const clock = new ManualClock(START_MS)
     const db = await openedDb(open, clock)

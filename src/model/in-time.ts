@@ -1,0 +1,11 @@
+import type { Entity, Row } from './entities.ts'
+
+/**
+ * Rows of a table that says when something happened, in that order; those of one moment, and of other tables, in the order given.
+ * @param rowOf the row of an item; its `occurred_at` is TimeText.
+ */
+export function inTime<T>(entity: Entity, items: readonly T[], rowOf: (item: T) => Row): readonly T[] {
+  if (items.length < 2 || !('occurred_at' in entity.columns)) return items
+  const at = (item: T) => String(rowOf(item)['occurred_at'] ?? '')
+  return items.toSorted((a, b) => (at(a) < at(b) ? -1 : at(a) > at(b) ? 1 : 0))
+}
