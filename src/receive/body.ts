@@ -35,7 +35,6 @@ export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer |
       deadline.onExpiry(null)
       if (!Buffer.isBuffer(result)) {
         memory.give(length)
-        chunks.length = 0
         stream.resume()
       }
       resolve(result)

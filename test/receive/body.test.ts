@@ -1,16 +1,20 @@
 import { PassThrough } from 'node:stream'
-import { describe, expect, it } from 'vitest'
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import { readBody } from '../../src/receive/body.ts'
 import { Budget } from '../../src/receive/budget.ts'
 import { Deadlines } from '../../src/receive/deadlines.ts'
 
 describe('readBody', () => {
-  function reading(limitBytes: number) {
-    const deadline = new Deadlines(new ManualClock(), 8_000).start()
+  const TIME_MS = 8_000
+
+  function reading(limitBytes: number, memory = new Budget(limitBytes)) {
+    const clock = new ManualClock()
+    const deadline = new Deadlines(clock, TIME_MS).start()
     const stream = new PassThrough()
-    const body = readBody(stream, { limitBytes, memory: new Budget(limitBytes), deadline })
-    return { stream, body: body.finally(() => deadline.end()) }
+    const body = readBody(stream, { limitBytes, memory, deadline })
+    return { stream, body, clock, memory, deadline }
   }
 
   it('reads a body that comes in chunks of any size', async () => {
@@ -39,5 +43,54 @@ describe('readBody', () => {
     const text = String(await body)
     expect(text).toHaveLength(1_000)
     expect(text.replaceAll('a', '').length).toBeLessThan(256)
+  })
+
+  it.each<[string, (one: ReturnType<typeof reading>) => unknown]>([
+    ['too_large', ({ stream }) => stream.write(Buffer.alloc(61))],
+    ['no_room', ({ stream }) => stream.write(Buffer.alloc(40))],
+    ['late', ({ clock }) => clock.advance(TIME_MS)],
+    ['cut', ({ stream }) => stream.destroy(new Error('the connection was reset'))],
+  ])('gives back, once, what a body held that is refused as %s, and drops the rest of it', async (fault, refuse) => {
+    const memory = new Budget(60)
+    const one = reading(100, memory)
+    one.stream.write(Buffer.alloc(40))
+    await turn()
+    refuse(one)
+    expect(await one.body).toBe(fault)
+    one.stream.end(Buffer.alloc(1_000))
+    await turn()
+    expect([one.stream.readableLength, memory.take(60), memory.take(1)]).toEqual([0, true, false])
+  })
+
+  it('leaves what a whole body holds to whoever reads it, though the stream is closed and the time ends after that', async () => {
+    const { stream, body, memory, clock } = reading(100)
+    stream.end(Buffer.alloc(100))
+    expect(await body).toHaveLength(100)
+    clock.advance(TIME_MS)
+    await turn()
+    expect(stream.closed).toBe(true)
+    expect(memory.take(1)).toBe(false)
+  })
+
+  it('keeps nothing of a request whose time is over already', async () => {
+    const { clock, deadline, memory } = reading(100)
+    clock.advance(TIME_MS)
+    await turn()
+    const stream = new PassThrough()
+    stream.end(Buffer.alloc(10))
+    expect(await readBody(stream, { limitBytes: 100, memory, deadline })).toBe('late')
+    await turn()
+    expect([stream.readableLength, memory.take(100)]).toEqual([0, true])
+  })
+
+  it('copies what comes in many small chunks twice, and not with each of them again', async () => {
+    const concat = vi.spyOn(Buffer, 'concat')
+    onTestFinished(() => concat.mockRestore())
+    const { stream, body } = reading(10_000)
+    for (let n = 0; n < 10_000; n++) stream.write(Buffer.from('a'))
+    stream.end()
+    expect(await body).toHaveLength(10_000)
+    const copied = concat.mock.results.reduce((total, { value }) => total + (value as Buffer).length, 0)
+    expect(copied).toBeLessThanOrEqual(20_000)
   })
 })
