@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import { TransientError } from '../../src/errors.ts'
 import { lastSlot } from '../../src/reconcile/timetable.ts'
 import { pinBrokerage } from '../../src/store/accounts.ts'
@@ -14,6 +14,8 @@ import { ACCOUNT, RunRig } from './rig.ts'
 const daily = { cron: '0 3 * * *', timeZone: 'UTC' }
 const at = (text: string) => Date.parse(text)
 const HOUR_MS = 3_600_000
+/** How long the service sleeps between two looks. */
+const LOOK_MS = 5_000
 
 describe('the last time of a timetable', () => {
   it.each([
@@ -230,6 +232,35 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
     })
     await expect(rig.reconciler(daily, db).run(signal)).rejects.toThrow('the store is away')
     expect(await claimNewRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'command' })).toMatchObject({ resumed: true })
+  })
+
+  it('looks again at once when a run has ended, and not when it failed, since it is free at once and may fail again', async () => {
+    const rig = await RunRig.open(database, 1)
+    await requestRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'admin:me' })
+    /** @returns whether the service was woken by the end of its run. */
+    const wokenByRun = async (fails: boolean): Promise<boolean | undefined> => {
+      const asleep = Promise.withResolvers<AbortSignal | undefined>()
+      const sleep: Clock['sleep'] = (ms, bell) => {
+        if (ms === LOOK_MS) asleep.resolve(bell)
+        return systemClock.sleep(ms, bell)
+      }
+      const db = interrupted(await rig.another({ ...systemClock, sleep }), (name) => {
+        if (fails && name === 'reconcile-repair') throw new TransientError('the store is away')
+      })
+      const stop = new AbortController()
+      const reconciler = rig.reconciler(null, db)
+      const running = reconciler.run(stop.signal)
+      const bell = await asleep.promise
+      await reconciler.idle()
+      const woken = bell?.aborted
+      stop.abort()
+      await running
+      return woken
+    }
+    expect(await wokenByRun(true)).toBe(false)
+    expect(await listRuns(rig.db.read)).toMatchObject([{ state: 'running' }])
+    expect(await wokenByRun(false)).toBe(true)
+    expect(await listRuns(rig.db.read)).toMatchObject([{ state: 'done' }])
   })
 
   it('a process that stops gives its run to the next, which goes on where it stood', async () => {
