@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import type { OperatorConfig } from '../../../src/config.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
+import { type Condition, ofAccount } from '../../../src/ops/alarms/condition.ts'
+import { planOf } from '../../../src/ops/alarms/plan.ts'
+import { alarmNames } from '../../../src/ops/alarms/rules.ts'
+import type { AlarmRow, NoticeRow } from '../../../src/store/alarms.ts'
+
+const HOUR = 3_600_000
+const NOW = Date.UTC(2026, 0, 5, 12)
+
+const operator = (over: Partial<OperatorConfig> = {}) =>
+  ({ name: 'oncall', kind: 'webhook', repeatMs: HOUR, resolved: true, ...over }) as OperatorConfig
+
+function alarm(state: AlarmRow['state'], over: Partial<AlarmRow> = {}): AlarmRow {
+  const at = { since: timeFromMs(NOW - 3 * HOUR), last_at: timeFromMs(NOW), notified_at: null, resolved_at: null }
+  return { name: 'inbox_dead', account: 'acme', destination: '', severity: 'warning', state, ...at, text: '', ...over }
+}
+
+/** What the operator was told of it, so long ago; null: it is still to be. */
+function notice(kind: NoticeRow['kind'], agoMs: number | null): NoticeRow {
+  const settled = agoMs === null ? null : timeFromMs(NOW - agoMs)
+  const about = { operator: 'oncall', name: 'inbox_dead', account: 'acme', destination: '' }
+  const tries = { queued_at: timeFromMs(NOW), due_at: timeFromMs(NOW), attempts: 0, error: null }
+  return { ...about, ...tries, notice_id: 'one', kind, outcome: settled === null ? null : 'sent', settled_at: settled }
+}
+
+/** A look at everything, which finds `levels` of the alarm. */
+function planned(stored: readonly AlarmRow[], notices: readonly NoticeRow[], levels: readonly Condition['level'][], who = [operator()]) {
+  const conditions = levels.map((level) => ofAccount('acme', 'inbox_dead', level, ''))
+  const plan = planOf({ conditions, names: new Set(alarmNames) }, stored, notices, who, NOW)
+  return { ...plan, told: plan.notices.map(({ kind }) => kind) }
+}
+
+describe('what a look changes', () => {
+  it('tells of what goes on when it is time to repeat, and not before, also whoever hears of no end', () => {
+    for (const resolved of [true, false]) {
+      const told = (agoMs: number | null) => planned([alarm('firing')], [notice('firing', agoMs)], ['on'], [operator({ resolved })])
+      for (const agoMs of [null, HOUR - 1]) expect(told(agoMs)).toMatchObject({ told: [], forgottenNotices: [] })
+      expect(told(HOUR)).toMatchObject({ told: ['repeated'], forgottenNotices: [] })
+    }
+  })
+
+  it('repeats nothing that is off at the moment, and tells of it whoever has not heard of it', () => {
+    expect(planned([alarm('firing')], [notice('firing', 2 * HOUR)], ['off']).told).toEqual([])
+    expect(planned([alarm('firing')], [], ['off']).told).toEqual(['firing'])
+  })
+
+  it('tells of what begins again before its end was told', () => {
+    for (const agoMs of [null, 1]) expect(planned([alarm('resolved')], [notice('resolved', agoMs)], ['on']).told).toEqual(['firing'])
+  })
+
+  it('tells of an end once, to whoever was told of the beginning and wants it', () => {
+    const over = alarm('resolved', { resolved_at: timeFromMs(NOW) })
+    expect(planned([over], [notice('firing', HOUR)], ['off'])).toMatchObject({ told: ['resolved'], forgottenNotices: [] })
+    expect(planned([over], [notice('resolved', null)], ['off'])).toMatchObject({ told: [], forgottenNotices: [] })
+    expect(planned([over], [notice('resolved', 1)], ['off'])).toMatchObject({ told: [], forgottenNotices: [{ kind: 'resolved' }] })
+    expect(planned([over], [], ['off']).told).toEqual([])
+    const unwanted = planned([over], [notice('firing', 1)], ['off'], [operator({ resolved: false })])
+    expect(unwanted).toMatchObject({ told: [], forgottenNotices: [{ kind: 'firing' }] })
+  })
+
+  it('forgets what was pending and is off, alarms of other releases, and notices to operators that are gone', () => {
+    const pending = alarm('pending', { name: 'reads_overdue' })
+    const other = alarm('firing', { name: 'of_another_release' })
+    const plan = planned([pending, other], [], [])
+    expect(plan.forgotten.map(({ name }) => name)).toEqual(['reads_overdue', 'of_another_release'])
+    expect(plan).toMatchObject({ alarms: [], told: [] })
+    expect(planned([alarm('firing')], [notice('firing', 1)], ['on'], []).forgottenNotices).toHaveLength(1)
+  })
+
+  it('leaves alone what could not be looked at, and ends what is there no more', () => {
+    const gone = alarm('firing', { last_at: timeFromMs(NOW - HOUR) })
+    expect(planned([gone], [], [])).toMatchObject({ whole: true, alarms: [{ state: 'resolved' }] })
+    expect(planOf({ conditions: [], names: new Set() }, [gone], [], [], NOW)).toMatchObject({ whole: false, alarms: [], forgotten: [] })
+  })
+})
