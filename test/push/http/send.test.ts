@@ -32,7 +32,7 @@ describe('a templated request', () => {
     const request = {
       method: 'POST',
       url: 'settings.base_url',
-      headers: { SOAPAction: '"urn:add"', 'content-type': '"text/xml; charset=utf-8"' },
+      headers: { SOAPAction: '"urn:add"', 'Content-Type': '"text/xml; charset=utf-8"' },
       format: 'xml' as const,
       body: '{"s:Envelope": {"@xmlns:s": "urn:soap", "s:Body": {"note": {"@of": after.type, "#text": after.detail}}}}',
     }
@@ -161,10 +161,10 @@ describe('an answer', () => {
 
   it('is a success or a duplicate as the conditions say', async () => {
     const answers = [{ ok: false }, { ok: true, id: 'n1' }, { ok: false, code: 'exists', id: 'n0' }]
-    const target = await serve((_, response) => json(response, answers.shift()))
+    const target = await serve((_, response) => json(response, answers.shift(), 200, { 'retry-after': '7' }))
     const kind = openKind(destinationTo(target.baseUrl, { success: 'body.ok', duplicate: 'body.code = "exists"', remoteId: 'body.id' }))
 
-    expect(await sendOne(kind)).toMatchObject({ type: 'failed', permanent: false, alive: true, status: 200 })
+    expect(await sendOne(kind)).toMatchObject({ type: 'failed', permanent: false, alive: true, status: 200, retryAfterMs: 7_000 })
     expect(await sendOne(kind)).toEqual({ type: 'delivered', status: 200, remoteId: 'n1', detail: null })
     expect(await sendOne(kind)).toEqual({ type: 'delivered', status: 200, remoteId: 'n0', detail: 'the target had it already' })
   })
@@ -197,12 +197,12 @@ describe('looking up', () => {
       { notes: [1, 2] },
       { type: 'failed', permanent: false, error: 'it could not be looked up: lookup.found failed: several have it' },
     ],
-    [400, {}, { type: 'failed', permanent: false, alive: true }],
+    [400, {}, { type: 'failed', permanent: false, alive: true, retryAfterMs: 3_000 }],
     [500, {}, { type: 'failed', permanent: false, alive: false }],
-    [502, {}, { type: 'failed', permanent: false, alive: false }],
+    [502, {}, { type: 'failed', permanent: false, alive: false, retryAfterMs: 3_000 }],
     [403, {}, { type: 'stop', state: 'parked' }],
   ])('answers %i with %j', async (status, body, expected) => {
-    const target = await serve((_, response) => json(response, body, status))
+    const target = await serve((_, response) => json(response, body, status, { 'retry-after': '3' }))
     const kind = openKind(destinationTo(target.baseUrl, { lookup, parkOn: [403] }))
     const found = await kind.lookUp?.(itemOf(), NEVER)
     if (expected === null) expect(found).toBeNull()
