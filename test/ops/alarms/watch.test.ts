@@ -33,11 +33,11 @@ async function find(rig: WatchRig, from: number, count: number, origin = byPoll)
   )
 }
 
-async function refuse(rig: WatchRig, reason: string, count: number): Promise<void> {
+async function refuse(rig: WatchRig, reason: string, count: number, account = ACCOUNT): Promise<void> {
   const store = new RejectedStore(rig.db, silentLog)
   for (let n = 0; n < count; n++) {
     store.keep({
-      ...{ account: ACCOUNT, path: '/webhooks', address: '192.0.2.1', reason, headers: {}, body: null },
+      ...{ account, path: '/webhooks', address: '192.0.2.1', reason, headers: {}, body: null },
       receivedAt: timeFromMs(rig.clock.now()),
     })
   }
@@ -109,6 +109,24 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     await rig.deliver()
     expect(await rig.lookLater()).not.toContain('webhook_silence')
     expect((await rig.alarm('webhook_silence'))?.state).toBe('resolved')
+  })
+
+  it('sees deliveries that are refused in a row, of the account itself and with a signature to show, until one is taken', async () => {
+    const rig = await openWatch(database)
+    await refuse(rig, 'missing_headers', 3)
+    await refuse(rig, 'wrong_signature', 3, 'another')
+    await refuse(rig, 'stale_timestamp', 2)
+    expect(await rig.look()).not.toContain('deliveries_refused')
+    await refuse(rig, 'stale_timestamp', 1)
+    expect(await rig.look()).toContain('deliveries_refused')
+    expect((await rig.alarm('deliveries_refused'))?.text).toMatch(
+      /^3 deliveries in a row for account acme were refused \(stale_timestamp\), .*; set the clock of this machine by NTP, then/,
+    )
+    rig.clock.advance(MINUTE)
+    await rig.deliver()
+    expect(await rig.lookLater()).not.toContain('deliveries_refused')
+    await refuse(rig, 'wrong_signature', 2)
+    expect(await rig.look()).not.toContain('deliveries_refused')
   })
 
   it('sees no silence in a quiet account, nor in what a delivery that cannot be read has announced, nor in what is found late', async () => {
@@ -325,6 +343,8 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     await setDestinationState(rig.db, 'ams', 'disabled', 'answered 410')
     await change(rig.db, sql`update sync_destinations set dead = 1, unknown = 2`)
     expect(await rig.look()).toEqual(['destination_stopped', 'push_dead', 'push_unknown'])
+    expect((await rig.alarm('push_dead'))?.text).toMatch(/^1 change for destination ams was given up/)
+    expect((await rig.alarm('push_unknown'))?.text).toMatch(/^2 changes for destination ams may have arrived or not/)
     expect((await rig.alarm('destination_stopped'))?.text).toMatch(
       /^destination ams is disabled since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC: answered 410; mend its address, then/,
     )
@@ -355,7 +375,8 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     await queue('lane-1', 'unmapped')
     for (const ms of [30_000, HOUR, HOUR]) expect(await rig.look(ms)).toEqual([])
     await queue('lane-2', null)
-    await rig.look(16 * MINUTE)
+    for (const ms of [MINUTE, 5 * MINUTE]) expect(await rig.look(ms)).toEqual([])
+    await rig.look(10 * MINUTE)
     expect(await rig.look(5 * MINUTE)).toEqual(['push_late'])
     expect((await rig.alarm('push_late'))?.text).toBe(
       'the oldest change for destination ams waits for 21 min; `submission-mirror doctor --destination ams` says why',
