@@ -127,6 +127,8 @@ class RunWork {
     const { db, database, clock, client } = this.#o
     const { run } = this.#claim
     const { account, options } = run
+    // First of all: a run that ends at once says too how much it was to check.
+    if (run.submissions_total === 0) this.#recorder.expect(await countWanted(db.read, run, signal))
     const closed =
       (await stoppedBecause(db, account)) ?? (await wrongIdentity(db, clock, client, account, options.dry_run ?? false, signal))
     if (closed !== null) {
@@ -135,7 +137,6 @@ class RunWork {
     }
     // At the beginning: of a run whose budget always ends first, too.
     await reportLost({ db, database, runId: run.run_id, options, recorder: this.#recorder }, signal)
-    if (run.submissions_total === 0) this.#recorder.expect(await countWanted(db.read, run, signal))
     const concurrency = options.concurrency ?? this.#o.concurrency
     const parts: CheckParts = {
       ...this.#o,
