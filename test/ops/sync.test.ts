@@ -34,6 +34,15 @@ describe.each(testDatabases)('commands on $name', (database) => {
 
   const messages = () => db.read.sql.selectFrom('thread_messages').select('message_id').execute()
 
+  it('a command that begins a new log epoch says so', async () => {
+    await db.write('test', (tx) => tx.sql.updateTable('sync_log_epochs').set({ home: 'elsewhere' }).execute())
+    const ended = await runHere(['sync', id], env)
+    const { log_epoch } = await db.read.sql.selectFrom('mirror_info').select('log_epoch').executeTakeFirstOrThrow()
+    expect(ended.err).toMatch(new RegExp(`^this database is a copy .*; a new log epoch, ${log_epoch}, begins behind change \\d+: .*\n$`))
+    expect(ended.code).toBe(0)
+    expect(await runHere(['sync', id], env)).toMatchObject({ code: 0, err: '' })
+  })
+
   it('sync reads a submission now, whether it is due or not', async () => {
     expect(await runHere(['sync', id], env)).toMatchObject({ code: 0, err: '' })
     expect(await messages()).toHaveLength(1)

@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.ts'
 import { createLog, type Log } from '../../log.ts'
 import { silentObserver } from '../../observe.ts'
 import type { Db } from '../../store/db.ts'
-import { settleLogEpoch } from '../../store/log-epoch.ts'
+import { newEpochText, settleLogEpoch } from '../../store/log-epoch.ts'
 import { checkSchema, type MigrateOptions, migrate } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
 import type { ProcessRole } from '../../store/processes.ts'
@@ -66,7 +66,11 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
     if (use.prepare && config.migrateOnStart) await migrate(db, undefined, migrating(c))
     else await checkSchema(db)
     // As `serve` does before anything is applied to a restored backup: a command that needs an account may apply something.
-    if (use.accounts === 'needed') await settleLogEpoch(db)
+    if (use.accounts === 'needed') {
+      const epoch = await settleLogEpoch(db)
+      // `serve` finds it settled then and has nothing to tell.
+      if (epoch !== null) c.host.stderr.write(`${newEpochText(epoch)}\n`)
+    }
     await work({ config, db, log })
   } finally {
     await db.close()
