@@ -21,15 +21,18 @@ export class Heartbeat implements Service {
   readonly #log: Log
   readonly #entry: ProcessEntry
   readonly #onSharing: (sharing: Sharing) => void
+  readonly #looksOnly: boolean
   /** By the steady clock: the last beat, and the first of those that came without a gap. */
   #beatAt = Number.NEGATIVE_INFINITY
   #steadySince = 0
 
-  constructor(db: Db, log: Log, entry: ProcessEntry, onSharing: (sharing: Sharing) => void) {
+  /** @param looksOnly whether the process applies nothing: then a restored backup waits for one that does. */
+  constructor(db: Db, log: Log, entry: ProcessEntry, onSharing: (sharing: Sharing) => void, looksOnly = false) {
     this.#db = db
     this.#log = log
     this.#entry = entry
     this.#onSharing = onSharing
+    this.#looksOnly = looksOnly
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -45,7 +48,7 @@ export class Heartbeat implements Service {
   async beat(): Promise<void> {
     try {
       for (const { processId, ...left } of await this.#beat()) this.#log.warn({ process: processId, ...left }, diedText(left))
-      const epoch = await settleLogEpoch(this.#db)
+      const epoch = this.#looksOnly ? null : await settleLogEpoch(this.#db)
       if (epoch !== null) this.#log.warn({ ...epoch }, newEpochText(epoch))
       this.#onSharing(await countSharing(this.#db.read))
     } catch (error) {

@@ -43,6 +43,18 @@ describe.each(testDatabases)('commands on $name', (database) => {
     expect(await runHere(['sync', id], env)).toMatchObject({ code: 0, err: '' })
   })
 
+  it('a dry run begins no log epoch, nor makes the row of mirror_info', async () => {
+    const info = () => db.read.sql.selectFrom('mirror_info').selectAll().execute()
+    const dryRun = () => runHere(['reconcile', '--dry-run'], env)
+    const before = await info()
+    await db.write('test', (tx) => tx.sql.updateTable('sync_log_epochs').set({ home: 'elsewhere' }).execute())
+    expect((await dryRun()).code).toBe(3)
+    expect(await info()).toEqual(before)
+    await db.write('test', (tx) => tx.sql.deleteFrom('mirror_info').execute())
+    expect(await dryRun()).toMatchObject({ code: 1, err: expect.stringContaining('somebody has deleted the row of mirror_info') })
+    expect(await info()).toEqual([])
+  })
+
   it('sync reads a submission now, whether it is due or not', async () => {
     expect(await runHere(['sync', id], env)).toMatchObject({ code: 0, err: '' })
     expect(await messages()).toHaveLength(1)

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import type { Clock } from '../../clock.ts'
 import { type Config, loadConfig, SettingsError } from '../../config.ts'
-import { UsageError } from '../../errors.ts'
+import { PermanentError, UsageError } from '../../errors.ts'
 import { createLog, type Log } from '../../log.ts'
 import { silentObserver } from '../../observe.ts'
 import type { Db } from '../../store/db.ts'
-import { newEpochText, settleLogEpoch } from '../../store/log-epoch.ts'
+import { hasInfo, newEpochText, settleLogEpoch } from '../../store/log-epoch.ts'
 import { checkSchema, type MigrateOptions, migrate } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
 import type { ProcessRole } from '../../store/processes.ts'
@@ -44,6 +44,8 @@ export interface StoreUse {
   readonly accounts: 'needed' | 'optional'
   /** Whether the database may be made or migrated by this command, as `serve` would. */
   readonly prepare: boolean
+  /** Whether the command applies nothing: then a restored backup waits for whoever does. */
+  readonly looksOnly?: boolean
   /** What is wrong with the command line; told together with what is wrong with the settings. */
   readonly problems: readonly string[]
   /** Looks at what of the command line only the settings can judge. @throws UsageError */
@@ -66,7 +68,8 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
     if (use.prepare && config.migrateOnStart) await migrate(db, undefined, migrating(c))
     else await checkSchema(db)
     // As `serve` does before anything is applied to a restored backup: a command that needs an account may apply something.
-    if (use.accounts === 'needed') {
+    if (use.looksOnly) await refuseWithoutInfo(db)
+    else if (use.accounts === 'needed') {
       const epoch = await settleLogEpoch(db)
       // `serve` finds it settled then and has nothing to tell.
       if (epoch !== null) c.host.stderr.write(`${newEpochText(epoch)}\n`)
@@ -75,6 +78,12 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   } finally {
     await db.close()
   }
+}
+
+async function refuseWithoutInfo(db: Db): Promise<void> {
+  if (await hasInfo(db.read)) return
+  const mend = 'the next start of `serve`, or a reconcile run that is no dry run, makes it again, with a new log epoch'
+  throw new PermanentError(`somebody has deleted the row of mirror_info; ${mend}`)
 }
 
 /** How a command migrates: it says what it waits for, and waits until it is told to stop. */

@@ -59,7 +59,8 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
   const problem = given.report === undefined ? null : reportProblem(given.report)
   if (problem !== null) problems.push(problem)
   const check = (config: Config) => given.account !== undefined && accountOf(config, given.account)
-  await withStore(c, { accounts: 'needed', prepare: false, problems, check }, async (store) => {
+  const use = { accounts: 'needed', prepare: false, looksOnly: options.dry_run === true, problems, check } as const
+  await withStore(c, use, async (store) => {
     const accounts = await accountsOfRun(store.config, store.db.read, given.account, options, '--account')
     if (given.report !== undefined && accounts.length > 1)
       throw new UsageError(['--report: a report is about one run, and each account has its own; name one with --account'])
@@ -122,7 +123,7 @@ async function reconcileAccount(c: CommandContext, store: OpenStore, account: st
     ...{ db, database: null, clock, log, observer, concurrency, budgetMs, destinations, onAbort: 'stop' },
     onProgress: (now, counts) => screen.show(now, counts),
   }
-  const { run } = await readingBeside(c, store, { role: 'reconcile', account, observer }, (client) =>
+  const { run } = await readingBeside(c, store, { role: 'reconcile', account, observer, looksOnly: options.dry_run === true }, (client) =>
     noteAround(db, runNote('command', 'reconcile.run', account, options), async () => {
       const ended = await workRun({ ...parts, client }, claim, host.signal).finally(() => screen.clear())
       const { run_id, state, exit_code } = ended
