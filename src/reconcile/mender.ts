@@ -94,7 +94,8 @@ export class Mender {
     const { account, submissionId } = this.#place
     const { db, clock, recorder, dryRun } = this.#o
     const items = raws.map((raw): Unreadable => ({ account, submission_id: submissionId, read, raw }))
-    const detail = `${items.length} of its items are not what the service's specification says and could not be compared; they are kept in sync_unreadable`
+    const [are, they] = items.length === 1 ? ['is', 'it is'] : ['are', 'they are']
+    const detail = `${items.length} of its items ${are} not what the service's specification says and could not be compared; ${they} kept in sync_unreadable`
     this.#left = true
     await db.write('reconcile-findings', async (tx) => {
       if (!dryRun) await noteUnreadable(tx, items, timeFromMs(clock.now()))

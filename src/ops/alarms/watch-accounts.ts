@@ -68,8 +68,8 @@ async function evidence(account: string, { q, nowMs }: Sight): Promise<Condition
       account,
       'items_unreadable',
       unreadable > 0 ? 'on' : 'off',
-      `${counted(unreadable, 'item')} of account ${account} could not be read within a day, and are kept in \`sync_unreadable\`; look for a ` +
-        'release that can read them, and tell the service',
+      `${counted(unreadable, 'item')} of account ${account} could not be read within a day (kept in \`sync_unreadable\`); look for a ` +
+        'release that can, and tell the service',
     ),
   ]
 }
