@@ -87,6 +87,8 @@ export interface Config {
   readonly operators: readonly OperatorConfig[]
   /** When it was not set: 25 s with a destination that is not idempotent, else 8 s. */
   readonly shutdownGraceMs: number
+  /** Whether NODE_EXTRA_CA_CERTS names a file; Node itself has read it, before the program began. */
+  readonly extraCa: boolean
   readonly log: { readonly level: string }
 }
 
@@ -127,7 +129,7 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
   if (!parsed.success || problems.length > 0) {
     throw new SettingsError([...new Set(problems)], soundDestinations(merged.tree['destinations']))
   }
-  return deepFreeze(configOf(parsed.data))
+  return deepFreeze({ ...configOf(parsed.data), extraCa: (env['NODE_EXTRA_CA_CERTS'] ?? '').trim() !== '' })
 }
 
 const NO_ACCOUNT =
@@ -137,7 +139,7 @@ const NO_ACCOUNT =
 const GRACE_MS = 8_000
 const LONG_GRACE_MS = 25_000
 
-function configOf(settings: Settings): Config {
+function configOf(settings: Settings): Omit<Config, 'extraCa'> {
   const { receiver, ops, poll, replay, upstream, push } = settings
   const defaults = {
     accounts: settings.accounts.map(({ name }) => name),

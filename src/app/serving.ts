@@ -2,6 +2,7 @@ import type { DestinationStream } from 'pino'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Clock, systemClock } from '../clock.ts'
 import { type Config, secretValues } from '../config.ts'
+import { extraCaFault } from '../extra-ca.ts'
 import { createLog, KnownSecrets, type Log } from '../log.ts'
 import type { ReloadResult } from '../ops/reload-result.ts'
 import type { FailPoint } from '../store/db.ts'
@@ -66,6 +67,8 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     secrets,
     ...(logDestination && { destination: logDestination }),
   })
+  const fault = extraCaFault(config)
+  if (fault !== null) log.warn(fault)
   const closing = new AsyncDisposableStack()
   try {
     const { database } = config

@@ -1,5 +1,6 @@
 import type { DestinationConfig } from '../config.ts'
 import { messageOf } from '../errors.ts'
+import { extraCaFault } from '../extra-ca.ts'
 import { examineAccount } from './doctor/account.ts'
 import { examineDatabase, openForDoctor } from './doctor/database.ts'
 import { examineDestination } from './doctor/destination.ts'
@@ -28,6 +29,8 @@ export async function* diagnose(p: Omit<DoctorParts, 'db'>, only: DestinationCon
 async function* examine(p: DoctorParts): AsyncGenerator<Finding> {
   const { accounts, destinations } = p.config
   yield good('settings', `${counted(accounts.length, 'account')} and ${counted(destinations.length, 'destination')}`)
+  const fault = extraCaFault(p.config)
+  if (fault !== null) yield bad('settings', fault)
   const { db } = p
   if (db !== null) yield* surviving(p, 'database', examineDatabase(p.config, db))
   for (const account of accounts) yield* surviving(p, `account ${account.name}`, examineAccount(p, account))

@@ -19,6 +19,7 @@ test('one account in the environment is enough, and everything else has the defa
     upstream: { requestsPerSecond: 10, concurrency: 8, proxy: {} },
     destinations: [],
     shutdownGraceMs: 8000,
+    extraCa: false,
     log: { level: 'info' },
   })
   expect(accounts).toHaveLength(1)
