@@ -43,6 +43,8 @@ const RETRY_BASE_MS = 60_000
 const MOST_EVERIES = 32
 /** So many failures in a row that may pass, and it is told. */
 const FAILURES_TO_TELL = 3
+/** So many looks, of a minute together, at which it is not known whose the credentials are, and it is told. */
+const LOOKS_TO_TELL = 30
 
 export interface DiscoveryOptions extends GateOptions {
   /** As the settings have them: a segment in braces stands for the ids that other paths show under that key. */
@@ -69,6 +71,7 @@ export class Discovery implements Service {
   readonly #o: DiscoveryOptions
   #identifiedAt = Number.NEGATIVE_INFINITY
   #quietUntil = Number.NEGATIVE_INFINITY
+  #looksInVain = 0
   /** Templates of which a failure was told, and when. */
   readonly #told = new Map<string, number>()
 
@@ -120,7 +123,13 @@ export class Discovery implements Service {
   async #isOurs(signal: AbortSignal): Promise<boolean> {
     const { account, db, client, clock, log } = this.#o
     const row = await findAccount(db.read, account)
-    if (row === null || row.state !== 'active' || row.brokerage === null) return false
+    if (row === null || row.state !== 'active') return false
+    if (row.brokerage === null) {
+      this.#looksInVain += 1
+      if (this.#looksInVain === LOOKS_TO_TELL)
+        log.warn({ account }, 'nothing is probed until the service has said whose credentials these are; `doctor` tells why it has not')
+      return false
+    }
     if (clock.now() < this.#identifiedAt + IDENTITY_MS) return true
     try {
       if (!isSameBrokerage(row.brokerage, (await client.me(signal)).brokerage)) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
+import { createLog } from '../../src/log.ts'
 import { silentObserver } from '../../src/observe.ts'
 import { Discovery } from '../../src/poll/discovery.ts'
 import { ensureAccounts, pinBrokerage, stopAccount } from '../../src/store/accounts.ts'
@@ -15,7 +16,7 @@ const CALL = { operation: 'probe', submissionId: null, withCursor: false } as co
 const IDLE = 3
 
 /** Runs discovery of two paths, of which each answers with `failure`. @returns what was asked of the service. */
-async function asked(db: Db, failure: Error): Promise<string[]> {
+async function asked(db: Db, failure: Error, looks = IDLE, log = silentLog): Promise<string[]> {
   const requests: string[] = []
   const client: Pick<UpstreamClient, 'me' | 'probe' | 'waitMs'> = {
     me: async () => {
@@ -32,9 +33,9 @@ async function asked(db: Db, failure: Error): Promise<string[]> {
   let idle = 0
   const sleep = async () => {
     idle += 1
-    if (idle === IDLE) stopping.abort()
+    if (idle === looks) stopping.abort()
   }
-  const common = { account: ACCOUNT, db, log: silentLog, observer: silentObserver, clock: { ...systemClock, sleep } }
+  const common = { account: ACCOUNT, db, log, observer: silentObserver, clock: { ...systemClock, sleep } }
   await new Discovery({ ...common, client: client as UpstreamClient, paths: ['one', 'two'], everyMs: 3_600_000 }).run(stopping.signal)
   return requests
 }
@@ -58,6 +59,18 @@ describe.each(testDatabases)('discovery on $name', ({ open }) => {
     await stopAccount(stopped, ACCOUNT, 'paused', 'many are not found', 900_000)
     expect(await asked(stopped, busy)).toEqual([])
     expect(await asked(await database(null), busy)).toEqual([])
+  })
+
+  it('says once what it waits for when the service does not say whose the credentials are', async () => {
+    const lines: unknown[] = []
+    const log = createLog({
+      level: 'info',
+      pretty: false,
+      secrets: [],
+      destination: { write: (line) => void lines.push(JSON.parse(line)) },
+    })
+    expect(await asked(await database(null), busy, 100, log)).toEqual([])
+    expect(lines).toMatchObject([{ account: ACCOUNT, msg: expect.stringMatching(/^nothing is probed until/) }])
   })
 
   it('blames no path for credentials that are refused', async () => {
