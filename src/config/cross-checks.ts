@@ -98,7 +98,7 @@ export const checkAccounts = z.superRefine((accounts: unknown, context) => {
       secrets.set(key, other ?? index)
       if (other === undefined) return
       const message =
-        other === index ? 'is given twice; take one out' : `is also a secret of {accounts.${other}.name}; each account has its own`
+        other === index ? 'is given twice; take one out' : `is among {accounts.${other}.webhook_secrets} too; each account has its own`
       context.addIssue({ code: 'custom', path: [index, 'webhook_secrets', position], message })
     })
   })

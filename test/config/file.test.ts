@@ -60,7 +60,7 @@ describe('accounts', () => {
     const [written, bare] = [hook(1), hook(1).slice('whsec_'.length)]
     for (const again of [written, bare]) {
       expect(problemsOf(withFile(second(`name: b, webhook_secrets: [${hook(2)}, ${again}]`)))).toEqual([
-        'accounts[1].webhook_secrets[1] in CONFIG_FILE is also a secret of accounts[0].name in CONFIG_FILE; each account has its own',
+        'accounts[1].webhook_secrets[1] in CONFIG_FILE is among accounts[0].webhook_secrets in CONFIG_FILE too; each account has its own',
       ])
     }
     // Also when something else is wrong with the account.

@@ -94,7 +94,7 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
       { field: 'status', mirror: 'old', service: null },
       { field: 'total_cents', mirror: 1, service: 2 },
       { field: 'carrier_api_session_ids', mirror: [], service: { plan: 'x', Fein: '12-3456789' } },
-      { field: 'next_step', mirror: 'Call Ada Byron', service: null },
+      { field: 'next_step', mirror: 'Call Ada Byron', service: '?' },
       { field: 'unmet_labels', mirror: ['Ada', 'Byron'], service: [] },
       { field: 'raw', mirror: null, service: null },
       { field: 'program', mirror: 'p'.repeat(5_000), service: 'p' },
@@ -105,7 +105,7 @@ describe.each(testDatabases)('the data of a report on $name', (database) => {
       { field: 'status', mirror: '"old"', service: 'null' },
       { field: 'total_cents', mirror: '1', service: '2' },
       { field: 'carrier_api_session_ids', mirror: '[]', service: '{"plan":"x"}' },
-      { field: 'next_step', mirror: 'text of 14 characters (not shown)', service: 'null' },
+      { field: 'next_step', mirror: 'text of 14 characters (not shown)', service: 'text of 1 character (not shown)' },
       { field: 'unmet_labels', mirror: 'list of 2 (not shown)', service: 'list of 0 (not shown)' },
       { field: 'raw', mirror: '(not shown)', service: '(not shown)' },
     ])

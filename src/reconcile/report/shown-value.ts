@@ -1,5 +1,6 @@
 import { isObject, type Json } from '../../model/json.ts'
 import { leavingOutPersonal } from '../../model/personal.ts'
+import { counted } from './words.ts'
 
 /** Longest text of one value in a report, in characters. */
 const MAX_VALUE = 160
@@ -20,7 +21,7 @@ export function shownValue(entity: string, field: string, value: Json | undefine
 }
 
 function masked(value: Json): string {
-  if (typeof value === 'string') return `text of ${value.length} characters (not shown)`
+  if (typeof value === 'string') return `text of ${counted(value.length, 'character')} (not shown)`
   if (Array.isArray(value)) return `list of ${value.length} (not shown)`
   return isObject(value) ? 'object (not shown)' : '(not shown)'
 }
