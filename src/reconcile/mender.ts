@@ -88,14 +88,15 @@ export class Mender {
     await this.#o.recorder.keepAlone(found)
   }
 
-  /** Keeps items that could not be read as evidence, and reports them: they are not compared, however long they have been known. */
+  /** Reports items that could not be read, however long they have been known, and keeps them as evidence; a dry run only reports. */
   async keepUnreadable(read: ReadKind, raws: readonly string[]): Promise<void> {
     if (raws.length === 0) return
     const { account, submissionId } = this.#place
     const { db, clock, recorder, dryRun } = this.#o
     const items = raws.map((raw): Unreadable => ({ account, submission_id: submissionId, read, raw }))
     const [are, they] = items.length === 1 ? ['is', 'it is'] : ['are', 'they are']
-    const detail = `${items.length} of its items ${are} not what the service's specification says and could not be compared; ${they} kept in sync_unreadable`
+    const kept = dryRun ? '' : `; ${they} kept in sync_unreadable`
+    const detail = `${items.length} of its items ${are} not what the service's specification says and could not be compared${kept}`
     this.#left = true
     await db.write('reconcile-findings', async (tx) => {
       if (!dryRun) await noteUnreadable(tx, items, timeFromMs(clock.now()))
