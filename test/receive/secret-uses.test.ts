@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import { TransientError } from '../../src/errors.ts'
@@ -67,6 +68,7 @@ describe.each(testDatabases)('the last uses of webhook secrets on $name', ({ ope
     uses.note('a', 'x', 1)
     const running = uses.run(stopping.signal)
     clock.advance(9_999)
+    await turn()
     expect(tries()).toBe(0)
     clock.advance(1)
     await until('they are written', async () => (await stored()).length > 0)
