@@ -71,6 +71,7 @@ export class TokenSource {
     this.#options = options
     this.#clock = parts.clock
     this.#parts = parts
+    // A counter that is there from the start shows its first rise.
     for (const outcome of ['ok', 'refused', 'failed'] as const) this.#count(outcome, 0)
   }
 

@@ -121,6 +121,11 @@ describe('the rules for Prometheus and the dashboard, against a running product'
     expect(() => readExpression('max(submission_mirror_alarm')).toThrow('not closed')
   })
 
+  it('see a credential refused for the first time as an increase: the series is there before', async () => {
+    const text = await (await fetch(`${serve.ops}/metrics`)).text()
+    expect(text).toContain('submission_mirror_token_mints_total{account="default",outcome="refused"} 0')
+  })
+
   it('see alarms, and when they were looked for', { timeout: 30_000 }, async () => {
     // The first look comes with the start, and the gauges are kept for some seconds.
     const text = await until('it has looked', async () => {
