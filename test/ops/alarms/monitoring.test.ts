@@ -155,10 +155,12 @@ describe('the rules for Prometheus', () => {
     for (const { annotations } of promRules) expect([...sections.keys()]).toContain(annotations.runbook.split('#')[1])
   })
 
-  it('fire also when there is nothing to read', () => {
+  it('fire also when there is nothing to read, or nothing to compare with', () => {
     const exprOf = (name: string) => promRules.find(({ alert }) => alert === `SubmissionMirror${name}`)?.expr
     expect(exprOf('Down')).toMatch(/ or absent\(up\{job="submission-mirror"\}\)$/)
     expect(exprOf('NotWatched')).toMatch(/ or absent\(submission_mirror_alarms_age_seconds\)$/)
+    // What a start meets is there before the first scrape.
+    expect(exprOf('CredentialRefused')).toMatch(/ or sum by \(job, account\) \((\S+) unless \1 offset 1h\) > 0$/)
   })
 
   it('belong to the settings of the scrape', async () => {

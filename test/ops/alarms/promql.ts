@@ -21,7 +21,14 @@ export function readExpression(text: string): Expression {
     return match
   }
   while (rest !== '') {
-    if (take(/^\s+/) || take(/^\[(?:\d+[smhd]|\$__rate_interval)\]/) || take(/^[\d.]+/) || take(/^(?:==|!=|>=|<=|[><+\-*/,])/)) continue
+    if (
+      take(/^\s+/) ||
+      take(/^\[(?:\d+[smhd]|\$__rate_interval)\]/) ||
+      take(/^offset \d+[smhd]/) ||
+      take(/^[\d.]+/) ||
+      take(/^(?:==|!=|>=|<=|[><+\-*/,])/)
+    )
+      continue
     if (take(/^\(/)) open.push('(')
     else if (take(/^\)/)) {
       if (open.pop() === undefined) throw new Error(`a bracket too many: ${text}`)
