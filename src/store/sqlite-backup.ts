@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, realpathSync, rmSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { messageOf, PermanentError, UsageError } from '../errors.ts'
 import type { SqliteFacts } from './sqlite-facts.ts'
@@ -36,8 +36,9 @@ export interface Backup {
  */
 export async function backupSqlite(path: string, file: string, signal: AbortSignal): Promise<Backup> {
   const target = resolve(file)
-  if (existsSync(target)) throw new UsageError([`${file} exists already; name another file, or remove it`])
   if (!existsSync(dirname(target))) throw new UsageError([`there is no folder ${dirname(target)} to put the backup into; make it first`])
+  if (isOfDatabase(target, path)) throw new UsageError([`${file} is a file of the database itself; name another file`])
+  if (existsSync(target)) throw new UsageError([`${file} exists already; name another file, or remove it`])
   const order: BackupOrder = { source: resolve(path), target, partial: `${target}.partial-${randomBytes(4).toString('hex')}` }
   signal.throwIfAborted()
   // Run from its source the program's files end in .ts, built ones in .js.
@@ -49,6 +50,16 @@ export async function backupSqlite(path: string, file: string, signal: AbortSign
     await worker.terminate()
     for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(`${order.partial}${ending}`, { force: true })
   }
+}
+
+/** Files that SQLite, or the lock of `serve`, has beside a database: what lies there under such a name is taken for them, and emptied or removed. */
+const ENDINGS = ['', '-wal', '-shm', '-journal', '-serve', '-serve-journal']
+
+/** Whether a file, which need not exist, has the name of a database or of one that belongs to it. */
+function isOfDatabase(target: string, database: string): boolean {
+  const name = existsSync(target) ? realpathSync(target) : join(realpathSync(dirname(target)), basename(target))
+  const whole = existsSync(database) ? realpathSync(database) : resolve(database)
+  return ENDINGS.some((ending) => name === `${whole}${ending}`)
 }
 
 function answerOf(worker: Worker, order: BackupOrder, signal: AbortSignal): Promise<{ bytes: number; facts: SqliteFacts }> {

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { migrations } from '../../migrations/index.ts'
@@ -99,6 +99,23 @@ describe('a backup', () => {
     expect(count("sync_log_epochs where home = 'copy'")).toBe(1)
     expect(backup.bytes).toBe(readFileSync(file('a.db')).length)
   })
+
+  it.each(['', '-wal', '-shm', '-journal', '-serve', '-serve-journal'])(
+    'takes no name that the database itself has beside it, there or not: mirror.db%s',
+    async (ending) => {
+      const { config, file } = await place()
+      await (await filled(config, 1)).close()
+      const folder = dirname(config.path)
+      const before = readdirSync(folder).sort()
+      symlinkSync(folder, file('linked'))
+      for (const name of [config.path, join(file('linked'), basename(config.path))]) {
+        await expect(backupSqlite(config.path, `${name}${ending}`, never)).rejects.toThrow(
+          new UsageError([`${name}${ending} is a file of the database itself; name another file`]),
+        )
+      }
+      expect(readdirSync(folder).sort()).toEqual(before)
+    },
+  )
 
   it('overwrites nothing, and leaves nothing behind when it cannot be made or is stopped', async () => {
     const { config, file, files } = await place()
