@@ -117,6 +117,16 @@ describe('a backup', () => {
     },
   )
 
+  it('takes no folder for a file, nor nothing at all, and advises nobody to remove one', async () => {
+    const { config, file } = await place()
+    await (await filled(config, 1)).close()
+    mkdirSync(file('copies'))
+    await expect(backupSqlite(config.path, file('copies'), never)).rejects.toThrow(
+      new UsageError([`${file('copies')} is a folder; name a file in it`]),
+    )
+    await expect(backupSqlite(config.path, '', never)).rejects.toThrow(new UsageError([`${process.cwd()} is a folder; name a file in it`]))
+  })
+
   it('overwrites nothing, and leaves nothing behind when it cannot be made or is stopped', async () => {
     const { config, file, files } = await place()
     const db = await filled(config, 10)
