@@ -1,6 +1,6 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { readValue } from './reading.ts'
+import { readBytes } from './reading.ts'
 import { bad, good, type Parsed } from './values.ts'
 
 export type DatabaseUrl = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string }
@@ -77,8 +77,8 @@ export function postgresUrl(text: string): Parsed<string> {
   }
   for (const name of TLS_FILES) {
     const path = parameters.get(name)
-    const file = path === null || path === '' ? null : readValue(path)
-    if (file && 'reason' in file) problems.push(`names a file in ${name} that cannot be read (${file.reason}); mend the path or its rights`)
+    const file = path === null || path === '' ? null : readBytes(path)
+    if (file && 'problem' in file) problems.push(`names a file in ${name} ${file.problem}`)
   }
   if (problems.length > 0) return bad(...problems)
   return good(libpq ? text : text.replace(/([?&]sslmode=)(?:require|verify-ca)(?=&|$)/g, '$1verify-full'))

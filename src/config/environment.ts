@@ -47,12 +47,7 @@ function find(env: Environment, setting: Setting): Found | null {
   if (!isSet(path)) return isSet(text) ? { variable, text } : null
   if (isSet(text)) return { variable, problem: `${variable} and ${fileVariable} are both set; keep one of them` }
   const value = readValue(path)
-  if ('reason' in value) {
-    return {
-      variable: fileVariable,
-      problem: `${fileVariable} names a file that cannot be read (${value.reason}); mend the path or its rights`,
-    }
-  }
+  if ('problem' in value) return { variable: fileVariable, problem: `${fileVariable} names a file ${value.problem}` }
   if (value.text.trim() === '')
     return { variable: fileVariable, problem: `${fileVariable} names a file with nothing in it; write the value into it` }
   return { variable: fileVariable, text: value.text }

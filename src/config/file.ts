@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Environment } from './environment.ts'
 import type { Path } from './names.ts'
 import { withPresets } from './presets.ts'
-import { field, keyOf, type Reading, readValue, type Tree, tidyKey, UNREADABLE } from './reading.ts'
+import { field, keyOf, type Reading, readText, readValue, type Tree, tidyKey, UNREADABLE } from './reading.ts'
 import { parseYaml } from './yaml.ts'
 
 /** `broken`: the file could not be read at all, so that nothing can be said of what is missing in it. */
@@ -31,14 +30,9 @@ export function nameInFile(path: Path): string {
 export function readConfigFile(env: Environment): FileReading {
   const path = env['CONFIG_FILE']?.trim()
   if (!path) return NOTHING
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
-    return broken(`CONFIG_FILE names a file that cannot be read (${reason}); mend the path or its rights`)
-  }
-  const parsed = parseYaml(text, 'CONFIG_FILE')
+  const read = readText(path)
+  if ('problem' in read) return broken(`CONFIG_FILE names a file ${read.problem}`)
+  const parsed = parseYaml(read.text, 'CONFIG_FILE')
   if ('problems' in parsed) return broken(...parsed.problems)
   const preset = withPresets(parsed.tree)
   const expansion = new Expansion(env, dirname(resolve(path)), parsed.tree)
@@ -116,6 +110,6 @@ class Expansion {
   #file(path: string, fail: (problem: string) => string): string {
     const value = readValue(resolve(this.#folder, path))
     if ('text' in value) return value.text
-    return fail(`refers to a file that cannot be read (${value.reason}); mend the path or its rights`)
+    return fail(`refers to a file ${value.problem}`)
   }
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { utf8Text } from '../utf8.ts'
 import type { Path } from './names.ts'
 
 /** Values by the keys of the settings file. */
@@ -36,18 +37,34 @@ export function keyOf(path: Path): string {
   return path.join('.')
 }
 
+const NOT_UTF8 = 'that is not UTF-8; save it as UTF-8'
+
+/** @returns what a file holds, or what is wrong when it cannot be read: to be put behind `names a file`. */
+export function readBytes(path: string): { readonly bytes: Buffer } | { readonly problem: string } {
+  try {
+    return { bytes: readFileSync(path) }
+  } catch (error) {
+    // The message would repeat the path, in which a secret stands when someone put it in the wrong place.
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
+    return { problem: `that cannot be read (${reason}); mend the path or its rights` }
+  }
+}
+
+/** The same of a text. */
+export function readText(path: string): { readonly text: string } | { readonly problem: string } {
+  const read = readBytes(path)
+  if ('problem' in read) return read
+  const text = utf8Text(read.bytes)
+  return text === null ? { problem: NOT_UTF8 } : { text }
+}
+
 /**
  * Reads a file that holds one value: text, without the line break that editors and `echo` put behind it, and the mark of UTF-8 (U+FEFF)
  * that some put before it.
- * @returns the reason in one word (ENOENT, EACCES) when it cannot be read.
  */
-export function readValue(path: string): { readonly text: string } | { readonly reason: string } {
-  try {
-    return { text: readFileSync(path, 'utf8').replace(/^\uFEFF|\r?\n$/g, '') }
-  } catch (error) {
-    // The message would repeat the path, in which a secret stands when someone put it in the wrong place.
-    return { reason: error instanceof Error && 'code' in error ? String(error.code) : 'unreadable' }
-  }
+export function readValue(path: string): ReturnType<typeof readText> {
+  const read = readText(path)
+  return 'problem' in read ? read : { text: read.text.replace(/^\uFEFF|\r?\n$/g, '') }
 }
 
 /** Keys as they may be shown: a key that is no plain word might be a secret in the wrong place. */

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { messageOf } from '../errors.ts'
 import { parseDate, parseTime, type TimeText, timeFromMs } from '../model/time.ts'
 import { parseUuid } from '../model/uuid.ts'
+import { SAVE_AS_UTF8, utf8Text } from '../utf8.ts'
 
 /**
  * Readers of what stands on the command line. Each returns the value, or adds one line to `problems` and returns undefined, so that
@@ -57,7 +58,9 @@ export function submissionIn(text: string | undefined, option: string, problems:
 export function fileIn(path: string, problems: string[]): string | undefined {
   try {
     if (statSync(path).size > FILE_LIMIT_BYTES) throw new Error(`it is larger than ${FILE_LIMIT_BYTES / 1024 / 1024} MiB; split it`)
-    return readFileSync(path, 'utf8')
+    const text = utf8Text(readFileSync(path))
+    if (text === null) problems.push(`--file: ${path} ${SAVE_AS_UTF8}`)
+    return text ?? undefined
   } catch (error) {
     problems.push(`--file: ${path} cannot be read: ${messageOf(error)}`)
     return undefined

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { account, file, hook, problemsOf } from './support.ts'
@@ -148,6 +149,22 @@ test('a variable and its file at once, an unreadable file and an empty one are p
     'DATABASE_URL_FILE names a file with nothing in it; write the value into it',
     'BROKER_API_CLIENT_SECRET and BROKER_API_CLIENT_SECRET_FILE are both set; keep one of them',
     'WEBHOOK_SECRETS_FILE names a file that cannot be read (ENOENT); mend the path or its rights',
+  ])
+})
+
+test('a file that is not UTF-8 is a problem that says so, and not what its bytes look like', () => {
+  const settings = file('')
+  writeFileSync(settings, Buffer.from('\ufefflog: { level: debug }\n', 'utf16le'))
+  const secret = file('')
+  writeFileSync(secret, Buffer.from('bas_geheim\xfc', 'latin1'))
+  const env = { ...account, CONFIG_FILE: settings, BROKER_API_CLIENT_SECRET: undefined, BROKER_API_CLIENT_SECRET_FILE: secret }
+  expect(problemsOf(env)).toEqual([
+    'CONFIG_FILE names a file that is not UTF-8; save it as UTF-8',
+    'BROKER_API_CLIENT_SECRET_FILE names a file that is not UTF-8; save it as UTF-8',
+  ])
+  writeFileSync(settings, `log: { level: "\${file:${secret}}" }\n`)
+  expect(problemsOf({ ...account, CONFIG_FILE: settings })).toEqual([
+    'log.level in CONFIG_FILE refers to a file that is not UTF-8; save it as UTF-8',
   ])
 })
 

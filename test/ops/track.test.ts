@@ -17,6 +17,21 @@ it('track says when no ids were given, and when the file has none', async () => 
   }
 })
 
+it('track refuses a file that is not UTF-8 in one line', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-track-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const env = { ...account, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }
+  const file = join(folder, 'ids.csv')
+  const text = 'submission_id,name\naaaaaaaa-0000-4000-8000-00000000000a,M\u00fcller\n'
+  for (const bytes of [Buffer.from(text, 'latin1'), Buffer.from(`\ufeff${text}`, 'utf16le')]) {
+    writeFileSync(file, bytes)
+    expect(await runHere(['track', '--file', file], env)).toEqual({
+      ...{ code: 2, out: '' },
+      err: `--file: ${file} is not UTF-8; save it as UTF-8 (in a spreadsheet that is "CSV UTF-8")\n`,
+    })
+  }
+})
+
 it('track tells of a file that is wrong in every line, however long it is, by its first lines', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-track-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))

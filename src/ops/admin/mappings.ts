@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { listMappings, type MappingRow } from '../../store/push-map.ts'
+import { SAVE_AS_UTF8, utf8Text } from '../../utf8.ts'
 import { addMapping, fieldProblem, type MapTarget, readMapFile, rowOf } from '../map-file.ts'
 import { importMappings, mapTarget, shownMapping } from '../mapping-actions.ts'
 import { refuseUnknownNames } from '../unknown-names.ts'
@@ -97,13 +98,19 @@ export function addMappings(api: Api, p: AdminParts): void {
   // A scope of its own: only here a CSV is read, and nothing else.
   void api.register((scope: Api, _options, done) => {
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('text/csv', { parseAs: 'string' }, (_request, text, parsed) => parsed(null, text))
+    scope.addContentTypeParser('text/csv', { parseAs: 'buffer' }, async (_request: FastifyRequest, bytes: Buffer) => textOf(bytes))
     scope.post('/destinations/:name/mappings.csv', { schema: storeCsv, bodyLimit: BODY_LIMIT_BYTES }, async (request) => {
       const target = mapTarget(p.config(), request.params.name)
       return await store(request, target, fromCsv(request.body, target))
     })
     done()
   })
+}
+
+function textOf(bytes: Buffer): string {
+  const text = utf8Text(bytes)
+  if (text === null) throw new UsageError([`the CSV ${SAVE_AS_UTF8}`, 'nothing was stored'])
+  return text
 }
 
 function fromCsv(text: string, target: MapTarget): readonly MappingRow[] {

@@ -18,7 +18,7 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
   afterEach(() => rig.close())
 
   const store = (body: unknown, to = 'mapped') => rig.ask('POST', `/destinations/${to}/mappings`, { body })
-  const csv = (text: string, type = 'text/csv') => rig.ask('POST', '/destinations/mapped/mappings.csv', { raw: { type, text } })
+  const csv = (text: string | Buffer, type = 'text/csv') => rig.ask('POST', '/destinations/mapped/mappings.csv', { raw: { type, text } })
   const list = async (query = '') => (await rig.ask<Page>('GET', `/destinations/mapped/mappings${query}`)).json
 
   it('stores rows, and lists them page by page as the command does', async () => {
@@ -55,6 +55,21 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
       ...{ status: 415, json: { detail: 'the content type is not read here; send text/csv' } },
     })
     expect((await rig.ask('POST', '/destinations/mapped/mappings', { raw: { type: 'text/csv', text: 'x' } })).status).toBe(415)
+  })
+
+  it('stores nothing of a CSV that is not UTF-8: a client would be another one', async () => {
+    const text = `submission_id,client,owner\n${id(1)},C-1,M\u00fcller\n`
+    for (const bytes of [Buffer.from(text, 'latin1'), Buffer.from(`\ufeff${text}`, 'utf16le')]) {
+      expect(await csv(bytes)).toMatchObject({
+        status: 400,
+        json: {
+          problems: ['the CSV is not UTF-8; save it as UTF-8 (in a spreadsheet that is "CSV UTF-8")', 'nothing was stored'],
+        },
+      })
+    }
+    expect((await list()).items).toEqual([])
+    expect(await csv(Buffer.from(text))).toMatchObject({ status: 200 })
+    expect((await list()).items).toMatchObject([{ client: 'C-1', fields: { owner: 'M\u00fcller' } }])
   })
 
   it('stores nothing when one row is wrong, and says all that is', async () => {

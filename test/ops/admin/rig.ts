@@ -30,7 +30,7 @@ export interface Asked {
   readonly token?: string | null
   readonly body?: unknown
   /** Sent as it is, of this type. */
-  readonly raw?: { readonly type: string; readonly text: string }
+  readonly raw?: { readonly type: string; readonly text: string | Buffer }
 }
 
 /** An ops server over a database of its own, with two tokens and two destinations; nothing of the product runs beside it. */
