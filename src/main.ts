@@ -24,12 +24,19 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   })
 }
 
-// Who reads what is written may leave before the end, like `head`, or a terminal that is closed.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
-  })
-}
+/** Whether what was to be said did not arrive where it goes, as in a file on a full disk. What was to be done is done all the same. */
+let unheard = false
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // Who reads what is written may leave before the end, like `head`, or a terminal that is closed.
+  if (unheard || error.code === 'EPIPE' || error.code === 'EIO') return
+  unheard = true
+  process.exitCode ||= 1
+  process.stderr.write(
+    `the output cannot be written where it goes (${error.message}): make room there; what was to be done is done all the same\n`,
+  )
+})
+// Of what cannot be said here the exit code tells.
+process.stderr.on('error', () => {})
 
 // What is mirrored is personal data: nothing that is written here is for everybody on the machine.
 process.umask(0o027)
@@ -69,6 +76,7 @@ const host: Host = {
 }
 
 const { main } = await import('./app.ts')
-process.exitCode = await main(host)
+const code = await main(host)
+process.exitCode = unheard ? code || 1 : code
 // What still holds the event loop, like a connection to a database that does not answer, had its time.
 setTimeout(() => process.exit(), LINGER_MS).unref()

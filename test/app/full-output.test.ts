@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { expect, it } from 'vitest'
+import { programPath } from '../tools/program.ts'
+
+/** Runs a command of which one stream goes to a disk that is full. @returns its exit code, and what the other stream got. */
+async function withFull(stream: 'stdout' | 'stderr', args: readonly string[]): Promise<[number | null, string]> {
+  const full = openSync('/dev/full', 'w')
+  const child = spawn(process.execPath, [await programPath('main'), ...args], {
+    stdio: stream === 'stdout' ? ['ignore', full, 'pipe'] : ['ignore', 'pipe', full],
+  })
+  closeSync(full)
+  const other = child.stdout ?? child.stderr
+  if (other === null) throw new Error('one of them is a pipe')
+  const [said] = await Promise.all([text(other), once(child, 'close')])
+  return [child.exitCode, said]
+}
+
+it('a command whose output cannot be written says so, blames the disk and not itself, and ends with 1', async () => {
+  expect(await withFull('stdout', ['--help'])).toEqual([
+    1,
+    'the output cannot be written where it goes (ENOSPC: no space left on device, write): make room there; what was to be done is done all the same\n',
+  ])
+})
+
+it('a command whose problems cannot be told keeps its exit code', async () => {
+  expect(await withFull('stderr', ['nonsense'])).toEqual([2, ''])
+})
