@@ -37,7 +37,9 @@ export class RateLimiter {
   #turn = 0
   /** Somebody waits, and is let through in their turn. */
   #pumping = false
-  readonly #closing = new AbortController()
+  /** Ends the sleep until the next may go: a timer would hold up the end of the process. */
+  #rest = new AbortController()
+  #closed = false
 
   /** @param requestsPerSecond the full rate, which is never exceeded. */
   constructor(clock: Clock, requestsPerSecond: number) {
@@ -69,13 +71,14 @@ export class RateLimiter {
    */
   async take(priority: Priority = 'live', signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
-    if (this.#closing.signal.aborted) throw closedError()
+    if (this.#closed) throw closedError()
     const pauseMs = this.#pausedUntil - this.#clock.steady()
     if (pauseMs > PATIENCE_MS) throw pausedError(pauseMs)
     const lane = this.#waiting[priority]
     await new Promise<void>((resolve, reject) => {
       const leave = () => {
         lane.splice(lane.indexOf(waiting), 1)
+        if (this.#next() === null) this.#rest.abort()
         reject(signal?.reason)
       }
       const done = () => signal?.removeEventListener('abort', leave)
@@ -120,7 +123,7 @@ export class RateLimiter {
 
   /** Sends everyone away, for good. */
   close(): void {
-    this.#closing.abort()
+    this.#closed = true
     this.#refuseAll(closedError())
   }
 
@@ -154,7 +157,8 @@ export class RateLimiter {
     for (let lane = this.#next(); lane !== null; lane = this.#next()) {
       const waitMs = this.#waitMs()
       if (waitMs > 0) {
-        await this.#clock.sleep(waitMs, this.#closing.signal)
+        this.#rest = new AbortController()
+        await this.#clock.sleep(waitMs, this.#rest.signal)
         continue
       }
       this.#tokens -= 1
@@ -173,6 +177,7 @@ export class RateLimiter {
   #refuseAll(error: TransientError): void {
     const all = [...this.#waiting.live.splice(0), ...this.#waiting.background.splice(0)]
     for (const waiting of all) waiting.refuse(error)
+    this.#rest.abort()
   }
 }
 

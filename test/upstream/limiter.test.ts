@@ -6,8 +6,7 @@ import { RateLimiter } from '../../src/upstream/limiter.ts'
 import { thrownBy } from './service.ts'
 
 /** A limiter whose callers are counted as they are let through. */
-function bench(requestsPerSecond: number) {
-  const clock = new ManualClock()
+function bench(requestsPerSecond: number, clock = new ManualClock()) {
   const limiter = new RateLimiter(clock, requestsPerSecond)
   const passed: string[] = []
   const ask = (name: string, priority?: 'live' | 'background', signal?: AbortSignal) =>
@@ -101,6 +100,32 @@ describe('rate', () => {
     await gone
     await pass(1000)
     expect(passed).toEqual(['a', 'c'])
+  })
+
+  test('nothing sleeps when nobody waits: a timer would hold up the end of the process', async () => {
+    let sleeping = 0
+    class CountingClock extends ManualClock {
+      override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+        sleeping += 1
+        await super.sleep(ms, signal)
+        sleeping -= 1
+      }
+    }
+    const { clock, limiter, ask } = bench(1, new CountingClock())
+    const waits = async (end: () => void, signal?: AbortSignal) => {
+      await ask('a')
+      const waiting = thrownBy(ask('b', 'live', signal))
+      expect(sleeping).toBe(1)
+      end()
+      await waiting
+      await turn()
+      expect(sleeping).toBe(0)
+      clock.advance(6_000)
+    }
+    const given = new AbortController()
+    await waits(() => given.abort(), given.signal)
+    await waits(() => limiter.throttled(6_000, clock.steady()))
+    await waits(() => limiter.close())
   })
 
   test('processes that share an account share its rate', async () => {
