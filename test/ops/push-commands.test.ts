@@ -253,12 +253,13 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     expect(await states('--state', 'unmapped')).toEqual(['unmapped', 'unmapped'])
     expect(await states('--state', 'waiting')).toEqual(['waiting', 'waiting'])
     expect((await runHere(['status'], env)).out).toContain('destination mapped has 1 submission without a client of the AMS')
-    const ended = await runHere(['destination', 'map', 'mapped', '--submission', id, '--client', 'C-1', '--field', 'branch=north'], env)
+    const fields = ['--field', 'branch=north', '--field', 'desk=2']
+    const ended = await runHere(['destination', 'map', 'mapped', '--submission', id, '--client', 'C-1', ...fields], env)
     expect(ended).toEqual({ code: 0, out: '1 submission mapped; what waited for that goes out now\n', err: '' })
     expect(await states('--destination', 'mapped')).toEqual(['waiting', 'waiting'])
     const list = json<object[]>(await runHere(['destination', 'map', 'mapped', '--json'], env))
     expect(list).toMatchObject([
-      { account: ACCOUNT, submission_id: id, client: 'C-1', policy: null, fields: { branch: 'north' }, mapped_via: 'import' },
+      { account: ACCOUNT, submission_id: id, client: 'C-1', policy: null, fields: { branch: 'north', desk: '2' }, mapped_via: 'import' },
     ])
     const file = join(folder, 'map.csv')
     const other = 'bbbbbbbb-0000-4000-8000-000000000001'
