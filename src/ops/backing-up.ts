@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { DatabaseConfig } from '../store/db.ts'
+import { refuseWhenGone } from '../store/serve-lock.ts'
 import { lostNumbers, type SqliteFacts } from '../store/sqlite-facts.ts'
 import { UnfitError } from './refusals.ts'
 
@@ -13,6 +14,7 @@ export function sqliteFileOf(database: DatabaseConfig): string {
       'backup is for SQLite; this database is Postgres: back it up with pg_dump or with the server itself, as docker/README.md, "Backup and restore", tells',
     ])
   }
+  refuseWhenGone(database)
   if (!existsSync(database.path)) throw new UnfitError([`there is no database at ${database.path}; set DATABASE_URL`])
   return database.path
 }

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import Database from 'better-sqlite3'
-import { BusyError } from '../errors.ts'
+import { BusyError, PermanentError } from '../errors.ts'
 import type { DatabaseConfig } from './db.ts'
 import { makeWritable } from './open.ts'
 import { isBusy, sqliteError } from './sqlite-errors.ts'
+import { GET_BACK } from './sqlite-in-place.ts'
 
 /** The right to be the one `serve`, or `restore`, on a SQLite database. */
 export interface ServeLock {
@@ -67,6 +68,17 @@ export function isServeLockHeld(database: Extract<DatabaseConfig, { kind: 'sqlit
   } finally {
     file?.close()
   }
+}
+
+/**
+ * A command that makes a database where a running `serve` has lost its own would hide that, and what it stores there would be lost as well.
+ * @throws PermanentError when there is no file where one is in use; FatalError or TransientError when the lock cannot be looked at.
+ */
+export function refuseWhenGone(database: DatabaseConfig): void {
+  if (database.kind !== 'sqlite' || existsSync(database.path) || !isServeLockHeld(database)) return
+  throw new PermanentError(
+    `there is no database at ${database.path}, though \`serve\` or \`restore\` is running on it; if that began just now, ask again, else it was deleted or moved: ${GET_BACK}`,
+  )
 }
 
 function lockFileOf({ path }: Extract<DatabaseConfig, { kind: 'sqlite' }>): string {

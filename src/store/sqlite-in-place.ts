@@ -4,6 +4,10 @@ import { TransientError } from '../errors.ts'
 /** What a file is, whatever it is called: no other file has it as long as this one is open. '' for none; null where it cannot be told. */
 type Identity = string | null
 
+/** What to do about a file that only a running process still has. */
+export const GET_BACK =
+  'move it back, or copy it out before that process ends, as docker/README.md, "Deliveries cannot be stored", tells; a new start would begin without it'
+
 /**
  * The file of a database that is open, and its write-ahead log. Deleted, moved or replaced by somebody they can be written on, and SQLite
  * says nothing; but whoever opens the database next finds nothing of what was written since (invariant 1).
@@ -24,7 +28,9 @@ export class FilesInPlace {
       const found = identityOf(file)
       if (identity === null || found === null || found === identity) continue
       throw new TransientError(
-        `${file} was deleted, moved or replaced under the running program; move it back, or restart the program, which then goes on with what lies at ${this.#path}`,
+        found === ''
+          ? `${file} was deleted or moved under the running program, which alone has it now: ${GET_BACK}`
+          : `${file} was replaced under the running program; move back the one of before, or restart the program, which then goes on with what lies at ${this.#path}`,
       )
     }
   }

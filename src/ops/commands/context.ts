@@ -9,6 +9,7 @@ import { hasInfo, newEpochText, settleLogEpoch } from '../../store/log-epoch.ts'
 import { checkSchema, type MigrateOptions, migrate } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
 import type { ProcessRole } from '../../store/processes.ts'
+import { refuseWhenGone } from '../../store/serve-lock.ts'
 import { accountNamed } from '../account-actions.ts'
 import type { Acting } from '../acting.ts'
 import { destinationProblems } from '../destination-problems.ts'
@@ -59,6 +60,7 @@ export interface StoreUse {
 export async function withStore(c: CommandContext, use: StoreUse, work: (store: OpenStore) => Promise<void>): Promise<void> {
   const config = settingsOf(c, use)
   const { database } = config
+  refuseWhenGone(database)
   if (database.kind === 'sqlite' && !use.prepare && !existsSync(database.path)) {
     throw new UsageError([`there is no database at ${database.path}; set DATABASE_URL, or make one with \`submission-mirror serve\``])
   }

@@ -6,6 +6,7 @@ import { migrate } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
 import { noting } from '../../store/operator-actions.ts'
 import { missingParts, missingText } from '../../store/schema-parts.ts'
+import { refuseWhenGone } from '../../store/serve-lock.ts'
 import { type CommandContext, migrating, settingsOf, silentLog } from './context.ts'
 
 /** `migrate [--grant-reader ROLE] [--new-epoch]` */
@@ -21,6 +22,7 @@ export function addMigrate(program: Command, c: CommandContext): void {
       if (role !== undefined && config.database.kind === 'sqlite') {
         throw new UsageError(['--grant-reader: SQLite has no roles; let the reader read the file'])
       }
+      refuseWhenGone(config.database)
       const db = await openDb(config.database, { clock: c.clock, log: silentLog() })
       try {
         const taken = await migrate(db, undefined, migrating(c))

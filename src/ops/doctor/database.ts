@@ -15,7 +15,7 @@ import { checkSchema } from '../../store/migrate.ts'
 import { openDb } from '../../store/open.ts'
 import { listProcesses } from '../../store/processes.ts'
 import { missingIndexes, missingIndexText, missingParts, missingRights, missingText, rightsText } from '../../store/schema-parts.ts'
-import { isServeLockHeld } from '../../store/serve-lock.ts'
+import { isServeLockHeld, refuseWhenGone } from '../../store/serve-lock.ts'
 import { megabytes } from '../../store/sqlite-backup.ts'
 import { lastUpkeep } from '../../store/upkeep.ts'
 import { ago, counted } from '../text.ts'
@@ -30,6 +30,11 @@ const LATE_MS = 49 * 3_600_000
 /** @returns the store, ready to be used, or what keeps it from being used. */
 export async function openForDoctor(config: Config, { clock, log }: { readonly clock: Clock; readonly log: Log }): Promise<Db | Finding> {
   const { database } = config
+  try {
+    refuseWhenGone(database)
+  } catch (error) {
+    return bad(ABOUT, messageOf(error))
+  }
   if (database.kind === 'sqlite' && !existsSync(database.path)) {
     return bad(ABOUT, `there is no database at ${database.path}; set DATABASE_URL, or make one with \`submission-mirror serve\``)
   }
