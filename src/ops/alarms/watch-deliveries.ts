@@ -44,9 +44,10 @@ async function silence(account: string, { q, rhythms, nowMs }: Sight, refused: r
   })
   const sinceMs = silentSince(rhythm, { count: news.count, oldestAtMs: news.oldestAt === null ? null : msFromTime(news.oldestAt) }, nowMs)
   const never = lastAtMs === null
+  const faults = signatureFaults(refused)
   const why =
-    signatureFaults(refused).length > 0
-      ? 'deliveries that come are refused: compare WEBHOOK_SECRETS with the secret of the endpoint in the portal'
+    faults.length > 0
+      ? `deliveries that come are refused: ${mendOf(faults)}`
       : 'see in the portal whether the endpoint is there, enabled, without a filter, and has the right URL'
   const how = never ? 'no webhook has ever come' : `no webhook has come for ${ago(timeFromMs(lastAtMs), nowMs)}`
   const text = `${how} for account ${account}, while polling found ${counted(news.count, 'record')} that one should have told of; ${why}`
@@ -71,22 +72,33 @@ function signatureFaults(refused: readonly Refused[]): Refused[] {
   return refused.filter(({ reason }) => reason === 'wrong_signature' || reason === 'stale_timestamp')
 }
 
+function mendOf(faults: readonly Refused[]): string {
+  return onlyTimes(faults)
+    ? 'set the clock of this machine by NTP'
+    : 'compare WEBHOOK_SECRETS with the secret of the endpoint in the portal'
+}
+
+/** Whether nothing but their times was wrong, as far as was looked. */
+function onlyTimes(faults: readonly Refused[]): boolean {
+  return faults.every(({ reason }) => reason === 'stale_timestamp')
+}
+
 /** What was refused before the last delivery that was taken says nothing. A sender's tries come hours apart: what fires goes on meanwhile. */
 async function refusal(account: string, { q, rhythms, nowMs }: Sight): Promise<Condition> {
   const sinceMs = Math.max(nowMs - DAY_MS, rhythms.get(account)?.lastAtMs ?? 0)
   const faults = signatureFaults(await refusedSince(q, timeFromMs(sinceMs))).filter((each) => each.account === account)
   const count = faults.reduce((total, each) => total + each.count, 0)
   const recent = faults.some(({ lastAt }) => msFromTime(lastAt) > nowMs - HOUR_MS)
-  const mend = faults.some(({ reason }) => reason === 'wrong_signature')
-    ? 'compare WEBHOOK_SECRETS with the secret of the endpoint in the portal'
-    : 'set the clock of this machine by NTP'
+  const then = onlyTimes(faults)
+    ? '; what was refused for its time is not kept: the sender repeats it, and polling finds what it told of'
+    : ', then `submission-mirror inbox replay --rejected`'
   const last = faults.reduce<TimeText | null>((newest, { lastAt }) => (newest === null || lastAt > newest ? lastAt : newest), null)
   return ofAccount(
     account,
     'deliveries_refused',
     count === 0 ? 'off' : count >= REFUSED_ENOUGH && recent ? 'on' : 'between',
     `${counted(count, 'delivery', 'deliveries')} in a row for account ${account} ${count === 1 ? 'was' : 'were'} refused ` +
-      `(${faults.map(({ reason }) => reason).join(', ')}), the last at ${shortTime(last)} UTC; ${mend}, then \`submission-mirror inbox replay --rejected\``,
+      `(${faults.map(({ reason }) => reason).join(', ')}), the last at ${shortTime(last)} UTC; ${mendOf(faults)}${then}`,
   )
 }
 

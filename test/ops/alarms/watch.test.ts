@@ -111,6 +111,15 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     expect((await rig.alarm('webhook_silence'))?.state).toBe('resolved')
   })
 
+  it('blames the clock for silence where nothing but the times of deliveries was wrong', async () => {
+    const rig = await openWatch(database)
+    await find(rig, 1, 3)
+    rig.clock.advance(2 * HOUR)
+    await refuse(rig, 'stale_timestamp', 1)
+    expect(await rig.look(10 * MINUTE)).toContain('webhook_silence')
+    expect((await rig.alarm('webhook_silence'))?.text).toMatch(/deliveries that come are refused: set the clock of this machine by NTP$/)
+  })
+
   it('sees deliveries that are refused in a row, of the account itself and with a signature to show, until one is taken', async () => {
     const rig = await openWatch(database)
     await refuse(rig, 'missing_headers', 3)
@@ -120,7 +129,7 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     await refuse(rig, 'stale_timestamp', 1)
     expect(await rig.look()).toContain('deliveries_refused')
     expect((await rig.alarm('deliveries_refused'))?.text).toMatch(
-      /^3 deliveries in a row for account acme were refused \(stale_timestamp\), .*; set the clock of this machine by NTP, then/,
+      /^3 deliveries in a row for account acme were refused \(stale_timestamp\), .*; set the clock of this machine by NTP; what .* is not kept: /,
     )
     rig.clock.advance(MINUTE)
     await rig.deliver()
