@@ -8,8 +8,9 @@ import { operatorSchema } from './operator-schema.ts'
 import { holdsSome, items, secret, section, value, words } from './pieces.ts'
 import { probePath } from './probe-path.ts'
 import {
-  anySecret,
   baseUrl,
+  clientId,
+  clientSecret,
   daysOrOff,
   duration,
   flag,
@@ -34,8 +35,8 @@ const account = section({
   base_url: value(baseUrl, "is missing; set it to the service's base URL, version segment included"),
   client_credentials: items(
     section({
-      id: value(matching(/^[\x21-\x7e]+$/, 'must be a client id, without spaces'), 'is missing; set it to the client id from the portal'),
-      secret: secret(anySecret, 'is missing; set it to the client secret from the portal'),
+      id: value(clientId, 'is missing; set it to the client id from the portal'),
+      secret: secret(clientSecret, 'is missing; set it to the client secret from the portal'),
     }),
     10,
   ).refine(holdsSome, 'must hold at least one pair of id and secret'),

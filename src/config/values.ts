@@ -165,3 +165,17 @@ export function anySecret(text: string): Parsed<string> {
   if (text !== text.trim()) return bad('begins or ends with a space or a line break; take it out')
   return /\p{Cc}/u.test(text) ? bad('holds a control character; copy it again') : good(text)
 }
+
+/** Some readers of `.env` files leave the quotes in; the service then refuses what looks right in the file. */
+const IN_QUOTES = /^(["']).*\1$/s
+
+/** The id of a credential of the service. */
+export function clientId(text: string): Parsed<string> {
+  if (IN_QUOTES.test(text)) return bad('stands in quotes, which are part of it here; take them out')
+  return /^[\x21-\x7e]+$/.test(text) ? good(text) : bad('must be a client id, without spaces')
+}
+
+/** The secret of a credential of the service, which makes none that stands in quotes. */
+export function clientSecret(text: string): Parsed<string> {
+  return IN_QUOTES.test(text) ? bad('stands in quotes, which are part of it here; take them out') : anySecret(text)
+}

@@ -168,6 +168,14 @@ test('a file that is not UTF-8 is a problem that says so, and not what its bytes
   ])
 })
 
+test('a credential in quotes, which some readers of .env files leave in, is a problem that says so and does not show it', () => {
+  const quoted = { BROKER_API_CLIENT_ID: '"bac_one"', BROKER_API_CLIENT_SECRET: "'bas_geheim'" }
+  expect(problemsOf({ ...account, ...quoted })).toEqual([
+    'BROKER_API_CLIENT_ID stands in quotes, which are part of it here; take them out',
+    'BROKER_API_CLIENT_SECRET stands in quotes, which are part of it here; take them out',
+  ])
+})
+
 test('a problem with what a file holds names the variable of the file', () => {
   const env = { ...account, WEBHOOK_SECRETS: undefined, WEBHOOK_SECRETS_FILE: file(`${hook(1)} short`) }
   expect(problemsOf(env)).toEqual([expect.stringMatching(/^WEBHOOK_SECRETS_FILE \(number 2\) must/)])
