@@ -43,12 +43,16 @@ export function makeWritable(path: string): void {
     try {
       accessSync(place, constants.R_OK | constants.W_OK)
     } catch (error) {
-      throw new FatalError(
-        `${place} is not writable by ${user()}; give it to that user (chown), or set DATABASE_URL to a place that is writable`,
-        { cause: error },
-      )
+      throw new FatalError(`${notWritable(place, error)}, or set DATABASE_URL to a place that is writable`, { cause: error })
     }
   }
+}
+
+/** @returns who cannot write there, and the first of what can be done about it: nobody's rights help where the whole volume is read-only. */
+export function notWritable(place: string, error: unknown): string {
+  return error instanceof Error && 'code' in error && error.code === 'EROFS'
+    ? `${place} lies on a volume that is mounted read-only; mount it writable, once it is known why it is not (a disk that fails becomes so too)`
+    : `${place} is not writable by ${user()}; give it to that user (chown)`
 }
 
 /** Node's own way to make a folder with those above it never ends where the system says that they are not there, as below /proc. */

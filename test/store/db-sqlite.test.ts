@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FatalError, TransientError } from '../../src/errors.ts'
 import type { Db, Tx } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { notWritable } from '../../src/store/open.ts'
 import { holdServeLock, isServeLockHeld } from '../../src/store/serve-lock.ts'
 import { startChild } from '../tools/child.ts'
 import { newSqlite, openAgain } from '../tools/databases.ts'
@@ -112,6 +113,12 @@ describe('SQLite', () => {
     await until('the file has it', () => statSync(place.config.path).size >= 20 * 1024 * 1024)
     await db.close()
     expect(existsSync(log)).toBe(false)
+  })
+
+  it('does not blame the rights of a user where the whole volume is read-only', () => {
+    const saying = (code: string) => notWritable('/data', Object.assign(new Error(code), { code }))
+    expect(saying('EROFS')).toMatch(/^\/data lies on a volume that is mounted read-only; mount it writable/)
+    expect(saying('EACCES')).toMatch(/^\/data is not writable by user \d+; give it to that user \(chown\)$/)
   })
 
   it('says who cannot write where', async () => {
