@@ -14,6 +14,7 @@ import {
   daysOrOff,
   duration,
   flag,
+  listenHost,
   matching,
   number,
   oneOf,
@@ -26,7 +27,7 @@ import {
 
 // Every message here follows the name of its setting, and is made of fixed words: never of a value.
 
-const host = value(matching(/^[A-Za-z0-9.:_-]+$/, 'must be an address to listen on, such as 0.0.0.0, 127.0.0.1 or ::'))
+const host = value(listenHost)
 const port = value(number(0, 65_535))
 
 const account = section({

@@ -179,3 +179,10 @@ export function clientId(text: string): Parsed<string> {
 export function clientSecret(text: string): Parsed<string> {
   return IN_QUOTES.test(text) ? bad('stands in quotes, which are part of it here; take them out') : anySecret(text)
 }
+
+/** Where to listen: an address, or a name of this machine. A port has a setting of its own. */
+export function listenHost(text: string): Parsed<string> {
+  return /^[A-Za-z0-9._-]+$/.test(text) || isIP(text) !== 0
+    ? good(text)
+    : bad('must be an address to listen on, without a port, such as 0.0.0.0, 127.0.0.1 or ::')
+}

@@ -9,6 +9,7 @@ import {
   daysOrOff,
   duration,
   flag,
+  listenHost,
   number,
   type Parsed,
   size,
@@ -27,6 +28,13 @@ test('durations are a whole number and a unit, within bounds', () => {
   expect(['', '5', 's', '1.5h', '-5s', '5 s', '5S', '5w', '1m30s', '9999999999s', 'Infinitys', '5s\n'].map(parse)).toEqual(
     Array(12).fill(null),
   )
+})
+
+test('what to listen on is an address or a name, without a port', () => {
+  const parse = (text: string) => meant(listenHost(text))
+  const right = ['0.0.0.0', '127.0.0.1', '::', '::1', 'fe80::1', 'localhost', 'mirror-1.internal']
+  expect(right.map(parse)).toEqual(right)
+  expect(['0.0.0.0:8080', 'localhost:8080', '[::]', '[::1]:80', 'http://x', 'a b', '*', ':8080'].map(parse)).toEqual(Array(8).fill(null))
 })
 
 test('sizes are bytes or have a binary unit, within bounds', () => {
