@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { DatabaseConfig } from '../store/db.ts'
 import { refuseWhenGone } from '../store/serve-lock.ts'
 import { lostNumbers, type SqliteFacts } from '../store/sqlite-facts.ts'
@@ -15,7 +16,7 @@ export function sqliteFileOf(database: DatabaseConfig): string {
     ])
   }
   refuseWhenGone(database)
-  if (!existsSync(database.path)) throw new UnfitError([`there is no database at ${database.path}; set DATABASE_URL`])
+  if (!existsSync(database.path)) throw new UnfitError([`there is no database at ${resolve(database.path)}; set DATABASE_URL`])
   return database.path
 }
 

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { runHere } from '../app/run.ts'
 import { account } from '../config/support.ts'
@@ -15,6 +15,20 @@ it('track says when no ids were given, and when the file has none', async () => 
     writeFileSync(file, text)
     expect(await runHere(['track', '--file', file], env)).toEqual({ code: 2, out: '', err: `track: ${file} has no ids in it\n` })
   }
+})
+
+it('track says where it made a database, since `serve` may have another one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-track-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'mirror.db')
+  const env = { ...account, DATABASE_URL: `sqlite:${relative('', file)}` }
+  const track = () => runHere(['track', 'aaaaaaaa-0000-4000-8000-00000000000a'], env)
+  expect((await runHere(['status'], env)).err).toMatch(`there is no database at ${file}; `)
+  expect(await track()).toMatchObject({
+    code: 0,
+    err: `there was no database, so one was made at ${file}; was another meant, set DATABASE_URL\n`,
+  })
+  expect(await track()).toMatchObject({ code: 0, err: '' })
 })
 
 it('track refuses a file that is not UTF-8 in one line', async () => {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Clock } from '../../clock.ts'
 import { type Config, loadConfig, SettingsError } from '../../config.ts'
 import { PermanentError, UsageError } from '../../errors.ts'
@@ -61,8 +62,11 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   const config = settingsOf(c, use)
   const { database } = config
   refuseWhenGone(database)
-  if (database.kind === 'sqlite' && !use.prepare && !existsSync(database.path)) {
-    throw new UsageError([`there is no database at ${database.path}; set DATABASE_URL, or make one with \`submission-mirror serve\``])
+  const isMissing = database.kind === 'sqlite' && !existsSync(database.path)
+  if (isMissing && !use.prepare) {
+    throw new UsageError([
+      `there is no database at ${resolve(database.path)}; set DATABASE_URL, or make one with \`submission-mirror serve\``,
+    ])
   }
   const log = silentLog()
   const db = await openDb(database, { clock: c.clock, log })
@@ -76,6 +80,9 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
       // `serve` finds it settled then and has nothing to tell.
       if (epoch !== null) c.host.stderr.write(`${newEpochText(epoch)}\n`)
     }
+    // In another folder than that of `serve` all would seem well, and nothing would come of it.
+    if (isMissing)
+      c.host.stderr.write(`there was no database, so one was made at ${resolve(database.path)}; was another meant, set DATABASE_URL\n`)
     await work({ config, db, log })
   } finally {
     await db.close()

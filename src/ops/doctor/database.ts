@@ -36,7 +36,7 @@ export async function openForDoctor(config: Config, { clock, log }: { readonly c
     return bad(ABOUT, messageOf(error))
   }
   if (database.kind === 'sqlite' && !existsSync(database.path)) {
-    return bad(ABOUT, `there is no database at ${database.path}; set DATABASE_URL, or make one with \`submission-mirror serve\``)
+    return bad(ABOUT, `there is no database at ${resolve(database.path)}; set DATABASE_URL, or make one with \`submission-mirror serve\``)
   }
   let db: Db | undefined
   try {
