@@ -46,7 +46,7 @@ function find(env: Environment, setting: Setting): Found | null {
   const path = setting.file ? env[fileVariable] : undefined
   if (!isSet(path)) return isSet(text) ? { variable, text } : null
   if (isSet(text)) return { variable, problem: `${variable} and ${fileVariable} are both set; keep one of them` }
-  const value = readValue(path)
+  const value = readValue(path.trim())
   if ('problem' in value) return { variable: fileVariable, problem: `${fileVariable} names a file ${value.problem}` }
   if (value.text.trim() === '')
     return { variable: fileVariable, problem: `${fileVariable} names a file with nothing in it; write the value into it` }

@@ -168,6 +168,11 @@ test('a file that is not UTF-8 is a problem that says so, and not what its bytes
   ])
 })
 
+test('spaces and line breaks around the path of a file do not count, as around other values', () => {
+  const env = { ...account, BROKER_API_CLIENT_SECRET: undefined, BROKER_API_CLIENT_SECRET_FILE: ` ${file('bas_from file')}\r` }
+  expect(loadConfig(env).accounts[0]?.credentials[0]?.secret.reveal()).toBe('bas_from file')
+})
+
 test('a credential in quotes, which some readers of .env files leave in, is a problem that says so and does not show it', () => {
   const quoted = { BROKER_API_CLIENT_ID: '"bac_one"', BROKER_API_CLIENT_SECRET: "'bas_geheim'" }
   expect(problemsOf({ ...account, ...quoted })).toEqual([
