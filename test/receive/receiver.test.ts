@@ -7,6 +7,7 @@ import { Receiver } from '../../src/receive/receiver.ts'
 import { InboxAppender } from '../../src/store/inbox-append.ts'
 import { RejectedStore } from '../../src/store/rejected.ts'
 import { secretTag } from '../../src/upstream/signature.ts'
+import { CountingClock } from '../tools/counting-clock.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { interrupted } from '../tools/meddled.ts'
 import { account, Counts, inboxOf, newSecret, recordingLog, sign } from './support.ts'
@@ -80,20 +81,13 @@ it('trap 37: notes by which of its secrets a delivery was verified, and when', a
 })
 
 it('ends when what it refused is kept, and leaves nothing that sleeps', async () => {
-  let sleeping = 0
-  class CountingClock extends ManualClock {
-    override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-      sleeping += 1
-      await super.sleep(ms, signal)
-      sleeping -= 1
-    }
-  }
-  const { receiver, send, rejected } = await bench(new CountingClock(), async () => {
+  const clock = new CountingClock()
+  const { receiver, send, rejected } = await bench(clock, async () => {
     for (let turns = 0; turns < 5; turns++) await turn()
   })
   expect(await send(wrong, cheap)).toBe(401)
-  expect(sleeping).toBe(1)
+  expect(clock.sleeping).toBe(1)
   await receiver.drain()
   expect(await rejected.list({ limit: 10 })).toMatchObject([{ reason: 'wrong_signature' }])
-  expect(sleeping).toBe(0)
+  expect(clock.sleeping).toBe(0)
 })

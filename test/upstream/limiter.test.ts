@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import { TransientError } from '../../src/errors.ts'
 import { RateLimiter } from '../../src/upstream/limiter.ts'
+import { CountingClock } from '../tools/counting-clock.ts'
 import { thrownBy } from './service.ts'
 
 /** A limiter whose callers are counted as they are let through. */
@@ -103,23 +104,16 @@ describe('rate', () => {
   })
 
   test('nothing sleeps when nobody waits: a timer would hold up the end of the process', async () => {
-    let sleeping = 0
-    class CountingClock extends ManualClock {
-      override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-        sleeping += 1
-        await super.sleep(ms, signal)
-        sleeping -= 1
-      }
-    }
-    const { clock, limiter, ask } = bench(1, new CountingClock())
+    const clock = new CountingClock()
+    const { limiter, ask } = bench(1, clock)
     const waits = async (end: () => void, signal?: AbortSignal) => {
       await ask('a')
       const waiting = thrownBy(ask('b', 'live', signal))
-      expect(sleeping).toBe(1)
+      expect(clock.sleeping).toBe(1)
       end()
       await waiting
       await turn()
-      expect(sleeping).toBe(0)
+      expect(clock.sleeping).toBe(0)
       clock.advance(6_000)
     }
     const given = new AbortController()
