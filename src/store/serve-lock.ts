@@ -77,7 +77,7 @@ export function isServeLockHeld(database: Extract<DatabaseConfig, { kind: 'sqlit
 export function refuseWhenGone(database: DatabaseConfig): void {
   if (database.kind !== 'sqlite' || existsSync(database.path) || !isServeLockHeld(database)) return
   throw new PermanentError(
-    `there is no database at ${database.path}, though \`serve\` or \`restore\` is running on it; if that began just now, ask again, else it was deleted or moved: ${GET_BACK}`,
+    `there is no database at ${resolve(database.path)}, though \`serve\` or \`restore\` is running on it; if that began just now, ask again, else it was deleted or moved: ${GET_BACK}`,
   )
 }
 
