@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import { retryAfterMs } from '../upstream/answer.ts'
 import { codeOf, proxyFault } from '../upstream/http.ts'
 import { hintFor } from './network-hints.ts'
+import type { Abandonable, GivenUp, UnderWay } from './under-way.ts'
 
 /** Why a try has no answer when it was broken off from here; people read it of a change that may have arrived. */
 export const BROKEN_OFF = 'no answer before the program, or sending to this destination, was stopped'
@@ -30,15 +31,24 @@ export type TransportResult =
   | { readonly type: 'not_sent'; readonly error: string; readonly permanent: boolean }
   | { readonly type: 'no_answer'; readonly error: string }
 
+/** How long an exchange may last. */
+export interface Patience {
+  /** For all of it, from connecting to the last byte of the answer. */
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
 type HeaderValues = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
 
 /**
  * One request and what became of it. undici tells it when the request is about to be written, so that it knows whether the target can
  * have seen any of it.
  */
-export class Exchange implements Dispatcher.DispatchHandler {
+export class Exchange implements Dispatcher.DispatchHandler, Abandonable {
   readonly #clock: Clock
   readonly #bodyLimitBytes: number
+  readonly #underWay: UnderWay
+  readonly #patience: Patience
   readonly #result = Promise.withResolvers<TransportResult>()
   #controller: Dispatcher.DispatchController | null = null
   #settled = false
@@ -47,28 +57,24 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = []
   #size = 0
 
-  constructor(clock: Clock, bodyLimitBytes: number) {
+  constructor(clock: Clock, bodyLimitBytes: number, underWay: UnderWay, patience: Patience) {
     this.#clock = clock
     this.#bodyLimitBytes = bodyLimitBytes
+    this.#underWay = underWay
+    this.#patience = patience
   }
 
-  /** Sends the request. Never rejects. @param timeoutMs for all of it. */
-  async run(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions, timeoutMs: number, signal: AbortSignal): Promise<TransportResult> {
-    if (signal.aborted) return { type: 'not_sent', error: 'given up before it was sent', permanent: false }
-    const timer = setTimeout(() => this.#giveUp(`no whole answer within ${timeoutMs} ms`), timeoutMs)
-    const abort = () => this.#giveUp(BROKEN_OFF)
-    signal.addEventListener('abort', abort, { once: true })
+  /** Sends the request, once. Never rejects. */
+  run(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions): Promise<TransportResult> {
+    const { signal, timeoutMs } = this.#patience
+    if (signal.aborted) return Promise.resolve({ type: 'not_sent', error: 'given up before it was sent', permanent: false })
+    this.#underWay.begin(this, signal, timeoutMs)
     try {
       dispatcher.dispatch(options, this)
     } catch (error) {
       this.#fail(error)
     }
-    try {
-      return await this.#result.promise
-    } finally {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', abort)
-    }
+    return this.#result.promise
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -109,9 +115,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle({ type: 'answer', status: this.#status, headers, body, cut, retryAfterMs: pauseMs })
   }
 
-  #giveUp(why: string): void {
+  giveUp(why: GivenUp): void {
     if (this.#settled) return
-    this.#fail(null, why)
+    this.#fail(null, why === 'late' ? `no whole answer within ${this.#patience.timeoutMs} ms` : BROKEN_OFF)
     this.#controller?.abort(new Error('given up'))
   }
 
@@ -126,6 +132,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #settle(result: TransportResult): void {
     if (this.#settled) return
     this.#settled = true
+    this.#underWay.end(this, this.#patience.signal)
     this.#result.resolve(result)
   }
 }

@@ -6,6 +6,7 @@ import { openWaysOut, type ProxySettings } from '../upstream/ways-out.ts'
 import { bareHost, mayName } from './address-guard.ts'
 import { Exchange, type TransportResult } from './exchange.ts'
 import { guardedConnector, type LookupAll, refusedAddress } from './guarded-connector.ts'
+import { UnderWay } from './under-way.ts'
 
 export type { TransportResult } from './exchange.ts'
 
@@ -56,15 +57,16 @@ export function openTransport(
   const connect = guardedConnector(allowPrivate, CONNECT_MS, lookup)
   const pool = { connect, connections: destination.concurrency, connectTimeout: CONNECT_MS, allowH2: false }
   const dispatcher = openWaysOut(proxy, pool)
+  const underWay = new UnderWay()
   let target: Target = { url: '', refusal: NO_URL, origin: '', path: '' }
   return {
-    async send(request, signal) {
+    send(request, signal) {
       // Most destinations have one URL.
       if (request.url !== target.url) target = judged(request.url, allowPrivate, allowHosts)
-      if (target.refusal !== null) return { type: 'not_sent', error: target.refusal, permanent: true }
-      const exchange = new Exchange(clock, bodyLimitBytes)
+      if (target.refusal !== null) return Promise.resolve({ type: 'not_sent', error: target.refusal, permanent: true })
       const reset = !destination.idempotent && !REPEATABLE.has(request.method)
-      return await exchange.run(dispatcher, optionsOf(request, target, reset), request.timeoutMs, signal)
+      const exchange = new Exchange(clock, bodyLimitBytes, underWay, { timeoutMs: request.timeoutMs, signal })
+      return exchange.run(dispatcher, optionsOf(request, target, reset))
     },
     async close() {
       await dispatcher.destroy()
