@@ -57,7 +57,7 @@ export class Courier {
     let step: LaneStep = { type: 'go_on' }
     for (const row of lane.rows) {
       if (!(paid && rows.length === 0) && !(await this.#turn(limits))) break
-      const plan = await this.#tryOne({ ...row, remoteId: given.get(recordText(row)) ?? row.remoteId }, limits.over)
+      const plan = await this.#tryOne(withGiven(row, given), limits.over)
       if (plan === null) break
       rows.push(plan.row)
       // Nothing was sent, so that the next one has its turn.
@@ -81,7 +81,7 @@ export class Courier {
     const batch = await this.#prepareAll(lanes, limits.over)
     const items = batch.flatMap(({ steps }) => steps.flatMap((step) => (step.type === 'send' ? [step.item] : [])))
     const startedAt = performance.now()
-    const outcomes = items.length === 0 ? [] : await outcomesOf(kind.send(items, limits.over), items.length)
+    const outcomes = items.length === 0 ? [] : await outcomesOf(kind, items, limits.over)
     const asked = batch.flatMap(({ steps }) => steps.flatMap((step) => (step.type === 'done' ? (step.outcome ?? []) : [])))
     gate.settle(permit, limits.over.aborted ? null : verdictOf([...asked, ...outcomes]))
     if (items.length > 0) this.#reports.took(startedAt)
@@ -97,12 +97,17 @@ export class Courier {
     })
   }
 
-  /** Waits for the turn that the rate gives, no longer than the lease leaves time for a try: at a slow rate a later claim gets it. */
-  async #turn({ stopping, until }: Limits): Promise<boolean> {
+  /** Whether the next try may begin now; where there is a rate, once it has its turn. */
+  #turn({ stopping, until }: Limits): boolean | Promise<boolean> {
     const { gate, clock } = this.#o
     const leftMs = until - clock.now()
     if (stopping.aborted || leftMs < 0) return false
-    if (gate.rate === null) return true
+    return gate.rate === null || this.#rateTurn(stopping, leftMs, until)
+  }
+
+  /** Waits for it no longer than the lease leaves time for a try: at a slow rate a later claim gets it. */
+  async #rateTurn(stopping: AbortSignal, leftMs: number, until: number): Promise<boolean> {
+    const { gate, clock } = this.#o
     const enough = new AbortController()
     void clock.sleep(leftMs, enough.signal).then(() => enough.abort())
     const isOurs = await gate.turn(AbortSignal.any([stopping, enough.signal]))
@@ -123,7 +128,7 @@ export class Courier {
         return prepared.plan
       }
       const startedAt = performance.now()
-      outcome = first(await outcomesOf(kind.send([prepared.item], over), 1))
+      outcome = first(await outcomesOf(kind, [prepared.item], over))
       this.#reports.took(startedAt)
       return this.#planned(row, outcome, false, over)
     } finally {
@@ -147,30 +152,44 @@ export class Courier {
     return batch
   }
 
-  /** What cannot be prepared, whatever the reason, is a failed try like any other: it must not come back for ever. */
-  async #prepare(row: OutboxRow, over: AbortSignal): Promise<Prepared> {
+  /**
+   * What cannot be prepared, whatever the reason, is a failed try like any other: it must not come back for ever. Of nearly all nobody has
+   * to be asked.
+   */
+  #prepare(row: OutboxRow, over: AbortSignal): Prepared | Promise<Prepared> {
+    const failed = (error: unknown): Prepared => {
+      return { type: 'done', outcome: null, plan: this.#planned(row, askingFailed(error), row.uncertain, over) }
+    }
     try {
-      return await this.#prepared(row, over)
+      if (row.changedAt === '') return this.#untried(row, planLost(row, this.#o.destination))
+      const item = this.#itemOf(row)
+      const why = whyNotSent(this.#o.destination, item)
+      if (why !== null) return this.#untried(row, planSkipped(row, why))
+      return this.#isMapped(item) && this.#isSure(row) ? { type: 'send', item } : this.#asked(row, item, over).catch(failed)
     } catch (error) {
-      const outcome = askingFailed(error)
-      return { type: 'done', outcome: null, plan: this.#planned(row, outcome, row.uncertain, over) }
+      return failed(error)
     }
   }
 
-  async #prepared(row: OutboxRow, over: AbortSignal): Promise<Prepared> {
-    const { mapping, idempotent } = this.#o.destination
-    if (row.changedAt === '') return this.#untried(row, planLost(row, this.#o.destination))
-    let item = this.#itemOf(row)
-    const why = whyNotSent(this.#o.destination, item)
-    if (why !== null) return this.#untried(row, planSkipped(row, why))
-    if (mapping !== 'none' && item.mapping === null) {
-      const found = await this.#findMapping(item, over)
-      if ('type' in found) return { type: 'done', outcome: found, plan: this.#planned(row, found, row.uncertain, over) }
-      item = { ...item, mapping: found }
+  #isMapped({ mapping }: PushItem): boolean {
+    return mapping !== null || this.#o.destination.mapping === 'none'
+  }
+
+  /** Whether it may go out, whatever became of earlier tries. */
+  #isSure({ uncertain }: OutboxRow): boolean {
+    return !uncertain || this.#o.destination.idempotent
+  }
+
+  /** What asking for the client, and for what became of an earlier try, says. */
+  async #asked(row: OutboxRow, item: PushItem, over: AbortSignal): Promise<Prepared> {
+    const mapping = this.#isMapped(item) ? item.mapping : await this.#findMapping(item, over)
+    if (mapping !== null && 'type' in mapping) {
+      return { type: 'done', outcome: mapping, plan: this.#planned(row, mapping, row.uncertain, over) }
     }
-    const seen = row.uncertain && !idempotent ? await this.#lookUp(item, over) : null
+    const mapped = { ...item, mapping }
+    const seen = this.#isSure(row) ? null : await this.#lookUp(mapped, over)
     if (seen !== null) return { type: 'done', outcome: seen, plan: this.#planned(row, seen, true, over) }
-    return { type: 'send', item }
+    return { type: 'send', item: mapped }
   }
 
   #untried(row: OutboxRow, plan: AttemptPlan): Prepared {
@@ -220,15 +239,25 @@ function recordText({ entity, entityId }: OutboxRow): string {
   return `${entity} ${entityId}`
 }
 
+/** The row, with what the target has just called its record. @param given by record, what is not stored yet. */
+function withGiven(row: OutboxRow, given: ReadonlyMap<string, string>): OutboxRow {
+  const remoteId = given.size === 0 ? undefined : given.get(recordText(row))
+  return remoteId === undefined ? row : { ...row, remoteId }
+}
+
 function nextOf(step: LaneStep): LaneResult['next'] {
   return step.type === 'go_on' ? { type: 'due', inMs: 0 } : step
 }
 
-/** One outcome for each of `count` items, whatever the kind does: one that is missing is one that nobody knows. */
-async function outcomesOf(sending: Promise<readonly Outcome[]>, count: number): Promise<readonly Outcome[]> {
-  const outcomes = await sending.catch((error: unknown) => Array<Outcome>(count).fill({ type: 'unknown', error: messageOf(error) }))
-  if (outcomes.length >= count) return outcomes
-  return Array.from({ length: count }, (_, position) => outcomes[position] ?? { type: 'unknown', error: 'the sender gave no outcome' })
+/** One outcome for each of the items, whatever the kind does: one that is missing is one that nobody knows. */
+async function outcomesOf(kind: DeliveryKind, items: readonly PushItem[], over: AbortSignal): Promise<readonly Outcome[]> {
+  try {
+    const outcomes = await kind.send(items, over)
+    if (outcomes.length >= items.length) return outcomes
+    return items.map((_, position) => outcomes[position] ?? { type: 'unknown', error: 'the sender gave no outcome' })
+  } catch (error) {
+    return items.map(() => ({ type: 'unknown', error: messageOf(error) }))
+  }
 }
 
 /** What a batch says of its target: it is asked to stop, or nothing was taken, or it works. What was not begun says nothing. */

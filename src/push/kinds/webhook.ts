@@ -17,9 +17,9 @@ export function createWebhook(destination: WebhookDestination, context: KindCont
   const { clock } = context
   const transport = openTransport(destination, context.proxy, { clock })
   const sign = signedHeaders(destination.secrets)
-  const send = async (id: string, body: string, signal: AbortSignal): ReturnType<Transport['send']> => {
+  const send = (id: string, body: string, signal: AbortSignal): ReturnType<Transport['send']> => {
     const headers = sign(id, body, clock.now())
-    return await transport.send({ method: 'POST', url, headers, body, timeoutMs }, signal)
+    return transport.send({ method: 'POST', url, headers, body, timeoutMs }, signal)
   }
   return {
     batch: { type: 'one' },
