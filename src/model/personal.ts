@@ -34,7 +34,8 @@ const jsonColumns: ReadonlyMap<string, readonly string[]> = new Map(
  * @param allowed `<table>.<column>` of personal columns that may go out.
  * @param taxIdFields keys under which a tax id stands, beside those that are known.
  * @returns a function that makes of a row (or some columns) of `entity` what may go out: without the other personal columns, and without
- * any key that holds an FEIN or a social security number, at any depth (invariant 12). It leaves the row as it is.
+ * any key that holds an FEIN or a social security number, at any depth (invariant 12). It leaves the row as it is, and gives back the same
+ * one when all of it may go out.
  */
 export function leavingOutPersonal(
   allowed: readonly string[],
@@ -51,20 +52,32 @@ export function leavingOutPersonal(
       known = new Map()
       treatments.set(entity, known)
     }
-    const kept: Row = {}
+    let kept: Row | null = null
     for (const column of Object.keys(row)) {
       let treatment = known.get(column)
       if (treatment === undefined) {
         treatment = taxIds.has(column) ? 'leave out' : treatmentOf(entity, column, hidden)
         known.set(column, treatment)
       }
-      if (treatment === 'leave out') continue
       const value = row[column] as Json
-      kept[column] =
-        treatment === 'keep' ? value : treatment === 'look into' ? withoutTaxIds(value, taxIds) : textWithoutTaxIds(value, taxIds)
+      const told = treatment === 'keep' ? value : treated(treatment, value, taxIds)
+      if (kept === null && told === value) continue
+      kept ??= columnsBefore(column, row)
+      if (told !== undefined) kept[column] = told
     }
-    return kept
+    return kept ?? row
   }
+}
+
+/** @returns undefined for what is left out. */
+function treated(treatment: Treatment, value: Json, taxIds: TaxIdKeys): Json | undefined {
+  if (treatment === 'leave out') return undefined
+  return treatment === 'look into' ? withoutTaxIds(value, taxIds) : textWithoutTaxIds(value, taxIds)
+}
+
+function columnsBefore(column: string, row: Row): Row {
+  const columns = Object.keys(row)
+  return Object.fromEntries(columns.slice(0, columns.indexOf(column)).map((before) => [before, row[before] as Json]))
 }
 
 type Treatment = 'leave out' | 'look into' | 'look into text' | 'keep'
@@ -77,20 +90,25 @@ function treatmentOf(entity: string, column: string, hidden: ReadonlySet<string>
   return nested === undefined || nested.includes(column) ? 'look into' : 'keep'
 }
 
+/** @returns the value itself when nothing of it is left out. */
 function withoutTaxIds(value: Json, taxIds: TaxIdKeys): Json {
-  if (Array.isArray(value)) return value.map((item: Json) => withoutTaxIds(item, taxIds))
+  if (Array.isArray(value)) {
+    const kept = value.map((item: Json) => withoutTaxIds(item, taxIds))
+    return kept.every((item, position) => item === value[position]) ? value : kept
+  }
   if (!isObject(value)) return value
-  const kept = Object.entries(value as { readonly [key: string]: Json }).filter(([key]) => !taxIds.has(key))
-  return Object.fromEntries(kept.map(([key, item]) => [key, withoutTaxIds(item, taxIds)]))
+  const all = Object.entries(value as { readonly [key: string]: Json })
+  const kept = all.filter(([key]) => !taxIds.has(key)).map(([key, item]): [string, Json] => [key, withoutTaxIds(item, taxIds)])
+  return kept.length === all.length && kept.every(([, item], position) => item === all[position]?.[1]) ? value : Object.fromEntries(kept)
 }
 
 function textWithoutTaxIds(value: Json, taxIds: TaxIdKeys): Json {
   const json = typeof value === 'string' && /^[[{]/.test(value) ? parsed(value) : undefined
   if (json === undefined) return value
   try {
-    const kept = JSON.stringify(withoutTaxIds(json, taxIds))
+    const kept = withoutTaxIds(json, taxIds)
     // Where nothing is left out, numbers and spaces stay as they are.
-    return kept === JSON.stringify(json) ? value : kept
+    return kept === json ? value : JSON.stringify(kept)
   } catch {
     // Nested deeper than the stack: what cannot be looked into does not go out.
     return null

@@ -34,6 +34,8 @@ export interface PushItem {
   readonly before: Row | null
   /** The changed columns as they are; all of them on insert. */
   readonly after: Row | null
+  /** `after` as JSON, where its text is at hand and nothing was left out of it; else null. */
+  readonly afterText: string | null
   /**
    * Of a message, who wrote it, seen from the brokerage: the service's `inbound` is `sent` (trap 73). Null for everything else.
    */

@@ -10,31 +10,35 @@ export type ItemMaker = (row: OutboxRow) => PushItem
 export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'personalFields' | 'taxIdFields'>): ItemMaker {
   const { name, personalFields, taxIdFields } = destination
   const strip = leavingOutPersonal(personalFields, taxIdFields)
-  return (row) => ({
-    outboxId: row.outboxId,
-    messageId: row.messageId,
-    destination: name,
-    account: row.account,
-    submissionId: row.submissionId,
-    entity: row.entity,
-    entityId: row.entityId,
-    operation: row.operation,
-    cause: row.cause,
-    seq: row.seq,
-    snapshot: row.snapshot,
-    changedAt: row.changedAt,
-    before: strip(row.entity, row.before),
-    after: strip(row.entity, row.after),
-    direction: directionOf(row.direction),
-    echo: row.direction === 'inbound',
-    // Most kinds never ask for it.
-    get submission() {
-      return strip('submissions', row.submission)
-    },
-    mapping: row.mapping,
-    remoteId: row.remoteId,
-    attempts: row.attempts,
-  })
+  return (row) => {
+    const after = strip(row.entity, row.after)
+    return {
+      outboxId: row.outboxId,
+      messageId: row.messageId,
+      destination: name,
+      account: row.account,
+      submissionId: row.submissionId,
+      entity: row.entity,
+      entityId: row.entityId,
+      operation: row.operation,
+      cause: row.cause,
+      seq: row.seq,
+      snapshot: row.snapshot,
+      changedAt: row.changedAt,
+      before: strip(row.entity, row.before),
+      after,
+      afterText: after === row.after ? row.afterText : null,
+      direction: directionOf(row.direction),
+      echo: row.direction === 'inbound',
+      // Most kinds never ask for it.
+      get submission() {
+        return strip('submissions', row.submission)
+      },
+      mapping: row.mapping,
+      remoteId: row.remoteId,
+      attempts: row.attempts,
+    }
+  }
 }
 
 /** The service says it from its own side; a word that it does not have today says nothing of a side (trap 73). */

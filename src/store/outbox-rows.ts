@@ -3,6 +3,7 @@ import { toldRow } from '../model/damaged.ts'
 import { type Row, submissions as submissionsEntity } from '../model/entities.ts'
 import { isObject } from '../model/json.ts'
 import type { TimeText } from '../model/time.ts'
+import { decoderOfColumn, type SqliteValue } from './codec.ts'
 import type { Query, TableSpec } from './db.ts'
 import { givenLanes, type LaneKey } from './outbox-lanes.ts'
 import { namesClient } from './push-map.ts'
@@ -28,6 +29,8 @@ export interface OutboxRow {
   readonly changedAt: TimeText
   readonly before: Row | null
   readonly after: Row | null
+  /** `after` as JSON, letter by letter as it stands in the log; null where the database gives no text of it. */
+  readonly afterText: string | null
   /** Tries that have ended. */
   readonly attempts: number
   /** What the last of them was answered with; null when there was none, or no answer. */
@@ -71,6 +74,7 @@ interface Found {
   changed_at: TimeText | null
   before: Row | null
   after: Row | null
+  after_text?: string
   remote_id: string | null
   client: string | null
   policy: string | null
@@ -154,9 +158,11 @@ function bytesOf(q: Query, column: RawBuilder<unknown>): RawBuilder<unknown> {
 }
 
 async function readRows(q: Query, outboxIds: readonly number[]): Promise<Found[]> {
+  // Of a term, which is no column, SQLite tells the text, and nothing is read out of it.
+  const after = q.kind === 'sqlite' ? sql`+c.after` : sql`c.after`
   const { rows } = await sql<Found>`
     select o.lane, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
-      o.attempts, o.status, o.uncertain, c.changed_at, c.before, c.after, r.remote_id, m.client, m.policy, m.fields
+      o.attempts, o.status, o.uncertain, c.changed_at, c.before, ${after} as after, r.remote_id, m.client, m.policy, m.fields
     from ${givenIds(q, outboxIds)} join sync_outbox o on o.outbox_id = given.outbox_id
     left join changes c on c.seq = o.seq and o.snapshot is null
     left join sync_remote_ids r
@@ -164,7 +170,17 @@ async function readRows(q: Query, outboxIds: readonly number[]): Promise<Found[]
     left join push_map m
       on m.destination = o.destination and m.account = o.account and m.submission_id = o.submission_id and ${namesClient}
     order by o.outbox_id`.execute(q.sql)
+  if (q.kind === 'sqlite') for (const row of rows) readText(row)
   return rows
+}
+
+const columnsOf = decoderOfColumn('changes', 'after')
+
+/** Reads the columns out of the text that came in their place, and keeps it. */
+function readText(row: Found): void {
+  const stored: unknown = row.after
+  row.after = (columnsOf?.(stored as SqliteValue) ?? null) as Row | null
+  if (typeof stored === 'string') row.after_text = stored
 }
 
 /** Rows of the outbox by their ids, to stand in a `from` clause under the name `given`. */
@@ -221,8 +237,10 @@ function messageText(account: string, entityId: string): string {
   return `${account} ${entityId}`
 }
 
+type Content = Pick<Found, 'changed_at' | 'before' | 'after' | 'after_text'>
+
 /** What a change says stands in the log, what a row of a snapshot says in the outbox. */
-function contentOf(row: Found): { changed_at: TimeText | null; before: Row | null; after: Row | null } {
+function contentOf(row: Found): Content {
   if (row.snapshot === null) return isWhole(row.before) && isWhole(row.after) ? row : { changed_at: null, before: null, after: null }
   return { before: null, ...(JSON.parse(row.snapshot) as { changed_at: TimeText; after: Row }) }
 }
@@ -233,7 +251,7 @@ function isWhole(columns: Row | null): boolean {
 }
 
 function outboxRow(row: Found, submission: Row | null, direction: string | null): OutboxRow {
-  const { changed_at, before, after } = contentOf(row)
+  const { changed_at, before, after, after_text = null } = contentOf(row)
   return {
     outboxId: row.outbox_id,
     messageId: row.message_id,
@@ -249,6 +267,7 @@ function outboxRow(row: Found, submission: Row | null, direction: string | null)
     changedAt: changed_at ?? '',
     before,
     after,
+    afterText: after_text,
     attempts: row.attempts,
     status: row.status,
     uncertain: row.uncertain !== 0,

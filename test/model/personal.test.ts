@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { entities } from '../../src/model/entities.ts'
+import type { Json } from '../../src/model/json.ts'
 import { leavingOutPersonal, personalColumns } from '../../src/model/personal.ts'
 
 /** Where a person's documents lie: a path may name nobody, and yet lead to all that is known of somebody. */
@@ -70,5 +72,25 @@ describe('leaving out what is personal', () => {
     expect(nextStep(exact)).toBe(exact)
     expect(nextStep(`${'['.repeat(50_000)}{"ssn":"1"}${']'.repeat(50_000)}`)).toBeNull()
     expect(asked('lanes', { next_step: null })).toEqual({ next_step: null })
+  })
+
+  it('gives back the row itself just when nothing is left out of it', () => {
+    const asked = leavingOutPersonal(['lanes.next_step'])
+    const key = fc.constantFrom('status', 'lines', 'next_step', 'unmet_labels', 'ssn', 'share')
+    const value = fc.letrec<{ json: Json }>((tie) => ({
+      json: fc.oneof(
+        fc.constantFrom('words', '{"ssn":1}', '[1.50]', 7, null),
+        fc.array(tie('json'), { maxLength: 2 }),
+        fc.dictionary(key, tie('json'), { maxKeys: 2, noNullPrototype: true }),
+      ),
+    })).json
+    fc.assert(
+      fc.property(fc.dictionary(key, value, { noNullPrototype: true }), (row) => {
+        const before = structuredClone(row)
+        const kept = asked('lanes', row)
+        expect(row).toEqual(before)
+        expect(kept === row).toBe(JSON.stringify(kept) === JSON.stringify(row))
+      }),
+    )
   })
 })

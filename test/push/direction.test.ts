@@ -35,7 +35,16 @@ function message(direction: string | null, entity = 'thread_messages'): OutboxRo
       entity,
       entityId: '["s","m"]',
     },
-    ...{ operation: 'insert', cause: 'webhook', seq: 7, snapshot: false, changedAt: at, before: null, after: { direction } },
+    ...{
+      operation: 'insert',
+      cause: 'webhook',
+      seq: 7,
+      snapshot: false,
+      changedAt: at,
+      before: null,
+      after: { direction },
+      afterText: null,
+    },
     ...{ attempts: 0, status: null, uncertain: false, remoteId: null, mapping: null, submission: null, direction },
   }
 }

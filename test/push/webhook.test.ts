@@ -1,8 +1,10 @@
+import fc from 'fast-check'
 import { Webhook } from 'svix'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ManualClock, systemClock } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secret.ts'
 import type { WebhookDestination } from '../../src/config.ts'
+import type { Row } from '../../src/model/entities.ts'
 import type { Outcome, PushItem } from '../../src/push/delivery.ts'
 import { createWebhook, TEST_TYPE } from '../../src/push/kinds/webhook.ts'
 import { silentLog } from '../tools/databases.ts'
@@ -27,6 +29,7 @@ const item: PushItem = {
   changedAt: '2026-01-05T12:00:00.000000Z',
   before: null,
   after: { type: 'bound', detail: 'Ünïcode 🎉' },
+  afterText: null,
   direction: null,
   echo: false,
   submission: null,
@@ -55,6 +58,10 @@ const answers =
 function verified(arrived: Arrived | undefined, secret = SECRET): unknown {
   new Webhook(secret).verify(arrived?.body ?? '', arrived?.headers as Record<string, string>)
   return JSON.parse(arrived?.body ?? '')
+}
+
+function afterIn(body = ''): unknown {
+  return (JSON.parse(body) as { data: { after: unknown } }).data.after
 }
 
 describe('a message', () => {
@@ -94,6 +101,26 @@ describe('a message', () => {
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
     expect(Number(second?.headers['webhook-timestamp']) - Number(first?.headers['webhook-timestamp'])).toBe(7)
     expect(second?.headers['webhook-signature']).not.toBe(first?.headers['webhook-signature'])
+  })
+
+  test('has the same bytes whether it is made of the columns or of their text', async () => {
+    const receiver = await startReceiver()
+    const kind = kindFor(receiver.url)
+    const columns = fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true })
+    const variants = fc.record({
+      after: fc.option(columns as fc.Arbitrary<Row>),
+      direction: fc.constantFrom('sent' as const, null),
+      snapshot: fc.boolean(),
+    })
+    await fc.assert(
+      fc.asyncProperty(variants, async (variant) => {
+        await kind.send([{ ...item, ...variant }], never)
+        await kind.send([{ ...item, ...variant, after: null, afterText: JSON.stringify(variant.after) }], never)
+        const [second, first] = [receiver.arrived.pop()?.body, receiver.arrived.pop()?.body]
+        expect(second).toBe(first)
+        expect(afterIn(first)).toEqual(JSON.parse(JSON.stringify(variant.after)))
+      }),
+    )
   })
 
   test('is signed with both secrets while one replaces the other', async () => {

@@ -77,6 +77,13 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
         changedAt: expect.stringMatching(/^\d{4}-.{21}Z$/),
       })
       expect(rows[0]?.submission).not.toHaveProperty('raw')
+      // Postgres keeps what a text means, and gives no text.
+      const [change] = await db.read.sql
+        .selectFrom('changes')
+        .select(sql<string>`after`.as('text'))
+        .where('seq', '=', rows[0]?.seq ?? 0)
+        .execute()
+      expect(rows[0]?.afterText).toBe(db.kind === 'sqlite' ? JSON.stringify(change?.text) : null)
     }
   })
 

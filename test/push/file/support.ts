@@ -64,6 +64,7 @@ export function pushItem(n: number, changes: Partial<PushItem> = {}): PushItem {
     snapshot: false,
     changedAt: '2026-11-21T12:00:00.000000Z',
     before: null,
+    afterText: null,
     after: { account: 'acme', submission_id: submissionOf(n), event_id: `event-${n}`, type: 'quote_received', status: 'quoted' },
     direction: null,
     echo: false,

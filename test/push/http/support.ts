@@ -63,6 +63,7 @@ export function itemOf(own: Partial<PushItem> = {}): PushItem {
     snapshot: false,
     changedAt: '2026-03-04T05:06:07.123456Z',
     before: null,
+    afterText: null,
     after: { type: 'quote_received', detail: 'Quote "A" & <B>', occurred_at: '2026-03-04T05:06:00.000000Z' },
     direction: null,
     echo: false,
