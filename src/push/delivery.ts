@@ -42,7 +42,7 @@ export interface PushItem {
   readonly direction: 'sent' | 'received' | null
   /** Whether the brokerage wrote it itself, so that an AMS does not take it for news. */
   readonly echo: boolean
-  /** The submission's row as it is now, without what may not go out; null when there is none. */
+  /** The submission's row as it is now, without what may not go out; null when there is none, or the kind leaves it. */
   readonly submission: Row | null
   readonly mapping: Mapping | null
   /** What the target called this record when it took it. */
@@ -91,6 +91,8 @@ export interface DeliveryKind {
    * to `maxItems`, after gathering for `gatherMs`.
    */
   readonly batch: { readonly type: 'one' } | { readonly type: 'many'; readonly maxItems: number; readonly gatherMs: number }
+  /** It never looks at the submission of an item, which is null then, and is not read for it. */
+  readonly leavesSubmission?: true
   /** Sends, within the destination's `timeoutMs`. One outcome for each item, in their order. Never rejects. */
   send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]>
   /**

@@ -69,12 +69,12 @@ export class Sending {
    * @throws what the store throws; nothing is claimed then.
    */
   async claim(lanes: number, rowsPerLane: number): Promise<Claim> {
-    const { db, clock, gate, destination } = this.parts
+    const { db, clock, gate, destination, kind } = this.parts
     const written = await gate.settled()
     await this.#heedMappings()
     const leaseUntil = clock.now() + this.#leaseMs
     const uncertain = !destination.idempotent
-    const common = { rowsPerLane, leaseMs: this.#leaseMs, uncertain }
+    const common = { rowsPerLane, leaseMs: this.#leaseMs, uncertain, leavesSubmissions: kind.leavesSubmission === true }
     const waiting = this.#isTimeToLook() ? await claimLanes(db, destination.name, { ...common, lanes, unmapped: true }) : []
     const room = lanes - waiting.length
     const others = room > 0 ? await this.orPutBack(waiting, claimLanes(db, destination.name, { ...common, lanes: room })) : []

@@ -39,7 +39,7 @@ export interface OutboxRow {
   readonly uncertain: boolean
   readonly remoteId: string | null
   readonly mapping: { readonly client: string; readonly policy: string | null; readonly fields: Readonly<Record<string, string>> } | null
-  /** The submission's row as it is now, without `raw`. */
+  /** The submission's row as it is now, without `raw`; null when there is none, or it was not asked for. */
   readonly submission: Row | null
   /** Of a message, `thread_messages.direction` as the service says it: `inbound` was written by the brokerage. Else null. */
   readonly direction: string | null
@@ -96,14 +96,20 @@ export interface FirstRows {
 }
 
 /**
+ * @param options `submissions`: whether they are read as well.
  * @returns the first `limit` ready rows of each lane, in their order; of all lanes together the oldest, as many as may be read together,
  * and at least one.
  */
-export async function firstRows(q: Query, lanes: readonly LaneKey[], limit: number): Promise<FirstRows> {
-  const measured = await measureRows(q, lanes, limit)
+export async function firstRows(
+  q: Query,
+  lanes: readonly LaneKey[],
+  options: { readonly limit: number; readonly submissions: boolean },
+): Promise<FirstRows> {
+  const measured = await measureRows(q, lanes, options.limit)
   const ids = oldestWithin(measured, CLAIM_BYTES)
   const found = await readRows(q, ids)
-  const [known, directionOf] = await Promise.all([readSubmissions(q, found), readDirections(q, found)])
+  const known = await readSubmissions(q, options.submissions ? found : [])
+  const directionOf = await readDirections(q, found)
   const byLane = new Map<string, OutboxRow[]>()
   for (const row of found) {
     const key = `${row.account} ${row.lane}`

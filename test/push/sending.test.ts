@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.ts'
 import { TransientError } from '../../src/errors.ts'
-import type { Outcome } from '../../src/push/delivery.ts'
+import type { DeliveryKind, Outcome } from '../../src/push/delivery.ts'
 import type { Claim } from '../../src/push/sending.ts'
 import type { Db } from '../../src/store/db.ts'
 import { setDestinationState } from '../../src/store/destinations.ts'
@@ -45,6 +45,19 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     expect(await claimed()).toEqual([])
     clock.advance(1)
     expect((await claimed()).map((lane) => [lane.lane, lane.rows[0]?.mapping?.client])).toEqual([[uuid(9, 2), 'C-2']])
+  })
+
+  it('reads the submissions of the rows just for a kind that looks at them', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1)
+    const claimedBy = async (kind: DeliveryKind) => {
+      const sending = sendingOf(db, plain, kind)
+      const { lanes } = await sending.claim(1, 1)
+      await sending.putBack(lanes)
+      return lanes[0]?.rows[0]?.submission
+    }
+    expect(await claimedBy(testKind())).toMatchObject({ submission_id: uuid(9, 1) })
+    expect(await claimedBy({ ...testKind(), leavesSubmission: true })).toBeNull()
   })
 
   it('takes a row that somebody wrote without a client for none: its submission waits', async () => {

@@ -49,7 +49,7 @@ async function contentOf(db: Db, destination: string): Promise<OutboxRow[]> {
   const { byLane } = await firstRows(
     db.read,
     lanes.map(({ lane }) => ({ destination, account: ACCOUNT, lane })),
-    100_000,
+    { limit: 100_000, submissions: false },
   )
   return [...byLane.values()].flat()
 }

@@ -23,6 +23,7 @@ export function createFile(destination: FileDestination, context: KindContext): 
 
 class FileKind implements DeliveryKind {
   readonly batch: DeliveryKind['batch']
+  readonly leavesSubmission = true
   readonly #destination: FileDestination
   readonly #context: KindContext
   readonly #target: DropTarget

@@ -23,6 +23,7 @@ export function createWebhook(destination: WebhookDestination, context: KindCont
   }
   return {
     batch: { type: 'one' },
+    leavesSubmission: true,
     async send(items, signal) {
       const outcomes: Outcome[] = []
       for (const item of items) outcomes.push(outcomeOf(await send(item.messageId, bodyOf(item), signal), idempotent))
