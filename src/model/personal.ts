@@ -76,8 +76,12 @@ function treated(treatment: Treatment, value: Json, taxIds: TaxIdKeys): Json | u
 }
 
 function columnsBefore(column: string, row: Row): Row {
-  const columns = Object.keys(row)
-  return Object.fromEntries(columns.slice(0, columns.indexOf(column)).map((before) => [before, row[before] as Json]))
+  const kept: Row = {}
+  for (const before of Object.keys(row)) {
+    if (before === column) break
+    kept[before] = row[before] as Json
+  }
+  return kept
 }
 
 type Treatment = 'leave out' | 'look into' | 'look into text' | 'keep'

@@ -85,7 +85,8 @@ export class Sender implements Service {
     const gate = this.#gate
     const courier = new Courier({ db, clock, log, observer, destination, kind, gate })
     const gatherMs = () => (loop.isBusy ? GATHER_MS : 0)
-    const settler = new Settler({ db, clock, log, destination: destination.name, gatherMs, over })
+    const { name, idempotent } = destination
+    const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs, over })
     const wake = new Wake(clock)
     const sending = new Sending({ db, clock, log, destination, kind, gate, courier, settler, wake, stopping, over })
     const loop = kind.batch.type === 'many' ? new BatchLoop(sending, kind.batch) : new LaneLoop(sending)

@@ -14,6 +14,8 @@ export interface SettlerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly destination: string
+  /** It may get the same message twice. */
+  readonly idempotent: boolean
   /** How long lanes that are done wait for others, in milliseconds: a commit costs the same for one and for many. */
   readonly gatherMs: () => number
   /** After it, nothing is tried again. */
@@ -71,14 +73,12 @@ export class Settler {
   }
 
   async #store(batch: readonly Waiting[]): Promise<void> {
-    const { db, clock, log, destination, over } = this.#o
+    const { db, clock, log, destination, idempotent, over } = this.#o
     let left = batch
     for (let attempt = 0; left.length > 0; attempt++) {
       try {
-        const lost = await settleLanes(
-          db,
-          left.map(({ result }) => result),
-        )
+        const results = left.map(({ result }) => result)
+        const lost = await settleLanes(db, results, { forgettable: idempotent && results.every(isDelivered) })
         for (const { lane } of lost) {
           log.warn(
             { destination, account: lane.account, lane: lane.lane },
@@ -96,4 +96,9 @@ export class Settler {
       }
     }
   }
+}
+
+/** Whether all that is to be written down is that it has arrived: forgotten, it is sent again, in its order, and under its id. */
+function isDelivered({ rows, next }: LaneResult): boolean {
+  return next.type === 'due' && rows.every(({ state, remoteId }) => state === 'delivered' && remoteId === null)
 }

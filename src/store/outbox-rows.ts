@@ -7,7 +7,6 @@ import { decoderOfColumn, type SqliteValue } from './codec.ts'
 import type { Query, TableSpec } from './db.ts'
 import { givenLanes, type LaneKey } from './outbox-lanes.ts'
 import { namesClient } from './push-map.ts'
-import { givenRows } from './sql.ts'
 
 /** Why a change of a record is skipped whose id at the target is not known: the `error` of its row, by which it is found again. */
 export const ID_NOT_KNOWN =
@@ -191,11 +190,9 @@ function readText(row: Found): void {
 
 /** Rows of the outbox by their ids, to stand in a `from` clause under the name `given`. */
 function givenIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuilder<unknown> {
-  return givenRows(
-    q,
-    { outbox_id: 'int' },
-    outboxIds.map((outbox_id) => ({ outbox_id })),
-  )
+  const json = JSON.stringify(outboxIds)
+  if (q.kind === 'sqlite') return sql`(select value as outbox_id from json_each(${json})) as given`
+  return sql`(select value::bigint as outbox_id from json_array_elements_text(${json}::json)) as given`
 }
 
 /** The same behind `in`: one parameter, however many there are. */

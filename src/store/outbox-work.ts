@@ -115,11 +115,16 @@ export async function claimLanes(db: Db, destination: string, claim: LaneClaim):
 
 /**
  * Writes down what became of lanes, all in one transaction: rows, remote ids, when each lane goes on, counters.
+ * @param options `forgettable`: a failure of the power may take all of it back without harm.
  * @returns those whose lease was lost: nothing of them was written.
  */
-export async function settleLanes(db: Db, results: readonly LaneResult[]): Promise<LaneResult[]> {
+export async function settleLanes(
+  db: Db,
+  results: readonly LaneResult[],
+  options: { readonly forgettable?: boolean } = {},
+): Promise<LaneResult[]> {
   if (results.length === 0) return []
-  return db.write('outbox-settle', async (tx) => {
+  const settle = async (tx: Tx): Promise<LaneResult[]> => {
     const unmapped = results.filter(({ next }) => next.type === 'blocked' && next.as === 'unmapped').map(({ lane }) => lane)
     // A map that is stored meanwhile is either seen here, or finds the lanes that are blocked here.
     if (unmapped.length > 0) await lockMappings(tx)
@@ -138,7 +143,8 @@ export async function settleLanes(db: Db, results: readonly LaneResult[]): Promi
     await writeLanes(tx, ours, await mappedLanes(tx, unmapped))
     await countMoves(tx, ours)
     return results.filter((result) => !isOurs(result))
-  })
+  }
+  return db.write('outbox-settle', settle, options)
 }
 
 /** Leaves out rows that were skipped for want of an insert that was made ready again since they were claimed: they go behind it. */

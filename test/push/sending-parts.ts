@@ -16,7 +16,8 @@ export function sendingOf(db: Db, destination: DestinationConfig, kind: Delivery
   const common = { db, clock, log, observer: silentObserver, destination, kind }
   const gate = new Gate(common)
   const { signal } = new AbortController()
-  const settler = new Settler({ db, clock, log, destination: destination.name, gatherMs: () => 0, over: signal })
+  const { name, idempotent } = destination
+  const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs: () => 0, over: signal })
   const courier = new Courier({ ...common, gate })
   return new Sending({ ...common, gate, courier, settler, wake: new Wake(clock), stopping: signal, over: signal })
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { TransientError } from '../../src/errors.ts'
 import { Settler, type SettlerOptions } from '../../src/push/settler.ts'
-import type { Db } from '../../src/store/db.ts'
+import type { Db, Tx, WriteOptions } from '../../src/store/db.ts'
 import { type ClaimedLane, claimLanes, type LaneResult } from '../../src/store/outbox-work.ts'
 import { silentLog as log, testDatabases } from '../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../tools/facts.ts'
@@ -35,7 +35,7 @@ function settlerOf(db: Db, fails: (tries: number, passedMs: number) => Error | n
     const failure = name === 'outbox-settle' ? fails(++tries, now) : null
     if (failure !== null) throw failure
   })
-  const common = { db: failing, clock, log, destination: 'ams', gatherMs: () => 0, over: new AbortController().signal }
+  const common = { db: failing, clock, log, destination: 'ams', idempotent: true, gatherMs: () => 0, over: new AbortController().signal }
   return { settler: new Settler({ ...common, ...over }), tries: () => tries, passedMs: () => now }
 }
 
@@ -104,5 +104,29 @@ describe.each(testDatabases)('what became of lanes on $name', ({ open }) => {
     const { settler, tries } = settlerOf(db, undefined, { gatherMs: () => 2 ** 31 - 1 })
     await settler.add(of(FULL), 10_000)
     expect(tries()).toBe(1)
+  })
+
+  it('waits for the disk, unless all of it may be forgotten: that a target has what it may get twice', async () => {
+    const db = await openedDb(open)
+    const [lane] = await claimed(db, 1)
+    if (lane === undefined) throw new Error('nothing is due')
+    const forgettable: unknown[] = []
+    const noted: Db = {
+      ...interrupted(db, () => undefined),
+      write: (name, work, options) => db.write(name, (tx) => noting(tx, work, options), options),
+    }
+    const noting = <T>(tx: Tx, work: (tx: Tx) => Promise<T>, options: WriteOptions | undefined): Promise<T> => {
+      forgettable.push(options?.forgettable)
+      return work(tx)
+    }
+    const settle = async (what: LaneResult, over: Partial<SettlerOptions> = {}) => {
+      await settlerOf(noted, undefined, over).settler.add({ ...what, lane: { ...lane, leaseToken: 'lost' } }, 10_000)
+      return forgettable.pop()
+    }
+    expect(await settle(result(lane, 'delivered'))).toBe(true)
+    expect(await settle(result(lane, 'delivered'), { idempotent: false })).toBe(false)
+    expect(await settle(result(lane, 'delivered', { remoteId: 'r-1' }))).toBe(false)
+    expect(await settle(result(lane, 'ready'))).toBe(false)
+    expect(await settle(result(lane, 'dead', {}, { type: 'blocked', as: 'held' }))).toBe(false)
   })
 })
