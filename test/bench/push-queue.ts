@@ -1,6 +1,7 @@
 import { closeSync, copyFileSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { sql } from 'kysely'
 import { systemClock } from '../../src/clock.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { silentObserver } from '../../src/observe.ts'
@@ -111,9 +112,29 @@ export function addLargeQueue(path: string, from: string, to: string): void {
   database.close()
 }
 
+/** Makes the rows of an outbox that was worked off ready once more, as they were before; nothing of it falls into what is measured. */
+export async function refill(db: Db, path: string): Promise<void> {
+  await db.write('bench-fill', async (tx) => {
+    await sql`
+      update sync_outbox set state = 'ready', attempts = 0, uncertain = 0, status = null, detail = null, error = null,
+        tried_at = null, settled_at = null`.execute(tx.sql)
+    await sql`
+      insert into sync_push_lanes (destination, account, lane, due_at)
+      select destination, account, lane, min(queued_at) from sync_outbox group by destination, account, lane order by min(outbox_id)`.execute(
+      tx.sql,
+    )
+    await sql`
+      update sync_destinations set queued = (
+        select count(*) from sync_outbox o where o.destination = sync_destinations.destination)`.execute(tx.sql)
+  })
+  const database = new Database(path)
+  database.pragma('wal_checkpoint(passive)')
+  database.close()
+}
+
 /** A copy of a closed database in `folder`, written out, so that nothing of copying it falls into what is measured. @returns its path. */
-export function copyOf(path: string, folder: string): string {
-  const copy = join(folder, 'mirror.db')
+export function copyOf(path: string, folder: string, name = 'mirror.db'): string {
+  const copy = join(folder, name)
   for (const ending of ['-wal', '-shm']) rmSync(`${copy}${ending}`, { force: true })
   copyFileSync(path, copy)
   const file = openSync(copy, 'r+')

@@ -7,9 +7,11 @@ import { systemClock } from '../../../src/clock.ts'
 import { silentObserver } from '../../../src/observe.ts'
 import { createKind } from '../../../src/push/kinds.ts'
 import { Sender } from '../../../src/push/sender.ts'
+import type { Db } from '../../../src/store/db.ts'
 import { openDb } from '../../../src/store/open.ts'
 import { silentLog } from '../../tools/databases.ts'
 import { destinationTo, PUSH_SECRET } from '../push-destination.ts'
+import { refill } from '../push-queue.ts'
 
 export type SendJob =
   | {
@@ -19,8 +21,13 @@ export type SendJob =
       /** Destinations by name; the first is the one that is measured, and has `rows` rows. */
       readonly urls: readonly (readonly [name: string, url: string])[]
       readonly rows: number
+      /** It stays open for the next job with this path, before which the rows are made ready once more. */
+      readonly staysOpen: boolean
     }
   | { readonly type: 'bare'; readonly file: string; readonly url: string; readonly concurrency: number }
+
+/** By path. */
+const open = new Map<string, Db>()
 
 console.log('ready')
 for await (const line of createInterface({ input: process.stdin })) {
@@ -29,8 +36,11 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 
 /** @returns the milliseconds until the last outcome was written down. */
-async function sendAll({ path, urls, rows }: Extract<SendJob, { type: 'product' }>): Promise<number> {
-  const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log: silentLog })
+async function sendAll({ path, urls, rows, staysOpen }: Extract<SendJob, { type: 'product' }>): Promise<number> {
+  const kept = open.get(path)
+  if (kept) await refill(kept, path)
+  const db = kept ?? (await openDb({ kind: 'sqlite', path }, { clock: systemClock, log: silentLog }))
+  if (staysOpen) open.set(path, db)
   const done = new AbortController()
   const [[measured] = ['']] = urls
   let delivered = 0
@@ -53,7 +63,7 @@ async function sendAll({ path, urls, rows }: Extract<SendJob, { type: 'product' 
   const took = performance.now() - startedAt
   await Promise.all(others)
   await Promise.all(pairs.map(({ kind }) => kind.close()))
-  await db.close()
+  if (!staysOpen) await db.close()
   return took
 }
 
