@@ -30,10 +30,7 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
       afterText: after === row.after ? row.afterText : null,
       direction: directionOf(row.direction),
       echo: row.direction === 'inbound',
-      // Most kinds never ask for it.
-      get submission() {
-        return strip('submissions', row.submission)
-      },
+      submission: strip('submissions', row.submission),
       mapping: row.mapping,
       remoteId: row.remoteId,
       attempts: row.attempts,

@@ -15,7 +15,7 @@ import { Settler } from './settler.ts'
 import { Wake } from './wake.ts'
 
 /** At most this long done lanes wait to be settled together, while many are under way. */
-const GATHER_MS = 16
+const GATHER_MS = 32
 /** Kept of SHUTDOWN_GRACE for writing down what became of the last tries; of a short one no more than a quarter. */
 const SETTLE_MS = 1_500
 
