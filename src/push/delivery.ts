@@ -92,7 +92,7 @@ export interface DeliveryKind {
    */
   readonly batch: { readonly type: 'one' } | { readonly type: 'many'; readonly maxItems: number; readonly gatherMs: number }
   /** It never looks at the submission of an item, which is null then, and is not read for it. */
-  readonly leavesSubmission?: true
+  readonly leavesSubmission?: true | undefined
   /** Sends, within the destination's `timeoutMs`. One outcome for each item, in their order. Never rejects. */
   send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]>
   /**

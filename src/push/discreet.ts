@@ -19,20 +19,23 @@ export function discreet(kind: DeliveryKind, secrets: readonly string[]): Delive
     const failure = askingFailed(error)
     throw new StepFailure({ ...failure, error: known.maskText(failure.error) })
   }
+  const { lookUp, findMapping } = kind
   return {
     batch: kind.batch,
+    leavesSubmission: kind.leavesSubmission,
     send: async (items, signal) => (await kind.send(items, signal)).map(told),
-    ...(kind.lookUp && {
-      lookUp: async (item, signal) => {
-        const found = await kind.lookUp?.(item, signal).catch(untold)
-        return found ? told(found) : null
-      },
-    }),
-    ...(kind.findMapping && { findMapping: async (item, signal) => (await kind.findMapping?.(item, signal).catch(untold)) ?? null }),
+    lookUp:
+      lookUp &&
+      (async (item, signal) => {
+        const found = await lookUp.call(kind, item, signal).catch(untold)
+        return found && told(found)
+      }),
+    findMapping: findMapping && ((item, signal) => findMapping.call(kind, item, signal).catch(untold)),
     async probe(signal) {
       const { ok, text } = await kind.probe(signal)
       return { ok, text: known.maskText(text) }
     },
     close: () => kind.close(),
-  }
+    // What is added to the interface one day must not be forgotten here.
+  } satisfies { [Key in keyof Required<DeliveryKind>]: DeliveryKind[Key] }
 }

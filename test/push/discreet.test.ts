@@ -42,8 +42,13 @@ test('nor do a look for a message and one for a client, whatever becomes of them
 
 test('a kind that cannot look stays one, and so does one without secrets', () => {
   const plain = testKind()
-  expect(discreet(plain, [KEY])).not.toHaveProperty('lookUp')
+  expect(discreet(plain, [KEY])).toMatchObject({ lookUp: undefined, findMapping: undefined })
   expect(discreet(plain, [])).toBe(plain)
+})
+
+test('one that never looks at the submission stays one, so that none is read for it', () => {
+  expect(discreet({ ...testKind(), leavesSubmission: true }, [KEY]).leavesSubmission).toBe(true)
+  expect(discreet(testKind(), [KEY]).leavesSubmission).toBeUndefined()
 })
 
 test('closing it closes the kind', async () => {

@@ -5,6 +5,7 @@ import { Webhook } from 'svix'
 import { Agent, request } from 'undici'
 import { systemClock } from '../../../src/clock.ts'
 import { silentObserver } from '../../../src/observe.ts'
+import { discreet } from '../../../src/push/discreet.ts'
 import { createKind } from '../../../src/push/kinds.ts'
 import { Sender } from '../../../src/push/sender.ts'
 import type { Db } from '../../../src/store/db.ts'
@@ -54,7 +55,7 @@ async function sendAll({ path, urls, rows, staysOpen }: Extract<SendJob, { type:
   }
   const pairs = urls.map(([name, url]) => {
     const destination = destinationTo(name, url)
-    return { destination, kind: createKind(destination, { clock: systemClock, log: silentLog, proxy: {} }) }
+    return { destination, kind: discreet(createKind(destination, { clock: systemClock, log: silentLog, proxy: {} }), [PUSH_SECRET]) }
   })
   const senders = pairs.map((pair) => new Sender({ db, clock: systemClock, log: silentLog, observer, ...pair, graceMs: 5_000 }))
   const startedAt = performance.now()
