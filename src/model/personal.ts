@@ -107,12 +107,14 @@ function withoutTaxIds(value: Json, taxIds: TaxIdKeys): Json {
 }
 
 function textWithoutTaxIds(value: Json, taxIds: TaxIdKeys): Json {
-  const json = typeof value === 'string' && /^[[{]/.test(value) ? parsed(value) : undefined
+  if (typeof value !== 'string' || !/^[[{]/.test(value)) return value
+  const json = parsed(value)
   if (json === undefined) return value
   try {
     const kept = withoutTaxIds(json, taxIds)
-    // Where nothing is left out, numbers and spaces stay as they are.
-    return kept === json ? value : JSON.stringify(kept)
+    // Where nothing is left out, numbers and spaces stay as they are. Of a key that stands twice only the last was looked into.
+    const hasMore = taxIds.inJson.test(value) || value.includes('\\u')
+    return kept === json && !hasMore ? value : JSON.stringify(kept)
   } catch {
     // Nested deeper than the stack: what cannot be looked into does not go out.
     return null

@@ -27,6 +27,7 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
       changedAt: row.changedAt,
       before: strip(row.entity, row.before),
       after,
+      // What was parsed is all that the text holds: the program writes it from columns, of which none stands twice.
       afterText: after === row.after ? row.afterText : null,
       direction: directionOf(row.direction),
       echo: row.direction === 'inbound',

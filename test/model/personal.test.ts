@@ -67,6 +67,9 @@ describe('leaving out what is personal', () => {
       '{"do":"confirm","applicant":[{"share":0.5}]}',
     )
     expect(nextStep('[{"S\\u0053N":"123-45-6789"},"sign"]')).toBe('[{},"sign"]')
+    // Of a key that stands twice only the last is read, and what stands in the first must not go out either.
+    expect(nextStep('{"of":{"ssn":"123-45-6789"},"of":1}')).toBe('{"of":1}')
+    expect(nextStep('{"of":{"s\\u0073n":"123-45-6789"},"of":1}')).toBe('{"of":1}')
     for (const words of ['Send the loss runs', '[urgent] sign', '{', '', '"ssn": "1"']) expect(nextStep(words)).toBe(words)
     const exact = '{"of": 12345678901234567890, "share": 1.50}'
     expect(nextStep(exact)).toBe(exact)
