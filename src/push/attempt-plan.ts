@@ -95,11 +95,12 @@ function againInMs({ changedAt }: Pick<OutboxRow, 'changedAt'>, { clock, destina
 
 function afterUnknown(row: RowOf, outcome: Of<'unknown'>, context: PlanContext): AttemptPlan {
   const { destination, canLookUp } = context
-  const failed = { ...outcome, type: 'failed', permanent: false, alive: false, status: null, retryAfterMs: askedRestMs(outcome) } as const
+  const { status = null } = outcome
+  const failed = { ...outcome, type: 'failed', permanent: false, alive: false, status, retryAfterMs: askedRestMs(outcome) } as const
   if (destination.idempotent) return afterFailure(row, failed, context, false)
   if (canLookUp) return afterFailure(row, failed, context, true)
   const text = `${outcome.error}; it may have arrived, and this destination must not get it twice`
-  return givenUp(row, 'unknown', { error: text }, destination.onDead)
+  return givenUp(row, 'unknown', { error: text, status }, destination.onDead)
 }
 
 function afterFailure(row: RowOf, outcome: Of<'failed'>, context: PlanContext, uncertain: boolean): AttemptPlan {

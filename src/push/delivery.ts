@@ -68,8 +68,8 @@ export type Outcome =
       /** The target asks to be left alone, all of it, for so long. */
       readonly retryAfterMs: number | null
     }
-  /** The request was sent, and no answer came that says what became of it: it may have been taken. */
-  | { readonly type: 'unknown'; readonly error: string; readonly retryAfterMs?: number }
+  /** The request was sent, and no answer came that says what became of it: it may have been taken. `status`: of an answer that came. */
+  | { readonly type: 'unknown'; readonly error: string; readonly status?: number; readonly retryAfterMs?: number }
   /** Of a batch: there was no time left to begin with it. Whatever became of the others says nothing of it. */
   | { readonly type: 'untried' }
   /** No client of the AMS is known for this submission. */

@@ -9,7 +9,7 @@ import { destinationStand, endPause, holdDestination, setDestinationState } from
 import { Circuit, type Permit } from '../upstream/circuit.ts'
 import { RateLimiter } from '../upstream/limiter.ts'
 import type { Outcome } from './delivery.ts'
-import { askedRestMs } from './outcomes.ts'
+import { askedRestMs, isBroken } from './outcomes.ts'
 
 const FAILURES_TO_OPEN = 5
 const CIRCUIT_BASE_MS = 5_000
@@ -225,7 +225,7 @@ export class Gate {
 
 function aliveness(outcome: Outcome | null): 'alive' | 'dead' | 'unknown' {
   if (outcome === null || outcome.type === 'unmapped') return 'unknown'
-  if (outcome.type === 'unknown') return 'dead'
+  if (outcome.type === 'unknown') return isBroken(outcome.status) ? 'dead' : 'alive'
   if (outcome.type !== 'failed' || outcome.alive === true) return 'alive'
   return outcome.alive === null ? 'unknown' : 'dead'
 }

@@ -37,7 +37,12 @@ export function unanswered(result: Exclude<TransportResult, { type: 'answer' }>)
 export function refusal(answer: Answer): Extract<Failure, { type: 'failed' }> {
   const { status, retryAfterMs } = answer
   const permanent = isRefusal(status) && retryAfterMs === null
-  return { type: 'failed', permanent, alive: status < 500, status, error: answered(answer), retryAfterMs }
+  return { type: 'failed', permanent, alive: !isBroken(status), status, error: answered(answer), retryAfterMs }
+}
+
+/** @returns whether the target is broken, or gives no status at all. */
+export function isBroken(status: number | undefined): boolean {
+  return status === undefined || status >= 500
 }
 
 /** @returns whether a status is about the message itself: a 4xx, but none that says to come again. */
@@ -52,8 +57,8 @@ export function refused(answer: Answer): Failure {
 }
 
 /** @returns the outcome of a request whose answer leaves it open whether it was taken. */
-export function unclear({ retryAfterMs }: Answer, error: string): Extract<Failure, { type: 'unknown' }> {
-  return { type: 'unknown', error, ...(retryAfterMs !== null && { retryAfterMs }) }
+export function unclear({ status, retryAfterMs }: Answer, error: string): Extract<Failure, { type: 'unknown' }> {
+  return { type: 'unknown', status, error, ...(retryAfterMs !== null && { retryAfterMs }) }
 }
 
 /** @returns for how long the target asks to be left alone; null when it does not. */

@@ -20,10 +20,13 @@ export interface Reply {
 }
 
 /**
- * What goes wrong with one write: `refuse` and `busy` answer 500 and 429 without taking it, `drop` breaks the connection before it is
- * taken; `lose` and `hang` take it, and then break the connection, or never answer. With `take` nothing goes wrong.
+ * What goes wrong with one write: `refuse` and `busy` answer 500 and 429 without taking it, and so does `page`, with the 200 of somebody
+ * else's page; `drop` breaks the connection before it is taken. `lose`, `hang` and `fall` take it, and then break the connection, never
+ * answer, or answer 500. With `take` nothing goes wrong.
  */
-export type Fault = 'refuse' | 'busy' | 'drop' | 'lose' | 'hang' | 'take'
+export type Fault = 'refuse' | 'busy' | 'page' | 'drop' | 'lose' | 'hang' | 'fall' | 'take'
+
+const BROKEN: Reply = { status: 500, body: { title: 'Internal Server Error', status: 500 } }
 
 /** A server on loopback that speaks one vendor's contract. */
 export interface EmulatorServer {
@@ -54,11 +57,12 @@ export async function startServer(answer: (request: Arrived) => Reply, isWrite: 
       arrived.push(request)
       const fault = isWrite(request) ? faults.shift() : undefined
       if (fault === 'drop') return response.socket?.destroy()
-      if (fault === 'refuse') return write(response, { status: 500, body: { title: 'Internal Server Error', status: 500 } })
+      if (fault === 'refuse') return write(response, BROKEN)
+      if (fault === 'page') return write(response, { status: 200, type: 'text/html', body: '<html>Down for maintenance</html>' })
       if (fault === 'busy') return write(response, { status: 429, headers: { 'retry-after': '2' }, body: '' })
       const reply = answer(request)
       if (fault === 'lose') return response.socket?.destroy()
-      if (fault !== 'hang') write(response, reply)
+      if (fault !== 'hang') write(response, fault === 'fall' ? BROKEN : reply)
     })
   })
   server.listen(0, '127.0.0.1')

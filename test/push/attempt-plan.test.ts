@@ -77,6 +77,8 @@ describe('the plan after a try', () => {
       lane: { type: 'due', inMs: 0 },
     })
     expect(planAttempt(row, UNKNOWN, context({ ...once, onDead: 'hold' })).lane).toEqual({ type: 'blocked', as: 'held' })
+    const answered = { ...UNKNOWN, status: 500 }
+    for (const canLookUp of [false, true]) expect(planAttempt(row, answered, context(once, canLookUp)).row.status).toBe(500)
     const rested = { ...UNKNOWN, retryAfterMs: 60_000 }
     expect(planAttempt(row, rested, context(once, true)).lane).toEqual({ type: 'due', inMs: 60_000 })
     expect(planAttempt(row, UNKNOWN, context(once, true))).toMatchObject({

@@ -83,6 +83,16 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(shown.slice(1)).toEqual([['push_circuit_open', 0, { destination: 'ams' }]])
   })
 
+  it.each([
+    [200, false],
+    [408, false],
+    [500, true],
+  ])('takes one that answers %i, and leaves it open whether it took the messages, for dead: %s', async (status, isDead) => {
+    const { gate, settle } = await bench(open)
+    for (let n = 0; n < FAILURES_TO_OPEN; n++) settle({ ...lost, status })
+    expect(gate.deadMs > 0).toBe(isDead)
+  })
+
   it('keeps a rest that was asked for by an answer that leaves it open whether the message was taken', async () => {
     const { clock, db, gate, settle } = await bench(open)
     settle({ type: 'unknown', error: 'answered 504', retryAfterMs: HOUR_MS })

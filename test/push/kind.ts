@@ -1,7 +1,7 @@
 import type { DeliveryKind, Outcome, PushItem } from '../../src/push/delivery.ts'
 
 export const delivered: Outcome = { type: 'delivered', status: 200, remoteId: null, detail: null }
-export const lost: Outcome = { type: 'unknown', error: 'no answer (ECONNRESET)' }
+export const lost = { type: 'unknown', error: 'no answer (ECONNRESET)' } satisfies Outcome
 
 export interface TestKind extends DeliveryKind {
   /** The seqs of each call of `send`, in order. */

@@ -11,11 +11,14 @@ export function explainProbe(
   const { answer } = reply
   const { status } = answer
   const what = `it ${answered(answer)}`
+  const compare = 'compare the URL and the settings of the destination with what the vendor gave'
+  if (isSuccess(status) && answer.headers['content-type']?.startsWith('text/html'))
+    return { ok: false, text: `${what} with a web page: ${compare}` }
   if (isSuccess(status)) return { ok: true, text: `${what}: it is reached and takes the credentials` }
   if (status === 401) return { ok: false, text: `${what}: it refuses the credentials; compare those under auth with what the vendor gave` }
   if (status === 403)
     return { ok: false, text: `${what}: the credentials are right but may not do this; ask the agency whether it still allows it` }
-  if (status === 404) return { ok: false, text: `${what}: compare the URL and the settings of the destination with what the vendor gave` }
+  if (status === 404) return { ok: false, text: `${what}: ${compare}` }
   if (destination.parkOn.includes(status)) return { ok: false, text: `${what}: that parks the destination (park_on)` }
   if (status === 429) return { ok: false, text: `${what}: it asks to be left alone for a while; try again later` }
   return {

@@ -11,7 +11,19 @@ import { allExpressions, expressionsOf, headerName, type RequestName } from '../
 import { explainProbe } from '../http/probe.ts'
 import { type TemplateInput, Templates } from '../http/templates.ts'
 import { viewOf } from '../http/view.ts'
-import { type Answer, answered, askedRestMs, type Failure, isSuccess, notTried, refused, taken, unanswered, unclear } from '../outcomes.ts'
+import {
+  type Answer,
+  answered,
+  askedRestMs,
+  type Failure,
+  isBroken,
+  isSuccess,
+  notTried,
+  refused,
+  taken,
+  unanswered,
+  unclear,
+} from '../outcomes.ts'
 import { none, remoteIdOf } from '../remote-id.ts'
 import { type OutgoingRequest, openTransport, type Transport } from '../transport.ts'
 
@@ -156,11 +168,11 @@ class HttpKind implements DeliveryKind {
     } catch (error) {
       // It answered, perhaps that it has the message, and nobody can read it.
       if (isSuccess(answer.status)) return unclear(answer, `it ${answered(answer)}, but ${messageOf(error)}`)
-      return this.#refused(answer)
+      return this.#notTaken(answer)
     }
     if (byStatus || said.get('success') === true) return await this.#delivered(answer, view, null)
     if (said.get('duplicate') === true) return await this.#delivered(answer, view, 'the target had it already')
-    return this.#refused(answer)
+    return this.#notTaken(answer)
   }
 
   async #delivered(answer: Answer, view: TemplateInput, detail: string | null): Promise<Outcome> {
@@ -173,6 +185,18 @@ class HttpKind implements DeliveryKind {
       // That it was taken is certain all the same.
       return taken(answer.status, none(messageOf(error)), detail)
     }
+  }
+
+  /**
+   * Who breaks down, or answers something else, may have taken the message before. Where that can be asked, it is: it costs little. Else
+   * the answer is believed, for most that break down have taken nothing, and a person would have to look for each.
+   */
+  #notTaken(answer: Answer): Failure {
+    const { lookup, idempotent } = this.#destination
+    const failure = this.#refused(answer)
+    const isOpen = isSuccess(answer.status) || answer.status === 408 || isBroken(answer.status)
+    if (failure.type !== 'failed' || lookup === null || idempotent || !isOpen) return failure
+    return unclear(answer, `${failure.error}: it may have been taken`)
   }
 
   #refused(answer: Answer): Failure {

@@ -36,6 +36,16 @@ describe.each(testDatabases)('AMS360 ($name)', (database) => {
     expect(rows.map((row) => row.remote_id)).toEqual(ams.notes.map(({ id }) => id))
   })
 
+  it('gets no note of a change of which nothing may go out: it would say nothing', async () => {
+    const { ams, rig } = await start(database)
+    await rig.map(SUBMISSION, '5544')
+    await rig.apply(event(1))
+    await rig.apply(eventFact(ACCOUNT, SUBMISSION, wireEvent(1, { detail: 'Jane called' })))
+    await rig.apply(event(2))
+    await rig.becomes('delivered', 'skipped', 'delivered')
+    expect(ams.notes).toHaveLength(2)
+  })
+
   it('keeps a note whose answer was lost for a person, and goes on without sending it again', async () => {
     const { ams, rig } = await start(database)
     await rig.map(SUBMISSION, CUSTOMER)

@@ -236,7 +236,7 @@ describe('the adapter ams360', () => {
     })
     const kind = open({ url: baseUrl })
     const why = 'it answered 200, but its answer is longer than 262144 bytes'
-    expect(await send(kind)).toEqual({ type: 'unknown', error: why })
+    expect(await send(kind)).toEqual({ type: 'unknown', status: 200, error: why })
     long = 'CustomerGetByNumber'
     expect(await send(kind, mapped('5544'))).toMatchObject({ type: 'failed', permanent: false, error: why })
   })
@@ -246,7 +246,7 @@ describe('the adapter ams360', () => {
       response.end(body.includes('<Login') ? ENVELOPE : ENVELOPE.replace('</s:Body></s:Envelope>', '')),
     )
     const error = 'it answered 200, but with no SOAP envelope'
-    expect(await send(open({ url: baseUrl }))).toEqual({ type: 'unknown', error })
+    expect(await send(open({ url: baseUrl }))).toEqual({ type: 'unknown', status: 200, error })
   })
 
   it('reads characters however the answer writes them', async () => {

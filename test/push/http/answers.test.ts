@@ -41,7 +41,7 @@ describe('an answer that nests too deep', () => {
     const texts = ['bad', 'good', 'bad', 'good', 'good']
     const outcomes = await Promise.all(texts.map((detail) => sendOne(kind, itemOf({ after: { detail } }))))
     const [unknown, delivered] = [
-      { type: 'unknown', error: `it answered 200, but ${why}` },
+      { type: 'unknown', status: 200, error: `it answered 200, but ${why}` },
       { type: 'delivered', status: 200, remoteId: null, detail: null },
     ]
     expect(outcomes).toEqual([unknown, delivered, unknown, delivered, delivered])
@@ -59,7 +59,7 @@ describe('an answer that nests too deep', () => {
   })
 
   it('says so when it holds too much instead', async () => {
-    const outcome = { type: 'unknown', error: 'it answered 200, but its answer holds more than 250000 values' }
+    const outcome = { type: 'unknown', status: 200, error: 'it answered 200, but its answer holds more than 250000 values' }
     expect(await sent(FULL, { success: 'body.id = 1' })).toEqual(outcome)
   })
 
@@ -84,7 +84,7 @@ describe('an answer that is longer than what is read of it', () => {
   })
 
   it('is unknown where its content decides', async () => {
-    const unknown = { type: 'unknown', error: `it answered 200, but ${why}` }
+    const unknown = { type: 'unknown', status: 200, error: `it answered 200, but ${why}` }
     expect(await sent(padded({ ok: true }), { concurrency: MANY, success: 'body.ok' })).toEqual(unknown)
     expect(await sent(padded({ ok: true }), { concurrency: MANY, success: 'false', duplicate: 'body.had' })).toEqual(unknown)
   })
@@ -122,7 +122,7 @@ describe('an answer that breaks off', () => {
 
   it('is unknown where its content decides', async () => {
     const { kind } = await breaking({ success: 'body.id = 7' })
-    expect(await sendOne(kind)).toEqual({ type: 'unknown', error: `it answered 200, but ${why}` })
+    expect(await sendOne(kind)).toEqual({ type: 'unknown', status: 200, error: `it answered 200, but ${why}` })
   })
 
   it('does not say that a change is not there, and may be part of an outage', async () => {

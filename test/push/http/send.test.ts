@@ -147,6 +147,21 @@ describe('an answer', () => {
     expect(await sendOne(openKind(destinationTo(target.baseUrl, { parkOn: [403] })))).toMatchObject(expected)
   })
 
+  it.each([
+    [500, { status: 500, error: 'answered 500 (no such code): it may have been taken' }],
+    [503, { status: 503 }],
+    [408, { status: 408 }],
+    [200, { status: 200, error: 'it answered 200 (no such code), which is no success (success): it may have been taken' }],
+  ])('of %i leaves it open whether the message was taken, where that can be asked', async (status, expected) => {
+    const target = await serve((_, response) => json(response, { detail: 'no such code' }, status))
+    const { request } = destinationTo(target.baseUrl)
+    const asking = { success: 'body.ok', lookup: { ...request, found: 'body.id' } }
+    const outcome = (over = {}) => sendOne(openKind(destinationTo(target.baseUrl, { ...asking, ...over })))
+    expect(await outcome({ idempotent: false })).toMatchObject({ type: 'unknown', ...expected })
+    expect(await outcome({ idempotent: true })).toMatchObject({ type: 'failed', permanent: false, status })
+    expect(await outcome({ idempotent: false, lookup: null })).toMatchObject({ type: 'failed', permanent: false, status })
+  })
+
   it('that never comes leaves the outcome unknown; one that could not be asked for does not', async () => {
     const silent = await serve(() => {})
     expect(await sendOne(openKind(destinationTo(silent.baseUrl, { timeoutMs: 1_000 })))).toMatchObject({ type: 'unknown' })
@@ -172,7 +187,7 @@ describe('an answer', () => {
   it('that its conditions cannot judge is unknown, and known when only the remote id is missing', async () => {
     const target = await serve((_, response) => ok(response))
     const judged = await sendOne(openKind(destinationTo(target.baseUrl, { success: '$error("what is this")' })))
-    expect(judged).toEqual({ type: 'unknown', error: 'it answered 200, but success failed: what is this' })
+    expect(judged).toEqual({ type: 'unknown', status: 200, error: 'it answered 200, but success failed: what is this' })
     const taken = await sendOne(openKind(destinationTo(target.baseUrl, { remoteId: '$error("no id")' })))
     expect(taken).toEqual({ type: 'delivered', status: 200, remoteId: null, detail: 'no id is kept: remote_id failed: no id' })
   })
@@ -251,6 +266,12 @@ describe('a probe', () => {
   ])('explains %i', async (status, good, text) => {
     const target = await serve((_, response) => json(response, {}, status))
     expect(await openKind(destinationTo(target.baseUrl, { probe })).probe(NEVER)).toEqual({ ok: good, text })
+  })
+
+  it('takes the page of a portal or of a proxy for no answer of the vendor', async () => {
+    const target = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html>'))
+    const text = 'it answered 200 with a web page: compare the URL and the settings of the destination with what the vendor gave'
+    expect(await openKind(destinationTo(target.baseUrl, { probe })).probe(NEVER)).toEqual({ ok: false, text })
   })
 
   it('says so when there is none', async () => {

@@ -41,6 +41,16 @@ it.each([
   else expect(found).toMatchObject(expected)
 })
 
+it.each([
+  ['a problem of Epic', JSON.stringify({ title: 'Not Found', status: 404 })],
+  ['a page of somebody before it', '<html>404 page not found</html>'],
+])('an answer of 404 is no list, and says nothing of what is not there: %s', async (_, answer) => {
+  const { baseUrl } = await serve((__, response) => response.writeHead(404).end(answer))
+  const kind = openKind(destinationTo(baseUrl, { lookup: lookupOfPreset() }))
+  const found = await kind.lookUp?.(itemOf({ mapping: MAPPING }), new AbortController().signal)
+  expect(found).toMatchObject(failed('lookup.found failed: the answer is no list; look by hand'))
+})
+
 it('a list of notes that is only the first of them', async () => {
   const notes = { total: 2, _embedded: { notes: [{ id: 'n-1', content: 'Filled in' }] } }
   const { baseUrl } = await serve((__, response) => response.end(JSON.stringify(notes)))

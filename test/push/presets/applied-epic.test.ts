@@ -92,7 +92,7 @@ describe.each(testDatabases)('Applied Epic ($name)', (database) => {
   it('is asked first when nobody knows whether it took an activity: each is there once', async () => {
     const { epic, rig } = await start(database)
     await rig.map(SUBMISSION, 'c-1')
-    epic.fail('lose', 'drop', 'hang', 'refuse', 'busy')
+    epic.fail('lose', 'drop', 'hang', 'refuse', 'busy', 'fall', 'page')
     for (const n of [1, 2, 3, 4]) await rig.apply(event(n))
     const rows = await rig.becomes('delivered', 'delivered', 'delivered', 'delivered')
 
@@ -101,7 +101,7 @@ describe.each(testDatabases)('Applied Epic ($name)', (database) => {
     )
     expect(rows.map(({ remote_id: id }) => id)).toEqual(epic.activities.map(({ id }) => id))
     const lookups = epic.arrived.filter(({ path }) => path === '/workflow-management/v1/clients/c-1/activities')
-    expect(lookups).toHaveLength(3)
+    expect(lookups).toHaveLength(6)
     expect(rows[0]?.detail).toBe('the target has it: it was found by its id')
   })
 
