@@ -234,12 +234,15 @@ async function followersOf(tx: Tx, chosen: readonly Chosen[]): Promise<Chosen[]>
 
 /** `f`: the changes of a submission's records that were skipped because the inserts `i` among `chosen` were not taken. */
 function followers(q: Query, chosen: readonly Chosen[]): RawBuilder<unknown> {
-  return sql`
-    from sync_outbox i
-    join sync_outbox f on f.account = i.account and f.submission_id = i.submission_id and f.outbox_id > i.outbox_id
-    where i.outbox_id in ${amongIds(q, chosen.map(idOf))} and i.operation = 'insert'
-      and f.destination = i.destination and f.entity = i.entity and f.entity_id = i.entity_id
-      and f.state = 'skipped' and f.error = ${ID_NOT_KNOWN}`
+  const inserts = sql`select * from sync_outbox where outbox_id in ${amongIds(q, chosen.map(idOf))} and operation = 'insert'`
+  const follows = sql`
+    f.account = i.account and f.submission_id = i.submission_id and f.outbox_id > i.outbox_id
+    and f.destination = i.destination and f.entity = i.entity and f.entity_id = i.entity_id
+    and f.state = 'skipped' and f.error = ${ID_NOT_KNOWN}`
+  if (q.kind === 'sqlite') return sql`from (${inserts}) i join sync_outbox f on ${follows}`
+  // From each insert to what follows it: of a queue that has just filled Postgres knows nothing yet, and may go the other way, which takes
+  // the square of the time.
+  return sql`from (${inserts} offset 0) i cross join lateral (select * from sync_outbox f where ${follows} offset 0) f`
 }
 
 /** The chosen rows as they are now that nobody can change them, as far as they are still in one of `states`. */
