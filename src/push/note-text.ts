@@ -19,6 +19,11 @@ export function noteText(item: PushItem, maxLength: number): string {
   return `${text.length > maxLength ? `${whole(text.slice(0, maxLength))}… (cut)` : text}\nsubmission-mirror ${messageId}`
 }
 
+/** @returns midnight, in UTC, of the day of a change: of an event, when it happened. For systems whose notes have no time of day. */
+export function dayOf({ after, changedAt }: PushItem): string {
+  return `${String(after?.['occurred_at'] ?? changedAt).slice(0, 10)}T00:00:00`
+}
+
 /** Which record of the submission a change is about, where its columns do not say so. */
 function recordOf({ operation, entityId, submissionId }: PushItem): string {
   if (operation === 'insert') return ''

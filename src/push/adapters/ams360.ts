@@ -12,7 +12,7 @@ import {
   withoutEffect,
 } from '../adapter.ts'
 import type { Mapping, PushItem } from '../delivery.ts'
-import { noteText } from '../note-text.ts'
+import { dayOf, noteText } from '../note-text.ts'
 import { Session } from '../session.ts'
 import { callSoap, type SoapReply } from '../soap.ts'
 
@@ -27,10 +27,7 @@ const NOTE_LENGTH = 30_000
  * live system. The reference says: `Login` takes AgencyNo, LoginId, Password and EmployeeCode; every other call bears the ticket in the
  * header WSAPISession; a note needs a CustomerId of a division that the user may see, and always gets a new id: there is no
  * idempotency, and notes cannot be listed, so that an unknown outcome is held for a person, who finds our id in the note's last line.
- *
- * NOT VERIFIED: that a ticket that has ended is refused with a WSAPISecurityFault (then it is renewed, once); how long it lives; whether a
- * WSAPIGeneralFault means that nothing was stored (it counts as unknown); the longest note; the answer's NoteId (without it the note counts as stored); the
- * namespace, which the reference and the WSDL write differently (`settings.namespace` changes it).
+ * What could not be verified stands in config/presets/README.md.
  */
 export const ams360: AdapterDefinition = {
   settings: { agency: 'needed', user: 'needed', employee: 'optional', customer_field: 'optional', namespace: 'optional' },
@@ -142,7 +139,7 @@ class Ams360 implements Adapter {
 function faulty(operation: string, reply: SoapReply, ticket: string | null): StepFailure['failure'] {
   const refused = reply.has('WSAPIBusinessFault') || reply.has('WSAPISecurityFault')
   const error = `AMS360 answered ${operation} with ${reply.isFault ? `a fault (${saidBy(reply, ticket)})` : 'nothing that was asked for'}`
-  if (!refused) return { type: 'unknown', error }
+  if (!refused) return { type: 'unknown', status: reply.status, error }
   return { type: 'failed', permanent: true, alive: true, status: reply.status, error, retryAfterMs: null }
 }
 
@@ -150,9 +147,4 @@ function faulty(operation: string, reply: SoapReply, ticket: string | null): Ste
 function saidBy(reply: SoapReply, ticket: string | null): string {
   const said = reply.text('Message') ?? reply.text('faultstring') ?? 'no reason is given'
   return withoutSecretWords(ticket === null ? said : said.replaceAll(ticket, '[…]')).slice(0, 300)
-}
-
-/** The day of the change, in UTC: a note has no time of day. */
-function dayOf({ after, changedAt }: PushItem): string {
-  return `${String(after?.['occurred_at'] ?? changedAt).slice(0, 10)}T00:00:00`
 }

@@ -222,7 +222,7 @@ describe('the adapter ams360', () => {
       expect(await send(kind), fault).toMatchObject({ type: 'unknown' })
     }
     ams.faultNext('General')
-    expect(await send(kind)).toMatchObject({ type: 'unknown', error: expect.stringContaining('kind General') })
+    expect(await send(kind)).toMatchObject({ type: 'unknown', status: 500, error: expect.stringContaining('kind General') })
     expect(ams.notes).toHaveLength(3)
     expect(ams.operations().filter((name) => name === 'CustomerNoteInsert')).toHaveLength(6)
     expect(kind.lookUp).toBeUndefined()
