@@ -1,4 +1,4 @@
-import type { ColumnTypes, Migration } from '../src/store/migration.ts'
+import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
 
 /** The mirror, its change log, and the internal tables of receiving and polling. */
 export const mirror: Migration = {

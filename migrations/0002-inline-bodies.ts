@@ -1,4 +1,4 @@
-import type { Migration } from '../src/store/migration.ts'
+import type { Migration } from '../src/store/schema/migration.ts'
 
 /**
  * Deliveries of a few kilobytes stay in the row of the inbox. Postgres would compress what is longer than 2 KB and put it into a table

@@ -1,4 +1,4 @@
-import type { ColumnTypes, Migration } from '../src/store/migration.ts'
+import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
 
 /** What has to reach each destination: the outbox with its lanes, the map to the AMS, and the view that tells what became of it. */
 export const push: Migration = {

@@ -1,4 +1,4 @@
-import type { ColumnTypes, Migration } from '../src/store/migration.ts'
+import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
 
 /** The report of every reconcile run, the proof of each submission, and the mark of what a replay no longer shows. */
 export const reconcile: Migration = {

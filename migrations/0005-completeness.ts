@@ -1,4 +1,4 @@
-import type { ColumnTypes, Migration } from '../src/store/migration.ts'
+import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
 
 /** The ledger of completeness: how each record became known, what was proven when, and what probing found. */
 export const completeness: Migration = {

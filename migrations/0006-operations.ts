@@ -1,4 +1,4 @@
-import type { Migration } from '../src/store/migration.ts'
+import type { Migration } from '../src/store/schema/migration.ts'
 
 /** What operators did: who, what, to what, and what came of it. */
 export const operations: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../src/store/migration.ts'
+import type { Migration } from '../src/store/schema/migration.ts'
 
 /** Alarms, what operators were told of them, and what is learned of how deliveries usually come. */
 export const alarms: Migration = {

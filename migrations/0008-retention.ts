@@ -1,4 +1,4 @@
-import type { ColumnTypes, Migration } from '../src/store/migration.ts'
+import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
 
 /** What retention and restores have to remember: how far they came, and which numbering of changes each number belongs to. */
 export const retention: Migration = {

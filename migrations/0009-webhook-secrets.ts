@@ -1,4 +1,4 @@
-import type { Migration } from '../src/store/migration.ts'
+import type { Migration } from '../src/store/schema/migration.ts'
 
 /** When each webhook secret verified a delivery last, so that operators see when an old one can go. */
 export const webhookSecrets: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../src/store/migration.ts'
+import type { Migration } from '../src/store/schema/migration.ts'
 
 /** How many holes of the change log a run found; and the index by which a later one sees that a hole was told before. */
 export const lostChanges: Migration = {

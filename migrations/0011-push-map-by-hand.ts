@@ -1,4 +1,4 @@
-import type { ColumnTypes, Migration } from '../src/store/migration.ts'
+import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
 
 /**
  * A row of `push_map` may be written by hand with no more than says whose client it is, and with no `fields` that a sender could not read;

@@ -1,4 +1,4 @@
-import type { Migration } from '../src/store/migration.ts'
+import type { Migration } from '../src/store/schema/migration.ts'
 import { submissionView } from './0005-completeness.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { ColumnTypes, Migration } from '../src/store/migration.ts'
+import type { ColumnTypes, Migration } from '../src/store/schema/migration.ts'
 
 /**
  * Two things that took the longer the more had gathered. Senders looked through all lanes that wait for a client to find those whose time has

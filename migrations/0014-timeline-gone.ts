@@ -1,4 +1,4 @@
-import type { Migration } from '../src/store/migration.ts'
+import type { Migration } from '../src/store/schema/migration.ts'
 
 /** `activity_timeline` showed what the service no longer shows without a word on that, so that nobody could leave it out. */
 export const timelineGone: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../src/store/migration.ts'
+import type { Migration } from '../src/store/schema/migration.ts'
 import { mirror } from './0001-mirror.ts'
 import { inlineBodies } from './0002-inline-bodies.ts'
 import { push } from './0003-push.ts'

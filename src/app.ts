@@ -2,13 +2,13 @@ import packageJson from '../package.json' with { type: 'json' }
 import { aborted } from './app/aborted.ts'
 import type { ServeRole } from './app/running.ts'
 import { type Serving, startServing } from './app/serving.ts'
-import { systemClock } from './clock.ts'
-import { futureVariables } from './config/names.ts'
-import type { Config } from './config.ts'
-import { messageOf, UsageError } from './errors.ts'
-import { createLog } from './log.ts'
-import { runCli } from './ops/cli.ts'
-import type { Host } from './ops/host.ts'
+import { systemClock } from './base/clock.ts'
+import { messageOf, UsageError } from './base/errors.ts'
+import type { Host } from './base/host.ts'
+import { createLog } from './base/log.ts'
+import type { Config } from './config/config.ts'
+import { futureVariables } from './config/sources/names.ts'
+import { runCli } from './ops/cli/program.ts'
 
 /** Runs the program. @returns its exit code. */
 export function main(host: Host): Promise<number> {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { isatty } from 'node:tty'
-import type { Host } from './ops/host.ts'
+import type { Host } from './base/host.ts'
 
 /** Below this the database driver does not fail but takes the whole process down, so nothing else may be loaded before it is checked. */
 const OLDEST_NODE = 24

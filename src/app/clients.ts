@@ -1,6 +1,6 @@
+import type { AccountConfig, Config } from '../config/config.ts'
 import { sameSettings } from '../config/same.ts'
-import type { AccountConfig, Config } from '../config.ts'
-import { clientOf, type UpstreamParts } from '../ops/upstream.ts'
+import { clientOf, type UpstreamParts } from '../upstream/account-client.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 
 /** What of an account's settings its client, and whoever reads with it, goes by: its webhook secrets are the receiver's alone. */

@@ -1,9 +1,9 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
+import { messageOf } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import { type Service, supervise } from '../base/service.ts'
 import { sameSettings } from '../config/same.ts'
-import { messageOf } from '../errors.ts'
-import type { Log } from '../log.ts'
-import { type Service, supervise } from '../service.ts'
-import type { Sharing } from '../store/processes.ts'
+import type { Sharing } from '../store/upkeep/processes.ts'
 
 /** Services that begin and end together. */
 export interface Group {

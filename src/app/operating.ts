@@ -1,13 +1,13 @@
-import type { Clock } from '../clock.ts'
-import { type Config, proxySettings } from '../config.ts'
-import type { Log } from '../log.ts'
-import type { Observer } from '../observe.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Observer } from '../base/observer.ts'
+import type { Service } from '../base/service.ts'
+import { type Config, proxySettings } from '../config/config.ts'
 import { Notifier } from '../ops/alarms/notifier.ts'
 import { Senders } from '../ops/alarms/senders.ts'
-import { LostWebhooksTicker } from '../ops/lost-webhooks.ts'
+import { LostWebhooksTicker } from '../ops/metrics/lost-webhooks.ts'
 import { Discovery } from '../poll/discovery.ts'
-import type { Service } from '../service.ts'
-import type { Db } from '../store/db.ts'
+import type { Db } from '../store/engine/db.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 
 export interface OperatingParts {
@@ -61,7 +61,7 @@ function reconciling({ config, clients, ...common }: OperatingParts): Operating 
   const { database, reconcile, cronTimezone, upstream } = config
   const destinations = config.destinations.map(({ name }) => name)
   const service = lazily('reconcile', async () => {
-    const { Reconciler } = await import('../reconcile/service.ts')
+    const { Reconciler } = await import('../reconcile/run/service.ts')
     const timetable = reconcile.cron === null ? null : { cron: reconcile.cron, timeZone: cronTimezone }
     const { budgetMs } = reconcile
     return new Reconciler({ ...common, database, clients, concurrency: upstream.concurrency, budgetMs, destinations, timetable })

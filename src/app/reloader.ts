@@ -1,9 +1,9 @@
-import type { Config } from '../config.ts'
-import { secretValues } from '../config.ts'
-import { messageOf, UsageError } from '../errors.ts'
-import type { KnownSecrets, Log } from '../log.ts'
-import type { Observer } from '../observe.ts'
-import type { ReloadResult } from '../ops/reload-result.ts'
+import { messageOf, UsageError } from '../base/errors.ts'
+import type { KnownSecrets, Log } from '../base/log.ts'
+import type { Observer } from '../base/observer.ts'
+import type { Config } from '../config/config.ts'
+import { secretValues } from '../config/config.ts'
+import type { ReloadResult } from '../ops/actions/reload-result.ts'
 import { compareSettings, type SettingsChange } from './settings-changes.ts'
 
 export interface ReloaderOptions {

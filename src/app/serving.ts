@@ -1,23 +1,22 @@
-import type { DestinationStream } from 'pino'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type Clock, systemClock } from '../clock.ts'
-import { type Config, secretValues } from '../config.ts'
-import { extraCaFault } from '../extra-ca.ts'
-import { createLog, KnownSecrets, type Log } from '../log.ts'
-import type { ReloadResult } from '../ops/reload-result.ts'
-import type { FailPoint } from '../store/db.ts'
-import { misstatedText, restateEnds } from '../store/log-ends.ts'
-import { newEpochText, settleLogEpoch } from '../store/log-epoch.ts'
-import { checkSchema, migrate } from '../store/migrate.ts'
-import { openDb } from '../store/open.ts'
-import { missingIndexes, missingIndexText, missingParts, missingText } from '../store/schema-parts.ts'
-import { holdServeLock } from '../store/serve-lock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { createLog, KnownSecrets, type Log, type LogOptions } from '../base/log.ts'
+import { type Config, secretValues } from '../config/config.ts'
+import { extraCaFault } from '../config/extra-ca.ts'
+import type { ReloadResult } from '../ops/actions/reload-result.ts'
+import { misstatedText, restateEnds } from '../store/changes/log-ends.ts'
+import { newEpochText, settleLogEpoch } from '../store/changes/log-epoch.ts'
+import type { FailPoint } from '../store/engine/db.ts'
+import { checkSchema, migrate } from '../store/migrate/migrate.ts'
+import { missingIndexes, missingIndexText, missingParts, missingText } from '../store/migrate/schema-parts.ts'
+import { openDb } from '../store/open/open.ts'
+import { holdServeLock } from '../store/open/serve-lock.ts'
 import { ensureNames, Running, type ServeRole } from './running.ts'
 
 /** What tests put in the place of the real thing. */
 export interface ServeOverrides {
   readonly clock?: Clock
-  readonly logDestination?: DestinationStream
+  readonly logDestination?: NonNullable<LogOptions['destination']>
   readonly failPoint?: FailPoint
 }
 

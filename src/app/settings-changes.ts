@@ -1,5 +1,5 @@
+import type { AccountConfig, Config, DestinationConfig } from '../config/config.ts'
 import { sameSettings } from '../config/same.ts'
-import type { AccountConfig, Config, DestinationConfig } from '../config.ts'
 
 /** Settings by which something was opened that stays open for as long as the process lives. */
 const FIXED: readonly { readonly name: string; readonly of: (config: Config) => unknown }[] = [

@@ -1,7 +1,7 @@
 import type { Row } from '../model/entities.ts'
 import type { AbsentFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
-import type { Session } from './session.ts'
+import type { Session } from './transaction.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** Marks records that the service no longer shows; one that is marked already keeps its time. Nothing is deleted (invariant 7). */

@@ -3,9 +3,9 @@ import { applyAbsent } from './absent.ts'
 import { applyDerived } from './derived.ts'
 import { applyEvents } from './market-events.ts'
 import { applyRequirements } from './requirements.ts'
-import type { Session } from './session.ts'
 import { applyReach, lockSubmissions } from './submissions.ts'
 import { applyMessages } from './thread-messages.ts'
+import type { Session } from './transaction.ts'
 
 /**
  * Works facts of any kinds, in any order, into a session; nothing is written yet.

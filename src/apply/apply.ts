@@ -1,13 +1,13 @@
+import type { Observer } from '../base/observer.ts'
 import type { Change } from '../model/change.ts'
 import type { Fact } from '../model/facts.ts'
 import { timeFromMs } from '../model/time.ts'
-import type { Observer } from '../observe.ts'
-import type { Db, Tx } from '../store/db.ts'
-import { noteArrivals, noteConflicts } from '../store/evidence.ts'
-import { type MirrorWriter, writeMirror } from '../store/mirror-writer.ts'
-import { askReplay, wakeReads } from '../store/reads.ts'
+import type { Db, Tx } from '../store/engine/db.ts'
+import { noteArrivals, noteConflicts } from '../store/mirror/evidence.ts'
+import { type MirrorWriter, writeMirror } from '../store/mirror/writer.ts'
+import { askReplay, wakeReads } from '../store/reads/reads.ts'
 import { applyTo } from './apply-to.ts'
-import { Session } from './session.ts'
+import { Session } from './transaction.ts'
 
 /** What applying some facts came to. */
 export interface Applied {

@@ -1,6 +1,6 @@
 import type { EventFact, MessageFact } from '../model/facts.ts'
 import { eventIdentity, messageIdentity } from '../model/merge.ts'
-import type { Session } from './session.ts'
+import type { Session } from './transaction.ts'
 
 /**
  * Notes the way a record came, where its row does not tell: that a feed showed it as news first (and that it was a replay that did),

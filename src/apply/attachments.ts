@@ -1,7 +1,7 @@
 import type { ThreadAttachmentRow, ThreadMessageRow } from '../model/entities.ts'
 import type { MessageFact } from '../model/facts.ts'
 import { goneAfter, listedAttachments, mergeFound, mergeRecord } from '../model/merge.ts'
-import type { Session } from './session.ts'
+import type { Session } from './transaction.ts'
 
 /** Loads what is kept at every position that the facts name, and at the one behind: a row there tells that the kept list is longer. */
 export async function loadAttachments(session: Session, facts: readonly MessageFact[]): Promise<void> {

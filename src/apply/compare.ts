@@ -10,10 +10,10 @@ import {
 } from '../model/entities.ts'
 import type { Fact, Place } from '../model/facts.ts'
 import type { TimeText } from '../model/time.ts'
-import type { MirrorAccess, MirrorReading, Newest } from '../store/mirror-access.ts'
-import { newestAmong } from '../store/mirror-reader.ts'
+import type { MirrorAccess, MirrorReading, Newest } from '../store/mirror/access.ts'
+import { newestAmong } from '../store/mirror/reader.ts'
 import { applyTo } from './apply-to.ts'
-import { Session } from './session.ts'
+import { Session } from './transaction.ts'
 
 /** What applying some facts would change. */
 export interface Differences {

@@ -3,7 +3,7 @@ import type { MarketEventRow } from '../model/entities.ts'
 import type { DerivedFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
 import { isOfRail, laneOf, ofRail } from './market-events.ts'
-import type { Session } from './session.ts'
+import type { Session } from './transaction.ts'
 
 /**
  * Works out anew what is kept of a submission's records beside them: when the newest was, and the lanes that no rail has named, whose

@@ -2,8 +2,8 @@ import type { LaneRow, MarketEventRow } from '../model/entities.ts'
 import type { EventFact } from '../model/facts.ts'
 import { eventIdentity, firstSeen, goneAfter, mergeFound } from '../model/merge.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
-import type { Session } from './session.ts'
 import { touchSubmission } from './submissions.ts'
+import type { Session } from './transaction.ts'
 
 /** Applies market events: each is inserted once by id, filled when it later says more, and never overwritten (invariant 4). */
 export async function applyEvents(session: Session, facts: readonly EventFact[]): Promise<void> {

@@ -4,7 +4,7 @@ import type { Json } from '../model/json.ts'
 import { hasValue, sameRaw, sameText } from '../model/merge.ts'
 import type { Requirements } from '../model/records.ts'
 import { emptyLane, isOfRail, ofRail } from './market-events.ts'
-import type { Session } from './session.ts'
+import type { Session } from './transaction.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /**

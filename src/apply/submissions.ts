@@ -3,7 +3,7 @@ import type { Fact, Place, ReachFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
 import { readKinds } from '../model/records.ts'
 import { laterTime } from '../model/time.ts'
-import type { Session } from './session.ts'
+import type { Session } from './transaction.ts'
 
 /**
  * Locks the submissions that the facts are about, and begins to track those that were not known: their feeds are read

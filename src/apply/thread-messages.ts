@@ -3,8 +3,8 @@ import type { MessageFact } from '../model/facts.ts'
 import { firstSeen, goneAfter, mergeFound, messageIdentity } from '../model/merge.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
 import { attachmentsConflict, loadAttachments, putAttachments } from './attachments.ts'
-import type { Session } from './session.ts'
 import { touchSubmission } from './submissions.ts'
+import type { Session } from './transaction.ts'
 
 /** Applies thread messages: each is inserted once by id; only what was null or absent is filled in later (traps 32, 33). */
 export async function applyMessages(session: Session, facts: readonly MessageFact[]): Promise<void> {

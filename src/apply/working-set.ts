@@ -1,9 +1,9 @@
 import type { Change } from '../model/change.ts'
 import { diffRow, rawChange } from '../model/diff.ts'
 import type { Entity, Row } from '../model/entities.ts'
-import { inTime } from '../model/in-time.ts'
 import type { Cause } from '../model/records.ts'
-import type { MirrorAccess } from '../store/mirror-access.ts'
+import { inTime } from '../model/row-times.ts'
+import type { MirrorAccess } from '../store/mirror/access.ts'
 
 interface Entry {
   /** As it was at the beginning of the transaction; null when it is new. */

@@ -1,4 +1,4 @@
-import type { Secret as HiddenText } from './secret.ts'
+import type { Secret as HiddenText } from '../base/secret.ts'
 
 /** A value that only `reveal` shows. */
 type Secret = Pick<HiddenText, 'reveal'>

@@ -1,8 +1,8 @@
 import type { AuthConfig, DestinationConfig, RequestTemplate } from './destination.ts'
-import { type DestinationSettings, destinationSchema } from './destination-schema.ts'
-import { nameInFile } from './file.ts'
-import type { Path } from './names.ts'
-import { field, isTree, keyOf, list, type Tree, tidyKey } from './reading.ts'
+import { type DestinationSettings, destinationSchema } from './schema/destination.ts'
+import { nameInFile } from './sources/file.ts'
+import type { Path } from './sources/names.ts'
+import { field, isTree, keyOf, list, type Tree, tidyKey } from './sources/reading.ts'
 
 /** What a destination takes over when it says nothing of its own. */
 export interface DestinationDefaults {

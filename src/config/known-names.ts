@@ -1,7 +1,7 @@
-import { nameInFile } from './file.ts'
-import { nearest } from './names.ts'
-import { words } from './pieces.ts'
-import { field, list } from './reading.ts'
+import { words } from './schema/pieces.ts'
+import { nameInFile } from './sources/file.ts'
+import { nearest } from './sources/names.ts'
+import { field, list } from './sources/reading.ts'
 
 /** What the filters of a destination may name. The settings know nothing of the mirror: who loads them does. */
 export interface KnownNames {

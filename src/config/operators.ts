@@ -1,8 +1,8 @@
 import type { z } from 'zod'
+import type { Secret as HiddenText } from '../base/secret.ts'
 import { writtenOut } from './destinations.ts'
-import type { operatorSchema } from './operator-schema.ts'
-import type { Tree } from './reading.ts'
-import type { Secret as HiddenText } from './secret.ts'
+import type { operatorSchema } from './schema/operator.ts'
+import type { Tree } from './sources/reading.ts'
 
 /** A value that only `reveal` shows. */
 type Secret = Pick<HiddenText, 'reveal'>

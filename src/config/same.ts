@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Secret } from './secret.ts'
+import { Secret } from '../base/secret.ts'
 
 /** @returns whether two pieces of settings say the same, secrets included: the masks that secrets show are all alike. */
 export function sameSettings(a: unknown, b: unknown): boolean {

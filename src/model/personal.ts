@@ -1,4 +1,4 @@
-import { type TaxIdKeys, taxIdKeys } from '../tax-ids.ts'
+import { type TaxIdKeys, taxIdKeys } from '../base/tax-ids.ts'
 import { entities, type Row } from './entities.ts'
 import { isObject, type Json } from './json.ts'
 

@@ -1,10 +1,12 @@
 import { throughDoor } from '../apply/apply.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf } from '../base/errors.ts'
+import type { Service } from '../base/service.ts'
 import type { Fact } from '../model/facts.ts'
 import { idsUnder } from '../model/ids-under.ts'
 import { timeFromMs } from '../model/time.ts'
-import type { Service } from '../service.ts'
-import { findAccount } from '../store/accounts.ts'
+import { LeaseLostError } from '../store/engine/leases.ts'
+import { knownSubmissions } from '../store/mirror/submissions.ts'
+import { findAccount } from '../store/reads/accounts.ts'
 import {
   addProbes,
   capProbes,
@@ -15,12 +17,10 @@ import {
   type ProbeEnd,
   type ProbePath,
   settleProbe,
-} from '../store/discovery.ts'
-import { LeaseLostError } from '../store/leases.ts'
-import { knownSubmissions } from '../store/submissions.ts'
+} from '../store/reads/discovery.ts'
 import type { ProbeAnswer } from '../upstream/client.ts'
-import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/errors.ts'
-import { isSameBrokerage } from '../upstream/wire-answers.ts'
+import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upstream/http/errors.ts'
+import { isSameBrokerage } from '../upstream/wire/answers.ts'
 import type { GateOptions } from './account-gate.ts'
 
 /** Probing waits for so much; nothing else waits for it. */

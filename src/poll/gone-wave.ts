@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { type ReadKind, readKinds } from '../model/records.ts'
 
 /** Reads further back than this say nothing about now. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 
 /** How often submissions are polled and replayed, in milliseconds; see config/README.md. */
 export interface PollPolicy {

@@ -1,8 +1,8 @@
-import type { Clock } from '../clock.ts'
-import type { Log } from '../log.ts'
-import type { Service } from '../service.ts'
-import type { Db } from '../store/db.ts'
-import { checkedWaits, noteCheckedWaits, shortenWaits, waitsBeyond } from '../store/waits.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Service } from '../base/service.ts'
+import type { Db } from '../store/engine/db.ts'
+import { checkedWaits, noteCheckedWaits, shortenWaits, waitsBeyond } from '../store/reads/waits.ts'
 import { type PollPolicy, pollIntervalMs, replayIntervalMs } from './intervals.ts'
 
 /** Reads looked at in one transaction. */

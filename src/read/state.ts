@@ -1,8 +1,8 @@
 import type { Requirements } from '../model/records.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
-import { UpstreamTransientError } from '../upstream/errors.ts'
-import type { Priority } from '../upstream/limiter.ts'
-import { readRequirements } from '../upstream/wire.ts'
+import { UpstreamTransientError } from '../upstream/http/errors.ts'
+import type { Priority } from '../upstream/http/limiter.ts'
+import { readRequirements } from '../upstream/wire/wire.ts'
 
 /**
  * Reads the requirements view of a submission, the one documented source of its state (trap 11).

@@ -2,11 +2,11 @@ import type { Applied } from '../apply/apply.ts'
 import type { EventFact, MessageFact, Origin, Place } from '../model/facts.ts'
 import type { ReadKind } from '../model/records.ts'
 import type { TimeText } from '../model/time.ts'
-import type { Unreadable } from '../store/evidence.ts'
+import type { Unreadable } from '../store/mirror/evidence.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
-import type { Priority } from '../upstream/limiter.ts'
-import { readEvent, readMessage } from '../upstream/wire.ts'
-import { rawOf } from '../upstream/wire-fields.ts'
+import type { Priority } from '../upstream/http/limiter.ts'
+import { rawOf } from '../upstream/wire/fields.ts'
+import { readEvent, readMessage } from '../upstream/wire/wire.ts'
 
 /** A page of a feed, read. */
 export interface FeedPage {

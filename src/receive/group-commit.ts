@@ -1,7 +1,7 @@
-import { messageOf, TransientError } from '../errors.ts'
-import type { Log } from '../log.ts'
-import type { Observer } from '../observe.ts'
-import type { NewDelivery } from '../store/inbox-append.ts'
+import { messageOf, TransientError } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { Observer } from '../base/observer.ts'
+import type { NewDelivery } from '../store/inbox/append.ts'
 import type { Deadline } from './deadlines.ts'
 
 /** The store, as far as it is needed here; see InboxAppender. */

@@ -1,20 +1,26 @@
 import type { Readable } from 'node:stream'
-import type { Clock } from '../clock.ts'
-import type { AccountConfig } from '../config.ts'
-import type { Log } from '../log.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Observer } from '../base/observer.ts'
+import type { AccountConfig } from '../config/config.ts'
 import { timeFromMs } from '../model/time.ts'
-import type { Observer } from '../observe.ts'
-import type { RejectedStore } from '../store/rejected.ts'
-import { checkHeaders, DeliveryVerifier, type HeaderValues, type SignatureClaims, type VerifyResult } from '../upstream/signature.ts'
+import type { RejectedStore } from '../store/inbox/rejected.ts'
+import {
+  checkHeaders,
+  DeliveryVerifier,
+  type HeaderValues,
+  type SignatureClaims,
+  type VerifyResult,
+} from '../upstream/webhook/signature.ts'
 import { type Answer, answers } from './answers.ts'
 import { BadSignatures } from './bad-signatures.ts'
 import { readBody } from './body.ts'
 import { Budget } from './budget.ts'
 import { type Deadline, Deadlines } from './deadlines.ts'
 import { type Appender, GroupCommit } from './group-commit.ts'
-import { NarrowDoor } from './narrow-door.ts'
 import { NO_ACCOUNT, type RefusedRequest, Rejections, type RejectReason } from './rejections.ts'
 import type { SecretUses } from './secret-uses.ts'
+import { NarrowDoor } from './semaphore.ts'
 import { storedHeaders } from './stored-headers.ts'
 
 export interface ReceiverOptions {

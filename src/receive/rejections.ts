@@ -1,8 +1,8 @@
-import type { Log } from '../log.ts'
+import type { Log } from '../base/log.ts'
+import type { Observer } from '../base/observer.ts'
 import { timeFromMs } from '../model/time.ts'
-import type { Observer } from '../observe.ts'
-import type { RejectedStore } from '../store/rejected.ts'
-import type { HeaderValues, SignatureFault } from '../upstream/signature.ts'
+import type { RejectedStore } from '../store/inbox/rejected.ts'
+import type { HeaderValues, SignatureFault } from '../upstream/webhook/signature.ts'
 import { type Answer, answers } from './answers.ts'
 import type { BadSignatures } from './bad-signatures.ts'
 

@@ -1,6 +1,6 @@
 import { msFromTime, type TimeText } from '../model/time.ts'
-import type { RejectedRecord, RejectedStore } from '../store/rejected.ts'
-import type { DeliveryVerifier } from '../upstream/signature.ts'
+import type { RejectedRecord, RejectedStore } from '../store/inbox/rejected.ts'
+import type { DeliveryVerifier } from '../upstream/webhook/signature.ts'
 import type { Appender } from './group-commit.ts'
 import { storedHeaders } from './stored-headers.ts'
 

@@ -1,10 +1,10 @@
-import type { Clock } from '../clock.ts'
-import { messageOf } from '../errors.ts'
-import type { Log } from '../log.ts'
+import type { Clock } from '../base/clock.ts'
+import { messageOf } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { Service } from '../base/service.ts'
 import { timeFromMs } from '../model/time.ts'
-import type { Service } from '../service.ts'
-import type { Db } from '../store/db.ts'
-import { noteSecretUses, type SecretUse } from '../store/webhook-secrets.ts'
+import type { Db } from '../store/engine/db.ts'
+import { noteSecretUses, type SecretUse } from '../store/reads/webhook-secrets.ts'
 
 /** What a person looks at need not be newer. */
 const EVERY_MS = 10_000

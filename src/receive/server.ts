@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import type { AccountConfig, Config } from '../config.ts'
+import type { AccountConfig, Config } from '../config/config.ts'
 import { type Answer, answers } from './answers.ts'
 import { Receiver, type ReceiverOptions } from './receiver.ts'
 

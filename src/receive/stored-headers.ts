@@ -1,4 +1,4 @@
-import type { HeaderValues } from '../upstream/signature.ts'
+import type { HeaderValues } from '../upstream/webhook/signature.ts'
 
 /** @returns with the body: all that is needed to verify a stored delivery once more, and to know how to read it. */
 export function storedHeaders(verified: Readonly<Record<string, string>>, headers: HeaderValues): Record<string, string> {

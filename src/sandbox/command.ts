@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { Clock } from '../clock.ts'
-import type { Log } from '../log.ts'
-import { parseJson, targetUrl } from './admin.ts'
-import { type FaultInput, faultSchema, presets } from './faults.ts'
-import type { Notice } from './logbook.ts'
-import { eventsPayloads } from './options.ts'
-import type { Sandbox } from './sandbox.ts'
-import { startSandbox } from './server.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { parseJson, targetUrl } from './http/admin.ts'
+import { startSandbox } from './http/server.ts'
+import { type FaultInput, faultSchema, presets } from './service/faults.ts'
+import type { Notice } from './service/logbook.ts'
+import { eventsPayloads } from './service/options.ts'
+import type { Sandbox } from './service/sandbox.ts'
 
 /** The options of `submission-mirror sandbox`, as they come from the command line: text is turned into what it means. */
 export const sandboxCommandSchema = z.strictObject({

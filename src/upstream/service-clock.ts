@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.ts'
-import { clockSkewMs } from './answer.ts'
-import { Http } from './http.ts'
-import type { ProxySettings } from './ways-out.ts'
+import type { Clock } from '../base/clock.ts'
+import { clockSkewMs } from './http/answer.ts'
+import type { ProxySettings } from './http/dispatcher.ts'
+import { Http } from './http/http.ts'
 
 /** An answer of the service, as far as it tells of its clock. */
 export interface ServiceClock {

@@ -1,12 +1,12 @@
-import { abortable } from '../abortable.ts'
-import type { Clock } from '../clock.ts'
-import type { Log } from '../log.ts'
-import type { Observer } from '../observe.ts'
-import { type HttpAnswer, parseJson } from './answer.ts'
-import type { Channel } from './channel.ts'
-import { AuthRefusedError, UpstreamPermanentError, UpstreamTransientError } from './errors.ts'
-import type { Call } from './operations.ts'
-import { readToken, type TokenAnswer } from './wire-answers.ts'
+import { abortable } from '../base/abortable.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Observer } from '../base/observer.ts'
+import { type HttpAnswer, parseJson } from './http/answer.ts'
+import type { Channel } from './http/channel.ts'
+import { AuthRefusedError, UpstreamPermanentError, UpstreamTransientError } from './http/errors.ts'
+import type { Call } from './http/operations.ts'
+import { readToken, type TokenAnswer } from './wire/answers.ts'
 
 /** An id and a secret of the service. The secret is asked for only when it is sent. */
 export interface Credential {

@@ -1,9 +1,9 @@
 import type { Fact, Origin } from '../model/facts.ts'
 import { feeds } from '../model/records.ts'
-import type { Db } from '../store/db.ts'
-import type { ClaimedDelivery, Settlement } from '../store/inbox-work.ts'
-import { knownSubmissions } from '../store/submissions.ts'
-import { type Delivery, readDelivery, SELF_DELIVERY_TYPE } from '../upstream/delivery.ts'
+import type { Db } from '../store/engine/db.ts'
+import type { ClaimedDelivery, Settlement } from '../store/inbox/work.ts'
+import { knownSubmissions } from '../store/mirror/submissions.ts'
+import { type Delivery, readDelivery, SELF_DELIVERY_TYPE } from '../upstream/webhook/delivery.ts'
 
 /** A delivery, read: what to apply, how to settle it, and whether it can only be answered by a sweep. */
 export interface ReadDelivery {

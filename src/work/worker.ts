@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import PQueue from 'p-queue'
 import { throughDoor } from '../apply/apply.ts'
-import { backoffMs, type Clock } from '../clock.ts'
-import { FatalError, messageOf, TransientError } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { backoffMs, type Clock } from '../base/clock.ts'
+import { FatalError, messageOf, TransientError } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { Observer } from '../base/observer.ts'
+import type { Service } from '../base/service.ts'
 import { msFromTime, timeFromMs } from '../model/time.ts'
-import type { Observer } from '../observe.ts'
-import type { Service } from '../service.ts'
-import { askSweep, noteUnreadableEvents } from '../store/accounts.ts'
-import type { Db, Tx } from '../store/db.ts'
+import type { Db, Tx } from '../store/engine/db.ts'
+import { LeaseLostError } from '../store/engine/leases.ts'
 import {
   type ClaimedDelivery,
   claimDeliveries,
@@ -16,8 +16,8 @@ import {
   releaseDeliveries,
   type Settlement,
   settleDeliveries,
-} from '../store/inbox-work.ts'
-import { LeaseLostError } from '../store/leases.ts'
+} from '../store/inbox/work.ts'
+import { askSweep, noteUnreadableEvents } from '../store/reads/accounts.ts'
 import { type ReadDelivery, readDeliveries } from './read-facts.ts'
 
 /** Deliveries claimed and applied together: as many as keep a transaction on SQLite under its 20 ms. */

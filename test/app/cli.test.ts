@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { systemClock } from '../../src/clock.ts'
-import { runCli } from '../../src/ops/cli.ts'
-import { faultSchema, operations } from '../../src/sandbox/faults.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { runCli } from '../../src/ops/cli/program.ts'
+import { faultSchema, operations } from '../../src/sandbox/service/faults.ts'
 import { run, runHere } from './run.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-cli-'))

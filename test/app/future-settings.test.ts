@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { startSandbox } from '../../src/sandbox/server.ts'
+import { startSandbox } from '../../src/sandbox/http/server.ts'
 import { accountEnv, databaseEnv, startServe } from '../e2e/serve.ts'
 import { newSqlite } from '../tools/databases.ts'
 

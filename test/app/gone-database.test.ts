@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
-import { holdServeLock } from '../../src/store/serve-lock.ts'
+import { holdServeLock } from '../../src/store/open/serve-lock.ts'
 import { account } from '../config/support.ts'
 import { newSqlite } from '../tools/databases.ts'
 import { runHere } from './run.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Group, Groups } from '../../src/app/groups.ts'
-import { ManualClock, systemClock } from '../../src/clock.ts'
-import { FatalError } from '../../src/errors.ts'
+import { ManualClock, systemClock } from '../../src/base/clock.ts'
+import { FatalError } from '../../src/base/errors.ts'
 import { silentLog } from '../tools/databases.ts'
 
 /** What happens, in order. */

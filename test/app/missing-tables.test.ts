@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { expect, it, onTestFinished } from 'vitest'
 import { startServing } from '../../src/app/serving.ts'
-import { loadConfig } from '../../src/config.ts'
-import { startSandbox } from '../../src/sandbox/server.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { startSandbox } from '../../src/sandbox/http/server.ts'
 import { accountEnv, databaseEnv } from '../e2e/serve.ts'
 import { testDatabases } from '../tools/databases.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { Reloader } from '../../src/app/reloader.ts'
-import { type Config, loadConfig } from '../../src/config.ts'
-import { UsageError } from '../../src/errors.ts'
-import { createLog, KnownSecrets } from '../../src/log.ts'
-import { silentObserver } from '../../src/observe.ts'
+import { UsageError } from '../../src/base/errors.ts'
+import { createLog, KnownSecrets } from '../../src/base/log.ts'
+import { silentObserver } from '../../src/base/observer.ts'
+import { type Config, loadConfig } from '../../src/config/config.ts'
 import { account, hook, withFile } from '../config/support.ts'
 
 const [first, second] = [loadConfig(account), loadConfig({ ...account, WEBHOOK_SECRETS: hook(2) })]

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import { startSandbox } from '../../src/sandbox/server.ts'
+import { startSandbox } from '../../src/sandbox/http/server.ts'
+import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import { accountEnv, databaseEnv, type Environment, type ServeProcess, startServe } from '../e2e/serve.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'

@@ -1,10 +1,10 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { Clients } from '../../src/app/clients.ts'
 import { type WorkingParts, workingGroups } from '../../src/app/working.ts'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { silentObserver } from '../../src/base/observer.ts'
+import { type Config, loadConfig } from '../../src/config/config.ts'
 import { sameSettings } from '../../src/config/same.ts'
-import { type Config, loadConfig } from '../../src/config.ts'
-import { silentObserver } from '../../src/observe.ts'
 import { hook, withFile } from '../config/support.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
 

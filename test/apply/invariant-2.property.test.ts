@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { entities } from '../../src/model/entities.ts'
 import type { Fact, Origin } from '../../src/model/facts.ts'
-import type { Db } from '../../src/store/db.ts'
+import type { Db } from '../../src/store/engine/db.ts'
 import { testDatabases } from '../tools/databases.ts'
 import {
   byFirstWalk,

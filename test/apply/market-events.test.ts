@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { throughDoor } from '../../src/apply/apply.ts'
+import { silentObserver } from '../../src/base/observer.ts'
 import { lanes, marketEvents, submissions } from '../../src/model/entities.ts'
 import { parseExact } from '../../src/model/exact-json.ts'
-import { silentObserver } from '../../src/observe.ts'
-import type { Db } from '../../src/store/db.ts'
-import { rank } from '../../src/store/reads.ts'
+import type { Db } from '../../src/store/engine/db.ts'
+import { rank } from '../../src/store/reads/reads.ts'
 import { testDatabases } from '../tools/databases.ts'
 import {
   at,

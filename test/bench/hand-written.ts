@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
-import { systemClock } from '../../src/clock.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { openDb } from '../../src/store/open.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { migrate } from '../../src/store/migrate/migrate.ts'
+import { openDb } from '../../src/store/open/open.ts'
 import { newSqlite, silentLog } from '../tools/databases.ts'
 
 /** Rows by table, in the order in which they are written. */

@@ -1,5 +1,5 @@
-import { Secret } from '../../src/config/secret.ts'
-import type { WebhookDestination } from '../../src/config.ts'
+import { Secret } from '../../src/base/secret.ts'
+import type { WebhookDestination } from '../../src/config/config.ts'
 import { commonSettings } from '../push/common-settings.ts'
 
 /** Tries under way at a time: the default of the settings. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DestinationRow, findDestination, listDestinations } from '../../src/store/destinations.ts'
+import { type DestinationRow, findDestination, listDestinations } from '../../src/store/outbox/destinations.ts'
 import { ACCOUNT } from '../crash/checks.ts'
 import { addNews, addWork } from '../crash/load.ts'
 import type { CrashPlace } from '../crash/place.ts'

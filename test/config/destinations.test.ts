@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of the settings file are written like that.
 import { describe, expect, test } from 'vitest'
-import { presetFiles, withPresets } from '../../src/config/presets.ts'
-import { type DestinationConfig, type LoadOptions, loadConfig, secretValues } from '../../src/config.ts'
-import { knownNames } from '../../src/ops/known-names.ts'
+import { type DestinationConfig, type LoadOptions, loadConfig, secretValues } from '../../src/config/config.ts'
+import { presetFiles, withPresets } from '../../src/config/sources/presets.ts'
+import { knownNames } from '../../src/ops/cli/known-names.ts'
 import { account, file, hook, problemsOf, withFile } from './support.ts'
 
 const env = { ...account, S1: hook(11), S2: hook(12), PASSWORD: 'p&ss-word', TOKEN: 'token-of-the-ams', CLIENT_SECRET: 'cs-of-the-ams' }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { account, hook, problemsOf, withFile } from './support.ts'
 
 const withDiscovery = (discovery: string) =>

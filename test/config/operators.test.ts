@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { loadConfig, secretValues } from '../../src/config.ts'
+import { loadConfig, secretValues } from '../../src/config/config.ts'
 import { account, hook, problemsOf, withFile } from './support.ts'
 
 const SECRETS = { ONCALL: hook(7), SMTP: 'smtp-password' }

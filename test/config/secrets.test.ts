@@ -2,8 +2,8 @@
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Secret, secretsOfUrl } from '../../src/config/secret.ts'
-import { type Config, loadConfig, proxySettings, secretValues } from '../../src/config.ts'
+import { Secret, secretsOfUrl } from '../../src/base/secret.ts'
+import { type Config, loadConfig, proxySettings, secretValues } from '../../src/config/config.ts'
 import { account, type Env, file, hook, problemsOf, withFile } from './support.ts'
 
 /** Text that cannot turn up by chance in a message or among the names of settings, and that does not look like the name of a key. */

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
-import { type LoadOptions, loadConfig } from '../../src/config.ts'
-import { UsageError } from '../../src/errors.ts'
+import { UsageError } from '../../src/base/errors.ts'
+import { type LoadOptions, loadConfig } from '../../src/config/config.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 

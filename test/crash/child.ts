@@ -8,13 +8,13 @@
 import { flushCompileCache } from 'node:module'
 import { createInterface } from 'node:readline'
 import { type Serving, startServing } from '../../src/app/serving.ts'
-import { systemClock } from '../../src/clock.ts'
-import { type Config, loadConfig } from '../../src/config.ts'
-import { messageOf, TransientError } from '../../src/errors.ts'
-import { createLog } from '../../src/log.ts'
-import { openDb } from '../../src/store/open.ts'
-import { retryRows, skipRows } from '../../src/store/outbox-queries.ts'
-import { storeMappings } from '../../src/store/push-map.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { messageOf, TransientError } from '../../src/base/errors.ts'
+import { createLog } from '../../src/base/log.ts'
+import { type Config, loadConfig } from '../../src/config/config.ts'
+import { openDb } from '../../src/store/open/open.ts'
+import { storeMappings } from '../../src/store/outbox/push-map.ts'
+import { retryRows, skipRows } from '../../src/store/outbox/queries.ts'
 
 const armed = new Map<string, { left: number; readonly how: string }>()
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import type { DatabaseConfig } from '../../src/store/db.ts'
+import type { DatabaseConfig } from '../../src/store/engine/db.ts'
 import { waitFor } from '../e2e/agreement.ts'
 import { newPostgres, newSqlite } from '../tools/databases.ts'
 

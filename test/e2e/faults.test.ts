@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { FaultInput } from '../../src/sandbox/faults.ts'
+import type { FaultInput } from '../../src/sandbox/service/faults.ts'
 import { newSqlite } from '../tools/databases.ts'
 import { logFaults, untilAgreed } from './agreement.ts'
 import type { ServeProcess } from './serve.ts'

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import { startSandbox } from '../../src/sandbox/server.ts'
+import { startSandbox } from '../../src/sandbox/http/server.ts'
+import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
 
 /** A service that has no submission and plays nothing by itself, and an empty SQLite database. Both end with the test. */

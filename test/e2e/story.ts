@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Db } from '../../src/store/db.ts'
+import type { Db } from '../../src/store/engine/db.ts'
 import { inboxRows, logFaults, untilAgreed } from './agreement.ts'
 import type { ServeProcess } from './serve.ts'
 import type { Stage } from './stage.ts'

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { timeFromMs } from '../../src/model/time.ts'
-import type { Db } from '../../src/store/db.ts'
-import { timeValue } from '../../src/store/sql.ts'
+import type { Db } from '../../src/store/engine/db.ts'
+import { timeValue } from '../../src/store/engine/sql.ts'
 
 export interface Passing {
   /** Leases run on too, as those of a dead process do; otherwise what is being made keeps its lease. */

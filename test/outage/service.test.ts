@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
-import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import { startSandbox } from '../../src/sandbox/server.ts'
+import { startSandbox } from '../../src/sandbox/http/server.ts'
+import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
 import { inboxRows, untilAgreed, waitFor } from '../e2e/agreement.ts'
 import { accountEnv, databaseEnv, startServe } from '../e2e/serve.ts'
 import { newSqlite, openAgain } from '../tools/databases.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../src/clock.ts'
+import { ManualClock } from '../../src/base/clock.ts'
 import { GoneWave } from '../../src/poll/gone-wave.ts'
 
 describe('trap 48: a wave of "not found"', () => {

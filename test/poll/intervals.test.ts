@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../src/clock.ts'
+import { ManualClock } from '../../src/base/clock.ts'
 import { type PollPolicy, pollIntervalMs, replayIntervalMs } from '../../src/poll/intervals.ts'
 
 const MINUTE = 60_000

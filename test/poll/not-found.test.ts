@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { marketEvents, submissions } from '../../src/model/entities.ts'
 import { readKinds } from '../../src/model/records.ts'
-import { findAccount, resumeAccount } from '../../src/store/accounts.ts'
+import { findAccount, resumeAccount } from '../../src/store/reads/accounts.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../src/model/time.ts'
-import { findAccount } from '../../src/store/accounts.ts'
+import { findAccount } from '../../src/store/reads/accounts.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { Rig } from '../tools/poller.ts'
 

@@ -1,4 +1,4 @@
-import type { DeliveryKind, Outcome, PushItem } from '../../src/push/delivery.ts'
+import type { DeliveryKind, Outcome, PushItem } from '../../src/push/contract/delivery.ts'
 
 export const delivered: Outcome = { type: 'delivered', status: 200, remoteId: null, detail: null }
 export const lost = { type: 'unknown', error: 'no answer (ECONNRESET)' } satisfies Outcome

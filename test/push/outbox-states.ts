@@ -1,5 +1,5 @@
-import type { Db } from '../../src/store/db.ts'
-import { listOutbox, type OutboxEntry } from '../../src/store/outbox-queries.ts'
+import type { Db } from '../../src/store/engine/db.ts'
+import { listOutbox, type OutboxEntry } from '../../src/store/outbox/queries.ts'
 import { until } from '../tools/until.ts'
 
 /** What there is for a destination, the oldest first. */

@@ -1,7 +1,7 @@
 import type { Made } from '../../src/app/groups.ts'
 import { makeFanOut, makeSender, type PushingParts } from '../../src/app/pushing.ts'
-import type { Sender } from '../../src/push/sender.ts'
-import type { Service } from '../../src/service.ts'
+import type { Service } from '../../src/base/service.ts'
+import type { Sender } from '../../src/push/send/sender.ts'
 
 /** The whole push stage, as `serve` puts it together. */
 export interface Pushing {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readState } from '../../src/read/state.ts'
-import { upstreamClass } from '../../src/upstream/errors.ts'
+import { upstreamClass } from '../../src/upstream/http/errors.ts'
 import { uuid, wireLane, wireRequirements } from '../tools/facts.ts'
 import { clientOf, json, startService, thrownBy, withTokens } from '../upstream/service.ts'
 

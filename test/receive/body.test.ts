@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { ManualClock } from '../../src/clock.ts'
+import { ManualClock } from '../../src/base/clock.ts'
 import { readBody } from '../../src/receive/body.ts'
 import { Budget } from '../../src/receive/budget.ts'
 import { Deadlines } from '../../src/receive/deadlines.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { DatabaseConfig } from '../../src/store/db.ts'
-import { migrate } from '../../src/store/migrate.ts'
+import type { DatabaseConfig } from '../../src/store/engine/db.ts'
+import { migrate } from '../../src/store/migrate/migrate.ts'
 import { startChild } from '../tools/child.ts'
 import { newPostgres, newSqlite, openAgain } from '../tools/databases.ts'
 import { startPostgres } from '../tools/postgres-server.ts'

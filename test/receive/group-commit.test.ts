@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../src/clock.ts'
-import { TransientError } from '../../src/errors.ts'
+import { ManualClock } from '../../src/base/clock.ts'
+import { TransientError } from '../../src/base/errors.ts'
 import { Deadlines } from '../../src/receive/deadlines.ts'
 import { GroupCommit } from '../../src/receive/group-commit.ts'
-import type { NewDelivery } from '../../src/store/inbox-append.ts'
+import type { NewDelivery } from '../../src/store/inbox/append.ts'
 import { Counts, recordingLog } from './support.ts'
 import { HeldAppender } from './support-appenders.ts'
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../src/clock.ts'
+import { ManualClock } from '../../src/base/clock.ts'
 import { BadSignatures } from '../../src/receive/bad-signatures.ts'
 import { Budget } from '../../src/receive/budget.ts'
 import { Deadlines } from '../../src/receive/deadlines.ts'
-import { NarrowDoor } from '../../src/receive/narrow-door.ts'
+import { NarrowDoor } from '../../src/receive/semaphore.ts'
 
 describe('BadSignatures', () => {
   it('limits an address after 20 in a minute, until fewer than 20 lie within the last minute', () => {

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { BadSignatures } from '../../src/receive/bad-signatures.ts'
 import { Rejections } from '../../src/receive/rejections.ts'
-import { RejectedStore } from '../../src/store/rejected.ts'
+import { RejectedStore } from '../../src/store/inbox/rejected.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { Counts, recordingLog } from './support.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ManualClock, systemClock } from '../../src/clock.ts'
+import { ManualClock, systemClock } from '../../src/base/clock.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'
 import { account, deliver, head, inboxOf, newSecret, openRaw, sign, startTestReceiver, type TestReceiver } from './support.ts'

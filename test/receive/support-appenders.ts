@@ -1,5 +1,5 @@
 import type { Appender } from '../../src/receive/group-commit.ts'
-import type { NewDelivery } from '../../src/store/inbox-append.ts'
+import type { NewDelivery } from '../../src/store/inbox/append.ts'
 
 /** One transaction that the store was asked for, and that ends when the test says so. */
 export interface HeldBatch {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { entities } from '../../src/model/entities.ts'
-import type { Query } from '../../src/store/db.ts'
+import type { Query } from '../../src/store/engine/db.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
 
 /**

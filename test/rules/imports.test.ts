@@ -1,125 +1,87 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const project = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A file's place and a line in it, which the rules must refuse or allow. */
-type Probe = readonly [place: string, line: string]
+/** A file, and what it imports: another file of the project, or a package. */
+type Import = readonly [from: string, to: string]
 
-const refused: readonly Probe[] = [
-  // The ground imports nothing above itself.
-  ['src/clock', "import './model/time.ts'"],
-  ['src/service', "import './app.ts'"],
-  ['src/log', "import './store/db.ts'"],
-  ['src/config/file', "import '../model/time.ts'"],
-  ['src/config/file', "import '../main.ts'"],
-  // Floors: no arrow upward.
-  ['src/model/a', "import '../store/db.ts'"],
-  ['src/model/a', "import 'node:fs'"],
-  ['src/store/a', "import '../apply/apply.ts'"],
-  ['src/store/a', "import type { Walk } from '../read/walk.ts'"],
-  ['src/upstream/a', "import '../store/db.ts'"],
-  ['src/upstream/a', "import '../apply/apply.ts'"],
-  ['src/apply/a', "import '../upstream/wire.ts'"],
-  ['src/apply/a', "import '../read/walk.ts'"],
-  ['src/read/a', "import '../poll/visit.ts'"],
-  ['src/receive/a', "import '../ops/metrics.ts'"],
-  ['src/ops/a', "import '../app.ts'"],
-  ['src/ops/a', "import '../main.ts'"],
-  ['src/ops/commands/a', "import '../../app.ts'"],
-  ['src/ops/commands/a', "import '../../sandbox/sandbox.ts'"],
-  ['src/app', "import './main.ts'"],
+const refused: readonly Import[] = [
+  // base imports nothing above itself.
+  ['src/base/clock.ts', 'src/model/time.ts'],
+  ['src/base/service.ts', 'src/app.ts'],
+  ['src/config/config.ts', 'src/store/engine/db.ts'],
+  ['src/config/sources/file.ts', 'src/model/time.ts'],
+  ['src/config/sources/yaml.ts', 'src/config/schema/values.ts'],
+  // No arrow upward.
+  ['src/model/a.ts', 'src/store/engine/db.ts'],
+  ['src/model/b.ts', 'node:fs'],
+  ['src/store/engine/a.ts', 'src/apply/apply.ts'],
+  ['src/store/mirror/a.ts', 'src/read/walk.ts'],
+  ['src/upstream/a.ts', 'src/store/engine/db.ts'],
+  ['src/apply/a.ts', 'src/upstream/wire/wire.ts'],
+  ['src/read/a.ts', 'src/poll/visit.ts'],
+  ['src/receive/a.ts', 'src/ops/metrics/metrics.ts'],
+  ['src/ops/cli/a.ts', 'src/app.ts'],
+  ['src/ops/cli/commands/a.ts', 'src/sandbox/service/sandbox.ts'],
+  ['src/app/a.ts', 'src/main.ts'],
+  // Inside store, ops, push, reconcile and upstream too.
+  ['src/store/schema/a.ts', 'src/store/engine/db.ts'],
+  ['src/store/reads/a.ts', 'src/store/inbox/work.ts'],
+  ['src/store/changes/a.ts', 'src/store/mirror/reader.ts'],
+  ['src/store/outbox/a.ts', 'src/store/completeness/ledger.ts'],
+  ['src/ops/output/a.ts', 'src/ops/status/status.ts'],
+  ['src/ops/actions/a.ts', 'src/ops/http/server.ts'],
+  ['src/ops/alarms/a.ts', 'src/ops/actions/inbox.ts'],
+  ['src/push/transport/a.ts', 'src/push/send/sender.ts'],
+  ['src/reconcile/check/a.ts', 'src/reconcile/run/run.ts'],
+  ['src/upstream/http/a.ts', 'src/upstream/wire/wire.ts'],
   // Stages never import each other.
-  ['src/receive/a', "import '../work/worker.ts'"],
-  ['src/receive/a', "import '../poll/visit.ts'"],
-  ['src/work/a', "import '../receive/route.ts'"],
-  ['src/work/a', "import '../poll/visit.ts'"],
-  ['src/poll/a', "import '../work/worker.ts'"],
-  ['src/poll/a', "export { worker } from '../work/worker.ts'"],
-  ['src/poll/a', "export const late = await import('../receive/route.ts')"],
-  // The libraries of one room.
-  ['src/apply/a', "import 'kysely'"],
-  ['src/read/a', "import 'pg'"],
-  ['src/work/a', "import 'better-sqlite3'"],
-  ['src/ops/a', "import { sql } from 'kysely'"],
-  ['src/app', "import 'pg'"],
-  ['src/main', "import 'better-sqlite3'"],
-  ['src/poll/a', "import 'fastify'"],
-  ['src/store/a', "import 'fastify'"],
-  ['src/app', "import 'fastify'"],
+  ['src/receive/b.ts', 'src/work/worker.ts'],
+  ['src/work/a.ts', 'src/receive/receiver.ts'],
+  ['src/poll/a.ts', 'src/work/worker.ts'],
+  ['src/push/send/a.ts', 'src/read/walk.ts'],
+  // Packages of one room.
+  ['src/apply/b.ts', 'kysely'],
+  ['src/read/b.ts', 'pg'],
+  ['src/work/b.ts', 'better-sqlite3'],
+  ['src/ops/status/a.ts', 'kysely'],
+  ['src/app/b.ts', 'pg'],
+  ['src/poll/b.ts', 'fastify'],
+  ['src/store/engine/b.ts', 'fastify'],
   // The sandbox never sees the product.
-  ['src/sandbox/a', "import '../store/db.ts'"],
-  ['src/sandbox/a', "import '../apply/apply.ts'"],
-  ['src/sandbox/a', "import '../read/walk.ts'"],
-  ['src/sandbox/a', "import '../work/worker.ts'"],
-  ['src/sandbox/a', "import '../poll/visit.ts'"],
-  ['src/sandbox/a', "import '../receive/route.ts'"],
-  ['src/sandbox/a', "import '../ops/metrics.ts'"],
-  ['src/sandbox/a', "import '../model/entities.ts'"],
-  ['src/sandbox/world/a', "import '../../store/db.ts'"],
+  ['src/sandbox/a.ts', 'src/store/engine/db.ts'],
+  ['src/sandbox/world/a.ts', 'src/model/entities.ts'],
   // Only apply/ writes the mirror.
-  ['src/store/a', "import './mirror-writer.ts'"],
-  ['src/read/a', "import '../store/mirror-writer.ts'"],
-  ['src/receive/a', "import '../store/mirror-writer.ts'"],
-  ['src/work/a', "import '../store/mirror-writer.ts'"],
-  ['src/ops/a', "import '../store/mirror-writer.ts'"],
-  ['src/ops/commands/a', "import '../../store/mirror-writer.ts'"],
-  ['src/app', "import './store/mirror-writer.ts'"],
-  ['src/main', "import './store/mirror-writer.ts'"],
-  // Only main.ts touches the process.
-  ['src/store/a', "import { argv } from 'node:process'"],
-  ['src/app', "import { env } from 'node:process'"],
-  ['src/store/a', 'export const id = process.pid'],
-  ['src/app', 'export const env = process.env'],
-  ['src/config', 'process.exit(1)'],
-  ['src/ops/a', 'globalThis.process.exit(1)'],
+  ['src/store/completeness/a.ts', 'src/store/mirror/writer.ts'],
+  ['src/reconcile/run/a.ts', 'src/store/mirror/writer.ts'],
+  ['src/ops/actions/b.ts', 'src/store/mirror/writer.ts'],
   // A migration stands alone.
-  ['migrations/0002-more', "import '../src/model/entities.ts'"],
+  ['migrations/0099-more.ts', 'src/model/entities.ts'],
 ]
 
-const allowed: readonly Probe[] = [
-  ['src/config', "import 'zod'"],
-  ['src/config', "import './config/file.ts'"],
-  ['src/config', "import './errors.ts'"],
-  ['src/model/a', "import '../errors.ts'"],
-  ['src/model/a', "import './time.ts'"],
-  ['src/store/a', "import 'kysely'"],
-  ['src/store/a', "import 'pg'"],
-  ['src/store/a', "import 'better-sqlite3'"],
-  ['src/store/a', "import '../model/time.ts'"],
-  ['src/store/a', "import '../../migrations/0001-mirror.ts'"],
-  ['src/upstream/a', "import 'undici'"],
-  ['src/upstream/a', "import '../model/time.ts'"],
-  ['src/apply/a', "import '../store/mirror-writer.ts'"],
-  ['src/apply/a', "import '../model/time.ts'"],
-  ['src/read/a', "import '../apply/apply.ts'"],
-  ['src/read/a', "import '../upstream/client.ts'"],
-  ['src/receive/a', "import 'fastify'"],
-  ['src/receive/a', "import '../store/db.ts'"],
-  ['src/receive/a', "import '../upstream/signature.ts'"],
-  ['src/receive/a', "import 'node:stream/promises'"],
-  ['src/work/a', "import '../apply/apply.ts'"],
-  ['src/work/a', "import 'p-queue'"],
-  ['src/poll/a', "import '../read/walk.ts'"],
-  ['src/poll/a', "import '../clock.ts'"],
-  ['src/ops/a', "import 'fastify'"],
-  ['src/ops/a', "import '../poll/visit.ts'"],
-  ['src/ops/a', "import '../config.ts'"],
-  ['src/ops/commands/a', "import '../table.ts'"],
-  ['src/ops/commands/a', "import '../../store/db.ts'"],
-  ['src/ops/commands/a', "import '../../config.ts'"],
-  ['src/sandbox/world/a', "import '../wire.ts'"],
-  ['src/sandbox/world/a', "import '../../clock.ts'"],
-  ['src/sandbox/world/a', "import '../../model/time.ts'"],
-  ['src/app', "import './ops/metrics.ts'"],
-  ['src/app', "import './store/open.ts'"],
-  ['src/main', "import './app.ts'"],
-  ['src/main', 'process.exitCode = 1'],
-  ['migrations/0002-more', "import type { Migration } from '../src/store/migration.ts'"],
+const allowed: readonly Import[] = [
+  ['src/config/config.ts', 'zod'],
+  ['src/model/a.ts', 'src/base/errors.ts'],
+  ['src/model/b.ts', 'node:crypto'],
+  ['src/store/engine/a.ts', 'kysely'],
+  ['src/store/mirror/a.ts', 'src/store/changes/change-log.ts'],
+  ['src/store/migrate/a.ts', 'migrations/index.ts'],
+  ['src/upstream/a.ts', 'undici'],
+  ['src/apply/a.ts', 'src/store/mirror/writer.ts'],
+  ['src/read/a.ts', 'src/upstream/client.ts'],
+  ['src/receive/a.ts', 'fastify'],
+  ['src/poll/a.ts', 'src/read/walk.ts'],
+  ['src/ops/cli/commands/a.ts', 'src/ops/actions/inbox.ts'],
+  ['src/ops/http/a.ts', 'src/poll/visit.ts'],
+  ['src/sandbox/world/a.ts', 'src/model/time.ts'],
+  ['src/app/a.ts', 'src/ops/metrics/metrics.ts'],
+  ['src/main.ts', 'src/app.ts'],
+  ['migrations/0099-more.ts', 'src/store/schema/migration.ts'],
 ]
 
 let folder: string
@@ -130,61 +92,68 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** Writes files into a project that has the real settings. @returns its root. */
-async function projectWith(name: string, files: ReadonlyMap<string, readonly string[]>): Promise<string> {
+interface Violation {
+  readonly from: string
+  readonly to: string
+  readonly rule: { readonly name: string }
+}
+
+/** Writes files that import each other into a project with the real rules. @returns what the rules report. */
+async function violations(name: string, imports: readonly Import[]): Promise<Violation[]> {
   const root = join(folder, name)
-  for (const [file, lines] of files) {
-    await mkdir(dirname(join(root, file)), { recursive: true })
-    await writeFile(join(root, file), `${lines.join('\n')}\n`)
+  const isFile = (to: string) => to.endsWith('.ts')
+  const files = new Map<string, string>(imports.map(([, to]) => [to, ''] as const).filter(([to]) => isFile(to)))
+  for (const [from, to] of imports) {
+    const path = relative(dirname(from), to)
+    files.set(from, `${files.get(from) ?? ''}import '${isFile(to) ? (path.startsWith('.') ? path : `./${path}`) : to}'\n`)
   }
-  const settings = JSON.parse(await readFile(join(project, 'biome.json'), 'utf8')) as object
-  await writeFile(join(root, 'biome.json'), JSON.stringify({ ...settings, $schema: undefined, vcs: { enabled: false } }))
-  return root
-}
-
-interface Diagnostic {
-  readonly category: string
-  readonly location: { readonly path: string; readonly start: { readonly line: number } }
-}
-
-/** @returns what these rules report, as `path:line`. (`--only` would forget where a rule is off.) */
-async function report(root: string, rules: readonly string[]): Promise<Set<string>> {
-  const args = ['lint', '--reporter=json', '--max-diagnostics=none', '.']
+  for (const [file, text] of files) {
+    await mkdir(dirname(join(root, file)), { recursive: true })
+    await writeFile(join(root, file), text)
+  }
+  await mkdir(join(root, 'migrations'), { recursive: true })
+  await copyFile(join(project, '.dependency-cruiser.mjs'), join(root, '.dependency-cruiser.mjs'))
+  await copyFile(join(project, 'package.json'), join(root, 'package.json'))
+  await symlink(join(project, 'node_modules'), join(root, 'node_modules'))
+  const args = ['--config', '.dependency-cruiser.mjs', '--output-type', 'json', 'src', 'migrations']
   const output = await new Promise<string>((resolve) => {
-    execFile(join(project, 'node_modules/.bin/biome'), args, { cwd: root }, (_error, stdout) => resolve(stdout))
+    execFile(join(project, 'node_modules/.bin/depcruise'), args, { cwd: root }, (_error, stdout) => resolve(stdout))
   })
-  const { diagnostics } = JSON.parse(output) as { diagnostics: readonly Diagnostic[] }
-  const judged = diagnostics.filter(({ category }) => rules.includes(category))
-  return new Set(judged.map(({ location }) => `${location.path}:${location.start.line}`))
-}
-
-/** Lints all probes at once. @returns those that were reported. */
-async function judge(name: string, probes: readonly Probe[]): Promise<Probe[]> {
-  const files = new Map<string, string[]>()
-  const at = probes.map(([place, line]) => {
-    const lines = files.get(`${place}.ts`) ?? []
-    files.set(`${place}.ts`, lines)
-    return `${place}.ts:${lines.push(line)}`
-  })
-  const reported = await report(await projectWith(name, files), ['lint/style/noRestrictedImports', 'lint/correctness/noProcessGlobal'])
-  return probes.filter((_probe, index) => reported.has(at[index] ?? ''))
+  return (JSON.parse(output) as { summary: { violations: Violation[] } }).summary.violations
 }
 
 describe('the import rules', () => {
-  it('refuse what goes upward, sideways, or to a library of another room', async () => {
-    expect(await judge('refused', refused)).toEqual(refused)
+  it('refuse what goes upward, sideways, or to a package of another room', async () => {
+    const reported = await violations('refused', refused)
+    const isReported = ([from, to]: Import) => reported.some((each) => each.from === from && each.to.includes(to.replace('node:', '')))
+    expect(refused.filter((each) => !isReported(each))).toEqual([])
   })
 
   it('allow what the rooms need', async () => {
-    expect(await judge('allowed', allowed)).toEqual([])
+    expect(await violations('allowed', allowed)).toEqual([])
   })
 
   it('refuse a circle, of types too', async () => {
-    const files = new Map([
-      ['src/model/a.ts', ["import type { B } from './b.ts'", 'export type A = B | 1']],
-      ['src/model/b.ts', ["import type { A } from './a.ts'", 'export type B = A | 2']],
+    const reported = await violations('circle', [
+      ['src/model/a.ts', 'src/model/b.ts'],
+      ['src/model/b.ts', 'src/model/a.ts'],
     ])
-    const reported = await report(await projectWith('circle', files), ['lint/suspicious/noImportCycles'])
-    expect(reported).toContain('src/model/a.ts:1')
+    expect(reported.map(({ rule }) => rule.name)).toContain('no-circle')
+  })
+
+  it('know every folder of the house', async () => {
+    const rules = await readFile(join(project, '.dependency-cruiser.mjs'), 'utf8')
+    const { stdout } = await new Promise<{ stdout: string }>((resolve) => {
+      execFile('git', ['ls-files', 'src'], { cwd: project }, (_error, stdout) => resolve({ stdout }))
+    })
+    const folders = [
+      ...new Set(
+        stdout
+          .split('\n')
+          .filter((file) => file.split('/').length > 2)
+          .map((file) => file.split('/')[1]),
+      ),
+    ]
+    expect(folders.filter((name) => !rules.includes(`'src/${name}'`))).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ManualClock } from '../../src/clock.ts'
+import { ManualClock } from '../../src/base/clock.ts'
 import { Client, sandboxFor } from './support.ts'
 
 test('a form-encoded client-credentials exchange gives a bearer token', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { ManualClock } from '../../src/clock.ts'
-import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { ManualClock } from '../../src/base/clock.ts'
+import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
+import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import { Client, Endpoint, sandboxFor } from './support.ts'
 
 /** Tells the whole story by hand. */

@@ -1,9 +1,9 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { SandboxOptions } from '../../src/sandbox/options.ts'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import { startSandbox } from '../../src/sandbox/server.ts'
+import { startSandbox } from '../../src/sandbox/http/server.ts'
+import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
+import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 
 /** A sandbox without a story of its own, closed when the test ends. */
 export async function sandboxFor(options: SandboxOptions = {}): Promise<Sandbox> {

@@ -1,4 +1,4 @@
-import { ManualClock } from '../../src/clock.ts'
+import { ManualClock } from '../../src/base/clock.ts'
 
 /** A clock that knows how many sleep by it. */
 export class CountingClock extends ManualClock {

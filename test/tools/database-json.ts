@@ -1,4 +1,4 @@
-import type { DatabaseConfig } from '../../src/store/db.ts'
+import type { DatabaseConfig } from '../../src/store/engine/db.ts'
 
 /** @returns the settings of a database as an argument for a child process. */
 export function databaseText(config: DatabaseConfig): string {

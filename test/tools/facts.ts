@@ -1,7 +1,7 @@
 import type { EventFact, Fact, MessageFact, Origin, StateFact } from '../../src/model/facts.ts'
 import type { Json } from '../../src/model/json.ts'
 import { timeFromMs } from '../../src/model/time.ts'
-import { readEvent, readMessage, readRequirements } from '../../src/upstream/wire.ts'
+import { readEvent, readMessage, readRequirements } from '../../src/upstream/wire/wire.ts'
 
 /** A uuid that ends in `n`, of a family of its own. */
 export function uuid(family: number, n: number): string {

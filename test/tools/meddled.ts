@@ -1,4 +1,4 @@
-import type { Db } from '../../src/store/db.ts'
+import type { Db } from '../../src/store/engine/db.ts'
 
 /** @param around what is done in the place of each transaction, by name; `go` runs it. @returns the same database. */
 export function meddled(db: Db, around: <T>(name: string, go: () => Promise<T>) => Promise<T>): Db {

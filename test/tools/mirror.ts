@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { type Applied, throughDoor } from '../../src/apply/apply.ts'
+import { silentObserver } from '../../src/base/observer.ts'
 import { type Entity, entities, type Row } from '../../src/model/entities.ts'
 import type { Fact } from '../../src/model/facts.ts'
-import { silentObserver } from '../../src/observe.ts'
-import type { Db } from '../../src/store/db.ts'
+import type { Db } from '../../src/store/engine/db.ts'
 
 /** Applies facts in one transaction of their own. */
 export function applyAll(db: Db, facts: readonly Fact[]): Promise<Applied> {

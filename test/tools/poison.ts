@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Db } from '../../src/store/db.ts'
+import type { Db } from '../../src/store/engine/db.ts'
 
 /**
  * Makes the database itself refuse to insert rows into `table` whose `column` holds `value`: the kind of failure that no

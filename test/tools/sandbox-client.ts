@@ -1,6 +1,6 @@
-import { systemClock } from '../../src/clock.ts'
-import { silentObserver } from '../../src/observe.ts'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { silentObserver } from '../../src/base/observer.ts'
+import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import { createUpstreamClient, type UpstreamClient, type UpstreamOptions } from '../../src/upstream/client.ts'
 import { silentLog } from './databases.ts'
 

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 
 const PATIENCE_MS = 30_000
 const LOOK_MS = 10

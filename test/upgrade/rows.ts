@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 import { sql } from 'kysely'
 import { migrations } from '../../migrations/index.ts'
-import type { Db } from '../../src/store/db.ts'
-import type { ColumnTypes } from '../../src/store/migration.ts'
+import type { Db } from '../../src/store/engine/db.ts'
+import type { ColumnTypes } from '../../src/store/schema/migration.ts'
 
 /** A table as the migrations up to some version make it, its columns with their kinds, which SQLite itself does not tell apart. */
 export interface OldTable {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Clock, systemClock } from '../../src/clock.ts'
-import { clockSkewMs } from '../../src/upstream/answer.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { clockSkewMs } from '../../src/upstream/http/answer.ts'
 import { askServiceClock } from '../../src/upstream/service-clock.ts'
 import { Counts, clientOf, json, startService, withTokens } from './service.ts'
 

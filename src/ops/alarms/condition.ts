@@ -1,5 +1,5 @@
 import { msFromTime, timeFromMs } from '../../model/time.ts'
-import type { AlarmKey, AlarmRow } from '../../store/alarms.ts'
+import type { AlarmKey, AlarmRow } from '../../store/operators/alarms.ts'
 import { type AlarmName, CLEAR_AFTER_MS, rules } from './rules.ts'
 
 /** How something that an alarm is about stands now. */

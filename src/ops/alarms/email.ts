@@ -1,7 +1,7 @@
 import { createTransport } from 'nodemailer'
-import { abortable } from '../../abortable.ts'
-import type { EmailOperator } from '../../config.ts'
-import { directHintFor } from '../../push/network-hints.ts'
+import { abortable } from '../../base/abortable.ts'
+import type { EmailOperator } from '../../config/config.ts'
+import { directHintFor } from '../../push/transport/network-hints.ts'
 import { type AlarmMessage, mailOf } from './message.ts'
 import { type OperatorSender, type SenderContext, type SendResult, TRY_MS } from './sender.ts'
 

@@ -1,8 +1,8 @@
 import { msFromTime } from '../../model/time.ts'
-import { type AlarmKey, evaluatedAt, listAlarms } from '../../store/alarms.ts'
-import type { Query } from '../../store/db.ts'
-import { countUnsent } from '../../store/operator-notices.ts'
-import type { AlarmSeverity } from '../../store/tables-alarms.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { type AlarmKey, evaluatedAt, listAlarms } from '../../store/operators/alarms.ts'
+import { countUnsent } from '../../store/operators/notices.ts'
+import type { AlarmSeverity } from '../../store/schema/tables-alarms.ts'
 import { alarmNames, rules } from './rules.ts'
 
 /** The gauges of alarms: help text and labels. */

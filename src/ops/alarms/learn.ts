@@ -1,7 +1,7 @@
 import { msFromTime, timeFromMs } from '../../model/time.ts'
-import type { Db } from '../../store/db.ts'
-import { type DeliveryTime, deliveriesAfter, learnedUpTo, listRhythms, storeRhythms } from '../../store/delivery-rhythm.ts'
-import { SELF_DELIVERY_TYPE } from '../../upstream/delivery.ts'
+import { type DeliveryTime, deliveriesAfter, learnedUpTo, listRhythms, storeRhythms } from '../../store/completeness/rhythm.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { SELF_DELIVERY_TYPE } from '../../upstream/webhook/delivery.ts'
 import { learn, type Rhythm, rhythmFrom, unknownRhythm } from './rhythm.ts'
 
 /** Deliveries learned from in one transaction, and transactions in one look. */

@@ -1,7 +1,7 @@
 import { msFromTime, type TimeText } from '../../model/time.ts'
-import type { AlarmRow } from '../../store/alarms.ts'
-import type { AlarmSeverity, NoticeKind } from '../../store/tables-alarms.ts'
-import { ago, printableLine } from '../text.ts'
+import type { AlarmRow } from '../../store/operators/alarms.ts'
+import type { AlarmSeverity, NoticeKind } from '../../store/schema/tables-alarms.ts'
+import { ago, printableLine } from '../output/text.ts'
 import { type AlarmName, rules, runbookOf } from './rules.ts'
 
 /** What an operator gets, as JSON; an e-mail tells the same in words. Its names stay. */

@@ -1,8 +1,8 @@
-import type { Log } from '../../log.ts'
-import type { Observer } from '../../observe.ts'
-import type { Service } from '../../service.ts'
-import type { Db } from '../../store/db.ts'
-import { type ClaimedNotice, claimNotices, type NoticeResult, settleNotice } from '../../store/operator-notices.ts'
+import type { Log } from '../../base/log.ts'
+import type { Observer } from '../../base/observer.ts'
+import type { Service } from '../../base/service.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { type ClaimedNotice, claimNotices, type NoticeResult, settleNotice } from '../../store/operators/notices.ts'
 import type { SendResult } from './sender.ts'
 import type { Senders } from './senders.ts'
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import type { ProxySettings } from '../../upstream/ways-out.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { ProxySettings } from '../../upstream/http/dispatcher.ts'
 
 /** How a try to tell an operator ended. */
 export type SendResult =

@@ -1,4 +1,4 @@
-import type { OperatorConfig } from '../../config.ts'
+import type { OperatorConfig } from '../../config/config.ts'
 import type { OperatorSender, SenderContext, SendResult } from './sender.ts'
 
 /** The ways to all operators, each opened when it is first used. */

@@ -1,10 +1,10 @@
 import { earlierTime, msFromTime } from '../../model/time.ts'
-import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/alarm-push-signs.ts'
-import type { Query } from '../../store/db.ts'
-import { type DestinationRow, listDestinations } from '../../store/destinations.ts'
-import { changeLogEnds } from '../../store/gauges.ts'
-import { mendOf } from '../destination-actions.ts'
-import { ago, counted, shortTime } from '../text.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/operators/alarm-push-signs.ts'
+import { type DestinationRow, listDestinations } from '../../store/outbox/destinations.ts'
+import { changeLogEnds } from '../../store/upkeep/gauges.ts'
+import { ago, counted, shortTime } from '../output/text.ts'
+import { resumeHint } from '../status/resume-hint.ts'
 import { type Condition, levelOf, ofDestination } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 
@@ -39,7 +39,7 @@ export const destinationWatcher: Watcher = {
 function stopped({ destination, state, reason, since }: DestinationRow, nowMs: number): Condition {
   const sinceMs = since === null ? nowMs : msFromTime(since)
   const on = state === 'parked' || state === 'disabled' || (state === 'paused' && nowMs - sinceMs >= FORGOTTEN_MS)
-  const mend = state === 'active' ? 'nothing is to be done' : mendOf(destination, state)
+  const mend = state === 'active' ? 'nothing is to be done' : resumeHint(destination, state)
   const text = `destination ${destination} is ${state}${since === null ? '' : ` since ${shortTime(since)} UTC`}: ${reason ?? 'no reason is kept'}; ${mend}`
   return ofDestination(destination, 'destination_stopped', on ? 'on' : 'off', text, sinceMs)
 }

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Observer } from '../../observe.ts'
+import type { Observer } from '../../base/observer.ts'
 import { ofInstallation } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 

@@ -1,6 +1,6 @@
 import { msFromTime } from '../../model/time.ts'
-import { inboxGauges } from '../../store/gauges.ts'
-import { ago, counted } from '../text.ts'
+import { inboxGauges } from '../../store/upkeep/gauges.ts'
+import { ago, counted } from '../output/text.ts'
 import { levelOf, ofAccount, ofInstallation } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 

@@ -1,5 +1,5 @@
-import type { Config } from '../../config.ts'
-import type { Query } from '../../store/db.ts'
+import type { Config } from '../../config/config.ts'
+import type { Query } from '../../store/engine/db.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import type { Condition } from './condition.ts'
 import type { Rhythm } from './rhythm.ts'

@@ -1,7 +1,7 @@
-import type { WebhookOperator } from '../../config.ts'
-import { answered, isSuccess } from '../../push/outcomes.ts'
-import { signedHeaders } from '../../push/signed-headers.ts'
-import { openTransport } from '../../push/transport.ts'
+import type { WebhookOperator } from '../../config/config.ts'
+import { answered, isSuccess } from '../../push/contract/outcomes.ts'
+import { signedHeaders } from '../../push/transport/signed-headers.ts'
+import { openTransport } from '../../push/transport/transport.ts'
 import { type OperatorSender, type SenderContext, type SendResult, TRY_MS } from './sender.ts'
 
 /** Alarms as Standard Webhooks, the way changes go to a destination: signed, TLS verified, no redirects. */

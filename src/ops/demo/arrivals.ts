@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Row } from '../../model/entities.ts'
-import { changesAfter, type LoggedChange } from '../../store/changes-reader.ts'
-import type { Query } from '../../store/db.ts'
-import { counted } from '../text.ts'
+import { changesAfter, type LoggedChange } from '../../store/changes/reader.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { counted } from '../output/text.ts'
 import type { Screen } from './screen.ts'
 
 const PAGE = 500

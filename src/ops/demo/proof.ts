@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { runExit } from '../../reconcile/outcome.ts'
-import type { Host } from '../host.ts'
+import type { Host } from '../../base/host.ts'
+import { runExit } from '../../reconcile/run/outcome.ts'
 import { startChild } from './child.ts'
 
 /** What a reconciliation said, and where its report lies. */

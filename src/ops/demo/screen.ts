@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
-import type { Output } from '../host.ts'
-import { printableLine } from '../text.ts'
+import type { Output } from '../../base/host.ts'
+import { printableLine } from '../output/text.ts'
 
 /** How a line is marked: what it tells of, and its colour on a terminal. */
 const marks = {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Truth, truthSchema } from '../compare.ts'
+import { type Truth, truthSchema } from './compare.ts'
 
 const stats = z.object({
   deliveries: z.object({

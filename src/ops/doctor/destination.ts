@@ -1,11 +1,11 @@
-import type { DestinationConfig } from '../../config.ts'
+import type { DestinationConfig } from '../../config/config.ts'
 import { msFromTime } from '../../model/time.ts'
-import type { Db } from '../../store/db.ts'
-import { changeLogEnds } from '../../store/gauges.ts'
-import { listProcesses } from '../../store/processes.ts'
-import { probeDestination } from '../probe.ts'
-import { type DestinationStatus, pushWarnings, readPushStatus } from '../push-status.ts'
-import { ago, counted } from '../text.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { changeLogEnds } from '../../store/upkeep/gauges.ts'
+import { listProcesses } from '../../store/upkeep/processes.ts'
+import { probeDestination } from '../actions/probe.ts'
+import { ago, counted } from '../output/text.ts'
+import { type DestinationStatus, pushWarnings, readPushStatus } from '../status/destinations.ts'
 import { bad, type DoctorParts, type Finding, good } from './finding.ts'
 
 /** Changes that a healthy destination has not got by then are worth a word. */

@@ -1,8 +1,8 @@
-import type { Clock } from '../../clock.ts'
-import type { Config } from '../../config.ts'
-import type { Log } from '../../log.ts'
-import type { Db } from '../../store/db.ts'
-import { printableLine } from '../text.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
+import type { Config } from '../../config/config.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { printableLine } from '../output/text.ts'
 
 /** One thing that was looked at, in a sentence: what is right, or what is wrong and what to do. */
 export interface Finding {

@@ -1,6 +1,6 @@
-import { type AccountConfig, proxySettings } from '../../config.ts'
-import { findDeliveries } from '../../store/inbox-queries.ts'
-import { sendSelfDelivery } from '../../upstream/self-delivery.ts'
+import { type AccountConfig, proxySettings } from '../../config/config.ts'
+import { findDeliveries } from '../../store/inbox/queries.ts'
+import { sendSelfDelivery } from '../../upstream/webhook/self-delivery.ts'
 import { bad, type DoctorParts, type Finding, good } from './finding.ts'
 
 /** Sends each account a signed delivery by the way that the service's take, and looks whether it arrived here. */

@@ -1,11 +1,11 @@
-import type { Clock } from '../../clock.ts'
-import type { Config } from '../../config.ts'
-import type { Log } from '../../log.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
+import type { Service } from '../../base/service.ts'
+import type { Config } from '../../config/config.ts'
 import { msFromTime } from '../../model/time.ts'
-import { lastSlot } from '../../reconcile/timetable.ts'
-import type { Service } from '../../service.ts'
-import type { Db } from '../../store/db.ts'
-import { claimUpkeep, endUpkeep } from '../../store/upkeep.ts'
+import { lastSlot } from '../../reconcile/run/timetable.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { claimUpkeep, endUpkeep } from '../../store/upkeep/upkeep.ts'
 import { takeTurn, toldOf } from './turn.ts'
 
 export interface RetentionOptions {

@@ -1,7 +1,7 @@
-import type { Clock } from '../../clock.ts'
-import type { Config } from '../../config.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Config } from '../../config/config.ts'
 import { timeFromMs } from '../../model/time.ts'
-import type { Db } from '../../store/db.ts'
+import type { Db } from '../../store/engine/db.ts'
 import {
   type RetentionStep,
   relieveInbox,
@@ -11,9 +11,9 @@ import {
   removePushed,
   removeRejected,
   type StepOrder,
-} from '../../store/retention.ts'
-import type { UpkeepLease } from '../../store/upkeep.ts'
-import { counted } from '../text.ts'
+} from '../../store/upkeep/retention.ts'
+import type { UpkeepLease } from '../../store/upkeep/upkeep.ts'
+import { counted } from '../output/text.ts'
 import { Pace } from './pace.ts'
 
 export interface TurnParts {

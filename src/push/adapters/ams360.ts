@@ -1,20 +1,12 @@
-import { PermanentError } from '../../errors.ts'
+import { PermanentError } from '../../base/errors.ts'
 import { submissions } from '../../model/entities.ts'
 import type { Json } from '../../model/json.ts'
-import { withoutSecretWords } from '../../upstream/answer.ts'
-import {
-  type Adapter,
-  type AdapterDefinition,
-  type AdapterOptions,
-  StepFailure,
-  type Steps,
-  type Taken,
-  withoutEffect,
-} from '../adapter.ts'
-import type { Mapping, PushItem } from '../delivery.ts'
-import { dayOf, noteText } from '../note-text.ts'
-import { Session } from '../session.ts'
-import { callSoap, type SoapReply } from '../soap.ts'
+import { withoutSecretWords } from '../../upstream/http/answer.ts'
+import type { Mapping, PushItem } from '../contract/delivery.ts'
+import { type Adapter, type AdapterDefinition, type AdapterOptions, StepFailure, type Steps, type Taken, withoutEffect } from './adapter.ts'
+import { dayOf, noteText } from './note-text.ts'
+import { Session } from './session.ts'
+import { callSoap, type SoapReply } from './soap.ts'
 
 const GUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 const NUMBER = /^[1-9]\d{0,8}$/

@@ -1,12 +1,12 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
-import { abortable } from '../../abortable.ts'
-import type { FileDestination } from '../../config.ts'
-import { messageOf, PermanentError, TransientError } from '../../errors.ts'
-import { mayConnect } from '../address-guard.ts'
-import { refusedAddress } from '../guarded-connector.ts'
-import { directHintFor } from '../network-hints.ts'
+import { abortable } from '../../base/abortable.ts'
+import { messageOf, PermanentError, TransientError } from '../../base/errors.ts'
+import type { FileDestination } from '../../config/config.ts'
+import { mayConnect } from '../transport/address-guard.ts'
+import { refusedAddress } from '../transport/guarded-connector.ts'
+import { directHintFor } from '../transport/network-hints.ts'
 import type { Dial } from './sftp.ts'
 
 /** The DNS and TCP; a test puts its own in the place. */

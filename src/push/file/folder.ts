@@ -1,7 +1,7 @@
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { abortable } from '../../abortable.ts'
-import { messageOf, TransientError } from '../../errors.ts'
+import { abortable } from '../../base/abortable.ts'
+import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Drop, DropEntry, DropTarget } from './drop.ts'
 
 /** A folder of this machine, or one that is mounted. It is never created: under a share that is not mounted it would be a wrong one. */

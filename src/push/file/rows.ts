@@ -1,9 +1,9 @@
 import { stringify } from 'csv-stringify/sync'
-import type { FileDestination } from '../../config.ts'
+import type { FileDestination } from '../../config/config.ts'
 import { type ColumnKind, type Entity, entities } from '../../model/entities.ts'
 import type { Json } from '../../model/json.ts'
 import { personalColumns } from '../../model/personal.ts'
-import type { PushItem } from '../delivery.ts'
+import type { PushItem } from '../contract/delivery.ts'
 
 type Cells = Record<string, Json>
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type SftpClient from 'ssh2-sftp-client'
-import { abortable } from '../../abortable.ts'
-import type { FileDestination } from '../../config.ts'
-import { messageOf, PermanentError, TransientError } from '../../errors.ts'
+import { abortable } from '../../base/abortable.ts'
+import { messageOf, PermanentError, TransientError } from '../../base/errors.ts'
+import type { FileDestination } from '../../config/config.ts'
 import type { Drop, DropTarget } from './drop.ts'
 
 export type SftpSettings = Extract<FileDestination['target'], { type: 'sftp' }>

@@ -1,4 +1,4 @@
-import type { Failure } from '../outcomes.ts'
+import type { Failure } from '../contract/outcomes.ts'
 
 /** The header that a request bears, or why there is none. */
 export type AuthHeaders = { readonly headers: Readonly<Record<string, string>> } | { readonly failure: Failure }

@@ -1,5 +1,5 @@
 import jsonata from 'jsonata'
-import type { HttpDestination, RequestTemplate } from '../../config.ts'
+import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
 import { allExpressions } from './expressions.ts'
 import { problemOf } from './template-problem.ts'
 

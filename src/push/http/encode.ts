@@ -1,5 +1,5 @@
-import type { RequestTemplate } from '../../config.ts'
-import { PermanentError } from '../../errors.ts'
+import { PermanentError } from '../../base/errors.ts'
+import type { RequestTemplate } from '../../config/config.ts'
 import { isObject, type Json } from '../../model/json.ts'
 import { xmlText } from './xml.ts'
 

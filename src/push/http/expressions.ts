@@ -1,4 +1,4 @@
-import type { HttpDestination, RequestTemplate } from '../../config.ts'
+import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
 
 /** A JSONata expression of a destination's settings; its name says where it stands there. */
 export interface Expression {

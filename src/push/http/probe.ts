@@ -1,6 +1,6 @@
-import type { HttpDestination } from '../../config.ts'
-import type { ProbeResult } from '../delivery.ts'
-import { type Answer, answered, type Failure, isSuccess } from '../outcomes.ts'
+import type { HttpDestination } from '../../config/config.ts'
+import type { ProbeResult } from '../contract/delivery.ts'
+import { type Answer, answered, type Failure, isSuccess } from '../contract/outcomes.ts'
 
 /** @returns what a probe showed, in one sentence for the operator: what is right, or what is wrong and what to do. */
 export function explainProbe(

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { messageOf, PermanentError, TransientError } from '../../errors.ts'
+import { messageOf, PermanentError, TransientError } from '../../base/errors.ts'
 import type { Json } from '../../model/json.ts'
 import type { AnswerBody } from './answer-body.ts'
 import type { Expression } from './expressions.ts'

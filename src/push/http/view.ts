@@ -1,5 +1,5 @@
-import type { HttpDestination } from '../../config.ts'
-import type { PushItem } from '../delivery.ts'
+import type { HttpDestination } from '../../config/config.ts'
+import type { PushItem } from '../contract/delivery.ts'
 import type { TemplateInput } from './templates.ts'
 
 /**

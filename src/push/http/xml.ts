@@ -1,4 +1,4 @@
-import { PermanentError } from '../../errors.ts'
+import { PermanentError } from '../../base/errors.ts'
 import { isObject, type Json } from '../../model/json.ts'
 
 const NAME = /^[A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?$/

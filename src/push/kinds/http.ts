@@ -1,16 +1,8 @@
-import type { Clock } from '../../clock.ts'
-import type { HttpDestination, RequestTemplate } from '../../config.ts'
-import { messageOf, PermanentError } from '../../errors.ts'
+import type { Clock } from '../../base/clock.ts'
+import { messageOf, PermanentError } from '../../base/errors.ts'
+import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
 import type { Json } from '../../model/json.ts'
-import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../delivery.ts'
-import type { AnswerBody } from '../http/answer-body.ts'
-import type { Auth } from '../http/auth.ts'
-import { createAuth } from '../http/create-auth.ts'
-import { encodeBody } from '../http/encode.ts'
-import { allExpressions, expressionsOf, headerName, type RequestName } from '../http/expressions.ts'
-import { explainProbe } from '../http/probe.ts'
-import { type TemplateInput, Templates } from '../http/templates.ts'
-import { viewOf } from '../http/view.ts'
+import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
 import {
   type Answer,
   answered,
@@ -23,9 +15,17 @@ import {
   taken,
   unanswered,
   unclear,
-} from '../outcomes.ts'
-import { none, remoteIdOf } from '../remote-id.ts'
-import { type OutgoingRequest, openTransport, type Transport } from '../transport.ts'
+} from '../contract/outcomes.ts'
+import { none, remoteIdOf } from '../contract/remote-id.ts'
+import type { AnswerBody } from '../http/answer-body.ts'
+import type { Auth } from '../http/auth.ts'
+import { createAuth } from '../http/create-auth.ts'
+import { encodeBody } from '../http/encode.ts'
+import { allExpressions, expressionsOf, headerName, type RequestName } from '../http/expressions.ts'
+import { explainProbe } from '../http/probe.ts'
+import { type TemplateInput, Templates } from '../http/templates.ts'
+import { viewOf } from '../http/view.ts'
+import { type OutgoingRequest, openTransport, type Transport } from '../transport/transport.ts'
 
 /** What came of a request: an answer to judge, or an outcome that needs none. */
 type Reply = { readonly answer: Answer } | { readonly failure: Failure }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { WebhookDestination } from '../../config.ts'
-import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../delivery.ts'
-import { answered, isSuccess, refusal, refused, unanswered } from '../outcomes.ts'
-import { signedHeaders } from '../signed-headers.ts'
-import { openTransport, type Transport, type TransportResult } from '../transport.ts'
+import type { WebhookDestination } from '../../config/config.ts'
+import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
+import { answered, isSuccess, refusal, refused, unanswered } from '../contract/outcomes.ts'
+import { signedHeaders } from '../transport/signed-headers.ts'
+import { openTransport, type Transport, type TransportResult } from '../transport/transport.ts'
 
 /** The type of the message that a probe sends; receivers pass over types that they do not know. */
 export const TEST_TYPE = 'submission-mirror.test'

@@ -1,5 +1,5 @@
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
-import type { SeenCount } from '../../store/reconcile-figures.ts'
+import type { SeenCount } from '../../store/reconcile/figures.ts'
 import { type BucketUnit, bucketUnits, type FirstSeen } from './report-data.ts'
 
 const SECOND = 1_000

@@ -1,5 +1,5 @@
 import { entities } from '../../model/entities.ts'
-import type { FindingKind } from '../../store/tables-reconcile.ts'
+import type { FindingKind } from '../../store/schema/tables-reconcile.ts'
 import type { Block, Cell, Divergence, Section } from './document.ts'
 import type { FindingGroup, ReportData, ReportFinding } from './report-data.ts'
 import { counted, kindNames, moment } from './words.ts'

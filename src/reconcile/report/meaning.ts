@@ -1,4 +1,4 @@
-import { type FindingKind, findingKinds, type ReconcileRunsTable } from '../../store/tables-reconcile.ts'
+import { type FindingKind, findingKinds, type ReconcileRunsTable } from '../../store/schema/tables-reconcile.ts'
 import type { ReportData } from './report-data.ts'
 import { unreached } from './verdict.ts'
 import { counted, kindNames, moment, number } from './words.ts'

@@ -1,4 +1,4 @@
-import { findingKinds, type ReconcileRunsTable } from '../../store/tables-reconcile.ts'
+import { findingKinds, type ReconcileRunsTable } from '../../store/schema/tables-reconcile.ts'
 import type { ReportData } from './report-data.ts'
 import { counted, number } from './words.ts'
 

@@ -1,5 +1,5 @@
 import { msFromTime, type TimeText } from '../../model/time.ts'
-import type { FindingKind } from '../../store/tables-reconcile.ts'
+import type { FindingKind } from '../../store/schema/tables-reconcile.ts'
 import type { BucketUnit } from './report-data.ts'
 
 /** How each kind of finding is called in a report. */

@@ -1,7 +1,7 @@
 import { timeFromMs } from '../../model/time.ts'
-import type { EventMarket } from '../wire.ts'
 import type { Prng } from './prng.ts'
 import type { Submission } from './submission.ts'
+import type { EventMarket } from './wire.ts'
 
 const TYPES = ['market_attached', 'status_changed', 'quote_received'] as const
 

@@ -1,8 +1,8 @@
 import { timeFromMs } from '../../model/time.ts'
-import type { RailQuote, RequirementItem, SourceOffer } from '../wire.ts'
 import { categoryLabels, type Market, type Trade } from './names.ts'
 import type { Prng } from './prng.ts'
 import type { LaneInit, LanePatch } from './submission.ts'
+import type { RailQuote, RequirementItem, SourceOffer } from './wire.ts'
 
 /** @returns a lane that was just opened towards `market` for a risk of `trade`. */
 export function newLane(prng: Prng, market: Market, trade: Trade, evaluatedAtMs: number): LaneInit {

@@ -1,7 +1,7 @@
-import type { Attachment } from '../wire.ts'
 import type { Market } from './names.ts'
 import type { Prng } from './prng.ts'
 import type { MessageInit } from './submission.ts'
+import type { Attachment } from './wire.ts'
 
 /** Who writes to whom about a submission. */
 export interface Correspondence {

@@ -1,9 +1,9 @@
-import type { RailQuote } from '../wire.ts'
 import { ended, newOffer, newQuote, quoted, satisfied } from './lanes.ts'
 import { attachment, bindConfirmation, type Correspondence, question, quoteDelivery, reply } from './letters.ts'
 import { blockReasons, declineReasons, type Market, type Trade } from './names.ts'
 import type { Prng } from './prng.ts'
 import type { LaneInit } from './submission.ts'
+import type { RailQuote } from './wire.ts'
 import type { Action, PlanStep } from './world.ts'
 
 /** One market that is tried for one submission. */

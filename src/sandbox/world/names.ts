@@ -1,4 +1,4 @@
-import type { ProgramCategory } from '../wire.ts'
+import type { ProgramCategory } from './wire.ts'
 
 /** A trade, as a submission describes it. */
 export interface Trade {

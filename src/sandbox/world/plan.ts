@@ -1,9 +1,9 @@
-import type { SubmissionFacts } from '../wire.ts'
 import { newLane } from './lanes.ts'
 import { attachment, type Correspondence, chat, clearance, planUpdate, reply } from './letters.ts'
 import { planMarket } from './market-plan.ts'
 import { endings, type Market, markets, moreOwners, owners, producers, states, type Trade, trades } from './names.ts'
 import type { Prng } from './prng.ts'
+import type { SubmissionFacts } from './wire.ts'
 import type { PlanStep } from './world.ts'
 
 /** A whole submission: how it begins, and all that will happen to it, oldest first. */

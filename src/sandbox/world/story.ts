@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { PlanStep, World } from './world.ts'
 
 /** A step of some submission's plan on the common timeline: `atMs` counts from the start of the story. */

@@ -1,5 +1,5 @@
 import { timeFromMs } from '../../model/time.ts'
-import { Feed } from '../feeds.ts'
+import { Feed } from './feeds.ts'
 import type {
   CarrierSession,
   EventMarket,
@@ -10,7 +10,7 @@ import type {
   RailLane,
   SubmissionFacts,
   ThreadMessage,
-} from '../wire.ts'
+} from './wire.ts'
 
 /** A market that was tried for a submission, with all that the requirements view shows of it. */
 export interface LaneInit {

@@ -1,7 +1,7 @@
 import { timeFromMs } from '../../model/time.ts'
-import type { Attachment, MarketEvent, QuoteHistoryItem, SubmissionFacts, ThreadMessage } from '../wire.ts'
 import type { Prng } from './prng.ts'
 import { type EventInit, type LaneInit, type LanePatch, type MessageInit, type RailPatch, Submission } from './submission.ts'
+import type { Attachment, MarketEvent, QuoteHistoryItem, SubmissionFacts, ThreadMessage } from './wire.ts'
 
 /** One thing that happens to a submission, as plain data. */
 export type Action =

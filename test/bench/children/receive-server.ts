@@ -2,15 +2,15 @@
 // The baseline is the same route with the same check of the signature, by the library, and no storage.
 import { fastify } from 'fastify'
 import { Webhook } from 'svix'
-import { systemClock } from '../../../src/clock.ts'
-import { Secret } from '../../../src/config/secret.ts'
-import { createLog } from '../../../src/log.ts'
-import { createMetrics } from '../../../src/ops/metrics.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+import { createLog } from '../../../src/base/log.ts'
+import { Secret } from '../../../src/base/secret.ts'
+import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
 import { startReceiver } from '../../../src/receive/server.ts'
-import { InboxAppender } from '../../../src/store/inbox-append.ts'
-import { migrate } from '../../../src/store/migrate.ts'
-import { openDb } from '../../../src/store/open.ts'
-import { RejectedStore } from '../../../src/store/rejected.ts'
+import { InboxAppender } from '../../../src/store/inbox/append.ts'
+import { RejectedStore } from '../../../src/store/inbox/rejected.ts'
+import { migrate } from '../../../src/store/migrate/migrate.ts'
+import { openDb } from '../../../src/store/open/open.ts'
 import { databaseFrom } from '../../tools/database-json.ts'
 
 const [kind = '', secret = ''] = process.argv.slice(2)

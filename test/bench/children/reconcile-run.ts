@@ -1,12 +1,12 @@
 // Reads every submission of an account, behind no rate limit, in a process of its own. Arguments: `reconcile` or `bare`, the SQLite file, the
 // service's base URL, how many submissions. Says `result {"seconds": …, "rssMb": …, "code": …}`.
 import { readFileSync } from 'node:fs'
-import { systemClock } from '../../../src/clock.ts'
-import { silentObserver } from '../../../src/observe.ts'
-import { keepMemorySmall } from '../../../src/ops/small-memory.ts'
-import { workRun } from '../../../src/reconcile/run.ts'
-import { openDb } from '../../../src/store/open.ts'
-import { claimNewRun } from '../../../src/store/reconcile-work.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+import { silentObserver } from '../../../src/base/observer.ts'
+import { keepMemorySmall } from '../../../src/ops/cli/small-memory.ts'
+import { workRun } from '../../../src/reconcile/run/run.ts'
+import { openDb } from '../../../src/store/open/open.ts'
+import { claimNewRun } from '../../../src/store/reconcile/work.ts'
 import { createUpstreamClient, type UpstreamClient } from '../../../src/upstream/client.ts'
 import { silentLog } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { type Condition, levelOf, ofAccount, step } from '../../../src/ops/alarms/condition.ts'
 import { CLEAR_AFTER_MS } from '../../../src/ops/alarms/rules.ts'
-import type { AlarmRow } from '../../../src/store/alarms.ts'
+import type { AlarmRow } from '../../../src/store/operators/alarms.ts'
 
 const MINUTE = 60_000
 const START = Date.UTC(2026, 0, 5, 12)

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../../src/clock.ts'
-import type { EmailOperator } from '../../../src/config.ts'
+import { ManualClock } from '../../../src/base/clock.ts'
+import type { EmailOperator } from '../../../src/config/config.ts'
 import { createEmailSender } from '../../../src/ops/alarms/email.ts'
 import { messageOf, testMessage } from '../../../src/ops/alarms/message.ts'
-import type { AlarmRow } from '../../../src/store/alarms.ts'
+import type { AlarmRow } from '../../../src/store/operators/alarms.ts'
 import { selfSigned } from '../../push/certificate.ts'
 import { MAIL_PASSWORD, MAIL_USER, type MailServer, startMailServer } from './mail-server.ts'
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { mailOf, messageOf } from '../../../src/ops/alarms/message.ts'
-import type { AlarmRow } from '../../../src/store/alarms.ts'
+import type { AlarmRow } from '../../../src/store/operators/alarms.ts'
 
 it('what others have said stands in one line, and steers no screen on which a message is read', () => {
   const now = timeFromMs(0)

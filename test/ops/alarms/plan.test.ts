@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { OperatorConfig } from '../../../src/config.ts'
+import type { OperatorConfig } from '../../../src/config/config.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { type Condition, ofAccount } from '../../../src/ops/alarms/condition.ts'
 import { planOf } from '../../../src/ops/alarms/plan.ts'
 import { alarmNames } from '../../../src/ops/alarms/rules.ts'
-import type { AlarmRow, NoticeRow } from '../../../src/store/alarms.ts'
+import type { AlarmRow, NoticeRow } from '../../../src/store/operators/alarms.ts'
 
 const HOUR = 3_600_000
 const NOW = Date.UTC(2026, 0, 5, 12)

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, it } from 'vitest'
-import { silentObserver } from '../../../src/observe.ts'
+import { silentObserver } from '../../../src/base/observer.ts'
 import { diskSpace, diskWatcher } from '../../../src/ops/alarms/watch-disk.ts'
 import type { Sight } from '../../../src/ops/alarms/watcher.ts'
 

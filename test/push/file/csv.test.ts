@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Row } from '../../../src/model/entities.ts'
-import type { PushItem } from '../../../src/push/delivery.ts'
+import type { PushItem } from '../../../src/push/contract/delivery.ts'
 import { rowWriter } from '../../../src/push/file/rows.ts'
 import { folderKind, newFolder, pushItem, pushItems, readCsv, readDrop, send } from './support.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { HttpDestination } from '../../../src/config.ts'
-import type { Outcome, PushItem } from '../../../src/push/delivery.ts'
+import type { HttpDestination } from '../../../src/config/config.ts'
+import type { Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
 import { destinationTo, itemOf, openKind, secret, sendOne, serve } from './support.ts'
 
 const DEEP = `{"id": ${'['.repeat(5_000)}${']'.repeat(5_000)}}`

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ManualClock } from '../../../src/clock.ts'
-import type { AuthConfig } from '../../../src/config.ts'
+import { ManualClock } from '../../../src/base/clock.ts'
+import type { AuthConfig } from '../../../src/config/config.ts'
 import { type Handler, json, type Service } from '../../upstream/service.ts'
 import { destinationTo, itemOf, openKind, secret, sendOne, serve } from './support.ts'
 

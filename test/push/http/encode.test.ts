@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PermanentError } from '../../../src/errors.ts'
+import { PermanentError } from '../../../src/base/errors.ts'
 import { encodeBody } from '../../../src/push/http/encode.ts'
 import { urlOf } from '../../../src/push/http/url.ts'
 

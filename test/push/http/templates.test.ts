@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { PermanentError, TransientError } from '../../../src/errors.ts'
+import { PermanentError, TransientError } from '../../../src/base/errors.ts'
 import type { Json } from '../../../src/model/json.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { type TemplateLimits, Templates } from '../../../src/push/http/templates.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { ManualClock, systemClock } from '../../../src/clock.ts'
+import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { TokenKeeper } from '../../../src/push/http/token-keeper.ts'
-import type { OutgoingRequest, Transport, TransportResult } from '../../../src/push/transport.ts'
+import type { OutgoingRequest, Transport, TransportResult } from '../../../src/push/transport/transport.ts'
 import { secret } from './support.ts'
 
 const config = {

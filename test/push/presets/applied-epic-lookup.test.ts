@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type HttpDestination, loadConfig } from '../../../src/config.ts'
+import { type HttpDestination, loadConfig } from '../../../src/config/config.ts'
 import { account, withFile } from '../../config/support.ts'
 import { destinationTo, itemOf, openKind, serve } from '../http/support.ts'
 

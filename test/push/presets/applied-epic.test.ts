@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { setDestinationState } from '../../../src/store/destinations.ts'
+import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { type EpicEmulator, startEpic } from '../../emulators/applied-epic.ts'
 import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { at, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { presetFiles } from '../../../src/config/presets.ts'
-import { loadConfig } from '../../../src/config.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+import { presetFiles } from '../../../src/config/sources/presets.ts'
 import { checkTemplates } from '../../../src/push/http/check-templates.ts'
 import { account, type Env, problemsOf, withFile } from '../../config/support.ts'
 

@@ -2,9 +2,9 @@
 // webhook secret. Told `room`, it lifts the limit.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { systemClock } from '../../../src/clock.ts'
-import { migrate } from '../../../src/store/migrate.ts'
-import { openDb } from '../../../src/store/open.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+import { migrate } from '../../../src/store/migrate/migrate.ts'
+import { openDb } from '../../../src/store/open/open.ts'
 import { account, recordingLog, startTestReceiver } from '../support.ts'
 
 const [path = '', secret = ''] = process.argv.slice(2)

@@ -1,9 +1,9 @@
 // Migrates a database as soon as it is told to. Argument: the settings of the database as JSON, a URL as text.
 import { once } from 'node:events'
-import { systemClock } from '../../../src/clock.ts'
-import { createLog } from '../../../src/log.ts'
-import { migrate } from '../../../src/store/migrate.ts'
-import { openDb } from '../../../src/store/open.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+import { createLog } from '../../../src/base/log.ts'
+import { migrate } from '../../../src/store/migrate/migrate.ts'
+import { openDb } from '../../../src/store/open/open.ts'
 import { databaseFrom } from '../../tools/database-json.ts'
 
 const config = databaseFrom(process.argv[2] ?? '')

@@ -1,11 +1,11 @@
 // Writes until the disk is full (the limit on the size of files, which a shell has set), then is given room and goes on.
 // Argument: the path of the database.
 import { spawnSync } from 'node:child_process'
-import { systemClock } from '../../../src/clock.ts'
-import { TransientError } from '../../../src/errors.ts'
-import { createLog } from '../../../src/log.ts'
-import { migrate } from '../../../src/store/migrate.ts'
-import { openDb } from '../../../src/store/open.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+import { TransientError } from '../../../src/base/errors.ts'
+import { createLog } from '../../../src/base/log.ts'
+import { migrate } from '../../../src/store/migrate/migrate.ts'
+import { openDb } from '../../../src/store/open/open.ts'
 
 const log = createLog({ level: 'silent', pretty: false, secrets: [] })
 const db = await openDb({ kind: 'sqlite', path: process.argv[2] ?? '' }, { clock: systemClock, log })

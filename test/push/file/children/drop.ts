@@ -4,7 +4,7 @@
 // its name, after the last one did.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { systemClock } from '../../../../src/clock.ts'
+import { systemClock } from '../../../../src/base/clock.ts'
 import { writeBatch } from '../../../../src/push/file/batch.ts'
 import type { Drop } from '../../../../src/push/file/drop.ts'
 import { folderTarget } from '../../../../src/push/file/folder.ts'

@@ -1,0 +1,137 @@
+/**
+ * Who may import whom. `npm run lint` enforces it; src/README.md explains it.
+ *
+ * Each list is an order from the top down: a room may import itself and what stands below it in the list, never what stands above.
+ */
+
+/** The rooms inside a folder, upper ones first. Files that lie loose in the folder count as above its rooms. */
+const rooms = {
+  'src/config': ['schema', 'sources'],
+  'src/ops': ['cli', 'http', 'demo', 'doctor', 'actions', 'retention', 'metrics', 'alarms', 'status', 'output'],
+  'src/push': ['send', 'queue', 'kinds', 'adapters', 'http', 'file', 'contract', 'transport'],
+  'src/reconcile': ['run', 'check', 'report'],
+  'src/sandbox': ['http', 'service', 'world'],
+  'src/store': [
+    'completeness',
+    'mirror',
+    'backup',
+    'upkeep',
+    'operators',
+    'changes',
+    'reconcile',
+    'open',
+    'outbox',
+    'sqlite',
+    'inbox',
+    'migrate',
+    'reads',
+    'postgres',
+    'engine',
+    'schema',
+  ],
+  'src/upstream': ['webhook', 'wire', 'http'],
+}
+
+const ground = ['src/config', 'src/base']
+const model = ['src/model', 'src/base']
+const belowStages = ['src/read', 'src/apply', 'src/store', 'src/upstream', ...model, ...ground]
+const stages = ['src/receive', 'src/work', 'src/poll', 'src/reconcile', 'src/push']
+
+/** What each folder may import, beside itself. Stages never import each other: they meet in the store. */
+const mayImport = {
+  'src/base': [],
+  'src/config': ['src/base'],
+  'src/model': ['src/base'],
+  'src/store': [...model, ...ground, 'migrations'],
+  'src/upstream': [...model, ...ground],
+  'src/apply': ['src/store', ...model, ...ground],
+  'src/read': ['src/apply', 'src/store', 'src/upstream', ...model, ...ground],
+  'src/receive': belowStages,
+  'src/work': belowStages,
+  'src/poll': belowStages,
+  'src/reconcile': belowStages,
+  // push reads the store and sends; nothing that it learns goes into the mirror.
+  'src/push': ['src/store', 'src/upstream', ...model, ...ground],
+  'src/ops': [...stages, ...belowStages],
+  // The sandbox never sees the product.
+  'src/sandbox': ['src/base', 'src/model/time.ts', 'src/model/json.ts', 'src/model/uuid.ts'],
+  'src/app': ['src/ops', 'src/sandbox', ...stages, ...belowStages],
+  migrations: ['src/store/schema/migration.ts'],
+}
+
+/** Packages that only some folders may import. */
+const packages = {
+  kysely: ['src/store', 'migrations'],
+  pg: ['src/store'],
+  'better-sqlite3': ['src/store'],
+  fastify: ['src/receive', 'src/ops', 'src/sandbox'],
+  svix: ['src/upstream', 'src/push', 'src/sandbox', 'src/receive'],
+  undici: ['src/upstream', 'src/push', 'src/sandbox'],
+  'p-queue': ['src/upstream', 'src/work', 'src/poll', 'src/reconcile', 'src/push'],
+  'node-cron': ['src/reconcile', 'src/config', 'src/base'],
+  jsonata: ['src/push'],
+  'csv-stringify': ['src/push'],
+  'ssh2-sftp-client': ['src/push'],
+  'prom-client': ['src/ops'],
+  commander: ['src/ops'],
+  '@fastify': ['src/ops'],
+  'fastify-type-provider-zod': ['src/ops'],
+  nodemailer: ['src/ops'],
+  pino: ['src/base'],
+  'pino-pretty': ['src/base'],
+  yaml: ['src/config'],
+}
+
+const literal = (text) => text.replaceAll('.', '\\.')
+const under = (place) => `^${literal(place)}${place.endsWith('.ts') ? '$' : '(/|\\.ts$)'}`
+
+const forbidden = [{ name: 'no-circle', comment: 'Files form no circle, not even of types.', from: {}, to: { circular: true } }]
+
+for (const [folder, allowed] of Object.entries(mayImport)) {
+  const may = [folder, ...allowed]
+  forbidden.push({
+    name: `${folder}-imports`,
+    comment: allowed.length > 0 ? `${folder} may import ${[...new Set(allowed)].join(', ')}.` : `${folder} imports nothing above itself.`,
+    from: { path: under(folder) },
+    to: { path: '^(src|migrations)/', pathNot: may.map(under) },
+  })
+}
+
+for (const [folder, order] of Object.entries(rooms)) {
+  order.forEach((room, index) => {
+    forbidden.push({
+      name: `${folder}/${room}-imports`,
+      comment: `Inside ${folder} the order is ${order.join(', ')}: a room imports only what stands behind it.`,
+      from: { path: under(`${folder}/${room}`) },
+      to: { path: under(folder), pathNot: order.slice(index).map((each) => under(`${folder}/${each}`)) },
+    })
+  })
+}
+
+for (const [name, allowed] of Object.entries(packages)) {
+  forbidden.push({
+    name: `${name}-is-for`,
+    comment: `Only ${allowed.join(', ')} may import ${name}.`,
+    from: { path: '^(src|migrations)/', pathNot: allowed.map(under) },
+    to: { path: `(^|node_modules/)${literal(name)}(/|$)` },
+  })
+}
+
+forbidden.push({
+  name: 'model-is-pure',
+  comment: 'model/ does no I/O.',
+  from: { path: under('src/model') },
+  to: { dependencyTypes: ['core'], pathNot: '^(node:)?crypto$' },
+})
+
+forbidden.push({
+  name: 'only-apply-writes-the-mirror',
+  comment: 'Rows of the mirror and of the change log are written by apply/ alone.',
+  from: { path: '^src/', pathNot: under('src/apply') },
+  to: { path: '^src/store/mirror/writer\\.ts$' },
+})
+
+export default {
+  forbidden: forbidden.map((rule) => ({ severity: 'error', ...rule })),
+  options: { parser: 'swc', tsPreCompilationDeps: true, doNotFollow: { path: 'node_modules' } },
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { thereIs } from '../../base/list-known.ts'
+import { field, list } from '../sources/reading.ts'
+import { always } from './cross-checks.ts'
+import { bareHost } from './destination-values.ts'
+
+/**
+ * Checks of a destination's settings against each other, and of destinations against accounts. As in `cross-checks.ts` they look at
+ * what is there and pass over the rest, and `{a.b}` in a message stands for a setting's name.
+ */
+
+/** A webhook is signed by one secret, or by two while one is being replaced. */
+export const checkSecrets = z.superRefine((values: unknown, context) => {
+  const [one, many] = [field(values, 'secret'), field(values, 'secrets')]
+  if (one !== undefined && many !== undefined)
+    context.addIssue({ code: 'custom', path: ['secrets'], message: 'and secret are both set; keep one of them' })
+  else if (one === undefined && (many === undefined || (Array.isArray(many) && many.length === 0)))
+    context.addIssue({ code: 'custom', path: ['secret'], message: 'is missing; set it, as a reference to a secret of whsec_ and base64' })
+}, always)
+
+/** Over plain http everybody on the way reads along; and a host that is not allowed would never be reached. */
+export const checkTransport = z.superRefine((values: unknown, context) => {
+  const hosts = field(values, 'allow_hosts')
+  const isAllowed = (host: unknown): boolean => !Array.isArray(hosts) || typeof host !== 'string' || hosts.includes(host)
+  for (const path of [['url'], ['auth', 'token_url']]) {
+    const text = path.reduce<unknown>(field, values)
+    const url = typeof text === 'string' ? URL.parse(text) : null
+    if (url === null) continue
+    if (url.protocol === 'http:' && field(values, 'allow_private') !== true)
+      context.addIssue({ code: 'custom', path, message: 'must use https; http goes only with allow_private: true' })
+    if (!isAllowed(bareHost(url.hostname)))
+      context.addIssue({ code: 'custom', path, message: 'is at a host that allow_hosts does not name; add it there' })
+  }
+  const path = ['target', 'host']
+  if (!isAllowed(path.reduce<unknown>(field, values)))
+    context.addIssue({ code: 'custom', path, message: 'is a host that allow_hosts does not name; add it there' })
+}, always)
+
+/** An SFTP server wants to be shown one thing or another. */
+export const checkCredentials = z.superRefine((values: unknown, context) => {
+  if (field(values, 'password') !== undefined || field(values, 'private_key') !== undefined) return
+  context.addIssue({ code: 'custom', path: ['password'], message: 'is missing; set it or private_key' })
+}, always)
+
+/** Whose changes a destination gets is never left to a guess. */
+export const checkDestinations = z.superRefine((settings: unknown, context) => {
+  const accounts = list(field(settings, 'accounts'))
+    .map((account) => field(account, 'name'))
+    .filter((name) => typeof name === 'string')
+  // Without any account nothing can be said: commands that look at the database alone need none.
+  if (accounts.length === 0) return
+  list(field(settings, 'destinations')).forEach((destination, index) => {
+    const at = ['destinations', index, 'accounts']
+    const own = field(destination, 'accounts')
+    if (own === undefined && accounts.length > 1 && typeof destination === 'object') {
+      const message = 'is missing; name the accounts whose changes it gets, since there are several'
+      context.addIssue({ code: 'custom', path: at, message })
+    }
+    list(own).forEach((account, position) => {
+      if (typeof account !== 'string' || accounts.includes(account)) return
+      const message = `is no account of the settings; ${thereIs(accounts)}`
+      context.addIssue({ code: 'custom', path: [...at, position], message })
+    })
+  })
+}, always)

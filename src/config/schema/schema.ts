@@ -1,0 +1,160 @@
+import { z } from 'zod'
+import { cronOrOff } from './cron.ts'
+import { checkAccounts, checkDatabase, checkNames, checkOrder, checkPorts, checkTokens } from './cross-checks.ts'
+import { databaseUrl, postgresUrl } from './database-url.ts'
+import { destinationSchema, keyName, schedule, timeout } from './destination.ts'
+import { checkDestinations } from './destination-checks.ts'
+import { operatorSchema } from './operator.ts'
+import { holdsSome, items, secret, section, value, words } from './pieces.ts'
+import { probePath } from './probe-path.ts'
+import {
+  baseUrl,
+  clientId,
+  clientSecret,
+  daysOrOff,
+  duration,
+  flag,
+  listenHost,
+  matching,
+  number,
+  oneOf,
+  proxyUrl,
+  size,
+  timeZone,
+  trustProxy,
+  webhookSecret,
+} from './values.ts'
+
+// Every message here follows the name of its setting, and is made of fixed words: never of a value.
+
+const host = value(listenHost)
+const port = value(number(0, 65_535))
+
+const account = section({
+  name: value(keyName, 'is missing; give the account a name, which stays its key for ever'),
+  default: value(flag).prefault(false),
+  base_url: value(baseUrl, "is missing; set it to the service's base URL, version segment included"),
+  client_credentials: items(
+    section({
+      id: value(clientId, 'is missing; set it to the client id from the portal'),
+      secret: secret(clientSecret, 'is missing; set it to the client secret from the portal'),
+    }),
+    10,
+  ).refine(holdsSome, 'must hold at least one pair of id and secret'),
+  scope: value(matching(/^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/, 'must be one or more scopes, separated by single spaces')).prefault(
+    'broker_mcp',
+  ),
+  webhook_secrets: items(secret(webhookSecret, 'is missing; set it to the signing secret from the portal'), 10, words).refine(
+    holdsSome,
+    'must hold the signing secret of the webhook endpoint',
+  ),
+  discovery: section({
+    paths: items(value(probePath), 20).refine(holdsSome, 'must hold at least one path; else leave discovery out'),
+    every: value(duration('1m', '30d')).prefault('1h'),
+  }).optional(),
+})
+
+function tokenPairs(text: string): unknown[] {
+  return text
+    .split(/\s+/)
+    .filter((pair) => pair !== '')
+    .map((pair) => {
+      const colon = pair.indexOf(':')
+      return { name: pair.slice(0, Math.max(colon, 0)), token: pair.slice(colon + 1) }
+    })
+}
+
+const tokens = items(
+  section({
+    name: value(matching(/^[A-Za-z0-9][\w.-]{0,62}$/, 'must be name:token, with a name of letters, digits, _, . and -')),
+    token: secret(
+      matching(/^[\x21-\x7e]{16,512}$/, 'must have a token of 16 to 512 characters of ASCII, without spaces'),
+      'is missing; set it',
+    ),
+  }),
+  100,
+  tokenPairs,
+)
+
+/** Where the service reaches the receiver: an https URL without a path of its own, or with the one that a balancer puts before ours. */
+function publicUrl(text: string): ReturnType<typeof baseUrl> {
+  const parsed = baseUrl(text)
+  if (!('problems' in parsed)) return parsed
+  return { problems: ['must be an https URL, such as https://mirror.example.com, without a query; http is only for this machine'] }
+}
+
+/** Only letters tell keys apart; with fewer of them it would be every other key. */
+const taxIdField = value(matching(/^(?=(?:[^a-z]*[a-z]){3}).{3,100}$/i, 'must be the name of a key, with three letters of a-z or more'))
+
+const pollTime = duration('1s', '3650d')
+
+/** Every setting, by the keys of the settings file; the defaults are those of `config/README.md`. */
+export const settingsSchema = section({
+  accounts: items(account, 100).check(checkNames('accounts'), checkAccounts).prefault([]),
+  database: section({
+    url: value(databaseUrl).prefault('sqlite:data/mirror.db'),
+    schema: value(
+      matching(/^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,62}$/, 'must be a schema name of a-z, 0-9 and _, and none of the system'),
+    ).optional(),
+    listen_url: value(postgresUrl).optional(),
+  })
+    .check(checkDatabase)
+    .prefault({}),
+  migrate_on_start: value(flag).prefault(true),
+  receiver: section({
+    host: host.prefault('0.0.0.0'),
+    port: port.prefault(8080),
+    body_limit: value(size('1KiB', '64MiB')).prefault('4MiB'),
+    trust_proxy: z.preprocess((given) => (Array.isArray(given) ? given.join(',') : given), value(trustProxy)).prefault('off'),
+    public_url: value(publicUrl).optional(),
+  }).prefault({}),
+  ops: section({
+    host: host.prefault('127.0.0.1'),
+    port: port.prefault(8081),
+    tokens: tokens.check(checkTokens).prefault([]),
+  }).prefault({}),
+  poll: section({
+    active: value(pollTime).prefault('60s'),
+    quiet: value(pollTime).prefault('15m'),
+    max: value(pollTime).prefault('6h'),
+    dormant: value(pollTime).prefault('7d'),
+  })
+    .check(checkOrder('poll', ['active', 'quiet', 'max', 'dormant']))
+    .prefault({}),
+  replay: section({
+    active: value(pollTime).prefault('24h'),
+    quiet: value(pollTime).prefault('7d'),
+    dormant: value(pollTime).prefault('30d'),
+  })
+    .check(checkOrder('replay', ['active', 'quiet', 'dormant']))
+    .prefault({}),
+  upstream: section({
+    rps: value(number(0.01, 1_000_000, 'any')).prefault(10),
+    concurrency: value(number(1, 256)).prefault(8),
+    https_proxy: secret((text) => proxyUrl(text.trim()), '').optional(),
+    http_proxy: secret((text) => proxyUrl(text.trim()), '').optional(),
+    no_proxy: value(matching(/^[^\p{Cc}]*$/u, 'must be host names, separated by commas')).optional(),
+  }).prefault({}),
+  retention: section({
+    days: value(daysOrOff(36_500)).prefault(30),
+    changes_days: value(daysOrOff(36_500)).prefault(400),
+  }).prefault({}),
+  reconcile: section({
+    cron: value(cronOrOff).prefault('0 3 * * *'),
+    budget: value(duration('1s', '30d')).prefault('4h'),
+  }).prefault({}),
+  cron_timezone: value(timeZone).prefault('UTC'),
+  tax_id_fields: items(taxIdField, 100, words).prefault([]),
+  destinations: items(destinationSchema, 100).check(checkNames('destinations')).prefault([]),
+  push: section({
+    schedule: schedule.prefault(['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h']),
+    timeout: timeout.prefault('20s'),
+  }).prefault({}),
+  operators: items(operatorSchema, 20).check(checkNames('operators')).prefault([]),
+  shutdown_grace: value(duration('100ms', '1h')).optional(),
+  log: section({
+    level: value(oneOf(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'])).prefault('info'),
+  }).prefault({}),
+}).check(checkPorts, checkDestinations)
+
+export type Settings = z.output<typeof settingsSchema>

@@ -1,0 +1,73 @@
+import { thereIs } from '../../base/list-known.ts'
+import type { AccountConfig, Config } from '../../config/config.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { noting } from '../../store/operators/actions.ts'
+import { retryAccountNow } from '../../store/reads/accounts.ts'
+import { listProcesses } from '../../store/upkeep/processes.ts'
+import { NotNowError, NotThereError, UnfitError } from '../output/refusals.ts'
+import { type KnownAccount, knownAccounts } from '../status/accounts.ts'
+import { type SecretState, secretStates } from '../status/webhook-secrets.ts'
+import type { Acting } from './context.ts'
+
+/** An account as lists show it. */
+export interface ShownAccount extends KnownAccount {
+  readonly webhook_secrets: readonly SecretState[]
+}
+
+/** Every account of the database and of the settings, by name. */
+export async function shownAccounts(q: Query, configured: readonly AccountConfig[]): Promise<ShownAccount[]> {
+  const secrets = await secretStates(q, configured)
+  return (await knownAccounts(q, configured)).map((each) => ({ ...each, webhook_secrets: secrets.get(each.account) ?? [] }))
+}
+
+/** What became of resuming an account. */
+export interface Resumed {
+  /** The account as it was before. */
+  readonly before: KnownAccount
+  /** Whether it tries again: false when it was active, and there was nothing to resume. */
+  readonly resumed: boolean
+  /** Whether a process runs that will try at once. */
+  readonly running: boolean
+}
+
+/**
+ * Lets a parked or paused account try at once instead of at its time.
+ * @throws NotThereError when nobody knows it, NotNowError when it is not served.
+ */
+export async function resumeAccount(a: Acting, configured: readonly Pick<AccountConfig, 'name'>[], name: string): Promise<Resumed> {
+  const known = await knownAccounts(a.db.read, configured)
+  const before = known.find((each) => each.account === name)
+  if (before === undefined) {
+    const names = thereIs(
+      known.map((each) => each.account),
+      'none yet',
+    )
+    throw new NotThereError([`there is no account ${JSON.stringify(name)}; ${names}`])
+  }
+  if (before.state === 'not started') throw new NotNowError([`account ${name} was never served; start \`submission-mirror serve\``])
+  if (before.state === 'not configured')
+    throw new NotNowError([`account ${name} is not in the settings; put it back, then start \`serve\` anew`])
+  const running = (await listProcesses(a.db.read)).some(({ role }) => role === 'all' || role === 'work')
+  if (before.state === 'active') return { before, resumed: false, running }
+  await retryAccountNow(noting(a.db, { who: a.who, action: 'account.resume', target: name, detail: { was: before.state } }), name)
+  return { before, resumed: true, running }
+}
+
+/**
+ * The account that something is about.
+ * @param name when left out it is the default account, or the only one.
+ * @param field what the name was given as, with which a problem begins.
+ * @throws UnfitError when there is no such account, or none was named and several are configured.
+ */
+export function accountNamed(config: Pick<Config, 'accounts'>, name: string | undefined, field: string): AccountConfig {
+  const names = config.accounts.map((account) => account.name)
+  if (name !== undefined) {
+    const account = config.accounts.find((each) => each.name === name)
+    if (account) return account
+    throw new UnfitError([`${field}: there is no account ${JSON.stringify(name)} in the settings; ${thereIs(names)}`])
+  }
+  const [only, ...others] = config.accounts
+  const account = config.accounts.find((each) => each.isDefault) ?? (others.length === 0 ? only : undefined)
+  if (account) return account
+  throw new UnfitError([`${field}: several accounts are configured and none is the default; name one of ${names.join(', ')}`])
+}

@@ -1,0 +1,24 @@
+import type { Config } from '../../config/config.ts'
+import { noteAround } from '../../store/operators/actions.ts'
+import { type OperatorTest, operatorsOf } from '../alarms/operator-test.ts'
+import type { Acting } from './context.ts'
+
+/**
+ * Notes that test messages were sent, and who did not take one.
+ * @param operator null for all. @param send sends them.
+ * @throws NotThereError when there is no such operator; then nothing is noted.
+ */
+export async function notedTests(
+  a: Pick<Acting, 'db' | 'who'>,
+  config: Pick<Config, 'operators'>,
+  operator: string | null,
+  send: () => Promise<OperatorTest[]>,
+): Promise<OperatorTest[]> {
+  operatorsOf(config, operator)
+  const { tests } = await noteAround(a.db, { who: a.who, action: 'alarm.test', target: operator, detail: {} }, async () => {
+    const made = await send()
+    const refused = made.filter(({ ok }) => !ok).map((each) => each.operator)
+    return { tests: made, detail: { sent: made.length, refused }, failed: refused.length > 0 }
+  })
+  return tests
+}

@@ -1,0 +1,68 @@
+import { readFileSync, statSync } from 'node:fs'
+import { messageOf } from '../../base/errors.ts'
+import { SAVE_AS_UTF8, utf8Text } from '../../base/utf8.ts'
+import { parseDate, parseTime, type TimeText, timeFromMs } from '../../model/time.ts'
+import { parseUuid } from '../../model/uuid.ts'
+
+/**
+ * Readers of what stands on the command line. Each returns the value, or adds one line to `problems` and returns undefined, so that
+ * a command can say everything that is wrong at once.
+ */
+
+const FILE_LIMIT_BYTES = 64 * 1024 * 1024
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** A moment: a date-time, a date (midnight, UTC), or how long ago (`90s`, `15m`, `2h`, `7d`). */
+export function momentIn(text: string | undefined, option: string, nowMs: number, problems: string[]): TimeText | undefined {
+  if (text === undefined) return undefined
+  const duration = /^(\d{1,6})([smhd])$/.exec(text)
+  // No database knows all of the years before the first.
+  if (duration) return timeFromMs(Math.max(0, nowMs - Number(duration[1]) * (UNITS_MS[duration[2] ?? 's'] ?? 0)))
+  const date = parseDate(text)
+  const time = parseTime(text) ?? (date === null ? null : parseTime(`${date}T00:00:00Z`))
+  if (time !== null) return time
+  problems.push(`${option}: ${JSON.stringify(text)} is no time; give a date, a date-time, or how long ago, like 2h or 7d`)
+  return undefined
+}
+
+/** A whole number from 1 to `max`. */
+export function countIn(text: string, option: string, max: number, problems: string[]): number {
+  const n = /^\d{1,9}$/.test(text) ? Number(text) : 0
+  if (n >= 1 && n <= max) return n
+  problems.push(`${option}: ${JSON.stringify(text)} is no number from 1 to ${max}`)
+  return 1
+}
+
+/** One of some words. */
+export function choiceIn<T extends string>(
+  text: string | undefined,
+  option: string,
+  choices: readonly T[],
+  problems: string[],
+): T | undefined {
+  if (text === undefined) return undefined
+  const choice = choices.find((each) => each === text)
+  if (choice === undefined) problems.push(`${option}: ${JSON.stringify(text)} is none of ${choices.join(', ')}`)
+  return choice
+}
+
+/** The id of a submission. */
+export function submissionIn(text: string | undefined, option: string, problems: string[]): string | undefined {
+  if (text === undefined) return undefined
+  const id = parseUuid(text)
+  if (id === null) problems.push(`${option}: ${JSON.stringify(text)} is no submission id (a uuid)`)
+  return id ?? undefined
+}
+
+/** The text of the file that `--file` names. */
+export function fileIn(path: string, problems: string[]): string | undefined {
+  try {
+    if (statSync(path).size > FILE_LIMIT_BYTES) throw new Error(`it is larger than ${FILE_LIMIT_BYTES / 1024 / 1024} MiB; split it`)
+    const text = utf8Text(readFileSync(path))
+    if (text === null) problems.push(`--file: ${path} ${SAVE_AS_UTF8}`)
+    return text ?? undefined
+  } catch (error) {
+    problems.push(`--file: ${path} cannot be read: ${messageOf(error)}`)
+    return undefined
+  }
+}

@@ -1,0 +1,80 @@
+import { thereIs } from '../../base/list-known.ts'
+import type { Config, DestinationConfig } from '../../config/config.ts'
+import type { ProbeResult } from '../../push/contract/delivery.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { noteAround, noting } from '../../store/operators/actions.ts'
+import { type DestinationRow, hastenLanes, listDestinations, setDestinationState } from '../../store/outbox/destinations.ts'
+import { NotNowError, NotThereError } from '../output/refusals.ts'
+import { printableLine } from '../output/text.ts'
+import { resumeHint } from '../status/resume-hint.ts'
+import { type Acting, untilDone } from './context.ts'
+
+/** Lanes hastened in one transaction, which stays short (invariant 13). */
+const HASTENED = 500
+
+/**
+ * Sends nothing to a destination any more; its changes are queued all the same.
+ * @param reason null: the one that a paused destination has stays, and nothing is changed.
+ * @returns the destination as it was before.
+ * @throws NotThereError when it was never served; NotNowError when it is parked or disabled: it stays so, that nobody may take it for
+ * one that can simply go on; BusyError when somebody else stops it or lets it go on at the same time.
+ */
+export async function pauseDestination(a: Acting, name: string, reason: string | null): Promise<DestinationRow> {
+  const before = await knownDestination(a.db, name)
+  const { state } = before
+  if (state === 'parked' || state === 'disabled') {
+    const why = before.reason === null ? '' : ` (${printableLine(before.reason)})`
+    throw new NotNowError([
+      `destination ${name} is ${state}${why}, so nothing is sent to it anyway, and it stays so; ${resumeHint(name, state)}`,
+    ])
+  }
+  if (state === 'paused' && reason === null) return before
+  const said = printableLine(reason ?? `paused by ${a.who === 'command' ? 'an operator' : a.who}`)
+  const db = noting(a.db, { who: a.who, action: 'destination.pause', target: name, detail: { reason: said } })
+  await setDestinationState(db, name, 'paused', said, state)
+  return before
+}
+
+/**
+ * Lets a paused, parked or disabled destination go on, ends its rest, and has what failed before tried again now.
+ * @returns the destination as it was before.
+ * @throws NotThereError when it was never served.
+ */
+export async function resumeDestination(a: Acting, name: string): Promise<DestinationRow> {
+  const before = await knownDestination(a.db, name)
+  const db = noting(a.db, { who: a.who, action: 'destination.resume', target: name, detail: { was: before.state } })
+  await setDestinationState(db, name, 'active', null)
+  await untilDone(a, async (after) => ((await hastenLanes(a.db, name, HASTENED)) === HASTENED ? after + HASTENED : null))
+  return before
+}
+
+/** Notes a try at a destination, and whether it went well. @param probe makes it. */
+export async function notedProbe(a: Pick<Acting, 'db' | 'who'>, name: string, probe: () => Promise<ProbeResult>): Promise<ProbeResult> {
+  const note = { who: a.who, action: 'destination.test', target: name, detail: {} }
+  const { result } = await noteAround(a.db, note, async () => {
+    const made = await probe()
+    return { result: made, detail: { ok: made.ok }, failed: !made.ok }
+  })
+  return result
+}
+
+async function knownDestination(db: Db, name: string): Promise<DestinationRow> {
+  const all = await listDestinations(db.read)
+  const found = all.find((each) => each.destination === name)
+  if (found) return found
+  const names = thereIs(
+    all.map((each) => each.destination),
+    'none yet',
+  )
+  throw new NotThereError([
+    `there is no destination ${JSON.stringify(name)}; ${names}. One of the settings is known after \`serve\` has started with it`,
+  ])
+}
+
+/** The destination that something is about. @throws NotThereError when the settings have none of that name. */
+export function destinationNamed(config: Pick<Config, 'destinations'>, name: string): DestinationConfig {
+  const found = config.destinations.find((each) => each.name === name)
+  if (found) return found
+  const names = thereIs(config.destinations.map((each) => each.name))
+  throw new NotThereError([`there is no destination ${JSON.stringify(name)} in the settings; ${names}`])
+}

@@ -1,0 +1,129 @@
+import type { Log } from '../../base/log.ts'
+import type { AccountConfig } from '../../config/config.ts'
+import { type ReplayedRejected, replayRejected } from '../../receive/replay-rejected.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { InboxAppender } from '../../store/inbox/append.ts'
+import {
+  changeDeliveries,
+  findDeliveries,
+  type InboxDelivery,
+  type InboxFilter,
+  makeReady,
+  numberIn,
+  setAside,
+} from '../../store/inbox/queries.ts'
+import { RejectedStore, type RejectedSummary } from '../../store/inbox/rejected.ts'
+import { type ActionDetail, noteAround, noting } from '../../store/operators/actions.ts'
+import type { InboxState } from '../../store/schema/tables.ts'
+import { DeliveryVerifier } from '../../upstream/webhook/signature.ts'
+import { NotThereError } from '../output/refusals.ts'
+import { printableLine } from '../output/text.ts'
+import { type Acting, idsNoted, untilDone } from './context.ts'
+
+/** Deliveries in one transaction: few enough that a running serve does not wait. */
+const STEP = 500
+
+/** What is shown besides the fields of a delivery: its headers, and its body as text (null when it is not kept). */
+interface Content {
+  readonly headers: Record<string, string>
+  readonly body: string | null
+}
+
+export type ShownDelivery = Omit<InboxDelivery, 'headers' | 'body'> & Content
+export type ShownRejected = ReturnType<typeof rejectedFields> & Content
+
+/** Stored deliveries of that id, or the one of that number. */
+export async function showDeliveries(q: Query, id: string): Promise<ShownDelivery[]> {
+  return (await findDeliveries(q, id)).map(shownDelivery)
+}
+
+function shownDelivery({ headers, body, ...fields }: InboxDelivery): ShownDelivery {
+  return { ...fields, headers: JSON.parse(headers) as Record<string, string>, body: body?.toString('utf8') ?? null }
+}
+
+/** The refused delivery of that number; none when it is not kept. */
+export async function showRejected(store: RejectedStore, id: string): Promise<ShownRejected[]> {
+  const number = numberIn(id)
+  const rejected = number === null ? null : await store.get(number)
+  if (rejected === null) return []
+  return [{ ...rejectedFields(rejected), headers: { ...rejected.headers }, body: rejected.body?.toString('utf8') ?? null }]
+}
+
+/** A refused delivery as lists show it. */
+export function rejectedFields(r: RejectedSummary) {
+  const { id, account, path, address, reason, cut } = r
+  const times = { received_at: r.receivedAt, replayed_at: r.replayedAt }
+  return { rejected_id: id, account, path, address, reason, ...times, body_bytes: r.bodyBytes, body_cut: cut }
+}
+
+/** What operators can do with stored deliveries. */
+export interface Deed {
+  readonly name: 'replay' | 'skip'
+  /** Those that may be chosen by their state. */
+  readonly states: readonly Extract<InboxState, 'dead' | 'aside'>[]
+  /** @returns how many it changed. */
+  readonly change: typeof makeReady
+}
+
+/** Works them again, whatever became of them before. */
+export const replay = { name: 'replay', states: ['dead', 'aside'], change: makeReady } as const satisfies Deed
+
+/** Gives up those that are dead. */
+export const skip = { name: 'skip', states: ['dead'], change: setAside } as const satisfies Deed
+
+/** Does it with certain deliveries. @returns how many. @throws NotThereError with a line for each that is not there. */
+export async function settleIds(a: Acting, deed: Deed, ids: readonly string[]): Promise<number> {
+  const found: number[] = []
+  const unknown: string[] = []
+  for (const id of ids) {
+    const deliveries = await findDeliveries(a.db.read, id)
+    if (deliveries.length === 0) unknown.push(`there is no delivery ${printableLine(id)}`)
+    found.push(...deliveries.map((delivery) => delivery.inbox_id))
+  }
+  if (unknown.length > 0) throw new NotThereError(unknown)
+  return await deed.change(noting(a.db, { who: a.who, action: `inbox.${deed.name}`, target: null, detail: idsNoted(ids) }), found)
+}
+
+/** Does it with all deliveries that the filter names. @returns how many. */
+export async function settleAll(a: Acting, deed: Deed, filter: InboxFilter): Promise<number> {
+  const note = { who: a.who, action: `inbox.${deed.name}`, target: null, detail: filterNoted(filter) }
+  const done = deed.name === 'replay' ? 'replayed' : 'skipped'
+  const { changed } = await noteAround(a.db, note, async () => {
+    let n = 0
+    await untilDone(a, async (after) => {
+      const step = await changeDeliveries(a.db, deed.change, filter, after, STEP)
+      n += step.changed
+      return step.nextAfter
+    })
+    return { changed: n, detail: { [done]: n } }
+  })
+  return changed
+}
+
+/** Verifies refused deliveries again, after a secret was mended; the good ones will be worked. */
+export async function replayRefused(
+  a: Acting,
+  log: Log,
+  accounts: readonly AccountConfig[],
+  filter: Pick<InboxFilter, 'account' | 'since' | 'until'>,
+): Promise<ReplayedRejected> {
+  const { account, since, until } = filter
+  const note = { who: a.who, action: 'rejected.replay', target: account ?? null, detail: filterNoted({ since, until }) }
+  return await noteAround(a.db, note, async () => {
+    const replayed = await replayRejected({
+      store: new RejectedStore(a.db, log),
+      appender: new InboxAppender(a.db),
+      verifiers: new Map(accounts.map(({ name, webhookSecrets }) => [name, new DeliveryVerifier(webhookSecrets)])),
+      ...(account !== undefined && { account }),
+      since,
+      until,
+    })
+    return { ...replayed, detail: { accepted: replayed.accepted } }
+  })
+}
+
+/** A filter as a note keeps it: what narrows. */
+export function filterNoted(filter: Readonly<Record<string, unknown>> | InboxFilter): ActionDetail {
+  const narrowing = Object.entries(filter).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(narrowing.map(([name, value]) => [name, String(value)]))
+}

@@ -1,0 +1,111 @@
+import type { Db } from '../../store/engine/db.ts'
+import { noteAround } from '../../store/operators/actions.ts'
+import {
+  findOutboxRows,
+  type OutboxEntry,
+  type OutboxFilter,
+  type OutboxSelection,
+  type OutboxStep,
+  retryRows,
+  skipRows,
+} from '../../store/outbox/queries.ts'
+import { NotNowError, NotThereError } from '../output/refusals.ts'
+import { printableLine } from '../output/text.ts'
+import { type Acting, idsNoted, untilDone } from './context.ts'
+import { filterNoted } from './inbox.ts'
+import { type LookersOf, lookersOf } from './lookups.ts'
+
+/** Rows in one transaction: few enough that a running serve does not wait. */
+const STEP = 200
+
+/** What can be done to rows of the outbox. */
+export interface Deed {
+  readonly name: 'retry' | 'skip'
+  /** What a row can be that it is done to. */
+  readonly states: readonly ('ready' | 'dead' | 'unknown' | 'skipped')[]
+  readonly step: (db: Db, selection: OutboxSelection, after: number, limit: number, lookers: readonly string[]) => Promise<OutboxStep>
+}
+
+/** Tries changes again that were given up. */
+export const retry = { name: 'retry', states: ['dead', 'unknown', 'skipped'], step: retryRows } as const satisfies Deed
+/** Gives changes up for good, so that what waits behind them goes on. */
+export const skip = { name: 'skip', states: ['dead', 'unknown', 'ready'], step: skipRows } as const satisfies Deed
+
+/** Rows by their numbers, or by the ids of their messages. */
+export interface Named {
+  readonly ids: readonly string[]
+  /** The only one that is meant. */
+  readonly destination?: string | undefined
+  /** As what a destination is given, for a problem to say so. */
+  readonly field: string
+}
+
+/** Which rows: those of certain ids, or those of a filter. */
+export type Choice = Named | { readonly filter: OutboxFilter }
+
+/** What was done: rows changed, and rows left alone because they are being sent just now. */
+export interface Settled {
+  readonly changed: number
+  readonly underWay: number
+}
+
+/**
+ * Does it.
+ * @throws NotThereError for ids that are not there, NotNowError for rows that are not in a state for it, and for a message that is on its
+ * way to several destinations of which none is named.
+ */
+export async function settleOutbox(a: Acting & LookersOf, deed: Deed, choice: Choice): Promise<Settled> {
+  const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(a.db, deed, choice) } : choice.filter
+  const target = ('ids' in choice ? choice.destination : choice.filter.destination) ?? null
+  const detail = 'ids' in choice ? idsNoted(choice.ids) : filterNoted({ ...choice.filter })
+  const lookers = deed.name === 'retry' ? await lookersOf(a, target) : []
+  return await noteAround(a.db, { who: a.who, action: `outbox.${deed.name}`, target, detail }, async () => {
+    let [changed, underWay] = [0, 0]
+    await untilDone(a, async (after) => {
+      const step = await deed.step(a.db, selection, after, STEP, lookers)
+      changed += step.changed
+      underWay += step.underWay
+      return step.nextAfter
+    })
+    return { changed, underWay, detail: { changed, under_way: underWay } }
+  })
+}
+
+async function outboxIdsOf(db: Db, deed: Deed, { ids, destination, field }: Named): Promise<number[]> {
+  const unknown: string[] = []
+  const unfit: string[] = []
+  const found: number[] = []
+  for (const id of ids) {
+    const rows = (await findOutboxRows(db.read, id)).filter((row) => destination === undefined || row.destination === destination)
+    const name = printableLine(id)
+    if (rows.length === 0) unknown.push(`there is no change ${name} in the outbox${destination === undefined ? '' : ` to ${destination}`}`)
+    const [only] = rows
+    // Whoever looked at one destination knows nothing of what became of the message at another.
+    if (new Set(rows.map((row) => row.destination)).size > 1) {
+      unfit.push(`message ${name} is on its way to ${rows.map(placeOf).join(', ')}: name one with ${field}, or give its number`)
+    } else if (rows.length === 1 && only && !deed.states.some((state) => state === stateOf(only.state))) {
+      unfit.push(`${name} is ${only.state}; only what is ${deed.states.join(', ')} can be meant by ${deed.name}${mendOf(only)}`)
+    }
+    found.push(...rows.map((row) => row.outbox_id))
+  }
+  if (unknown.length > 0) throw new NotThereError([...unknown, ...unfit])
+  if (unfit.length > 0) throw new NotNowError(unfit)
+  return found
+}
+
+/** What has a row go out that waits for something. */
+function mendOf({ state, destination }: OutboxEntry): string {
+  if (state === 'unmapped') return `. It waits for \`submission-mirror destination map ${destination}\``
+  if (state === 'held') return '. It waits for a change of its submission that was given up: retry or skip that one'
+  if (stateOf(state) !== 'ready') return ''
+  return `. It goes by itself; \`submission-mirror destination resume ${destination}\` has what failed tried now`
+}
+
+function placeOf(row: OutboxEntry): string {
+  return `${row.destination} (number ${row.outbox_id})`
+}
+
+/** Lists tell what exactly a ready row waits for. */
+function stateOf(shown: string): string {
+  return ['waiting', 'retrying', 'unmapped', 'held'].includes(shown) ? 'ready' : shown
+}

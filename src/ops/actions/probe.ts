@@ -1,0 +1,33 @@
+import type { Clock } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
+import { type Config, type DestinationConfig, proxySettings, secretValues } from '../../config/config.ts'
+import type { DeliveryKind, ProbeResult } from '../../push/contract/delivery.ts'
+import { printableLine } from '../output/text.ts'
+
+/** What a probe may take besides the destination's own timeout: signing in, several steps of an adapter. */
+const PROBE_FACTOR = 3
+
+/** Makes one harmless try at a destination, beside whatever serves. @returns what it showed, in one printable sentence. */
+export async function probeDestination(
+  { clock, host, log }: { readonly clock: Clock; readonly host: { readonly signal: AbortSignal }; readonly log: Log },
+  config: Config,
+  destination: DestinationConfig,
+): Promise<ProbeResult> {
+  const signal = AbortSignal.any([host.signal, AbortSignal.timeout(destination.timeoutMs * PROBE_FACTOR)])
+  let kind: DeliveryKind | undefined
+  try {
+    // Loaded only here: no other command needs what sends.
+    const [{ createKind }, { discreet }] = await Promise.all([
+      import('../../push/kinds/create.ts'),
+      import('../../push/kinds/redacting.ts'),
+    ])
+    kind = discreet(createKind(destination, { clock, log, proxy: proxySettings(config) }), secretValues(config))
+    const { ok, text } = await kind.probe(signal)
+    return { ok, text: printableLine(text, 500) }
+  } catch (error) {
+    return { ok: false, text: printableLine(messageOf(error), 500) }
+  } finally {
+    await kind?.close()
+  }
+}

@@ -1,0 +1,37 @@
+import { messageOf } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { type ActionNote, noteAround } from '../../store/operators/actions.ts'
+import type { ReloadResult } from './reload-result.ts'
+
+type Reload = () => Promise<ReloadResult>
+
+/**
+ * A reload that leaves its note in `operator_actions`.
+ * @param who the name of a token, or `signal`.
+ * @throws what the store throws when that cannot be noted; nothing is reloaded then.
+ */
+export async function notedReload(db: Db, who: string, reload: Reload): Promise<ReloadResult> {
+  const note: ActionNote = { who, action: 'settings.reload', target: null, detail: {} }
+  const { result } = await noteAround(db, note, async () => {
+    const made = await reload()
+    const { applied, needsRestart, problems } = made
+    return { result: made, detail: { applied, needs_restart: needsRestart, problems: problems.length }, failed: problems.length > 0 }
+  })
+  return result
+}
+
+/** A reload that a signal asked for. Nobody waits for an answer who could ask again: what cannot be noted is done all the same. */
+export async function signalledReload(db: Db, log: Log, reload: Reload): Promise<ReloadResult> {
+  let made: Promise<ReloadResult> | null = null
+  const once = () => {
+    made ??= reload()
+    return made
+  }
+  try {
+    return await notedReload(db, 'signal', once)
+  } catch (error) {
+    log.warn({ err: error }, `the reload could not be noted in operator_actions: ${messageOf(error)}`)
+    return await once()
+  }
+}

@@ -1,0 +1,59 @@
+import { throughDoor } from '../../apply/apply.ts'
+import type { Fact } from '../../model/facts.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { knownSubmissions } from '../../store/mirror/submissions.ts'
+import { noteAround, noting } from '../../store/operators/actions.ts'
+import { askReads } from '../../store/reads/request-reads.ts'
+import { NotThereError } from '../output/refusals.ts'
+import { type Acting, idsNoted, inSteps } from './context.ts'
+
+/** Submissions in one transaction: few enough that a running serve does not wait. */
+const STEP = 200
+
+/** How many submissions were not known before, and how many were. */
+export interface Tracked {
+  readonly added: number
+  readonly known: number
+}
+
+/** Makes submissions known: their feeds are read from the beginning and kept up to date. @param ids distinct ones. */
+export async function trackSubmissions(a: Acting, account: string, ids: readonly string[]): Promise<Tracked> {
+  const note = { who: a.who, action: 'submission.track', target: account, detail: idsNoted(ids) }
+  const { added } = await noteAround(a.db, note, async () => {
+    let n = 0
+    await inSteps(a, ids, STEP, async (step) => {
+      const facts = step.map((submissionId): Fact => ({ kind: 'wake', account, submissionId, cause: 'command', reads: [] }))
+      // Nothing but new submissions changes here, so each change is one.
+      n += (await throughDoor(a.db, a.observer, 'track', (door) => door.apply(facts))).changes
+    })
+    return { added: n, detail: { added: n } }
+  })
+  return { added, known: ids.length - added }
+}
+
+/**
+ * Asks whichever process polls to read submissions now: state, and both feeds from the beginning.
+ * @param ids distinct ones, at most some hundreds.
+ * @throws NotThereError when one is not tracked in the account.
+ */
+export async function requestSync(a: Acting, account: string, ids: readonly string[]): Promise<void> {
+  await refuseUntracked(a.db.read, account, ids)
+  await askReads(noting(a.db, { who: a.who, action: 'submission.sync', target: account, detail: idsNoted(ids) }), account, ids)
+}
+
+/** What to do about a submission that is not tracked. @param account null when it was looked for in every one. */
+export function untracked(id: string, account: string | null): string {
+  const where = account === null ? 'is tracked in no account' : `is not tracked in account ${account}`
+  return `${id} ${where}; \`submission-mirror track ${id} --account ${account ?? 'NAME'}\` begins to`
+}
+
+/** @throws NotThereError with a line for each that is not tracked in the account. */
+export async function refuseUntracked(q: Query, account: string, ids: readonly string[]): Promise<void> {
+  const known = await knownSubmissions(
+    q,
+    ids.map((id) => ({ account, submission_id: id })),
+  )
+  const unknown = ids.filter((id) => !known.has(`${account} ${id}`))
+  if (unknown.length === 0) return
+  throw new NotThereError(unknown.map((id) => untracked(id, account)))
+}

@@ -1,0 +1,40 @@
+import { thereIs } from '../../base/list-known.ts'
+import type { Config } from '../../config/config.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { listDestinations } from '../../store/outbox/destinations.ts'
+import { listMappings } from '../../store/outbox/push-map.ts'
+import { NotThereError } from '../output/refusals.ts'
+import { knownAccounts } from '../status/accounts.ts'
+
+/** By what something is narrowed; what is left out does not narrow. */
+interface Names {
+  readonly account?: string | undefined
+  readonly destination?: string | undefined
+}
+
+/**
+ * Refuses names that neither the settings nor the database know: an empty answer would say that there is nothing of them. One that has
+ * left the settings is known as long as the database holds something of it.
+ * @throws NotThereError with a line for each, which names what there is.
+ */
+export async function refuseUnknownNames(
+  q: Query,
+  { accounts, destinations }: Pick<Config, 'accounts' | 'destinations'>,
+  { account, destination }: Names,
+): Promise<void> {
+  const problems: string[] = []
+  if (destination !== undefined) {
+    const known = [...destinations.map(({ name }) => name), ...(await listDestinations(q)).map((row) => row.destination)]
+    const isMapped = async () => (await listMappings(q, { destination }, 1)).length > 0
+    if (!known.includes(destination) && !(await isMapped())) problems.push(problemOf('destination', destination, known))
+  }
+  if (account !== undefined) {
+    const known = (await knownAccounts(q, accounts)).map((each) => each.account)
+    if (!known.includes(account)) problems.push(problemOf('account', account, known))
+  }
+  if (problems.length > 0) throw new NotThereError(problems)
+}
+
+function problemOf(kind: string, name: string, known: readonly string[]): string {
+  return `there is no ${kind} ${JSON.stringify(name)}; ${thereIs([...new Set(known)].sort(), 'none yet')}`
+}

@@ -1,0 +1,51 @@
+import type { Command } from 'commander'
+import { resumeAccount, shownAccounts } from '../../actions/accounts.ts'
+import { table } from '../../output/table.ts'
+import { shortTime } from '../../output/text.ts'
+import { secretsText } from '../../status/webhook-secrets.ts'
+import { actingOf, type CommandContext, printJson, withStore } from './context.ts'
+
+/** `account list|resume` */
+export function addAccount(program: Command, c: CommandContext): void {
+  const account = program.command('account').description('look at accounts, and let a stopped one try again')
+  account
+    .command('list')
+    .description('list the accounts: state, brokerage, and when each webhook secret verified a delivery last')
+    .option('--json', 'as JSON, for programs')
+    .action((options: { json?: boolean }) => list(c, options.json ?? false))
+  account
+    .command('resume')
+    .description('let a parked or paused account try at once instead of at its time')
+    .argument('<name>', 'of the account')
+    .action((name: string) => resume(c, name))
+}
+
+async function list(c: CommandContext, json: boolean): Promise<void> {
+  await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ config, db }) => {
+    const accounts = await shownAccounts(db.read, config.accounts)
+    if (json) return printJson(c, accounts)
+    const now = c.clock.now()
+    c.host.stdout.write(
+      table(
+        ['account', 'state', 'since', 'tries again', 'brokerage', 'client id', 'last good signature by secret', 'reason'],
+        accounts.map((a) => [
+          ...[a.account, a.state, shortTime(a.since), shortTime(a.retry_at), a.brokerage, a.client_id],
+          ...[secretsText(a.webhook_secrets, now), a.reason],
+        ]),
+      ),
+    )
+  })
+}
+
+async function resume(c: CommandContext, name: string): Promise<void> {
+  await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ config, db }) => {
+    const { before, resumed, running } = await resumeAccount(actingOf(c, db), config.accounts, name)
+    if (!resumed) {
+      c.host.stdout.write(`account ${name} is active: there is nothing to resume\n`)
+      return
+    }
+    const when = running ? 'now' : 'as soon as `submission-mirror serve` runs'
+    c.host.stdout.write(`account ${name} was ${before.state} (${before.reason ?? 'no reason is kept'})\n`)
+    c.host.stdout.write(`it asks the service again ${when}, and is active when that succeeds; see \`submission-mirror account list\`\n`)
+  })
+}

@@ -1,0 +1,63 @@
+import type { Command } from 'commander'
+import { type AlarmRow, listAlarms, listNotices } from '../../../store/operators/alarms.ts'
+import { notedTests } from '../../actions/alarms.ts'
+import { testOperators } from '../../alarms/operator-test.ts'
+import { table } from '../../output/table.ts'
+import { ago, printableLine, shortTime } from '../../output/text.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { actingOf, type CommandContext, notedWhereItCan, printJson, settingsOf, withStore } from './context.ts'
+
+/** `alarm list|test` */
+export function addAlarm(program: Command, c: CommandContext): void {
+  const alarm = program.command('alarm').description('look at alarms, and try whether operators can be told')
+  alarm
+    .command('list')
+    .description('list what fires, or with --all also what is over')
+    .option('--all', 'also what is over')
+    .option('--json', 'as JSON, for programs')
+    .action((options: { all?: boolean; json?: boolean }) => list(c, options.all ?? false, options.json ?? false))
+  alarm
+    .command('test')
+    .description('send a test message to operators, and tell what came of it')
+    .argument('[name]', 'of the operator; all of them when left out')
+    .option('--json', 'as JSON, for programs')
+    .action((name: string | undefined, options: { json?: boolean }) => test(c, name, options.json ?? false))
+}
+
+async function list(c: CommandContext, all: boolean, json: boolean): Promise<void> {
+  await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
+    const rows = (await listAlarms(db.read)).filter(({ state }) => state === 'firing' || (all && state === 'resolved'))
+    const failing = (await listNotices(db.read)).filter(({ error }) => error !== null)
+    if (json) return printJson(c, rows)
+    const now = c.clock.now()
+    if (rows.length === 0) c.host.stdout.write('nothing fires\n')
+    else c.host.stdout.write(textOf(rows, now))
+    for (const { operator, name, error } of failing)
+      c.host.stdout.write(`warning: operator ${operator} could not be told of alarm ${name}: ${printableLine(error ?? '', 300)}\n`)
+  })
+}
+
+function textOf(rows: readonly AlarmRow[], now: number): string {
+  const lines = table(
+    ['alarm', 'severity', 'account', 'destination', 'state', 'for', 'over since', 'told'],
+    rows.map((row) => [
+      ...[row.name, row.severity, row.account, row.destination, row.state],
+      ...[row.state === 'firing' ? ago(row.since, now) : null, row.state === 'firing' ? null : shortTime(row.resolved_at)],
+      shortTime(row.notified_at),
+    ]),
+  )
+  const firing = rows.filter(({ state }) => state === 'firing')
+  return `${lines}${firing.map(({ name, text }) => `\n${name}: ${printableLine(text, 600)}\n`).join('')}`
+}
+
+async function test(c: CommandContext, name: string | undefined, json: boolean): Promise<void> {
+  const config = settingsOf(c, { accounts: 'optional', problems: [] })
+  const tests = await notedWhereItCan(
+    c,
+    () => testOperators(config, name ?? null, c.clock, c.host.signal),
+    (db, send) => notedTests(actingOf(c, db), config, name ?? null, send),
+  )
+  if (json) printJson(c, tests)
+  else for (const { operator, text } of tests) c.host.stdout.write(`operator ${operator}: ${text}\n`)
+  if (tests.some(({ ok }) => !ok)) c.exitCode = exitCodes.failed
+}

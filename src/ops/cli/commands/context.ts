@@ -1,0 +1,186 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Clock } from '../../../base/clock.ts'
+import { PermanentError, UsageError } from '../../../base/errors.ts'
+import type { Host } from '../../../base/host.ts'
+import { createLog, type Log } from '../../../base/log.ts'
+import { silentObserver } from '../../../base/observer.ts'
+import { type Config, loadConfig, SettingsError } from '../../../config/config.ts'
+import { hasInfo, newEpochText, settleLogEpoch } from '../../../store/changes/log-epoch.ts'
+import type { Db } from '../../../store/engine/db.ts'
+import { checkSchema, type MigrateOptions, migrate } from '../../../store/migrate/migrate.ts'
+import { openDb } from '../../../store/open/open.ts'
+import { refuseWhenGone } from '../../../store/open/serve-lock.ts'
+import type { ProcessRole } from '../../../store/upkeep/processes.ts'
+import { accountNamed } from '../../actions/accounts.ts'
+import type { Acting } from '../../actions/context.ts'
+import { destinationProblems } from '../destination-problems.ts'
+import { knownNames } from '../known-names.ts'
+
+/** What the commands need of the parts of the program that lie above or beside them. */
+export interface Parts {
+  /** Serves until the host's signal aborts. @param load gives the settings, checked; once at the start, and again for each reload. */
+  serve(load: () => Promise<Config>, role: Exclude<ProcessRole, 'sync' | 'reconcile'>): Promise<void>
+  /** Serves the emulator until the host's signal aborts. @param options as they stand on the command line. */
+  sandbox(options: Readonly<Record<string, unknown>>): Promise<void>
+}
+
+/** What every command gets. A command's exit code is 0 unless it says otherwise. */
+export interface CommandContext {
+  readonly host: Host
+  readonly clock: Clock
+  readonly version: string
+  readonly parts: Parts
+  exitCode: number
+}
+
+/** An open store with the settings it was opened by. */
+export interface OpenStore {
+  readonly config: Config
+  readonly db: Db
+  readonly log: Log
+}
+
+export interface StoreUse {
+  /** Whether the command is of no use without an account in the settings. */
+  readonly accounts: 'needed' | 'optional'
+  /** Whether the database may be made or migrated by this command, as `serve` would. */
+  readonly prepare: boolean
+  /** Whether the command applies nothing: then a restored backup waits for whoever does. */
+  readonly looksOnly?: boolean
+  /** What is wrong with the command line; told together with what is wrong with the settings. */
+  readonly problems: readonly string[]
+  /** Looks at what of the command line only the settings can judge. @throws UsageError */
+  readonly check?: (config: Config) => unknown
+}
+
+/**
+ * Opens the store for a command and closes it afterwards.
+ * @throws UsageError with every problem of command line and settings.
+ */
+export async function withStore(c: CommandContext, use: StoreUse, work: (store: OpenStore) => Promise<void>): Promise<void> {
+  const config = settingsOf(c, use)
+  const { database } = config
+  refuseWhenGone(database)
+  const isMissing = database.kind === 'sqlite' && !existsSync(database.path)
+  if (isMissing && !use.prepare) {
+    throw new UsageError([
+      `there is no database at ${resolve(database.path)}; set DATABASE_URL, or make one with \`submission-mirror serve\``,
+    ])
+  }
+  const log = silentLog()
+  const db = await openDb(database, { clock: c.clock, log })
+  try {
+    if (use.prepare && config.migrateOnStart) await migrate(db, undefined, migrating(c))
+    else await checkSchema(db)
+    // As `serve` does before anything is applied to a restored backup: a command that needs an account may apply something.
+    if (use.looksOnly) await refuseWithoutInfo(db)
+    else if (use.accounts === 'needed') {
+      const epoch = await settleLogEpoch(db)
+      // `serve` finds it settled then and has nothing to tell.
+      if (epoch !== null) c.host.stderr.write(`${newEpochText(epoch)}\n`)
+    }
+    // In another folder than that of `serve` all would seem well, and nothing would come of it.
+    if (isMissing)
+      c.host.stderr.write(`there was no database, so one was made at ${resolve(database.path)}; was another meant, set DATABASE_URL\n`)
+    await work({ config, db, log })
+  } finally {
+    await db.close()
+  }
+}
+
+async function refuseWithoutInfo(db: Db): Promise<void> {
+  if (await hasInfo(db.read)) return
+  const mend = 'the next start of `serve`, or a reconcile run that is no dry run, makes it again, with a new log epoch'
+  throw new PermanentError(`somebody has deleted the row of mirror_info; ${mend}`)
+}
+
+/** How a command migrates: it says what it waits for, and waits until it is told to stop. */
+export function migrating({ host }: CommandContext): MigrateOptions {
+  return { onWait: (sentence) => void host.stderr.write(`${sentence}\n`), signal: host.signal }
+}
+
+type SettingsUse = Pick<StoreUse, 'accounts' | 'problems' | 'check'>
+
+/** The settings. @throws UsageError with their problems behind those of the command line. */
+export function settingsOf(c: CommandContext, use: SettingsUse): Config {
+  const { config, problems } = readSettings(c, use)
+  return soundOr(problems, config)
+}
+
+/** The same for a command that sends to destinations: templates and adapters are looked over too. */
+export async function sendingSettingsOf(c: CommandContext, use: SettingsUse): Promise<Config> {
+  const { config, destinations, problems } = readSettings(c, use)
+  return soundOr([...problems, ...(await destinationProblems(destinations))], config)
+}
+
+function readSettings(c: CommandContext, { accounts, problems, check }: SettingsUse) {
+  try {
+    const config = loadConfig(c.host.env, { needs: accounts === 'needed' ? 'accounts' : 'database', known: knownNames })
+    return { config, destinations: config.destinations, problems: [...problems, ...problemsOf(() => check?.(config))] }
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    return { config: null, destinations: error.destinations, problems: [...problems, ...error.problems] }
+  }
+}
+
+function problemsOf(check: () => unknown): readonly string[] {
+  try {
+    check()
+    return []
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    return error.problems
+  }
+}
+
+function soundOr(problems: readonly string[], config: Config | null): Config {
+  if (problems.length > 0 || config === null) throw new UsageError(problems)
+  return config
+}
+
+/**
+ * The account that a command is about.
+ * @param name as given on the command line; when left out it is the default account, or the only one.
+ * @throws UsageError when there is no such account, or none was named and several are configured.
+ */
+export function accountOf(config: Config, name: string | undefined): Config['accounts'][number] {
+  return accountNamed(config, name, '--account')
+}
+
+/** What an action needs; the note that it leaves says `command`. */
+export function actingOf(c: CommandContext, db: Db): Acting {
+  return { db, clock: c.clock, signal: c.host.signal, observer: silentObserver, who: 'command' }
+}
+
+/**
+ * For a try that needs no database: it is noted where there is one that can be used, and made all the same where there is none.
+ * @param noted makes the try and a note of it.
+ */
+export async function notedWhereItCan<T>(
+  c: CommandContext,
+  tryIt: () => Promise<T>,
+  noted: (db: Db, tryIt: () => Promise<T>) => Promise<T>,
+): Promise<T> {
+  let made: Promise<T> | undefined
+  const once = () => {
+    made ??= tryIt()
+    return made
+  }
+  try {
+    await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => void (await noted(db, once)))
+  } catch {
+    // Whatever the try throws is thrown below; all else is about the note.
+  }
+  return await once()
+}
+
+/** Commands log nothing: they say what they have to say themselves. */
+export function silentLog(): Log {
+  return createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
+}
+
+/** Writes a value as JSON, for programs. */
+export function printJson(c: CommandContext, value: unknown): void {
+  c.host.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+}

@@ -1,0 +1,31 @@
+import type { Command } from 'commander'
+import type { Config } from '../../../config/config.ts'
+import { destinationNamed } from '../../actions/destinations.ts'
+import { diagnose } from '../../doctor/doctor.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { type CommandContext, printJson, sendingSettingsOf, silentLog } from './context.ts'
+
+/** `doctor [--destination NAME] [--json]` */
+export function addDoctor(program: Command, c: CommandContext): void {
+  program
+    .command('doctor')
+    .description(
+      'look whether everything works: database, accounts, the way of the deliveries, destinations; say what is wrong and what to do',
+    )
+    .option('--destination <name>', 'only this destination: one harmless try, and what waits for it')
+    .option('--json', 'as JSON, for programs')
+    .action(async (options: { destination?: string; json?: boolean }) => {
+      const { destination } = options
+      const onlyOf = (config: Config) => (destination === undefined ? null : destinationNamed(config, destination))
+      const accounts = destination === undefined ? 'needed' : 'optional'
+      const config = await sendingSettingsOf(c, { accounts, problems: [], check: onlyOf })
+      const only = onlyOf(config)
+      const found: object[] = []
+      for await (const finding of diagnose({ config, clock: c.clock, log: silentLog(), host: c.host }, only)) {
+        found.push(finding)
+        if (!finding.ok) c.exitCode = exitCodes.failed
+        if (!options.json) c.host.stdout.write(`${finding.ok ? '✓' : '✗'} ${finding.about}: ${finding.text}\n`)
+      }
+      if (options.json) printJson(c, found)
+    })
+}

@@ -1,0 +1,38 @@
+import type { Command } from 'commander'
+import type { InboxFilter } from '../../../store/inbox/queries.ts'
+import type { InboxState } from '../../../store/schema/tables.ts'
+import { choiceIn, momentIn } from '../../actions/arguments.ts'
+import type { CommandContext } from './context.ts'
+
+/** The options by which stored deliveries are chosen, as they stand on the command line. */
+export interface ChoiceOptions {
+  readonly state?: string
+  readonly account?: string
+  readonly since?: string
+  readonly until?: string
+}
+
+/** Adds the ids and the options by which deliveries are chosen. */
+export function withChoice(command: Command, states: readonly InboxState[]): Command {
+  return command
+    .argument('[ids...]', 'ids of deliveries (svix-id), or their numbers in the list')
+    .option('--state <state>', `all deliveries in this state: ${states.join(', ')}`)
+    .option('--account <name>', 'only of this account')
+    .option('--since <time>', 'only received since: a date, a date-time, or how long ago (2h, 7d)')
+    .option('--until <time>', 'only received before')
+}
+
+/** What the options choose. @param problems gets one line for each that is wrong. */
+export function filterOf(c: CommandContext, options: ChoiceOptions, states: readonly InboxState[], problems: string[]): InboxFilter {
+  return {
+    state: choiceIn(options.state, '--state', states, problems),
+    account: options.account,
+    since: momentIn(options.since, '--since', c.clock.now(), problems),
+    until: momentIn(options.until, '--until', c.clock.now(), problems),
+  }
+}
+
+/** Whether the options narrow what `--state` chooses. */
+export function isNarrowed({ account, since, until }: ChoiceOptions): boolean {
+  return (account ?? since ?? until) !== undefined
+}

@@ -1,0 +1,27 @@
+import type { Command } from 'commander'
+import { settleAll, settleIds, skip } from '../../actions/inbox.ts'
+import { refuseUnknownNames } from '../../actions/unknown-names.ts'
+import { counted } from '../../output/text.ts'
+import { actingOf, type CommandContext, withStore } from './context.ts'
+import { type ChoiceOptions, filterOf, isNarrowed, withChoice } from './inbox-choice.ts'
+
+/** `inbox skip ID…|--state dead` */
+export function addSkip(inbox: Command, c: CommandContext): void {
+  const command = inbox.command(skip.name).description('give dead deliveries up: they are set aside, and nobody is told of them any more')
+  withChoice(command, skip.states).action((ids: string[], options: ChoiceOptions) => skipThem(c, ids, options))
+}
+
+async function skipThem(c: CommandContext, ids: readonly string[], options: ChoiceOptions): Promise<void> {
+  const problems: string[] = []
+  const filter = filterOf(c, options, skip.states, problems)
+  if (ids.length > 0 === (options.state !== undefined)) problems.push('inbox skip: give ids, or --state dead, and only one of them')
+  if (ids.length > 0 && isNarrowed(options)) {
+    problems.push('inbox skip: --account, --since and --until go with --state, not with ids')
+  }
+  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
+    await refuseUnknownNames(db.read, config, filter)
+    const acting = actingOf(c, db)
+    const skipped = ids.length > 0 ? await settleIds(acting, skip, ids) : await settleAll(acting, skip, filter)
+    c.host.stdout.write(`${counted(skipped, 'dead delivery', 'dead deliveries')} set aside\n`)
+  })
+}

@@ -1,0 +1,116 @@
+import type { Command } from 'commander'
+import { UsageError } from '../../../base/errors.ts'
+import { printable } from '../../../base/printable.ts'
+import { type InboxFilter, listDeliveries } from '../../../store/inbox/queries.ts'
+import { RejectedStore } from '../../../store/inbox/rejected.ts'
+import { choiceIn, countIn, momentIn, submissionIn } from '../../actions/arguments.ts'
+import { rejectedFields, type ShownDelivery, type ShownRejected, showDeliveries, showRejected } from '../../actions/inbox.ts'
+import { refuseUnknownNames } from '../../actions/unknown-names.ts'
+import { table } from '../../output/table.ts'
+import { printableLine, shortTime } from '../../output/text.ts'
+import { type CommandContext, printJson, withStore } from './context.ts'
+import { addReplay } from './inbox-replay.ts'
+import { addSkip } from './inbox-skip.ts'
+
+const STATES = ['ready', 'done', 'aside', 'dead'] as const
+const MAX_LISTED = 10_000
+
+interface ListOptions {
+  readonly state?: string
+  readonly account?: string
+  readonly submission?: string
+  readonly since?: string
+  readonly rejected?: boolean
+  readonly limit: string
+  readonly json?: boolean
+}
+
+/** `inbox list|show|replay|skip` */
+export function addInbox(program: Command, c: CommandContext): void {
+  const inbox = program.command('inbox').description('look at stored deliveries, work them again, or give them up')
+  inbox
+    .command('list')
+    .description('list stored deliveries, the newest first')
+    .option('--state <state>', STATES.join(', '))
+    .option('--account <name>', 'only of this account')
+    .option('--submission <id>', 'only of this submission')
+    .option('--since <time>', 'only received since: a date, a date-time, or how long ago (2h, 7d)')
+    .option('--rejected', 'those that were refused, with the reason, in place of the stored ones')
+    .option('--limit <n>', 'how many at most', '50')
+    .option('--json', 'as JSON, for programs')
+    .action((options: ListOptions) => list(c, options))
+  inbox
+    .command('show')
+    .description('show a delivery with its headers and body')
+    .argument('<id>', "the delivery's id (svix-id), or its number in the list")
+    .option('--rejected', 'the number is that of a refused delivery')
+    .option('--json', 'as JSON, for programs')
+    .action((id: string, options: { rejected?: boolean; json?: boolean }) => show(c, id, options))
+  addReplay(inbox, c)
+  addSkip(inbox, c)
+}
+
+async function list(c: CommandContext, options: ListOptions): Promise<void> {
+  const problems: string[] = []
+  const filter: InboxFilter = {
+    state: choiceIn(options.state, '--state', STATES, problems),
+    account: options.account,
+    submissionId: submissionIn(options.submission, '--submission', problems),
+    since: momentIn(options.since, '--since', c.clock.now(), problems),
+  }
+  const limit = countIn(options.limit, '--limit', MAX_LISTED, problems)
+  if (options.rejected && (options.state !== undefined || options.submission !== undefined)) {
+    problems.push('--rejected: refused deliveries have no state and no submission; leave --state and --submission out')
+  }
+  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db, log }) => {
+    await refuseUnknownNames(db.read, config, filter)
+    if (options.rejected) return listRejected(c, new RejectedStore(db, log), filter, limit, options.json ?? false)
+    const deliveries = await listDeliveries(db.read, filter, limit)
+    if (options.json) return printJson(c, deliveries)
+    const rows = deliveries.map((d) => [
+      d.inbox_id,
+      d.delivery_id,
+      d.account,
+      shortTime(d.received_at),
+      d.state,
+      d.kind,
+      d.submission_id,
+      d.attempts,
+      d.error,
+    ])
+    c.host.stdout.write(table(['number', 'delivery', 'account', 'received', 'state', 'kind', 'submission', 'tries', 'error'], rows))
+  })
+}
+
+async function listRejected(c: CommandContext, store: RejectedStore, filter: InboxFilter, limit: number, json: boolean): Promise<void> {
+  const { account, since = '' } = filter
+  const all = await store.list({ limit: MAX_LISTED, ...(account !== undefined && { account }) })
+  const rejected = all.filter((each) => each.receivedAt >= since).slice(0, limit)
+  if (json) return printJson(c, rejected.map(rejectedFields))
+  const rows = rejected.map((r) => [
+    r.id,
+    shortTime(r.receivedAt),
+    r.account,
+    r.reason,
+    r.address,
+    r.path,
+    r.bodyBytes,
+    shortTime(r.replayedAt),
+  ])
+  c.host.stdout.write(table(['number', 'received', 'account', 'reason', 'address', 'path', 'bytes', 'replayed'], rows))
+}
+
+async function show(c: CommandContext, id: string, options: { rejected?: boolean; json?: boolean }): Promise<void> {
+  await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db, log }) => {
+    const found = options.rejected ? await showRejected(new RejectedStore(db, log), id) : await showDeliveries(db.read, id)
+    if (found.length === 0) throw new UsageError([`there is no ${options.rejected ? 'refused ' : ''}delivery ${printableLine(id)}`])
+    if (options.json) printJson(c, found)
+    else c.host.stdout.write(found.map(textOf).join('\n'))
+  })
+}
+
+function textOf({ headers, body, ...fields }: ShownDelivery | ShownRejected): string {
+  const width = Math.max(...Object.keys(fields).map((name) => name.length))
+  const lines = Object.entries(fields).map(([name, value]) => `${name.padEnd(width)}  ${printableLine(String(value ?? '-'), 1_000)}`)
+  return `${[...lines, '', printable(JSON.stringify(headers, null, 2)), '', printable(body ?? 'The body is not kept.')].join('\n')}\n`
+}

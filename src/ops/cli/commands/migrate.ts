@@ -1,0 +1,44 @@
+import type { Command } from 'commander'
+import { FatalError, UsageError } from '../../../base/errors.ts'
+import { beginLogEpoch, newEpochText } from '../../../store/changes/log-epoch.ts'
+import { grantReader } from '../../../store/migrate/grant-reader.ts'
+import { migrate } from '../../../store/migrate/migrate.ts'
+import { missingParts, missingText } from '../../../store/migrate/schema-parts.ts'
+import { openDb } from '../../../store/open/open.ts'
+import { refuseWhenGone } from '../../../store/open/serve-lock.ts'
+import { noting } from '../../../store/operators/actions.ts'
+import { type CommandContext, migrating, settingsOf, silentLog } from './context.ts'
+
+/** `migrate [--grant-reader ROLE] [--new-epoch]` */
+export function addMigrate(program: Command, c: CommandContext): void {
+  program
+    .command('migrate')
+    .description('bring the database up to date, and let a role read the public tables')
+    .option('--grant-reader <role>', 'Postgres: let this role read the public tables and views, and nothing else')
+    .option('--new-epoch', 'begin a new numbering of changes: after a restore that was not made by `submission-mirror restore`')
+    .action(async (options: { grantReader?: string; newEpoch?: boolean }) => {
+      const config = settingsOf(c, { accounts: 'optional', problems: [] })
+      const { grantReader: role } = options
+      if (role !== undefined && config.database.kind === 'sqlite') {
+        throw new UsageError(['--grant-reader: SQLite has no roles; let the reader read the file'])
+      }
+      refuseWhenGone(config.database)
+      const db = await openDb(config.database, { clock: c.clock, log: silentLog() })
+      try {
+        const taken = await migrate(db, undefined, migrating(c))
+        if (taken.length > 0) c.host.stdout.write(`migrated: ${taken.join(', ')}\n`)
+        const missing = await missingParts(db.read)
+        if (missing.length > 0) throw new FatalError(`the database is not whole: ${missingText(missing)}`)
+        if (taken.length === 0) c.host.stdout.write('nothing to migrate\n')
+        if (options.newEpoch) {
+          const note = { who: 'command', action: 'log.new-epoch', target: null, detail: {} }
+          c.host.stdout.write(`${newEpochText(await beginLogEpoch(noting(db, note), 'command'))}\n`)
+        }
+        if (role === undefined) return
+        await grantReader(db, role)
+        c.host.stdout.write(`${role} may read the public tables and views\n`)
+      } finally {
+        await db.close()
+      }
+    })
+}

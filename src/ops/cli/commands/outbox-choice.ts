@@ -1,0 +1,43 @@
+import type { Command } from 'commander'
+import type { ListedState, OutboxFilter } from '../../../store/outbox/queries.ts'
+import { choiceIn, momentIn, submissionIn } from '../../actions/arguments.ts'
+import type { CommandContext } from './context.ts'
+
+/** The options by which rows of the outbox are chosen, as they stand on the command line. */
+export interface ChoiceOptions {
+  readonly destination?: string
+  readonly submission?: string
+  readonly account?: string
+  readonly state?: string
+  readonly since?: string
+  readonly until?: string
+}
+
+/** Adds the options by which rows are chosen. */
+export function withChoice(command: Command, states: readonly string[]): Command {
+  return command
+    .option('--destination <name>', 'only to this destination')
+    .option('--submission <id>', 'only of this submission')
+    .option('--account <name>', 'only of this account')
+    .option('--state <state>', states.join(', '))
+    .option('--since <time>', 'only queued since: a date, a date-time, or how long ago (2h, 7d)')
+    .option('--until <time>', 'only queued before')
+}
+
+/** What the options choose. @param problems gets one line for each that is wrong. */
+export function filterOf<S extends ListedState>(
+  c: CommandContext,
+  options: ChoiceOptions,
+  states: readonly S[],
+  problems: string[],
+): Omit<OutboxFilter, 'state'> & { readonly state: S | undefined } {
+  const now = c.clock.now()
+  return {
+    destination: options.destination,
+    account: options.account,
+    submissionId: submissionIn(options.submission, '--submission', problems),
+    state: choiceIn(options.state, '--state', states, problems),
+    since: momentIn(options.since, '--since', now, problems),
+    until: momentIn(options.until, '--until', now, problems),
+  }
+}

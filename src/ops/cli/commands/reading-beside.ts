@@ -1,0 +1,38 @@
+import type { Observer } from '../../../base/observer.ts'
+import { clientOf } from '../../../upstream/account-client.ts'
+import type { UpstreamClient } from '../../../upstream/client.ts'
+import { Heartbeat } from '../../status/heartbeat.ts'
+import type { CommandContext, OpenStore } from './context.ts'
+
+interface Reading {
+  readonly role: 'sync' | 'reconcile'
+  readonly account: string
+  readonly observer: Observer
+  readonly looksOnly?: boolean
+}
+
+/**
+ * Gives `work` the client of an account. Who reads beside a running serve shares its rate, so the process is on the list before the first
+ * request, and until `work` has ended.
+ */
+export async function readingBeside<T>(
+  { clock, version }: CommandContext,
+  { config, db, log }: OpenStore,
+  { role, account, observer, looksOnly }: Reading,
+  work: (client: UpstreamClient) => Promise<T>,
+): Promise<T> {
+  const client = clientOf(config, account, { clock, observer, log })
+  const done = new AbortController()
+  const heartbeat = new Heartbeat(db, log, { id: db.processId, role, version }, ({ reading }) => client.shareAmong(reading), looksOnly)
+  await heartbeat.beat()
+  const beating = heartbeat.run(done.signal)
+  // It is awaited at the end; until then nobody listens.
+  beating.catch(() => undefined)
+  try {
+    return await work(client)
+  } finally {
+    done.abort()
+    await beating
+    await client.close()
+  }
+}

@@ -1,0 +1,92 @@
+import type { Command } from 'commander'
+import { UsageError } from '../../../base/errors.ts'
+import type { Output } from '../../../base/host.ts'
+import { readReport } from '../../../reconcile/report/data.ts'
+import type { Db } from '../../../store/engine/db.ts'
+import { findRun, listFindings, listRuns, type RunRow } from '../../../store/reconcile/runs.ts'
+import { countIn } from '../../actions/arguments.ts'
+import { refuseUnknownNames } from '../../actions/unknown-names.ts'
+import { printableLine } from '../../output/text.ts'
+import { findingsTable, runSummary, runsTable } from '../reconcile-text.ts'
+import { reportProblem, writeReportFile } from '../report-file.ts'
+import { type CommandContext, printJson, withStore } from './context.ts'
+
+const MAX_LISTED = 10_000
+const PAGE = 1_000
+
+/** `reconcile list`, `reconcile show RUN` */
+export function addReconcileList(reconcile: Command, c: CommandContext): void {
+  reconcile
+    .command('list')
+    .description('list runs, the newest first')
+    .option('--account <name>', 'only those of this account')
+    .option('--limit <n>', 'how many at most', '20')
+    .option('--json', 'as JSON, for programs')
+    .action((own: { limit: string }, command: Command) => list(c, { ...command.optsWithGlobals(), ...own }))
+  reconcile
+    .command('show')
+    .description('show a run and everything that it found')
+    .argument('<run>', 'its id')
+    .option('--report <file>', 'write its report to a file: .md or .html')
+    .option('--json', 'as JSON, for programs')
+    .action((id: string, own: object, command: Command) => show(c, id, { ...command.optsWithGlobals(), ...own }))
+}
+
+async function list(c: CommandContext, options: { account?: string; limit: string; json?: boolean }): Promise<void> {
+  const problems: string[] = []
+  const limit = countIn(options.limit, '--limit', MAX_LISTED, problems)
+  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
+    await refuseUnknownNames(db.read, config, { account: options.account })
+    const runs = await listRuns(db.read, { account: options.account, limit })
+    if (options.json) return printJson(c, runs)
+    c.host.stdout.write(runsTable(runs))
+  })
+}
+
+async function show(c: CommandContext, id: string, options: { json?: boolean; report?: string }): Promise<void> {
+  const problem = options.report === undefined ? null : reportProblem(options.report)
+  const problems = problem === null ? [] : [problem]
+  await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ db }) => {
+    const run = await findRun(db.read, id)
+    if (run === null)
+      throw new UsageError([`there is no reconcile run ${printableLine(id)}; \`submission-mirror reconcile list\` lists them`])
+    const { stdout } = c.host
+    if (options.json) {
+      await writeRunJson(stdout, db, run)
+      stdout.write('\n')
+    }
+    if (options.report !== undefined) await writeReport(c, db, run.run_id, options.report)
+    if (options.json || options.report !== undefined) return
+    stdout.write(runSummary(run))
+    for await (const page of findingsOf(db, run.run_id)) stdout.write(`\n${findingsTable(page)}`)
+  })
+}
+
+/** Writes a run and everything that it found as JSON, piece by piece: that may be more than fits into memory. */
+export async function writeRunJson(output: Output, db: Db, run: RunRow): Promise<void> {
+  output.write(`${JSON.stringify(run).slice(0, -1)},"findings":[`)
+  let first = true
+  for await (const page of findingsOf(db, run.run_id)) {
+    output.write(`${first ? '' : ','}\n${page.map((one) => JSON.stringify(one)).join(',\n')}`)
+    first = false
+  }
+  output.write(']}')
+}
+
+async function* findingsOf(db: Db, runId: string) {
+  for (let after = 0; ; ) {
+    const page = await listFindings(db.read, { runId, after, limit: PAGE })
+    const last = page.at(-1)
+    if (last === undefined) return
+    yield page
+    after = last.finding_no
+  }
+}
+
+/** Writes the report of a run to a file, Markdown or HTML by its name. */
+export async function writeReport(c: CommandContext, db: Db, runId: string, file: string): Promise<void> {
+  const data = await readReport(db.read, runId, c.version)
+  if (data === null) throw new UsageError([`there is no report of run ${runId}: it has not begun`])
+  await writeReportFile(file, data)
+  c.host.stderr.write(`the report is in ${file}\n`)
+}

@@ -1,0 +1,152 @@
+import type { Command } from 'commander'
+import { UsageError } from '../../../base/errors.ts'
+import { silentObserver } from '../../../base/observer.ts'
+import type { Config } from '../../../config/config.ts'
+import { runExit, worstExit } from '../../../reconcile/run/outcome.ts'
+import { type RunParts, workRun } from '../../../reconcile/run/run.ts'
+import type { Db } from '../../../store/engine/db.ts'
+import { noteAround } from '../../../store/operators/actions.ts'
+import { ensureAccounts } from '../../../store/reads/accounts.ts'
+import { listFindings, type RunRow } from '../../../store/reconcile/runs.ts'
+import { claimNewRun } from '../../../store/reconcile/work.ts'
+import type { RunOptions } from '../../../store/schema/tables-reconcile.ts'
+import { countIn, momentIn, submissionIn } from '../../actions/arguments.ts'
+import { accountsOfRun, futureProblem, runNote } from '../../actions/reconcile.ts'
+import { ReconcileScreen } from '../reconcile-screen.ts'
+import { findingsTable, runSummary } from '../reconcile-text.ts'
+import { reportProblem } from '../report-file.ts'
+import { keepMemorySmall } from '../small-memory.ts'
+import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
+import { readingBeside } from './reading-beside.ts'
+import { addReconcileList, writeReport, writeRunJson } from './reconcile-list.ts'
+
+/** Findings that are printed for people; `reconcile show` has them all. */
+const PRINTED = 20
+
+interface ReconcileOptions {
+  readonly submission?: readonly string[]
+  readonly account?: string
+  readonly since?: string
+  readonly activeOnly?: boolean
+  readonly dryRun?: boolean
+  readonly state: boolean
+  readonly concurrency?: string
+  readonly json?: boolean
+  readonly report?: string
+}
+
+/** `reconcile [options]`, `reconcile list`, `reconcile show RUN` */
+export function addReconcile(program: Command, c: CommandContext): void {
+  const reconcile = program
+    .command('reconcile')
+    .description('compare the mirror with the whole history that the service shows, repair it, and report')
+    .option('--submission <id...>', 'only these submissions')
+    .option('--account <name>', 'only this account; every account of the settings when left out')
+    .option('--since <time>', 'only submissions in which something moved since: a date, a date-time, or how long ago, like 2h or 7d')
+    .option('--active-only', 'only submissions in which something moved in the last 90 days')
+    .option('--dry-run', 'change nothing, only report')
+    .option('--no-state', 'the feeds only, not the state')
+    .option('--concurrency <n>', 'reads at once; UPSTREAM_CONCURRENCY when left out')
+    .option('--report <file>', 'write the report of the run to a file: .md or .html (of one account)')
+    .option('--json', 'as JSON, for programs')
+    .action((options: ReconcileOptions) => reconcileNow(c, options))
+  addReconcileList(reconcile, c)
+}
+
+async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise<void> {
+  const problems: string[] = []
+  const options = optionsIn(c, given, problems)
+  const problem = given.report === undefined ? null : reportProblem(given.report)
+  if (problem !== null) problems.push(problem)
+  const check = (config: Config) => given.account !== undefined && accountOf(config, given.account)
+  const use = { accounts: 'needed', prepare: false, looksOnly: options.dry_run === true, problems, check } as const
+  await withStore(c, use, async (store) => {
+    const accounts = await accountsOfRun(store.config, store.db.read, given.account, options, '--account')
+    if (given.report !== undefined && accounts.length > 1)
+      throw new UsageError(['--report: a report is about one run, and each account has its own; name one with --account'])
+    await ensureAccounts(store.db, accounts)
+    keepMemorySmall()
+    const runs: RunRow[] = []
+    const codes: number[] = []
+    for (const account of accounts) {
+      const run = await reconcileAccount(c, store, account, options)
+      codes.push(run === null ? runExit.notDone : (run.exit_code ?? runExit.unchecked))
+      if (run === null) continue
+      runs.push(run)
+      if (!given.json) await print(c, store.db, run)
+    }
+    if (given.json) await printRuns(c, store.db, runs)
+    c.exitCode = worstExit(codes)
+    // Last, and of the one run that there can be: where it cannot be written, all else has been told.
+    const [run] = runs
+    if (given.report !== undefined && run) await writeReport(c, store.db, run.run_id, given.report)
+  })
+}
+
+function optionsIn(c: CommandContext, given: ReconcileOptions, problems: string[]): RunOptions {
+  const ids = (given.submission ?? []).flatMap((text) => submissionIn(text, '--submission', problems) ?? [])
+  const since = momentIn(given.since, '--since', c.clock.now(), problems)
+  problems.push(...futureProblem(since, c.clock.now(), '--since'))
+  const concurrency = given.concurrency === undefined ? undefined : countIn(given.concurrency, '--concurrency', 256, problems)
+  return {
+    ...(ids.length > 0 && { submissions: [...new Set(ids)].sort() }),
+    ...(since !== undefined && { since }),
+    ...(given.activeOnly && { active_only: true }),
+    ...(given.dryRun && { dry_run: true }),
+    ...(!given.state && { no_state: true }),
+    ...(concurrency !== undefined && { concurrency }),
+  }
+}
+
+/** @returns the run as it ended; null when another is in progress. */
+async function reconcileAccount(c: CommandContext, store: OpenStore, account: string, options: RunOptions): Promise<RunRow | null> {
+  const { config, db, log } = store
+  const { clock, host } = c
+  const claim = await claimNewRun(db, { account, options, requestedBy: 'command' })
+  if ('busy' in claim) {
+    host.stderr.write(
+      `account ${account}: run ${claim.runId} is in progress. \`submission-mirror reconcile show ${claim.runId}\` tells how far it is. If its process has died, it can be taken up after ${claim.leaseUntil}\n`,
+    )
+    return null
+  }
+  if (claim.resumed) {
+    host.stderr.write(
+      `account ${account}: run ${claim.run.run_id} was interrupted and goes on after ${claim.run.submissions_done} submissions\n`,
+    )
+  }
+  const { concurrency } = config.upstream
+  const { budgetMs } = config.reconcile
+  const destinations = config.destinations.map(({ name }) => name)
+  const observer = silentObserver
+  const screen = new ReconcileScreen(host.stderr, clock)
+  const parts: Omit<RunParts, 'client'> = {
+    ...{ db, database: null, clock, log, observer, concurrency, budgetMs, destinations, onAbort: 'stop' },
+    onProgress: (now, counts) => screen.show(now, counts),
+  }
+  const { run } = await readingBeside(c, store, { role: 'reconcile', account, observer, looksOnly: options.dry_run === true }, (client) =>
+    noteAround(db, runNote('command', 'reconcile.run', account, options), async () => {
+      const ended = await workRun({ ...parts, client }, claim, host.signal).finally(() => screen.clear())
+      const { run_id, state, exit_code } = ended
+      return { run: ended, detail: { run_id, state, exit_code }, failed: state === 'failed' }
+    }),
+  )
+  return run
+}
+
+async function print(c: CommandContext, db: Db, run: RunRow): Promise<void> {
+  const { stdout } = c.host
+  stdout.write(runSummary(run))
+  const findings = await listFindings(db.read, { runId: run.run_id, limit: PRINTED + 1 })
+  if (findings.length > 0) stdout.write(`\n${findingsTable(findings.slice(0, PRINTED))}`)
+  if (findings.length > PRINTED) stdout.write(`… \`submission-mirror reconcile show ${run.run_id}\` shows them all\n`)
+}
+
+async function printRuns(c: CommandContext, db: Db, runs: readonly RunRow[]): Promise<void> {
+  const { stdout } = c.host
+  stdout.write('[')
+  for (const [index, run] of runs.entries()) {
+    if (index > 0) stdout.write(',\n')
+    await writeRunJson(stdout, db, run)
+  }
+  stdout.write(']\n')
+}

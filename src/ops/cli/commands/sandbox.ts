@@ -1,0 +1,58 @@
+import type { Command } from 'commander'
+import { UsageError } from '../../../base/errors.ts'
+import type { CommandContext } from './context.ts'
+
+/** Settings that name a real service: an emulator started among them is a mistake. */
+const PRODUCTION = /^(BROKER_API_.+|WEBHOOK_SECRETS(_FILE)?|CONFIG_FILE)$/
+
+const STEERING = `
+A fault is an object with its kind, and what limits it: operation, account, submissionId, probability (0 to 1),
+count (how often at most). Such as [{"kind": "status", "status": 429, "retryAfterSeconds": 2, "count": 5}].
+  of answers      status (status; body: json, html, empty; retryAfterSeconds; retryAfterAs: seconds, date),
+                  html, cut, hang (ms), slow (ms)
+                  in the operations token, metadata, me, events, thread, requirements, list
+  of feed pages   invalid_cursor, stuck_cursor, empty_page, short_page
+  of tokens       token_dies_early (ms)
+  of deliveries   lose, duplicate, twin (the same under two ids), reorder (ms), delay (ms)
+  of all          clock_skew (ms, negative when behind)
+
+While it runs it is steered below /_sandbox, by JSON:
+  GET  /stats, /faults, /submissions?account=, /truth?account=&submission= (what the service shows now)
+  POST /faults   {"preset": "none" or "all"} or {"faults": [...]}, in the place of those before
+  POST /story    {"action": "start", "pause" or "step"}
+  POST /target   {"account": "default", "target": "http://..." or null}
+  POST /deliver  {"account": "default", "body": "...", "submissionId": "...", "id": "..."} sends any body, signed;
+                 the last two may be left out
+`
+
+/** `sandbox [options]` */
+export function addSandbox(program: Command, c: CommandContext): void {
+  program
+    .command('sandbox')
+    .description('run an emulator of the service, with believable submissions, signed deliveries, and faults if wanted')
+    .option('--host <host>', 'where to listen (default: 127.0.0.1)')
+    .option('--port <port>', 'where to listen; 0 is any free port (default: 8090)')
+    .option('--target <url>', 'where signed deliveries of the first brokerage are posted; none are sent without it')
+    .option('--seed <text>', 'everything made up follows from it (default: sandbox)')
+    .option('--accounts <n>', 'brokerages (default: 1)')
+    .option('--submissions <n>', 'submissions of each (default: 12)')
+    .option('--speed <n>', 'how many times as fast as written the story of five minutes is told (default: 1)')
+    .option('--faults <faults>', 'none, all, or a JSON list of faults; see below (default: none)')
+    .option(
+      '--events-payload <layout>',
+      'how submission.events deliveries are laid out: events, data, single, ids-only, opaque (default: events)',
+    )
+    .option('--signature-headers <prefix>', 'svix or webhook (default: svix)')
+    .option('--lists', 'submissions and insureds are listed, which the service does not describe')
+    .option('--paused', 'the story waits for POST /_sandbox/story')
+    .addHelpText('after', STEERING)
+    .action(async (options: Record<string, unknown>) => {
+      const named = Object.keys(c.host.env).filter((name) => PRODUCTION.test(name) && c.host.env[name])
+      if (named.length > 0) {
+        throw new UsageError([
+          `the sandbox does not start where a real service is configured (${named.join(', ')}); unset that, or run it elsewhere`,
+        ])
+      }
+      await c.parts.sandbox(options)
+    })
+}

@@ -1,0 +1,101 @@
+import type { Command } from 'commander'
+import type { Observer } from '../../../base/observer.ts'
+import type { Config } from '../../../config/config.ts'
+import { parseUuid } from '../../../model/uuid.ts'
+import { Sync, type Unread } from '../../../poll/sync.ts'
+import type { Db } from '../../../store/engine/db.ts'
+import { submissionIdsAfter } from '../../../store/mirror/submissions.ts'
+import { noteAround } from '../../../store/operators/actions.ts'
+import { ensureAccounts } from '../../../store/reads/accounts.ts'
+import { idsNoted } from '../../actions/context.ts'
+import { refuseUntracked } from '../../actions/submissions.ts'
+import { counted, printableLine } from '../../output/text.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
+import { readingBeside } from './reading-beside.ts'
+
+/** Submissions that are worked on together. */
+const PAGE = 100
+
+/** `sync ID…|--all [--account A]` */
+export function addSync(program: Command, c: CommandContext): void {
+  program
+    .command('sync')
+    .description('read submissions from the service now, feeds and state')
+    .argument('[ids...]', 'ids of tracked submissions')
+    .option('--all', 'every tracked submission of the account')
+    .option('--account <name>', 'the account they belong to; the default account when left out')
+    .action(async (given: string[], options: { all?: boolean; account?: string }) => {
+      const problems: string[] = []
+      const ids = given.flatMap((text) => parseUuid(text) ?? notAnId(text, problems))
+      if (given.length === 0 && !options.all) problems.push('sync: give ids of submissions, or --all')
+      if (given.length > 0 && options.all) problems.push('sync: give ids of submissions or --all, not both')
+      const check = (config: Config) => accountOf(config, options.account)
+      await withStore(c, { accounts: 'needed', prepare: false, problems, check }, async (store) => {
+        const account = accountOf(store.config, options.account).name
+        await ensureAccounts(store.db, [account])
+        await refuseUntracked(store.db.read, account, ids)
+        const note = { who: 'command', action: 'submission.sync', target: account, detail: options.all ? { all: true } : idsNoted(ids) }
+        await noteAround(store.db, note, async () => {
+          const unread = await syncNow(c, store, account, options.all ? allOf(store.db, account) : pagesOf(ids))
+          return { detail: { unread }, failed: unread > 0 }
+        })
+      })
+    })
+}
+
+function notAnId(text: string, problems: string[]): [] {
+  problems.push(`${JSON.stringify(text)} is no submission id (a uuid)`)
+  return []
+}
+
+async function* pagesOf(ids: readonly string[]): AsyncGenerator<string[]> {
+  const distinct = [...new Set(ids)]
+  for (let from = 0; from < distinct.length; from += PAGE) yield distinct.slice(from, from + PAGE)
+}
+
+async function* allOf(db: Db, account: string): AsyncGenerator<string[]> {
+  for (let after = ''; ; ) {
+    const ids = await submissionIdsAfter(db.read, account, after, PAGE)
+    const last = ids.at(-1)
+    if (last === undefined) return
+    yield ids
+    after = last
+  }
+}
+
+/** @returns how many reads failed. */
+async function syncNow(c: CommandContext, store: OpenStore, account: string, pages: AsyncIterable<string[]>): Promise<number> {
+  const { config, db, log } = store
+  const { clock, host } = c
+  let changes = 0
+  const observer: Observer = {
+    count: (name, _labels, by = 1) => {
+      if (name === 'applied_rows_total') changes += by
+    },
+    time() {},
+    set() {},
+  }
+  return await readingBeside(c, store, { role: 'sync', account, observer }, async (client) => {
+    const sync = new Sync({ account, db, client, clock, log, observer, policy: config, concurrency: config.upstream.concurrency })
+    let submissions = 0
+    let unread = 0
+    for await (const ids of pages) {
+      const failed = await sync.read(ids, host.signal)
+      submissions += ids.length
+      unread += failed.length
+      for (const each of failed) host.stderr.write(`${sentence(each)}\n`)
+    }
+    host.stdout.write(
+      `${counted(submissions, 'submission')} read in account ${account}: ${counted(changes, 'change')}, ${counted(unread, 'read')} failed\n`,
+    )
+    if (unread > 0) c.exitCode = exitCodes.failed
+    return unread
+  })
+}
+
+/** Most reasons begin with what they are about, which the sentence does too. */
+function sentence({ submissionId, read, reason }: Unread): string {
+  const about = `${read} of submission ${submissionId}`
+  return printableLine(`${about} could not be read: ${reason.replace(`${about}: `, '')}`, 500)
+}

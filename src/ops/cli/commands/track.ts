@@ -1,0 +1,49 @@
+import type { Command } from 'commander'
+import type { Config } from '../../../config/config.ts'
+import { parseUuid } from '../../../model/uuid.ts'
+import { fileIn } from '../../actions/arguments.ts'
+import { trackSubmissions } from '../../actions/submissions.ts'
+import { counted, firstProblems } from '../../output/text.ts'
+import { readIdFile } from '../id-file.ts'
+import { accountOf, actingOf, type CommandContext, withStore } from './context.ts'
+
+/** `track ID… [--file F] [--account A]` */
+export function addTrack(program: Command, c: CommandContext): void {
+  program
+    .command('track')
+    .description('make submissions known: their feeds are read from the beginning and kept up to date')
+    .argument('[ids...]', 'ids of submissions')
+    .option('--file <file>', 'more ids: one in each line, or a CSV with a column submission_id')
+    .option('--account <name>', 'the account they belong to; the default account when left out')
+    .action(async (given: string[], options: { file?: string; account?: string }) => {
+      const problems: string[] = []
+      const ids = idsOf(given, options.file, problems)
+      if (ids.length === 0 && problems.length === 0) problems.push(noIds(options.file))
+      const check = (config: Config) => accountOf(config, options.account)
+      await withStore(c, { accounts: 'needed', prepare: true, problems, check }, async ({ config, db }) => {
+        const account = accountOf(config, options.account).name
+        const { added, known } = await trackSubmissions(actingOf(c, db), account, ids)
+        c.host.stdout.write(`${counted(added, 'new submission')} tracked in account ${account}; ${known} known before\n`)
+      })
+    })
+}
+
+function noIds(file: string | undefined): string {
+  return file === undefined ? 'track: give ids of submissions, or a --file of them' : `track: ${file} has no ids in it`
+}
+
+/** Every id once. What is none is a problem. */
+function idsOf(given: readonly string[], file: string | undefined, problems: string[]): string[] {
+  const ids = new Set<string>()
+  for (const text of given) {
+    const id = parseUuid(text)
+    if (id === null) problems.push(`${JSON.stringify(text)} is no submission id (a uuid)`)
+    else ids.add(id)
+  }
+  const text = file === undefined ? undefined : fileIn(file, problems)
+  if (file === undefined || text === undefined) return [...ids]
+  const read = readIdFile(text, file)
+  problems.push(...firstProblems(read.problems))
+  for (const id of read.ids) ids.add(id)
+  return [...ids]
+}

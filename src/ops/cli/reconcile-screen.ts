@@ -1,0 +1,60 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Output } from '../../base/host.ts'
+import type { RunRow } from '../../store/reconcile/runs.ts'
+import type { RunCounts } from '../../store/reconcile/work.ts'
+import { findingKinds } from '../../store/schema/tables-reconcile.ts'
+import { printableLine } from '../output/text.ts'
+
+/** The rate is that of so long at most, so that it follows what happens now. */
+const WINDOW_MS = 30_000
+
+/** One line on a terminal that tells how far a run is: done, left, rate, time to go. Nothing where no person looks. */
+export class ReconcileScreen {
+  readonly #output: Output
+  readonly #clock: Clock
+  readonly #seen: { readonly at: number; readonly done: number }[] = []
+  #shown = false
+
+  constructor(output: Output, clock: Clock) {
+    this.#output = output
+    this.#clock = clock
+  }
+
+  show(run: RunRow, counts: RunCounts): void {
+    if (!this.#output.isTTY) return
+    const now = this.#clock.steady()
+    this.#seen.push({ at: now, done: counts.submissions_done })
+    while ((this.#seen[0]?.at ?? now) < now - WINDOW_MS) this.#seen.shift()
+    const first = this.#seen[0] ?? { at: now, done: counts.submissions_done }
+    const rate = now === first.at ? null : ((counts.submissions_done - first.done) * 1000) / (now - first.at)
+    // What goes on in a second line of the terminal cannot be taken away again.
+    const line = printableLine(progressLine(run.account, counts, rate), (this.#output.columns || Number.POSITIVE_INFINITY) - 1)
+    this.#output.write(`\r\u001b[2K${line}`)
+    this.#shown = true
+  }
+
+  /** Takes the line away again. */
+  clear(): void {
+    if (this.#shown) this.#output.write('\r\u001b[2K')
+    this.#shown = false
+  }
+}
+
+/** @param rate submissions a second; null when it is not known yet. */
+export function progressLine(account: string, counts: RunCounts, rate: number | null): string {
+  const { submissions_done: done, submissions_total: total } = counts
+  const left = Math.max(0, total - done)
+  const found = findingKinds.reduce((sum, kind) => sum + counts[kind], 0)
+  const share = total === 0 ? 100 : Math.floor((done * 100) / total)
+  const speed =
+    rate === null
+      ? ''
+      : `, ${rate >= 10 ? Math.round(rate) : rate.toFixed(1)} a second${rate > 0 ? `, ${duration(left / rate)} to go` : ''}`
+  return `${account}: ${done} of ${total} done (${share} %), ${left} left${speed}; ${found} found`
+}
+
+function duration(seconds: number): string {
+  if (seconds < 120) return `${Math.ceil(seconds)} s`
+  if (seconds < 7_200) return `${Math.ceil(seconds / 60)} min`
+  return `${(seconds / 3_600).toFixed(1)} h`
+}

@@ -1,0 +1,68 @@
+import { printable } from '../../base/printable.ts'
+import type { FindingRow, RunRow } from '../../store/reconcile/runs.ts'
+import { findingKinds } from '../../store/schema/tables-reconcile.ts'
+import { table } from '../output/table.ts'
+import { counted, printableLine, shortTime } from '../output/text.ts'
+
+/** What a run came to, in a few lines. */
+export function runSummary(run: RunRow): string {
+  const found = findingKinds.filter((kind) => run[kind] > 0).map((kind) => `${run[kind]} ${kind}`)
+  const left = findingKinds.reduce((sum, kind) => sum + run[kind], 0) - run.repaired
+  const lines = [
+    `run ${run.run_id} of account ${run.account}: ${stateOf(run)}`,
+    `${run.submissions_done} of ${counted(run.submissions_total, 'submission')} looked at, ${counted(run.rows_compared, 'row')} compared`,
+    found.length === 0 ? 'nothing was found' : `found: ${found.join(', ')}; ${run.repaired} repaired, ${left} left`,
+  ]
+  if (run.known > 0) lines.push(knownText(run.known))
+  if (run.note !== null) lines.push(printableLine(run.note, 500))
+  return lines.map((line) => `${printable(line)}\n`).join('')
+}
+
+function knownText(n: number): string {
+  const [stands, listed] = n === 1 ? ['stands', 'it is'] : ['stand', 'they are']
+  return `${counted(n, 'finding')} ${stands} since before; ${listed} listed as known and not counted`
+}
+
+function stateOf(run: RunRow): string {
+  if (run.state === 'requested') return 'it waits for a process that works'
+  if (run.state === 'running') return `in progress since ${shortTime(run.started_at)}, last sign of life ${shortTime(run.updated_at)}`
+  const words = { done: 'done', budget: 'its budget ended', failed: 'failed', stopped: 'stopped' }[run.state]
+  return `${words}, ${shortTime(run.started_at)} to ${shortTime(run.ended_at)}, exit code ${run.exit_code}`
+}
+
+/** Runs as a list. */
+export function runsTable(runs: readonly RunRow[]): string {
+  return table(
+    ['run', 'account', 'by', 'state', 'started', 'ended', 'done', 'of', ...findingKinds, 'repaired', 'known', 'code', 'note'],
+    runs.map((run) => [
+      ...[run.run_id, run.account, run.requested_by, run.state, shortTime(run.started_at), shortTime(run.ended_at)],
+      ...[
+        run.submissions_done,
+        run.submissions_total,
+        ...findingKinds.map((kind) => run[kind]),
+        run.repaired,
+        run.known,
+        run.exit_code,
+        run.note,
+      ],
+    ]),
+  )
+}
+
+/** Findings as a list. */
+export function findingsTable(findings: readonly FindingRow[]): string {
+  return table(
+    ['no', 'kind', 'submission', 'what', 'outcome', 'detail'],
+    findings.map((one) => [one.finding_no, one.kind, one.submission_id, whatOf(one), outcomeOf(one), one.detail]),
+  )
+}
+
+function whatOf(one: FindingRow): string | null {
+  if (one.destination !== null) return `${one.entity ?? ''} → ${one.destination}`
+  return one.entity === null ? one.read : `${one.entity} ${one.entity_id ?? ''}`
+}
+
+function outcomeOf(one: FindingRow): string {
+  if (one.standing) return 'known'
+  return one.repaired_at === null ? 'left' : 'repaired'
+}

@@ -1,0 +1,243 @@
+import { z } from 'zod'
+import {
+  type Entity,
+  lanes,
+  marketEvents,
+  quoteHistory,
+  quotes,
+  type Row,
+  sourceOffers,
+  submissions,
+  threadAttachments,
+  threadMessages,
+} from '../../model/entities.ts'
+import { type Json, sameJson } from '../../model/json.ts'
+import { parseTime } from '../../model/time.ts'
+import type { Query } from '../../store/engine/db.ts'
+
+/*
+ * The comparison reads the sandbox's truth with words of its own, not with those of upstream/: a misreading there must show here.
+ */
+
+const attachment = z.object({ name: z.string(), download_path: z.string().nullable() })
+const message = z.object({
+  id: z.string(),
+  channel: z.string(),
+  direction: z.string(),
+  kind: z.string(),
+  occurred_at: z.string(),
+  subject: z.string().nullable(),
+  body_text: z.string(),
+  from: z.string().nullable(),
+  to: z.array(z.string()),
+  attachments: z.array(attachment),
+  in_reply_to: z.string().nullable(),
+})
+const event = z.object({
+  id: z.string(),
+  type: z.string(),
+  occurred_at: z.string(),
+  market: z.object({ name: z.string(), lines: z.array(z.string()), lane_id: z.string().nullable(), category: z.string() }),
+  status: z.string(),
+  status_label: z.string(),
+  detail: z.string().nullable(),
+})
+const quote = z.object({
+  quote_id: z.string(),
+  premium_display: z.string(),
+  total_cents: z.number(),
+  lines: z.array(z.string()),
+  is_revision: z.boolean(),
+})
+const offer = z.object({ presentation_id: z.string(), kind: z.string(), label: z.string(), document_url: z.string(), filename: z.string() })
+const lane = z.object({
+  submission_market_id: z.string(),
+  market_id: z.string(),
+  market_name: z.string(),
+  program: z.string(),
+  program_id: z.string(),
+  program_category: z.string(),
+  lines: z.array(z.string()),
+  status: z.string(),
+  status_label: z.string(),
+  submit_ready: z.boolean(),
+  gapped: z.boolean(),
+  unmet_labels: z.array(z.string()),
+  quotes: z.array(quote),
+  source_offers: z.array(offer),
+  bound: z.boolean(),
+  chip: z.string(),
+  next_step: z.string().nullable(),
+})
+const history = z.object({
+  history_key: z.string(),
+  market_name: z.string(),
+  program: z.string(),
+  outcome: z.string(),
+  observed_at: z.string(),
+})
+const requirements = z.object({
+  insured_name: z.string(),
+  lines: z.array(z.string()),
+  effective_date: z.string(),
+  state: z.string(),
+  marketing_status: z.string(),
+  marketing_hint: z.string().nullable(),
+  form_fill_active: z.boolean(),
+  rail: z.object({ lanes: z.array(lane), quote_history: z.array(history), quote_history_unavailable: z.boolean() }).nullable(),
+})
+const submissionTruth = z.object({ submission_id: z.string(), events: z.array(event), messages: z.array(message), requirements })
+
+/** What the sandbox answers at `GET /_sandbox/truth`. */
+export const truthSchema = z.object({ account: z.string(), submissions: z.array(submissionTruth) })
+export type Truth = z.output<typeof truthSchema>
+type SubmissionTruth = Truth['submissions'][number]
+
+/** One way in which the mirror is not what the service shows. */
+export interface Difference {
+  readonly submissionId: string
+  readonly table: string
+  /** The record's key below the submission. */
+  readonly key: string
+  /** `missing` in the mirror, `surplus` in it, or the columns that differ. */
+  readonly what: 'missing' | 'surplus' | readonly string[]
+}
+
+/** How the comparison of one table came out. */
+export interface Compared {
+  readonly table: string
+  /** Records that the service shows. */
+  readonly shown: number
+  readonly differences: readonly Difference[]
+}
+
+/** Rows that the mirror should have of one table and submission, in those columns that the truth tells of. */
+interface Expected {
+  readonly entity: Entity
+  /** Columns that tell one row of the submission from another. */
+  readonly key: readonly string[]
+  readonly rows: readonly Row[]
+  /** Which of the mirror's rows count: not what is gone, nor what only events have told of. */
+  readonly counts?: (row: Row) => boolean
+}
+
+/**
+ * Compares the mirror with the service's truth, record by record. Submissions that the truth does not name are not looked at.
+ * @param account under which the mirror keeps what the truth is about.
+ */
+export async function compareWithTruth(q: Query, account: string, truth: Truth): Promise<Compared[]> {
+  const totals = new Map<string, { shown: number; differences: Difference[] }>()
+  for (const submission of truth.submissions) {
+    for (const expected of expectedOf(submission)) {
+      const total = totals.get(expected.entity.table) ?? { shown: 0, differences: [] }
+      totals.set(expected.entity.table, total)
+      total.shown += expected.rows.length
+      const where = { account, submission_id: submission.submission_id }
+      const stored = (await q.selectWhere(expected.entity, where)).filter(expected.counts ?? (() => true))
+      total.differences.push(...compareRows(submission.submission_id, expected, stored))
+    }
+  }
+  return [...totals].map(([table, total]) => ({ table, ...total }))
+}
+
+function compareRows(submissionId: string, expected: Expected, stored: readonly Row[]): Difference[] {
+  const keyOf = (row: Row) => expected.key.map((column) => String(row[column])).join(' ')
+  const left = new Map(stored.map((row) => [keyOf(row), row]))
+  const differences: Difference[] = []
+  const note = (key: string, what: Difference['what']) => differences.push({ submissionId, table: expected.entity.table, key, what })
+  for (const row of expected.rows) {
+    const key = keyOf(row)
+    const found = left.get(key)
+    left.delete(key)
+    if (!found) {
+      note(key, 'missing')
+      continue
+    }
+    const columns = Object.keys(row).filter((column) => !sameValue(found[column] ?? null, row[column] ?? null))
+    if (columns.length > 0) note(key, columns)
+  }
+  for (const key of left.keys()) note(key, 'surplus')
+  return differences
+}
+
+/** An empty list and no list say the same here: the mirror need not tell them apart. */
+function sameValue(a: Json, b: Json): boolean {
+  const plain = (value: Json) => (Array.isArray(value) && value.length === 0 ? null : value)
+  return sameJson(plain(a), plain(b))
+}
+
+function expectedOf(truth: SubmissionTruth): Expected[] {
+  const { insured_name, lines, effective_date, state, marketing_status, marketing_hint, form_fill_active, rail } = truth.requirements
+  const submission: Row = { insured_name, lines, effective_date, state, marketing_status, marketing_hint, form_fill_active }
+  return [
+    { entity: submissions, key: [], rows: [submission] },
+    { entity: marketEvents, key: ['event_id'], rows: truth.events.map(eventRow) },
+    { entity: threadMessages, key: ['message_id'], rows: truth.messages.map(messageRow) },
+    { entity: threadAttachments, key: ['message_id', 'position'], rows: truth.messages.flatMap(attachmentRows) },
+    ...(rail === null ? [] : expectedOfRail(rail)),
+  ]
+}
+
+function eventRow(e: z.output<typeof event>): Row {
+  return {
+    event_id: e.id,
+    type: e.type,
+    occurred_at: parseTime(e.occurred_at),
+    market_name: e.market.name,
+    market_lines: e.market.lines,
+    lane_id: e.market.lane_id,
+    category: e.market.category,
+    status: e.status,
+    status_label: e.status_label,
+    detail: e.detail,
+  }
+}
+
+function messageRow(m: z.output<typeof message>): Row {
+  return {
+    message_id: m.id,
+    channel: m.channel,
+    direction: m.direction,
+    kind: m.kind,
+    occurred_at: parseTime(m.occurred_at),
+    subject: m.subject,
+    body_text: m.body_text,
+    from_address: m.from,
+    to_addresses: m.to,
+    in_reply_to: m.in_reply_to,
+  }
+}
+
+function attachmentRows(m: z.output<typeof message>): Row[] {
+  return m.attachments.map(({ name, download_path }, position) => ({ message_id: m.id, position, name, download_path }))
+}
+
+function expectedOfRail(rail: NonNullable<SubmissionTruth['requirements']['rail']>): Expected[] {
+  const present = (row: Row) => (row['gone_at'] ?? null) === null
+  const expected: Expected[] = [
+    {
+      entity: lanes,
+      key: ['lane_id'],
+      rows: rail.lanes.map(({ submission_market_id, quotes: _quotes, source_offers: _offers, ...columns }) => ({
+        lane_id: submission_market_id,
+        ...columns,
+      })),
+      counts: (row) => present(row) && row['state_source'] === 'rail',
+    },
+    {
+      entity: quotes,
+      key: ['lane_id', 'quote_id'],
+      rows: rail.lanes.flatMap((of) => of.quotes.map((each) => ({ lane_id: of.submission_market_id, ...each }))),
+      counts: present,
+    },
+    {
+      entity: sourceOffers,
+      key: ['lane_id', 'presentation_id'],
+      rows: rail.lanes.flatMap((of) => of.source_offers.map((each) => ({ lane_id: of.submission_market_id, ...each }))),
+      counts: present,
+    },
+  ]
+  if (rail.quote_history_unavailable) return expected
+  const rows = rail.quote_history.map((item) => ({ ...item, observed_at: parseTime(item.observed_at) }))
+  return [...expected, { entity: quoteHistory, key: ['history_key'], rows, counts: present }]
+}

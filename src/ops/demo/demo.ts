@@ -1,0 +1,291 @@
+import { writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
+import type { Host } from '../../base/host.ts'
+import type { Log } from '../../base/log.ts'
+import { changesAfter } from '../../store/changes/reader.ts'
+import { countArrivals } from '../../store/completeness/arrival-counts.ts'
+import { unannounced } from '../../store/completeness/lost-webhooks.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { openDb } from '../../store/open/open.ts'
+import { table } from '../output/table.ts'
+import { Ams } from './ams.ts'
+import { type AmsVerdict, checkAms, isWhole } from './ams-check.ts'
+import { Arrivals } from './arrivals.ts'
+import { type Child, startChild } from './child.ts'
+import { type Compared, compareWithTruth } from './compare.ts'
+import { prove } from './proof.ts'
+import { Screen } from './screen.ts'
+import { Service, type ServiceStats } from './service.ts'
+
+const ACCOUNT = 'default'
+/** Five minutes of story in 25 s. */
+const SPEED = 12
+const LOOK_MS = 150
+/** How long after the story the mirror may take to have everything. */
+const SETTLE_MS = 60_000
+const SHOWN_DIFFERENCES = 20
+const PAGE = 500
+/** Faults of deliveries have lines of their own, and a clock that is wrong is wrong all the time. */
+const SHOWN_ELSEWHERE = new Set(['lose', 'duplicate', 'twin', 'reorder', 'delay', 'clock_skew'])
+
+/**
+ * Short waits, so that what is lost, late or refused is found while one watches; and a rate that some throttling does not
+ * bring down to nothing in half a minute.
+ */
+const HASTE = {
+  POLL_ACTIVE: '1s',
+  POLL_QUIET: '2s',
+  POLL_MAX: '2s',
+  REPLAY_ACTIVE: '4s',
+  UPSTREAM_RPS: '1000',
+}
+
+/** The AMS gets everything, old things too; what it refuses comes again soon enough to be seen. */
+const AMS_SETTINGS = `destinations:
+  - name: ams
+    kind: webhook
+    url: \${AMS_URL}
+    secret: \${AMS_SECRET}
+    backfill: true
+    allow_private: true
+    schedule: [300ms, 1s, 2s, 4s, 8s]
+`
+
+export interface DemoOptions {
+  readonly host: Host
+  readonly clock: Clock
+  readonly log: Log
+  /** Where the database and the logs are left. It is there, and has no database in it. */
+  readonly folder: string
+}
+
+/**
+ * Starts the emulator with its faults on and the product beside it on SQLite, shows what arrives and how, and compares the
+ * mirror with the service's truth at the end.
+ * @returns whether they agree, and a reconciliation proves it.
+ * @throws Error when one of the two processes ends by itself, and the reason of the host's signal when it aborts.
+ */
+export async function runDemo(options: DemoOptions): Promise<boolean> {
+  const { host, clock, log, folder } = options
+  const screen = new Screen(host.stdout, () => clock.now())
+  const path = join(folder, 'mirror.db')
+  const closing = new AsyncDisposableStack()
+  try {
+    screen.text('An emulator of the service with its faults on, and submission-mirror beside it on SQLite.')
+    const { sandbox, settings, service } = await startSandbox(options, closing)
+    const ams = await startAms(options, screen, closing)
+    const serveSettings = { ...settings, ...HASTE, ...ams.settings, DATABASE_URL: `sqlite:${path}` }
+    const serve = startChild(host, 'serve', ['serve'], serveSettings, join(folder, 'serve.log'))
+    closing.defer(async () => void (await serve.stop()))
+    const receiver = await serve.first((line) => (line.includes('"ready after') ? /"receiver":"([^"]+)"/.exec(line)?.[1] : undefined))
+    const db = await openDb({ kind: 'sqlite', path }, { clock, log })
+    closing.defer(() => db.close())
+    const arrivals = new Arrivals(db.read, screen)
+    sandbox.onLine((line) => arrivals.hear(line))
+    await service.deliverTo(`${receiver}/webhooks`)
+    const watching = { ...options, screen, service, arrivals, ams: ams.ams, db, children: [sandbox, serve] }
+    await trackHistory(watching, { ...settings, DATABASE_URL: `sqlite:${path}` })
+    await watchStory(watching)
+    const compared = await settle(watching)
+    const pushed = await settleAms(watching)
+    // What came since they were looked at last is among what was compared.
+    await arrivals.follow()
+    ams.ams.tell(screen, true)
+    await summarize(watching, compared)
+    summarizeAms(watching, pushed)
+    const proven = await reconcile(watching, serveSettings)
+    // `serve` counts once a minute how records became known: longer than it lives here.
+    for (let more = true; more; ) more = await countArrivals(db)
+    return finish(watching, compared, isWhole(pushed), proven, path)
+  } finally {
+    await closing.disposeAsync()
+  }
+}
+
+interface Watching extends DemoOptions {
+  readonly screen: Screen
+  readonly service: Service
+  readonly arrivals: Arrivals
+  readonly ams: Ams
+  readonly db: Db
+  readonly children: readonly Child[]
+}
+
+async function startSandbox({ host, folder }: DemoOptions, closing: AsyncDisposableStack) {
+  const args = ['sandbox', '--port', '0', '--faults', 'all', '--paused', '--speed', String(SPEED)]
+  const sandbox = startChild(host, 'the sandbox', args, {}, join(folder, 'sandbox.log'))
+  closing.defer(async () => void (await sandbox.stop()))
+  const setting = (name: string) => sandbox.first((line) => (line.startsWith(`${name}=`) ? line.slice(name.length + 1) : undefined))
+  const baseUrl = await setting('BROKER_API_BASE_URL')
+  const settings = {
+    BROKER_API_BASE_URL: baseUrl,
+    BROKER_API_CLIENT_ID: await setting('BROKER_API_CLIENT_ID'),
+    BROKER_API_CLIENT_SECRET: await setting('BROKER_API_CLIENT_SECRET'),
+    WEBHOOK_SECRETS: await setting('WEBHOOK_SECRETS'),
+    HOST: '127.0.0.1',
+    PORT: '0',
+    OPS_HOST: '127.0.0.1',
+    OPS_PORT: '0',
+  }
+  const service = new Service(new URL(baseUrl).origin)
+  // What is "not found" is asked for again after half a minute and not before: right, but long to watch.
+  await service.withoutStatus(404)
+  return { sandbox, settings, service }
+}
+
+/** The AMS and the settings that lead to it. */
+async function startAms({ clock, folder }: DemoOptions, screen: Screen, closing: AsyncDisposableStack) {
+  const log = join(folder, 'ams.log')
+  const ams = new Ams(log, () => clock.now())
+  const url = await ams.listen()
+  closing.defer(() => ams.close())
+  const configFile = join(folder, 'mirror.yaml')
+  writeFileSync(configFile, AMS_SETTINGS)
+  screen.text(`An AMS that is told every change. Watch it in another terminal: tail -f ${shortPath(log)}`)
+  return { ams, settings: { CONFIG_FILE: configFile, AMS_URL: url, AMS_SECRET: ams.secret } }
+}
+
+/** No webhook repeats what happened before the endpoint was made, so those submissions are tracked by hand. */
+async function trackHistory(w: Watching, settings: Readonly<Record<string, string>>): Promise<void> {
+  const { submissions } = await w.service.truth()
+  for (const { submission_id, requirements } of submissions) w.arrivals.name(submission_id, requirements.insured_name)
+  const old = submissions.filter(({ events, messages }) => events.length + messages.length > 0).map((each) => each.submission_id)
+  w.screen.heading(`submission-mirror track: ${old.length} submissions have a history that no webhook repeats`)
+  const track = startChild(w.host, 'track', ['track', ...old], settings, join(w.folder, 'track.log'))
+  const said = await track.first((line) => (line.includes('tracked in account') ? line : undefined))
+  await track.stop()
+  w.screen.text(said)
+}
+
+async function watchStory(w: Watching): Promise<void> {
+  w.screen.heading('Five minutes of the service in half a minute')
+  w.screen.restartClock()
+  await w.service.startStory()
+  for (let stats = await w.service.stats(); !stats.story.ended || stats.deliveriesPending > 0; stats = await w.service.stats())
+    await look(w)
+}
+
+/** @returns the last comparison: without differences, or as it is when the time is over. */
+async function settle(w: Watching): Promise<Compared[]> {
+  const until = w.clock.now() + SETTLE_MS
+  for (;;) {
+    await look(w)
+    const compared = await compareWithTruth(w.db.read, ACCOUNT, await w.service.truth())
+    if (compared.every(({ differences }) => differences.length === 0) || w.clock.now() > until) return compared
+  }
+}
+
+/** @returns the last comparison of what the AMS took with the change log: whole, or as it is when the time is over. */
+async function settleAms(w: Watching): Promise<AmsVerdict> {
+  const until = w.clock.now() + SETTLE_MS
+  const logged: { seq: number; submissionId: string | null }[] = []
+  for (;;) {
+    for (let more = true; more; ) {
+      const changes = await changesAfter(w.db.read, logged.at(-1)?.seq ?? 0, PAGE)
+      for (const { seq, submission_id: submissionId } of changes) logged.push({ seq, submissionId })
+      more = changes.length === PAGE
+    }
+    const verdict = checkAms(logged, w.ams.arrivals)
+    if (verdict.missing === 0 || w.clock.now() > until) return verdict
+    await look(w)
+  }
+}
+
+async function look(w: Watching): Promise<void> {
+  await w.arrivals.follow()
+  w.ams.tell(w.screen)
+  await Promise.race([w.clock.sleep(LOOK_MS, w.host.signal), ...w.children.map((child) => child.died)])
+  w.host.signal.throwIfAborted()
+}
+
+async function summarize(w: Watching, compared: readonly Compared[]): Promise<void> {
+  const { tally, lost } = w.arrivals
+  const late = (await unannounced(w.db.read, ACCOUNT)).filter((id) => !lost.has(id)).length
+  w.screen.heading('What the service did')
+  w.screen.text(serviceTable(await w.service.stats()))
+  w.screen.heading('How events and messages reached the mirror')
+  w.screen.text(
+    table(
+      ['way', 'records'],
+      [
+        ['by webhook', tally.webhook],
+        ['by polling, before their webhook came or without one', tally.poll],
+        ['of which no webhook ever told: visible late, behind the cursor', late],
+        ['by polling, after their webhook was lost', tally.found],
+        ['by reading the history of tracked submissions', tally.history],
+      ],
+    ),
+  )
+  w.screen.heading('The mirror and the service, record by record')
+  w.screen.text(
+    table(
+      ['table', 'shown by the service', 'different in the mirror'],
+      compared.map((each) => [each.table, each.shown, each.differences.length]),
+    ),
+  )
+}
+
+function summarizeAms(w: Watching, v: AmsVerdict): void {
+  w.screen.heading('The change log and the AMS, change by change')
+  w.screen.text(
+    table(
+      ['what', 'changes'],
+      [
+        ['logged by the mirror', v.logged],
+        ['arrived at the AMS', v.arrived],
+        ['refused by it at first, and sent again', v.refused],
+        ['taken twice, because its answer was lost', v.repeated],
+        ['missing', v.missing],
+        ['out of order within a submission', v.disordered],
+        ['under another id when it came again', v.otherIds],
+        ['with a bad signature', w.ams.badSignatures],
+      ],
+    ),
+  )
+}
+
+/** In calm weather: what the service refuses for good cannot be proven, only reported. @returns whether it proved the mirror right. */
+async function reconcile(w: Watching, settings: Readonly<Record<string, string>>): Promise<boolean> {
+  w.screen.heading('submission-mirror reconcile: all is read from the beginning, and compared')
+  await w.service.calm()
+  const { said, report, isProof } = await prove(w.host, settings, w.folder)
+  w.screen.text(said)
+  if (report !== null) w.screen.text(`The report, for a browser or to print and file: ${shortPath(report)}`)
+  return isProof
+}
+
+function serviceTable({ deliveries, requests, faults }: ServiceStats): string {
+  const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((total, n) => total + n, 0)
+  const ofRequests = Object.fromEntries(Object.entries(faults).filter(([kind]) => !SHOWN_ELSEWHERE.has(kind)))
+  return table(
+    ['what', 'times'],
+    [
+      ['deliveries sent', deliveries.queued],
+      ['deliveries lost on the way', deliveries.lost],
+      ['sent twice, under one id or two', deliveries.duplicated + deliveries.twinned],
+      ['sent late or out of order', deliveries.delayed + deliveries.reordered],
+      ['requests answered', sum(requests)],
+      ['faults in them: refusals, hangs, broken and short pages', sum(ofRequests)],
+    ],
+  )
+}
+
+function finish(w: Watching, compared: readonly Compared[], pushed: boolean, proven: boolean, path: string): boolean {
+  const differences = compared.flatMap((each) => each.differences)
+  for (const { table: of, submissionId, key, what } of differences.slice(0, SHOWN_DIFFERENCES)) {
+    w.screen.text(`${of} ${submissionId} ${key}: ${typeof what === 'string' ? what : `different ${what.join(', ')}`}`)
+  }
+  if (differences.length > SHOWN_DIFFERENCES) w.screen.text(`and ${differences.length - SHOWN_DIFFERENCES} more`)
+  w.screen.heading('The database is left for you to look into:')
+  w.screen.text(`  DATABASE_URL=sqlite:${path} ${w.host.self.map(shortPath).join(' ')} status\n`)
+  w.screen.text(pushed ? 'the AMS has every change, in order' : 'the AMS lacks changes, or has them out of order')
+  if (!proven) w.screen.text(`the reconciliation did not prove it: ${shortPath(join(w.folder, 'reconcile.log'))} tells why`)
+  w.screen.text(differences.length === 0 ? 'mirror agrees with the service' : 'the mirror differs from the service')
+  return pushed && proven && differences.length === 0
+}
+
+function shortPath(path: string): string {
+  const short = relative('', path)
+  return short.startsWith('..') ? path : short
+}

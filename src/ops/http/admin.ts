@@ -1,0 +1,103 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import swagger from '@fastify/swagger'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
+import { BadSignatures } from '../../receive/bad-signatures.ts'
+import { readingAside } from '../../store/sqlite/report-reader.ts'
+import { descriptionOptions } from './api/description.ts'
+import type { AdminParts } from './api/parts.ts'
+import { refuse, refuseError, routeOf } from './api/refusing.ts'
+import { LONGEST_ID } from './api/schemas.ts'
+import { TokenKeeper } from './api/tokens.ts'
+import { refuseOtherQueries, validatorCompiler } from './api/validating.ts'
+import { addRoutes } from './routes.ts'
+
+/** What answers the admin routes. */
+export interface AdminApi {
+  /** Answers a request of which nothing was read yet. */
+  answer(request: IncomingMessage, response: ServerResponse): void
+  close(): Promise<void>
+}
+
+const MINUTE_S = 60
+const BODY_LIMIT_BYTES = 65_536
+
+/**
+ * Everything under `/api`: what the commands can see and do, as JSON, for whoever bears one of the tokens of the settings. Without a
+ * token in the settings there is nothing here: 404. It listens nowhere: requests are handed to it.
+ */
+export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
+  const guarding = guard(parts)
+  const app = fastify({
+    ...{ bodyLimit: BODY_LIMIT_BYTES, routerOptions: { maxParamLength: LONGEST_ID } },
+    // What has a path that is too long, or cannot be decoded, comes to no hook: who sends it is asked here.
+    frameworkErrors: async ({ code }, request, reply) => {
+      if ((await guarding(request, reply)) !== undefined) return
+      if (code === 'FST_ERR_MAX_PARAM_LENGTH') refuse(reply, 414, [`a part of the path is longer than ${LONGEST_ID} characters`])
+      else refuse(reply, 400, ['the path is not well encoded: what follows a % must be UTF-8'])
+    },
+  })
+  // Whoever looks may look at much; deliveries come in on the same event loop.
+  const db = readingAside(parts.db, parts.config().database)
+  app.addHook('onClose', () => db.close())
+  const p = { ...parts, db }
+  app.decorateRequest('who', '')
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  takeOnlyJson(app)
+  app.setErrorHandler((error, request, reply) => refuseError(p, error, request, reply))
+  app.setNotFoundHandler((_request, reply) => refuse(reply, 404, ['there is no such route; GET /api/v1/openapi.json tells of all of them']))
+  app.addHook('onRequest', guarding)
+  app.addHook('onResponse', (request, reply, done) => {
+    logAction(p, request, reply)
+    done()
+  })
+  await app.register(swagger, descriptionOptions(p.version))
+  await app.register(
+    (scope, _options, done) => {
+      scope.addHook('onRoute', refuseOtherQueries)
+      addRoutes(scope.withTypeProvider<ZodTypeProvider>(), p)
+      done()
+    },
+    { prefix: '/api/v1' },
+  )
+  await app.ready()
+  return { answer: (request, response) => app.routing(request, response), close: () => app.close() }
+}
+
+/** A body that is no JSON is refused: no form of a web page can bring one. */
+function takeOnlyJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
+}
+
+/** Lets nobody in who bears no token. It comes before the body is read, and before it is told whether there is such a route. */
+function guard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>) {
+  const keeper = new TokenKeeper()
+  const failures = new BadSignatures()
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+    reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    const { tokens } = p.config().ops
+    if (tokens.length === 0) return reply.code(404).type('text/plain').send('not found\n')
+    const name = keeper.nameOf(tokens, request.headers.authorization)
+    if (name !== null) {
+      request.who = name
+      return undefined
+    }
+    const limited = failures.note(request.ip, p.clock.now())
+    if (limited) return refuse(reply.header('retry-after', MINUTE_S), 429, ['too many wrong tokens from this address; wait a minute'])
+    p.log.warn({ address: request.ip }, 'an admin request was refused: it has no token of OPS_TOKENS')
+    reply.header('www-authenticate', 'Bearer realm="submission-mirror"')
+    return refuse(reply, 401, ['this needs the header Authorization: Bearer TOKEN, with one of OPS_TOKENS'])
+  }
+}
+
+/** One line for whatever was done or refused; looking is not told. */
+function logAction(p: AdminParts, request: FastifyRequest, reply: FastifyReply): void {
+  if (request.who === '' || request.method === 'GET' || request.method === 'HEAD') return
+  const { statusCode } = reply
+  p.log.info(
+    { who: request.who, route: routeOf(request), params: request.params, status: statusCode, ms: Math.round(reply.elapsedTime) },
+    `admin: ${request.who} ${statusCode < 400 ? 'did' : 'was refused'} ${routeOf(request)}`,
+  )
+}

@@ -1,0 +1,50 @@
+import type { SwaggerOptions } from '@fastify/swagger'
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
+import { isObject } from '../../../model/json.ts'
+
+/** How the routes are described: OpenAPI out of their schemas. */
+export function descriptionOptions(version: string): SwaggerOptions {
+  return {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'submission-mirror',
+        version,
+        description:
+          'What the commands of submission-mirror can see and do, for programs. Every action leaves a note: see `/api/v1/actions`.',
+      },
+      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'one of OPS_TOKENS' } } },
+      security: [{ token: [] }],
+    },
+    transform: jsonSchemaTransform,
+    transformObject: (document) => tidied(jsonSchemaTransformObject(document)),
+  }
+}
+
+/** A body that may be null may also be left out. */
+function bodiesLeftOut(paths: unknown): void {
+  for (const methods of Object.values(isObject(paths) ? paths : {})) {
+    for (const operation of Object.values(isObject(methods) ? methods : {})) {
+      const body = isObject(operation) ? operation['requestBody'] : null
+      if (isObject(body) && JSON.stringify(body['content']).includes('{"type":"null"}]')) body['required'] = false
+    }
+  }
+}
+
+/** Every schema with a name is made twice, once as it goes in and once as it goes out; what nothing refers to is left out again. */
+function tidied<T extends object>(document: T): T {
+  const { components, ...rest } = document as Record<string, unknown>
+  const all = isObject(components) && isObject(components['schemas']) ? components['schemas'] : {}
+  bodiesLeftOut(rest['paths'])
+  const used = new Set<string>()
+  const look = (value: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (used.has(name)) continue
+      used.add(name)
+      look(all[name] ?? null)
+    }
+  }
+  look(rest)
+  const schemas = Object.fromEntries(Object.entries(all).filter(([name]) => used.has(name)))
+  return { ...rest, components: { ...(components as object), schemas } } as T
+}

@@ -1,0 +1,48 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, RawServerDefault } from 'fastify'
+import type { ZodTypeProvider } from 'fastify-type-provider-zod'
+import type { Clock } from '../../../base/clock.ts'
+import type { Log } from '../../../base/log.ts'
+import type { Observer } from '../../../base/observer.ts'
+import type { Config } from '../../../config/config.ts'
+import type { TimeText } from '../../../model/time.ts'
+import type { Db } from '../../../store/engine/db.ts'
+import { momentIn } from '../../actions/arguments.ts'
+import type { Acting } from '../../actions/context.ts'
+import type { ReloadResult } from '../../actions/reload-result.ts'
+
+/** What the admin routes work with. */
+export interface AdminParts {
+  /** The settings as they are now: a reload changes them. */
+  readonly config: () => Config
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: Observer
+  readonly version: string
+  /** Aborts when the process stops: an action of many steps then ends after the one in hand. */
+  readonly signal: AbortSignal
+  /** Reads the settings again, and goes by them. */
+  readonly reload: () => Promise<ReloadResult>
+}
+
+/** The server as the routes see it: their schemas give the types of what comes in and goes out. */
+export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The name of the token that the request bears; empty until it was checked. */
+    who: string
+  }
+}
+
+/** What an action needs, done for whoever the request comes from. */
+export function actingFor(p: AdminParts, request: Pick<FastifyRequest, 'who'>): Acting {
+  const { db, clock, signal, observer } = p
+  return { db, clock, signal, observer, who: request.who }
+}
+
+/** A moment that a schema has checked already, as the store knows it. */
+export function momentOf(p: AdminParts, text: string | undefined): TimeText | undefined {
+  return momentIn(text, '', p.clock.now(), [])
+}

@@ -1,0 +1,76 @@
+import { STATUS_CODES } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { BusyError, messageOf, TransientError, UsageError } from '../../../base/errors.ts'
+import { NotNowError, NotThereError, UnfitError } from '../../output/refusals.ts'
+import { firstProblems } from '../../output/text.ts'
+import type { Problem } from './answers.ts'
+import type { AdminParts } from './parts.ts'
+
+const RETRY_AFTER_S = 5
+
+/** Answers with a problem. @param problems everything that is wrong; with one it is the whole answer. */
+export function refuse(reply: FastifyReply, status: number, problems: readonly string[]): FastifyReply {
+  const [first = ''] = problems
+  const several = problems.length > 1
+  const body: Problem = {
+    title: STATUS_CODES[status] ?? 'Error',
+    status,
+    detail: several ? `${problems.length} things are wrong; see problems` : first,
+    ...(several && { problems: firstProblems(problems) }),
+  }
+  // As text: what it looks like is settled here and not by the route.
+  return reply.code(status).type('application/problem+json').send(JSON.stringify(body))
+}
+
+/**
+ * Answers for whatever a route has thrown. Only what we do not expect is logged as an error: its text is for us.
+ * @param p the log, and the signal whose reason an action throws that a stop of the process breaks off.
+ */
+export function refuseError(
+  p: Pick<AdminParts, 'log' | 'signal'>,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const { log, signal } = p
+  if (error instanceof UsageError) return refuse(reply, statusOf(error), error.problems)
+  if (error instanceof BusyError) return refuse(reply, 409, [messageOf(error)])
+  if (error instanceof TransientError) {
+    log.warn({ route: routeOf(request) }, `an admin request could not be served: ${messageOf(error)}`)
+    return refuse(reply.header('retry-after', RETRY_AFTER_S), 503, ['the database cannot be used now; try again'])
+  }
+  if (signal.aborted && error === signal.reason) {
+    return refuse(reply.header('retry-after', RETRY_AFTER_S), 503, ['the process is stopping; what was done until then stays'])
+  }
+  const status = statusOfFastify(error)
+  if (status !== null) return refuse(reply, status, [sentenceOf(status, request) ?? messageOf(error)])
+  log.error({ err: error, route: routeOf(request) }, 'an admin request failed because of a fault of the program')
+  return refuse(reply, 500, ['a fault of the program; its log says more'])
+}
+
+function statusOf(error: UsageError): number {
+  if (error instanceof NotThereError) return 404
+  if (error instanceof NotNowError) return 409
+  return error instanceof UnfitError ? 422 : 400
+}
+
+/** Fastify's own refusals have a status below 500: a body that is no JSON, too large, or of an unknown type. */
+function statusOfFastify(error: unknown): number | null {
+  if (!(error instanceof Error) || !('statusCode' in error) || typeof error.statusCode !== 'number') return null
+  return error.statusCode >= 400 && error.statusCode < 500 ? error.statusCode : null
+}
+
+function sentenceOf(status: number, { routeOptions }: FastifyRequest): string | null {
+  const [type = 'application/json'] = routeOptions.schema?.consumes ?? []
+  const sentences: Readonly<Record<number, string>> = {
+    400: 'the body is not JSON',
+    413: 'the body is too large; send it in parts',
+    415: `the content type is not read here; send ${type}`,
+  }
+  return sentences[status] ?? null
+}
+
+/** The route as it is described: without what stood in the path. */
+export function routeOf(request: FastifyRequest): string {
+  return `${request.method} ${request.routeOptions.url ?? 'unknown'}`
+}

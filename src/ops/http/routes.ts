@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { answers } from './api/answers.ts'
+import type { AdminParts, Api } from './api/parts.ts'
+import { addAccounts } from './routes/accounts.ts'
+import { addActions } from './routes/actions.ts'
+import { addAlarms } from './routes/alarms.ts'
+import { addBackup } from './routes/backup.ts'
+import { addCompleteness } from './routes/completeness.ts'
+import { addDestinations } from './routes/destinations.ts'
+import { addDoctor } from './routes/doctor.ts'
+import { addInbox } from './routes/inbox.ts'
+import { addMappings } from './routes/mappings.ts'
+import { addOutbox } from './routes/outbox.ts'
+import { addReconcile } from './routes/reconcile.ts'
+import { addRejected } from './routes/rejected.ts'
+import { addReload } from './routes/reload.ts'
+import { addStatus } from './routes/status.ts'
+import { addSubmissions } from './routes/submissions.ts'
+
+const openapi = z.looseObject({ openapi: z.string() })
+
+const self = {
+  summary: 'this description, as OpenAPI',
+  tags: ['description'],
+  response: answers('an OpenAPI document', openapi),
+}
+
+/** Adds every route. */
+export function addRoutes(api: Api, p: AdminParts): void {
+  api.get('/openapi.json', { schema: self }, () => openapi.parse(api.swagger()))
+  for (const add of [addStatus, addAccounts, addSubmissions, addInbox, addRejected, addOutbox, addDestinations, addMappings]) add(api, p)
+  for (const add of [addReconcile, addCompleteness, addAlarms, addDoctor, addBackup, addReload, addActions]) add(api, p)
+}

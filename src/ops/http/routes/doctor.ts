@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { noteAround } from '../../../store/operators/actions.ts'
+import { destinationNamed } from '../../actions/destinations.ts'
+import { diagnose } from '../../doctor/doctor.ts'
+import { answersOfAction } from '../api/answers.ts'
+import type { AdminParts, Api } from '../api/parts.ts'
+import { name, pageOf, whole } from '../api/schemas.ts'
+
+const finding = z
+  .object({
+    about: z.string(),
+    ok: z.boolean(),
+    text: z.string().meta({ description: 'what is right, or what is wrong and what to do' }),
+  })
+  .meta({ id: 'Finding' })
+
+const schema = {
+  summary: 'look whether everything works: database, accounts, the way of the deliveries, destinations',
+  description:
+    'Each destination gets one harmless try, and the public address, where there is one, a signed delivery. It can take a minute.',
+  tags: ['status'],
+  body: z.strictObject({ destination: name.optional().meta({ description: 'only this one' }) }).nullish(),
+  response: answersOfAction('what was looked at', pageOf(finding)),
+}
+
+/** `POST /doctor` */
+export function addDoctor(api: Api, p: AdminParts): void {
+  api.post('/doctor', { schema }, async ({ body, who }) => {
+    const { db, clock, log, signal } = p
+    const config = p.config()
+    const target = body?.destination ?? null
+    const only = target === null ? null : destinationNamed(config, target)
+    const { found } = await noteAround(db, { who, action: 'doctor', target, detail: {} }, async () => {
+      // By a store of its own, as the command does: this one is woken all the time, whether or not notifications arrive.
+      const findings: z.output<typeof finding>[] = []
+      for await (const each of diagnose({ config, clock, log, host: { signal } }, only)) findings.push(each)
+      const wrong = findings.filter(({ ok }) => !ok).length
+      return { found: findings, detail: { looked: findings.length, wrong } }
+    })
+    return whole(found)
+  })
+}

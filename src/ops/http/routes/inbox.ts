@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import { listDeliveries } from '../../../store/inbox/queries.ts'
+import type { Acting } from '../../actions/context.ts'
+import { type Deed, replay as replayDeed, settleAll, settleIds, showDeliveries, skip as skipDeed } from '../../actions/inbox.ts'
+import { refuseUnknownNames } from '../../actions/unknown-names.ts'
+import { NotThereError } from '../../output/refusals.ts'
+import { printableLine } from '../../output/text.ts'
+import { answersAbout, answersOfAction } from '../api/answers.ts'
+import { type AdminParts, type Api, actingFor, momentOf } from '../api/parts.ts'
+import { afterNumber, deliveryId, limit, moment, name, page, pageOf, submissionId, time, whole } from '../api/schemas.ts'
+
+const states = ['ready', 'done', 'aside', 'dead'] as const
+
+const entry = z
+  .object({
+    inbox_id: z.int().meta({ description: 'its number' }),
+    delivery_id: z.string().meta({ description: 'the svix-id' }),
+    account: z.string(),
+    received_at: time,
+    state: z.enum(states),
+    kind: z.string().nullable(),
+    submission_id: z.string().nullable(),
+    attempts: z.int(),
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'Delivery' })
+
+const shown = entry
+  .extend({
+    available_at: time,
+    settled_at: time.nullable(),
+    secret: z.int().meta({ description: "which of the account's webhook secrets verified it, from 1" }),
+    headers: z.record(z.string(), z.string()),
+    body: z.string().nullable().meta({ description: 'as it came; null when retention has taken it' }),
+  })
+  .meta({ id: 'DeliveryShown' })
+
+const filters = {
+  account: name.optional(),
+  since: moment.optional(),
+  until: moment.optional(),
+}
+
+const listQuery = z.strictObject({
+  state: z.enum(states).optional(),
+  ...filters,
+  submission_id: submissionId.optional(),
+  limit,
+  after: afterNumber,
+})
+
+function chosen(deed: Deed) {
+  return z
+    .strictObject({
+      ids: z.array(deliveryId).min(1).max(500).optional().meta({ description: 'ids of deliveries, or their numbers' }),
+      state: z.enum(deed.states).optional().meta({ description: 'all deliveries in this state' }),
+      ...filters,
+    })
+    .refine(({ ids, state }) => (ids === undefined) !== (state === undefined), 'give ids or state, and only one of them')
+    .refine(
+      ({ ids, account, since, until }) => ids === undefined || (account ?? since ?? until) === undefined,
+      'account, since and until go with state, not with ids',
+    )
+}
+
+const list = {
+  summary: 'stored deliveries, the newest first',
+  tags: ['inbox'],
+  querystring: listQuery,
+  response: answersAbout('a page of deliveries', pageOf(entry)),
+}
+
+const show = {
+  summary: 'a delivery with its headers and body',
+  description: 'The same svix-id may have come to several accounts, so this is a list.',
+  tags: ['inbox'],
+  params: z.strictObject({ id: deliveryId.meta({ description: 'its svix-id, or its number' }) }),
+  response: answersAbout('the deliveries of that id', pageOf(shown)),
+}
+
+const replay = {
+  summary: 'work stored deliveries again',
+  tags: ['inbox'],
+  body: chosen(replayDeed),
+  response: answersOfAction('how many will be worked again', z.object({ replayed: z.int() }).meta({ id: 'Replayed' })),
+}
+
+const skip = {
+  summary: 'give dead deliveries up',
+  description: 'They are set aside, and retention takes them in its time. Until then they can be replayed.',
+  tags: ['inbox'],
+  body: chosen(skipDeed),
+  response: answersOfAction('how many were set aside', z.object({ skipped: z.int() }).meta({ id: 'Skipped' })),
+}
+
+/** `/inbox` */
+export function addInbox(api: Api, p: AdminParts): void {
+  api.get('/inbox', { schema: list }, async ({ query }) => {
+    const { state, account, submission_id, since, until, limit: max, after } = query
+    await refuseUnknownNames(p.db.read, p.config(), { account })
+    const filter = { state, account, submissionId: submission_id, since: momentOf(p, since), until: momentOf(p, until), after }
+    return page(await listDeliveries(p.db.read, filter, max + 1), max, (last) => last.inbox_id)
+  })
+  api.get('/inbox/:id', { schema: show }, async ({ params }) => {
+    const items = await showDeliveries(p.db.read, params.id)
+    if (items.length === 0) throw new NotThereError([`there is no delivery ${printableLine(params.id)}`])
+    return whole(items)
+  })
+  api.post('/inbox/replay', { schema: replay }, async (request) => {
+    return { replayed: await settle(p, actingFor(p, request), replayDeed, request.body) }
+  })
+  api.post('/inbox/skip', { schema: skip }, async (request) => {
+    return { skipped: await settle(p, actingFor(p, request), skipDeed, request.body) }
+  })
+}
+
+async function settle(p: AdminParts, acting: Acting, deed: Deed, choice: z.output<ReturnType<typeof chosen>>): Promise<number> {
+  const { ids, state, account, since, until } = choice
+  if (ids !== undefined) return await settleIds(acting, deed, ids)
+  await refuseUnknownNames(p.db.read, p.config(), { account })
+  return await settleAll(acting, deed, { state, account, since: momentOf(p, since), until: momentOf(p, until) })
+}

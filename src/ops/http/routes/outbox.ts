@@ -1,0 +1,132 @@
+import { z } from 'zod'
+import { findOutboxRows, listedStates, listOutbox } from '../../../store/outbox/queries.ts'
+import { type Deed, retry, settleOutbox, skip } from '../../actions/outbox.ts'
+import { refuseUnknownNames } from '../../actions/unknown-names.ts'
+import { NotThereError } from '../../output/refusals.ts'
+import { printableLine } from '../../output/text.ts'
+import { answersAbout, answersOfAction } from '../api/answers.ts'
+import { type AdminParts, type Api, actingFor, momentOf } from '../api/parts.ts'
+import { afterNumber, limit, moment, name, page, pageOf, submissionId, time, whole } from '../api/schemas.ts'
+
+const entry = z
+  .object({
+    outbox_id: z.int().meta({ description: 'its number' }),
+    destination: z.string(),
+    destination_state: z.string(),
+    account: z.string(),
+    lane: z.string().meta({ description: 'what keeps its order: a submission, or another entity' }),
+    submission_id: z.string().nullable(),
+    entity: z.string(),
+    entity_id: z.string(),
+    operation: z.string(),
+    seq: z.int(),
+    message_id: z.string().meta({ description: 'the webhook-id' }),
+    state: z.string().meta({ description: 'as in the view push_status' }),
+    attempts: z.int(),
+    queued_at: time,
+    tried_at: time.nullable(),
+    next_try_at: time.nullable(),
+    delivered_at: time.nullable(),
+    status: z.int().nullable(),
+    detail: z.string().nullable(),
+    error: z.string().nullable(),
+    remote_id: z.string().nullable(),
+  })
+  .meta({ id: 'OutboxRow' })
+
+const filters = {
+  destination: name.optional(),
+  account: name.optional(),
+  submission_id: submissionId.optional(),
+  since: moment.optional(),
+  until: moment.optional(),
+}
+
+const list = {
+  summary: 'changes on their way to destinations, the newest first',
+  tags: ['outbox'],
+  querystring: z.strictObject({
+    state: z.enum(listedStates).optional(),
+    ...filters,
+    limit,
+    after: afterNumber,
+  }),
+  response: answersAbout('a page of the outbox', pageOf(entry)),
+}
+
+const show = {
+  summary: 'all that is known of a change on its way',
+  description: 'The same message may be on its way to several destinations, so this is a list.',
+  tags: ['outbox'],
+  params: z.strictObject({ id: name.meta({ description: 'its message id (webhook-id), or its number' }) }),
+  response: answersAbout('the rows of that id', pageOf(entry)),
+}
+
+const settled = z
+  .object({
+    changed: z.int(),
+    under_way: z.int().meta({ description: 'left alone, because they are being sent just now' }),
+  })
+  .meta({ id: 'OutboxSettled' })
+
+function schemaOf(deed: Deed, summary: string) {
+  const body = z
+    .strictObject({
+      ids: z.array(name).min(1).max(500).optional().meta({
+        description: 'numbers, or message ids (webhook-id); `destination` is needed for a message that is on its way to several',
+      }),
+      state: z.enum(deed.states).optional().meta({ description: 'when left out: dead letters and unknown outcomes' }),
+      ...filters,
+    })
+    .refine(
+      (given) => Object.values(given).some((value) => value !== undefined),
+      'give ids, or say which changes by one of the other fields',
+    )
+    .refine(
+      ({ ids, destination: _, ...others }) => ids === undefined || Object.values(others).every((value) => value === undefined),
+      'ids go with destination alone; leave the other fields out',
+    )
+  return { summary, tags: ['outbox'], body, response: answersOfAction('how many were changed', settled) }
+}
+
+const retrySchema = schemaOf(retry, 'try changes again that were given up')
+const skipSchema = schemaOf(skip, 'give changes up for good, so that what waits behind them goes on')
+
+/** `/outbox` */
+export function addOutbox(api: Api, p: AdminParts): void {
+  api.get('/outbox', { schema: list }, async ({ query }) => {
+    const { limit: max, after, ...filter } = query
+    await refuseUnknownNames(p.db.read, p.config(), filter)
+    return page(await listOutbox(p.db.read, { ...filterOf(p, filter), after }, max + 1), max, (last) => last.outbox_id)
+  })
+  api.get('/outbox/:id', { schema: show }, async ({ params }) => {
+    const items = await findOutboxRows(p.db.read, params.id)
+    if (items.length === 0) throw new NotThereError([`there is no change ${printableLine(params.id)} in the outbox`])
+    return whole(items)
+  })
+  for (const [deed, schema] of [
+    [retry, retrySchema],
+    [skip, skipSchema],
+  ] as const) {
+    api.post(`/outbox/${deed.name}`, { schema }, async (request) => {
+      const { ids, ...filter } = request.body
+      if (ids === undefined) await refuseUnknownNames(p.db.read, p.config(), filter)
+      const choice = ids === undefined ? { filter: filterOf(p, filter) } : { ids, destination: filter.destination, field: 'destination' }
+      const { changed, underWay } = await settleOutbox({ ...actingFor(p, request), config: p.config(), log: p.log }, deed, choice)
+      return { changed, under_way: underWay }
+    })
+  }
+}
+
+interface Filters<S> {
+  readonly destination?: string | undefined
+  readonly account?: string | undefined
+  readonly submission_id?: string | undefined
+  readonly state?: S | undefined
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+}
+
+function filterOf<S>(p: AdminParts, { submission_id, since, until, ...others }: Filters<S>) {
+  return { ...others, submissionId: submission_id, since: momentOf(p, since), until: momentOf(p, until) }
+}

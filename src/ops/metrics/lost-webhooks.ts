@@ -1,0 +1,55 @@
+import type { Log } from '../../base/log.ts'
+import type { Observer } from '../../base/observer.ts'
+import type { Service } from '../../base/service.ts'
+import { countArrivals } from '../../store/completeness/arrival-counts.ts'
+import { countLostWebhooks } from '../../store/completeness/lost-webhooks.ts'
+import type { Db } from '../../store/engine/db.ts'
+
+const EVERY_MS = 60_000
+const PAUSE_MS = 50
+
+/**
+ * Counts, each minute, what became known and how, and what the feeds showed and no webhook told of: the measure of how much is lost on
+ * the way.
+ */
+export class LostWebhooksTicker implements Service {
+  readonly name = 'lost webhooks'
+  readonly #db: Db
+  readonly #log: Log
+  readonly #observer: Observer
+  readonly #accounts: readonly string[]
+
+  constructor(db: Db, log: Log, observer: Observer, accounts: readonly string[]) {
+    this.#db = db
+    this.#log = log
+    this.#observer = observer
+    this.#accounts = accounts
+    // A counter that is there from the start shows its first rise.
+    for (const account of accounts) {
+      for (const entity of ['market_events', 'thread_messages']) observer.count('lost_webhooks_total', { account, entity }, 0)
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      for (let more = true; more && !signal.aborted; ) {
+        more = await countArrivals(this.#db)
+        if (more) await this.#db.clock.sleep(PAUSE_MS, signal)
+      }
+      for (const account of this.#accounts) await this.#count(account, signal)
+      await this.#db.clock.sleep(EVERY_MS, signal)
+    }
+  }
+
+  async #count(account: string, signal: AbortSignal): Promise<void> {
+    for (let more = true; more && !signal.aborted; ) {
+      const step = await countLostWebhooks(this.#db, account)
+      for (const { entity, count } of step.lost) {
+        this.#observer.count('lost_webhooks_total', { account, entity }, count)
+        this.#log.warn({ account, entity, count }, `${count} ${entity} were found by polling; no webhook told of them within 15 minutes`)
+      }
+      more = step.more
+      if (more) await this.#db.clock.sleep(PAUSE_MS, signal)
+    }
+  }
+}

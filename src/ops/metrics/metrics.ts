@@ -1,0 +1,145 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { CounterName, GaugeName, Labels, Observer, TimerName } from '../../base/observer.ts'
+
+/** All metrics of the product bear it; those of the process (`process_…`, `nodejs_…`) have the names that everyone knows. */
+export const PREFIX = 'submission_mirror_'
+
+interface Definition {
+  readonly help: string
+  readonly labels: readonly string[]
+}
+
+const counters: Readonly<Record<CounterName, Definition>> = {
+  deliveries_total: { help: 'Webhook deliveries by the HTTP status they were answered with.', labels: ['account', 'answer'] },
+  deliveries_rejected_total: { help: 'Deliveries that were refused, by reason.', labels: ['account', 'reason'] },
+  deliveries_verified_total: {
+    help: 'Deliveries whose signature is good, by the position of the secret in the settings (from 1).',
+    labels: ['account', 'secret'],
+  },
+  deliveries_settled_total: { help: 'Deliveries by what became of them: done, aside, retry, dead.', labels: ['account', 'state'] },
+  applied_rows_total: {
+    help: 'Rows of the change log, by table, operation and cause.',
+    labels: ['account', 'entity', 'operation', 'cause'],
+  },
+  conflicts_total: { help: 'Records that contradicted what was kept of them; each is kept as evidence.', labels: ['account', 'entity'] },
+  unreadable_items_total: { help: 'Items of feeds that could not be read; each is kept as evidence.', labels: ['account', 'read'] },
+  token_mints_total: { help: 'Token exchanges by outcome: ok, refused, failed.', labels: ['account', 'outcome'] },
+  upstream_requests_total: {
+    help: 'Requests to the service by class: ok, auth, gone, throttled, rejected, unavailable, oversized, network.',
+    labels: ['account', 'class'],
+  },
+  walks_total: { help: 'Reads of feeds and of state by outcome.', labels: ['account', 'read', 'outcome'] },
+  stalled_cursors_total: { help: 'Walks that met a cursor that does not move on an empty page.', labels: ['account', 'read'] },
+  invalid_cursors_total: {
+    help: 'Cursors that the service refused; the feed was read again from the beginning.',
+    labels: ['account', 'read'],
+  },
+  replays_total: { help: 'Feeds read from the beginning to the end.', labels: ['account', 'read'] },
+  sweeps_total: { help: 'Sweeps over all active submissions, asked for by deliveries that name none.', labels: ['account'] },
+  lost_webhooks_total: {
+    help: 'Events and messages found in a feed of which no webhook told within 15 minutes; backfill excluded.',
+    labels: ['account', 'entity'],
+  },
+  reloads_total: {
+    help: 'Reloads of the settings, by outcome: applied, unchanged, refused (something was wrong, and nothing was changed).',
+    labels: ['outcome'],
+  },
+  discovery_probes_total: {
+    help: 'Probes of paths for ids of submissions, by outcome: ok, limited (more new ones than one answer may bring in), auth, gone, throttled, rejected, unavailable, oversized, network.',
+    labels: ['account', 'outcome'],
+  },
+  discovered_submissions_total: { help: 'Submissions that became known by probing.', labels: ['account'] },
+  operator_messages_total: {
+    help: 'Tries to tell an operator of an alarm, by outcome: sent, failed (it is tried again), given_up.',
+    labels: ['operator', 'outcome'],
+  },
+  push_attempts_total: {
+    help: 'Tries to deliver a change to a destination, by outcome: delivered, failed, unknown, dead, unmapped, stop, skipped (there was nothing that could be sent).',
+    labels: ['destination', 'outcome'],
+  },
+}
+
+const timers: Readonly<Record<TimerName, Definition & { readonly buckets: readonly number[] }>> = {
+  acknowledge_seconds: {
+    help: 'From the arrival of a delivery to its answer.',
+    labels: ['account'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 10],
+  },
+  inbox_commit_seconds: {
+    help: 'Group commits of deliveries.',
+    labels: [],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+  },
+  apply_commit_seconds: {
+    help: 'Transactions that apply deliveries or pages to the mirror.',
+    labels: [],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5],
+  },
+  delivery_to_mirror_seconds: {
+    help: 'From the arrival of a delivery to its rows in the mirror.',
+    labels: [],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3600],
+  },
+  upstream_seconds: {
+    help: 'Requests to the service, by operation.',
+    labels: ['account', 'operation'],
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
+  },
+  push_seconds: {
+    help: 'Requests to a destination, or drops of files.',
+    labels: ['destination'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
+  },
+  push_lag_seconds: {
+    help: 'From the change in the mirror to its delivery; snapshots excluded.',
+    labels: ['destination'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 3600, 86400],
+  },
+}
+
+const gauges: Readonly<Record<GaugeName, Definition>> = {
+  inbox_append_rows: { help: 'Deliveries in the last group commit.', labels: [] },
+  upstream_rate: { help: 'Requests a second that this process allows itself now.', labels: ['account'] },
+  upstream_circuit_open: { help: '1 while the service is thought dead and is not asked.', labels: ['account'] },
+  push_circuit_open: { help: '1 while the destination is thought dead and is tried only now and then.', labels: ['destination'] },
+  clock_skew_seconds: { help: "How far the service's clock is ahead of this machine's; negative when it is behind.", labels: ['account'] },
+  disk_free_bytes: {
+    help: 'What is free on the volume of the SQLite database, as seen by the process that watches for alarms.',
+    labels: [],
+  },
+  disk_size_bytes: { help: 'How large that volume is.', labels: [] },
+}
+
+/** The metrics of this process, fed by the stages through `observer`. */
+export interface Metrics {
+  readonly registry: Registry
+  readonly observer: Observer
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const counting = mapValues(counters, (name, d) => new Counter({ ...metric(name, d), registers: [registry] }))
+  const timing = mapValues(timers, (name, d) => new Histogram({ ...metric(name, d), buckets: [...d.buckets], registers: [registry] }))
+  const setting = mapValues(gauges, (name, d) => {
+    const gauge = new Gauge({ ...metric(name, d), registers: [registry] })
+    // One without labels begins at 0, which nobody has measured: there is none before it is set.
+    if (d.labels.length === 0) gauge.remove()
+    return gauge
+  })
+  const observer: Observer = {
+    count: (name, labels: Labels = {}, by = 1) => counting[name].inc(labels, by),
+    time: (name, seconds, labels: Labels = {}) => timing[name].observe(labels, seconds),
+    set: (name, value, labels: Labels = {}) => setting[name].set(labels, value),
+  }
+  return { registry, observer }
+}
+
+function metric(name: string, definition: Definition): { name: string; help: string; labelNames: string[] } {
+  return { name: `${PREFIX}${name}`, help: definition.help, labelNames: [...definition.labels] }
+}
+
+function mapValues<K extends string, V, W>(record: Readonly<Record<K, V>>, make: (key: K, value: V) => W): Record<K, W> {
+  const made = Object.entries<V>(record).map(([key, value]) => [key, make(key as K, value)])
+  return Object.fromEntries(made) as Record<K, W>
+}

@@ -1,0 +1,175 @@
+import { Gauge, type Registry } from 'prom-client'
+import { messageOf } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
+import type { Config } from '../../config/config.ts'
+import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
+import { oldestProof } from '../../store/completeness/ledger.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { webhookLoss } from '../../store/operators/alarm-signs.ts'
+import { listDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
+import { listAccounts } from '../../store/reads/accounts.ts'
+import {
+  COUNT_CAP,
+  changeLogEnds,
+  failingProbes,
+  freshnessGauges,
+  inboxGauges,
+  oldestDue,
+  rankNames,
+  SMALL_COUNT_CAP,
+} from '../../store/upkeep/gauges.ts'
+import { alarmGauges, alarmValues, storeAwayValue } from '../alarms/gauges.ts'
+import type { Readiness } from '../status/readiness.ts'
+import { PREFIX } from './metrics.ts'
+
+/** However often it is scraped, the store is asked no more often than this. */
+const CACHE_MS = 5_000
+const DAY_MS = 86_400_000
+const STATES = ['active', 'paused', 'parked'] as const
+const DESTINATION_STATES = ['active', 'paused', 'parked', 'disabled'] as const
+
+const definitions = {
+  store_up: ['1 when the database could be written the last time that was tried.', []],
+  inbox_deliveries: [`Deliveries that wait (ready) or were stopped (aside, dead), counted no further than ${COUNT_CAP}.`, ['state']],
+  inbox_oldest_seconds: ['Age of the oldest such delivery; 0 when there is none.', ['state']],
+  dead_letters: [`Deliveries given up, by account, counted no further than ${COUNT_CAP}.`, ['account']],
+  feed_lag_seconds: ['How long the most overdue read has been due, by rank: live, routine, failing.', ['account', 'rank']],
+  freshness_seconds: ['How long ago the submission that was read the longest ago was read.', ['account', 'read']],
+  never_read: [`Submissions of which this was never read to the end, counted no further than ${SMALL_COUNT_CAP}.`, ['account', 'read']],
+  webhook_loss_ratio: ['Records of the last 24 hours of which no webhook told, to all of which one should have.', ['account']],
+  proof_age_seconds: [
+    'How long ago the submission was proven whose proof by a reconcile run is the oldest; absent when none was ever proven.',
+    ['account'],
+  ],
+  discovery_failing: [`Probed paths that fail, counted no further than ${SMALL_COUNT_CAP}.`, ['account']],
+  account_state: ['1 for the state that the account is in: active, paused, parked.', ['account', 'state']],
+  last_seq: ['The last number of the change log.', []],
+  destination_state: ['1 for the state that the destination is in: active, paused, parked, disabled.', ['destination', 'state']],
+  destination_rows: ['Rows of the outbox by state: queued, dead, unknown.', ['destination', 'state']],
+  destination_oldest_seconds: ['Age of the oldest row that is queued; 0 when there is none.', ['destination']],
+  destination_behind: ['Rows of the change log that were not yet fanned out to the destination.', ['destination']],
+  ...alarmGauges,
+} as const satisfies Record<string, readonly [help: string, labels: readonly string[]]>
+
+type Name = keyof typeof definitions
+type Value = readonly [name: Name, labels: Record<string, string>, value: number]
+
+/**
+ * Gauges that are read from the database when they are scraped: by index, never by walking over all submissions, and kept for
+ * some seconds. While the database is away only `store_up`, as 0, and the alarm of it are shown; while it can be read and not written,
+ * beside the others.
+ */
+export class StoreGauges {
+  readonly #db: Db
+  readonly #log: Log
+  readonly #config: () => Pick<Config, 'accounts'>
+  readonly #readiness: Pick<Readiness, 'storeFault'>
+  readonly #gauges: Record<Name, Gauge>
+  #readAt = Number.NEGATIVE_INFINITY
+  #reading: Promise<void> | null = null
+
+  /** @param config the settings as they are now: a reload changes them. */
+  constructor(registry: Registry, db: Db, log: Log, config: () => Pick<Config, 'accounts'>, readiness: Pick<Readiness, 'storeFault'>) {
+    this.#readiness = readiness
+    this.#db = db
+    this.#log = log
+    this.#config = config
+    const made = Object.entries(definitions).map(([name, [help, labels]]) => [
+      name,
+      new Gauge({ name: `${PREFIX}${name}`, help, labelNames: [...labels], registers: [registry] }),
+    ])
+    this.#gauges = Object.fromEntries(made) as Record<Name, Gauge>
+  }
+
+  /** Reads them again, unless that was done just now. It never throws. */
+  async refresh(): Promise<void> {
+    if (this.#db.clock.steady() - this.#readAt < CACHE_MS) return
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = null
+    })
+    await this.#reading
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const shown = await this.#values()
+      for (const gauge of Object.values(this.#gauges)) gauge.reset()
+      for (const [name, labels, value] of shown) this.#gauges[name].set(labels, value)
+      this.#showStore((await this.#readiness.storeFault()) === null)
+    } catch (error) {
+      for (const gauge of Object.values(this.#gauges)) gauge.reset()
+      this.#showStore(false)
+      this.#log.warn({ err: error }, `the gauges could not be read: ${messageOf(error)}`)
+    }
+    this.#readAt = this.#db.clock.steady()
+  }
+
+  #showStore(isUp: boolean): void {
+    this.#gauges.store_up.set(isUp ? 1 : 0)
+    const [name, labels, value] = storeAwayValue
+    if (!isUp) this.#gauges[name].set(labels, value)
+  }
+
+  async #values(): Promise<Value[]> {
+    const q = this.#db.read
+    const accounts = await listAccounts(q)
+    const values: Value[] = [['last_seq', {}, (await changeLogEnds(q)).lastSeq]]
+    const inbox = await inboxGauges(
+      q,
+      accounts.map((row) => row.account),
+    )
+    for (const state of ['ready', 'aside', 'dead'] as const) {
+      const gauges = inbox.filter((gauge) => gauge.state === state)
+      values.push(['inbox_deliveries', { state }, gauges.reduce((sum, gauge) => sum + gauge.count, 0)])
+      values.push(['inbox_oldest_seconds', { state }, Math.max(...gauges.map((gauge) => this.#age(gauge.oldestAt)), 0)])
+    }
+    for (const { account, state, count } of inbox)
+      if (state === 'dead' && account !== null) values.push(['dead_letters', { account }, count])
+    for (const { account, state } of accounts) {
+      for (const each of STATES) values.push(['account_state', { account, state: each }, each === state ? 1 : 0])
+      const due = await oldestDue(q, account)
+      for (const rank of rankNames) values.push(['feed_lag_seconds', { account, rank }, this.#age(due[rank])])
+      for (const { read, oldestAt, never } of await freshnessGauges(q, account)) {
+        values.push(['freshness_seconds', { account, read }, this.#age(oldestAt)], ['never_read', { account, read }, never])
+      }
+      values.push(...(await this.#completeness(account)))
+    }
+    values.push(...(await this.#destinations()))
+    values.push(...(await alarmValues(q)))
+    return values
+  }
+
+  async #completeness(account: string): Promise<Value[]> {
+    const q = this.#db.read
+    const { expected, lost } = await webhookLoss(q, account, timeFromMs(this.#db.clock.now() - DAY_MS))
+    const proof = await oldestProof(q, account)
+    const probed = this.#config().accounts.find(({ name }) => name === account)?.discovery?.paths ?? []
+    const values: Value[] = [
+      ['webhook_loss_ratio', { account }, expected === 0 ? 0 : lost / expected],
+      ['discovery_failing', { account }, await failingProbes(q, account, probed)],
+    ]
+    if (proof !== null) values.push(['proof_age_seconds', { account }, this.#age(proof)])
+    return values
+  }
+
+  async #destinations(): Promise<Value[]> {
+    const q = this.#db.read
+    const { lastSeq } = await changeLogEnds(q)
+    const values: Value[] = []
+    for (const { destination, state, cursor, queued, dead, unknown } of await listDestinations(q)) {
+      for (const each of DESTINATION_STATES) values.push(['destination_state', { destination, state: each }, each === state ? 1 : 0])
+      for (const [name, rows] of Object.entries({ queued, dead, unknown })) {
+        values.push(['destination_rows', { destination, state: name }, rows])
+      }
+      const oldest = queued === 0 ? null : await oldestQueued(q, destination)
+      values.push(['destination_oldest_seconds', { destination }, this.#age(oldest)])
+      values.push(['destination_behind', { destination }, Math.max(0, lastSeq - cursor)])
+    }
+    return values
+  }
+
+  /** Seconds since `at`; 0 for what lies ahead, or is not there. */
+  #age(at: TimeText | null): number {
+    return at === null ? 0 : Math.max(0, (this.#db.clock.now() - msFromTime(at)) / 1000)
+  }
+}

@@ -1,0 +1,10 @@
+import { UsageError } from '../../base/errors.ts'
+
+/** What the action is about is not there. */
+export class NotThereError extends UsageError {}
+
+/** It is there, but as it is now this cannot be done to it. */
+export class NotNowError extends UsageError {}
+
+/** What was asked for is well formed but does not fit the settings, or each other. */
+export class UnfitError extends UsageError {}

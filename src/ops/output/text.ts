@@ -1,0 +1,36 @@
+import { printable } from '../../base/printable.ts'
+import { msFromTime, type TimeText } from '../../model/time.ts'
+
+const MOST_PROBLEMS = 50
+
+/** Text that came from outside, `printable` and in one line, no longer than `limit` characters. */
+export function printableLine(text: string, limit = 200): string {
+  const line = printable(text.replace(/\s+/g, ' ').trim())
+  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line
+}
+
+/** A time as people read it in a table: to the second. `-` for none. */
+export function shortTime(time: TimeText | null): string {
+  return time === null ? '-' : `${time.slice(0, 10)} ${time.slice(11, 19)}`
+}
+
+/** How long ago, in one unit: `42 s`, `7 min`, `3 h`, `12 d`. `-` for none. */
+export function ago(time: TimeText | null, nowMs: number): string {
+  if (time === null) return '-'
+  const seconds = Math.max(0, Math.round((nowMs - msFromTime(time)) / 1000))
+  if (seconds < 120) return `${seconds} s`
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`
+  return `${Math.round(seconds / 86_400)} d`
+}
+
+/** @returns `1 read`, `2 reads`. */
+export function counted(n: number, singular: string, plural = `${singular}s`): string {
+  return `${n} ${n === 1 ? singular : plural}`
+}
+
+/** @returns the first of what is wrong, and how many more there are: a file of the wrong kind is wrong in every line. */
+export function firstProblems(problems: readonly string[]): string[] {
+  const more = problems.length - MOST_PROBLEMS
+  return more > 0 ? [...problems.slice(0, MOST_PROBLEMS), `and ${more} more`] : [...problems]
+}

@@ -1,0 +1,148 @@
+import type { AccountConfig } from '../../config/config.ts'
+import { type TimeText, timeFromMs } from '../../model/time.ts'
+import { accountCompleteness } from '../../store/completeness/ledger.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { webhookLoss } from '../../store/operators/alarm-signs.ts'
+import { discoveryStatus } from '../../store/reads/discovery.ts'
+import { table } from '../output/table.ts'
+import { ago, counted } from '../output/text.ts'
+
+const DAY_MS = 86_400_000
+/** Fewer lost webhooks in a day are how networks are. */
+const LOST_ENOUGH = 10
+const WARN_SHARE = 0.1
+
+/** What "complete" means, and what nobody can say. It stands wherever completeness is told of. */
+export const COMPLETENESS_SCOPE =
+  'Complete means: for every submission that is known. The service describes no list of its submissions, so one that no delivery, no `track` and no ' +
+  'probed path (accounts[].discovery) has named is not known here, and that there is such a one cannot be excluded.'
+
+/** What `status --json` says of an account's completeness. Its names stay. */
+export interface CompletenessStatus {
+  /** Submissions of which one of the reads never came to its end. */
+  readonly never_read: number
+  /** How long the most overdue read has been due. */
+  readonly lag_seconds: number
+  /** Submissions that a reconcile run has proven, and those that none has yet. */
+  readonly proven: number
+  readonly unproven: number
+  readonly oldest_proof_at: TimeText | null
+  /** Events and messages by the way in which they became known first. */
+  readonly known_by: { readonly webhook: number; readonly poll: number; readonly backfill: number; readonly reconcile: number }
+  /** Lost webhooks to those that were expected, ever and in the last 24 hours; null: none was. */
+  readonly webhook_loss_ratio: number | null
+  readonly webhook_loss_day: { readonly expected: number; readonly lost: number }
+  /** Paths that are probed for submissions, as the settings have them. */
+  readonly discovery: readonly {
+    readonly path: string
+    /** How many the path stands for. */
+    readonly paths: number
+    readonly failing: number
+    /** Of which the last answer named more new submissions than one may bring in. */
+    readonly limited: number
+    readonly oldest_answer_at: TimeText | null
+    /** Submissions that became known by it. */
+    readonly found: number
+    readonly error: string | null
+  }[]
+}
+
+/** @param settings of the account; undefined when it is not configured any more. @returns null when it was never started. */
+export async function completenessStatus(
+  q: Query,
+  account: string,
+  settings: AccountConfig | undefined,
+  nowMs: number,
+): Promise<CompletenessStatus | null> {
+  const sums = await accountCompleteness(q, account)
+  if (sums === null) return null
+  const discovery = await discoveryStatus(q, account, settings?.discovery?.paths ?? [])
+  return {
+    never_read: sums.never_read,
+    lag_seconds: sums.lag_seconds,
+    proven: sums.proven,
+    unproven: Math.max(0, sums.submissions - sums.proven),
+    oldest_proof_at: sums.oldest_proof_at,
+    known_by: {
+      webhook: sums.known_by_webhook,
+      poll: sums.known_by_poll,
+      backfill: sums.known_by_backfill,
+      reconcile: sums.known_by_reconcile,
+    },
+    webhook_loss_ratio: sums.webhook_loss_ratio,
+    webhook_loss_day: await webhookLoss(q, account, timeFromMs(nowMs - DAY_MS)),
+    discovery: discovery.map(({ template, oldestAnswerAt, ...rest }) => ({ path: template, oldest_answer_at: oldestAnswerAt, ...rest })),
+  }
+}
+
+/** A sentence for each thing that an operator should look into. */
+export function completenessWarnings(account: string, c: CompletenessStatus | null): string[] {
+  if (c === null) return []
+  const { expected, lost } = c.webhook_loss_day
+  const loss =
+    lost >= LOST_ENOUGH && lost >= expected * WARN_SHARE
+      ? [
+          `account ${account}: no webhook came for ${lost} of ${counted(expected, 'record')} of the last day (${percent(lost / expected)}); see in the portal ` +
+            'whether the endpoint has a filter, and what its log of attempts says',
+        ]
+      : []
+  const probes = c.discovery
+    .filter(({ failing }) => failing > 0)
+    .map(
+      ({ path, paths, failing, error }) =>
+        `account ${account}: probing ${path} fails for ${failing} of ${counted(paths, 'path')} (${error ?? 'no reason is kept'}); ask the service for the ` +
+        'right path, or take it out of accounts[].discovery.paths',
+    )
+  const limits = c.discovery
+    .filter(({ limited }) => limited > 0)
+    .map(
+      ({ path }) =>
+        `account ${account}: probing ${path} names more submissions than one answer may bring in; the next ones bring the others. See whether it lists ` +
+        'submissions, and take it out of accounts[].discovery.paths if it does not',
+    )
+  return [...loss, ...probes, ...limits]
+}
+
+/** The tables of completeness, for a terminal, and what they cannot say. */
+export function completenessText(
+  accounts: readonly { account: string; completeness: CompletenessStatus | null }[],
+  nowMs: number,
+): string[] {
+  const known = accounts.flatMap(({ account, completeness: c }) => (c === null ? [] : [{ account, c }]))
+  const probed = known.flatMap(({ account, c }) => c.discovery.map((path) => ({ account, path })))
+  return [
+    table(
+      [
+        'account',
+        'proven',
+        'never proven',
+        'oldest proof',
+        'by webhook',
+        'by poll',
+        'backfill',
+        'by reconcile',
+        'webhooks lost',
+        'in 24 h',
+      ],
+      known.map(({ account, c }) => [
+        ...[account, c.proven, c.unproven, ago(c.oldest_proof_at, nowMs)],
+        ...[c.known_by.webhook, c.known_by.poll, c.known_by.backfill, c.known_by.reconcile],
+        c.webhook_loss_ratio === null ? '-' : percent(c.webhook_loss_ratio),
+        c.webhook_loss_day.expected === 0 ? '-' : percent(c.webhook_loss_day.lost / c.webhook_loss_day.expected),
+      ]),
+    ),
+    ...(probed.length === 0
+      ? []
+      : [
+          table(
+            ['account', 'probed path', 'paths', 'failing', 'oldest answer', 'submissions found'],
+            probed.map(({ account, path: p }) => [account, p.path, p.paths, p.failing, ago(p.oldest_answer_at, nowMs), p.found]),
+          ),
+        ]),
+    `${COMPLETENESS_SCOPE}\n`,
+  ]
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 1_000) / 10} %`
+}

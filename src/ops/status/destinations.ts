@@ -1,0 +1,82 @@
+import type { DestinationConfig } from '../../config/config.ts'
+import { msFromTime, type TimeText } from '../../model/time.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { countBlockedLanes } from '../../store/outbox/blocked-lanes.ts'
+import { listDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
+import type { DestinationState } from '../../store/schema/tables.ts'
+import { counted } from '../output/text.ts'
+import { resumeHint } from './resume-hint.ts'
+
+/** A destination, in numbers. Its names stay: `status --json` and `destination list --json` print it. */
+export interface DestinationStatus {
+  readonly destination: string
+  /** null when the settings have none of this name any more. */
+  readonly kind: DestinationConfig['kind'] | null
+  /** null when it was not served yet. */
+  readonly state: DestinationState | null
+  readonly reason: string | null
+  readonly since: TimeText | null
+  /** The end of its rest; null when it does not rest. */
+  readonly retry_at: TimeText | null
+  /** The newest change that was fanned out to it. */
+  readonly cursor: number | null
+  /** Changes that wait to be sent, and since when the oldest does. */
+  readonly queued: number
+  readonly oldest_queued_at: TimeText | null
+  readonly dead: number
+  readonly unknown: number
+  /** Submissions that wait for a client of the AMS. */
+  readonly unmapped_lanes: number
+  /** Submissions that a dead letter holds. */
+  readonly held_lanes: number
+}
+
+/** Every destination of the settings in their order, then those that only the database knows. */
+export async function readPushStatus(q: Query, configured: readonly DestinationConfig[]): Promise<DestinationStatus[]> {
+  const rows = new Map((await listDestinations(q)).map((row) => [row.destination, row]))
+  const names = new Set([...configured.map(({ name }) => name), ...rows.keys()])
+  const all: DestinationStatus[] = []
+  // The store keeps the end of a rest that is over.
+  const restOf = (end: TimeText | null) => (end !== null && msFromTime(end) > q.clock.now() ? end : null)
+  for (const name of names) {
+    const row = rows.get(name)
+    const blocked = await countBlockedLanes(q, name)
+    all.push({
+      destination: name,
+      kind: configured.find((each) => each.name === name)?.kind ?? null,
+      ...{ state: row?.state ?? null, reason: row?.reason ?? null, since: row?.since ?? null, retry_at: restOf(row?.retry_at ?? null) },
+      ...{ cursor: row?.cursor ?? null, queued: row?.queued ?? 0 },
+      oldest_queued_at: row ? await oldestQueued(q, name) : null,
+      ...{ dead: row?.dead ?? 0, unknown: row?.unknown ?? 0, unmapped_lanes: blocked.unmapped, held_lanes: blocked.held },
+    })
+  }
+  return all
+}
+
+/** What an operator should look into, a sentence each, which says what to do. */
+export function pushWarnings(d: DestinationStatus): string[] {
+  const name = `destination ${d.destination}`
+  const list = (state: string) => `\`submission-mirror outbox list --destination ${d.destination} --state ${state}\``
+  const warnings: string[] = []
+  if (d.state !== null && d.state !== 'active')
+    warnings.push(`${name} is ${d.state}: ${d.reason ?? 'no reason is kept'}; ${resumeHint(d.destination, d.state)}`)
+  if (d.dead > 0) warnings.push(`${name} has ${counted(d.dead, 'dead letter')}; see ${list('dead')}, then retry or skip them`)
+  if (d.unknown > 0) {
+    warnings.push(
+      `${name} has ${counted(d.unknown, 'change')} that may have arrived or not; look into the AMS for each of ${list('unknown')}, then skip or retry it`,
+    )
+  }
+  if (d.unmapped_lanes > 0) {
+    warnings.push(
+      `${name} has ${counted(d.unmapped_lanes, 'submission')} without a client of the AMS; map them with \`submission-mirror destination map\``,
+    )
+  }
+  if (d.held_lanes > 0)
+    warnings.push(`${name} has ${counted(d.held_lanes, 'submission')} waiting behind a dead letter or an unknown outcome; retry or skip it`)
+  if (d.kind === null && d.queued > 0) {
+    warnings.push(
+      `${name} is not in the settings any more, and ${counted(d.queued, 'change')} for it would wait for ever; put it back, or \`submission-mirror outbox skip --destination ${d.destination} --state ready\` gives them up`,
+    )
+  }
+  return warnings
+}

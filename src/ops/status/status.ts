@@ -1,0 +1,144 @@
+import type { Config } from '../../config/config.ts'
+import type { TimeText } from '../../model/time.ts'
+import { lostWebhooks } from '../../store/completeness/lost-webhooks.ts'
+import type { Db } from '../../store/engine/db.ts'
+import { countInbox } from '../../store/inbox/queries.ts'
+import { type AlarmRow, listAlarms } from '../../store/operators/alarms.ts'
+import type { InboxState } from '../../store/schema/tables.ts'
+import { changeLogEnds } from '../../store/upkeep/gauges.ts'
+import { listProcesses } from '../../store/upkeep/processes.ts'
+import { countEvidence, freshnessStatus, readsStatus } from '../../store/upkeep/status.ts'
+import { counted } from '../output/text.ts'
+import { knownAccounts, type ShownState } from './accounts.ts'
+import { COMPLETENESS_SCOPE, type CompletenessStatus, completenessStatus, completenessWarnings } from './completeness.ts'
+import { type DestinationStatus, pushWarnings, readPushStatus } from './destinations.ts'
+import { type SecretState, secretStates } from './webhook-secrets.ts'
+
+/** From this share of the rate on, the demand is warned about: what is due begins to wait. */
+const WARN_SHARE = 0.7
+
+/** What `status --json` prints. Its names stay. */
+export interface Status {
+  readonly version: string
+  readonly database: 'sqlite' | 'postgres'
+  readonly accounts: readonly AccountStatus[]
+  readonly destinations: readonly DestinationStatus[]
+  readonly change_log: { readonly first_seq: number; readonly last_seq: number }
+  readonly processes: readonly {
+    readonly process_id: string
+    readonly role: string
+    readonly version: string
+    readonly started_at: TimeText
+  }[]
+  /** What "complete" means here, and what cannot be excluded. */
+  readonly scope: string
+  /** What an operator should look into, a sentence each. */
+  readonly warnings: readonly string[]
+}
+
+export interface AccountStatus {
+  readonly account: string
+  readonly state: ShownState
+  readonly reason: string | null
+  readonly since: TimeText | null
+  readonly retry_at: TimeText | null
+  readonly brokerage: string | null
+  readonly submissions: number
+  readonly unreachable: number
+  readonly reads: { readonly overdue: number; readonly oldest_due_at: TimeText | null; readonly failing: number }
+  /** Requests a second that the timetable asks for, and the setting that limits them. */
+  readonly demand_rps: number
+  /** null for an account that the settings of whoever looks do not hold: `serve` may have others. */
+  readonly limit_rps: number | null
+  readonly freshness: readonly {
+    readonly read: string
+    readonly oldest_at: TimeText | null
+    readonly median_at: TimeText | null
+    readonly never: number
+  }[]
+  readonly inbox: Readonly<Record<InboxState, number>>
+  readonly lost_webhooks: Readonly<Record<string, number>>
+  /** Those of the settings, in their order. */
+  readonly webhook_secrets: readonly SecretState[]
+  readonly conflicts: number
+  readonly unreadable: number
+  /** What is known to be complete, and by what means; null before `serve` first ran with the account. */
+  readonly completeness: CompletenessStatus | null
+}
+
+/** Looks at everything; on a large database this takes a moment. */
+export async function readStatus(db: Db, version: string, config: Pick<Config, 'accounts' | 'destinations' | 'upstream'>): Promise<Status> {
+  const q = db.read
+  const inbox = await countInbox(q)
+  const readsOf = await readsStatus(q)
+  const secrets = await secretStates(q, config.accounts)
+  const accounts: AccountStatus[] = []
+  for (const row of await knownAccounts(q, config.accounts)) {
+    const { account, state, reason, since, retry_at, brokerage } = row
+    const configured = config.accounts.find(({ name }) => name === account)
+    const reads = readsOf(account)
+    const freshness = await freshnessStatus(q, account)
+    const lost = await lostWebhooks(q, account)
+    const count = (wanted: InboxState) => inbox.find((each) => each.account === account && each.state === wanted)?.count ?? 0
+    accounts.push({
+      ...{ account, state, reason, since, retry_at, brokerage },
+      submissions: reads.submissions,
+      unreachable: reads.unreachable,
+      reads: { overdue: reads.overdue, oldest_due_at: reads.oldestDueAt, failing: reads.failing },
+      demand_rps: Math.round(reads.demandRps * 1_000) / 1_000,
+      limit_rps: configured ? config.upstream.requestsPerSecond : null,
+      freshness: freshness.map(({ read, oldestAt, medianAt, never }) => ({ read, oldest_at: oldestAt, median_at: medianAt, never })),
+      inbox: { ready: count('ready'), done: count('done'), aside: count('aside'), dead: count('dead') },
+      lost_webhooks: Object.fromEntries(lost.map(({ entity, count: n }) => [entity, n])),
+      webhook_secrets: secrets.get(account) ?? [],
+      ...(await countEvidence(q, account)),
+      completeness: await completenessStatus(q, account, configured, db.clock.now()),
+    })
+  }
+  const destinations = await readPushStatus(q, config.destinations)
+  const { firstSeq, lastSeq } = await changeLogEnds(q)
+  const processes = (await listProcesses(q)).map(({ process_id, role, version: of, started_at }) => ({
+    process_id,
+    role,
+    version: of,
+    started_at,
+  }))
+  return {
+    ...{ version, database: db.kind, accounts, destinations },
+    change_log: { first_seq: firstSeq, last_seq: lastSeq },
+    processes,
+    scope: COMPLETENESS_SCOPE,
+    warnings: [...accounts.flatMap(warningsOf), ...destinations.flatMap(pushWarnings), ...alarmWarnings(await listAlarms(q))],
+  }
+}
+
+function warningsOf(a: AccountStatus): string[] {
+  const warnings: string[] = []
+  if (a.state === 'not configured')
+    warnings.push(`account ${a.account} is not configured: nothing is received or read for it any more; its rows stay as they are`)
+  else if (a.state === 'not started') warnings.push(`account ${a.account} is not started: \`submission-mirror serve\` never ran with it`)
+  else if (a.state !== 'active') warnings.push(`account ${a.account} is ${a.state}: ${a.reason ?? 'no reason is kept'}`)
+  const share = a.limit_rps === null ? 0 : a.demand_rps / a.limit_rps
+  if (share >= WARN_SHARE) {
+    warnings.push(
+      `account ${a.account} asks for ${a.demand_rps} requests a second, ${Math.round(share * 100)} % of UPSTREAM_RPS (${a.limit_rps}); ` +
+        'raise it as far as the service allows, or lengthen POLL_*',
+    )
+  }
+  if (a.inbox.dead > 0)
+    warnings.push(
+      `account ${a.account} has ${counted(a.inbox.dead, 'dead delivery', 'dead deliveries')}; see \`submission-mirror inbox list --state dead\``,
+    )
+  if (a.conflicts > 0) warnings.push(`account ${a.account} has ${counted(a.conflicts, 'contradiction')}, kept in sync_conflicts`)
+  if (a.unreadable > 0)
+    warnings.push(`account ${a.account} has ${counted(a.unreadable, 'item')} that could not be read, kept in sync_unreadable`)
+  warnings.push(...completenessWarnings(a.account, a.completeness))
+  return warnings
+}
+
+function alarmWarnings(alarms: readonly AlarmRow[]): string[] {
+  const firing = alarms.filter(({ state }) => state === 'firing')
+  if (firing.length === 0) return []
+  const names = [...new Set(firing.map(({ name }) => name))].join(', ')
+  return [`${counted(firing.length, 'alarm')} ${firing.length === 1 ? 'fires' : 'fire'} (${names}); see \`submission-mirror alarm list\``]
+}

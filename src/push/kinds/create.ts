@@ -1,0 +1,20 @@
+import type { DestinationConfig } from '../../config/config.ts'
+import type { DeliveryKind, KindContext } from '../contract/delivery.ts'
+import { createAdapter } from './adapter.ts'
+import { createFile } from './file.ts'
+import { createHttp } from './http.ts'
+import { createWebhook } from './webhook.ts'
+
+/** @returns the way to deliver to `destination`; it connects when it is first used. */
+export function createKind(destination: DestinationConfig, context: KindContext): DeliveryKind {
+  switch (destination.kind) {
+    case 'webhook':
+      return createWebhook(destination, context)
+    case 'http':
+      return createHttp(destination, context)
+    case 'file':
+      return createFile(destination, context)
+    case 'adapter':
+      return createAdapter(destination, context)
+  }
+}

@@ -1,0 +1,41 @@
+import { KnownSecrets } from '../../base/log.ts'
+import { askingFailed, StepFailure } from '../adapters/adapter.ts'
+import type { DeliveryKind, Outcome } from '../contract/delivery.ts'
+
+/**
+ * A kind that tells no secret of the settings, however a target repeats what it was sent (invariant 12): what is told goes into the
+ * database, to operators, and into what people print.
+ * @param secrets in every form in which they could turn up.
+ */
+export function discreet(kind: DeliveryKind, secrets: readonly string[]): DeliveryKind {
+  if (secrets.length === 0) return kind
+  const known = new KnownSecrets(secrets)
+  const told = (outcome: Outcome): Outcome => {
+    if (outcome.type === 'untried') return outcome
+    if (outcome.type !== 'delivered') return { ...outcome, error: known.maskText(outcome.error) }
+    return outcome.detail === null ? outcome : { ...outcome, detail: known.maskText(outcome.detail) }
+  }
+  const untold = (error: unknown): never => {
+    const failure = askingFailed(error)
+    throw new StepFailure({ ...failure, error: known.maskText(failure.error) })
+  }
+  const { lookUp, findMapping } = kind
+  return {
+    batch: kind.batch,
+    leavesSubmission: kind.leavesSubmission,
+    send: async (items, signal) => (await kind.send(items, signal)).map(told),
+    lookUp:
+      lookUp &&
+      (async (item, signal) => {
+        const found = await lookUp.call(kind, item, signal).catch(untold)
+        return found && told(found)
+      }),
+    findMapping: findMapping && ((item, signal) => findMapping.call(kind, item, signal).catch(untold)),
+    async probe(signal) {
+      const { ok, text } = await kind.probe(signal)
+      return { ok, text: known.maskText(text) }
+    },
+    close: () => kind.close(),
+    // What is added to the interface one day must not be forgotten here.
+  } satisfies { [Key in keyof Required<DeliveryKind>]: DeliveryKind[Key] }
+}

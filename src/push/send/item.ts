@@ -1,0 +1,46 @@
+import type { DestinationConfig } from '../../config/config.ts'
+import { leavingOutPersonal } from '../../model/personal.ts'
+import type { OutboxRow } from '../../store/outbox/work.ts'
+import type { PushItem } from '../contract/delivery.ts'
+
+/** Makes of a row of the outbox what may go out to one destination. */
+export type ItemMaker = (row: OutboxRow) => PushItem
+
+/** @returns the maker for `destination`, which leaves out the personal columns that it did not opt in to. */
+export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'personalFields' | 'taxIdFields'>): ItemMaker {
+  const { name, personalFields, taxIdFields } = destination
+  const strip = leavingOutPersonal(personalFields, taxIdFields)
+  return (row) => {
+    const after = strip(row.entity, row.after)
+    return {
+      outboxId: row.outboxId,
+      messageId: row.messageId,
+      destination: name,
+      account: row.account,
+      submissionId: row.submissionId,
+      entity: row.entity,
+      entityId: row.entityId,
+      operation: row.operation,
+      cause: row.cause,
+      seq: row.seq,
+      snapshot: row.snapshot,
+      changedAt: row.changedAt,
+      before: strip(row.entity, row.before),
+      after,
+      // What was parsed is all that the text holds: the program writes it from columns, of which none stands twice.
+      afterText: after === row.after ? row.afterText : null,
+      direction: directionOf(row.direction),
+      echo: row.direction === 'inbound',
+      submission: strip('submissions', row.submission),
+      mapping: row.mapping,
+      remoteId: row.remoteId,
+      attempts: row.attempts,
+    }
+  }
+}
+
+/** The service says it from its own side; a word that it does not have today says nothing of a side (trap 73). */
+function directionOf(service: string | null): PushItem['direction'] {
+  if (service === 'inbound') return 'sent'
+  return service === 'outbound' ? 'received' : null
+}

@@ -1,0 +1,21 @@
+import { SigningKey } from '../../upstream/webhook/signing-key.ts'
+
+/** The headers of one message. @param nowMs the time of this try, in milliseconds since the epoch. */
+export type SignHeaders = (id: string, body: string, nowMs: number) => Readonly<Record<string, string>>
+
+/**
+ * Signs as Standard Webhooks: by each secret, so that the receiver can change from one to the other.
+ * @param secrets `whsec_…` or base64.
+ */
+export function signedHeaders(secrets: readonly { reveal(): string }[]): SignHeaders {
+  const keys = secrets.map((secret) => new SigningKey(secret.reveal()))
+  return (id, body, nowMs) => {
+    const at = new Date(nowMs)
+    return {
+      'content-type': 'application/json',
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(nowMs / 1000)),
+      'webhook-signature': keys.map((key) => key.sign(id, at, body)).join(' '),
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import { lookup as systemLookup } from 'node:dns'
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../../base/clock.ts'
+import type { DestinationConfig } from '../../config/config.ts'
+import { openWaysOut, type ProxySettings } from '../../upstream/http/dispatcher.ts'
+import { bareHost, mayName } from './address-guard.ts'
+import { Exchange, type TransportResult } from './exchange.ts'
+import { guardedConnector, type LookupAll, refusedAddress } from './guarded-connector.ts'
+import { UnderWay } from './in-flight.ts'
+
+export type { TransportResult } from './exchange.ts'
+
+/** One request to a destination. */
+export interface OutgoingRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Buffer | null
+  /** For all of it, from connecting to the last byte of the answer. */
+  readonly timeoutMs: number
+}
+
+/** The way to one destination's hosts: TLS verified, no redirects, no address that is not allowed, answers bounded. */
+export interface Transport {
+  /** Never rejects; an abort of `signal` is a result as well. */
+  send(request: OutgoingRequest, signal: AbortSignal): Promise<TransportResult>
+  close(): Promise<void>
+}
+
+export interface TransportOptions {
+  readonly clock: Clock
+  /** Of an answer no more is read; it says so. */
+  readonly bodyLimitBytes?: number
+  /** Resolves names, as `dns.lookup` does with `all`; a test puts its own in the place. */
+  readonly lookup?: LookupAll
+}
+
+const CONNECT_MS = 10_000
+const NO_URL = 'the URL is none'
+/** For those who look at no more of an answer than its status and its reason. */
+const BODY_LIMIT_BYTES = 256 * 1024
+/** Methods that HTTP lets a client repeat; every other one is not sent over a connection that the target may be closing just then. */
+const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+/**
+ * Opens the way to one destination. What a name resolves to is judged when it is connected to, so that no later answer of the DNS can
+ * lead elsewhere. Through a proxy, which resolves names itself, only names and addresses in the URL are judged.
+ * @param destination `allowHosts` are compared with the URL's host, without its port.
+ */
+export function openTransport(
+  destination: Pick<DestinationConfig, 'allowPrivate' | 'allowHosts' | 'idempotent' | 'concurrency'>,
+  proxy: ProxySettings,
+  options: TransportOptions,
+): Transport {
+  const { allowPrivate, allowHosts } = destination
+  const { clock, bodyLimitBytes = BODY_LIMIT_BYTES, lookup = systemLookup as LookupAll } = options
+  const connect = guardedConnector(allowPrivate, CONNECT_MS, lookup)
+  const pool = { connect, connections: destination.concurrency, connectTimeout: CONNECT_MS, allowH2: false }
+  const dispatcher = openWaysOut(proxy, pool)
+  const underWay = new UnderWay()
+  let target: Target = { url: '', refusal: NO_URL, origin: '', path: '' }
+  return {
+    send(request, signal) {
+      // Most destinations have one URL.
+      if (request.url !== target.url) target = judged(request.url, allowPrivate, allowHosts)
+      if (target.refusal !== null) return Promise.resolve({ type: 'not_sent', error: target.refusal, permanent: true })
+      const reset = !destination.idempotent && !REPEATABLE.has(request.method)
+      const exchange = new Exchange(clock, bodyLimitBytes, underWay, { timeoutMs: request.timeoutMs, signal })
+      return exchange.run(dispatcher, optionsOf(request, target, reset))
+    },
+    async close() {
+      await dispatcher.destroy()
+    },
+  }
+}
+
+/** Where a request goes; or why it goes nowhere. */
+interface Target {
+  readonly url: string
+  readonly refusal: string | null
+  readonly origin: string
+  readonly path: string
+}
+
+function optionsOf(request: OutgoingRequest, { origin, path }: Target, reset: boolean): Dispatcher.DispatchOptions {
+  return {
+    origin,
+    path,
+    method: request.method,
+    headers: { 'user-agent': 'submission-mirror', accept: '*/*', 'accept-encoding': 'identity', ...request.headers },
+    body: request.body,
+    // The exchange has a time for everything, which is shorter than these would be.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    ...(reset && { reset }),
+  }
+}
+
+function judged(url: string, allowPrivate: boolean, allowHosts: readonly string[] | null): Target {
+  const parsed = URL.parse(url)
+  if (parsed === null || (parsed.protocol !== 'https:' && parsed.protocol !== 'http:'))
+    return { url, refusal: NO_URL, origin: '', path: '' }
+  const { origin, pathname, search } = parsed
+  return { url, refusal: refusalOf(parsed, allowPrivate, allowHosts), origin, path: `${pathname}${search}` }
+}
+
+function refusalOf({ protocol, hostname, origin }: URL, allowPrivate: boolean, allowHosts: readonly string[] | null): string | null {
+  const host = bareHost(hostname)
+  if (allowHosts !== null && !allowHosts.includes(host)) return `the host ${host} is not among those that are allowed (allow_hosts)`
+  // Everybody on the way reads along; and what a template yields is seen here for the first time.
+  if (protocol === 'http:' && !allowPrivate) return `${origin} is plain http, which needs allow_private: true; use https`
+  return mayName(host, allowPrivate) ? null : refusedAddress(host, host)
+}

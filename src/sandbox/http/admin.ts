@@ -1,0 +1,85 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { faultSchema, presetFaults, presets } from '../service/faults.ts'
+import type { Sandbox } from '../service/sandbox.ts'
+import { refusal, send } from './answers.ts'
+
+const faultsBody = z.union([z.strictObject({ preset: z.enum(presets) }), z.strictObject({ faults: z.array(faultSchema).max(1_000) })])
+const storyBody = z.strictObject({ action: z.enum(['start', 'pause', 'step']) })
+export const targetUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+const targetBody = z.strictObject({ account: z.string(), target: targetUrl.nullable() })
+const deliverBody = z.strictObject({
+  account: z.string(),
+  body: z.string(),
+  submissionId: z.string().optional(),
+  id: z.string().optional(),
+})
+const accountQuery = z.object({ account: z.string().optional(), submission: z.string().optional() })
+
+/**
+ * The routes that steer a sandbox from outside its process; nothing of the service. A body is read as JSON, whatever type it is
+ * said to have. A body or query that is wrong, or names an account or submission that is not there, is answered 400 with `detail`.
+ * @param sandbox the running sandbox; undefined while it starts.
+ */
+export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | undefined): void {
+  const on = (method: 'GET' | 'POST', url: string, act: (sandbox: Sandbox, request: FastifyRequest) => unknown) => {
+    app.route({ method, url, handler: async (request, reply) => answer(reply, sandbox(), (running) => act(running, request)) })
+  }
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, parseJson(body.toString())))
+  const named = (running: Sandbox, account: string | undefined): string => account ?? running.accountNames[0] ?? ''
+
+  on('GET', '/stats', (running) => running.stats())
+  on('GET', '/faults', (running) => ({ faults: running.faults.list() }))
+  on('POST', '/faults', (running, request) => {
+    const body = faultsBody.parse(request.body)
+    for (const { account } of 'faults' in body ? body.faults : []) if (account !== undefined) running.account(account)
+    running.faults.set('preset' in body ? presetFaults(body.preset) : body.faults)
+    return { faults: running.faults.list() }
+  })
+  on('GET', '/truth', (running, request) => {
+    const query = accountQuery.parse(request.query)
+    const account = named(running, query.account)
+    return { account, submissions: running.truth(account, query.submission) }
+  })
+  on('GET', '/submissions', (running, request) => {
+    const account = named(running, accountQuery.parse(request.query).account)
+    return { account, submission_ids: running.submissionIds(account) }
+  })
+  on('POST', '/story', (running, request) => {
+    const { action } = storyBody.parse(request.body)
+    if (action === 'start') running.startStory()
+    if (action === 'pause') running.pauseStory()
+    return { step: action === 'step' ? (running.step()?.label ?? null) : null, story: running.stats().story }
+  })
+  on('POST', '/target', (running, request) => {
+    const { account, target } = targetBody.parse(request.body)
+    running.setTarget(account, target)
+    return { account, target }
+  })
+  on('POST', '/deliver', (running, request) => {
+    const { account, body, submissionId, id } = deliverBody.parse(request.body)
+    if (running.account(account).target === null) throw new RangeError(`account ${account} has no target, so nothing is delivered`)
+    return { id: running.deliver(account, body, { ...(submissionId !== undefined && { submissionId }), ...(id !== undefined && { id }) }) }
+  })
+}
+
+/** @returns undefined for what is no JSON, which no schema takes. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function answer(reply: FastifyReply, sandbox: Sandbox | undefined, act: (sandbox: Sandbox) => unknown): FastifyReply {
+  if (!sandbox) return send(reply, refusal(503, 'The sandbox is starting'))
+  try {
+    return send(reply, { status: 200, body: act(sandbox) })
+  } catch (error) {
+    if (error instanceof z.ZodError) return send(reply, refusal(400, error.issues))
+    if (error instanceof RangeError) return send(reply, refusal(400, error.message))
+    throw error
+  }
+}

@@ -1,0 +1,110 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { parseUuid } from '../../model/uuid.ts'
+import type { Operation } from '../service/faults.ts'
+import { type Logbook, seen } from '../service/logbook.ts'
+import { requirementsView } from '../service/requirements.ts'
+import { type Caller, READ_SCOPE, type Tokens } from '../service/tokens.ts'
+import type { Submission } from '../world/submission.ts'
+import type { World } from '../world/world.ts'
+import { type Answer, answer, invalid, refusal, send, tellTime, type Weather } from './answers.ts'
+import { listAnswer, listPaths } from './lists.ts'
+import { type PageRequest, page } from './pages.ts'
+
+export interface ApiOptions extends Weather {
+  readonly world: World
+  readonly tokens: Tokens
+  readonly logbook: Logbook
+  /** Whether lists of submissions and insureds are answered. */
+  readonly lists: boolean
+}
+
+interface SubmissionRequest {
+  Params: { submissionId: string }
+  Querystring: Record<string, string | string[] | undefined>
+}
+
+/** The service's read operations, and a 403 for every write: the sandbox's keys are read-only. */
+export function registerApi(app: FastifyInstance, options: ApiOptions): void {
+  const { clock, faults, logbook, tokens, world } = options
+
+  /** Who asks, then faults, then the answer itself. */
+  const handle = async (
+    operation: Operation,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    submissionId: string | undefined,
+    compute: (caller: Caller) => Answer,
+  ): Promise<FastifyReply> => {
+    const caller = tokens.callerOf(request.headers.authorization)
+    logbook.request(seen(operation, request, caller?.account.name))
+    const occasion = { operation, account: caller?.account.name, submissionId }
+    if (caller) return answer(reply, occasion, options, () => compute(caller))
+    tellTime(reply, occasion, options)
+    return send(reply, unauthenticated())
+  }
+
+  app.get('/broker/me', (request, reply) => handle('me', request, reply, undefined, identity))
+
+  const onSubmission = (
+    operation: 'events' | 'thread' | 'requirements',
+    read: (submission: Submission, pageRequest: PageRequest) => Answer,
+  ) => {
+    app.get<SubmissionRequest>(`/broker/submissions/:submissionId/${operation}`, (request, reply) => {
+      const submissionId = parseUuid(request.params.submissionId)
+      return handle(operation, request, reply, submissionId ?? undefined, ({ account }) => {
+        if (submissionId === null)
+          return invalid([{ loc: ['path', 'submission_id'], msg: 'Input should be a valid UUID', type: 'uuid_parsing' }])
+        const submission = world.submissions(account.name).get(submissionId)
+        if (!submission) return refusal(404, 'Submission not found')
+        const { since, limit } = request.query
+        return read(submission, { account: account.name, submissionId, since: one(since), limit: one(limit) })
+      })
+    })
+  }
+  onSubmission('events', (submission, asked) => page('events', submission.events, asked, faults))
+  onSubmission('thread', (submission, asked) => page('thread', submission.thread, asked, faults))
+  onSubmission('requirements', (submission) => ({ status: 200, body: requirementsView(submission, clock.now()) }))
+
+  for (const path of options.lists ? listPaths : []) {
+    app.get<{ Params: { insuredId?: string } }>(path, (request, reply) =>
+      handle('list', request, reply, undefined, ({ account }) =>
+        listAnswer(path, [...world.submissions(account.name).values()], request.params.insuredId),
+      ),
+    )
+  }
+
+  app.route({
+    method: ['POST', 'PUT', 'PATCH', 'DELETE'],
+    url: '/broker/*',
+    handler(request, reply) {
+      const caller = tokens.callerOf(request.headers.authorization)
+      const write = seen('write', request, caller?.account.name)
+      logbook.request(write)
+      logbook.writes.push(write)
+      return send(reply, caller ? refusal(403, 'This operation needs the scope broker_submit') : unauthenticated())
+    },
+  })
+}
+
+function unauthenticated(): Answer {
+  return refusal(401, 'Invalid or expired token', { 'www-authenticate': 'Bearer' })
+}
+
+function identity({ account, credential }: Caller): Answer {
+  if (!credential.active) return refusal(403, 'This credential is no longer active')
+  const { clientId } = credential
+  const body = {
+    kind: 'api_client',
+    client_id: clientId,
+    label: `${account.name} mirror`,
+    scope: READ_SCOPE,
+    brokerage: account.brokerage,
+    active_states: null,
+  }
+  return { status: 200, body }
+}
+
+/** @returns the first of a repeated query value. */
+function one(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value
+}

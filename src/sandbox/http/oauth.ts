@@ -1,0 +1,67 @@
+import type { FastifyInstance } from 'fastify'
+import { type Logbook, seen } from '../service/logbook.ts'
+import { LIFETIME_SECONDS, READ_SCOPE, type Tokens } from '../service/tokens.ts'
+import { type Answer, answer, invalid, type Weather } from './answers.ts'
+
+export interface OAuthOptions extends Weather {
+  readonly tokens: Tokens
+  readonly logbook: Logbook
+  readonly expiresIn: 'number' | 'text' | 'absent'
+  /** Asked at each request: the port is known only once the server listens. */
+  readonly baseUrl: () => string
+}
+
+/** The token endpoint (client credentials only) and its metadata, both below the base URL. */
+export function registerOAuth(app: FastifyInstance, options: OAuthOptions): void {
+  const { logbook, tokens } = options
+
+  app.get('/oauth/.well-known/oauth-authorization-server', async (request, reply) => {
+    logbook.request(seen('metadata', request))
+    return answer(reply, { operation: 'metadata' }, options, () => metadata(options.baseUrl()))
+  })
+
+  app.post('/oauth/token', async (request, reply) => {
+    logbook.request(seen('token', request))
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+    const account = tokens.find(form.get('client_id') ?? '', form.get('client_secret') ?? '')?.account.name
+    return answer(reply, { operation: 'token', account }, options, () => exchange(form, options))
+  })
+}
+
+function exchange(form: URLSearchParams, options: OAuthOptions): Answer {
+  const { logbook, tokens } = options
+  const grantType = form.get('grant_type')
+  if (grantType === null) return invalid([{ loc: ['body', 'grant_type'], msg: 'Field required', type: 'missing' }])
+  if (grantType !== 'client_credentials') return oauthError(400, 'unsupported_grant_type')
+  const caller = tokens.find(form.get('client_id') ?? '', form.get('client_secret') ?? '')
+  if (!caller?.credential.active) {
+    logbook.counts.tokensRefused++
+    return oauthError(401, 'invalid_client')
+  }
+  const scopes = (form.get('scope') ?? READ_SCOPE).split(' ').filter((scope) => scope !== '')
+  if (scopes.some((scope) => scope !== READ_SCOPE)) return oauthError(400, 'invalid_scope')
+  logbook.counts.tokensMinted++
+  const token = { access_token: tokens.mint(caller) }
+  if (options.expiresIn === 'absent') return { status: 200, body: token }
+  const expires_in = options.expiresIn === 'text' ? String(LIFETIME_SECONDS) : LIFETIME_SECONDS
+  return { status: 200, body: { ...token, token_type: 'Bearer', expires_in, scope: READ_SCOPE } }
+}
+
+function oauthError(status: number, error: string): Answer {
+  return { status, body: { error, detail: error } }
+}
+
+function metadata(baseUrl: string): Answer {
+  return {
+    status: 200,
+    body: {
+      issuer: baseUrl,
+      token_endpoint: `${baseUrl}/oauth/token`,
+      authorization_endpoint: `${baseUrl}/oauth/authorize`,
+      device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
+      registration_endpoint: `${baseUrl}/oauth/register`,
+      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials', 'urn:ietf:params:oauth:grant-type:device_code'],
+      scopes_supported: ['broker_mcp', 'broker_submit'],
+    },
+  }
+}

@@ -1,0 +1,35 @@
+import type { MarketEvent, ThreadMessage } from '../world/wire.ts'
+import type { EventsPayload } from './options.ts'
+
+/** The body of a delivery before it is signed. */
+export interface Payload {
+  readonly type: string
+  readonly body: string
+  /** Ids of the events or of the message in it. */
+  readonly itemIds: readonly string[]
+}
+
+/** @returns one delivery of all events in the given layout, or one for each where the layout holds only one. */
+export function layOutEvents(layout: EventsPayload, submissionId: string, events: readonly MarketEvent[]): Payload[] {
+  const type = 'submission.events'
+  const ids = events.map((event) => event.id)
+  const payload = (content: object, itemIds = ids): Payload => ({ type, body: JSON.stringify({ type, ...content }), itemIds })
+  switch (layout) {
+    case 'events':
+      return [payload({ submission_id: submissionId, events })]
+    case 'data':
+      return [payload({ data: { submission_id: submissionId, events } })]
+    case 'single':
+      return events.map((event) => payload({ submission_id: submissionId, event }, [event.id]))
+    case 'ids-only':
+      return [payload({ submission_id: submissionId, event_ids: ids })]
+    case 'opaque':
+      return [payload({})]
+  }
+}
+
+/** @returns the delivery of one message, as the service describes it. */
+export function messagePayload(submissionId: string, message: ThreadMessage): Payload {
+  const type = 'submission.message'
+  return { type, body: JSON.stringify({ type, submission_id: submissionId, message }), itemIds: [message.id] }
+}

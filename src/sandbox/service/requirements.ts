@@ -1,0 +1,37 @@
+import { timeFromMs } from '../../model/time.ts'
+import type { Lane, Submission } from '../world/submission.ts'
+import type { Assessment, Rail, RequirementsView } from '../world/wire.ts'
+
+/** @returns the requirements view of a submission at `nowMs`: lanes that the service has not engaged are not in it. */
+export function requirementsView(submission: Submission, nowMs: number): RequirementsView {
+  const lanes = [...submission.lanes.values()].filter((lane) => lane.visible)
+  const generatedAt = timeFromMs(nowMs)
+  return {
+    submission_id: submission.id,
+    ...submission.facts,
+    markets: lanes.map((lane) => lane.market),
+    carrier_api_sessions: lanes.flatMap((lane) => lane.session ?? []),
+    assessment: submission.railAvailable ? assessmentOf(submission.id, lanes, generatedAt) : null,
+    rail: submission.railAvailable ? railOf(submission, lanes, generatedAt) : null,
+  }
+}
+
+function assessmentOf(submissionId: string, lanes: readonly Lane[], generatedAt: string): Assessment {
+  const programs = lanes.map((lane) => lane.assessment)
+  return {
+    submission_id: submissionId,
+    generated_at: generatedAt,
+    submitted_or_ready: programs.filter((program) => program.submit_ready).map((program) => program.market_name),
+    gapped: programs.filter((program) => !program.submit_ready).map((program) => program.market_name),
+    programs,
+  }
+}
+
+function railOf(submission: Submission, lanes: readonly Lane[], generatedAt: string): Rail {
+  return {
+    generated_at: generatedAt,
+    lanes: lanes.map((lane) => lane.rail),
+    quote_history: submission.quoteHistoryUnavailable ? [] : submission.quoteHistory,
+    quote_history_unavailable: submission.quoteHistoryUnavailable,
+  }
+}

@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto'
+import { chmodSync, copyFileSync, existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import Database from 'better-sqlite3'
+import type { Clock } from '../../base/clock.ts'
+import { BusyError, FatalError, messageOf, PermanentError, UsageError } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
+import { beginLogEpoch, type NewEpoch } from '../changes/log-epoch.ts'
+import type { DatabaseConfig } from '../engine/db.ts'
+import { migrate } from '../migrate/migrate.ts'
+import { openDb } from '../open/open.ts'
+import { holdServeLock } from '../open/serve-lock.ts'
+import { noting } from '../operators/actions.ts'
+import { isBusy, sqliteError } from '../sqlite/errors.ts'
+import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
+import { syncFile } from './sync-file.ts'
+
+/** What was restored, and where the database of before is now. */
+export interface Restored {
+  /** Of the backup, before it was brought up to date. */
+  readonly facts: SqliteFacts
+  readonly migrated: readonly string[]
+  readonly epoch: NewEpoch
+  /** null when there was none. */
+  readonly aside: string | null
+}
+
+const LOG_ENDINGS = ['-wal', '-shm', '-journal']
+
+/**
+ * Puts a backup in the place of a SQLite database. It is copied, verified, brought up to date, and given a new log epoch beside the database, then takes its
+ * name in one step; the database of before is kept beside it, and the backup as it is.
+ * @param parts.who for the note that is left of it.
+ * @throws BusyError while `serve` runs, or another process has the database open; UsageError when there is no such backup; PermanentError
+ * when it is no good or there is no room for it, with the database left as it was.
+ */
+export async function restoreSqlite(
+  database: Extract<DatabaseConfig, { kind: 'sqlite' }>,
+  file: string,
+  { clock, log, who }: { readonly clock: Clock; readonly log: Log; readonly who: string },
+): Promise<Restored> {
+  if (!existsSync(file)) throw new UsageError([`there is no file ${file}`])
+  // The log of a database lies beside the file itself, not beside a link to it.
+  const [path, source] = [resolve(database.path), realpathSync(file)]
+  if (!statSync(source).isFile()) throw new UsageError([`${file} is no file; name the backup itself`])
+  if (existsSync(path) && source === realpathSync(path)) throw new UsageError([`${file} is the database itself; name the backup`])
+  const lock = await holdServeLock(database)
+  const fresh = `${path}.restore-${randomBytes(4).toString('hex')}`
+  try {
+    copyBeside(source, fresh, file)
+    // A backup may be kept so that nobody can write it.
+    chmodSync(fresh, existsSync(path) ? statSync(path).mode & 0o777 : 0o640)
+    const facts = verify(fresh, file)
+    const db = await openDb({ kind: 'sqlite', path: fresh }, { clock, log })
+    let made: Pick<Restored, 'migrated' | 'epoch'>
+    try {
+      const migrated = await migrate(db)
+      made = { migrated, epoch: await beginLogEpoch(noting(db, { who, action: 'restore', target: null, detail: { file } }), 'restore') }
+    } finally {
+      await db.close()
+    }
+    syncFile(fresh)
+    const aside = existsSync(path) ? putAside(path, clock) : null
+    renameSync(fresh, path)
+    syncFile(dirname(path))
+    return { facts, ...made, aside }
+  } finally {
+    for (const ending of ['', ...LOG_ENDINGS]) rmSync(`${fresh}${ending}`, { force: true })
+    lock.release()
+  }
+}
+
+/** A file system is full, or the user has no more of it. */
+const FULL = ['ENOSPC', 'EDQUOT']
+
+function copyBeside(source: string, fresh: string, file: string): void {
+  try {
+    copyFileSync(source, fresh)
+    if (existsSync(`${source}-wal`)) copyFileSync(`${source}-wal`, `${fresh}-wal`)
+  } catch (error) {
+    const full = FULL.includes((error as NodeJS.ErrnoException).code ?? '')
+    const mend = full ? 'make room there for one more database' : 'see whether this user may read the one and write the other'
+    throw new PermanentError(
+      `${file} cannot be restored: it cannot be copied to ${dirname(fresh)} (${messageOf(error)}); ${mend}; nothing was changed`,
+    )
+  }
+}
+
+function verify(fresh: string, file: string): SqliteFacts {
+  let copy: Database.Database | undefined
+  try {
+    copy = new Database(fresh, { fileMustExist: true })
+    const facts = factsOf(copy)
+    const fault = faultOf(copy, facts)
+    if (fault === null) return facts
+    throw new PermanentError(`${file} cannot be restored: ${fault}; nothing was changed`)
+  } catch (error) {
+    const known = sqliteError(error, file)
+    if (!(known instanceof FatalError)) throw known
+    // What is said of a database that is damaged, to restore it, is of no use here.
+    throw new PermanentError(
+      `${file} cannot be restored: it is damaged or is no SQLite database (${messageOf(error)}); name another backup; nothing was changed`,
+    )
+  } finally {
+    copy?.close()
+  }
+}
+
+/** Gives the database a second name, so that its own is never without a file. @returns that name. */
+function putAside(path: string, clock: Clock): string {
+  const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
+  const aside = freeName(`${path}.before-${stamp}`)
+  foldLog(path)
+  try {
+    linkSync(path, aside)
+  } catch {
+    // Some file systems know no second names.
+    renameSync(path, aside)
+  }
+  // Only a damaged database still has them; another's log must never meet the new file.
+  for (const ending of LOG_ENDINGS) if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${aside}${ending}`)
+  return aside
+}
+
+/** One of before may have that name: of a restore in the same second, or by a clock that was put back. */
+function freeName(name: string): string {
+  let free = name
+  for (let n = 2; existsSync(free); n++) free = `${name}-${n}`
+  return free
+}
+
+/** Brings the write-ahead log into the file, which only the last one who has it open can do. A damaged one is left as it is. */
+function foldLog(path: string): void {
+  let old: Database.Database | undefined
+  try {
+    old = new Database(path, { timeout: 0, fileMustExist: true })
+    if (old.pragma('journal_mode = delete', { simple: true }) === 'delete') return
+    throw inUse(path)
+  } catch (error) {
+    if (isBusy(error)) throw inUse(path)
+    const known = sqliteError(error, path)
+    if (!(known instanceof FatalError)) throw known
+  } finally {
+    old?.close()
+  }
+}
+
+function inUse(path: string): BusyError {
+  return new BusyError(`${path} is open in another process (\`fuser ${path}\` names it); end it first. Nothing was changed`)
+}

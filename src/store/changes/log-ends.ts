@@ -1,0 +1,81 @@
+import { sql } from 'kysely'
+import type { Db, Query, Tx } from '../engine/db.ts'
+
+/** A number of `mirror_info` that the rows of the change log contradict: somebody has changed it. */
+export interface MisstatedEnd {
+  readonly column: 'first_seq' | 'last_seq'
+  /** On SQLite it may be anything. */
+  readonly said: number | string
+  readonly is: number
+}
+
+/** What an operator is told of it. */
+export function misstatedText({ column, said, is }: MisstatedEnd): string {
+  return `somebody has set mirror_info.${column} to ${said}, and the ${column === 'last_seq' ? 'newest' : 'oldest'} change is ${is}`
+}
+
+/** What `mirror_info` says of the log's ends against its rows: a log has none before its first number, and none behind its last. */
+export async function misstatedEnds(q: Query): Promise<MisstatedEnd[]> {
+  const ends = await readEnds(q)
+  const { first_seq, last_seq } = rightEnds(ends)
+  const both: MisstatedEnd[] = [
+    { column: 'first_seq', said: ends.first_seq, is: first_seq },
+    { column: 'last_seq', said: ends.last_seq, is: last_seq },
+  ]
+  return both.filter(({ said, is }) => said !== is)
+}
+
+/**
+ * Makes `mirror_info` say again where the log begins and ends, so that its numbering goes on and none is given twice. No new epoch begins:
+ * every number still belongs to the change that it was given to.
+ * @returns what was misstated.
+ */
+export async function restateEnds(db: Db): Promise<MisstatedEnd[]> {
+  if ((await misstatedEnds(db.read)).length === 0) return []
+  return db.write('log-ends', (tx) => restateEndsIn(tx))
+}
+
+/** The same in an open transaction: it should be the last that is done in it, as appending to the log is. */
+export async function restateEndsIn(tx: Tx): Promise<MisstatedEnd[]> {
+  // Whoever appends, or removes the oldest rows, moves both together: it is done, or has not begun.
+  if (tx.kind === 'postgres') await sql`select 1 from mirror_info where id = 1 for update`.execute(tx.sql)
+  const misstated = await misstatedEnds(tx)
+  for (const { column, is } of misstated) {
+    await tx.sql
+      .updateTable('mirror_info')
+      .set({ [column]: is })
+      .where('id', '=', 1)
+      .execute()
+  }
+  return misstated
+}
+
+/** The last number that was given, whatever `mirror_info` says. */
+export async function lastGiven(q: Query): Promise<number> {
+  return rightEnds(await readEnds(q)).last_seq
+}
+
+interface Ends {
+  readonly first_seq: number | string
+  readonly last_seq: number | string
+  readonly oldest: number | null
+  readonly newest: number | null
+}
+
+async function readEnds(q: Query): Promise<Ends> {
+  const { rows } = await sql<Ends>`
+    select first_seq, last_seq, (select min(seq) from changes) as oldest, (select max(seq) from changes) as newest
+    from mirror_info where id = 1`.execute(q.sql)
+  return rows[0] ?? { first_seq: 1, last_seq: 0, oldest: null, newest: null }
+}
+
+function rightEnds({ first_seq, last_seq, oldest, newest }: Ends): { first_seq: number; last_seq: number } {
+  const first = numberOf(first_seq, 1)
+  // Of a log without rows only the first number tells how far the numbering has come.
+  const last = Math.max(numberOf(last_seq, 0), newest ?? first - 1)
+  return { first_seq: Number.isSafeInteger(first_seq) ? Math.min(first, oldest ?? last + 1) : (oldest ?? last + 1), last_seq: last }
+}
+
+function numberOf(value: number | string, otherwise: number): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : otherwise
+}

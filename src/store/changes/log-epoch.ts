@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { TimeText } from '../../model/time.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { lockNamed } from '../engine/locks.ts'
+import { wake } from '../engine/notify.ts'
+import { dbTime } from '../engine/sql.ts'
+import { lastGiven, restateEndsIn } from './log-ends.ts'
+import { SQLITE_HOME } from './log-epoch-files.ts'
+
+/**
+ * A log epoch names one numbering of the change log. A restored backup gives numbers a second time, to other changes than before, so it
+ * must begin a new epoch: readers then begin anew, and the ids of messages, which are made of epoch and number, name nothing twice.
+ * Numbers up to the restored one keep the epoch in which they were given.
+ */
+
+/** All that waits to be sent is marked in one statement, and it must come to its end: a start that gave up would give up each time. */
+const UNLIMITED = { patient: true } as const
+
+/** Why an epoch was begun. `copy`: a process found that the database is a copy of the one that it knew. */
+export type EpochReason = 'first' | 'restore' | 'copy' | 'command'
+
+export interface NewEpoch {
+  readonly logEpoch: string
+  /** The newest change of before. */
+  readonly afterSeq: number
+  readonly reason: EpochReason
+}
+
+/** What an operator is told of it. */
+export function newEpochText({ logEpoch, afterSeq, reason }: NewEpoch): string {
+  const why = reason === 'copy' ? 'this database is a copy that was put in the place of another; ' : ''
+  return `${why}a new log epoch, ${logEpoch}, begins behind change ${afterSeq}: readers of the change log begin anew`
+}
+
+/** What a number of the change log belongs to. */
+export interface EpochOfChange {
+  readonly logEpoch: string
+  /** When the epoch was begun after a restore; null when the numbering was never begun anew. */
+  readonly restoredAt: TimeText | null
+}
+
+/**
+ * Looks, before a process applies anything and from time to time while it runs, whether this database is a copy that was put in the place of
+ * another, and begins a new epoch then; or whether somebody has deleted the row of `mirror_info`, which is then made again, with a new epoch.
+ * @returns the new epoch; null when the numbering goes on.
+ */
+export async function settleLogEpoch(db: Db): Promise<NewEpoch | null> {
+  if ((await hasInfo(db.read)) && (await isSettled(db.read))) return null
+  return db.write('log-epoch', settle, UNLIMITED)
+}
+
+async function settle(tx: Tx): Promise<NewEpoch | null> {
+  await lockNamed(tx, 'log-epoch')
+  await restoreInfo(tx)
+  if (await isSettled(tx)) return null
+  const epochs = await tx.sql.selectFrom('sync_log_epochs').select('log_epoch').execute()
+  const { log_epoch } = await infoOf(tx)
+  if (epochs.length === 0) {
+    await insertEpoch(tx, { logEpoch: log_epoch, afterSeq: 0, reason: 'first' })
+    return null
+  }
+  // Somebody has named a new one by hand.
+  if (epochs.every((epoch) => epoch.log_epoch !== log_epoch)) return begin(tx, 'command', log_epoch)
+  return begin(tx, 'copy')
+}
+
+/** Begins a new epoch behind the newest change. */
+export function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpoch> {
+  const work = async (tx: Tx): Promise<NewEpoch> => {
+    await lockNamed(tx, 'log-epoch')
+    const epochs = await tx.sql.selectFrom('sync_log_epochs').select('log_epoch').limit(1).execute()
+    if (epochs.length === 0) await insertEpoch(tx, { logEpoch: (await infoOf(tx)).log_epoch, afterSeq: 0, reason: 'first' })
+    return begin(tx, reason)
+  }
+  return db.write('log-epoch', work, UNLIMITED)
+}
+
+/** @returns what tells for each number which epoch it belongs to. */
+export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChange> {
+  const rows = await q.sql
+    .selectFrom('sync_log_epochs')
+    .select(['log_epoch', 'after_seq', 'began_at', 'reason'])
+    .orderBy('after_seq', 'desc')
+    .orderBy('began_at', 'desc')
+    .execute()
+  const epochs = rows.map((row) => ({
+    afterSeq: row.after_seq,
+    epoch: { logEpoch: row.log_epoch, restoredAt: row.reason === 'first' ? null : row.began_at },
+  }))
+  const oldest = epochs.at(-1)?.epoch ?? { logEpoch: (await infoOf(q)).log_epoch, restoredAt: null }
+  return (seq) => epochs.find(({ afterSeq }) => seq > afterSeq)?.epoch ?? oldest
+}
+
+async function begin(tx: Tx, reason: EpochReason, logEpoch: string = randomUUID()): Promise<NewEpoch> {
+  // Fanning out reads the epochs and moves the cursors.
+  await lockNamed(tx, 'fan-out')
+  // What waits here may have been sent since the backup. Where a second time would do harm it is looked for, or held for a person. It takes
+  // the longest, so it is done before others have to wait for what is done here.
+  await sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`.execute(tx.sql)
+  await restateEndsIn(tx)
+  const { last_seq } = await tx.sql
+    .updateTable('mirror_info')
+    .set({ log_epoch: logEpoch })
+    .where('id', '=', 1)
+    .returning('last_seq')
+    .executeTakeFirstOrThrow()
+  const epoch: NewEpoch = { logEpoch, afterSeq: last_seq, reason }
+  await adopt(tx, epoch)
+  return epoch
+}
+
+/** Brings everything that counts by numbers into the new epoch. */
+async function adopt(tx: Tx, epoch: NewEpoch): Promise<void> {
+  await insertEpoch(tx, epoch)
+  // A cursor behind the end would pass over the changes that get those numbers now. What one before it has still to queue may have been sent.
+  await sql`
+    update sync_destinations set
+      log_epoch = case when cursor >= ${epoch.afterSeq} and snapshot is null then ${epoch.logEpoch} else log_epoch end,
+      cursor = case when cursor > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else cursor end`.execute(tx.sql)
+  wake(tx, 'outbox')
+}
+
+async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason }: NewEpoch): Promise<void> {
+  await tx.sql
+    .insertInto('sync_log_epochs')
+    .values({ log_epoch: logEpoch, after_seq: afterSeq, began_at: dbTime(tx), home: await homeOf(tx), reason })
+    .execute()
+}
+
+/** Whether the epoch that is named is known, was begun in this very database, and no destination has seen numbers behind the end. */
+async function isSettled(q: Query): Promise<boolean> {
+  // Before the end of the log, which moves on meanwhile.
+  const { furthest } = await q.sql
+    .selectFrom('sync_destinations')
+    .select((eb) => eb.fn.max<number | null>('cursor').as('furthest'))
+    .executeTakeFirstOrThrow()
+  const last = await lastGiven(q)
+  const { log_epoch } = await infoOf(q)
+  const row = await q.sql.selectFrom('sync_log_epochs').select('home').where('log_epoch', '=', log_epoch).executeTakeFirst()
+  return row !== undefined && row.home === (await homeOf(q)) && (furthest ?? 0) <= last
+}
+
+/** What a copy does not share: on Postgres a table that is restored is a table with a number of its own. On SQLite `backup` marks a copy. */
+async function homeOf(q: Query): Promise<string> {
+  if (q.kind === 'sqlite') return SQLITE_HOME
+  const { rows } = await sql<{ home: string }>`select 'mirror_info'::regclass::oid::text as home`.execute(q.sql)
+  return rows[0]?.home ?? ''
+}
+
+/** Whether the one row of `mirror_info` is there. */
+export async function hasInfo(q: Query): Promise<boolean> {
+  return (await q.sql.selectFrom('mirror_info').select('id').executeTakeFirst()) !== undefined
+}
+
+/** Makes the row of `mirror_info` when there is none; its end lies behind all that was ever seen, so that no number is given twice. */
+async function restoreInfo(tx: Tx): Promise<void> {
+  await sql`
+    insert into mirror_info (id, schema_version, log_epoch, first_seq, last_seq)
+    select 1, version, ${randomUUID()}, coalesce(oldest, newest + 1), newest from (
+      select (select max(version) from sync_migrations) as version, (select min(seq) from changes) as oldest,
+        coalesce((select max(seq) from (select max(seq) as seq from changes union all select max(cursor) from sync_destinations) as seen), 0) as newest
+    ) as known where 1 = 1 on conflict (id) do nothing`.execute(tx.sql)
+}
+
+function infoOf(q: Query): Promise<{ log_epoch: string; last_seq: number }> {
+  return q.sql.selectFrom('mirror_info').select(['log_epoch', 'last_seq']).where('id', '=', 1).executeTakeFirstOrThrow()
+}

@@ -1,0 +1,75 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { TimeText } from '../../model/time.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { moveMark, readMark } from './progress.ts'
+
+/** Changes looked at in one transaction. */
+const STEP = 1_000
+const MARK = 'arrival_counts_mark'
+/** The change log is one for all accounts. */
+const ALL = ''
+const ways = ['webhook', 'poll', 'backfill', 'reconcile'] as const
+type Way = (typeof ways)[number]
+type Count = Way | 'lost'
+
+/** Records of one account, entity and hour. */
+export interface HourCount {
+  readonly account: string
+  readonly entity: string
+  /** The beginning of the hour. */
+  readonly hour: TimeText
+  readonly n: number
+}
+
+/**
+ * Counts the events and messages that became known since this was done last, hour by hour, from the change log: applying pays nothing
+ * for it. It goes on from a stored mark, one step at a time; of several processes one makes each step.
+ * @returns whether there is more to look at.
+ */
+export async function countArrivals(db: Db): Promise<boolean> {
+  const mark = await readMark(db.read, ALL, MARK)
+  const ends = await db.read.sql.selectFrom('mirror_info').select(['first_seq', 'last_seq']).where('id', '=', 1).executeTakeFirst()
+  if (ends === undefined || ends.last_seq <= mark) return false
+  const from = Math.max(mark, ends.first_seq - 1)
+  const to = Math.min(from + STEP, ends.last_seq)
+  return db.write('arrival-counts', async (tx) => {
+    if (!(await moveMark(tx, ALL, MARK, mark, to))) return false
+    for (const { cause, ...count } of await arrivalsBetween(tx, from, to)) await addCount(tx, count, wayOf(cause))
+    return to < ends.last_seq
+  })
+}
+
+/** Adds to the counts of an hour, within a transaction. */
+export async function addCount(tx: Tx, { account, entity, hour, n }: HourCount, what: Count): Promise<void> {
+  const of = (count: Count) => (count === what ? n : 0)
+  await tx.sql
+    .insertInto('arrival_counts')
+    .values({
+      ...{ account, entity, hour },
+      ...{ webhook: of('webhook'), poll: of('poll'), backfill: of('backfill'), reconcile: of('reconcile'), lost: of('lost') },
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['account', 'hour', 'entity']).doUpdateSet({ [what]: sql`arrival_counts.${sql.ref(what)} + ${sql.lit(n)}` }),
+    )
+    .execute()
+}
+
+/** The beginning of the hour that holds the moment in `column`. */
+export function hourOf(q: Pick<Query, 'kind'>, column: string): RawBuilder<TimeText> {
+  const time = sql.ref(column)
+  return q.kind === 'sqlite' ? sql<TimeText>`substr(${time}, 1, 13) || ':00:00.000000Z'` : sql<TimeText>`date_trunc('hour', ${time}, 'UTC')`
+}
+
+/** `sync` reads as polling does; only whoever asked for it differs. */
+function wayOf(cause: string): Way {
+  return ways.find((way) => way === cause) ?? 'poll'
+}
+
+async function arrivalsBetween(tx: Tx, after: number, upTo: number): Promise<(HourCount & { readonly cause: string })[]> {
+  const { rows } = await sql<HourCount & { cause: string }>`
+    select account, entity, cause, hour, count(*) as n from (
+      select account, entity, cause, ${hourOf(tx, 'changed_at')} as hour from changes
+      where seq > ${after} and seq <= ${upTo} and operation = 'insert' and entity in ('market_events', 'thread_messages')) as arrived
+    group by account, entity, cause, hour order by account, hour, entity`.execute(tx.sql)
+  return rows.map((row) => ({ ...row, n: Number(row.n) }))
+}

@@ -1,0 +1,110 @@
+import { sql } from 'kysely'
+import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { timeValue } from '../engine/sql.ts'
+import { findAccount } from '../reads/accounts.ts'
+import { addCount, type HourCount, hourOf } from './arrival-counts.ts'
+import { moveMark, readMark } from './progress.ts'
+
+/** A webhook that has not come so long after its record was seen in a feed is counted as lost. */
+export const LOST_AFTER_MS = 900_000
+/** Records looked at in one transaction, about. */
+const STEP = 500
+const NAME = 'lost_webhooks'
+const MARK = 'lost_webhooks_mark'
+
+/** How many records of one table no webhook told of. */
+export interface LostWebhooks {
+  readonly entity: string
+  readonly count: number
+}
+
+/** @returns the totals of an account since its beginning. */
+export async function lostWebhooks(q: Query, account: string): Promise<LostWebhooks[]> {
+  const rows = await q.sql
+    .selectFrom('sync_counters')
+    .select(['label', 'value'])
+    .where('account', '=', account)
+    .where('name', '=', NAME)
+    .orderBy('label')
+    .execute()
+  return rows.map((row) => ({ entity: row.label, count: row.value }))
+}
+
+/**
+ * Counts, once each, the records of an account that a feed showed first and of which no webhook has told since: what was found more
+ * than 15 minutes ago. Backfill is none of them; nor are events as long as the account's event deliveries cannot be read.
+ * It goes on from a stored mark, one step at a time; of several processes one makes each step.
+ * @returns what this step counted, and whether there may be more to look at.
+ */
+export async function countLostWebhooks(db: Db, account: string): Promise<{ readonly lost: LostWebhooks[]; readonly more: boolean }> {
+  // Everything that a feed showed first up to this moment has been looked at.
+  const mark = timeFromMs(await readMark(db.read, account, MARK))
+  const ripe = timeFromMs(db.clock.now() - LOST_AFTER_MS)
+  const next = await nextMark(db.read, account, mark, ripe)
+  if (next === null) return { lost: [], more: false }
+  const unreadable = (await findAccount(db.read, account))?.events_unreadable_at != null
+  return db.write('lost-webhooks', async (tx) => {
+    if (!(await moveMark(tx, account, MARK, msFromTime(mark), msFromTime(next.mark)))) return { lost: [], more: false }
+    const hours = (await hoursBetween(tx, account, mark, next.mark)).filter(({ entity }) => !(unreadable && entity === 'market_events'))
+    for (const hour of hours) await addCount(tx, hour, 'lost')
+    const lost = totalsOf(hours)
+    for (const { entity, count } of lost) await add(tx, account, entity, count)
+    return { lost, more: next.more }
+  })
+}
+
+/** Where the next step ends: all records of one moment are in the same step. */
+async function nextMark(q: Query, account: string, mark: TimeText, ripe: TimeText): Promise<{ mark: TimeText; more: boolean } | null> {
+  const rows = await q.sql
+    .selectFrom('sync_arrivals')
+    .select('first_at')
+    .where('account', '=', account)
+    .where('way', '=', 'feed')
+    .where('first_at', '>', timeValue(q, mark) as never)
+    .where('first_at', '<=', timeValue(q, ripe) as never)
+    .orderBy('first_at')
+    .limit(STEP)
+    .execute()
+  const last = rows.at(-1)
+  return last ? { mark: last.first_at, more: rows.length === STEP } : null
+}
+
+/** No webhook has told of the record `seen`. */
+const neverTold = sql`not exists (
+  select 1 from sync_arrivals as told
+  where told.account = seen.account and told.entity = seen.entity and told.submission_id = seen.submission_id
+    and told.record_id = seen.record_id and told.way = 'webhook')`
+
+/** By the hour in which they became known. */
+async function hoursBetween(tx: Tx, account: string, after: TimeText, upTo: TimeText): Promise<HourCount[]> {
+  const { rows } = await sql<HourCount>`
+    select account, entity, hour, count(*) as n from (
+      select account, entity, ${hourOf(tx, 'first_at')} as hour from sync_arrivals as seen
+      where account = ${account} and way = 'feed' and first_at > ${timeValue(tx, after)} and first_at <= ${timeValue(tx, upTo)}
+        and ${neverTold}) as lost
+    group by account, entity, hour order by hour, entity`.execute(tx.sql)
+  return rows.map((row) => ({ ...row, n: Number(row.n) }))
+}
+
+function totalsOf(hours: readonly HourCount[]): LostWebhooks[] {
+  const byEntity = Map.groupBy(hours, ({ entity }) => entity)
+  return [...byEntity].map(([entity, counts]) => ({ entity, count: counts.reduce((sum, { n }) => sum + n, 0) }))
+}
+
+async function add(tx: Tx, account: string, entity: string, count: number): Promise<void> {
+  await tx.sql
+    .insertInto('sync_counters')
+    .values({ account, name: NAME, label: entity, value: count })
+    .onConflict((conflict) =>
+      conflict.columns(['account', 'name', 'label']).doUpdateSet({ value: sql<number>`sync_counters.value + ${sql.lit(count)}` }),
+    )
+    .execute()
+}
+
+/** Ids of the records that a feed showed first and of which no webhook has told so far, however short ago; backfill left aside. */
+export async function unannounced(q: Query, account: string): Promise<string[]> {
+  const { rows } = await sql<{ record_id: string }>`
+    select record_id from sync_arrivals as seen where account = ${account} and way = 'feed' and ${neverTold}`.execute(q.sql)
+  return rows.map((row) => row.record_id)
+}

@@ -1,0 +1,26 @@
+import { sql } from 'kysely'
+import type { TimeText } from '../../model/time.ts'
+import type { Query } from '../engine/db.ts'
+
+/** Of so many deliveries, of all accounts, the newest of one is looked for: there is no index for it. */
+const LOOKED_AT = 1_000
+
+export interface NewestDelivery {
+  readonly receivedAt: TimeText
+  /** Position, from 1, of the secret that verified it. */
+  readonly secret: number
+}
+
+/**
+ * The newest delivery of an account among the last thousand of all accounts; null when there is none.
+ * @param butFor deliveries of this `type` are passed over.
+ */
+export async function newestDelivery(q: Query, account: string, butFor: string): Promise<NewestDelivery | null> {
+  const { rows } = await sql<{ received_at: TimeText; secret: number }>`
+    select received_at, secret from (
+      select inbox_id, account, kind, received_at, secret from sync_inbox order by inbox_id desc limit ${sql.lit(LOOKED_AT)}
+    ) as newest
+    where account = ${account} and coalesce(kind, '') <> ${butFor} order by inbox_id desc limit 1`.execute(q.sql)
+  const [row] = rows
+  return row ? { receivedAt: row.received_at, secret: row.secret } : null
+}

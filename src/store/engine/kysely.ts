@@ -1,0 +1,64 @@
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import type { Tables } from '../schema/tables.ts'
+
+/** Runs one compiled statement: where and in which transaction is the runner's business, not kysely's. */
+export type RunQuery = (query: CompiledQuery) => Promise<QueryResult<unknown>>
+
+/**
+ * Kysely as a builder of statements only. Transactions are `Db.write`'s: a transaction begun through kysely itself would
+ * bypass the queue of the one writing connection, and is refused.
+ */
+export function kyselyOver(kind: 'sqlite' | 'postgres', run: RunQuery): Kysely<Tables> {
+  const sqlite = kind === 'sqlite'
+  return new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => (sqlite ? new SqliteAdapter() : new PostgresAdapter()),
+      createDriver: () => new RunnerDriver(run),
+      createIntrospector: (db) => (sqlite ? new SqliteIntrospector(db) : new PostgresIntrospector(db)),
+      createQueryCompiler: () => (sqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),
+    },
+  })
+}
+
+class RunnerDriver implements Driver {
+  readonly #connection: DatabaseConnection
+
+  constructor(run: RunQuery) {
+    this.#connection = {
+      executeQuery: async <R>(query: CompiledQuery) => (await run(query)) as QueryResult<R>,
+      streamQuery: () => {
+        throw new Error('Rows are not streamed: read them page by page')
+      },
+    }
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return this.#connection
+  }
+
+  async releaseConnection(): Promise<void> {}
+
+  async beginTransaction(): Promise<void> {
+    throw new Error('Transactions are begun by Db.write')
+  }
+
+  async commitTransaction(): Promise<void> {}
+
+  async rollbackTransaction(): Promise<void> {}
+
+  async destroy(): Promise<void> {}
+}

@@ -1,0 +1,216 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { CompiledQuery, sql } from 'kysely'
+import { TransientError } from '../../base/errors.ts'
+import type { Row } from '../../model/entities.ts'
+import type { TimeText } from '../../model/time.ts'
+import { timeFromMs } from '../../model/time.ts'
+import type { Db, TableSpec, Tx } from '../engine/db.ts'
+import { wake } from '../engine/notify.ts'
+import { dbTime } from '../engine/sql.ts'
+import { prepared } from '../postgres/pool.ts'
+
+/** A delivery whose signature was verified, on its way into the inbox. */
+export interface NewDelivery {
+  readonly account: string
+  readonly deliveryId: string
+  readonly receivedAt: TimeText
+  /** The headers that were verified, and those that say how the body is to be read. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+  /** Position, from 1, of the secret that verified. */
+  readonly secret: number
+}
+
+const NAME = 'inbox-append'
+/** What finds room in a new page alone. */
+const PAGE_BYTES = 7_500
+
+/** What a new row is given; its other columns start as null. `body` is bound as it is, whatever kind is named here. */
+const inbox: TableSpec = {
+  table: 'sync_inbox',
+  key: ['account', 'delivery_id'],
+  columns: {
+    account: 'text',
+    delivery_id: 'text',
+    received_at: 'time',
+    secret: 'int',
+    state: 'text',
+    attempts: 'int',
+    available_at: 'time',
+    headers: 'text',
+    body: 'text',
+  },
+}
+
+/**
+ * All bodies travel as one binary parameter, cut up by the server: lists of bytea are sent as escaped text, which takes longer
+ * than everything else. `now` is the statement's, so that deliveries of one batch are worked in the order of their ids.
+ */
+const POSTGRES_INSERT = prepared(
+  NAME,
+  `
+  insert into sync_inbox (account, delivery_id, received_at, secret, state, attempts, available_at, headers, body)
+  select account, delivery_id, received_at, secret, 'ready', 0, statement_timestamp(), headers, substr($6::bytea, start, length)
+  from unnest($1::text[], $2::text[], $3::timestamptz[], $4::int[], $5::text[], $7::int[], $8::int[])
+    with ordinality as given(account, delivery_id, received_at, secret, headers, start, length, position)
+  order by position
+  on conflict (account, delivery_id) do update
+    set state = 'ready', attempts = 0, available_at = excluded.available_at, lease_token = null, error = null, settled_at = null,
+      body = coalesce(sync_inbox.body, excluded.body)
+    where sync_inbox.state = 'dead'`,
+)
+
+/** Puts deliveries into the inbox, durably (invariant 1). */
+export class InboxAppender {
+  /** Whether the event loop stands still while a transaction is committed: SQLite works in this very thread. */
+  readonly blocking: boolean
+  readonly #db: Db
+  #failing = false
+
+  constructor(db: Db) {
+    this.#db = db
+    this.blocking = db.kind === 'sqlite'
+  }
+
+  /** Whether the newest transaction failed. */
+  get failing(): boolean {
+    return this.#failing
+  }
+
+  /**
+   * Appends deliveries in one transaction, before all others that wait. One whose id is known changes nothing, unless that one is
+   * dead: then it is made ready again. When the transaction fails over something in it, each delivery gets one of its own,
+   * so that a failing row never fails its companions.
+   * @returns for each delivery, in the same order, null when it is durably stored, else why it is not, or why that cannot be known:
+   * a TransientError when trying again can help. Never rejects.
+   */
+  async append(deliveries: readonly NewDelivery[]): Promise<readonly (Error | null)[]> {
+    if (deliveries.length === 0) return []
+    const failure = await this.#tryAppend(deliveries)
+    if (failure === null || failure instanceof TransientError || deliveries.length === 1) return deliveries.map(() => failure)
+    const outcomes: (Error | null)[] = []
+    for (const delivery of deliveries) outcomes.push(await this.#tryAppend([delivery]))
+    return outcomes
+  }
+
+  async #tryAppend(deliveries: readonly NewDelivery[]): Promise<Error | null> {
+    // The same key twice in one statement is an error on Postgres. The later copies are stored when the first one is.
+    const distinct = distinctByKey(deliveries)
+    try {
+      await this.#db.write(NAME, (tx) => (tx.kind === 'sqlite' ? appendSqlite(tx, distinct) : appendPostgres(tx, distinct)), {
+        first: true,
+        single: this.#db.kind === 'postgres',
+      })
+      this.#failing = false
+      return null
+    } catch (error) {
+      this.#failing = true
+      return error instanceof Error ? error : new Error(String(error))
+    }
+  }
+}
+
+/** Appends nothing, in the way in which deliveries are appended: it fails when they could not be, as for a right that was taken away. */
+export async function appendNothing(tx: Tx): Promise<void> {
+  const columns = sql.join(
+    ['account', 'delivery_id', 'received_at', 'state', 'attempts', 'available_at', 'headers', 'body'].map((name) => sql.ref(name)),
+  )
+  await sql`
+    insert into sync_inbox (${columns}) select ${columns} from sync_inbox where 1 = 0
+    on conflict (account, delivery_id) do update set state = 'ready'`.execute(tx.sql)
+}
+
+/**
+ * Appends a row and takes it away again, in one transaction: a full disk may have room for small writes in its pages, and none for deliveries.
+ * It leaves room behind that is used again, so it is for cases of doubt.
+ */
+export async function appendAndRemove(tx: Tx): Promise<void> {
+  const now = timeFromMs(tx.clock.now())
+  const id = randomUUID()
+  // No account has this name.
+  await sql`
+    insert into sync_inbox (account, delivery_id, received_at, secret, state, attempts, available_at, headers, body)
+    values ('', ${id}, ${now}, 0, 'done', 0, ${now}, '{}', ${randomBytes(PAGE_BYTES)})`.execute(tx.sql)
+  await sql`delete from sync_inbox where account = '' and delivery_id = ${id}`.execute(tx.sql)
+}
+
+function distinctByKey(deliveries: readonly NewDelivery[]): readonly NewDelivery[] {
+  if (deliveries.length === 1) return deliveries
+  const kept = new Map<string, NewDelivery>()
+  for (const delivery of deliveries) {
+    // No account's name holds a space.
+    const key = `${delivery.account} ${delivery.deliveryId}`
+    if (!kept.has(key)) kept.set(key, delivery)
+  }
+  return kept.size === deliveries.length ? deliveries : [...kept.values()]
+}
+
+async function appendSqlite(tx: Tx, deliveries: readonly NewDelivery[]): Promise<void> {
+  const now = timeFromMs(tx.clock.now())
+  const rows = deliveries.map((delivery) => rowOf(delivery, now))
+  const inserted = await tx.insertMany(inbox, rows, { ignore: true })
+  if (inserted < rows.length) await revive(tx, deliveries)
+  wake(tx, 'inbox')
+}
+
+async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promise<void> {
+  const starts: number[] = []
+  let start = 1
+  for (const { body } of deliveries) {
+    starts.push(start)
+    start += body.length
+  }
+  await tx.sql.executeQuery(
+    CompiledQuery.raw(POSTGRES_INSERT, [
+      deliveries.map((delivery) => delivery.account),
+      deliveries.map((delivery) => delivery.deliveryId),
+      deliveries.map((delivery) => delivery.receivedAt),
+      deliveries.map((delivery) => delivery.secret),
+      deliveries.map((delivery) => JSON.stringify(delivery.headers)),
+      Buffer.concat(
+        deliveries.map((delivery) => delivery.body),
+        start - 1,
+      ),
+      starts,
+      deliveries.map((delivery) => delivery.body.length),
+    ]),
+  )
+  wake(tx, 'inbox')
+}
+
+function rowOf(delivery: NewDelivery, now: TimeText): Row {
+  const row = {
+    account: delivery.account,
+    delivery_id: delivery.deliveryId,
+    received_at: delivery.receivedAt,
+    secret: delivery.secret,
+    state: 'ready',
+    attempts: 0,
+    available_at: now,
+    headers: JSON.stringify(delivery.headers),
+    body: delivery.body,
+  }
+  // Rows are typed for what is JSON; SQLite binds a Buffer as the blob that it is.
+  return row as unknown as Row
+}
+
+/** A repeat of a dead delivery makes it ready again; all other repeats change nothing. */
+async function revive(tx: Tx, deliveries: readonly NewDelivery[]): Promise<void> {
+  for (const delivery of deliveries) {
+    await tx.sql
+      .updateTable('sync_inbox')
+      .set({
+        state: 'ready',
+        attempts: 0,
+        available_at: dbTime(tx),
+        lease_token: null,
+        error: null,
+        settled_at: null,
+        body: sql<Buffer>`coalesce(body, ${delivery.body})`,
+      })
+      .where('account', '=', delivery.account)
+      .where('delivery_id', '=', delivery.deliveryId)
+      .where('state', '=', 'dead')
+      .execute()
+  }
+}

@@ -1,0 +1,170 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { TimeText } from '../../model/time.ts'
+import type { Db, Query } from '../engine/db.ts'
+import { wake } from '../engine/notify.ts'
+import { accountsIn, dbTime, timeValue, unindexed } from '../engine/sql.ts'
+import type { InboxState } from '../schema/tables.ts'
+
+/** Which deliveries are meant; what is left out does not narrow. */
+export interface InboxFilter {
+  readonly state?: InboxState | undefined
+  readonly account?: string | undefined
+  readonly submissionId?: string | undefined
+  /** Received at or after. */
+  readonly since?: TimeText | undefined
+  /** Received before. */
+  readonly until?: TimeText | undefined
+  /** Only those behind the one of this number in the list: older ones. */
+  readonly after?: number | undefined
+}
+
+/** A delivery as lists show it: without its body. */
+export interface InboxEntry {
+  readonly inbox_id: number
+  readonly delivery_id: string
+  readonly account: string
+  readonly received_at: TimeText
+  readonly state: InboxState
+  readonly kind: string | null
+  readonly submission_id: string | null
+  readonly attempts: number
+  readonly error: string | null
+}
+
+/** A delivery with everything that is kept of it. */
+export interface InboxDelivery extends InboxEntry {
+  readonly available_at: TimeText
+  readonly settled_at: TimeText | null
+  /** Which of the account's webhook secrets verified it, from 1. */
+  readonly secret: number
+  /** JSON text of the headers that are kept. */
+  readonly headers: string
+  /** null when retention has taken it. */
+  readonly body: Buffer | null
+}
+
+const ENTRY = ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind', 'submission_id', 'attempts', 'error'] as const
+
+/** Deliveries that the filter names, the newest first. */
+export async function listDeliveries(q: Query, filter: InboxFilter, limit: number): Promise<InboxEntry[]> {
+  const columns = sql.join(ENTRY.map((column) => sql.ref(column)))
+  const { rows } = await sql<InboxEntry>`
+    select ${columns} from sync_inbox where ${matches(q, filter)} order by ${place(q, filter)} desc limit ${sql.lit(limit)}`.execute(q.sql)
+  return rows
+}
+
+/** @returns the number that `text` is, or null when it is none that a row could have. */
+export function numberIn(text: string): number | null {
+  return /^\d{1,15}$/.test(text) ? Number(text) : null
+}
+
+/** The deliveries of that `svix-id` (one for each account that got it), or the one of that inbox id when `id` is a number. */
+export async function findDeliveries(q: Query, id: string): Promise<InboxDelivery[]> {
+  const query = q.sql.selectFrom('sync_inbox').select([...ENTRY, 'available_at', 'settled_at', 'secret', 'headers', 'body'])
+  const known = sql<boolean>`account in ${accountsIn('sync_inbox')}`
+  const byDelivery = await query.where(known).where('delivery_id', '=', id).orderBy('account').execute()
+  const inboxId = numberIn(id)
+  if (byDelivery.length > 0 || inboxId === null) return byDelivery
+  return await query.where('inbox_id', '=', inboxId).execute()
+}
+
+/** What `changeDeliveries` did. `nextAfter` is where the next step begins, null when there is none. */
+export interface ChangeStep {
+  readonly changed: number
+  readonly nextAfter: number | null
+}
+
+/**
+ * Makes stored deliveries ready again, or sets them aside, up to `limit` of them in the order of their ids: one step of it. One whose body
+ * retention has taken is left alone.
+ */
+export async function changeDeliveries(
+  db: Db,
+  change: typeof makeReady,
+  filter: InboxFilter,
+  after: number,
+  limit: number,
+): Promise<ChangeStep> {
+  const number = place(db.read, filter)
+  const { rows } = await sql<Pick<InboxEntry, 'inbox_id'>>`
+    select inbox_id from sync_inbox where ${matches(db.read, filter)} and ${number} > ${after} and body is not null
+    order by ${number} limit ${sql.lit(limit)}`.execute(db.read.sql)
+  const ids = rows.map((row) => row.inbox_id)
+  const changed = ids.length > 0 ? await change(db, ids) : 0
+  return { changed, nextAfter: rows.length < limit ? null : (ids.at(-1) ?? null) }
+}
+
+/**
+ * Makes these deliveries ready again, as if they had just come, whatever became of them; one that waits for its next try is due at once.
+ * One that is due, or in somebody's hand, is left as it is.
+ * @returns how many.
+ */
+export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> {
+  return db.write('inbox-replay', async (tx) => {
+    const now = dbTime(tx)
+    const result = await tx.sql
+      .updateTable('sync_inbox')
+      .set({ state: 'ready', attempts: 0, available_at: now, lease_token: null, error: null, settled_at: null })
+      .where('inbox_id', 'in', inboxIds)
+      // While a delivery is in hand, its lease is what moves `available_at` on.
+      .where(({ and, eb, or }) => or([eb('state', '<>', 'ready'), and([eb('lease_token', 'is', null), eb('available_at', '>', now)])]))
+      .where('body', 'is not', null)
+      .executeTakeFirst()
+    wake(tx, 'inbox')
+    return Number(result.numUpdatedRows)
+  })
+}
+
+/**
+ * Sets dead deliveries aside, for retention to take in its time; `error` still says why they died. Others are left as they are.
+ * @returns how many.
+ */
+export function setAside(db: Db, inboxIds: readonly number[]): Promise<number> {
+  return db.write('inbox-skip', async (tx) => {
+    const result = await tx.sql
+      .updateTable('sync_inbox')
+      .set({ state: 'aside', settled_at: dbTime(tx) })
+      .where('inbox_id', 'in', inboxIds)
+      .where('state', '=', 'dead')
+      .executeTakeFirst()
+    return Number(result.numUpdatedRows)
+  })
+}
+
+/**
+ * How many deliveries there are of each account and state. It counts them all, by indexes: for people, not for a timer. What is done is what
+ * is left of an account's, for no index tells of it.
+ */
+export async function countInbox(q: Query): Promise<{ account: string; state: InboxState; count: number }[]> {
+  const { rows } = await sql<{ account: string; state: InboxState; count: number }>`
+    select account, 'done' as state, count(*) as count from sync_inbox group by account
+    union all select account, state, count(*) from sync_inbox where state in ('aside', 'dead') group by account, state
+    union all select ${unindexed(q, 'account')}, 'ready', count(*) from sync_inbox where state = 'ready' group by 1`.execute(q.sql)
+  const others = rows.filter(({ state }) => state !== 'done')
+  return rows.map((row) => {
+    if (row.state !== 'done') return row
+    const left = others.filter(({ account }) => account === row.account).reduce((count, other) => count - other.count, row.count)
+    return { ...row, count: left }
+  })
+}
+
+/** What few deliveries are is in an index of its own, which serves when that state stands in the text. */
+function matches(q: Query, filter: InboxFilter): RawBuilder<unknown> {
+  const { state } = filter
+  const isStopped = state === 'aside' || state === 'dead'
+  const conditions = [sql`1 = 1`]
+  if (state !== undefined) conditions.push(sql`state = ${sql.lit(state)}`)
+  if (isStopped) conditions.push(sql`state in ('aside', 'dead')`)
+  // The index of those that were stopped begins with the account.
+  if (filter.account !== undefined) conditions.push(sql`${isStopped ? sql`account` : unindexed(q, 'account')} = ${filter.account}`)
+  if (filter.submissionId !== undefined) conditions.push(sql`submission_id = ${filter.submissionId}`)
+  if (filter.since !== undefined) conditions.push(sql`received_at >= ${timeValue(q, filter.since)}`)
+  if (filter.until !== undefined) conditions.push(sql`received_at < ${timeValue(q, filter.until)}`)
+  if (filter.after !== undefined) conditions.push(sql`${place(q, filter)} < ${filter.after}`)
+  return sql.join(conditions, sql` and `)
+}
+
+/** A delivery's place in the list: by its number, unless its state has an index. */
+function place(q: Query, { state }: InboxFilter): RawBuilder<unknown> {
+  return state === undefined || state === 'done' ? sql`inbox_id` : unindexed(q, 'inbox_id')
+}

@@ -1,0 +1,199 @@
+import { sql } from 'kysely'
+import { messageOf } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
+import { type TimeText, timeFromMs } from '../../model/time.ts'
+import type { Db, Tx } from '../engine/db.ts'
+
+/** A delivery that was refused. */
+export interface Rejected {
+  /** null when its path named no account of ours. */
+  readonly account: string | null
+  readonly path: string
+  readonly receivedAt: TimeText
+  readonly address: string
+  readonly reason: string
+  readonly headers: Readonly<Record<string, string>>
+  /** null when it was refused before its body was read. */
+  readonly body: Buffer | null
+}
+
+/** A refused delivery that was kept, without its body. */
+export interface RejectedSummary extends Omit<Rejected, 'body'> {
+  readonly id: number
+  /** How long its body was, in bytes; null when it was not read. */
+  readonly bodyBytes: number | null
+  /** The body was longer than what is kept of it, and cannot be verified again. */
+  readonly cut: boolean
+  readonly replayedAt: TimeText | null
+}
+
+export interface RejectedRecord extends RejectedSummary {
+  readonly body: Buffer | null
+}
+
+export interface ListRejectedOptions {
+  readonly account?: string
+  /** Only those behind the one of this number in the list: older ones. */
+  readonly after?: number | undefined
+  readonly limit: number
+}
+
+const MAX_PER_MINUTE = 60
+const MINUTE_MS = 60_000
+const MAX_BODY_BYTES = 1024 * 1024
+const MAX_ROWS = 1_000
+/** What waits to be written while the database is slow or away. */
+const MAX_WAITING = 16
+const MAX_PATH_LENGTH = 256
+
+/** The length of the body as it came, kept among the headers: when it is more than what is kept, the body was cut. */
+const LENGTH_HEADER = 'content-length'
+
+/**
+ * The newest 1,000 refused deliveries, at most 60 of them in a minute, so that a sender with a wrong secret can be understood and
+ * helped, and one with bad intentions fills nothing.
+ */
+export class RejectedStore {
+  readonly #db: Db
+  readonly #log: Log
+  #waiting: Rejected[] = []
+  #writing: Promise<void> | null = null
+  #minuteBegan = Number.NEGATIVE_INFINITY
+  #inMinute = 0
+  #passedOver = 0
+
+  constructor(db: Db, log: Log) {
+    this.#db = db
+    this.#log = log
+  }
+
+  /** How many were not kept, because they were too many or because the database was away. */
+  get passedOver(): number {
+    return this.#passedOver
+  }
+
+  /**
+   * Keeps a refused delivery, later: nobody waits for it. Of its body the first 1 MiB is kept, and until then held in memory of its own.
+   * @returns whether it will be kept, as far as the limits go.
+   */
+  keep(rejected: Rejected): boolean {
+    const now = this.#db.clock.now()
+    if (now - this.#minuteBegan >= MINUTE_MS || now < this.#minuteBegan) {
+      this.#minuteBegan = now
+      this.#inMinute = 0
+    }
+    if (this.#inMinute >= MAX_PER_MINUTE || this.#waiting.length >= MAX_WAITING) {
+      this.#passedOver += 1
+      return false
+    }
+    this.#inMinute += 1
+    this.#waiting.push(shortened(rejected))
+    this.#writing ??= this.#writeAll()
+    return true
+  }
+
+  /** Resolves when nothing waits to be written. */
+  async settled(): Promise<void> {
+    await this.#writing
+  }
+
+  /** The newest ones first. */
+  async list(options: ListRejectedOptions): Promise<RejectedSummary[]> {
+    let query = this.#db.read.sql
+      .selectFrom('sync_rejected')
+      .select(['rejected_id', 'account', 'path', 'received_at', 'address', 'reason', 'headers', 'replayed_at'])
+      .select(sql<number | null>`length(body)`.as('kept_bytes'))
+      .orderBy('rejected_id', 'desc')
+      .limit(options.limit)
+    if (options.account !== undefined) query = query.where('account', '=', options.account)
+    if (options.after !== undefined) query = query.where('rejected_id', '<', options.after)
+    return (await query.execute()).map(summaryOf)
+  }
+
+  /** @returns null when there is none of that id (any more). */
+  async get(id: number): Promise<RejectedRecord | null> {
+    const row = await this.#db.read.sql.selectFrom('sync_rejected').selectAll().where('rejected_id', '=', id).executeTakeFirst()
+    return row ? { ...summaryOf({ ...row, kept_bytes: row.body?.length ?? null }), body: row.body } : null
+  }
+
+  /** Notes that a refused delivery was verified after all and is in the inbox. */
+  async markReplayed(id: number): Promise<void> {
+    const replayedAt = timeFromMs(this.#db.clock.now())
+    await this.#db.write('rejected-replayed', (tx) =>
+      tx.sql.updateTable('sync_rejected').set({ replayed_at: replayedAt }).where('rejected_id', '=', id).execute(),
+    )
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting
+      this.#waiting = []
+      try {
+        await this.#db.write('rejected-keep', (tx) => insertAndPrune(tx, batch))
+      } catch (error) {
+        this.#passedOver += batch.length
+        this.#log.warn({ deliveries: batch.length }, `refused deliveries could not be kept: ${messageOf(error)}`)
+      }
+    }
+    // In the same step as the last look at what waits: whoever comes next begins anew.
+    this.#writing = null
+  }
+}
+
+/** @returns what is kept of a delivery: a copy, so that what waits here does not hold the whole of what came. */
+function shortened(rejected: Rejected): Rejected {
+  const { body, headers } = rejected
+  const path = rejected.path.slice(0, MAX_PATH_LENGTH)
+  if (body === null) return { ...rejected, path }
+  const length = { [LENGTH_HEADER]: String(body.length) }
+  return { ...rejected, path, headers: { ...headers, ...length }, body: Buffer.from(body.subarray(0, MAX_BODY_BYTES)) }
+}
+
+async function insertAndPrune(tx: Tx, batch: readonly Rejected[]): Promise<void> {
+  for (const { account, path, receivedAt, address, reason, headers, body } of batch) {
+    await tx.sql
+      .insertInto('sync_rejected')
+      .values({
+        account,
+        path,
+        received_at: receivedAt,
+        address,
+        reason,
+        headers: JSON.stringify(headers),
+        body,
+        replayed_at: null,
+      })
+      .execute()
+  }
+  const oldestKept = tx.sql.selectFrom('sync_rejected').select('rejected_id').orderBy('rejected_id', 'desc').offset(MAX_ROWS).limit(1)
+  await tx.sql.deleteFrom('sync_rejected').where('rejected_id', '<=', oldestKept).execute()
+}
+
+interface SummaryRow {
+  readonly rejected_id: number
+  readonly account: string | null
+  readonly path: string
+  readonly received_at: TimeText
+  readonly address: string
+  readonly reason: string
+  readonly headers: string
+  readonly replayed_at: TimeText | null
+  readonly kept_bytes: number | null
+}
+
+function summaryOf(row: SummaryRow): RejectedSummary {
+  const headers = JSON.parse(row.headers) as Record<string, string>
+  const bodyBytes = row.kept_bytes === null ? null : Number(headers[LENGTH_HEADER])
+  return {
+    id: row.rejected_id,
+    account: row.account,
+    path: row.path,
+    receivedAt: row.received_at,
+    address: row.address,
+    reason: row.reason,
+    headers,
+    bodyBytes,
+    cut: bodyBytes !== null && bodyBytes > (row.kept_bytes ?? 0),
+    replayedAt: row.replayed_at,
+  }
+}

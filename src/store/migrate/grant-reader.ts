@@ -1,0 +1,37 @@
+import { sql } from 'kysely'
+import { UsageError } from '../../base/errors.ts'
+import type { Db, Tx } from '../engine/db.ts'
+
+/**
+ * Lets a Postgres role read the public tables and views and nothing else in the schema: what it had there before is taken back
+ * first. To be repeated after an upgrade that brings new tables.
+ * @throws UsageError on SQLite, whose readers are ruled by the file's permissions, when there is no such role, and when the tables are its
+ * own: taking back what it had would shut the program out.
+ */
+export async function grantReader(db: Db, role: string): Promise<void> {
+  if (db.kind === 'sqlite') throw new UsageError(['--grant-reader: SQLite has no roles; give the reader read access to the file instead'])
+  await db.write('grant-reader', (tx) => grant(tx, role), { patient: true })
+}
+
+async function grant(tx: Tx, role: string): Promise<void> {
+  const roles = await sql<{ owner: boolean }>`
+    select rolname = current_user or exists (
+      select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = current_schema() and c.relowner = r.oid
+    ) as owner from pg_roles r where rolname = ${role}`.execute(tx.sql)
+  const [found] = roles.rows
+  if (!found) throw new UsageError([`--grant-reader: there is no role ${role}; make it first (create role)`])
+  if (found.owner)
+    throw new UsageError([`--grant-reader: ${role} is the role that the tables belong to, and can read them; name another one`])
+  const { rows } = await sql<{ schema: string; name: string }>`
+    select n.nspname as schema, c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = current_schema() and c.relkind in ('r', 'p', 'v') and not starts_with(c.relname, 'sync_')
+    order by c.relname`.execute(tx.sql)
+  const [first] = rows
+  if (!first) throw new UsageError(['--grant-reader: the schema has no tables yet; run `submission-mirror migrate` first'])
+  const schema = sql.id(first.schema)
+  const reader = sql.id(role)
+  await sql`revoke all on all tables in schema ${schema} from ${reader}`.execute(tx.sql)
+  await sql`grant usage on schema ${schema} to ${reader}`.execute(tx.sql)
+  const tables = sql.join(rows.map((row) => sql.id(row.schema, row.name)))
+  await sql`grant select on ${tables} to ${reader}`.execute(tx.sql)
+}

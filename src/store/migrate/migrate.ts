@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { migrations as released } from '../../../migrations/index.ts'
+import { systemClock } from '../../base/clock.ts'
+import { FatalError, UsageError } from '../../base/errors.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { dbTime } from '../engine/sql.ts'
+import { isLockTimeout } from '../postgres/errors.ts'
+import { columnTypes } from '../schema/column-types.ts'
+import type { Migration } from '../schema/migration.ts'
+
+/** The database is not up to date, or has no tables at all; the message says how to make it so. */
+export class SchemaBehindError extends FatalError {}
+
+/**
+ * Postgres lets nobody pass who comes after one that waits to alter a table, so behind a long report everybody would stand still. So
+ * a step waits for a moment, at most this long, and lets the others go on for longer before the next try.
+ */
+const LOCK_WAIT_MS = 250
+const LONGEST_LOCK_WAIT_MS = 8_000
+const REST_SHARE = 2
+const WAITS =
+  'migrating waits for another transaction that uses one of the tables, such as a long report; it goes on when that has ended. ' +
+  '`select pid, state, query from pg_stat_activity where xact_start is not null order by xact_start` names it'
+
+export interface MigrateOptions {
+  /** Is told, once for each try, why it takes so long. */
+  readonly onWait?: (sentence: string) => void
+  /** No step is begun after it. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What a database says of its own schema. */
+interface Applied {
+  readonly versions: ReadonlySet<number>
+  readonly newest: number
+  /** The oldest release of the schema whose program still runs on it. */
+  readonly oldestCompatible: number
+}
+
+/**
+ * Brings the schema up to date. Each step commits together with its record, behind a lock that only one process has, so
+ * that several may start at once. On Postgres the schema itself is made when it is missing.
+ * @returns the names of the steps that were taken now.
+ * @throws FatalError when a later release has changed the database so that this one no longer runs on it; UsageError when a new one cannot
+ * hold every text; TransientError when the database is away; the reason of `signal` when it aborts: the steps that were taken stay.
+ */
+export async function migrate(
+  db: Db,
+  migrations: readonly Migration[] = released,
+  { onWait, signal }: MigrateOptions = {},
+): Promise<string[]> {
+  const taken: string[] = []
+  let waitMs = LOCK_WAIT_MS
+  for (;;) {
+    signal?.throwIfAborted()
+    try {
+      const name = await db.write('migrate', (tx) => takeNext(tx, migrations, waitMs), { patient: true })
+      if (name === null) return taken
+      taken.push(name)
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+      onWait?.(WAITS)
+      await systemClock.sleep(waitMs * REST_SHARE, signal)
+      waitMs = Math.min(waitMs * 2, LONGEST_LOCK_WAIT_MS)
+    }
+  }
+}
+
+/**
+ * For a start without migrating.
+ * @throws SchemaBehindError when a step is missing; FatalError as `migrate` does.
+ */
+export async function checkSchema(db: Db, migrations: readonly Migration[] = released): Promise<void> {
+  const applied = await readApplied(db.read)
+  refuseContracted(applied, migrations)
+  const missing = migrations.filter((migration) => !applied.versions.has(migration.version))
+  if (missing.length === 0) return
+  const mend = 'run `submission-mirror migrate`, or set MIGRATE_ON_START=true'
+  if (applied.versions.size === 0) throw new SchemaBehindError(`The database has none of our tables yet; ${mend} and start \`serve\``)
+  const names = missing.map((migration) => `${migration.version} (${migration.name})`).join(', ')
+  throw new SchemaBehindError(`The database lacks migration ${names}; ${mend}`)
+}
+
+/** Takes the first step that is missing. @returns its name, or null when none is. */
+async function takeNext(tx: Tx, migrations: readonly Migration[], waitMs: number): Promise<string | null> {
+  if (tx.kind === 'postgres') {
+    await lockPostgresSchema(tx)
+    await sql.raw(`set local lock_timeout = ${waitMs}`).execute(tx.sql)
+  }
+  const applied = await readApplied(tx)
+  refuseContracted(applied, migrations)
+  const next = migrations.find((migration) => !applied.versions.has(migration.version))
+  if (!next) return null
+  if (applied.versions.size === 0) {
+    await refuseEncoding(tx)
+    await createMigrationsTable(tx)
+  }
+  for (const statement of next.statements(columnTypes[tx.kind])) await sql.raw(statement).execute(tx.sql)
+  await tx.sql
+    .insertInto('sync_migrations')
+    .values({ version: next.version, name: next.name, oldest_compatible: next.oldestCompatible, applied_at: dbTime(tx) })
+    .execute()
+  await noteVersion(tx, Math.max(applied.newest, next.version))
+  return next.name
+}
+
+/** Waits for other processes that migrate the same schema, then makes it when it is missing. */
+async function lockPostgresSchema(tx: Tx): Promise<void> {
+  const named = await sql<{ name: string }>`select (parse_ident(current_setting('search_path')))[1] as name`.execute(tx.sql)
+  const schema = named.rows[0]?.name ?? ''
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`submission-mirror migrate ${schema}`}, 0))`.execute(tx.sql)
+  const { rows } = await sql`select 1 from pg_namespace where nspname = ${schema}`.execute(tx.sql)
+  // Looked for first: a role that may not make schemas can still be given one.
+  if (rows.length === 0) await sql`create schema ${sql.id(schema)}`.execute(tx.sql)
+}
+
+/** Encodings that hold every text: SQL_ASCII keeps the bytes as they come. */
+const WHOLE_ENCODINGS = ['UTF8', 'SQL_ASCII']
+
+/** A text with a character that the database has no room for could never be mirrored; later there is no way but to begin anew. */
+async function refuseEncoding(tx: Tx): Promise<void> {
+  if (tx.kind === 'sqlite') return
+  const { rows } = await sql<{ name: string; encoding: string }>`
+    select current_database() as name, current_setting('server_encoding') as encoding`.execute(tx.sql)
+  const { name, encoding } = rows[0] ?? { name: '', encoding: 'UTF8' }
+  if (WHOLE_ENCODINGS.includes(encoding)) return
+  throw new UsageError([
+    `the database ${name} has the encoding ${encoding}, which does not hold every text of the service as it is; make one with the encoding UTF8 ` +
+      "(`create database … encoding 'UTF8' template template0`) and name it in DATABASE_URL",
+  ])
+}
+
+async function createMigrationsTable(tx: Tx): Promise<void> {
+  const t = columnTypes[tx.kind]
+  await sql`create table if not exists sync_migrations (
+    version ${sql.raw(t.int)} not null primary key, name text not null,
+    oldest_compatible ${sql.raw(t.int)} not null, applied_at ${sql.raw(t.time)} not null)`.execute(tx.sql)
+}
+
+async function noteVersion(tx: Tx, version: number): Promise<void> {
+  await tx.sql
+    .insertInto('mirror_info')
+    .values({ id: 1, schema_version: version, log_epoch: randomUUID(), first_seq: 1, last_seq: 0 })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet({ schema_version: version }))
+    .execute()
+}
+
+async function readApplied(query: Query): Promise<Applied> {
+  const versions = new Set<number>()
+  let oldestCompatible = 0
+  if (await hasMigrationsTable(query)) {
+    for (const row of await query.sql.selectFrom('sync_migrations').select(['version', 'oldest_compatible']).execute()) {
+      versions.add(row.version)
+      oldestCompatible = Math.max(oldestCompatible, row.oldest_compatible)
+    }
+  }
+  return { versions, newest: Math.max(0, ...versions), oldestCompatible }
+}
+
+async function hasMigrationsTable(query: Query): Promise<boolean> {
+  const found =
+    query.kind === 'sqlite'
+      ? sql`select 1 from sqlite_master where type = 'table' and name = 'sync_migrations'`
+      : sql`select 1 from pg_class where oid = to_regclass('sync_migrations')`
+  return (await found.execute(query.sql)).rows.length > 0
+}
+
+function refuseContracted(applied: Applied, migrations: readonly Migration[]): void {
+  const ours = Math.max(0, ...migrations.map((migration) => migration.version))
+  if (applied.newest <= ours || applied.oldestCompatible <= ours) return
+  throw new FatalError(
+    `A later release has contracted this database: its schema is version ${applied.newest} and needs a program of version ` +
+      `${applied.oldestCompatible} or later, this one knows ${ours}; run the later release, or restore the backup made before it`,
+  )
+}

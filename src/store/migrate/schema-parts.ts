@@ -1,0 +1,129 @@
+import Database from 'better-sqlite3'
+import { sql } from 'kysely'
+import { migrations } from '../../../migrations/index.ts'
+import type { Query } from '../engine/db.ts'
+import { columnTypes } from '../schema/column-types.ts'
+
+/** More missing parts than this are not named one by one. */
+const LISTED = 5
+
+/** A column of a table, or a view: what a view shows follows from its text, so its columns are not looked at. */
+interface Part {
+  readonly kind: 'table' | 'view'
+  readonly name: string
+  readonly field: string | null
+}
+
+const SQLITE_PARTS = `select m.type as kind, m.name, c.name as field
+  from sqlite_master m left join pragma_table_info(case m.type when 'table' then m.name end) c where m.type in ('table', 'view')`
+
+const POSTGRES_PARTS = `select case c.relkind when 'v' then 'view' else 'table' end as kind, c.relname as name, a.attname as field
+  from pg_class c left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and c.relkind <> 'v'
+  where c.relkind in ('r', 'p', 'v') and c.relnamespace <> 'pg_catalog'::regnamespace and pg_table_is_visible(c.oid)`
+
+const SQLITE_NAMES = "select name from sqlite_master where type in ('table', 'index')"
+
+const POSTGRES_NAMES = `select relname as name from pg_class
+  where relkind in ('r', 'p', 'i') and relnamespace <> 'pg_catalog'::regnamespace and pg_table_is_visible(oid)`
+
+const INDEX = /^create (?:unique )?index (\w+) on (\w+)/
+const DROPPED = /^drop index (\w+)$/
+
+/** What the migrations have made and a database does not have: somebody has taken it away. Such as `the view quote_board`. */
+export async function missingParts(q: Query): Promise<string[]> {
+  const { rows } = await sql<Part>`${sql.raw(q.kind === 'sqlite' ? SQLITE_PARTS : POSTGRES_PARTS)}`.execute(q.sql)
+  return missingFrom(rows, partsOf(Number.MAX_SAFE_INTEGER))
+}
+
+/** The same for the tables alone, of a SQLite database of that schema version: all that holds data. */
+export function missingTables(database: Database.Database, version: number): string[] {
+  const wanted = partsOf(version).filter(({ kind }) => kind === 'table')
+  return missingFrom(readParts(database), wanted)
+}
+
+/**
+ * The indexes that the migrations have made and a database does not have; of a table that it does not have either, none is told.
+ * @returns the statement that makes each of them.
+ */
+export async function missingIndexes(q: Query): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`${sql.raw(q.kind === 'sqlite' ? SQLITE_NAMES : POSTGRES_NAMES)}`.execute(q.sql)
+  const there = new Set(rows.map(({ name }) => name))
+  return indexStatements(q.kind).filter((statement) => {
+    const [, name = '', table = ''] = INDEX.exec(statement) ?? []
+    return !there.has(name) && there.has(table)
+  })
+}
+
+/** What an operator is told of one. */
+export function missingIndexText(statement: string): string {
+  const [, name] = INDEX.exec(statement) ?? []
+  return `the index ${name} is missing (somebody has taken it away), and what goes by it is slow or wrong; stop \`serve\` and make it again: ${statement}`
+}
+
+/** What our user may not do with tables of ours, though he must, such as `insert on sync_inbox`: Postgres alone knows rights. */
+export async function missingRights(q: Query): Promise<string[]> {
+  if (q.kind === 'sqlite') return []
+  const ours = new Set(partsOf(Number.MAX_SAFE_INTEGER).map(({ name }) => name))
+  const { rows } = await sql<{ name: string; right: string }>`
+    select c.relname as name, wanted.right
+    from pg_class c cross join unnest(array['delete', 'insert', 'select', 'update']) as wanted("right")
+    where c.relkind in ('r', 'p') and c.relnamespace <> 'pg_catalog'::regnamespace and pg_table_is_visible(c.oid)
+      and not has_table_privilege(c.oid, wanted.right)
+    order by name, wanted.right`.execute(q.sql)
+  return rows.filter(({ name }) => ours.has(name)).map(({ name, right }) => `${right} on ${name}`)
+}
+
+/** What an operator is told of that. */
+export function rightsText(missing: readonly string[]): string {
+  const more = missing.length > LISTED ? ` and ${missing.length - LISTED} more` : ''
+  const lacks = `the user of DATABASE_URL lacks rights: ${missing.slice(0, LISTED).join(', ')}${more}`
+  return `${lacks}; grant it select, insert, update and delete on all tables of the schema`
+}
+
+/** What an operator is told of it. */
+export function missingText(missing: readonly string[]): string {
+  const more = missing.length > LISTED ? ` and ${missing.length - LISTED} more` : ''
+  const them = missing.length === 1 ? 'it' : 'them'
+  return `it lacks ${missing.slice(0, LISTED).join(', ')}${more} (somebody has taken ${them} away); restore a backup that has ${them}`
+}
+
+/** The parts of a schema version, which both databases share: the migrations are run on an empty SQLite database in memory. */
+function partsOf(version: number): Part[] {
+  const scratch = new Database(':memory:')
+  try {
+    for (const migration of migrations.filter((each) => each.version <= version)) {
+      for (const statement of migration.statements(columnTypes.sqlite)) scratch.exec(statement)
+    }
+    return readParts(scratch)
+  } finally {
+    scratch.close()
+  }
+}
+
+/** What makes the indexes that are left after the last migration, in the order in which they are made. */
+function indexStatements(kind: Query['kind']): string[] {
+  const left = new Map<string, string>()
+  for (const statement of migrations.flatMap((migration) => migration.statements(columnTypes[kind]))) {
+    const [, made] = INDEX.exec(statement) ?? []
+    const [, dropped] = DROPPED.exec(statement) ?? []
+    if (made !== undefined) left.set(made, statement.replace(/\s+/g, ' '))
+    if (dropped !== undefined) left.delete(dropped)
+  }
+  return [...left.values()]
+}
+
+function readParts(database: Database.Database): Part[] {
+  return database.prepare<[], Part>(SQLITE_PARTS).all()
+}
+
+function missingFrom(there: readonly Part[], wanted: readonly Part[]): string[] {
+  const names = new Set(there.map(({ name }) => name))
+  const fields = new Set(there.map(({ name, field }) => `${name}.${field}`))
+  const missing = new Set<string>()
+  for (const { kind, name, field } of wanted) {
+    if (name.startsWith('sqlite_')) continue
+    if (!names.has(name)) missing.add(`the ${kind} ${name}`)
+    else if (field !== null && !fields.has(`${name}.${field}`)) missing.add(`the column ${name}.${field}`)
+  }
+  return [...missing]
+}

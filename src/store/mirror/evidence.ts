@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import type { ReadKind, Via } from '../../model/records.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { TableSpec, Tx } from '../engine/db.ts'
+import { givenRows } from '../engine/sql.ts'
+
+/**
+ * A way in which a record came that its row does not tell: `feed` showed it first, as news; that was a `replay`; a `webhook` told of it
+ * later.
+ */
+export interface Arrival {
+  readonly account: string
+  readonly entity: string
+  readonly submission_id: string
+  readonly record_id: string
+  readonly way: 'webhook' | 'feed' | 'replay'
+}
+
+/** A record that contradicted what was kept of it (invariant 4). `kept` and `refused` are JSON text. */
+export interface Conflict {
+  readonly account: string
+  readonly entity: string
+  readonly submission_id: string
+  readonly record_id: string
+  /** The identity columns that differ. */
+  readonly fields: readonly string[]
+  /** All that the record is known by, as what was refused says it: with the same, what comes again is no new evidence. */
+  readonly identity: string
+  readonly kept: string
+  readonly refused: string
+  readonly via: Via
+}
+
+/** An item of a feed that could not be read as what it should be. */
+export interface Unreadable {
+  readonly account: string
+  readonly submission_id: string
+  readonly read: ReadKind
+  /** JSON text. */
+  readonly raw: string
+}
+
+const arrivals: TableSpec = {
+  table: 'sync_arrivals',
+  key: ['account', 'entity', 'submission_id', 'record_id', 'way'],
+  columns: { account: 'text', entity: 'text', submission_id: 'text', record_id: 'text', way: 'text', first_at: 'time' },
+}
+
+const conflicts: TableSpec = {
+  table: 'sync_conflicts',
+  key: ['account', 'entity', 'submission_id', 'record_id', 'evidence_key'],
+  columns: {
+    account: 'text',
+    entity: 'text',
+    submission_id: 'text',
+    record_id: 'text',
+    evidence_key: 'text',
+    fields: 'text',
+    kept: 'text',
+    refused: 'text',
+    via: 'text',
+    seen_at: 'time',
+  },
+}
+
+const unreadable: TableSpec = {
+  table: 'sync_unreadable',
+  key: ['account', 'submission_id', 'read', 'evidence_key'],
+  columns: { account: 'text', submission_id: 'text', read: 'text', evidence_key: 'text', raw: 'text', seen_at: 'time' },
+}
+
+/** Notes how records arrived; a way that is noted already stays as it is. */
+export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeText): Promise<void> {
+  const distinct = new Map(
+    items.map((a) => [`${a.account} ${a.entity} ${a.submission_id} ${a.record_id} ${a.way}`, { ...a, first_at: now }]),
+  )
+  await tx.insertMany(arrivals, [...distinct.values()], { ignore: true })
+}
+
+/** Contradictions of one record from which on no more are kept: one that says something else each time would fill the disk. */
+const MOST_CONFLICTS = 100
+
+/** Keeps contradictions as evidence, each once however often it comes, until there are very many of a record. @returns how many are new. */
+export async function noteConflicts(tx: Tx, items: readonly Conflict[], now: TimeText): Promise<number> {
+  const full = await fullRecords(tx, items)
+  const rows = new Map(
+    items
+      .filter((item) => !full.has(recordOf(item)))
+      .map(({ identity, ...c }) => {
+        const evidence_key = digest(`${c.fields.join()} ${identity}`)
+        return [`${recordOf(c)} ${evidence_key}`, { ...c, evidence_key, fields: c.fields.join(','), seen_at: now }]
+      }),
+  )
+  return tx.insertMany(conflicts, [...rows.values()], { ignore: true })
+}
+
+/** Those of the items' records of which no more is kept. */
+async function fullRecords(tx: Tx, items: readonly Conflict[]): Promise<Set<string>> {
+  const keys = items.map(({ account, entity, submission_id, record_id }) => ({ account, entity, submission_id, record_id }))
+  const distinct = new Map(keys.map((key) => [recordOf(key), key]))
+  const columns = { account: 'text', entity: 'text', submission_id: 'text', record_id: 'text' } as const
+  const { rows } = await sql<RecordKey>`
+    select k.account, k.entity, k.submission_id, k.record_id
+    from ${givenRows(tx, columns, [...distinct.values()])} join sync_conflicts k on k.account = given.account
+      and k.entity = given.entity and k.submission_id = given.submission_id and k.record_id = given.record_id
+    group by k.account, k.entity, k.submission_id, k.record_id having count(*) >= ${sql.lit(MOST_CONFLICTS)}`.execute(tx.sql)
+  return new Set(rows.map(recordOf))
+}
+
+type RecordKey = Pick<Conflict, 'account' | 'entity' | 'submission_id' | 'record_id'>
+
+function recordOf({ account, entity, submission_id, record_id }: RecordKey): string {
+  return `${account} ${entity} ${submission_id} ${record_id}`
+}
+
+/**
+ * Items of one feed from which on no more are kept: one that changes each time it is read would fill the disk, and the first tell as much.
+ */
+const MOST_UNREADABLE = 1_000
+
+/** Keeps items of a feed that could not be read, each once, until there are very many. @returns how many are new. */
+export async function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: TimeText): Promise<number> {
+  const full = await fullFeeds(tx, items)
+  const rows = new Map(
+    items
+      .filter((item) => !full.has(feedOf(item)))
+      .map((u) => {
+        const evidence_key = digest(u.raw)
+        return [`${feedOf(u)} ${evidence_key}`, { ...u, evidence_key, seen_at: now }]
+      }),
+  )
+  return tx.insertMany(unreadable, [...rows.values()], { ignore: true })
+}
+
+/** Those of the items' feeds of which no more is kept. */
+async function fullFeeds(tx: Tx, items: readonly Unreadable[]): Promise<Set<string>> {
+  const full = new Set<string>()
+  for (const [feed, { account, submission_id, read }] of new Map(items.map((item) => [feedOf(item), item]))) {
+    const { kept } = await tx.sql
+      .selectFrom('sync_unreadable')
+      .select(({ fn }) => fn.countAll<number>().as('kept'))
+      .where('account', '=', account)
+      .where('submission_id', '=', submission_id)
+      .where('read', '=', read)
+      .executeTakeFirstOrThrow()
+    if (Number(kept) >= MOST_UNREADABLE) full.add(feed)
+  }
+  return full
+}
+
+function feedOf({ account, submission_id, read }: Unreadable): string {
+  return `${account} ${submission_id} ${read}`
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}

@@ -1,0 +1,99 @@
+import {
+  type Entity,
+  entities,
+  type MarketEventRow,
+  marketEvents,
+  type Row,
+  type ThreadMessageRow,
+  threadMessages,
+} from '../../model/entities.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Query } from '../engine/db.ts'
+import type { MirrorReading, Newest } from './access.ts'
+import { newestOf } from './newest.ts'
+
+/** What is known of one submission: its rows by table. */
+type Whole = ReadonlyMap<string, readonly Row[]>
+
+/**
+ * Reads the mirror for comparing. Small submissions are read whole, many at once; of the others single rows are read when they are
+ * asked for. What was read whole is as old as the reader.
+ */
+export class MirrorReader implements MirrorReading {
+  readonly #q: Query
+  readonly #account: string
+  readonly #whole = new Map<string, Whole>()
+
+  constructor(q: Query, account: string) {
+    this.#q = q
+    this.#account = account
+  }
+
+  /** Reads submissions whole, except those with more than `limitEach` rows in one table. */
+  async preload(submissionIds: readonly string[], limitEach: number): Promise<void> {
+    const found = new Map(submissionIds.map((id) => [id, new Map<string, Row[]>()]))
+    const large = new Set<string>()
+    for (const entity of entities) {
+      const rows = await this.#q.selectOfSubmissions(entity, this.#account, submissionIds, limitEach + 1)
+      for (const [id, own] of Map.groupBy(rows, (row) => String(row['submission_id']))) {
+        found.get(id)?.set(entity.table, own)
+        if (own.length > limitEach) large.add(id)
+      }
+    }
+    for (const [id, tables] of found) if (!large.has(id)) this.#whole.set(id, tables)
+  }
+
+  /** The rows of `entity` that a submission has, when it was read whole; else null. */
+  wholeOf(entity: Entity, submissionId: string): readonly Row[] | null {
+    const whole = this.#whole.get(submissionId)
+    return whole === undefined ? null : (whole.get(entity.table) ?? [])
+  }
+
+  /** The rows of `keys`, and perhaps others. @param keys of one submission. */
+  async load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {
+    const whole = this.wholeOf(entity, String(keys[0]?.['submission_id']))
+    return whole ?? (await this.#q.selectMany(entity, keys))
+  }
+
+  async loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]> {
+    const whole = this.wholeOf(entity, submissionId)
+    return whole ?? (await this.#q.selectWhere(entity, { account, submission_id: submissionId }))
+  }
+
+  async newest(account: string, submissionId: string): Promise<Newest> {
+    const events = this.wholeOf(marketEvents, submissionId)
+    const messages = this.wholeOf(threadMessages, submissionId)
+    if (events === null || messages === null) return newestOf(this.#q, account, submissionId)
+    return newestAmong(events as readonly MarketEventRow[], messages as readonly ThreadMessageRow[])
+  }
+}
+
+/** What the records of a submission come to that are not gone. @param events all of them. */
+export function newestAmong(events: readonly MarketEventRow[], messages: readonly ThreadMessageRow[]): Newest {
+  const present = events.filter(isPresent)
+  const lanes = new Map<string, MarketEventRow>()
+  for (const event of present) {
+    if (event.lane_id === null) continue
+    const other = lanes.get(event.lane_id)
+    if (other === undefined || orderOf(event) > orderOf(other)) lanes.set(event.lane_id, event)
+  }
+  return {
+    eventAt: latest(present),
+    messageAt: latest(messages.filter(isPresent)),
+    laneEvents: [...lanes.values()].map((event) => event.event_id),
+  }
+}
+
+function isPresent({ gone_at }: { readonly gone_at: TimeText | null }): boolean {
+  return gone_at === null
+}
+
+function orderOf(event: MarketEventRow): string {
+  return `${event.occurred_at} ${event.event_id}`
+}
+
+function latest(rows: readonly { readonly occurred_at: string | null }[]): string | null {
+  let latest: string | null = null
+  for (const { occurred_at } of rows) if (occurred_at !== null && (latest === null || occurred_at > latest)) latest = occurred_at
+  return latest
+}

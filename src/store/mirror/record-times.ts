@@ -1,0 +1,73 @@
+import type { Row } from '../../model/entities.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Query, TableSpec } from '../engine/db.ts'
+
+const events: TableSpec = {
+  table: 'market_events',
+  key: ['account', 'submission_id', 'event_id'],
+  columns: { account: 'text', submission_id: 'text', event_id: 'text', type: 'text', occurred_at: 'time' },
+}
+
+const messages: TableSpec = {
+  table: 'thread_messages',
+  key: ['account', 'submission_id', 'message_id'],
+  columns: { account: 'text', submission_id: 'text', message_id: 'text', occurred_at: 'time' },
+}
+
+/** A row of the mirror, as the change log names it. */
+export interface RecordName {
+  readonly account: string
+  readonly entity: string
+  /** The key after `account`, as JSON array text. */
+  readonly entity_id: string
+}
+
+/** When an event or message happened, and an event's type. */
+export interface RecordTime {
+  readonly occurredAt: TimeText
+  readonly type: string | null
+}
+
+/**
+ * When the events and messages behind some records happened: their own time, of an attachment that of its message.
+ * @returns by `recordText`; records that have no such time, or are not there, are left out.
+ */
+export async function recordTimes(q: Query, records: readonly RecordName[]): Promise<ReadonlyMap<string, RecordTime>> {
+  const times = new Map<string, RecordTime>()
+  for (const spec of [events, messages]) {
+    const wanted = new Map<string, { key: Row; records: RecordName[] }>()
+    for (const record of records) {
+      const key = keyIn(spec, record)
+      if (key === null) continue
+      const entry = wanted.get(textOf(key, spec)) ?? { key, records: [] }
+      entry.records.push(record)
+      wanted.set(textOf(key, spec), entry)
+    }
+    const found = await q.selectMany(
+      spec,
+      [...wanted.values()].map((entry) => entry.key),
+    )
+    for (const row of found) {
+      const time = { occurredAt: String(row['occurred_at']), type: row['type'] === undefined ? null : String(row['type']) }
+      for (const record of wanted.get(textOf(row, spec))?.records ?? []) times.set(recordText(record), time)
+    }
+  }
+  return times
+}
+
+/** @returns a text that names the record, for maps. */
+export function recordText(record: RecordName): string {
+  return JSON.stringify([record.account, record.entity, record.entity_id])
+}
+
+/** The key of the row of `spec` that a record is, or hangs on; null when there is none. */
+function keyIn(spec: TableSpec, record: RecordName): Row | null {
+  const owner = record.entity === 'thread_attachments' ? 'thread_messages' : record.entity
+  if (owner !== spec.table) return null
+  const [submissionId = null, id = null] = JSON.parse(record.entity_id) as (string | null)[]
+  return { account: record.account, submission_id: submissionId, [spec.key[2] ?? '']: id }
+}
+
+function textOf(row: Row, spec: TableSpec): string {
+  return JSON.stringify(spec.key.map((column) => row[column]))
+}

@@ -1,0 +1,47 @@
+import type { SubmissionRow } from '../../model/entities.ts'
+import { submissions } from '../../model/entities.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Query, TableSpec } from '../engine/db.ts'
+
+/** Without the rest of the row, which is long. */
+const keysOnly: TableSpec = {
+  table: submissions.table,
+  key: submissions.key,
+  columns: { account: 'text', submission_id: 'text' },
+}
+
+/** @returns those of the given submissions that are tracked, each as `account submission_id`. */
+export async function knownSubmissions(
+  q: Query,
+  keys: readonly { account: string; submission_id: string }[],
+): Promise<ReadonlySet<string>> {
+  const distinct = [...new Map(keys.map((key) => [`${key.account} ${key.submission_id}`, key])).values()]
+  const rows = await q.selectMany(keysOnly, distinct)
+  return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
+}
+
+/** Ids of an account's tracked submissions behind `after`, in their order: a page of all of them. */
+export async function submissionIdsAfter(q: Query, account: string, after: string, limit: number): Promise<string[]> {
+  const rows = await q.sql
+    .selectFrom('submissions')
+    .select('submission_id')
+    .where('account', '=', account)
+    .where('submission_id', '>', after)
+    .orderBy('submission_id')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => row.submission_id)
+}
+
+/** Whether a submission was marked unreachable before a moment: its "not found" was confirmed. */
+export async function wasUnreachable(q: Query, account: string, submissionId: string, before: TimeText): Promise<boolean> {
+  const [row] = (await q.selectMany(submissions, [{ account, submission_id: submissionId }])) as SubmissionRow[]
+  return row !== undefined && row.unreachable_since !== null && row.unreachable_since < before
+}
+
+/** @returns those of the given submissions that have been marked unreachable at or after `since`. */
+export async function unreachableSince(q: Query, account: string, submissionIds: readonly string[], since: TimeText): Promise<string[]> {
+  const keys = [...new Set(submissionIds)].map((submission_id) => ({ account, submission_id }))
+  const rows = (await q.selectMany(submissions, keys)) as SubmissionRow[]
+  return rows.filter((row) => row.unreachable_since !== null && row.unreachable_since >= since).map((row) => row.submission_id)
+}

@@ -1,0 +1,112 @@
+import type { Change } from '../../model/change.ts'
+import { type Entity, type Row, submissions } from '../../model/entities.ts'
+import type { Place } from '../../model/facts.ts'
+import type { ReadKind } from '../../model/records.ts'
+import type { TimeText } from '../../model/time.ts'
+import { appendChanges } from '../changes/change-log.ts'
+import type { Db, Tx } from '../engine/db.ts'
+import { timeValue } from '../engine/sql.ts'
+import { addReads, takeApplied } from '../reads/reads.ts'
+import type { MirrorAccess, Newest } from './access.ts'
+import { newestOf } from './newest.ts'
+
+/**
+ * The one hand that writes mirror rows and change-log rows; only `apply/` may hold it. It lives inside one transaction,
+ * whose last statement is its own: see `appendChanges`.
+ */
+export class MirrorWriter implements MirrorAccess {
+  readonly tx: Tx
+  readonly #changes: Change[] = []
+
+  constructor(tx: Tx) {
+    this.tx = tx
+  }
+
+  /** The rows that exist for `keys`. The caller holds the lock on their submissions (see `lockSubmissions`). */
+  load(entity: Entity, keys: readonly Row[]): Promise<Row[]> {
+    return this.tx.selectMany(entity, keys)
+  }
+
+  loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<Row[]> {
+    return this.tx.selectWhere(entity, { account, submission_id: submissionId })
+  }
+
+  newest(account: string, submissionId: string): Promise<Newest> {
+    return newestOf(this.tx, account, submissionId)
+  }
+
+  addReads(places: readonly Place[], now: TimeText, live: boolean): Promise<void> {
+    return addReads(this.tx, places, now, live)
+  }
+
+  takeApplied(place: Place, read: ReadKind, readNo: number): Promise<boolean> {
+    return takeApplied(this.tx, place, read, readNo)
+  }
+
+  async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {
+    await this.tx.insertMany(entity, rows)
+    this.#changes.push(...changes)
+  }
+
+  async update(entity: Entity, columns: readonly string[], rows: readonly Row[], changes: readonly Change[]): Promise<void> {
+    await this.tx.updateMany(entity, columns, rows)
+    this.#changes.push(...changes)
+  }
+
+  /**
+   * Makes sure that the submissions exist, then locks their rows in key order until the transaction ends. Everything that
+   * is compared later belongs to a submission, so this one lock serves for all (invariant 2).
+   * @param keys distinct, sorted by key.
+   * @returns their rows, and the keys of those that did not exist before.
+   */
+  async lockSubmissions(keys: readonly Row[], trackedAt: TimeText, via: (key: Row) => string): Promise<{ rows: Row[]; added: Row[] }> {
+    const found = await this.tx.selectMany(submissions, keys, { lock: true })
+    if (found.length === keys.length) return { rows: found, added: [] }
+    const known = new Set(found.map(keyText))
+    const added: Row[] = []
+    for (const key of keys) {
+      if (known.has(keyText(key))) continue
+      // One by one and rarely: another process may be adding the same, and only one of us may log it.
+      const inserted = await this.tx.sql
+        .insertInto('submissions')
+        .values({
+          account: String(key['account']),
+          submission_id: String(key['submission_id']),
+          tracked_at: timeValue(this.tx, trackedAt),
+          tracked_via: via(key),
+        })
+        .onConflict((oc) => oc.columns(['account', 'submission_id']).doNothing())
+        .returning('submission_id')
+        .executeTakeFirst()
+      if (inserted) added.push(key)
+    }
+    return { rows: await this.tx.selectMany(submissions, keys, { lock: true }), added }
+  }
+
+  /** What was done so far, for counting. */
+  get changes(): readonly Change[] {
+    return this.#changes
+  }
+
+  /** Writes the change log; nothing may be written after it. */
+  async finish(): Promise<void> {
+    await appendChanges(this.tx, this.#changes)
+  }
+}
+
+/**
+ * Runs `work` in a transaction with a MirrorWriter and writes the change log last.
+ * @throws what `Db.write` throws, and what `work` throws.
+ */
+export function writeMirror<T>(db: Db, name: string, work: (writer: MirrorWriter) => Promise<T>): Promise<T> {
+  return db.write(name, async (tx) => {
+    const writer = new MirrorWriter(tx)
+    const result = await work(writer)
+    await writer.finish()
+    return result
+  })
+}
+
+function keyText(row: Row): string {
+  return `${row['account']} ${row['submission_id']}`
+}

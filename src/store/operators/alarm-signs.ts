@@ -1,0 +1,167 @@
+import { sql } from 'kysely'
+import { readKinds } from '../../model/records.ts'
+import { earlierTime, laterTime, type TimeText } from '../../model/time.ts'
+import type { Query } from '../engine/db.ts'
+import { timeValue } from '../engine/sql.ts'
+import { outermostRead } from '../reads/account-reads.ts'
+import { rank } from '../reads/reads.ts'
+import { hasNoOptionsBut } from '../reconcile/runs.ts'
+
+/** Everything here ends at an index and at a limit: it is asked every half minute, whatever the size of the mirror. */
+const NEWEST = 500
+const AT_MOST = 200
+const NEWEST_RUNS = 20
+
+/** Records that polls found and no webhook told of. */
+export interface UnannouncedNews {
+  /** Counted no further than 500. */
+  readonly count: number
+  /** When the first of them was found. */
+  readonly oldestAt: TimeText | null
+}
+
+/**
+ * What a feed showed first between two moments, that happened after `happenedAfter`, and that no webhook has told of since. What happened
+ * before it says nothing: it may have been found late for reasons of its own.
+ */
+export async function unannouncedNews(
+  q: Query,
+  account: string,
+  between: { readonly after: TimeText; readonly upTo: TimeText; readonly happenedAfter: TimeText },
+): Promise<UnannouncedNews> {
+  const happened = timeValue(q, between.happenedAfter)
+  const recordOf = (entity: string, table: string, id: string) => sql`
+    exists (select 1 from ${sql.table(table)} r where seen.entity = ${sql.lit(entity)} and r.account = seen.account
+      and r.submission_id = seen.submission_id and r.${sql.ref(id)} = seen.record_id and r.occurred_at > ${happened})`
+  const { rows } = await sql<{ n: number; oldest: TimeText | null }>`
+    select count(*) as n, min(first_at) as oldest from (
+      select * from sync_arrivals where account = ${account} and way = 'feed'
+        and first_at > ${timeValue(q, between.after)} and first_at <= ${timeValue(q, between.upTo)}
+      order by first_at desc limit ${sql.lit(NEWEST)}) as seen
+    where not exists (select 1 from sync_arrivals told where told.account = seen.account and told.entity = seen.entity
+        and told.submission_id = seen.submission_id and told.record_id = seen.record_id and told.way = 'webhook')
+      and (${recordOf('market_events', 'market_events', 'event_id')} or ${recordOf('thread_messages', 'thread_messages', 'message_id')})`.execute(
+    q.sql,
+  )
+  return { count: rows[0]?.n ?? 0, oldestAt: rows[0]?.oldest ?? null }
+}
+
+/** The beginning of the hour in which a webhook first told of anything in an account; null when none ever did. */
+export async function firstToldIn(q: Query, account: string): Promise<TimeText | null> {
+  const row = await q.sql
+    .selectFrom('arrival_counts')
+    .select('hour')
+    .where('account', '=', account)
+    .where('webhook', '>', 0)
+    .orderBy('hour')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.hour ?? null
+}
+
+/** Of how many records a webhook had to tell since the beginning of an hour, and of how many none did. */
+export async function webhookLoss(
+  q: Query,
+  account: string,
+  since: TimeText,
+): Promise<{ readonly expected: number; readonly lost: number }> {
+  const { rows } = await sql<{ expected: number | null; lost: number | null }>`
+    select cast(sum(n.webhook + n.poll + n.reconcile) as integer) as expected, cast(sum(n.lost) as integer) as lost
+    from arrival_counts n
+    where n.account = ${account} and n.hour > ${timeValue(q, since)}
+      and (n.entity <> 'market_events' or not exists (
+        select 1 from sync_accounts c where c.account = n.account and c.events_unreadable_at is not null))`.execute(q.sql)
+  return { expected: rows[0]?.expected ?? 0, lost: rows[0]?.lost ?? 0 }
+}
+
+/** Refused deliveries of one account and one reason. */
+export interface Refused {
+  readonly account: string
+  readonly reason: string
+  readonly count: number
+  readonly lastAt: TimeText
+}
+
+/** What was refused since a moment, as far as it was kept. The table holds a thousand rows at most. */
+export async function refusedSince(q: Query, since: TimeText): Promise<Refused[]> {
+  const { rows } = await sql<{ account: string; reason: string; n: number; last: TimeText }>`
+    select account, reason, count(*) as n, max(received_at) as last from sync_rejected
+    where account is not null and replayed_at is null and received_at > ${timeValue(q, since)}
+    group by account, reason`.execute(q.sql)
+  return rows.map(({ account, reason, n, last }) => ({ account, reason, count: n, lastAt: last }))
+}
+
+/** How much evidence of contradictions, and of items that could not be read, is new since a moment; each counted no further than 200. */
+export async function newEvidence(
+  q: Query,
+  account: string,
+  since: TimeText,
+): Promise<{ readonly conflicts: number; readonly unreadable: number }> {
+  const count = (table: string) => sql`(select count(*) from (
+    select 1 from ${sql.table(table)} where account = ${account} and seen_at > ${timeValue(q, since)} limit ${sql.lit(AT_MOST)}) as capped)`
+  const { rows } = await sql<{ conflicts: number; unreadable: number }>`
+    select ${count('sync_conflicts')} as conflicts, ${count('sync_unreadable')} as unreadable`.execute(q.sql)
+  return { conflicts: rows[0]?.conflicts ?? 0, unreadable: rows[0]?.unreadable ?? 0 }
+}
+
+/** The newest success of any read of an account; null when there was none yet. */
+export async function newestRead(q: Query, account: string): Promise<TimeText | null> {
+  let newest: TimeText | null = null
+  for (const read of readKinds) newest = laterTime(newest, await outermostRead(q, account, read, 'desc'))
+  return newest
+}
+
+/**
+ * Reads that fail or stand still at a cursor that does not move, those that were not found left aside: how many (of the 200 due first), and
+ * of them how many failed or stood still so often or more.
+ */
+export async function failingReads(
+  q: Query,
+  account: string,
+  often: { readonly failures: number; readonly stalls: number },
+): Promise<{ readonly failing: number; readonly longFailing: number }> {
+  const { rows } = await sql<{ failing: number; long: number }>`
+    select count(*) as failing,
+      count(case when failures >= ${sql.lit(often.failures)} or stalls >= ${sql.lit(often.stalls)} then 1 end) as long
+    from (
+      select failures, misses, stalls from sync_reads where account = ${account} and rank = ${sql.lit(rank.failing)}
+      order by due_at limit ${sql.lit(AT_MOST)}) as first_due
+    where misses = 0 and failures + stalls > 0`.execute(q.sql)
+  return { failing: rows[0]?.failing ?? 0, longFailing: rows[0]?.long ?? 0 }
+}
+
+/** When the read was made that is the oldest among the submissions that the service shows; null when there is none. */
+export async function stalestRead(q: Query, account: string): Promise<TimeText | null> {
+  let oldest: TimeText | null = null
+  for (const read of readKinds) {
+    const { rows } = await sql<{ at: TimeText }>`
+      select last_read_at as at from (
+        select submission_id, last_read_at from sync_reads
+        where account = ${account} and read = ${sql.lit(read)} and last_read_at is not null
+        order by last_read_at limit ${sql.lit(AT_MOST)}) as first_read
+      where not exists (select 1 from submissions s where s.account = ${account} and s.submission_id = first_read.submission_id
+        and s.unreachable_since is not null)
+      order by last_read_at limit 1`.execute(q.sql)
+    oldest = earlierTime(oldest, rows[0]?.at ?? null)
+  }
+  return oldest
+}
+
+/** Since when an account is served, and the timetable of reconciling holds for it; null before it ever was. */
+export async function timetableSince(q: Query, account: string): Promise<TimeText | null> {
+  const row = await q.sql.selectFrom('sync_reconcile').select('since').where('account', '=', account).executeTakeFirst()
+  return row?.since ?? null
+}
+
+/** Whether a run that looks at the whole account and repairs was at work at or after a moment; looked for among its newest. */
+export async function reconciledSince(q: Query, account: string, since: TimeText): Promise<boolean> {
+  const rows = await q.sql
+    .selectFrom('reconcile_runs')
+    .select(['started_at', 'updated_at'])
+    .where('account', '=', account)
+    .where(hasNoOptionsBut(q, 'options', ['concurrency']))
+    .orderBy('requested_at', 'desc')
+    .limit(NEWEST_RUNS)
+    .execute()
+  return rows.some(({ started_at, updated_at }) => started_at !== null && updated_at >= since)
+}

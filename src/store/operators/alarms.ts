@@ -1,0 +1,142 @@
+import { sql } from 'kysely'
+import type { TimeText } from '../../model/time.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { LeaseLostError } from '../engine/leases.ts'
+import { dbTime, timeValue } from '../engine/sql.ts'
+import type { AlarmsTable, OperatorNoticesTable } from '../schema/tables-alarms.ts'
+
+/** What an alarm is about; '' where it is about no account, or no destination. */
+export interface AlarmKey {
+  readonly name: string
+  readonly account: string
+  readonly destination: string
+}
+
+export type AlarmRow = Readonly<AlarmsTable>
+
+/** What an operator was told of an alarm last, or is still to be told. */
+export type NoticeRow = Readonly<Omit<OperatorNoticesTable, 'body' | 'lease_token'>>
+
+/** A notice in place of what the operator was told of the same alarm before. `sent`: it was taken already; else it is queued. */
+export type NewNotice = Readonly<
+  Pick<OperatorNoticesTable, 'operator' | 'name' | 'account' | 'destination' | 'notice_id' | 'kind' | 'body' | 'queued_at'>
+> & { readonly sent: boolean }
+
+/** What one look changes. */
+export interface AlarmPlan {
+  /** Whether every alarm was looked for; if not, silence means nothing. */
+  readonly whole: boolean
+  /** Rows to write; `notified_at` is left as it is. */
+  readonly alarms: readonly AlarmRow[]
+  readonly forgotten: readonly AlarmKey[]
+  readonly notices: readonly NewNotice[]
+  readonly forgottenNotices: readonly (AlarmKey & { readonly operator: string })[]
+}
+
+/** Every alarm that is known, firing or not, in the order of its key. */
+export function listAlarms(q: Query): Promise<AlarmRow[]> {
+  return q.sql.selectFrom('alarms').selectAll().orderBy('name').orderBy('account').orderBy('destination').execute()
+}
+
+/**
+ * Takes the right to be the one that watches, or keeps it.
+ * @param token names the process.
+ * @returns false while another process has it.
+ */
+export async function takeWatch(db: Db, token: string, leaseMs: number): Promise<boolean> {
+  return db.write('alarm-watch', async (tx) => {
+    const { numAffectedRows } = await sql`
+      insert into sync_alarm_watch (id, lease_token, lease_until) values (1, ${token}, ${dbTime(tx, leaseMs)})
+      on conflict (id) do update set lease_token = excluded.lease_token, lease_until = excluded.lease_until
+      where sync_alarm_watch.lease_token = excluded.lease_token or sync_alarm_watch.lease_until < ${dbTime(tx)}`.execute(tx.sql)
+    return numAffectedRows === 1n
+  })
+}
+
+/** When every alarm was looked for last, by any process; null when that never was. */
+export async function evaluatedAt(q: Query): Promise<TimeText | null> {
+  const row = await q.sql.selectFrom('sync_alarm_watch').select('evaluated_at').where('id', '=', 1).executeTakeFirst()
+  return row?.evaluated_at ?? null
+}
+
+/**
+ * Stores what a look found, in one transaction with the notices that follow from it.
+ * @param plan decides from what is stored now; it may be asked more than once.
+ * @throws LeaseLostError when another process watches now: nothing is stored then.
+ */
+export async function storeLook(
+  db: Db,
+  token: string,
+  plan: (alarms: readonly AlarmRow[], notices: readonly NoticeRow[]) => AlarmPlan,
+): Promise<AlarmPlan> {
+  return db.write('alarms', async (tx) => {
+    await requireWatch(tx, token)
+    const decided = plan(await listAlarms(tx), await listNotices(tx))
+    for (const row of decided.alarms) await putAlarm(tx, row)
+    for (const key of decided.forgotten) {
+      const { name, account, destination } = key
+      await sql`delete from alarms where name = ${name} and account = ${account} and destination = ${destination}`.execute(tx.sql)
+    }
+    for (const notice of decided.notices) await putNotice(tx, notice)
+    for (const { operator, name, account, destination } of decided.forgottenNotices) {
+      await sql`delete from sync_operator_notices where operator = ${operator} and name = ${name} and account = ${account}
+        and destination = ${destination}`.execute(tx.sql)
+    }
+    if (decided.whole) await sql`update sync_alarm_watch set evaluated_at = ${dbTime(tx)} where id = 1`.execute(tx.sql)
+    return decided
+  })
+}
+
+/**
+ * Stores an alarm that a process saw which does not watch, and what it told operators of it; whoever watches ends it like any other.
+ * @param told notices that were sent already.
+ */
+export async function handOver(db: Db, alarm: AlarmRow, told: readonly NewNotice[]): Promise<void> {
+  await db.write('alarms', async (tx) => {
+    await putAlarm(tx, alarm)
+    for (const notice of told) await putNotice(tx, notice)
+  })
+}
+
+/** @throws LeaseLostError when `token` no longer has the watch. The row stays locked until the transaction ends. */
+export async function requireWatch(tx: Tx, token: string): Promise<void> {
+  const { numAffectedRows } = await sql`
+    update sync_alarm_watch set lease_token = lease_token where id = 1 and lease_token = ${token}`.execute(tx.sql)
+  if (numAffectedRows !== 1n) throw new LeaseLostError('watching for alarms')
+}
+
+/** What operators were told, or are to be told. */
+export function listNotices(q: Query): Promise<NoticeRow[]> {
+  return q.sql
+    .selectFrom('sync_operator_notices')
+    .select(['operator', 'name', 'account', 'destination', 'notice_id', 'kind', 'queued_at', 'due_at'])
+    .select(['attempts', 'error', 'outcome', 'settled_at'])
+    .execute()
+}
+
+async function putAlarm(tx: Tx, row: AlarmRow): Promise<void> {
+  const { name, account, destination, state, severity, text } = row
+  const [since, lastAt, resolvedAt] = [row.since, row.last_at, row.resolved_at].map((time) => timeValue(tx, time))
+  await sql`
+    insert into alarms (name, account, destination, state, severity, since, last_at, resolved_at, text)
+    values (${name}, ${account}, ${destination}, ${state}, ${severity}, ${since}, ${lastAt}, ${resolvedAt}, ${text})
+    on conflict (name, account, destination) do update set state = excluded.state, severity = excluded.severity, since = excluded.since,
+      last_at = excluded.last_at, resolved_at = excluded.resolved_at, text = excluded.text`.execute(tx.sql)
+}
+
+async function putNotice(tx: Tx, notice: NewNotice): Promise<void> {
+  const { operator, name, account, destination, notice_id, kind, body, sent } = notice
+  const queuedAt = timeValue(tx, notice.queued_at)
+  const [outcome, settledAt] = [sent ? 'sent' : null, timeValue(tx, sent ? notice.queued_at : null)]
+  await sql`
+    insert into sync_operator_notices
+      (operator, name, account, destination, notice_id, kind, body, queued_at, due_at, attempts, outcome, settled_at)
+    values (${operator}, ${name}, ${account}, ${destination}, ${notice_id}, ${kind}, ${body}, ${queuedAt}, ${dbTime(tx)}, ${sent ? 1 : 0},
+      ${outcome}, ${settledAt})
+    on conflict (operator, name, account, destination) do update set notice_id = excluded.notice_id, kind = excluded.kind,
+      body = excluded.body, queued_at = excluded.queued_at, due_at = excluded.due_at, attempts = excluded.attempts,
+      lease_token = null, error = null, outcome = excluded.outcome, settled_at = excluded.settled_at`.execute(tx.sql)
+  if (!sent) return
+  await sql`update alarms set notified_at = ${queuedAt}
+    where name = ${name} and account = ${account} and destination = ${destination}`.execute(tx.sql)
+}

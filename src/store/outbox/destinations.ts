@@ -1,0 +1,196 @@
+import { type RawBuilder, sql } from 'kysely'
+import { BusyError } from '../../base/errors.ts'
+import { storableText } from '../../model/json.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { wake } from '../engine/notify.ts'
+import { dbTime, skipLocked, timeValue } from '../engine/sql.ts'
+import type { DestinationState, DestinationsTable } from '../schema/tables.ts'
+
+/** How far a snapshot has come: the last row that was looked at. */
+export interface SnapshotPosition {
+  readonly account: string
+  readonly submissionId: string
+  /** The table's name. */
+  readonly entity: string
+  /** The row's key after `account` and `submission_id`; null: all rows of the table up to the submission's last. */
+  readonly key: readonly (string | number)[] | null
+}
+
+export interface DestinationRow extends Omit<DestinationsTable, 'snapshot'> {
+  /** null when no snapshot is under way; its position is null before the first row. */
+  readonly snapshot: { readonly position: SnapshotPosition | null } | null
+}
+
+/** A destination as the settings name it, and where it begins when it was never seen before. */
+export interface DestinationStart {
+  readonly name: string
+  readonly start: 'now' | 'snapshot' | number
+}
+
+/** Of the outbox so many of the newest rows are looked at for a destination that has lost its row. */
+const NEWEST_ROWS = 10_000
+
+/**
+ * Makes sure that every configured destination has its row. Where one begins is settled then, for ever: behind the newest change, with a
+ * snapshot, or behind a given one (the oldest that is kept, if that is younger; the newest, if that is older). One that was to begin
+ * `now` and has rows in the outbox has lost its row: it goes on behind them.
+ */
+export async function ensureDestinations(db: Db, starts: readonly DestinationStart[]): Promise<void> {
+  const known = new Set((await listDestinations(db.read)).map((row) => row.destination))
+  const missing = starts.filter(({ name }) => !known.has(name))
+  if (missing.length === 0) return
+  await db.write('destinations', async (tx) => {
+    for (const start of missing) await addDestination(tx, start)
+  })
+}
+
+async function addDestination(tx: Tx, { name, start }: DestinationStart): Promise<void> {
+  const info = await tx.sql.selectFrom('mirror_info').selectAll().where('id', '=', 1).executeTakeFirstOrThrow()
+  const lost = start === 'now' ? await lostState(tx, name) : null
+  const from = typeof start === 'number' ? Math.max(start, info.first_seq - 1) : (lost?.cursor ?? info.last_seq)
+  await tx.sql
+    .insertInto('sync_destinations')
+    .values({
+      destination: name,
+      state: 'active',
+      reason: null,
+      since: null,
+      cursor: Math.min(from, info.last_seq),
+      log_epoch: info.log_epoch,
+      retry_at: null,
+      failures: 0,
+      queued: lost?.queued ?? 0,
+      dead: lost?.dead ?? 0,
+      unknown: lost?.unknown ?? 0,
+      snapshot: start === 'snapshot' ? JSON.stringify({ position: null }) : null,
+    })
+    .onConflict((conflict) => conflict.column('destination').doNothing())
+    .execute()
+}
+
+/** What the outbox tells of a destination whose row somebody deleted; null: it was never seen, or not for long. */
+async function lostState(tx: Tx, name: string): Promise<Pick<DestinationsTable, 'cursor' | 'queued' | 'dead' | 'unknown'> | null> {
+  const { rows } = await sql<{ cursor: number | null }>`
+    select max(seq) as cursor from (select destination, seq from sync_outbox order by outbox_id desc limit ${sql.lit(NEWEST_ROWS)}) as newest
+    where destination = ${name}`.execute(tx.sql)
+  const cursor = rows[0]?.cursor ?? null
+  if (cursor === null) return null
+  const count = async (which: RawBuilder<unknown>) => {
+    const counted = await sql<{ n: number }>`select count(*) as n from sync_outbox where destination = ${name} and ${which}`.execute(tx.sql)
+    return Number(counted.rows[0]?.n ?? 0)
+  }
+  // As the indexes have it, so that they are used.
+  const stopped = (state: string) => sql`state = ${sql.lit(state)} and state in ('dead', 'unknown', 'skipped')`
+  const queued = await count(sql`state = 'ready'`)
+  return { cursor: Number(cursor), queued, dead: await count(stopped('dead')), unknown: await count(stopped('unknown')) }
+}
+
+/** All that were ever configured here, by name. */
+export async function listDestinations(q: Query): Promise<DestinationRow[]> {
+  const rows = await q.sql.selectFrom('sync_destinations').selectAll().orderBy('destination').execute()
+  return rows.map(destinationOf)
+}
+
+/** The destination, or null when it was never configured here. */
+export async function findDestination(q: Query, name: string): Promise<DestinationRow | null> {
+  const row = await q.sql.selectFrom('sync_destinations').selectAll().where('destination', '=', name).executeTakeFirst()
+  return row ? destinationOf(row) : null
+}
+
+/** Whether a claim could give something of a destination now, since it neither is stopped nor rests; and its failures in a row. */
+export async function destinationStand(q: Query, name: string): Promise<{ readonly isOpen: boolean; readonly failures: number } | null> {
+  const { rows } = await sql<{ open: number; failures: number }>`
+    select case when state = 'active' and (retry_at is null or retry_at <= ${dbTime(q)}) then 1 else 0 end as open, failures
+    from sync_destinations where destination = ${name}`.execute(q.sql)
+  const [row] = rows
+  return row ? { isOpen: row.open === 1, failures: Number(row.failures) } : null
+}
+
+function destinationOf(row: DestinationsTable): DestinationRow {
+  return { ...row, snapshot: row.snapshot === null ? null : (JSON.parse(row.snapshot) as DestinationRow['snapshot']) }
+}
+
+/**
+ * Stops a destination or lets it go on; what is to be sent gathers in every state. `active` also ends its rest and forgets its failures.
+ * @param was what its state must still be; any when left out.
+ * @throws BusyError when it is in another state than `was`; nothing is changed then.
+ */
+export async function setDestinationState(
+  db: Db,
+  name: string,
+  state: DestinationState,
+  reason: string | null,
+  was?: DestinationState,
+): Promise<void> {
+  await db.write('destination-state', async (tx) => {
+    const rested = state === 'active' ? sql`, retry_at = null, failures = 0` : sql``
+    const { numAffectedRows } = await sql`
+      update sync_destinations set state = ${state}, reason = ${reason === null ? null : storableText(reason)},
+        since = ${state === 'active' ? sql`null` : sql`case when state = ${state} then coalesce(since, ${dbTime(tx)}) else ${dbTime(tx)} end`} ${rested}
+      where destination = ${name} ${was === undefined ? sql`` : sql`and state = ${was}`}`.execute(tx.sql)
+    if (was !== undefined && numAffectedRows === 0n)
+      throw new BusyError(`destination ${name} is not ${was} any more, and nothing was changed; look at it and try again`)
+    wake(tx, 'outbox')
+  })
+}
+
+/**
+ * Has what waits for its next try, or for its place in the schedule, tried now.
+ * @param limit lanes at most.
+ * @returns how many lanes there were; fewer than `limit` when no more are left.
+ */
+export async function hastenLanes(db: Db, name: string, limit: number): Promise<number> {
+  return db.write('destination-state', async (tx) => {
+    // One that is leased is being sent from; its time is the end of the lease.
+    const { numAffectedRows } = await sql`
+      update sync_push_lanes set due_at = ${dbTime(tx)} where (destination, account, lane) in (
+        select destination, account, lane from sync_push_lanes
+        where destination = ${name} and blocked is null and due_at > ${dbTime(tx)} and lease_token is null
+        order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)})`.execute(tx.sql)
+    wake(tx, 'outbox')
+    return Number(numAffectedRows ?? 0)
+  })
+}
+
+/**
+ * Lets all of a destination rest for `restMs` from now, and notes how many tries in a row found it not alive. A rest that is longer already
+ * stays.
+ * @returns when this rest ends, by the database's clock; `endPause` takes it.
+ */
+export async function holdDestination(db: Db, name: string, restMs: number, failures: number): Promise<TimeText> {
+  return db.write('destination-state', async (tx) => {
+    const { until } = await tx.sql.selectNoFrom(dbTime(tx, restMs).as('until')).executeTakeFirstOrThrow()
+    await sql`
+      update sync_destinations set failures = ${failures}, retry_at = ${later(tx, timeValue(tx, until))}
+      where destination = ${name}`.execute(tx.sql)
+    return until
+  })
+}
+
+/**
+ * Notes that a destination is alive, and takes away the rest that ends at `until`. One that somebody else has made longer, or has ended,
+ * stays so.
+ * @param until as `holdDestination` gave it; null when it never did.
+ * @param restMs for how long it is to rest all the same; not at all when it is 0 or less.
+ */
+export async function endPause(db: Db, name: string, until: TimeText | null, restMs: number): Promise<void> {
+  await db.write('destination-state', async (tx) => {
+    const left = restMs > 0 ? dbTime(tx, restMs) : sql`null`
+    await sql`
+      update sync_destinations set failures = 0, retry_at = case when retry_at = ${timeValue(tx, until)} then ${left} else retry_at end
+      where destination = ${name}`.execute(tx.sql)
+    wake(tx, 'outbox')
+  })
+}
+
+function later(tx: Tx, at: RawBuilder<TimeText>): RawBuilder<unknown> {
+  return tx.kind === 'sqlite' ? sql`max(coalesce(retry_at, ''), ${at})` : sql`greatest(retry_at, ${at})`
+}
+
+/** When the oldest row that waits for a destination was queued; null when none waits. */
+export async function oldestQueued(q: Query, destination: string): Promise<TimeText | null> {
+  const { rows } = await sql<{ queued_at: TimeText }>`
+    select queued_at from sync_outbox where destination = ${destination} and state = 'ready' order by outbox_id limit 1`.execute(q.sql)
+  return rows[0]?.queued_at ?? null
+}

@@ -1,0 +1,169 @@
+import { sql } from 'kysely'
+import type { Row } from '../../model/entities.ts'
+import type { Json } from '../../model/json.ts'
+import { type TimeText, timeFromMs } from '../../model/time.ts'
+import type { TableSpec, Tx } from '../engine/db.ts'
+import { lockNamed } from '../engine/locks.ts'
+import { wake } from '../engine/notify.ts'
+import type { DestinationRow } from './destinations.ts'
+import { lanesOf, openLanes, Tallies } from './lanes.ts'
+
+/** A row of the change log, as far as fanning out must know it: whole records stay in the log until they are sent. */
+export interface FanOutChange {
+  readonly seq: number
+  readonly account: string
+  readonly submission_id: string | null
+  readonly entity: string
+  readonly entity_id: string
+  readonly operation: string
+  readonly cause: string
+  /** `type` and `occurred_at` of the record, when the change names them. */
+  readonly event_type: string | null
+  readonly occurred_at: TimeText | null
+}
+
+/** A row on its way into the outbox. */
+export interface NewOutboxRow {
+  readonly destination: string
+  readonly account: string
+  readonly submissionId: string | null
+  readonly entity: string
+  readonly entityId: string
+  readonly operation: string
+  readonly cause: string
+  readonly seq: number
+  readonly messageId: string
+  /** Of a row of a snapshot, what a change would say; null for a change, which stands in the log. */
+  readonly snapshot: { readonly changed_at: TimeText; readonly after: Row } | null
+  /** It may have been sent before, by a database that was lost: see log-epoch.ts. */
+  readonly uncertain: boolean
+}
+
+const outbox: TableSpec = {
+  table: 'sync_outbox',
+  key: ['destination', 'seq'],
+  columns: {
+    destination: 'text',
+    account: 'text',
+    lane: 'text',
+    submission_id: 'text',
+    entity: 'text',
+    entity_id: 'text',
+    operation: 'text',
+    cause: 'text',
+    seq: 'int',
+    snapshot: 'raw',
+    message_id: 'text',
+    state: 'text',
+    attempts: 'int',
+    uncertain: 'int',
+    queued_at: 'time',
+  },
+}
+
+/** Makes this transaction the only one that fans out, until it ends: on Postgres several processes try. */
+export async function lockFanOut(tx: Tx): Promise<void> {
+  await lockNamed(tx, 'fan-out')
+}
+
+/**
+ * The changes behind `seq`, in their order, up to `limit`. None is missing before the last of them (invariant 9). One that a hand has
+ * damaged is a change like any other here; that it says nothing is found when it is to be sent.
+ */
+export async function changesToFanOut(tx: Tx, seq: number, limit: number): Promise<FanOutChange[]> {
+  const after = tx.kind === 'sqlite' ? sql`(case when json_valid(after) then after end)` : sql`after`
+  const { rows } = await sql<FanOutChange>`
+    select seq, account, submission_id, entity, entity_id, operation, cause,
+      case when entity = 'market_events' then ${after} ->> 'type' end as event_type,
+      case when entity in ('market_events', 'thread_messages') then ${after} ->> 'occurred_at' end as occurred_at
+    from changes where seq > ${seq} order by seq limit ${sql.lit(limit)}`.execute(tx.sql)
+  return rows
+}
+
+/** Which numbering the change log has, and its newest number. */
+export interface LogEnd {
+  readonly logEpoch: string
+  readonly lastSeq: number
+}
+
+/**
+ * The end of the change log. Nobody appends to it until this transaction ends, and what the mirror shows is what the log says up to there:
+ * a transaction that has changed rows and not yet logged them is not visible.
+ */
+export async function holdLogEnd(tx: Tx): Promise<LogEnd> {
+  const hold = tx.kind === 'postgres' ? sql`for share` : sql``
+  const { rows } = await sql<{ log_epoch: string; last_seq: number }>`
+    select log_epoch, last_seq from mirror_info where id = 1 ${hold}`.execute(tx.sql)
+  const [row] = rows
+  if (!row) throw new Error('mirror_info has no row')
+  return { logEpoch: row.log_epoch, lastSeq: row.last_seq }
+}
+
+/** How far a destination has come. `snapshot`: undefined leaves its progress as it is. */
+export interface CursorMove {
+  readonly destination: string
+  readonly cursor: number
+  readonly snapshot?: DestinationRow['snapshot']
+}
+
+/** Puts rows into the outbox, in their order, and moves the cursors, in one transaction with it (invariant 3). The last thing it does. */
+export async function queueRows(tx: Tx, rows: readonly NewOutboxRow[], moves: readonly CursorMove[]): Promise<void> {
+  const queuedAt = timeFromMs(tx.clock.now())
+  const given = rows.map((row) => givenOf(row, queuedAt))
+  await insertInOrder(tx, given)
+  await openLanes(tx, lanesOf(given))
+  const tallies = new Tallies()
+  for (const row of rows) tallies.move(row.destination, null, 'ready')
+  await tallies.write(tx)
+  for (const { destination, cursor, snapshot } of [...moves].sort((a, b) => (a.destination < b.destination ? -1 : 1))) {
+    const progress = snapshot === undefined ? {} : { snapshot: snapshot === null ? null : JSON.stringify(snapshot) }
+    await tx.sql
+      .updateTable('sync_destinations')
+      .set({ cursor, ...progress })
+      .where('destination', '=', destination)
+      .execute()
+  }
+  if (rows.length > 0) wake(tx, 'outbox')
+}
+
+type GivenRow = Row & { destination: string; account: string; lane: string }
+
+function givenOf(row: NewOutboxRow, queuedAt: TimeText): GivenRow {
+  return {
+    destination: row.destination,
+    account: row.account,
+    lane: row.submissionId ?? `entity:${row.entity}`,
+    submission_id: row.submissionId,
+    entity: row.entity,
+    entity_id: row.entityId,
+    operation: row.operation,
+    cause: row.cause,
+    seq: row.seq,
+    snapshot: row.snapshot === null ? null : JSON.stringify(row.snapshot),
+    message_id: row.messageId,
+    state: 'ready',
+    attempts: 0,
+    uncertain: row.uncertain ? 1 : 0,
+    queued_at: queuedAt,
+  }
+}
+
+/** `outbox_id` follows the order of `rows`: it is the order of sending. */
+async function insertInOrder(tx: Tx, rows: readonly GivenRow[]): Promise<void> {
+  if (rows.length === 0) return
+  if (tx.kind === 'sqlite') {
+    await tx.insertMany(outbox, rows)
+    return
+  }
+  const columns = Object.keys(outbox.columns)
+  const placed = rows.map((row, place): Json => ({ place, ...row }))
+  const typed = columns.map((column) => sql`${sql.ref(column)} ${sql.raw(GIVEN_TYPE[outbox.columns[column] ?? 'text'] ?? 'text')}`)
+  const picked = columns.map((column) => (column === 'snapshot' ? sql`snapshot::json` : sql.ref(column)))
+  await sql`
+    insert into sync_outbox (${sql.join(columns.map((column) => sql.ref(column)))})
+    select ${sql.join(picked)} from json_to_recordset(${JSON.stringify(placed)}::json) as given(place bigint, ${sql.join(typed)})
+    order by place`.execute(tx.sql)
+}
+
+/** Columns of other kinds than text, as Postgres reads them from the given rows. */
+const GIVEN_TYPE: Readonly<Record<string, string>> = { int: 'bigint', time: 'timestamptz' }

@@ -1,0 +1,158 @@
+import { sql } from 'kysely'
+import { storableText } from '../../model/json.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { lockNamed } from '../engine/locks.ts'
+import { wake } from '../engine/notify.ts'
+import { dbTime } from '../engine/sql.ts'
+import type { PushMapTable } from '../schema/tables.ts'
+import { givenLanes, type LaneKey, lanesOf, laneText, lockLanes } from './lanes.ts'
+
+/** Which client or policy of a destination's AMS a submission belongs to. */
+export interface MappingRow {
+  readonly destination: string
+  readonly account: string
+  readonly submissionId: string
+  readonly client: string
+  readonly policy: string | null
+  readonly fields: Readonly<Record<string, string>>
+}
+
+export interface StoredMapping extends MappingRow {
+  readonly mappedAt: TimeText
+  readonly mappedVia: string
+}
+
+/** Rows of one transaction: on SQLite it stays short beside a running serve. */
+const STEP = 200
+
+/** Whether a row `m` of `push_map` says anything. Written by hand its client may be blank: that is nobody's, and the submission waits. */
+export const namesClient = sql<boolean>`trim(m.client) <> ''`
+
+/**
+ * Stores mappings, in place of those of the same submissions, and lets the lanes go on that waited for them. In steps; what was stored
+ * before a failure stays.
+ * @param via `import`, `admin`, `lookup`.
+ */
+export async function storeMappings(db: Db, rows: readonly MappingRow[], via: string): Promise<void> {
+  const distinct = new Map(rows.map((row) => [laneText(laneOf(row)), row]))
+  const all = [...distinct.keys()].sort().flatMap((key) => distinct.get(key) ?? [])
+  for (let from = 0; from < all.length; from += STEP) await storeStep(db, all.slice(from, from + STEP), via)
+}
+
+async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Promise<void> {
+  await db.write('push-map', async (tx) => {
+    await lockMappings(tx)
+    for (const row of rows) {
+      const fields = Object.fromEntries(Object.entries(row.fields).map(([key, value]) => [storableText(key), storableText(value)]))
+      const mapping = {
+        client: storableText(row.client),
+        policy: row.policy === null ? null : storableText(row.policy),
+        fields: JSON.stringify(fields),
+        mapped_at: dbTime(tx),
+        mapped_via: via,
+      }
+      await tx.sql
+        .insertInto('push_map')
+        .values({ destination: row.destination, account: row.account, submission_id: row.submissionId, ...mapping })
+        .onConflict((conflict) => conflict.columns(['destination', 'account', 'submission_id']).doUpdateSet(mapping))
+        .execute()
+    }
+    await unblock(tx, rows.map(laneOf))
+  })
+}
+
+/**
+ * Lets lanes go on whose submission has a mapping by now, whoever wrote it: the table may be filled by hand. Looks at up to `limit` of the
+ * lanes of a destination that wait for one, those behind `after`.
+ * @param after null: from the first on.
+ * @param isNeeded false when the settings ask for none any more: then all of them go on.
+ * @returns behind which lane to look on; null when there is none any more.
+ */
+export async function heedMappings(
+  db: Db,
+  destination: string,
+  after: LaneKey | null,
+  limit: number,
+  isNeeded = true,
+): Promise<LaneKey | null> {
+  const behind = after === null ? sql`` : sql`and (account, lane) > (${after.account}, ${after.lane})`
+  const { rows } = await sql<LaneKey & { mapped: number }>`
+    select l.destination, l.account, l.lane, case when m.client is null then 0 else 1 end as mapped
+    from (
+      select destination, account, lane from sync_push_lanes where destination = ${destination} and blocked = 'unmapped' ${behind}
+      order by account, lane limit ${sql.lit(limit)}) as l
+    left join push_map m on m.destination = l.destination and m.account = l.account and m.submission_id = l.lane and ${namesClient}
+    order by l.account, l.lane`.execute(db.read.sql)
+  const mapped = rows.filter((row) => !isNeeded || Number(row.mapped) === 1)
+  for (let from = 0; from < mapped.length; from += STEP) {
+    await db.write('push-map', async (tx) => {
+      await lockMappings(tx)
+      await unblock(tx, mapped.slice(from, from + STEP))
+    })
+  }
+  return rows.length < limit ? null : (rows.at(-1) ?? null)
+}
+
+async function unblock(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
+  const waiting = (await lockLanes(tx, lanes)).filter((lane) => lane.blocked === 'unmapped')
+  for (const { destination, account, lane, under_way } of waiting) {
+    // Who just looks for the client has the lane until he says what he found.
+    await sql`
+      update sync_push_lanes set blocked = null ${under_way === 1 ? sql`` : sql`, due_at = ${dbTime(tx)}`}
+      where destination = ${destination} and account = ${account} and lane = ${lane}`.execute(tx.sql)
+  }
+  if (waiting.length > 0) wake(tx, 'outbox')
+}
+
+/** Keeps mappings as they are until the transaction ends. To be taken before any lane is locked. */
+export async function lockMappings(tx: Tx): Promise<void> {
+  await lockNamed(tx, 'push-map')
+}
+
+/** Which of the lanes, each a submission's, have a mapping. @returns by `laneText`. */
+export async function mappedLanes(q: Query, lanes: readonly LaneKey[]): Promise<ReadonlySet<string>> {
+  if (lanes.length === 0) return new Set()
+  const { rows } = await sql<LaneKey>`
+    select given.destination, given.account, given.lane
+    from ${givenLanes(q, lanesOf(lanes))} join push_map m
+      on m.destination = given.destination and m.account = given.account and m.submission_id = given.lane and ${namesClient}`.execute(q.sql)
+  return new Set(rows.map(laneText))
+}
+
+function laneOf({ destination, account, submissionId }: MappingRow): LaneKey {
+  return { destination, account, lane: submissionId }
+}
+
+export interface MappingFilter {
+  readonly destination?: string | undefined
+  readonly account?: string | undefined
+  readonly submissionId?: string | undefined
+  /** Only those of the accounts and submissions behind this one, for a list of one destination. */
+  readonly after?: { readonly account: string; readonly submissionId: string } | undefined
+}
+
+/** Mappings that the filter names, by destination, account and submission. */
+export async function listMappings(q: Query, filter: MappingFilter, limit: number): Promise<StoredMapping[]> {
+  let query = q.sql.selectFrom('push_map').selectAll()
+  if (filter.destination !== undefined) query = query.where('destination', '=', filter.destination)
+  if (filter.account !== undefined) query = query.where('account', '=', filter.account)
+  if (filter.submissionId !== undefined) query = query.where('submission_id', '=', filter.submissionId)
+  if (filter.after !== undefined)
+    query = query.where(sql<boolean>`(account, submission_id) > (${filter.after.account}, ${filter.after.submissionId})`)
+  const rows = await query.orderBy('destination').orderBy('account').orderBy('submission_id').limit(limit).execute()
+  return rows.map(mappingOf)
+}
+
+function mappingOf(row: PushMapTable): StoredMapping {
+  return {
+    destination: row.destination,
+    account: row.account,
+    submissionId: row.submission_id,
+    client: row.client,
+    policy: row.policy,
+    fields: (row.fields ?? {}) as Record<string, string>,
+    mappedAt: row.mapped_at,
+    mappedVia: row.mapped_via,
+  }
+}

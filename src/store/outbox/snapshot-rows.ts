@@ -1,0 +1,165 @@
+import { type RawBuilder, sql } from 'kysely'
+import { told, toldRow } from '../../model/damaged.ts'
+import { type Entity, entities, type Row } from '../../model/entities.ts'
+import { inTime } from '../../model/row-times.ts'
+import type { Query } from '../engine/db.ts'
+import { givenRows } from '../engine/sql.ts'
+import type { SnapshotPosition } from './destinations.ts'
+
+/** A row of the mirror as a snapshot shows it. */
+export interface SnapshotRow {
+  readonly account: string
+  readonly submissionId: string
+  readonly entity: string
+  /** The key after `account`, as JSON array text. */
+  readonly entityId: string
+  /** All columns but `raw`, as the change log has them of an insert. */
+  readonly after: Row
+}
+
+/** What a snapshot walks through: accounts by name, their submissions, of each the tables in the order of `entities`. */
+export interface SnapshotScope {
+  readonly accounts: readonly string[]
+  /** Names of public tables; null: all of them. */
+  readonly entities: readonly string[] | null
+}
+
+export interface SnapshotPage {
+  readonly rows: readonly SnapshotRow[]
+  /** null: that was the last. */
+  readonly position: SnapshotPosition | null
+}
+
+/** The rows behind `position`, up to about `limit`: a page ends with a table of a submission, or when it is full. */
+export async function snapshotPage(
+  q: Query,
+  scope: SnapshotScope,
+  position: SnapshotPosition | null,
+  limit: number,
+): Promise<SnapshotPage> {
+  const tables = entities.filter((entity) => scope.entities?.includes(entity.table) ?? true)
+  const rows: SnapshotRow[] = []
+  let at = position
+  for (let looked = 0; rows.length < limit && looked < limit; looked++) {
+    const place = await nextTable(q, scope, tables, at)
+    if (place === null) return { rows, position: null }
+    const { entity, account, submissionId, after } = place
+    const found = await rowsBehind(q, entity, account, submissionId, after, limit - rows.length)
+    rows.push(...inTime(entity, found, (row) => row).map((row) => snapshotRow(entity, row)))
+    const last = found.at(-1)
+    const key = last !== undefined && rows.length >= limit ? keyOf(entity, last) : []
+    at = { account, submissionId, entity: entity.table, key: key.length > 0 ? key : null }
+  }
+  return { rows, position: at }
+}
+
+/** Whose rows come next: the rest of the table that the position is in, the submission's next table, or the next submission. */
+async function nextTable(
+  q: Query,
+  scope: SnapshotScope,
+  tables: readonly Entity[],
+  at: SnapshotPosition | null,
+): Promise<{ entity: Entity; account: string; submissionId: string; after: SnapshotPosition['key'] } | null> {
+  const [first] = tables
+  if (!first) return null
+  if (at !== null) {
+    const rank = rankOf(at.entity)
+    const entity = tables.find((table) => (at.key === null ? rankOf(table.table) > rank : rankOf(table.table) >= rank))
+    if (entity) return { entity, account: at.account, submissionId: at.submissionId, after: entity.table === at.entity ? at.key : null }
+  }
+  for (const account of [...scope.accounts].sort()) {
+    if (at !== null && account < at.account) continue
+    const behind = at?.account === account ? sql`and submission_id > ${at.submissionId}` : sql``
+    const { rows } = await sql<{ submission_id: string }>`
+      select submission_id from submissions where account = ${account} ${behind} order by submission_id limit 1`.execute(q.sql)
+    if (rows[0]) return { entity: first, account, submissionId: rows[0].submission_id, after: null }
+  }
+  return null
+}
+
+async function rowsBehind(
+  q: Query,
+  entity: Entity,
+  account: string,
+  submissionId: string,
+  after: SnapshotPosition['key'],
+  limit: number,
+): Promise<Row[]> {
+  const columns = Object.keys(entity.columns).filter((column) => entity.columns[column] !== 'raw')
+  const behind = after === null ? sql`` : sql`and ${isBehind(q, entity, after)}`
+  const { rows } = await sql<Row>`
+    select ${sql.join(columns.map((column) => sql.ref(column)))} from ${sql.table(entity.table)}
+    where account = ${account} and submission_id = ${submissionId} ${behind}
+    order by ${sql.join(entity.key.map((column) => sql.ref(column)))} limit ${sql.lit(limit)}`.execute(q.sql)
+  return rows
+}
+
+/** The database compares, for only it knows its order of texts. */
+function isBehind(q: Query, entity: Entity, after: readonly (string | number)[], left?: readonly (string | number)[]): RawBuilder<unknown> {
+  const columns = entity.key.slice(2)
+  const type = (column: string) => (q.kind === 'postgres' ? sql.raw(entity.columns[column] === 'int' ? '::bigint' : '::text') : sql``)
+  const value = (column: string, given: string | number | undefined) => sql`${given ?? null}${type(column)}`
+  const before = left ? columns.map((column, index) => value(column, left[index])) : columns.map((column) => sql.ref(column))
+  return sql`(${sql.join(before)}) > (${sql.join(columns.map((column, index) => value(column, after[index])))})`
+}
+
+/** A record of the mirror, as the change log names it. */
+interface Placed {
+  readonly account: string
+  readonly submission_id: string | null
+  readonly entity: string
+  readonly entity_id: string
+}
+
+/**
+ * Which records a snapshot that has come to `position` has still before it. What happens to them until then needs not be told: their
+ * rows will show it.
+ * @returns for each record whether it is still to come.
+ */
+export async function stillToCome(q: Query, position: SnapshotPosition | null, records: readonly Placed[]): Promise<boolean[]> {
+  if (position === null) return records.map(() => true)
+  const behind = await submissionsBehind(q, position.submissionId, records)
+  const answers: boolean[] = []
+  for (const record of records) {
+    if (record.account !== position.account) answers.push(record.account > position.account)
+    else if (record.submission_id !== position.submissionId) answers.push(behind.has(record.submission_id ?? ''))
+    else answers.push(await isRecordBehind(q, position, record))
+  }
+  return answers
+}
+
+async function submissionsBehind(q: Query, submissionId: string, records: readonly Placed[]): Promise<ReadonlySet<string>> {
+  const ids = [...new Set(records.map((record) => record.submission_id ?? ''))].map((id) => ({ id }))
+  const { rows } = await sql<{ id: string }>`
+    select id from ${givenRows(q, { id: 'text' }, ids)} where id > ${submissionId}`.execute(q.sql)
+  return new Set(rows.map((row) => row.id))
+}
+
+/** Of the submission that the position is in. */
+async function isRecordBehind(q: Query, position: SnapshotPosition, record: Placed): Promise<boolean> {
+  if (record.entity !== position.entity) return rankOf(record.entity) > rankOf(position.entity)
+  const entity = entities[rankOf(record.entity)]
+  if (!entity || position.key === null) return false
+  const key = (JSON.parse(record.entity_id) as (string | number)[]).slice(1)
+  const { rows } = await sql<{ behind: number }>`
+    select case when ${isBehind(q, entity, position.key, key)} then 1 else 0 end as behind`.execute(q.sql)
+  return rows[0]?.behind === 1
+}
+
+function rankOf(table: string): number {
+  return entities.findIndex((entity) => entity.table === table)
+}
+
+function snapshotRow(entity: Entity, row: Row): SnapshotRow {
+  return {
+    account: String(row['account']),
+    submissionId: String(row['submission_id']),
+    entity: entity.table,
+    entityId: JSON.stringify(entity.key.slice(1).map((column) => told(row[column] ?? null))),
+    after: toldRow(row),
+  }
+}
+
+function keyOf(entity: Entity, row: Row): (string | number)[] {
+  return entity.key.slice(2).map((column) => row[column] as string | number)
+}

@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto'
+import type { CompiledQuery, Kysely, QueryResult } from 'kysely'
+import type pg from 'pg'
+import { backoffMs, type Clock, systemClock } from '../../base/clock.ts'
+import { messageOf, TransientError } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
+import type { Row } from '../../model/entities.ts'
+import type { Db, FailPoint, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
+import { kyselyOver } from '../engine/kysely.ts'
+import { createSignals, type Signals, type Topic } from '../engine/signals.ts'
+import type { Tables } from '../schema/tables.ts'
+import { isAnswer, mayRunAgain, postgresError } from './errors.ts'
+import { PostgresListener } from './listener.ts'
+import { PostgresNotifier } from './notifier.ts'
+import { beginStatement, type PostgresConfig, PostgresPool, type PostgresSession } from './pool.ts'
+import * as rows from './rows.ts'
+
+const MAX_CONNECTIONS = 8
+/** Kept for `first` transactions, so that a delivery never waits for a connection that a worker has. */
+const FIRST_CONNECTIONS = 2
+const MAX_RUNS = 5
+const RERUN_BASE_MS = 10
+const RERUN_CAP_MS = 200
+
+export interface PostgresOptions {
+  readonly clock: Clock
+  readonly log: Log
+  readonly failPoint?: FailPoint | undefined
+}
+
+type RunText = (text: string, values: readonly unknown[]) => Promise<pg.QueryResult<Record<string, unknown>>>
+
+/** See `Db`: pooled connections to one schema. Nothing is connected before it is needed. */
+export class PostgresDb implements Db {
+  readonly kind = 'postgres'
+  readonly processId = randomUUID()
+  readonly clock: Clock
+  readonly signals: Signals
+  readonly read: Query
+  readonly #config: PostgresConfig
+  readonly #log: Log
+  readonly #failPoint: FailPoint | undefined
+  readonly #pool: PostgresPool
+  readonly #firstPool: PostgresPool
+  readonly #notifier: PostgresNotifier
+
+  constructor(config: PostgresConfig, options: PostgresOptions) {
+    this.clock = options.clock
+    this.signals = createSignals(options.clock)
+    this.#config = config
+    this.#log = options.log
+    this.#failPoint = options.failPoint
+    this.#pool = new PostgresPool(config, MAX_CONNECTIONS, options.log)
+    this.#firstPool = new PostgresPool(config, FIRST_CONNECTIONS, options.log)
+    this.#notifier = new PostgresNotifier(this.#pool, config.schema, options.log)
+    this.read = new PostgresQuery(this, readerOf(this.#pool, config))
+  }
+
+  async write<T>(name: string, work: (tx: Tx) => Promise<T>, options: WriteOptions = {}): Promise<T> {
+    for (let run = 1; ; run++) {
+      try {
+        return await this.#writeOnce(name, work, options)
+      } catch (error) {
+        if (!mayRunAgain(error) || run >= MAX_RUNS) throw postgresError(error)
+      }
+      await systemClock.sleep(backoffMs(systemClock, run, RERUN_BASE_MS, RERUN_CAP_MS))
+    }
+  }
+
+  listen(signal: AbortSignal): Promise<void> {
+    return new PostgresListener(this.#config, this.signals, this.#log).run(signal)
+  }
+
+  async close(): Promise<void> {
+    await this.#notifier.close()
+    await Promise.all([this.#pool.close(), this.#firstPool.close()])
+  }
+
+  async #writeOnce<T>(name: string, work: (tx: Tx) => Promise<T>, options: WriteOptions): Promise<T> {
+    const session = await (options.first ? this.#firstPool : this.#pool).connect()
+    try {
+      const patient = options.patient ?? false
+      const run: RunText = (text, values) => session.query(text, values, patient)
+      // Behind a pooler a statement needs the settings that come with `begin`.
+      const alone = options.single === true && !session.pooled
+      const tx = new PostgresTx(this, alone ? once(name, run) : run)
+      const begin = beginStatement(this.#config.schema, patient ? 'patient' : 'write')
+      const begun = () => session.query(begin, undefined, patient).then(() => work(tx))
+      const result = alone ? await this.#workAlone(name, tx, work) : await this.#workAndCommit(name, session, tx, begun)
+      this.#failPoint?.(`${name}:after-commit`)
+      for (const action of tx.actions) action()
+      for (const topic of tx.topics) this.#notifier.notify(topic)
+      return result
+    } finally {
+      session.release()
+    }
+  }
+
+  /** One statement that is its own transaction. */
+  async #workAlone<T>(name: string, tx: PostgresTx, work: (tx: Tx) => Promise<T>): Promise<T> {
+    this.#failPoint?.(`${name}:before-commit`)
+    try {
+      return await work(tx)
+    } catch (error) {
+      throw isAnswer(error) ? error : commitUnknown(error)
+    } finally {
+      tx.end()
+    }
+  }
+
+  /** @param begun begins the transaction, too: a connection on which that failed half way must not keep it. */
+  async #workAndCommit<T>(name: string, session: PostgresSession, tx: PostgresTx, begun: () => Promise<T>): Promise<T> {
+    let result: T
+    try {
+      result = await begun()
+      tx.end()
+      this.#failPoint?.(`${name}:before-commit`)
+    } catch (error) {
+      tx.end()
+      await session.rollback()
+      throw error
+    }
+    await commit(session)
+    return result
+  }
+}
+
+async function commit(session: PostgresSession): Promise<void> {
+  let command: string
+  try {
+    command = (await session.query('commit')).command
+  } catch (error) {
+    // The server's own "no" means that nothing was committed; a connection that broke says nothing.
+    if (isAnswer(error)) throw error
+    throw commitUnknown(error)
+  }
+  if (command !== 'COMMIT') throw new Error('A statement failed and the transaction went on: it was rolled back')
+}
+
+function once(name: string, run: RunText): RunText {
+  let ran = false
+  return (text, values) => {
+    if (ran) return Promise.reject(new Error(`${name} was to be one statement`))
+    ran = true
+    return run(text, values)
+  }
+}
+
+function commitUnknown(error: unknown): TransientError {
+  return new TransientError(`It is unknown whether the transaction was committed: ${messageOf(error)}`, { cause: error })
+}
+
+/** Runs single statements, each on whichever connection is free. */
+function readerOf(pool: PostgresPool, config: PostgresConfig): RunText {
+  // Behind a pooler a lone statement may run on a connection that was never set up, so it brings its settings along.
+  const begin = beginStatement(config.schema, 'read')
+  return async (text, values) => {
+    const session = await pool.connect()
+    try {
+      if (!session.pooled) return await session.query(text, values)
+      await session.query(begin)
+      const result = await session.query(text, values)
+      await session.query('commit')
+      return result
+    } catch (error) {
+      if (session.pooled) await session.rollback()
+      throw postgresError(error)
+    } finally {
+      session.release()
+    }
+  }
+}
+
+class PostgresQuery implements Query {
+  readonly sql: Kysely<Tables>
+  readonly kind = 'postgres'
+  readonly clock: Clock
+  readonly signals: Signals
+  protected readonly run: RunText
+  #ended = false
+
+  constructor(db: PostgresDb, run: RunText) {
+    this.clock = db.clock
+    this.signals = db.signals
+    this.run = async (text, values) => {
+      if (this.#ended) throw new Error('This transaction has ended: everything in it must be awaited')
+      return run(text, values)
+    }
+    this.sql = kyselyOver('postgres', async (query) => resultOf(await this.run(query.sql, query.parameters), query))
+  }
+
+  selectMany(table: TableSpec, keys: readonly Row[], options: { readonly lock?: boolean } = {}): Promise<Row[]> {
+    return rows.selectMany(this.run, table, keys, options.lock ?? false)
+  }
+
+  selectWhere(table: TableSpec, where: Row): Promise<Row[]> {
+    return rows.selectWhere(this.run, table, where)
+  }
+
+  selectOfSubmissions(table: TableSpec, account: string, submissionIds: readonly string[], limitEach: number): Promise<Row[]> {
+    return rows.selectOfSubmissions(this.run, table, account, submissionIds, limitEach)
+  }
+
+  /** From here on nothing more may come: the connection is another's. */
+  end(): void {
+    this.#ended = true
+  }
+}
+
+class PostgresTx extends PostgresQuery implements Tx {
+  readonly actions: (() => void)[] = []
+  readonly topics = new Set<Topic>()
+
+  insertMany(table: TableSpec, given: readonly Row[], options: { readonly ignore?: boolean } = {}): Promise<number> {
+    return rows.insertMany(this.run, table, given, options.ignore ?? false)
+  }
+
+  updateMany(table: TableSpec, columns: readonly string[], given: readonly Row[]): Promise<number> {
+    return rows.updateMany(this.run, table, columns, given)
+  }
+
+  afterCommit(action: () => void): void {
+    this.actions.push(action)
+  }
+
+  notifyOthers(topic: Topic): void {
+    this.topics.add(topic)
+  }
+}
+
+function resultOf(result: pg.QueryResult<Record<string, unknown>>, query: CompiledQuery): QueryResult<unknown> {
+  const writes = query.query.kind !== 'SelectQueryNode' && result.command !== 'SELECT'
+  return { rows: result.rows, ...(writes && { numAffectedRows: BigInt(result.rowCount ?? 0) }) }
+}

@@ -1,0 +1,128 @@
+import { sql } from 'kysely'
+import { storableText } from '../../model/json.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { wake } from '../engine/notify.ts'
+import { dbTime } from '../engine/sql.ts'
+import type { AccountsTable } from '../schema/tables.ts'
+
+export type AccountState = AccountsTable['state']
+
+/** What `sweep_wanted` says: nothing is wanted, a sweep is, or one was begun and has not ended. */
+export const sweep = { none: 0, wanted: 1, begun: 2 } as const
+
+/** Makes sure that every configured account has its row. */
+export async function ensureAccounts(db: Db, names: readonly string[]): Promise<void> {
+  await db.write('accounts', async (tx) => {
+    for (const account of [...names].sort()) {
+      await tx.sql
+        .insertInto('sync_accounts')
+        .values({
+          account,
+          state: 'active',
+          reason: null,
+          since: null,
+          retry_at: null,
+          brokerage: null,
+          client_id: null,
+          sweep_wanted: sweep.none,
+          swept_at: null,
+          events_unreadable_at: null,
+        })
+        .onConflict((oc) => oc.column('account').doNothing())
+        .execute()
+    }
+  })
+}
+
+/** The account's row, or null when it was never configured here. */
+export async function findAccount(q: Query, account: string): Promise<AccountsTable | null> {
+  return (await q.sql.selectFrom('sync_accounts').selectAll().where('account', '=', account).executeTakeFirst()) ?? null
+}
+
+/** Whether a stopped account's time to try again has come, by the database's clock, which has set it (invariant 14). */
+export async function isRetryDue(q: Query, account: string): Promise<boolean> {
+  const row = await q.sql
+    .selectFrom('sync_accounts')
+    .select('account')
+    .where('account', '=', account)
+    .where((eb) => eb.or([eb('retry_at', 'is', null), eb('retry_at', '<=', dbTime(q))]))
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export async function listAccounts(q: Query): Promise<AccountsTable[]> {
+  return q.sql.selectFrom('sync_accounts').selectAll().orderBy('account').execute()
+}
+
+/**
+ * Stops an account's reading until `retryInMs` from now: `parked` when its credentials, or all its reads, were refused, `paused` when the service
+ * answers as if it were another brokerage's. Deliveries are taken all the same.
+ */
+export async function stopAccount(db: Db, account: string, state: 'paused' | 'parked', reason: string, retryInMs: number): Promise<void> {
+  await db.write('account-stop', async (tx) => {
+    await tx.sql
+      .updateTable('sync_accounts')
+      .set({
+        state,
+        // It may repeat what an answer said, which may hold what Postgres refuses (trap 72).
+        reason: storableText(reason),
+        since: sql<TimeText>`case when state = ${state} then coalesce(since, ${dbTime(tx)}) else ${dbTime(tx)} end`,
+        retry_at: dbTime(tx, retryInMs),
+      })
+      .where('account', '=', account)
+      .execute()
+  })
+}
+
+/** Lets an account be read again; also at once, by an operator. */
+export async function resumeAccount(db: Db, account: string): Promise<boolean> {
+  return db.write('account-resume', async (tx) => {
+    const result = await tx.sql
+      .updateTable('sync_accounts')
+      .set({ state: 'active', reason: null, since: null, retry_at: null })
+      .where('account', '=', account)
+      .executeTakeFirst()
+    wake(tx, 'reads')
+    return result.numUpdatedRows > 0n
+  })
+}
+
+/** Makes a stopped account try at once instead of at its time: it stays stopped until that try succeeds. */
+export async function retryAccountNow(db: Db, account: string): Promise<void> {
+  await db.write('account-retry', async (tx) => {
+    await tx.sql
+      .updateTable('sync_accounts')
+      .set({ retry_at: dbTime(tx) })
+      .where('account', '=', account)
+      .execute()
+    wake(tx, 'reads')
+  })
+}
+
+/** Pins the brokerage that the account's credentials belong to. Written once; `clientId` is only kept to be shown. */
+export async function pinBrokerage(db: Db, account: string, brokerage: string, clientId: string | null): Promise<void> {
+  await db.write('account-pin', (tx) =>
+    tx.sql
+      .updateTable('sync_accounts')
+      .set({ brokerage: sql<string>`coalesce(brokerage, ${brokerage})`, client_id: clientId })
+      .where('account', '=', account)
+      .execute(),
+  )
+}
+
+/** Asks for a sweep: a delivery said that something happened, but not where (trap 25). */
+export async function askSweep(tx: Tx, account: string): Promise<void> {
+  await tx.sql
+    .updateTable('sync_accounts')
+    .set({ sweep_wanted: sweep.wanted })
+    .where('account', '=', account)
+    .where('sweep_wanted', '<>', sweep.wanted)
+    .execute()
+  wake(tx, 'reads')
+}
+
+/** Notes that the account's event deliveries cannot be read here: a missing one cannot be told from an unreadable one. */
+export async function noteUnreadableEvents(tx: Tx, account: string, now: TimeText): Promise<void> {
+  await tx.sql.updateTable('sync_accounts').set({ events_unreadable_at: now }).where('account', '=', account).execute()
+}

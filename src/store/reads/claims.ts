@@ -1,0 +1,246 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Place } from '../../model/facts.ts'
+import { storableText } from '../../model/json.ts'
+import type { ReadKind } from '../../model/records.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Db, Tx } from '../engine/db.ts'
+import { isClaimedBy, LeaseLostError, LONGEST_LEASE_MS, newLeaseToken } from '../engine/leases.ts'
+import { wake } from '../engine/notify.ts'
+import { dbTime, skipLocked, timeValue } from '../engine/sql.ts'
+import { LOOK_AGAIN_MS, nextReadNo, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
+
+/** A read of a submission that this process may make until its lease ends. */
+export interface ReadClaim extends Place {
+  readonly read: ReadKind
+  readonly leaseToken: string
+  /** As it was claimed; see `rank`. */
+  readonly rank: number
+  /** The number of this read; later reads have greater ones (invariant 6). */
+  readonly readNo: number
+  readonly wakeNo: number
+  readonly cursor: string | null
+  readonly failures: number
+  readonly misses: number
+  readonly stalls: number
+  readonly activeAt: TimeText | null
+  readonly lastReadAt: TimeText | null
+  readonly lastReplayAt: TimeText | null
+  readonly replayDueAt: TimeText | null
+  /** Whether a replay is due, by the database's clock. */
+  readonly replayDue: boolean
+}
+
+/** Which reads to claim: of one rank, or certain ones whenever they are due. */
+export interface ClaimQuery {
+  readonly account: string
+  readonly rank?: number
+  /** Only reads of these submissions, due or not, unless another process is making them. */
+  readonly submissionIds?: readonly string[]
+  /** With `submissionIds`: only this kind of read. */
+  readonly read?: ReadKind
+  readonly limit: number
+  readonly leaseMs: number
+}
+
+/** Claims reads, the longest due first. A lease whose process died becomes due again by itself. */
+export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]> {
+  const leaseToken = newLeaseToken(db)
+  const ofKind = query.read === undefined ? sql`` : sql`and read = ${query.read}`
+  const claim = async (tx: Tx): Promise<ReadClaim[]> => {
+    const which = query.submissionIds
+      ? sql`submission_id in (${sql.join(query.submissionIds)}) and (lease_token is null or due_at <= ${dbTime(tx)}) ${ofKind}`
+      : sql`rank = ${sql.lit(query.rank ?? rank.live)} and due_at <= ${dbTime(tx)}`
+    const { rows } = await sql<ClaimedRow>`
+      with due as (
+        select account, submission_id, read from sync_reads where account = ${query.account} and ${which}
+        order by due_at limit ${sql.lit(query.limit)} ${skipLocked(tx)})
+      update sync_reads set lease_token = ${leaseToken}, due_at = ${dbTime(tx, query.leaseMs)}, issued_no = ${nextReadNo(tx)}
+      from due where sync_reads.account = due.account and sync_reads.submission_id = due.submission_id and sync_reads.read = due.read
+      returning sync_reads.account, sync_reads.submission_id, sync_reads.read, rank, issued_no, wake_no, cursor, failures, misses, stalls, active_at, last_read_at,
+        last_replay_at, replay_due_at, case when replay_due_at <= ${dbTime(tx)} then 1 else 0 end as replay_due`.execute(tx.sql)
+    return rows.map((row) => claimOf(row, leaseToken))
+  }
+  return db.write('read-claim', claim, { forgettable: true })
+}
+
+/** Where a read stands after a page that was not its last. */
+export interface PageMark {
+  /** The cursor to resume from; undefined leaves the stored one as it is (a replay). */
+  readonly cursor?: string
+  readonly leaseMs: number
+}
+
+/**
+ * Marks a page as applied, in the transaction that applied it, and keeps the lease.
+ * @throws LeaseLostError when the read is no longer ours, or a later walk has moved the cursor.
+ */
+export async function markPage(tx: Tx, claim: ReadClaim, mark: PageMark): Promise<void> {
+  const cursor = mark.cursor === undefined ? sql`` : sql`, cursor = ${mark.cursor}, cursor_no = ${claim.readNo}`
+  const fence = mark.cursor === undefined ? sql`` : sql`and cursor_no <= ${claim.readNo}`
+  const result = await sql`
+    update sync_reads set due_at = ${dbTime(tx, mark.leaseMs)} ${cursor}
+    where ${mine(claim)} ${fence}`.execute(tx.sql)
+  if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))
+}
+
+/** Replaces a refused cursor by none, keeping it for whoever looks into it (trap 17). */
+export async function refuseCursor(tx: Tx, claim: ReadClaim, leaseMs: number): Promise<void> {
+  const result = await sql`
+    update sync_reads set refused_cursor = cursor, cursor = null, cursor_no = ${claim.readNo}, due_at = ${dbTime(tx, leaseMs)}
+    where ${mine(claim)} and cursor_no <= ${claim.readNo}`.execute(tx.sql)
+  if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))
+}
+
+/** How a read ended, and when it comes again. */
+export interface ReadSettlement {
+  readonly rank: number
+  readonly dueInMs: number
+  readonly failures: number
+  readonly misses: number
+  readonly stalls: number
+  readonly error: string | null
+  /** The cursor of the last page that had one; undefined leaves the stored one as it is. */
+  readonly cursor?: string
+  /** It was read to its end. */
+  readonly complete: boolean
+  /** It brought something that was not known. */
+  readonly changed: boolean
+  /** It was read from the beginning to the end: the next replay is due in so many milliseconds, sooner if one was asked for meanwhile. */
+  readonly replayDueInMs?: number
+  /** It could not be read to its end from the beginning: no replay is due sooner than in so many milliseconds. */
+  readonly replayPutOffMs?: number
+  /** A replay is wanted in so many milliseconds, unless one is asked for already: who asks again and again puts nothing off. */
+  readonly askReplayInMs?: number
+  /** When something last moved; undefined leaves it as it is. */
+  readonly activeAt?: TimeText
+}
+
+/**
+ * Ends a claim, in the transaction that applied its last page. A wake that came meanwhile makes the read due soon, unless it was not
+ * read to its end: a wake never shortens the backoff, but for that of what was not found (see `wakeReads`). A replay is never due later
+ * than it was promised or asked for, unless it was tried again and again in vain.
+ * @throws LeaseLostError when the read is no longer ours.
+ */
+export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): Promise<void> {
+  const now = dbTime(tx)
+  const isMissed = !s.complete && s.misses > 0 && s.failures + s.stalls === 0
+  const woken = s.complete || isMissed ? sql`wake_no > ${claim.wakeNo}` : sql`1 = 0`
+  const wokenInMs = Math.min(s.dueInMs, isMissed ? LOOK_AGAIN_MS : WAKE_DELAY_MS)
+  const replayDueAt = replayDue(tx, claim, s)
+  const dueAt = s.complete ? earlierOf(tx, dbTime(tx, s.dueInMs), replayDueAt) : dbTime(tx, s.dueInMs)
+  const set = [
+    sql`lease_token = null`,
+    sql`rank = case when ${woken} then ${sql.lit(isMissed ? s.rank : rank.live)} else ${s.rank} end`,
+    sql`due_at = case when ${woken} then ${dbTime(tx, wokenInMs)} else ${dueAt} end`,
+    sql`failures = ${s.failures}, misses = ${s.misses}, stalls = ${s.stalls}, error = ${s.error === null ? null : storableText(s.error)}`,
+    sql`replay_due_at = ${replayDueAt}`,
+  ]
+  if (s.complete) set.push(sql`last_read_at = ${now}`)
+  if (s.changed) set.push(sql`last_changed_at = ${now}`)
+  if (s.cursor !== undefined) set.push(sql`cursor = ${s.cursor}, cursor_no = ${claim.readNo}`)
+  if (s.replayDueInMs !== undefined) set.push(sql`last_replay_at = ${now}`)
+  if (s.activeAt !== undefined) set.push(sql`active_at = ${activity(tx, claim, s.activeAt)}`)
+  const fence = s.cursor === undefined ? sql`` : sql`and cursor_no <= ${claim.readNo}`
+  const result = await sql`update sync_reads set ${sql.join(set)} where ${mine(claim)} ${fence}`.execute(tx.sql)
+  if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))
+}
+
+/** Who asked for a replay after this one had begun may mean what it had passed already: that replay is still to come (see `askReplay`). */
+function replayDue(tx: Tx, claim: ReadClaim, s: ReadSettlement): RawBuilder<unknown> {
+  if (s.askReplayInMs !== undefined) return sql`coalesce(replay_due_at, ${dbTime(tx, s.askReplayInMs)})`
+  if (s.replayPutOffMs !== undefined) {
+    const earliest = dbTime(tx, s.replayPutOffMs)
+    return sql`case when replay_due_at < ${earliest} then ${earliest} else replay_due_at end`
+  }
+  if (s.replayDueInMs === undefined) return sql`replay_due_at`
+  const asked = sql`replay_due_at is distinct from ${timeValue(tx, claim.replayDueAt)}`
+  return sql`case when ${asked} then ${dbTime(tx, Math.min(s.replayDueInMs, REPLAY_COALESCE_MS))} else ${dbTime(tx, s.replayDueInMs)} end`
+}
+
+/** A wake that came meanwhile is later than all that the walk could see. */
+function activity(tx: Tx, claim: ReadClaim, activeAt: TimeText): RawBuilder<unknown> {
+  return sql`case when active_at is distinct from ${timeValue(tx, claim.activeAt)} then active_at else ${timeValue(tx, activeAt)} end`
+}
+
+/** The earlier of two moments, of which the second may be null. */
+function earlierOf(tx: Tx, a: RawBuilder<unknown>, b: RawBuilder<unknown>): RawBuilder<unknown> {
+  return tx.kind === 'sqlite' ? sql`min(${a}, coalesce(${b}, ${a}))` : sql`least(${a}, ${b})`
+}
+
+/** Gives a claim back, untouched, due at once. */
+export async function releaseRead(db: Db, claim: ReadClaim): Promise<void> {
+  const release = (tx: Tx) => sql`update sync_reads set lease_token = null, due_at = ${dbTime(tx)} where ${mine(claim)}`.execute(tx.sql)
+  await db.write('read-release', release, { forgettable: true })
+}
+
+/**
+ * Gives back, at once and untouched, the reads of an account that are claimed: for a process that knows that no other one reads, and that has
+ * none in hand.
+ */
+export async function releaseAllReads(db: Db, account: string): Promise<void> {
+  await db.write('read-release', (tx) => releaseClaimed(tx, sql`account = ${account}`))
+}
+
+/** The same of what one process has claimed in any account, for whoever knows that it is dead. @returns how many. */
+export async function releaseReadsOf(tx: Tx, processId: string): Promise<number> {
+  const released = await releaseClaimed(tx, sql`account in (select account from sync_accounts) and ${isClaimedBy(processId)}`)
+  if (released > 0) wake(tx, 'reads')
+  return released
+}
+
+/** A claim is due before the longest lease is over: so the index finds it. */
+async function releaseClaimed(tx: Tx, which: RawBuilder<unknown>): Promise<number> {
+  const ranks = sql.join(Object.values(rank).map((one) => sql.lit(one)))
+  const { numAffectedRows } = await sql`
+    update sync_reads set lease_token = null, due_at = ${dbTime(tx)}
+    where rank in (${ranks}) and due_at > ${dbTime(tx)} and due_at <= ${dbTime(tx, LONGEST_LEASE_MS)} and lease_token is not null
+      and ${which}`.execute(tx.sql)
+  return Number(numAffectedRows ?? 0)
+}
+
+function mine(claim: ReadClaim) {
+  return sql`account = ${claim.account} and submission_id = ${claim.submissionId} and read = ${claim.read} and lease_token = ${claim.leaseToken}`
+}
+
+function nameOf(claim: ReadClaim): string {
+  return `${claim.read} of submission ${claim.submissionId}`
+}
+
+interface ClaimedRow {
+  account: string
+  submission_id: string
+  read: ReadKind
+  rank: number
+  issued_no: number
+  wake_no: number
+  cursor: string | null
+  failures: number
+  misses: number
+  stalls: number
+  active_at: TimeText | null
+  last_read_at: TimeText | null
+  last_replay_at: TimeText | null
+  replay_due_at: TimeText | null
+  replay_due: number
+}
+
+function claimOf(row: ClaimedRow, leaseToken: string): ReadClaim {
+  return {
+    account: row.account,
+    submissionId: row.submission_id,
+    read: row.read,
+    leaseToken,
+    rank: row.rank,
+    readNo: row.issued_no,
+    wakeNo: row.wake_no,
+    cursor: row.cursor,
+    failures: row.failures,
+    misses: row.misses,
+    stalls: row.stalls,
+    activeAt: row.active_at,
+    lastReadAt: row.last_read_at,
+    lastReplayAt: row.last_replay_at,
+    replayDueAt: row.replay_due_at,
+    replayDue: Number(row.replay_due) === 1,
+  }
+}

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { storableText } from '../../model/json.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Db, Query, TableSpec, Tx } from '../engine/db.ts'
+import { LeaseLostError } from '../engine/leases.ts'
+import { dbTime, skipLocked } from '../engine/sql.ts'
+import type { DiscoveryTable } from '../schema/tables-completeness.ts'
+
+const probes: TableSpec = {
+  table: 'sync_discovery',
+  key: ['account', 'path'],
+  columns: { account: 'text', path: 'text', template: 'text', due_at: 'time', failures: 'int', ids: 'int', found: 'int' },
+}
+
+/** A path to be asked for: `template` is what the settings say, the same or with a key in braces where the path has an id. */
+export interface ProbePath {
+  readonly path: string
+  readonly template: string
+}
+
+/** A path that this process may probe until its lease ends. */
+export interface ProbeClaim extends ProbePath {
+  readonly account: string
+  readonly leaseToken: string
+  readonly failures: number
+}
+
+/** Adds paths, due at once; those that are there stay as they are. @returns how many are new. */
+export async function addProbes(tx: Tx, account: string, paths: readonly ProbePath[], now: TimeText): Promise<number> {
+  const rows = paths.map((path) => ({ account, path: path.path, template: path.template, due_at: now, failures: 0, ids: 0, found: 0 }))
+  return tx.insertMany(probes, rows, { ignore: true })
+}
+
+/** Lets a shorter `every` take effect on due times that are stored already. What fails keeps its backoff. */
+export async function capProbes(tx: Tx, account: string, everyMs: number): Promise<void> {
+  await tx.sql
+    .updateTable('sync_discovery')
+    .set({ due_at: dbTime(tx, everyMs) })
+    .where('account', '=', account)
+    .where('due_at', '>', dbTime(tx, everyMs))
+    .where('lease_token', 'is', null)
+    .where('failures', '=', 0)
+    .execute()
+}
+
+/** Whether a path of one of `templates` is due, so that nobody writes only to find out. */
+export async function isProbeDue(q: Query, account: string, templates: readonly string[]): Promise<boolean> {
+  const row = await q.sql
+    .selectFrom('sync_discovery')
+    .select('path')
+    .where('account', '=', account)
+    .where('template', 'in', templates)
+    .where('due_at', '<=', dbTime(q))
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Claims the path that is due the longest; null when none is. A lease whose process died becomes due again by itself. */
+export async function claimProbe(db: Db, account: string, templates: readonly string[], leaseMs: number): Promise<ProbeClaim | null> {
+  const leaseToken = randomUUID()
+  return db.write('discovery-claim', async (tx) => {
+    const { rows } = await sql<Pick<DiscoveryTable, 'path' | 'template' | 'failures'>>`
+      with due as (
+        select account, path from sync_discovery
+        where account = ${account} and template in (${sql.join(templates)}) and due_at <= ${dbTime(tx)}
+        order by due_at, path limit 1 ${skipLocked(tx)})
+      update sync_discovery set lease_token = ${leaseToken}, due_at = ${dbTime(tx, leaseMs)}
+      from due where sync_discovery.account = due.account and sync_discovery.path = due.path
+      returning sync_discovery.path, template, failures`.execute(tx.sql)
+    const [row] = rows
+    return row ? { account, path: row.path, template: row.template, leaseToken, failures: row.failures } : null
+  })
+}
+
+/** How a probe ended, and when it comes again. */
+export interface ProbeEnd {
+  /**
+   * `ok`; `limited`: so too, but not all that is new was taken; or the class of the failure. Null when it was not asked for: that leaves
+   * all but its due time as it was.
+   */
+  readonly outcome: string | null
+  readonly error: string | null
+  readonly failures: number
+  readonly dueInMs: number
+  /** Unless it failed: what was answered. */
+  readonly answer?: {
+    /** Cut to what is kept. */
+    readonly raw: string
+    readonly bytes: number
+    /** Ids of submissions in it, and how many of them were new. */
+    readonly ids: number
+    readonly found: number
+  }
+}
+
+/** @throws LeaseLostError when another process has taken the path over. */
+export async function settleProbe(tx: Tx, claim: ProbeClaim, end: ProbeEnd): Promise<void> {
+  const { answer } = end
+  const set = [sql`lease_token = null, due_at = ${dbTime(tx, end.dueInMs)}`]
+  if (end.outcome !== null) {
+    const error = end.error === null ? null : storableText(end.error)
+    set.push(sql`probed_at = ${dbTime(tx)}, outcome = ${end.outcome}, failures = ${end.failures}, error = ${error}`)
+  }
+  if (answer) {
+    set.push(sql`answered_at = ${dbTime(tx)}, raw = ${storableText(answer.raw)}, raw_bytes = ${answer.bytes}`)
+    set.push(sql`ids = ${answer.ids}, found = found + ${sql.lit(answer.found)}`)
+  }
+  const result = await sql`update sync_discovery set ${sql.join(set)} where ${mine(claim)}`.execute(tx.sql)
+  if (result.numAffectedRows !== 1n) throw new LeaseLostError(`probing ${claim.path}`)
+}
+
+/** How many paths of a template there are. */
+export async function countProbes(q: Query, account: string, template: string): Promise<number> {
+  const row = await q.sql
+    .selectFrom('sync_discovery')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('account', '=', account)
+    .where('template', '=', template)
+    .executeTakeFirstOrThrow()
+  return Number(row.n)
+}
+
+/** What became of the paths of one template. */
+export interface TemplateStatus {
+  readonly template: string
+  readonly paths: number
+  readonly failing: number
+  /** Paths whose last answer named more new submissions than one answer may bring in. */
+  readonly limited: number
+  /** When the path was answered whose answer is the oldest; null when one never was. */
+  readonly oldestAnswerAt: TimeText | null
+  readonly found: number
+  /** Of one that fails. */
+  readonly error: string | null
+}
+
+/** The state of probing, by template; templates that are not in the settings any more are left out. */
+export async function discoveryStatus(q: Query, account: string, templates: readonly string[]): Promise<TemplateStatus[]> {
+  if (templates.length === 0) return []
+  const { rows } = await sql<{
+    template: string
+    paths: number
+    answered: number
+    failing: number
+    limited: number
+    oldest: TimeText | null
+    found: number
+    error: string | null
+  }>`
+    select template, count(*) as paths, count(answered_at) as answered, count(case when failures > 0 then 1 end) as failing,
+      count(case when outcome = 'limited' then 1 end) as limited, min(answered_at) as oldest, cast(sum(found) as bigint) as found,
+      max(case when failures > 0 then error end) as error
+    from sync_discovery where account = ${account} and template in (${sql.join(templates)})
+    group by template order by template`.execute(q.sql)
+  return rows.map((row) => ({
+    template: row.template,
+    paths: Number(row.paths),
+    failing: Number(row.failing),
+    limited: Number(row.limited),
+    oldestAnswerAt: Number(row.answered) < Number(row.paths) ? null : row.oldest,
+    found: Number(row.found),
+    error: row.error,
+  }))
+}
+
+function mine(claim: ProbeClaim) {
+  return sql`account = ${claim.account} and path = ${claim.path} and lease_token = ${claim.leaseToken}`
+}

@@ -1,0 +1,160 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Place } from '../../model/facts.ts'
+import { type ReadKind, readKinds } from '../../model/records.ts'
+import type { TableSpec, Tx } from '../engine/db.ts'
+import { wake } from '../engine/notify.ts'
+import { dbTime, givenRows } from '../engine/sql.ts'
+
+/** Deliveries of a burst arrive within moments of each other and share one walk: a wake waits this long. */
+export const WAKE_DELAY_MS = 1_000
+/** Replays that new lanes ask for come at most this often for one submission. */
+export const REPLAY_COALESCE_MS = 60_000
+/** What the service did not find, and somebody hears of all the same, is looked for again this soon: no sooner than a second miss is. */
+export const LOOK_AGAIN_MS = 120_000
+
+/** `live` goes first: someone is waiting for it. */
+export const rank = { live: 0, routine: 1, failing: 2 } as const
+
+const readsTable: TableSpec = {
+  table: 'sync_reads',
+  key: ['account', 'submission_id', 'read'],
+  columns: {
+    account: 'text',
+    submission_id: 'text',
+    read: 'text',
+    rank: 'int',
+    due_at: 'time',
+    wake_no: 'int',
+    cursor_no: 'int',
+    issued_no: 'int',
+    applied_no: 'int',
+    active_at: 'time',
+    failures: 'int',
+    misses: 'int',
+    stalls: 'int',
+  },
+}
+
+/** Gives new submissions their reads, due at once: both feeds are read from the beginning (trap 22). */
+export async function addReads(tx: Tx, places: readonly Place[], now: string, live: boolean): Promise<void> {
+  const rows = places.flatMap((place) =>
+    readKinds.map((read) => ({
+      account: place.account,
+      submission_id: place.submissionId,
+      read,
+      rank: live ? rank.live : rank.routine,
+      due_at: now,
+      wake_no: 0,
+      cursor_no: 0,
+      issued_no: 0,
+      applied_no: 0,
+      active_at: now,
+      failures: 0,
+      misses: 0,
+      stalls: 0,
+    })),
+  )
+  await tx.insertMany(readsTable, rows, { ignore: true })
+  wake(tx, 'reads')
+}
+
+/** A read that should be made soon. */
+export interface Wake extends Place {
+  readonly read: ReadKind
+}
+
+/** How reads are woken: when they are due, and whether the wake is about them, so that it counts as movement. */
+export interface WakeManner {
+  readonly delayMs: number
+  readonly moved: boolean
+}
+
+/**
+ * Marks reads to be made soon. A read under way is made again after it ends (`wake_no`); one that fails keeps its backoff, but for one that
+ * was not found: what is heard of it may mean that the service shows it again, so it is looked for again before long (trap 48).
+ */
+export async function wakeReads(
+  tx: Tx,
+  wakes: readonly Wake[],
+  { delayMs, moved }: WakeManner = { delayMs: WAKE_DELAY_MS, moved: true },
+): Promise<void> {
+  if (wakes.length === 0) return
+  const given = givenRows(tx, { account: 'text', submission_id: 'text', read: 'text' }, sortedKeys(wakes))
+  const soon = dbTime(tx, delayMs)
+  const lookAgain = dbTime(tx, LOOK_AGAIN_MS)
+  const missed = moved
+    ? sql`when lease_token is null and failures + stalls = 0 and misses > 0 and due_at > ${lookAgain} then ${lookAgain}`
+    : sql``
+  await sql`
+    update sync_reads set
+      wake_no = wake_no + 1,
+      rank = case when lease_token is null and failures + misses + stalls = 0 then ${sql.lit(rank.live)} else rank end,
+      due_at = case when lease_token is null and failures + misses + stalls = 0 and due_at > ${soon} then ${soon} ${missed} else due_at end,
+      active_at = ${moved ? dbTime(tx) : sql.ref('active_at')}
+    from ${given}
+    where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id and sync_reads.read = given.read`.execute(
+    tx.sql,
+  )
+  wake(tx, 'reads')
+}
+
+/**
+ * Asks for a replay of the events of submissions in which a new lane was seen: more of it may lie behind the cursor (trap 8).
+ * A feed that was never read to its end needs none: it is being read from the beginning. A replay that is due and perhaps under way
+ * may have passed that place: its due time changes, by which it sees that it is to be made again; one that is due is never put off.
+ */
+export async function askReplay(tx: Tx, places: readonly Place[]): Promise<void> {
+  if (places.length === 0) return
+  const given = givenRows(
+    tx,
+    { account: 'text', submission_id: 'text' },
+    places.map((p) => ({ account: p.account, submission_id: p.submissionId })),
+  )
+  const notBefore =
+    tx.kind === 'sqlite'
+      ? sql`max(${dbTime(tx)}, strftime('%Y-%m-%dT%H:%M:%f000Z', last_replay_at, ${`+${REPLAY_COALESCE_MS / 1000} seconds`}))`
+      : sql`greatest(${dbTime(tx)}, last_replay_at + ${REPLAY_COALESCE_MS}::float8 * interval '1 millisecond')`
+  const earlier = (column: string) =>
+    tx.kind === 'sqlite' ? sql`min(coalesce(${sql.ref(column)}, ${notBefore}), ${notBefore})` : sql`least(${sql.ref(column)}, ${notBefore})`
+  await sql`
+    update sync_reads set
+      replay_due_at = case when lease_token is not null and replay_due_at <= ${dbTime(tx)} then ${dbTime(tx)} else ${earlier('replay_due_at')} end,
+      wake_no = wake_no + case when lease_token is null then 0 else 1 end,
+      due_at = case when lease_token is null and failures + misses + stalls = 0 then ${earlier('due_at')} else due_at end
+    from ${given}
+    where sync_reads.account = given.account and sync_reads.submission_id = given.submission_id
+      and sync_reads.read = 'events' and last_replay_at is not null`.execute(tx.sql)
+  wake(tx, 'reads')
+}
+
+/**
+ * The number of a new read. It is greater than that of every read before it (invariant 6), those of which only the trace is left too: a
+ * counter that a hand or a restored table left behind would have all later reads refused.
+ */
+export function nextReadNo(tx: Tx): RawBuilder<number> {
+  const greatest = tx.kind === 'sqlite' ? sql`max(issued_no, applied_no, cursor_no)` : sql`greatest(issued_no, applied_no, cursor_no)`
+  return sql<number>`${greatest} + 1`
+}
+
+/**
+ * Takes the right to apply a state read (invariant 6).
+ * @returns false when a read that was sent later has been applied already.
+ */
+export async function takeApplied(tx: Tx, place: Place, read: ReadKind, readNo: number): Promise<boolean> {
+  const result = await tx.sql
+    .updateTable('sync_reads')
+    .set({ applied_no: readNo })
+    .where('account', '=', place.account)
+    .where('submission_id', '=', place.submissionId)
+    .where('read', '=', read)
+    .where('applied_no', '<', readNo)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+function sortedKeys(wakes: readonly Wake[]): { account: string; submission_id: string; read: string }[] {
+  const keys = new Map(
+    wakes.map((w) => [`${w.account} ${w.submissionId} ${w.read}`, { account: w.account, submission_id: w.submissionId, read: w.read }]),
+  )
+  return [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key)
+}

@@ -1,0 +1,101 @@
+import { sql } from 'kysely'
+import type { ReadKind } from '../../model/records.ts'
+import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
+import type { Db, Query, TableSpec } from '../engine/db.ts'
+import { dbTime } from '../engine/sql.ts'
+import { rank } from './reads.ts'
+
+const NAME = 'longest_wait'
+/** No lease and no backoff of a read that fails is as long. */
+const DAY_MS = 86_400_000
+
+const waits: TableSpec = {
+  table: 'sync_reads',
+  key: ['account', 'submission_id', 'read'],
+  columns: { account: 'text', submission_id: 'text', read: 'text', due_at: 'time', replay_due_at: 'time' },
+}
+
+/** The longest that a read and its replay may wait, in milliseconds, when nothing has moved for `quietForMs`. */
+export type LongestWaits = (quietForMs: number) => { readonly pollMs: number; readonly replayMs: number }
+
+/** The settings of waiting under which the stored due times of an account were last checked: name to milliseconds. */
+export async function checkedWaits(q: Query, account: string): Promise<ReadonlyMap<string, number>> {
+  const rows = await q.sql
+    .selectFrom('sync_counters')
+    .select(['label', 'value'])
+    .where('account', '=', account)
+    .where('name', '=', NAME)
+    .execute()
+  return new Map(rows.map((row) => [row.label, row.value]))
+}
+
+/** Notes under which settings the stored due times were checked. */
+export async function noteCheckedWaits(db: Db, account: string, settings: ReadonlyMap<string, number>): Promise<void> {
+  await db.write('waits-checked', async (tx) => {
+    for (const [label, value] of settings) {
+      await tx.sql
+        .insertInto('sync_counters')
+        .values({ account, name: NAME, label, value })
+        .onConflict((conflict) => conflict.columns(['account', 'name', 'label']).doUpdateSet({ value }))
+        .execute()
+    }
+  })
+}
+
+/** Whether a read of an account waits longer than `longestMs`, as it does when it was put off by a clock that ran ahead. */
+export async function waitsBeyond(q: Query, account: string, longestMs: number): Promise<boolean> {
+  const ranks = sql.join(Object.values(rank))
+  const { rows } = await sql`
+    select 1 from sync_reads where account = ${account} and rank in (${ranks}) and due_at > ${dbTime(q, longestMs)} limit 1`.execute(q.sql)
+  return rows.length > 0
+}
+
+interface Waiting {
+  submission_id: string
+  read: ReadKind
+  rank: number
+  lease_token: string | null
+  due_at: TimeText
+  active_at: TimeText | null
+  replay_due_at: TimeText | null
+}
+
+/**
+ * Moves due times of an account that lie further off than they now may, for up to `limit` reads in the order of their submissions. What
+ * fails keeps its backoff, and what is being read its lease, up to a day.
+ * @param after the last submission of the step before; '' to begin.
+ * @returns the last submission that was looked at, or null when there are no more: steps, so that no transaction is long.
+ */
+export function shortenWaits(db: Db, account: string, after: string, limit: number, longest: LongestWaits): Promise<string | null> {
+  return db.write('waits-shortened', async (tx) => {
+    const lock = tx.kind === 'postgres' ? sql`for update` : sql``
+    const { rows } = await sql<Waiting>`
+      select submission_id, read, rank, lease_token, due_at, active_at, replay_due_at from sync_reads
+      where account = ${account} and submission_id > ${after} order by submission_id, read limit ${sql.lit(limit)} ${lock}`.execute(tx.sql)
+    // The last submission may not be whole: it is looked at in the next step, unless it is the only one or the last.
+    const last = rows.at(-1)?.submission_id
+    const more = rows.length === limit && rows[0]?.submission_id !== last
+    const whole = more ? rows.filter((row) => row.submission_id !== last) : rows
+    const now = tx.clock.now()
+    const shorter = whole.flatMap((row) => {
+      const next = shorten(row, now, longest)
+      return next === null ? [] : [{ account, submission_id: row.submission_id, read: row.read, ...next }]
+    })
+    await tx.updateMany(waits, ['due_at', 'replay_due_at'], shorter)
+    return more ? (whole.at(-1)?.submission_id ?? null) : null
+  })
+}
+
+function shorten(row: Waiting, now: number, longest: LongestWaits): { due_at: TimeText; replay_due_at: TimeText | null } | null {
+  const { pollMs, replayMs } = longest(row.active_at === null ? 0 : Math.max(0, now - msFromTime(row.active_at)))
+  const free = row.lease_token === null && row.rank !== rank.failing
+  const replay_due_at = row.replay_due_at === null ? null : earlier(row.replay_due_at, timeFromMs(now + replayMs))
+  // A replay is made by a walk, so the walk may not come later than the replay that is due.
+  const due = earlier(row.due_at, timeFromMs(now + (free ? pollMs : DAY_MS)))
+  const due_at = free ? earlier(due, replay_due_at ?? due) : due
+  return due_at === row.due_at && replay_due_at === row.replay_due_at ? null : { due_at, replay_due_at }
+}
+
+function earlier(a: TimeText, b: TimeText): TimeText {
+  return a < b ? a : b
+}

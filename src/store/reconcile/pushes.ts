@@ -1,0 +1,126 @@
+import { sql } from 'kysely'
+import type { TimeText } from '../../model/time.ts'
+import type { Db, Query } from '../engine/db.ts'
+import { wake } from '../engine/notify.ts'
+import { dbTime } from '../engine/sql.ts'
+import { type LaneKey, lanesOf, openLanes } from '../outbox/lanes.ts'
+import { toldBefore } from './runs.ts'
+
+/** What waits to be sent for longer than this is reported. */
+const OVERDUE_MS = 3_600_000
+
+/** States of the outbox in which a change has not reached its destination. */
+export type UndeliveredState = 'dead' | 'unknown' | 'ready'
+
+/** A change that has not reached a destination. */
+export interface Undelivered {
+  readonly outbox_id: number
+  readonly account: string
+  readonly submission_id: string | null
+  readonly entity: string
+  readonly entity_id: string
+  readonly operation: string
+  readonly seq: number
+  readonly attempts: number
+  readonly queued_at: TimeText
+  readonly error: string | null
+  readonly lane: string
+  /** Why its lane stands still, when it does. */
+  readonly blocked: string | null
+  /** Somebody has deleted the lane's row: nobody would send it before something new comes into the lane. */
+  readonly lane_lost: boolean
+  /** It waits for longer than it should; of what is given up always true. Those that wait longer come first. */
+  readonly overdue: boolean
+  /** An earlier run has reported it, and not only a dry one. */
+  readonly reported: boolean
+}
+
+type Flag = 'overdue' | 'reported' | 'lane_lost'
+
+/**
+ * The destinations that the outbox knows, with the oldest change that is not even queued for them although it is overdue.
+ * @param configured those of the settings: for another nothing is to be queued any more.
+ */
+export async function pushDestinations(
+  q: Query,
+  account: string,
+  configured: readonly string[],
+): Promise<{ destination: string; state: string; behind: { seq: number; changedAt: TimeText } | null }[]> {
+  const rows = await q.sql.selectFrom('sync_destinations').select(['destination', 'state', 'cursor']).orderBy('destination').execute()
+  const found: { destination: string; state: string; behind: { seq: number; changedAt: TimeText } | null }[] = []
+  for (const { destination, state, cursor } of rows) {
+    if (!configured.includes(destination)) {
+      found.push({ destination, state, behind: null })
+      continue
+    }
+    const oldest = await q.sql
+      .selectFrom('changes')
+      .select(['seq', 'changed_at'])
+      .where('seq', '>', cursor)
+      .where('account', '=', account)
+      .where('changed_at', '<', dbTime(q, -OVERDUE_MS))
+      .orderBy('seq')
+      .limit(1)
+      .executeTakeFirst()
+    found.push({ destination, state, behind: oldest ? { seq: oldest.seq, changedAt: oldest.changed_at } : null })
+  }
+  return found
+}
+
+/**
+ * Changes of all accounts that have not reached a destination, behind `after`, in the order in which they were queued: what was given up,
+ * whose outcome nobody knows, and what still waits.
+ * @param runId whose own reports do not count as earlier ones.
+ */
+export async function undeliveredAfter(
+  q: Query,
+  destination: string,
+  state: UndeliveredState,
+  after: number,
+  limit: number,
+  runId: string,
+): Promise<Undelivered[]> {
+  // The states stand in the text, so that the databases use the indexes that hold only such rows.
+  const which = state === 'ready' ? sql`o.state = 'ready'` : sql`o.state = ${sql.lit(state)} and o.state in ('dead', 'unknown', 'skipped')`
+  const { rows } = await sql<Omit<Undelivered, Flag> & Record<Flag, number>>`
+    select o.outbox_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.seq, o.attempts, o.queued_at, o.error,
+      o.lane, l.blocked, case when o.state = 'ready' and l.lane is null then 1 else 0 end as lane_lost,
+      case when o.state <> 'ready' or o.queued_at < ${dbTime(q, -OVERDUE_MS)} then 1 else 0 end as overdue,
+      case when exists (select 1 from reconcile_findings f where f.kind = 'undelivered' and f.destination = o.destination and f.seq = o.seq
+        and f.account = o.account and f.entity = o.entity and f.entity_id = o.entity_id and ${toldBefore(q, runId, 'f')}) then 1 else 0 end as reported
+    from sync_outbox o
+    left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane
+    where o.destination = ${destination} and ${which} and o.outbox_id > ${after}
+    order by o.outbox_id limit ${sql.lit(limit)}`.execute(q.sql)
+  const is = (flag: number) => Number(flag) === 1
+  return rows.map((row) => ({ ...row, overdue: is(row.overdue), reported: is(row.reported), lane_lost: is(row.lane_lost) }))
+}
+
+/** Opens the lanes of rows that wait, due at once. */
+export async function reopenLanes(db: Db, rows: readonly LaneKey[]): Promise<void> {
+  await db.write('reconcile-lanes', async (tx) => {
+    await openLanes(tx, lanesOf(rows))
+    wake(tx, 'outbox')
+  })
+}
+
+/** Whether an earlier run has reported a destination as a whole. @param seq the same change as now; null when it is about no single one. */
+export async function destinationReported(
+  q: Query,
+  { account, destination, entity, seq }: { account: string; destination: string; entity: string; seq: number | null },
+  runId: string,
+): Promise<boolean> {
+  const row = await q.sql
+    .selectFrom('reconcile_findings')
+    .select('run_id')
+    .where('kind', '=', 'undelivered')
+    .where('destination', '=', destination)
+    .where('account', '=', account)
+    .where('entity', '=', entity)
+    .where('submission_id', 'is', null)
+    .where('seq', seq === null ? 'is' : '=', seq)
+    .where(toldBefore(q, runId))
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}

@@ -1,0 +1,182 @@
+import { type RawBuilder, sql } from 'kysely'
+import { entities } from '../../model/entities.ts'
+import { hasValue } from '../../model/merge.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Query } from '../engine/db.ts'
+import { dbTime, timeValue } from '../engine/sql.ts'
+import type { RunOptions } from '../schema/tables-reconcile.ts'
+import type { RunRow } from './runs.ts'
+
+/** After this long without any movement a submission is dormant, as the poller sees it too. */
+const DORMANT_AFTER_MS = 90 * 86_400_000
+
+/**
+ * A submission is known while one of these has a row of it: what was lost of it in the others is found by that. Of the proofs only those
+ * that are: what was looked at and never was one need not be a submission.
+ */
+const KNOWN_BY = [...entities.map(({ table }) => table), 'sync_reads', 'sync_proofs']
+
+/** A submission as a run finds it. */
+export interface Candidate {
+  readonly submissionId: string
+  /** The run that proved it; while none has, the last that came by. */
+  readonly runId: string | null
+  readonly visitedAt: TimeText | null
+  readonly provedAt: TimeText | null
+  /** The options let the run look at it. */
+  readonly wanted: boolean
+  /** Whether a feed was never read to its end: what is old in it is history, not news. */
+  readonly firstEvents: boolean
+  readonly firstThread: boolean
+  readonly eventsReadAt: TimeText | null
+  readonly threadReadAt: TimeText | null
+  /** Some of its reads have no row: it would never be polled. */
+  readonly unpolled: boolean
+  readonly unreachableSince: TimeText | null
+}
+
+/** Where a page ends. */
+export interface QueuePlace {
+  readonly provedAt: TimeText
+  readonly submissionId: string
+}
+
+interface CandidateRow {
+  submission_id: string
+  run_id: string | null
+  visited_at: TimeText | null
+  proved_at: TimeText | null
+  wanted: number
+  first_events: number
+  first_thread: number
+  events_read_at: TimeText | null
+  thread_read_at: TimeText | null
+  reads: number
+  unreachable_since: TimeText | null
+}
+
+/** Submissions of an account behind `after`, in the order of their ids. */
+export async function candidatesById(q: Query, account: string, options: RunOptions, after: string, limit: number): Promise<Candidate[]> {
+  const pages = KNOWN_BY.map((table) => idsIn(table, account, after, limit))
+  const ids = sql`select submission_id from (${sql.join(pages, sql` union `)}) as known order by submission_id limit ${sql.lit(limit)}`
+  return details(q, account, options, ids, sql`ids.submission_id`)
+}
+
+/** Those of the given submissions that are known. */
+export async function candidatesOf(q: Query, account: string, options: RunOptions, ids: readonly string[]): Promise<Candidate[]> {
+  const list = JSON.stringify(ids)
+  const given =
+    q.kind === 'sqlite'
+      ? sql`select value as submission_id from json_each(${list})`
+      : sql`select value as submission_id from json_array_elements_text(${list}::json)`
+  const has = (table: string) =>
+    sql`exists (select 1 from ${sql.table(table)} as k
+      where k.account = ${account} and k.submission_id = given.submission_id ${provedIn(table)})`
+  const known = sql`select submission_id from (${given}) as given where ${sql.join(KNOWN_BY.map(has), sql` or `)}`
+  return details(q, account, options, known, sql`ids.submission_id`)
+}
+
+/** Submissions that were proved before, behind `after`, the oldest proof first. */
+export async function candidatesByProof(
+  q: Query,
+  account: string,
+  options: RunOptions,
+  after: QueuePlace | null,
+  limit: number,
+): Promise<Candidate[]> {
+  const behind = after === null ? sql`` : sql`and (o.proved_at, o.submission_id) > (${timeValue(q, after.provedAt)}, ${after.submissionId})`
+  const ids = sql`select o.submission_id, o.proved_at as proved from sync_proofs o where o.account = ${account} and o.proved_at is not null ${behind}
+    order by o.proved_at, o.submission_id limit ${sql.lit(limit)}`
+  return details(q, account, options, ids, sql`ids.proved, ids.submission_id`)
+}
+
+/** The newest proof of an account; null when nothing was ever proved. */
+export async function newestProof(q: Query, account: string): Promise<TimeText | null> {
+  const { newest } = await q.sql
+    .selectFrom('sync_proofs')
+    .select((eb) => eb.fn.max<TimeText | null>('proved_at').as('newest'))
+    .where('account', '=', account)
+    .executeTakeFirstOrThrow()
+  return newest
+}
+
+/**
+ * When the first other run of the account was begun after this one, which was taken up again: what was visited since may have been by
+ * that run. Null for never.
+ */
+export async function otherBegunAfter(q: Query, run: Pick<RunRow, 'run_id' | 'account' | 'started_at'>): Promise<TimeText | null> {
+  const { first } = await q.sql
+    .selectFrom('reconcile_runs')
+    .select((eb) => eb.fn.min<TimeText | null>('started_at').as('first'))
+    .where('account', '=', run.account)
+    .where('run_id', '<>', run.run_id)
+    .where('started_at', '>', timeValue(q, run.started_at))
+    .executeTakeFirstOrThrow()
+  return first
+}
+
+/** The ids in a table, each once, from one to the next by the index: some have many rows. */
+function idsIn(table: string, account: string, after: string, limit: number): RawBuilder<unknown> {
+  const next = (behind: RawBuilder<unknown>) =>
+    sql`(select min(submission_id) from ${sql.table(table)} where account = ${account} and submission_id > ${behind} ${provedIn(table)})`
+  const found = sql.ref(`of_${table}`)
+  return sql`
+    select id as submission_id from (
+      with recursive ${found}(id, n) as (
+        select ${next(sql`${after}`)}, 1
+        union all select ${next(sql`${found}.id`)}, n + 1 from ${found} where id is not null and n < ${sql.lit(limit)})
+      select id from ${found} where id is not null) as ${sql.ref(`some_${table}`)}`
+}
+
+function provedIn(table: string): RawBuilder<unknown> {
+  return table === 'sync_proofs' ? sql`and proved_at is not null` : sql``
+}
+
+async function details(
+  q: Query,
+  account: string,
+  options: RunOptions,
+  ids: RawBuilder<unknown>,
+  order: RawBuilder<unknown>,
+): Promise<Candidate[]> {
+  const { rows } = await sql<CandidateRow>`
+    with ids as (${ids})
+    select ids.submission_id, p.run_id, p.visited_at, p.proved_at, s.unreachable_since,
+      case when ${wanted(q, options)} then 1 else 0 end as wanted,
+      case when e.last_replay_at is null then 1 else 0 end as first_events,
+      case when t.last_replay_at is null then 1 else 0 end as first_thread,
+      e.last_read_at as events_read_at, t.last_read_at as thread_read_at,
+      (case when e.read is null then 0 else 1 end) + (case when t.read is null then 0 else 1 end) + (case when r.read is null then 0 else 1 end) as reads
+    from ids
+    left join sync_proofs p on p.account = ${account} and p.submission_id = ids.submission_id
+    left join submissions s on s.account = ${account} and s.submission_id = ids.submission_id
+    left join sync_reads e on e.account = ${account} and e.submission_id = ids.submission_id and e.read = 'events'
+    left join sync_reads t on t.account = ${account} and t.submission_id = ids.submission_id and t.read = 'thread'
+    left join sync_reads r on r.account = ${account} and r.submission_id = ids.submission_id and r.read = 'requirements'
+    order by ${order}`.execute(q.sql)
+  // SQLite lets a blob stand in place of an id, behind all others: it names no submission.
+  const named = rows.filter((row) => typeof row.submission_id === 'string')
+  return named.map((row) => ({
+    submissionId: row.submission_id,
+    runId: row.run_id,
+    visitedAt: row.visited_at,
+    provedAt: row.proved_at,
+    wanted: Number(row.wanted) === 1,
+    firstEvents: Number(row.first_events) === 1,
+    firstThread: Number(row.first_thread) === 1,
+    eventsReadAt: row.events_read_at,
+    threadReadAt: row.thread_read_at,
+    unpolled: Number(row.reads) < 3,
+    unreachableSince: hasValue(row.unreachable_since) ? row.unreachable_since : null,
+  }))
+}
+
+/** What is not polled at all is wanted: nobody knows whether it moved. */
+function wanted(q: Query, options: RunOptions): RawBuilder<unknown> {
+  const conditions = [sql`1 = 1`]
+  const movedSince = (at: RawBuilder<unknown>) =>
+    sql`(e.active_at >= ${at} or t.active_at >= ${at} or r.active_at >= ${at} or e.read is null or t.read is null or r.read is null)`
+  if (options.since !== undefined) conditions.push(movedSince(timeValue(q, options.since)))
+  if (options.active_only) conditions.push(movedSince(dbTime(q, -DORMANT_AFTER_MS)))
+  return sql.join(conditions, sql` and `)
+}

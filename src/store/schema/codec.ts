@@ -1,0 +1,115 @@
+import { damaged, damageOf, isDamaged, told } from '../../model/damaged.ts'
+import { type ColumnKind, entities } from '../../model/entities.ts'
+import type { Json } from '../../model/json.ts'
+
+/** What better-sqlite3 binds. */
+export type SqliteValue = string | number | bigint | Uint8Array | null
+
+/** Turns a value of a row into what SQLite stores. */
+export type Encode = (value: Json | undefined) => SqliteValue
+
+/** Turns what SQLite stores into a value of a row. */
+export type Decode = (value: SqliteValue) => Json
+
+/** @returns how a column of `kind` is written to SQLite: damage that was read is written back as it was. */
+export function encoderOf(kind: ColumnKind): Encode {
+  if (kind === 'bool') return (value) => (value == null ? null : isDamaged(value) ? plain(value) : value ? 1 : 0)
+  if (kind === 'json') return (value) => (value == null ? null : isDamaged(value) ? plain(value) : JSON.stringify(value))
+  return plain
+}
+
+function plain(value: Json | undefined): SqliteValue {
+  const damage = damageOf(value)
+  if (damage === null) return (value ?? null) as SqliteValue
+  if (damage.kind === 'blob') return Buffer.from(damage.text, 'hex')
+  return damage.kind === 'number' ? Number(damage.text) : damage.text
+}
+
+/** @returns how a column of `kind` is read from SQLite. It never throws: what no such column holds is read as damage (see damaged.ts). */
+export function decoderOf(kind: ColumnKind): Decode {
+  const rightOf = readers[kind]
+  return (value) => {
+    if (value === null) return null
+    const right = rightOf(value)
+    return right === undefined ? damageAt(value) : right
+  }
+}
+
+const DATE = /^\d{4}-\d\d-\d\d$/
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
+
+/** What is stored as a value of each kind; undefined when it is none. */
+const readers: Readonly<Record<ColumnKind, (value: SqliteValue) => Json | undefined>> = {
+  text: textOf,
+  raw: textOf,
+  date: (value) => (typeof value === 'string' && DATE.test(value) ? value : undefined),
+  time: (value) => (typeof value === 'string' && TIME.test(value) ? value : undefined),
+  int: (value) => (Number.isSafeInteger(value) ? (value as number) : undefined),
+  bool: (value) => (value === 1 ? true : value === 0 ? false : undefined),
+  json: (value) => (typeof value === 'string' ? parsed(value) : undefined),
+}
+
+function textOf(value: SqliteValue): string | undefined {
+  return typeof value === 'string' && !isDamaged(value) ? value : undefined
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    const value = JSON.parse(text) as Json
+    return isDamaged(value) ? undefined : value
+  } catch {
+    return undefined
+  }
+}
+
+function damageAt(value: NonNullable<SqliteValue>): string {
+  if (typeof value === 'string') return damaged({ kind: 'text', text: value })
+  if (value instanceof Uint8Array) return damaged({ kind: 'blob', text: Buffer.from(value).toString('hex') })
+  return damaged({ kind: 'number', text: String(value) })
+}
+
+const mirrorKinds = new Map<string, ColumnKind>(
+  entities.flatMap((entity) =>
+    Object.entries(entity.columns).map(([column, kind]): [string, ColumnKind] => [`${entity.table}.${column}`, kind]),
+  ),
+)
+
+const otherKinds = new Map<string, ColumnKind>([
+  ['mirror_info.first_seq', 'int'],
+  ['mirror_info.last_seq', 'int'],
+  ['changes.before', 'json'],
+  ['changes.after', 'json'],
+  ['push_map.fields', 'json'],
+  ['reconcile_runs.options', 'json'],
+  ['reconcile_findings.fields', 'json'],
+  ['reconcile_findings.standing', 'bool'],
+  ['operator_actions.detail', 'json'],
+])
+
+/**
+ * For statements that name no TableSpec: how SQLite's value of a table's column is read, so that booleans and JSON come out
+ * as Postgres gives them. Outside the mirror, where nothing is repaired, it is told at once of damage what stands there.
+ */
+export function decoderOfColumn(table: string | null, column: string | null): Decode | null {
+  const name = `${table}.${column}`
+  const kind = mirrorKinds.get(name)
+  if (kind) return decoderOf(kind)
+  const other = otherKinds.get(name)
+  if (!other) return null
+  const decode = decoderOf(other)
+  return (value) => told(decode(value))
+}
+
+/**
+ * A parameter of a statement that names no TableSpec, as SQLite can bind it: booleans become 0 and 1, lists and objects JSON text, and
+ * damage that was read what stood there.
+ * @throws TypeError for a Date, which knows no microseconds: times are TimeText.
+ */
+export function bindable(value: unknown): SqliteValue {
+  if (typeof value === 'boolean') return value ? 1 : 0
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'object') return plain(value as Json)
+  if (value instanceof Uint8Array) return value
+  if (value instanceof Date) throw new TypeError('Times are given to the store as TimeText, not as Date')
+  return JSON.stringify(value)
+}

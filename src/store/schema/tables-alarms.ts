@@ -1,0 +1,66 @@
+import type { TimeText } from '../../model/time.ts'
+
+/** The tables of migration 0007, for kysely. */
+export interface AlarmTables {
+  alarms: AlarmsTable
+  sync_operator_notices: OperatorNoticesTable
+  sync_delivery_rhythm: DeliveryRhythmTable
+  sync_alarm_watch: AlarmWatchTable
+}
+
+/** `pending`: so for too short a time to bother anybody. */
+export type AlarmState = 'pending' | 'firing' | 'resolved'
+
+export type AlarmSeverity = 'warning' | 'critical'
+
+export interface AlarmsTable {
+  name: string
+  /** '' when it is about no account; the same with `destination`. */
+  account: string
+  destination: string
+  state: AlarmState
+  severity: AlarmSeverity
+  since: TimeText
+  last_at: TimeText
+  resolved_at: TimeText | null
+  text: string
+  notified_at: TimeText | null
+}
+
+export type NoticeKind = 'firing' | 'repeated' | 'resolved'
+
+export interface OperatorNoticesTable {
+  operator: string
+  name: string
+  account: string
+  destination: string
+  /** The same on every try; a new one with every thing that there is to say. */
+  notice_id: string
+  kind: NoticeKind
+  /** JSON text, as it is sent. */
+  body: string
+  queued_at: TimeText
+  due_at: TimeText
+  lease_token: string | null
+  attempts: number
+  error: string | null
+  outcome: 'sent' | 'given_up' | null
+  settled_at: TimeText | null
+}
+
+export interface DeliveryRhythmTable {
+  account: string
+  last_at: TimeText | null
+  /** JSON text, see ops/alarms/rhythm.ts. */
+  learned: string
+}
+
+/** One row: which process watches, and how far. */
+export interface AlarmWatchTable {
+  id: number
+  lease_token: string
+  lease_until: TimeText
+  /** The newest delivery (`inbox_id`) that the rhythm has learned from; null before the first. */
+  learned_up_to: number | null
+  evaluated_at: TimeText | null
+}

@@ -1,0 +1,21 @@
+import type { Generated } from 'kysely'
+import type { Json } from '../../model/json.ts'
+import type { TimeText } from '../../model/time.ts'
+
+/** `begun`: under way, or its process died before it could say how it ended. */
+export type ActionOutcome = 'begun' | 'done' | 'failed'
+
+export interface OperatorActionsTable {
+  action_id: Generated<number>
+  at: TimeText
+  who: string
+  action: string
+  target: string | null
+  detail: Json
+  outcome: ActionOutcome
+}
+
+/** The tables of 0006-operations. */
+export interface OperationsTables {
+  operator_actions: OperatorActionsTable
+}

@@ -1,0 +1,12 @@
+import type { TimeText } from '../../model/time.ts'
+
+export interface WebhookSecretsTables {
+  sync_webhook_secrets: WebhookSecretsTable
+}
+
+export interface WebhookSecretsTable {
+  account: string
+  /** Tells the account's secrets apart; see `secretTag`. */
+  tag: string
+  last_verified_at: TimeText
+}

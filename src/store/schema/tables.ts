@@ -1,0 +1,314 @@
+import type { Generated } from 'kysely'
+import type {
+  LaneRow,
+  MarketEventRow,
+  QuoteHistoryRow,
+  QuoteRow,
+  SourceOfferRow,
+  SubmissionRow,
+  ThreadAttachmentRow,
+  ThreadMessageRow,
+} from '../../model/entities.ts'
+import type { Json } from '../../model/json.ts'
+import type { ReadKind } from '../../model/records.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { AlarmTables } from './tables-alarms.ts'
+import type { CompletenessTables } from './tables-completeness.ts'
+import type { OperationsTables } from './tables-operations.ts'
+import type { ReconcileTables } from './tables-reconcile.ts'
+import type { RetentionTables } from './tables-retention.ts'
+import type { WebhookSecretsTables } from './tables-webhook-secrets.ts'
+
+/** Every table and view, for kysely. What each holds is told in migrations/README.md. */
+export interface Tables extends AlarmTables, ReconcileTables, CompletenessTables, OperationsTables, RetentionTables, WebhookSecretsTables {
+  submissions: SubmissionRow
+  market_events: MarketEventRow
+  thread_messages: ThreadMessageRow
+  thread_attachments: ThreadAttachmentRow
+  lanes: LaneRow
+  quotes: QuoteRow
+  source_offers: SourceOfferRow
+  quote_history: QuoteHistoryRow
+  changes: ChangesTable
+  mirror_info: MirrorInfoTable
+  freshness: FreshnessView
+  push_map: PushMapTable
+  push_status: PushStatusView
+  sync_migrations: MigrationsTable
+  sync_inbox: InboxTable
+  sync_rejected: RejectedTable
+  sync_reads: ReadsTable
+  sync_accounts: AccountsTable
+  sync_arrivals: ArrivalsTable
+  sync_conflicts: ConflictsTable
+  sync_unreadable: UnreadableTable
+  sync_processes: ProcessesTable
+  sync_counters: CountersTable
+  sync_destinations: DestinationsTable
+  sync_outbox: OutboxTable
+  sync_push_lanes: PushLanesTable
+  sync_remote_ids: RemoteIdsTable
+}
+
+export interface ChangesTable {
+  seq: number
+  account: string
+  submission_id: string | null
+  entity: string
+  entity_id: string
+  operation: string
+  changed_at: TimeText
+  cause: string
+  before: Json
+  after: Json
+}
+
+export interface MirrorInfoTable {
+  id: number
+  schema_version: number
+  log_epoch: string
+  first_seq: number
+  last_seq: number
+}
+
+export interface FreshnessView {
+  account: string
+  submission_id: string
+  read: ReadKind
+  last_read_at: TimeText | null
+  last_changed_at: TimeText | null
+  last_replay_at: TimeText | null
+}
+
+export interface MigrationsTable {
+  version: number
+  name: string
+  oldest_compatible: number
+  applied_at: TimeText
+}
+
+/** `ready`: to be worked at `available_at` (a lease moves that on). `done`; `aside`: kept, could not be read; `dead`: given up. */
+export type InboxState = 'ready' | 'done' | 'aside' | 'dead'
+
+export interface InboxTable {
+  inbox_id: Generated<number>
+  account: string
+  delivery_id: string
+  received_at: TimeText
+  headers: string
+  body: Buffer | null
+  secret: number
+  state: InboxState
+  attempts: number
+  available_at: TimeText
+  lease_token: string | null
+  submission_id: string | null
+  kind: string | null
+  error: string | null
+  settled_at: TimeText | null
+}
+
+export interface RejectedTable {
+  rejected_id: Generated<number>
+  account: string | null
+  path: string
+  received_at: TimeText
+  address: string
+  reason: string
+  headers: string
+  body: Buffer | null
+  replayed_at: TimeText | null
+}
+
+export interface ReadsTable {
+  account: string
+  submission_id: string
+  read: ReadKind
+  /** 0: woken, 1: by the clock, 2: failing. Live work goes before routine, and what fails never crowds out what works. */
+  rank: number
+  due_at: TimeText
+  lease_token: string | null
+  wake_no: number
+  cursor: string | null
+  cursor_no: number
+  issued_no: number
+  applied_no: number
+  /** When something last moved here, as far as polling is concerned. */
+  active_at: TimeText | null
+  /** The last cursor that the service refused, kept for whoever looks into it. */
+  refused_cursor: string | null
+  failures: number
+  misses: number
+  stalls: number
+  error: string | null
+  last_read_at: TimeText | null
+  last_changed_at: TimeText | null
+  last_replay_at: TimeText | null
+  replay_due_at: TimeText | null
+}
+
+export interface AccountsTable {
+  account: string
+  state: 'active' | 'paused' | 'parked'
+  reason: string | null
+  since: TimeText | null
+  retry_at: TimeText | null
+  brokerage: string | null
+  client_id: string | null
+  sweep_wanted: number
+  swept_at: TimeText | null
+  events_unreadable_at: TimeText | null
+}
+
+export interface ArrivalsTable {
+  account: string
+  entity: string
+  submission_id: string
+  record_id: string
+  way: string
+  first_at: TimeText
+}
+
+export interface ConflictsTable {
+  account: string
+  entity: string
+  submission_id: string
+  record_id: string
+  evidence_key: string
+  fields: string
+  kept: string
+  refused: string
+  via: string
+  seen_at: TimeText
+}
+
+export interface UnreadableTable {
+  account: string
+  submission_id: string
+  read: ReadKind
+  evidence_key: string
+  raw: string
+  seen_at: TimeText
+}
+
+export interface ProcessesTable {
+  process_id: string
+  role: string
+  version: string
+  started_at: TimeText
+  seen_at: TimeText
+}
+
+export interface CountersTable {
+  account: string
+  name: string
+  label: string
+  value: number
+}
+
+/** Only an operator's `resume` makes a destination active again. `parked`: its credential was withdrawn. `disabled`: it said 410. */
+export type DestinationState = 'active' | 'paused' | 'parked' | 'disabled'
+
+export interface DestinationsTable {
+  destination: string
+  state: DestinationState
+  reason: string | null
+  since: TimeText | null
+  /** The newest change that was fanned out to it. */
+  cursor: number
+  /** The numbering of changes that it was begun in, or had come to the end of when another was begun. */
+  log_epoch: string
+  /** Nothing is tried before. */
+  retry_at: TimeText | null
+  /** Tries in a row that found it not alive. */
+  failures: number
+  /** Rows of the outbox by state, kept here so that nobody has to count them. */
+  queued: number
+  dead: number
+  unknown: number
+  /** How far a snapshot has come, as JSON text; null when none is under way. */
+  snapshot: string | null
+}
+
+export type OutboxState = 'ready' | 'delivered' | 'dead' | 'unknown' | 'skipped'
+
+export interface OutboxTable {
+  outbox_id: Generated<number>
+  destination: string
+  account: string
+  lane: string
+  submission_id: string | null
+  entity: string
+  entity_id: string
+  operation: string
+  cause: string
+  seq: number
+  /** Of a row of a snapshot what a change would say, as JSON text: `changed_at`, `after`. */
+  snapshot: string | null
+  message_id: string
+  state: OutboxState
+  attempts: number
+  /** 1: a try was begun, and nobody knows yet how it ended. */
+  uncertain: number
+  queued_at: TimeText
+  tried_at: TimeText | null
+  status: number | null
+  detail: string | null
+  error: string | null
+  settled_at: TimeText | null
+}
+
+/** Why a lane stands still until somebody does something: no client is known, or a dead letter holds it (`on_dead: hold`). */
+export type LaneBlock = 'unmapped' | 'held'
+
+export interface PushLanesTable {
+  destination: string
+  account: string
+  lane: string
+  due_at: TimeText
+  lease_token: string | null
+  blocked: LaneBlock | null
+  /** With `held`: the row of the outbox that holds it. */
+  held_by: number | null
+}
+
+export interface PushMapTable {
+  destination: string
+  account: string
+  submission_id: string
+  client: string
+  policy: string | null
+  fields: Json
+  mapped_at: TimeText
+  mapped_via: string
+}
+
+export interface RemoteIdsTable {
+  destination: string
+  account: string
+  entity: string
+  entity_id: string
+  remote_id: string
+  stored_at: TimeText
+}
+
+export interface PushStatusView {
+  destination: string
+  destination_state: DestinationState
+  account: string
+  submission_id: string | null
+  entity: string
+  entity_id: string
+  operation: string
+  seq: number
+  message_id: string
+  state: 'waiting' | 'retrying' | LaneBlock | Exclude<OutboxState, 'ready'>
+  attempts: number
+  queued_at: TimeText
+  tried_at: TimeText | null
+  next_try_at: TimeText | null
+  delivered_at: TimeText | null
+  status: number | null
+  error: string | null
+  remote_id: string | null
+}

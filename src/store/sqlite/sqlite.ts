@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import { backoffMs, type Clock, systemClock } from '../../base/clock.ts'
+import { TransientError } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
+import type { Row } from '../../model/entities.ts'
+import type { Db, FailPoint, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
+import { kyselyOver } from '../engine/kysely.ts'
+import { createSignals, type Signals } from '../engine/signals.ts'
+import { Gate } from '../engine/write-gate.ts'
+import type { Tables } from '../schema/tables.ts'
+import { SqliteCheckpoints } from './checkpoints.ts'
+import { SqliteConnection } from './connection.ts'
+import { isBusy, sqliteError } from './errors.ts'
+import { FilesInPlace } from './file-identity.ts'
+import { SqliteRows } from './rows.ts'
+import { AsideConnection, AsideTx } from './worker-thread.ts'
+
+/** The event loop stands still while SQLite waits for a lock, so SQLite waits this long and we do the rest. */
+const BUSY_TIMEOUT_MS = 20
+const LOCK_WAIT_MS = 5_000
+const PATIENT_LOCK_WAIT_MS = 15_000
+const RETRY_BASE_MS = 4
+const RETRY_CAP_MS = 60
+
+export interface SqliteOptions {
+  readonly clock: Clock
+  readonly log: Log
+  readonly failPoint?: FailPoint | undefined
+}
+
+/** See `Db`: one connection that writes, behind a gate, and one that only reads. */
+export class SqliteDb implements Db {
+  readonly kind = 'sqlite'
+  readonly processId = randomUUID()
+  readonly clock: Clock
+  readonly signals: Signals
+  readonly read: Query
+  readonly #path: string
+  readonly #failPoint: FailPoint | undefined
+  readonly #gate = new Gate()
+  readonly #writer: SqliteConnection
+  readonly #reader: SqliteConnection
+  readonly #rows: SqliteRows
+  readonly #checkpoints: SqliteCheckpoints
+  readonly #aside: AsideConnection
+  readonly #files: FilesInPlace
+  #closed = false
+
+  /** @throws FatalError when the file is damaged, TransientError when it cannot be opened now. */
+  constructor(path: string, options: SqliteOptions) {
+    this.clock = options.clock
+    this.signals = createSignals(options.clock)
+    this.#path = path
+    this.#failPoint = options.failPoint
+    try {
+      this.#writer = openWriter(path)
+      this.#reader = new SqliteConnection(path, { readonly: true, timeout: BUSY_TIMEOUT_MS })
+    } catch (error) {
+      throw sqliteError(error, path)
+    }
+    this.#writer.lookInto()
+    this.#files = new FilesInPlace(path)
+    this.#rows = new SqliteRows(this.#writer)
+    this.#checkpoints = new SqliteCheckpoints(path, this.#gate, options.log)
+    this.#aside = new AsideConnection(path)
+    this.read = new SqliteQuery(this, this.#reader, new SqliteRows(this.#reader), path)
+  }
+
+  async write<T>(name: string, work: (tx: Tx) => Promise<T>, options: WriteOptions = {}): Promise<T> {
+    const deadline = systemClock.now() + (options.patient ? PATIENT_LOCK_WAIT_MS : LOCK_WAIT_MS)
+    await this.#gate.enter(options.first ?? false)
+    let result: T
+    let tx: SqliteTx | AsideTx
+    try {
+      if (this.#closed) throw new TransientError(`${this.#path} is closed: the process is stopping`)
+      this.#files.check()
+      if (options.aside) {
+        tx = new AsideTx(this, this.#aside)
+        result = await this.#workAside(name, tx, work)
+      } else {
+        this.#writer.flushCommits(!options.forgettable)
+        await this.#begin(deadline)
+        tx = new SqliteTx(this, this.#writer, this.#rows, this.#path)
+        result = await this.#workAndCommit(name, tx, work)
+      }
+    } catch (error) {
+      throw sqliteError(error, this.#path)
+    } finally {
+      this.#gate.leave()
+    }
+    this.#checkpoints.written()
+    this.#failPoint?.(`${name}:after-commit`)
+    for (const action of tx.actions) action()
+    return result
+  }
+
+  async listen(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    await this.#gate.enter(false)
+    this.#closed = true
+    this.#gate.leave()
+    await this.#checkpoints.close()
+    await this.#aside.close()
+    this.#reader.close()
+    // The last connection to close checkpoints the rest of the log and removes it, if it has ever looked into it.
+    this.#writer.lookInto()
+    this.#writer.close()
+  }
+
+  /** Begins a transaction with its lock. Another process's lock passes in real time, whatever clock a test holds. */
+  async #begin(deadline: number): Promise<void> {
+    const begin = this.#writer.prepare('begin immediate').statement
+    for (let attempt = 0; ; attempt++) {
+      try {
+        begin.run()
+        return
+      } catch (error) {
+        if (!isBusy(error) || systemClock.now() >= deadline) throw error
+      }
+      await systemClock.sleep(1 + backoffMs(systemClock, attempt, RETRY_BASE_MS, RETRY_CAP_MS))
+    }
+  }
+
+  async #workAside<T>(name: string, tx: AsideTx, work: (tx: Tx) => Promise<T>): Promise<T> {
+    await this.#aside.ask({ do: 'exec', text: 'begin immediate' })
+    try {
+      const result = await work(tx)
+      tx.end()
+      this.#failPoint?.(`${name}:before-commit`)
+      await this.#aside.ask({ do: 'exec', text: 'commit' })
+      return result
+    } catch (error) {
+      tx.end()
+      await this.#aside.ask({ do: 'exec', text: 'rollback' })
+      throw error
+    }
+  }
+
+  async #workAndCommit<T>(name: string, tx: SqliteTx, work: (tx: Tx) => Promise<T>): Promise<T> {
+    try {
+      const result = await work(tx)
+      tx.end()
+      this.#failPoint?.(`${name}:before-commit`)
+      this.#writer.prepare('commit').statement.run()
+      return result
+    } catch (error) {
+      tx.end()
+      this.#writer.rollback()
+      throw error
+    }
+  }
+}
+
+function openWriter(path: string): SqliteConnection {
+  // Waiting is harmless while the program starts.
+  const connection = new SqliteConnection(path, { timeout: LOCK_WAIT_MS })
+  try {
+    const { database } = connection
+    database.pragma('journal_mode = wal')
+    connection.flushCommits(true)
+    database.pragma('foreign_keys = off')
+    database.pragma('wal_autocheckpoint = 0')
+    // A container's root file system may be read-only, and has no other place for temporary files.
+    database.pragma('temp_store = memory')
+    database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    return connection
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
+
+class SqliteQuery implements Query {
+  readonly sql: Kysely<Tables>
+  readonly kind = 'sqlite'
+  readonly clock: Clock
+  readonly signals: Signals
+  readonly #rows: SqliteRows
+  readonly #path: string
+  #ended = false
+
+  constructor(db: SqliteDb, connection: SqliteConnection, rows: SqliteRows, path: string) {
+    this.clock = db.clock
+    this.signals = db.signals
+    this.#rows = rows
+    this.#path = path
+    this.sql = kyselyOver('sqlite', async (query) => this.use(() => connection.run(query)))
+  }
+
+  async selectMany(table: TableSpec, keys: readonly Row[]): Promise<Row[]> {
+    return this.use((rows) => rows.selectMany(table, keys))
+  }
+
+  async selectWhere(table: TableSpec, where: Row): Promise<Row[]> {
+    return this.use((rows) => rows.selectWhere(table, where))
+  }
+
+  async selectOfSubmissions(table: TableSpec, account: string, submissionIds: readonly string[], limitEach: number): Promise<Row[]> {
+    return this.use((rows) => submissionIds.flatMap((id) => rows.selectWhere(table, { account, submission_id: id }, limitEach)))
+  }
+
+  /** From here on nothing more may come: it would run in whichever transaction is open then. */
+  end(): void {
+    this.#ended = true
+  }
+
+  protected use<T>(action: (rows: SqliteRows) => T): T {
+    if (this.#ended) throw new Error('This transaction has ended: everything in it must be awaited')
+    try {
+      return action(this.#rows)
+    } catch (error) {
+      throw sqliteError(error, this.#path)
+    }
+  }
+}
+
+class SqliteTx extends SqliteQuery implements Tx {
+  readonly actions: (() => void)[] = []
+
+  async insertMany(table: TableSpec, rows: readonly Row[], options: { readonly ignore?: boolean } = {}): Promise<number> {
+    return this.use((known) => known.insertMany(table, rows, options.ignore ?? false))
+  }
+
+  async updateMany(table: TableSpec, columns: readonly string[], rows: readonly Row[]): Promise<number> {
+    return this.use((known) => known.updateMany(table, columns, rows))
+  }
+
+  afterCommit(action: () => void): void {
+    this.actions.push(action)
+  }
+
+  notifyOthers(): void {}
+}

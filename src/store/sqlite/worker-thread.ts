@@ -1,0 +1,165 @@
+import { Worker } from 'node:worker_threads'
+import Database from 'better-sqlite3'
+import type { CompiledQuery, Kysely, QueryResult } from 'kysely'
+import type { Clock } from '../../base/clock.ts'
+import { messageOf, TransientError } from '../../base/errors.ts'
+import type { Row } from '../../model/entities.ts'
+import type { Query, TableSpec, Tx } from '../engine/db.ts'
+import { kyselyOver } from '../engine/kysely.ts'
+import type { Signals } from '../engine/signals.ts'
+import type { Tables } from '../schema/tables.ts'
+import { sqliteError } from './errors.ts'
+
+/** What the worker thread is asked to do: one at a time, in the order in which it is asked. */
+export type AsideOrder = AsideStep & {
+  /** Refused when no transaction is open: a thread that began anew, or an error, has ended the one that this belongs to. */
+  readonly inTransaction?: boolean
+}
+
+type AsideStep =
+  | { readonly do: 'exec'; readonly text: string }
+  | { readonly do: 'run'; readonly query: Pick<CompiledQuery, 'sql' | 'parameters'> }
+  | { readonly do: 'selectMany'; readonly table: TableSpec; readonly keys: readonly Row[] }
+  | { readonly do: 'selectWhere'; readonly table: TableSpec; readonly where: Row; readonly limit?: number }
+  | { readonly do: 'insertMany'; readonly table: TableSpec; readonly rows: readonly Row[]; readonly ignore: boolean }
+  | { readonly do: 'updateMany'; readonly table: TableSpec; readonly columns: readonly string[]; readonly rows: readonly Row[] }
+  | { readonly do: 'close' }
+
+/** `code`: SQLite's, when the error is one of its. */
+export type AsideAnswer = { readonly value: unknown } | { readonly problem: string; readonly code: string | null }
+
+/**
+ * One more connection to a SQLite database, in a worker thread: for what takes its time and must not hold up the event loop, such as
+ * retention (invariant 13). Whoever writes through it holds the gate, so that it is still one writer at a time.
+ */
+export class AsideConnection {
+  readonly path: string
+  #worker: Worker | null = null
+  readonly #waiting: PromiseWithResolvers<unknown>[] = []
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  /** @throws SqliteError as the connection throws it; TransientError when the thread has ended. */
+  async ask<T>(order: AsideOrder): Promise<T> {
+    this.#worker ??= this.#start()
+    const answer = Promise.withResolvers<unknown>()
+    this.#waiting.push(answer)
+    this.#worker.postMessage(order)
+    return (await answer.promise) as T
+  }
+
+  /** Closes the connection and ends the thread, if there is one. */
+  async close(): Promise<void> {
+    const worker = this.#worker
+    if (worker === null) return
+    worker.ref()
+    await this.ask({ do: 'close' }).catch(() => undefined)
+    await worker.terminate()
+  }
+
+  #start(): Worker {
+    // Run from its source the program's files end in .ts, built ones in .js.
+    const file = import.meta.url.endsWith('.ts') ? './worker-main.ts' : './worker-main.js'
+    const worker = new Worker(new URL(file, import.meta.url), { workerData: this.path })
+    worker.unref()
+    let why = 'it ended'
+    worker.on('message', (answer: AsideAnswer) => {
+      const waiting = this.#waiting.shift()
+      if ('value' in answer) waiting?.resolve(answer.value)
+      else waiting?.reject(answer.code === null ? new Error(answer.problem) : new Database.SqliteError(answer.problem, answer.code))
+    })
+    worker.on('error', (error) => {
+      why = messageOf(error)
+    })
+    worker.on('exit', () => {
+      this.#worker = null
+      for (const waiting of this.#waiting.splice(0)) {
+        waiting.reject(new TransientError(`the thread that works on ${this.path} aside failed: ${why}`))
+      }
+    })
+    return worker
+  }
+}
+
+/** Reading through that connection. */
+export class AsideQuery implements Query {
+  readonly sql: Kysely<Tables>
+  readonly kind = 'sqlite'
+  readonly clock: Clock
+  readonly signals: Signals
+  readonly #connection: AsideConnection
+
+  constructor(db: { readonly clock: Clock; readonly signals: Signals }, connection: AsideConnection) {
+    this.clock = db.clock
+    this.signals = db.signals
+    this.#connection = connection
+    this.sql = kyselyOver('sqlite', async ({ sql, parameters }) => {
+      const result = await this.ask<QueryResult<Record<string, unknown>>>({ do: 'run', query: { sql, parameters } })
+      return { ...result, rows: result.rows.map(withBuffers) }
+    })
+  }
+
+  selectMany(table: TableSpec, keys: readonly Row[]): Promise<Row[]> {
+    return this.ask({ do: 'selectMany', table, keys })
+  }
+
+  selectWhere(table: TableSpec, where: Row): Promise<Row[]> {
+    return this.ask({ do: 'selectWhere', table, where })
+  }
+
+  async selectOfSubmissions(table: TableSpec, account: string, submissionIds: readonly string[], limit: number): Promise<Row[]> {
+    const found: Row[] = []
+    for (const submission_id of submissionIds) {
+      found.push(...(await this.ask<Row[]>({ do: 'selectWhere', table, where: { account, submission_id }, limit })))
+    }
+    return found
+  }
+
+  protected async ask<T>(order: AsideOrder): Promise<T> {
+    try {
+      return await this.#connection.ask<T>(order)
+    } catch (error) {
+      throw sqliteError(error, this.#connection.path)
+    }
+  }
+}
+
+/** A transaction of that connection. */
+export class AsideTx extends AsideQuery implements Tx {
+  readonly actions: (() => void)[] = []
+  #ended = false
+
+  insertMany(table: TableSpec, rows: readonly Row[], options: { readonly ignore?: boolean } = {}): Promise<number> {
+    return this.ask({ do: 'insertMany', table, rows, ignore: options.ignore ?? false })
+  }
+
+  updateMany(table: TableSpec, columns: readonly string[], rows: readonly Row[]): Promise<number> {
+    return this.ask({ do: 'updateMany', table, columns, rows })
+  }
+
+  afterCommit(action: () => void): void {
+    this.actions.push(action)
+  }
+
+  notifyOthers(): void {}
+
+  /** From here on nothing more may come: it would run in whichever transaction is open then. */
+  end(): void {
+    this.#ended = true
+  }
+
+  protected override async ask<T>(order: AsideOrder): Promise<T> {
+    if (this.#ended) throw new Error('This transaction has ended: everything in it must be awaited')
+    return await super.ask<T>({ ...order, inTransaction: true })
+  }
+}
+
+/** On its way out of a thread a Buffer becomes a plain Uint8Array. */
+function withBuffers(row: Record<string, unknown>): Record<string, unknown> {
+  for (const [name, value] of Object.entries(row)) {
+    if (value instanceof Uint8Array) row[name] = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  }
+  return row
+}

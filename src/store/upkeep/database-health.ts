@@ -1,0 +1,110 @@
+import { sql } from 'kysely'
+import type { Db, Tx } from '../engine/db.ts'
+import { dbTime } from '../engine/sql.ts'
+import { appendAndRemove } from '../inbox/append.ts'
+
+/** What is in force in a database. */
+export interface DatabaseHealth {
+  /** Such as `SQLite 3.50.2`. */
+  readonly server: string
+  /** Settings on which it depends whether what was acknowledged survives a power cut. */
+  readonly durability: readonly { readonly name: string; readonly value: string; readonly ok: boolean }[]
+  readonly sizeBytes: number
+}
+
+/** What `synchronous` means on SQLite. */
+const SYNCHRONOUS = ['off', 'normal', 'full', 'extra']
+
+/**
+ * Looks at the connection that writes, and writes something of no importance through it, durably, to the inbox too.
+ * @throws TransientError when nothing can be written now.
+ */
+export function readDatabaseHealth(db: Db): Promise<DatabaseHealth> {
+  return db.write('doctor', async (tx) => {
+    const health = tx.kind === 'sqlite' ? await sqliteHealth(tx) : await postgresHealth(tx)
+    await appendAndRemove(tx)
+    const now = dbTime(tx)
+    await tx.sql
+      .insertInto('sync_upkeep')
+      .values({
+        task: 'doctor',
+        slot: null,
+        settings: null,
+        lease_token: null,
+        lease_until: null,
+        position: 0,
+        began_at: now,
+        ended_at: now,
+        note: null,
+      })
+      .onConflict((conflict) => conflict.column('task').doUpdateSet({ began_at: now, ended_at: now }))
+      .execute()
+    return health
+  })
+}
+
+async function sqliteHealth(tx: Tx): Promise<DatabaseHealth> {
+  const journal = await one(tx, 'pragma journal_mode', 'journal_mode')
+  const synchronous = Number(await one(tx, 'pragma synchronous', 'synchronous'))
+  const pages = Number(await one(tx, 'pragma page_count', 'page_count'))
+  return {
+    server: `SQLite ${await one(tx, 'select sqlite_version() as version', 'version')}`,
+    durability: [
+      { name: 'journal_mode', value: journal, ok: journal === 'wal' },
+      { name: 'synchronous', value: SYNCHRONOUS[synchronous] ?? String(synchronous), ok: synchronous >= 2 },
+    ],
+    sizeBytes: pages * Number(await one(tx, 'pragma page_size', 'page_size')),
+  }
+}
+
+async function postgresHealth(tx: Tx): Promise<DatabaseHealth> {
+  const durability: { name: string; value: string; ok: boolean }[] = []
+  for (const name of ['synchronous_commit', 'fsync', 'full_page_writes']) {
+    const value = await one(tx, `select current_setting('${name}') as value`, 'value')
+    // What is stricter than `on` waits for standby servers too.
+    durability.push({ name, value, ok: value === 'on' || value === 'remote_apply' })
+  }
+  return {
+    server: `PostgreSQL ${await one(tx, "select current_setting('server_version') as value", 'value')}`,
+    durability,
+    sizeBytes: Number(await one(tx, 'select pg_database_size(current_database()) as bytes', 'bytes')),
+  }
+}
+
+async function one(tx: Tx, text: string, column: string): Promise<string> {
+  const { rows } = await sql<Record<string, unknown>>`${sql.raw(text)}`.execute(tx.sql)
+  return String(rows[0]?.[column] ?? '')
+}
+
+/** How long connecting, and then a notification, may take. */
+const HEAR_MS = 5_000
+const LONG_MS = 3_600_000
+
+/**
+ * Postgres: whether this process hears what is notified. `deaf`: it listens and hears nothing, as behind a pooler that hands no
+ * notifications on.
+ */
+export async function probeListening(db: Db): Promise<'hears' | 'deaf' | 'cannot connect'> {
+  const stop = new AbortController()
+  const listening = db.listen(stop.signal)
+  try {
+    // Every topic is notified when it has connected, for what was missed.
+    if (!(await heard(db))) return 'cannot connect'
+    await db.write('doctor', async (tx) => tx.notifyOthers('outbox'))
+    return (await heard(db)) ? 'hears' : 'deaf'
+  } finally {
+    stop.abort()
+    await listening
+  }
+}
+
+async function heard(db: Db): Promise<boolean> {
+  const over = new AbortController()
+  const rung = db.signals.wait('outbox', LONG_MS, over.signal).then(() => true)
+  const late = db.clock.sleep(HEAR_MS, over.signal).then(() => false)
+  try {
+    return await Promise.race([rung, late])
+  } finally {
+    over.abort()
+  }
+}

@@ -1,0 +1,78 @@
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { dbTime } from '../engine/sql.ts'
+
+/** What a process does: the roles of `serve`, and the commands that read from the service beside them. */
+export type ProcessRole = 'all' | 'receive' | 'work' | 'sync' | 'reconcile'
+
+/** A process that works on the database. */
+export interface ProcessEntry {
+  /** `Db.processId`. */
+  readonly id: string
+  readonly role: ProcessRole
+  readonly version: string
+}
+
+/** Who was not seen for so long, in milliseconds, is thought dead. */
+export const STALE_MS = 20_000
+const PUSHING: readonly string[] = ['all', 'work'] satisfies ProcessRole[]
+const READING: readonly string[] = ['all', 'work', 'sync', 'reconcile'] satisfies ProcessRole[]
+
+/** How many living processes read from the service, and how many push: what may be asked for in a second is shared among them. */
+export interface Sharing {
+  readonly reading: number
+  readonly pushing: number
+}
+
+/**
+ * Says that the process is alive, by the database's clock. It is a real write, so it also tells whether one succeeds now.
+ * @param also what else shall succeed with it, done once this process is seen.
+ * @returns what `also` does.
+ */
+export async function beat<T>(db: Db, entry: ProcessEntry, also?: (tx: Tx) => Promise<T>): Promise<T | undefined> {
+  return db.write(
+    'process-beat',
+    async (tx) => {
+      const now = dbTime(tx)
+      await tx.sql
+        .insertInto('sync_processes')
+        .values({ process_id: entry.id, role: entry.role, version: entry.version, started_at: now, seen_at: now })
+        .onConflict((conflict) => conflict.column('process_id').doUpdateSet({ seen_at: now }))
+        .execute()
+      return await also?.(tx)
+    },
+    { first: true },
+  )
+}
+
+/** How many processes share what. */
+export async function countSharing(q: Query): Promise<Sharing> {
+  const living = await listProcesses(q)
+  const count = (roles: readonly string[]) => living.filter(({ role }) => roles.includes(role)).length
+  return { reading: count(READING), pushing: count(PUSHING) }
+}
+
+/** Whether a command reads from the service just now, beside whatever serves. */
+export async function readsBeside(q: Query): Promise<boolean> {
+  return (await listProcesses(q)).some(({ role }) => role === 'sync' || role === 'reconcile')
+}
+
+/** The processes that are alive, the oldest first. */
+export function listProcesses(q: Query) {
+  return q.sql
+    .selectFrom('sync_processes')
+    .select(['process_id', 'role', 'version', 'started_at', 'seen_at'])
+    .where('seen_at', '>', dbTime(q, -STALE_MS))
+    .orderBy('started_at')
+    .execute()
+}
+
+/** Takes the process off the list. */
+export async function leave(db: Db, id: string): Promise<void> {
+  await db.write('process-leave', (tx) => tx.sql.deleteFrom('sync_processes').where('process_id', '=', id).execute())
+}
+
+/** Takes those off the list who are thought dead. @returns their ids. */
+export async function takeDeadOff(tx: Tx): Promise<string[]> {
+  const rows = await tx.sql.deleteFrom('sync_processes').where('seen_at', '<=', dbTime(tx, -STALE_MS)).returning('process_id').execute()
+  return rows.map((row) => row.process_id)
+}

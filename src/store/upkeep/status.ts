@@ -1,0 +1,102 @@
+import { type RawBuilder, sql } from 'kysely'
+import { type ReadKind, readKinds } from '../../model/records.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Query } from '../engine/db.ts'
+import { dbTime, unindexed } from '../engine/sql.ts'
+import { rank } from '../reads/reads.ts'
+
+/** The reads of one account, in numbers. */
+export interface ReadsStatus {
+  /** Known submissions. */
+  readonly submissions: number
+  /** Of which the service did not show lately. */
+  readonly unreachable: number
+  /** Reads that should have been made by now. */
+  readonly overdue: number
+  /** The read that is due the longest. */
+  readonly oldestDueAt: TimeText | null
+  /** Reads that did not succeed the last time. */
+  readonly failing: number
+  /** Requests a second that the timetable asks for, replays and further pages of long feeds left aside. */
+  readonly demandRps: number
+}
+
+/**
+ * The reads of each account. It looks at every read, for people who ask, not for a timer; and at all of them in one go, whosever they are:
+ * one by one, by an index, they would take ten times as long.
+ */
+export async function readsStatus(q: Query): Promise<(account: string) => ReadsStatus> {
+  const { rows } = await sql<{ account: string; overdue: number; oldest: TimeText | null; failing: number; demand: number | null }>`
+    select ${unindexed(q, 'account')} as account, count(case when due_at <= ${dbTime(q)} and lease_token is null then 1 end) as overdue,
+      min(case when due_at <= ${dbTime(q)} and lease_token is null then due_at end) as oldest,
+      count(case when rank = ${sql.lit(rank.failing)} then 1 end) as failing,
+      ${demand(q)} as demand
+    from sync_reads group by 1`.execute(q.sql)
+  const { rows: known } = await sql<{ account: string; total: number; unreachable: number }>`
+    select account, count(*) as total, count(unreachable_since) as unreachable from submissions group by account`.execute(q.sql)
+  const reads = new Map(rows.map((row) => [row.account, row]))
+  const submissions = new Map(known.map((row) => [row.account, row]))
+  return (account) => ({
+    submissions: submissions.get(account)?.total ?? 0,
+    unreachable: submissions.get(account)?.unreachable ?? 0,
+    overdue: reads.get(account)?.overdue ?? 0,
+    oldestDueAt: reads.get(account)?.oldest ?? null,
+    failing: reads.get(account)?.failing ?? 0,
+    demandRps: Number(reads.get(account)?.demand ?? 0),
+  })
+}
+
+/** Each read comes once in the time between when it was last made and when it is due again; a second at least. */
+function demand(q: Query): RawBuilder<number> {
+  const seconds =
+    q.kind === 'sqlite'
+      ? sql`(julianday(due_at) - julianday(last_read_at)) * 86400.0`
+      : sql`extract(epoch from due_at - last_read_at)::float8`
+  const atLeastOne = q.kind === 'sqlite' ? sql`max(1.0, ${seconds})` : sql`greatest(1.0, ${seconds})`
+  return sql<number>`sum(case when last_read_at is not null then 1.0 / ${atLeastOne} end)`
+}
+
+/** How long ago the submissions of an account were read, for one kind of read. */
+export interface FreshnessStatus {
+  readonly read: ReadKind
+  readonly oldestAt: TimeText | null
+  readonly medianAt: TimeText | null
+  /** Submissions that were never read to the end. */
+  readonly never: number
+}
+
+export async function freshnessStatus(q: Query, account: string): Promise<FreshnessStatus[]> {
+  const all: FreshnessStatus[] = []
+  for (const read of readKinds) {
+    const counted = await q.sql
+      .selectFrom('sync_reads')
+      .select((eb) => [
+        eb.fn.countAll<number>().as('total'),
+        eb.fn.count<number>('last_read_at').as('done'),
+        eb.fn.min('last_read_at').as('oldest'),
+      ])
+      .where('account', '=', account)
+      .where('read', '=', read)
+      .executeTakeFirstOrThrow()
+    const middle = await q.sql
+      .selectFrom('sync_reads')
+      .select('last_read_at')
+      .where('account', '=', account)
+      .where('read', '=', read)
+      .where('last_read_at', 'is not', null)
+      .orderBy('last_read_at')
+      .limit(1)
+      .offset(Math.floor(Math.max(0, counted.done - 1) / 2))
+      .executeTakeFirst()
+    all.push({ read, oldestAt: counted.oldest, medianAt: middle?.last_read_at ?? null, never: counted.total - counted.done })
+  }
+  return all
+}
+
+/** Contradictions (invariant 4) and items that could not be read, that are kept for an account. */
+export async function countEvidence(q: Query, account: string): Promise<{ readonly conflicts: number; readonly unreadable: number }> {
+  const { rows } = await sql<{ conflicts: number; unreadable: number }>`
+    select (select count(*) from sync_conflicts where account = ${account}) as conflicts,
+      (select count(*) from sync_unreadable where account = ${account}) as unreadable`.execute(q.sql)
+  return { conflicts: rows[0]?.conflicts ?? 0, unreadable: rows[0]?.unreadable ?? 0 }
+}

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import { timeFromMs } from '../../model/time.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { LeaseLostError } from '../engine/leases.ts'
+import { dbTime } from '../engine/sql.ts'
+import type { UpkeepTable } from '../schema/tables-retention.ts'
+
+/** No two zones are further apart, and a day begins within them. */
+const AHEAD_MS = 2 * 86_400_000
+
+/** The right to do one turn of a task that one process does for all. */
+export interface UpkeepLease {
+  readonly task: string
+  readonly token: string
+  readonly leaseMs: number
+  /** How far the task had come. */
+  readonly position: number
+}
+
+/** Which turn of a task. */
+export interface UpkeepTurn {
+  /** A day: it grows as text. */
+  readonly slot: string
+  /** When they are others than the last ones, the turn is due again. */
+  readonly settings: string
+}
+
+/** `done`: this turn was done already. `held`: another process is at it, or was until a moment ago. */
+export type UpkeepClaim = UpkeepLease | 'done' | 'held'
+
+/**
+ * Begins a turn of a task, or goes on with it when whoever began it is dead. Of many processes one gets it.
+ */
+export async function claimUpkeep(db: Db, task: string, turn: UpkeepTurn, leaseMs: number): Promise<UpkeepClaim> {
+  const { slot, settings } = turn
+  // Mostly it is done, and then nobody is disturbed.
+  const known = await db.read.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).executeTakeFirst()
+  if (known && isDone(known, turn, db.clock.now())) return 'done'
+  return db.write('upkeep-claim', async (tx) => {
+    await tx.sql
+      .insertInto('sync_upkeep')
+      .values({
+        task,
+        slot: null,
+        settings: null,
+        lease_token: null,
+        lease_until: null,
+        position: 0,
+        began_at: null,
+        ended_at: null,
+        note: null,
+      })
+      .onConflict((conflict) => conflict.column('task').doNothing())
+      .execute()
+    const locked = tx.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task)
+    const row = await (tx.kind === 'postgres' ? locked.forUpdate() : locked).executeTakeFirstOrThrow()
+    if (isDone(row, turn, tx.clock.now())) return 'done'
+    const token = randomUUID()
+    // A turn that was broken off has been under way since its first try: so it is seen how long it does not come to its end.
+    const goesOn = row.began_at !== null && row.ended_at === null
+    const taken = await tx.sql
+      .updateTable('sync_upkeep')
+      .set({
+        ...{ slot, settings, lease_token: token, lease_until: dbTime(tx, leaseMs), ended_at: null, note: null },
+        ...(!goesOn && { began_at: dbTime(tx) }),
+      })
+      .where('task', '=', task)
+      .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<', dbTime(tx))]))
+      .executeTakeFirst()
+    return taken.numUpdatedRows === 1n ? { task, token, leaseMs, position: row.position } : 'held'
+  })
+}
+
+/** Another process may have its next day, or its clock, a little earlier. A turn of later days was noted by a clock that ran far ahead. */
+function isDone(row: Pick<UpkeepTable, 'slot' | 'settings' | 'ended_at'>, { slot, settings }: UpkeepTurn, nowMs: number): boolean {
+  if (row.slot === null || row.slot < slot || row.slot > timeFromMs(nowMs + AHEAD_MS)) return false
+  return row.slot > slot || (row.ended_at !== null && row.settings === settings)
+}
+
+/**
+ * Keeps the lease, in a transaction of the task.
+ * @param position how far the task has come with this transaction; left out, it stays.
+ * @throws LeaseLostError when another process does it now: then nothing of the transaction may stand.
+ */
+export async function keepUpkeep(tx: Tx, lease: UpkeepLease, position?: number): Promise<void> {
+  const { numUpdatedRows } = await tx.sql
+    .updateTable('sync_upkeep')
+    .set({ lease_until: dbTime(tx, lease.leaseMs), ...(position !== undefined && { position }) })
+    .where('task', '=', lease.task)
+    .where('lease_token', '=', lease.token)
+    .executeTakeFirst()
+  if (numUpdatedRows !== 1n) throw new LeaseLostError(lease.task)
+}
+
+/** Ends the turn. @param note what it did, in a sentence; null when it was broken off: then another process may go on at once. */
+export async function endUpkeep(db: Db, lease: UpkeepLease, note: string | null): Promise<void> {
+  await db.write('upkeep-end', (tx) =>
+    tx.sql
+      .updateTable('sync_upkeep')
+      .set({ lease_token: null, lease_until: null, note, ...(note !== null && { ended_at: dbTime(tx) }) })
+      .where('task', '=', lease.task)
+      .where('lease_token', '=', lease.token)
+      .execute(),
+  )
+}
+
+/** The last turn of a task; null when there was none. */
+export async function lastUpkeep(q: Query, task: string) {
+  const row = await q.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).executeTakeFirst()
+  return row ?? null
+}

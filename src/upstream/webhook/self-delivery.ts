@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto'
+import { Webhook } from 'svix'
+import { request } from 'undici'
+import { abortable } from '../../base/abortable.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Secret } from '../../config/config.ts'
+import { openWaysOut, type ProxySettings } from '../http/dispatcher.ts'
+import { codeOf } from '../http/http.ts'
+import { SELF_DELIVERY_TYPE } from './delivery.ts'
+
+/** What came of a delivery that the program sent to itself. */
+export type SelfDelivery =
+  | { readonly type: 'answered'; readonly id: string; readonly status: number }
+  /** `code`: such as ECONNREFUSED or CERT_HAS_EXPIRED. */
+  | { readonly type: 'unanswered'; readonly code: string }
+
+/** As long as the service waits. */
+const ANSWER_WITHIN_MS = 10_000
+
+/**
+ * Posts a signed delivery as the service would, once, following no redirect. It says of itself what it is, so that whoever works it does
+ * nothing over it.
+ * @throws the reason of `signal` when it aborts.
+ */
+export async function sendSelfDelivery(
+  url: string,
+  secret: Secret,
+  { proxy, clock, signal }: { readonly proxy: ProxySettings; readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<SelfDelivery> {
+  const id = `doctor_${randomUUID()}`
+  const now = new Date(clock.now())
+  const body = JSON.stringify({ type: SELF_DELIVERY_TYPE, id, sent_at: now.toISOString() })
+  const dispatcher = openWaysOut(proxy, { connectTimeout: ANSWER_WITHIN_MS })
+  const enough = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_WITHIN_MS)])
+  try {
+    const asked = request(url, {
+      method: 'POST',
+      dispatcher,
+      headers: {
+        'content-type': 'application/json',
+        'svix-id': id,
+        'svix-timestamp': String(Math.floor(now.getTime() / 1000)),
+        'svix-signature': new Webhook(secret.reveal()).sign(id, now, body),
+      },
+      body,
+      signal: enough,
+    })
+    // A request heeds its signal only from when it has its connection.
+    const answer = await abortable(asked, enough)
+    await answer.body.dump().catch(() => undefined)
+    return { type: 'answered', id, status: answer.statusCode }
+  } catch (error) {
+    signal.throwIfAborted()
+    return { type: 'unanswered', code: codeOf(error) }
+  } finally {
+    await dispatcher.destroy()
+  }
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { compareFacts, differs } from '../../src/apply/compare.ts'
+import { isPlainlySame } from '../../src/apply/unchanged.ts'
+import { type ColumnKind, type Entity, entities, type Row } from '../../src/model/entities.ts'
+import type { Fact, Origin } from '../../src/model/facts.ts'
+import type { Json } from '../../src/model/json.ts'
+import { derivedFacts } from '../../src/reconcile/check/comparer.ts'
+import type { Db } from '../../src/store/engine/db.ts'
+import { MirrorReader } from '../../src/store/mirror/reader.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { at, eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../tools/facts.ts'
+import { applyAll, rowsOf } from '../tools/mirror.ts'
+
+const PLACE = { account: 'acme', submissionId: uuid(9, 1) }
+const byReconcile: Origin = { via: 'reconcile', cause: 'reconcile', fromReplay: true, firstWalk: false }
+const NOW = '2026-02-01T00:00:00.000000Z'
+
+const quote = { quote_id: uuid(7, 1), premium_display: '$1,200', total_cents: 120_000, lines: ['gl'], is_revision: false }
+const offer = { presentation_id: uuid(8, 1), kind: 'quote', label: 'Proposal', document_url: 'https://x.example/x', filename: 'x.pdf' }
+const history = { history_key: 'old', market_name: 'A', program: null, outcome: 'expired', observed_at: at(1) }
+const view = wireRequirements(
+  PLACE.submissionId,
+  [wireLane(1, { quotes: [quote], source_offers: [offer] })],
+  {},
+  { quote_history: [history] },
+)
+
+const { account, submissionId } = PLACE
+const state = stateFact(account, submissionId, view, 1)
+const records = [
+  eventFact(account, submissionId, wireEvent(1, { detail: 'Kept' }), byReconcile),
+  messageFact(account, submissionId, wireMessage(2), byReconcile),
+]
+
+/** A value that a column of this kind can hold, and that no row has. */
+const others: Readonly<Record<Exclude<ColumnKind, 'bool'>, Json>> = {
+  text: 'other',
+  int: 4711,
+  json: ['other'],
+  time: '2020-01-01T00:00:00.000000Z',
+  date: '2020-01-01',
+  raw: '{"other":1}',
+}
+
+describe.each(testDatabases)('comparing plainly, on $name', ({ open }) => {
+  async function readerOf(db: Db): Promise<MirrorReader> {
+    const reader = new MirrorReader(db.read, account)
+    await reader.preload([submissionId], 100)
+    return reader
+  }
+
+  /** Whether the door would change something. */
+  async function changes(reader: MirrorReader): Promise<boolean> {
+    const facts: readonly (readonly Fact[])[] = [[state], records, derivedFacts(PLACE, NOW, true)]
+    return (await Promise.all(facts.map((some) => compareFacts(reader, some, NOW)))).some(differs)
+  }
+
+  const isSame = (reader: MirrorReader) => isPlainlySame(reader, submissionId, state, records)
+
+  function write(db: Db, entity: Entity, column: string, row: Row): Promise<number> {
+    return db.write('test', (tx) => tx.updateMany(entity, [column], [row]))
+  }
+
+  it('never says yes where the door would change something, whichever column was changed', async () => {
+    const { db, close } = await open()
+    onTestFinished(close)
+    await applyAll(db, [...records, state])
+    await applyAll(db, derivedFacts(PLACE, NOW, true))
+    expect(isSame(await readerOf(db))).toBe(true)
+    const wrong: string[] = []
+    for (const entity of entities as readonly Entity[]) {
+      const [row] = await rowsOf(db, entity)
+      if (row === undefined) throw new Error(`${entity.table} has no row`)
+      for (const [column, kind] of Object.entries(entity.columns)) {
+        if (entity.key.includes(column)) continue
+        await write(db, entity, column, { ...row, [column]: kind === 'bool' ? row[column] !== true : others[kind] })
+        const reader = await readerOf(db)
+        if (isSame(reader) && (await changes(reader))) wrong.push(`${entity.table}.${column}`)
+        await write(db, entity, column, row)
+      }
+    }
+    expect(wrong).toEqual([])
+    const reader = await readerOf(db)
+    expect({ same: isSame(reader), changes: await changes(reader) }).toEqual({ same: true, changes: false })
+  })
+})

@@ -1,0 +1,197 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { PermanentError } from '../../src/base/errors.ts'
+import { createLog, KnownSecrets, type Log } from '../../src/base/log.ts'
+import { Secret } from '../../src/base/secret.ts'
+
+function recorder(secrets: readonly string[] = [], level = 'info'): { log: Log; lines: string[] } {
+  const lines: string[] = []
+  return { log: createLog({ level, pretty: false, secrets, destination: { write: (line) => void lines.push(line) } }), lines }
+}
+
+/** What a text becomes inside JSON. */
+const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
+
+test('each thing is one line of JSON, with level, time, message and what was given', () => {
+  const { log, lines } = recorder()
+  log.child({ account: 'acme' }).warn({ submission: 'a', delivery: 'b' }, 'one\nline')
+  log.debug('nothing')
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toMatch(/^[^\n]*\n$/)
+  expect(JSON.parse(lines[0] ?? '')).toEqual({
+    level: 40,
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/),
+    account: 'acme',
+    submission: 'a',
+    delivery: 'b',
+    msg: 'one\nline',
+  })
+})
+
+test('nothing that was sent can steer the terminal on which the log is looked at', () => {
+  const sent = 'a\u001b[2Jb\u009b31mc\u202ed\re\nf\tg\\u001b'
+  const { log, lines } = recorder()
+  log.warn({ delivery: sent }, sent)
+  expect(lines[0]).toMatch(/^[^\p{Cc}\p{Bidi_Control}]*\n$/u)
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ delivery: sent, msg: sent })
+
+  const shown: string[] = []
+  const destination = { write: (line: string) => void shown.push(line) }
+  createLog({ level: 'info', pretty: true, secrets: [], destination }).warn({ about: { delivery: sent } }, sent)
+  const text = 'a\\u001b[2Jb\\u009b31mc\\u202ed\\u000de\nf\tg\\u001b'
+  expect(JSON.parse(shown[0] ?? '')).toMatchObject({ about: { delivery: text }, msg: text })
+})
+
+test('silent writes nothing', () => {
+  const { log, lines } = recorder([], 'silent')
+  log.fatal('gone')
+  expect(lines).toEqual([])
+})
+
+describe('secrets', () => {
+  test('what stands under a key that the settings name as one of tax ids is masked, from when it was named', () => {
+    const lines: string[] = []
+    const secrets = new KnownSecrets([], ['owner_tax_number'])
+    const log = createLog({ level: 'info', pretty: false, secrets, destination: { write: (line) => void lines.push(line) } })
+    log.info({ of: [{ OwnerTaxNumber: '12-3456789', vatCode: 'x' }] })
+    secrets.add([], ['vat code'])
+    log.info({ of: [{ OwnerTaxNumber: '12-3456789', vatCode: 'x' }] })
+    const told = lines.map((line) => JSON.parse(line).of[0])
+    expect(told).toEqual([
+      { OwnerTaxNumber: '[redacted]', vatCode: 'x' },
+      { OwnerTaxNumber: '[redacted]', vatCode: '[redacted]' },
+    ])
+  })
+
+  test('are masked wherever they stand: message, value, key, error, cause, child', () => {
+    const { log, lines } = recorder(['s3cret-value'])
+    const cause = new Error('inner s3cret-value')
+    log.info('before s3cret-value after')
+    log.info({ url: 'https://u:s3cret-value@h', deep: { list: [['s3cret-value']] }, 's3cret-value': 1 }, 'x')
+    log.error({ err: new PermanentError('outer s3cret-value', { cause }), hint: Object.assign(new Error('x'), { body: 's3cret-value' }) })
+    log.child({ who: 's3cret-value' }).info('child')
+    expect(lines).toHaveLength(4)
+    expect(lines.join('')).not.toContain('s3cret')
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ msg: 'before [redacted] after' })
+    expect(JSON.parse(lines[1] ?? '')).toMatchObject({
+      url: 'https://u:[redacted]@h',
+      deep: { list: [['[redacted]']] },
+      '[redacted]': 1,
+      msg: 'x',
+    })
+  })
+
+  test('of two that begin alike, nothing of the longer is left', () => {
+    const { log, lines } = recorder(['abcd', 'abcdefgh'])
+    log.info('abcdefgh abcd')
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ msg: '[redacted] [redacted]' })
+  })
+
+  test('whatever they are, no line holds one, and each line is still JSON with its level and time', () => {
+    const secret = fc.oneof(
+      fc.string({ unit: 'binary', minLength: 6, maxLength: 20 }),
+      fc.string({ unit: 'grapheme', minLength: 6 }),
+      fc.uuid(),
+    )
+    fc.assert(
+      fc.property(secret, fc.jsonValue(), fc.string(), (text, value, around) => {
+        const { log, lines } = recorder([text])
+        log.info({ value, text, list: [{ [`${around}${text}`]: text }], err: new Error(text) }, `${around}${text}${around}`)
+        const line = lines[0] ?? ''
+        const masked = JSON.parse(line) as Record<string, unknown>
+        expect(masked).toMatchObject({ level: 30, time: expect.any(String), text: '[redacted]' })
+        const clean = { ...masked, time: '' }
+        if (!'[redacted]'.includes(text)) expect(JSON.stringify(clean).includes(inJson(text))).toBe(false)
+      }),
+    )
+  })
+
+  test('a short one that is also part of the frame breaks no line', () => {
+    const { log, lines } = recorder(['30', 'level', '"', '2', 'e'])
+    log.info({ n: 30, s: '3030' }, 'level "30"')
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      level: 30,
+      n: '[redacted]',
+      s: '[redacted][redacted]',
+      msg: '[redacted] [redacted][redacted][redacted]',
+    })
+  })
+
+  test('an empty one masks nothing', () => {
+    const { log, lines } = recorder([''])
+    log.info('text')
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ msg: 'text' })
+  })
+
+  test('of the settings mask themselves', () => {
+    const { log, lines } = recorder()
+    log.info({ given: new Secret('hidden') }, `as text ${new Secret('hidden')}`)
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ given: '[redacted]', msg: 'as text [redacted]' })
+  })
+})
+
+describe('fields that are known to hold a secret, a FEIN or an SSN', () => {
+  const keys = [
+    'authorization',
+    'client_secret',
+    'clientSecret',
+    'access_token',
+    'accessToken',
+    'refresh_token',
+    'secret',
+    'secrets',
+    'password',
+  ]
+  const more = ['token', 'fein_or_ssn', 'fein', 'ssn', 'Authorization', 'FEIN', 'Client-Secret']
+  const taxIds = ['ein', 'tin', 'tax_id', 'Tax ID', 'S.S.N.', 'social_security_number', 'employerIdentificationNumber']
+
+  test.each([...keys, ...more, ...taxIds])('%s is masked at any depth', (key) => {
+    const { log, lines } = recorder()
+    const held = { [key]: '12-3456789' }
+    log.info({ ...held, a: { ...held, b: { c: [{ d: { e: held } }] } }, err: Object.assign(new Error('x'), { answer: held }) }, 'x')
+    log.child(held).info('child')
+    log.info({ held: { [key]: { nested: '12-3456789' } } })
+    expect(lines).toHaveLength(3)
+    expect(lines.join('')).not.toContain('12-3456789')
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ [key]: '[redacted]', a: { b: { c: [{ d: { e: { [key]: '[redacted]' } } }] } } })
+  })
+
+  test('other fields are left as they are', () => {
+    const { log, lines } = recorder()
+    const fields = { tokens_minted: 3, secretary: 'x', lossness: 1, token_mints: [null, true, 1.5], protein: 1, taxes: 2, 'tax id?s': 3 }
+    log.info(fields, 'x')
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject(fields)
+  })
+})
+
+test('whatever is logged, the line is JSON', () => {
+  fc.assert(
+    fc.property(
+      fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true, withTypedArray: true, withMap: true }),
+      (value) => {
+        const { log, lines } = recorder(['abcdef'])
+        log.info({ value, token: 'abcdef' }, 'abcdef')
+        expect(lines).toHaveLength(1)
+        expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 30, token: '[redacted]', msg: '[redacted]' })
+      },
+    ),
+  )
+})
+
+test('a disk that is full ends nothing: the log goes on', async () => {
+  const full = openSync('/dev/full', 'w')
+  const child = spawn(process.execPath, [fileURLToPath(new URL('children/log-lines.ts', import.meta.url))], {
+    stdio: ['ignore', full, 'pipe'],
+  })
+  closeSync(full)
+  let said = ''
+  child.stderr?.on('data', (text) => {
+    said += String(text)
+  })
+  const [code] = await once(child, 'close')
+  expect([code, said]).toEqual([0, 'wrote all\n'])
+})

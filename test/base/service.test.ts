@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { FatalError, TransientError } from '../../src/base/errors.ts'
+import { createLog, type Log } from '../../src/base/log.ts'
+import { type Service, supervise } from '../../src/base/service.ts'
+
+/** A log whose lines can be read. */
+function recorder(): { log: Log; lines: { msg: string; waitMs?: number; service?: string }[] } {
+  const lines: { msg: string }[] = []
+  return {
+    log: createLog({ level: 'info', pretty: false, secrets: [], destination: { write: (line) => void lines.push(JSON.parse(line)) } }),
+    lines,
+  }
+}
+
+/** A clock whose sleepers are woken at once; it remembers how long they wanted to sleep. */
+class ImpatientClock extends ManualClock {
+  readonly slept: number[] = []
+
+  override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return
+    this.slept.push(ms)
+    this.advance(ms)
+  }
+}
+
+function service(run: (signal: AbortSignal, start: number) => Promise<void>): Service {
+  let starts = 0
+  return { name: 'worker', run: (signal) => run(signal, ++starts) }
+}
+
+test('a service that fails is started again, later each time, until it is stopped', async () => {
+  const [clock, stop, { log, lines }] = [new ImpatientClock(0, () => 0.999), new AbortController(), recorder()]
+  const failing = service(async (_, start) => {
+    if (start === 12) stop.abort()
+    else throw new TransientError(`no ${start}`)
+  })
+  await supervise(failing, clock, log, stop.signal)
+  expect(clock.slept).toHaveLength(11)
+  expect(clock.slept).toEqual([...clock.slept].sort((a, b) => a - b))
+  expect(Math.max(...clock.slept)).toBeLessThan(30_000)
+  expect(lines.map(({ msg }) => msg)[0]).toBe('worker failed and will be started again: no 1')
+  expect(lines[0]).toMatchObject({ service: 'worker', waitMs: clock.slept[0], err: { message: 'no 1' } })
+})
+
+test('a service that stops by itself has failed', async () => {
+  const [clock, stop, { log, lines }] = [new ImpatientClock(), new AbortController(), recorder()]
+  await supervise(
+    service(async (_, start) => {
+      if (start === 2) stop.abort()
+    }),
+    clock,
+    log,
+    stop.signal,
+  )
+  expect(lines.map(({ msg }) => msg)).toEqual(['worker failed and will be started again: worker stopped by itself'])
+})
+
+test('after a minute of good work the waits begin anew', async () => {
+  const [clock, stop, { log }] = [new ImpatientClock(0, () => 0.999), new AbortController(), recorder()]
+  const failing = service(async (_, start) => {
+    if (start === 6) return stop.abort()
+    if (start === 5) clock.advance(60_001)
+    throw new Error('again')
+  })
+  await supervise(failing, clock, log, stop.signal)
+  expect(clock.slept[4]).toBeLessThan(clock.slept[0] ?? 0)
+})
+
+test('a fatal error ends it at once', async () => {
+  const [clock, { log, lines }] = [new ImpatientClock(), recorder()]
+  const fatal = service(async () => {
+    throw new FatalError('the schema is of a later release')
+  })
+  await expect(supervise(fatal, clock, log, new AbortController().signal)).rejects.toThrow('the schema is of a later release')
+  expect([clock.slept, lines]).toEqual([[], []])
+})
+
+test('it is not started when it is to stop already, and a failure while stopping is the end', async () => {
+  const [clock, stop, { log, lines }] = [new ImpatientClock(), new AbortController(), recorder()]
+  let starts = 0
+  const stopping = service(async (_, start) => {
+    starts = start
+    stop.abort()
+    throw new Error('cut off')
+  })
+  await supervise(stopping, clock, log, stop.signal)
+  await supervise(stopping, clock, log, stop.signal)
+  expect([starts, clock.slept, lines]).toEqual([1, [], []])
+})
+
+test('stopping while it waits to start again ends the wait', async () => {
+  const [clock, stop, { log }] = [new ManualClock(), new AbortController(), recorder()]
+  const failed = Promise.withResolvers<void>()
+  const failing = service(async () => {
+    setImmediate(failed.resolve)
+    throw new Error('once')
+  })
+  const supervised = supervise(failing, clock, log, stop.signal)
+  await failed.promise
+  stop.abort()
+  await supervised
+})

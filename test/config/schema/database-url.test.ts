@@ -1,0 +1,132 @@
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import pg from 'pg'
+import { describe, expect, test, vi } from 'vitest'
+import { databaseUrl, postgresUrl } from '../../../src/config/schema/database-url.ts'
+import { file } from '../support.ts'
+
+describe('SQLite', () => {
+  test('is a path, relative or absolute', () => {
+    const cases = [
+      ['sqlite:data/mirror.db', 'data/mirror.db'],
+      ['sqlite:/var/lib/mirror.db', '/var/lib/mirror.db'],
+      ['sqlite:///var/lib/mirror.db', '/var/lib/mirror.db'],
+      ['sqlite:./a b.db', './a b.db'],
+    ] as const
+    for (const [url, path] of cases) expect(databaseUrl(url)).toEqual({ value: { kind: 'sqlite', path } })
+  })
+
+  test('follows links to the file, be it there or not, and no circle for ever', () => {
+    const folder = dirname(file('x'))
+    const [real, first, circle] = [join(folder, 'real.db'), join(folder, 'first.db'), join(folder, 'circle.db')]
+    symlinkSync('second.db', first)
+    symlinkSync(real, join(folder, 'second.db'))
+    symlinkSync(circle, circle)
+    const pathOf = (path: string) => databaseUrl(`sqlite:${path}`)
+    expect(pathOf(first)).toEqual(pathOf(real))
+    writeFileSync(real, '')
+    expect(pathOf(first)).toEqual({ value: { kind: 'sqlite', path: real } })
+    expect(pathOf(circle)).toEqual({ value: { kind: 'sqlite', path: circle } })
+  })
+
+  test('never lives in memory, where what was acknowledged would be lost', () => {
+    for (const url of ['sqlite::memory:', 'sqlite:', 'sqlite://:memory:', 'sqlite:file::memory:?cache=shared']) {
+      expect(databaseUrl(url)).toEqual({ problems: [expect.stringMatching(/^must name a file/)] })
+    }
+  })
+
+  test('has no host, no parameters and no folder for its path', () => {
+    for (const url of [
+      'sqlite://data/mirror.db',
+      'sqlite:mirror.db?mode=ro',
+      'sqlite:a#b',
+      'sqlite:data/',
+      'sqlite:file:x',
+      'sqlite:a\0b',
+      'sqlite: mirror.db',
+      'sqlite:mirror.db ',
+    ]) {
+      expect(databaseUrl(url)).toEqual({ problems: [expect.stringMatching(/^must be sqlite: and the path/)] })
+    }
+  })
+})
+
+describe('Postgres', () => {
+  const H = 'postgres://u:p@h.test:5433/d'
+
+  test('is a URL that the driver takes as it is', () => {
+    for (const url of [H, 'postgresql://h.test/d', `${H}?sslmode=disable`, 'postgres://u:p@/d?host=/var/run/postgresql', 'postgres:///d']) {
+      expect(databaseUrl(url)).toEqual({ value: { kind: 'postgres', url } })
+    }
+  })
+
+  test('other databases and broken URLs are refused', () => {
+    for (const url of ['mysql://h/d', 'h.test/d', 'postgres:h', 'pg://h/d', ''])
+      expect(databaseUrl(url)).toEqual({ problems: [expect.any(String)] })
+    expect(postgresUrl('postgres://u:pa/ss@h/d')).toEqual({ problems: [expect.stringMatching(/^is no valid URL; .*%2F/)] })
+    expect(postgresUrl('postgres://h/d#x')).toEqual({ problems: [expect.stringMatching(/fragment/)] })
+  })
+
+  test('require and verify-ca become what the driver makes of them, so that it need not warn', () => {
+    const ca = encodeURIComponent(file('a certificate'))
+    expect(postgresUrl(`${H}?sslmode=require`)).toEqual({ value: `${H}?sslmode=verify-full` })
+    expect(postgresUrl(`${H}?a=b&sslmode=verify-ca&sslrootcert=${ca}`)).toEqual({ value: `${H}?a=b&sslmode=verify-full&sslrootcert=${ca}` })
+    for (const mode of ['verify-full', 'no-verify', 'disable']) {
+      expect(postgresUrl(`${H}?sslmode=${mode}`)).toEqual({ value: `${H}?sslmode=${mode}` })
+    }
+    const asked = `${H}?uselibpqcompat=true&sslmode=require`
+    expect(postgresUrl(asked)).toEqual({ value: asked })
+    expect(postgresUrl(`${H}?uselibpqcompat=true&sslmode=prefer`)).toHaveProperty('value')
+  })
+
+  test('the driver makes of each parameter what the reference says, and warns of none', () => {
+    const warned = vi.spyOn(process, 'emitWarning')
+    const tls = (parameters: string) => {
+      const parsed = postgresUrl(`${H}?${parameters}`)
+      return new pg.Client({ connectionString: 'value' in parsed ? parsed.value : '' }).ssl
+    }
+    const path = file('a certificate')
+    expect(new pg.Client({ connectionString: H }).ssl).toBe(false)
+    expect(tls('sslmode=disable')).toBe(false)
+    for (const mode of ['verify-full', 'require', 'verify-ca']) expect(tls(`sslmode=${mode}`)).toEqual({})
+    expect(tls('sslmode=no-verify')).toEqual({ rejectUnauthorized: false })
+    expect(tls(`sslrootcert=${path}`)).toEqual({ ca: 'a certificate' })
+    expect(tls('uselibpqcompat=true&sslmode=require')).toEqual({ rejectUnauthorized: false })
+    expect(tls(`uselibpqcompat=true&sslmode=verify-ca&sslrootcert=${path}`)).toEqual({
+      ca: 'a certificate',
+      checkServerIdentity: expect.any(Function),
+    })
+    expect(warned).not.toHaveBeenCalled()
+    warned.mockRestore()
+  })
+
+  test('a mode that the driver would not understand is refused', () => {
+    const unknown = { problems: [expect.stringMatching(/^has an unknown sslmode; it must be one of disable, /)] }
+    for (const mode of ['requrie', 'prefer', 'allow', '', 'verify-full&sslmode=off'])
+      expect(postgresUrl(`${H}?sslmode=${mode}`)).toEqual(unknown)
+    expect(postgresUrl(`${H}?uselibpqcompat=true&sslmode=no-verify`)).toEqual(unknown)
+    expect(postgresUrl(`${H}?uselibpqcompat=true&sslmode=verify-ca`)).toEqual({ problems: [expect.stringMatching(/without sslrootcert/)] })
+    // The driver would take ssl=false for yes.
+    expect(postgresUrl(`${H}?ssl=false`)).toEqual({ problems: [expect.stringMatching(/sslmode=verify-full .* in place of ssl$/)] })
+  })
+
+  test('a parameter for TLS that the driver would not know is refused, for it would go on without TLS', () => {
+    const unknown = {
+      problems: ['has a parameter for TLS that means nothing here; those that do are sslmode, sslrootcert, sslcert and sslkey'],
+    }
+    for (const name of ['sslmod', 'SSLMODE', 'sslMode', 'ssl_mode', 'sslrootcerts', 'sslcrl', 'tls', 'tlsmode'])
+      expect(postgresUrl(`${H}?${name}=verify-full`)).toEqual(unknown)
+    for (const known of ['sslmode=verify-full&sslnegotiation=direct', 'application_name=x&channel_binding=require&connect_timeout=5'])
+      expect(postgresUrl(`${H}?${known}`)).toEqual({ value: `${H}?${known}` })
+  })
+
+  test('files that cannot be read are told before the first connection, all at once', () => {
+    expect(postgresUrl(`${H}?sslrootcert=/nowhere/ca.pem&sslcert=/nowhere/c.pem&sslkey=/`)).toEqual({
+      problems: [
+        'names a file in sslrootcert that cannot be read (ENOENT); mend the path or its rights',
+        'names a file in sslcert that cannot be read (ENOENT); mend the path or its rights',
+        'names a file in sslkey that cannot be read (EISDIR); mend the path or its rights',
+      ],
+    })
+  })
+})

@@ -1,0 +1,330 @@
+import { writeFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { loadConfig } from '../../../src/config/config.ts'
+import { account, file, hook, problemsOf } from '../support.ts'
+
+test('one account in the environment is enough, and everything else has the default of the contract', () => {
+  const { accounts, ...rest } = loadConfig(account)
+  expect(rest).toEqual({
+    database: { kind: 'sqlite', path: 'data/mirror.db' },
+    migrateOnStart: true,
+    reconcile: { cron: '0 3 * * *', budgetMs: 14_400_000 },
+    retention: { days: 30, changesDays: 400 },
+    operators: [],
+    cronTimezone: 'UTC',
+    taxIdFields: [],
+    receiver: { host: '0.0.0.0', port: 8080, bodyLimitBytes: 4_194_304, trustProxy: false },
+    ops: { host: '127.0.0.1', port: 8081, tokens: [] },
+    poll: { activeMs: 60_000, quietMs: 900_000, maxMs: 21_600_000, dormantMs: 604_800_000 },
+    replay: { activeMs: 86_400_000, quietMs: 604_800_000, dormantMs: 2_592_000_000 },
+    upstream: { requestsPerSecond: 10, concurrency: 8, proxy: {} },
+    destinations: [],
+    shutdownGraceMs: 8000,
+    extraCa: false,
+    log: { level: 'info' },
+  })
+  expect(accounts).toHaveLength(1)
+  expect(accounts[0]).toMatchObject({
+    name: 'default',
+    isDefault: true,
+    baseUrl: 'https://api.service.test/api/v1',
+    scope: 'broker_mcp',
+    credentials: [{ id: 'bac_one' }],
+  })
+  expect(accounts[0]?.credentials[0]?.secret.reveal()).toBe('bas_one-secret')
+  expect(accounts[0]?.webhookSecrets.map((secret) => secret.reveal())).toEqual([hook(1)])
+})
+
+test('every variable is read', () => {
+  const config = loadConfig({
+    ...account,
+    ACCOUNT: 'acme',
+    BROKER_API_SCOPE: 'broker_mcp broker_submit',
+    WEBHOOK_SECRETS: `${hook(1)}, ${hook(2)}\n${hook(3).slice(6)}`,
+    DATABASE_URL: 'postgres://u:p@db.test/mirror',
+    DATABASE_SCHEMA: 'acme_mirror',
+    DATABASE_LISTEN_URL: 'postgres://u:p@direct.test/mirror',
+    MIGRATE_ON_START: 'off',
+    HOST: '::',
+    PORT: '0',
+    WEBHOOK_BODY_LIMIT: '512KiB',
+    TRUST_PROXY: '10.0.0.0/8, loopback',
+    PUBLIC_URL: 'https://mirror.test/',
+    RETENTION_DAYS: '7',
+    CHANGES_RETENTION_DAYS: 'off',
+    CRON_TIMEZONE: 'America/New_York',
+    OPS_HOST: '0.0.0.0',
+    OPS_PORT: '9000',
+    OPS_TOKENS: 'alice:0123456789abcdef bob:fedcba:9876543210',
+    POLL_ACTIVE: '1s',
+    POLL_QUIET: '2s',
+    POLL_MAX: '3m',
+    POLL_DORMANT: '3m',
+    REPLAY_ACTIVE: '1h',
+    REPLAY_QUIET: '2h',
+    REPLAY_DORMANT: '3h',
+    UPSTREAM_RPS: '0.5',
+    UPSTREAM_CONCURRENCY: '2',
+    HTTPS_PROXY: 'http://proxy.test:3128',
+    NO_PROXY: 'localhost,.test',
+    TAX_ID_FIELDS: 'owner_tax_number, Steuer-Id',
+    SHUTDOWN_GRACE: '500ms',
+    LOG_LEVEL: 'debug',
+  })
+  expect(config.accounts[0]).toMatchObject({ name: 'acme', isDefault: true, scope: 'broker_mcp broker_submit' })
+  expect(config.accounts[0]?.webhookSecrets.map((secret) => secret.reveal())).toEqual([hook(1), hook(2), hook(3).slice(6)])
+  expect(config.database).toMatchObject({ kind: 'postgres', schema: 'acme_mirror' })
+  expect(config.database.kind === 'postgres' && config.database.listenUrl.reveal()).toBe('postgres://u:p@direct.test/mirror')
+  expect(config.migrateOnStart).toBe(false)
+  const publicUrl = 'https://mirror.test'
+  expect(config.receiver).toEqual({ host: '::', port: 0, bodyLimitBytes: 524_288, trustProxy: '10.0.0.0/8,loopback', publicUrl })
+  expect(config).toMatchObject({
+    retention: { days: 7, changesDays: null },
+    cronTimezone: 'America/New_York',
+    taxIdFields: ['owner_tax_number', 'Steuer-Id'],
+  })
+  expect(config.ops.tokens.map(({ name, token }) => [name, token.reveal()])).toEqual([
+    ['alice', '0123456789abcdef'],
+    ['bob', 'fedcba:9876543210'],
+  ])
+  expect(config.ops).toMatchObject({ host: '0.0.0.0', port: 9000 })
+  expect(config.poll).toEqual({ activeMs: 1000, quietMs: 2000, maxMs: 180_000, dormantMs: 180_000 })
+  expect(config.replay).toEqual({ activeMs: 3_600_000, quietMs: 7_200_000, dormantMs: 10_800_000 })
+  expect(config.upstream).toMatchObject({ requestsPerSecond: 0.5, concurrency: 2, proxy: { noProxy: 'localhost,.test' } })
+  expect(config.upstream.proxy.httpsProxy?.reveal()).toBe('http://proxy.test:3128')
+  expect(config.shutdownGraceMs).toBe(500)
+  expect(config.log.level).toBe('debug')
+})
+
+test('a variable with nothing in it counts as not set', () => {
+  const empty = { ...account, ACCOUNT: '', POLL_ACTIVE: ' ', DATABASE_URL: '', DATABASE_URL_FILE: '', CONFIG_FILE: '', POLL_MAX: undefined }
+  expect(loadConfig(empty)).toEqual(loadConfig(account))
+})
+
+test('a database without an account is enough only for what needs no account', () => {
+  expect(loadConfig({}, { needs: 'database' }).accounts).toEqual([])
+  expect(problemsOf({})).toEqual([
+    expect.stringMatching(/^No account is set; set BROKER_API_BASE_URL, .* or list accounts in CONFIG_FILE$/),
+  ])
+  // What is there is checked all the same.
+  expect(problemsOf({ BROKER_API_CLIENT_ID: 'bac_one' }, { needs: 'database' })).toHaveLength(3)
+})
+
+test('each part of an account that is missing is named, with what belongs there', () => {
+  expect(problemsOf({ ACCOUNT: 'acme' })).toEqual([
+    "BROKER_API_BASE_URL is missing; set it to the service's base URL, version segment included",
+    'BROKER_API_CLIENT_ID is missing; set it to the client id from the portal',
+    'BROKER_API_CLIENT_SECRET is missing; set it to the client secret from the portal',
+    'WEBHOOK_SECRETS is missing; set it',
+  ])
+})
+
+test('a secret may stand in a file, whose last line break does not count, nor the mark of its encoding at the begin', () => {
+  const config = loadConfig({
+    ...account,
+    BROKER_API_CLIENT_SECRET: undefined,
+    BROKER_API_CLIENT_SECRET_FILE: file('\ufeffbas_from file\r\n'),
+    WEBHOOK_SECRETS: '',
+    WEBHOOK_SECRETS_FILE: file(`${hook(4)}\n${hook(5)}\n`),
+    DATABASE_URL_FILE: file('sqlite:/var/lib/mirror.db\n'),
+    OPS_TOKENS_FILE: file('alice:0123456789abcdef\n'),
+  })
+  expect(config.accounts[0]?.credentials[0]?.secret.reveal()).toBe('bas_from file')
+  expect(config.accounts[0]?.webhookSecrets.map((secret) => secret.reveal())).toEqual([hook(4), hook(5)])
+  expect(config.database).toEqual({ kind: 'sqlite', path: '/var/lib/mirror.db' })
+  expect(config.ops.tokens.map(({ name }) => name)).toEqual(['alice'])
+})
+
+test('a variable and its file at once, an unreadable file and an empty one are problems, and cause no others', () => {
+  const problems = problemsOf({
+    ...account,
+    BROKER_API_CLIENT_SECRET_FILE: file('bas_other'),
+    WEBHOOK_SECRETS: undefined,
+    WEBHOOK_SECRETS_FILE: '/nowhere/at/all',
+    // SQLite, which does not know a schema, is not put in place of the database that cannot be read.
+    DATABASE_URL_FILE: file('\n'),
+    DATABASE_SCHEMA: 'mirror',
+  })
+  expect(problems).toEqual([
+    'DATABASE_URL_FILE names a file with nothing in it; write the value into it',
+    'BROKER_API_CLIENT_SECRET and BROKER_API_CLIENT_SECRET_FILE are both set; keep one of them',
+    'WEBHOOK_SECRETS_FILE names a file that cannot be read (ENOENT); mend the path or its rights',
+  ])
+})
+
+test('a file that is not UTF-8 is a problem that says so, and not what its bytes look like', () => {
+  const settings = file('')
+  writeFileSync(settings, Buffer.from('\ufefflog: { level: debug }\n', 'utf16le'))
+  const secret = file('')
+  writeFileSync(secret, Buffer.from('bas_geheim\xfc', 'latin1'))
+  const env = { ...account, CONFIG_FILE: settings, BROKER_API_CLIENT_SECRET: undefined, BROKER_API_CLIENT_SECRET_FILE: secret }
+  expect(problemsOf(env)).toEqual([
+    'CONFIG_FILE names a file that is not UTF-8; save it as UTF-8',
+    'BROKER_API_CLIENT_SECRET_FILE names a file that is not UTF-8; save it as UTF-8',
+  ])
+  writeFileSync(settings, `log: { level: "\${file:${secret}}" }\n`)
+  expect(problemsOf({ ...account, CONFIG_FILE: settings })).toEqual([
+    'log.level in CONFIG_FILE refers to a file that is not UTF-8; save it as UTF-8',
+  ])
+})
+
+test('spaces and line breaks around the path of a file do not count, as around other values', () => {
+  const env = { ...account, BROKER_API_CLIENT_SECRET: undefined, BROKER_API_CLIENT_SECRET_FILE: ` ${file('bas_from file')}\r` }
+  expect(loadConfig(env).accounts[0]?.credentials[0]?.secret.reveal()).toBe('bas_from file')
+})
+
+test('a credential in quotes, which some readers of .env files leave in, is a problem that says so and does not show it', () => {
+  const quoted = { BROKER_API_CLIENT_ID: '"bac_one"', BROKER_API_CLIENT_SECRET: "'bas_geheim'" }
+  expect(problemsOf({ ...account, ...quoted })).toEqual([
+    'BROKER_API_CLIENT_ID stands in quotes, which are part of it here; take them out',
+    'BROKER_API_CLIENT_SECRET stands in quotes, which are part of it here; take them out',
+  ])
+})
+
+test('a problem with what a file holds names the variable of the file', () => {
+  const env = { ...account, WEBHOOK_SECRETS: undefined, WEBHOOK_SECRETS_FILE: file(`${hook(1)} short`) }
+  expect(problemsOf(env)).toEqual([expect.stringMatching(/^WEBHOOK_SECRETS_FILE \(number 2\) must/)])
+})
+
+test('an unknown variable with one of our prefixes is a problem that names the nearest', () => {
+  const names = [
+    'POLL_ACTVE',
+    'BROKER_API_CLIENT',
+    'OPS_TOKEN',
+    'WEBHOOK_SECRET',
+    'UPSTREAM_RPM',
+    'REPLAY_MAX',
+    'DATABASE_PORT',
+    'POLL_MAX_FILE',
+  ]
+  const problems = problemsOf({ ...account, ...Object.fromEntries(names.map((name) => [name, '5432'])) })
+  expect(problems).toEqual([
+    'BROKER_API_CLIENT is not a known variable; the nearest one is BROKER_API_CLIENT_ID',
+    expect.stringMatching(/^DATABASE_PORT is not a known variable; the nearest one is DATABASE_/),
+    'OPS_TOKEN is not a known variable; the nearest one is OPS_TOKENS',
+    'POLL_ACTVE is not a known variable; the nearest one is POLL_ACTIVE',
+    'POLL_MAX_FILE is not a known variable; the nearest one is POLL_MAX',
+    expect.stringMatching(/^REPLAY_MAX is not a known variable; the nearest one is REPLAY_/),
+    'UPSTREAM_RPM is not a known variable; the nearest one is UPSTREAM_RPS',
+    'WEBHOOK_SECRET is not a known variable; the nearest one is WEBHOOK_SECRETS',
+  ])
+})
+
+test('what Kubernetes sets for services that bear our prefixes is no mistake, nor are the variables of others', () => {
+  const others = {
+    DATABASE_SERVICE_HOST: '10.0.0.1',
+    DATABASE_SERVICE_PORT: '5432',
+    DATABASE_SERVICE_PORT_SQL: '5432',
+    DATABASE_PORT: 'tcp://10.0.0.1:5432',
+    DATABASE_PORT_5432_TCP_ADDR: '10.0.0.1',
+    RETENTION_DAYS: '30',
+    RECONCILE_CRON: '0 3 * * *',
+    DOCUMENTS_DIR: 'x',
+    NODE_EXTRA_CA_CERTS: '/ca.pem',
+    PATH: '/bin',
+    MY_POLL_ACTVE: '1',
+  }
+  expect(problemsOf({ ...account, ...others })).toEqual([])
+})
+
+test('the usual proxy variables count in lower case too, and first', () => {
+  const { proxy } = loadConfig({
+    ...account,
+    https_proxy: 'http://a.test',
+    HTTPS_PROXY: 'http://b.test',
+    http_proxy: 'http://c.test',
+  }).upstream
+  expect([proxy.httpsProxy?.reveal(), proxy.httpProxy?.reveal(), proxy.noProxy]).toEqual(['http://a.test', 'http://c.test', undefined])
+  expect(problemsOf({ ...account, https_proxy: 'proxy.test:3128' })).toEqual([expect.stringMatching(/^https_proxy must be a URL/)])
+})
+
+test('a proxy whose user or password cannot be decoded is told before anything starts, and nothing of it', () => {
+  for (const url of ['http://u:100%@proxy.test:3128', 'http://u%zz:p@proxy.test:3128', 'http://u:%ff@proxy.test:3128']) {
+    const problems = problemsOf({ ...account, HTTPS_PROXY: url, HTTP_PROXY: url })
+    expect(problems).toEqual(['HTTPS', 'HTTP'].map((scheme) => `${scheme}_PROXY is no valid URL; in user and password write % as %25`))
+  }
+  expect(loadConfig({ ...account, HTTPS_PROXY: 'http://u:100%25@proxy.test:3128' }).upstream.proxy.httpsProxy?.reveal()).toContain('%25')
+})
+
+test('all problems are told at once, each in one line that names its setting', () => {
+  const problems = problemsOf({
+    ACCOUNT: 'Not Good',
+    BROKER_API_BASE_URL: 'ftp://x',
+    BROKER_API_CLIENT_ID: 'a b',
+    BROKER_API_CLIENT_SECRET: ' padded ',
+    BROKER_API_SCOPE: 'two  spaces',
+    WEBHOOK_SECRETS: `short ${hook(1)} ${hook(1)} ${hook(2, 23)} ${hook(3, 65)}`,
+    DATABASE_URL: 'mysql://x',
+    DATABASE_SCHEMA: 'Not-Good',
+    DATABASE_LISTEN_URL: 'nothing',
+    MIGRATE_ON_START: 'perhaps',
+    HOST: 'http://x',
+    PORT: '65536',
+    WEBHOOK_BODY_LIMIT: '4MB',
+    TRUST_PROXY: 'everyone',
+    OPS_HOST: 'a b',
+    OPS_PORT: '-1',
+    OPS_TOKENS: 'nameless a:short a:0123456789abcdef b:0123456789abcdef',
+    POLL_ACTIVE: '60',
+    POLL_QUIET: '0s',
+    POLL_MAX: '8d',
+    REPLAY_ACTIVE: '999ms',
+    REPLAY_QUIET: '31d',
+    UPSTREAM_RPS: '0',
+    UPSTREAM_CONCURRENCY: '1.5',
+    HTTPS_PROXY: 'socks5://x',
+    HTTP_PROXY: 'x',
+    NO_PROXY: '\u0007',
+    SHUTDOWN_GRACE: 'soon',
+    LOG_LEVEL: 'loud',
+    POLL_FOO: 'x',
+  })
+  const named = problems.map((problem) => /^([A-Z_]+(?: \(number \d\))?) /.exec(problem)?.[1])
+  expect(named.sort()).toEqual(
+    [
+      ...['ACCOUNT', 'BROKER_API_BASE_URL', 'BROKER_API_CLIENT_ID', 'BROKER_API_CLIENT_SECRET', 'BROKER_API_SCOPE'],
+      ...[1, 3, 4, 5].map((n) => `WEBHOOK_SECRETS (number ${n})`),
+      ...[
+        'DATABASE_URL',
+        'DATABASE_SCHEMA',
+        'DATABASE_LISTEN_URL',
+        'MIGRATE_ON_START',
+        'HOST',
+        'PORT',
+        'WEBHOOK_BODY_LIMIT',
+        'TRUST_PROXY',
+      ],
+      ...['OPS_HOST', 'OPS_PORT', ...[1, 1, 2, 3, 4].map((n) => `OPS_TOKENS (number ${n})`), 'POLL_ACTIVE', 'POLL_QUIET', 'POLL_MAX'],
+      ...['REPLAY_ACTIVE', 'REPLAY_QUIET', 'UPSTREAM_RPS', 'UPSTREAM_CONCURRENCY', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'],
+      ...['SHUTDOWN_GRACE', 'LOG_LEVEL', 'POLL_FOO'],
+    ].sort(),
+  )
+  for (const problem of problems) expect(problem).not.toMatch(/[\r\n]/)
+})
+
+test('times that belong together must grow', () => {
+  expect(problemsOf({ ...account, POLL_ACTIVE: '16m', POLL_MAX: '8d', REPLAY_QUIET: '23h' })).toEqual([
+    'POLL_ACTIVE must not be longer than POLL_QUIET',
+    'POLL_MAX must not be longer than POLL_DORMANT',
+    'REPLAY_ACTIVE must not be longer than REPLAY_QUIET',
+  ])
+})
+
+test('the operations port is never the receiver’s, unless both are any free one', () => {
+  expect(problemsOf({ ...account, PORT: '8081' })).toEqual(['OPS_PORT must differ from PORT; choose another'])
+  expect(problemsOf({ ...account, PORT: '0', OPS_PORT: '0' })).toEqual([])
+})
+
+test('what is for Postgres alone is refused on SQLite, where its user does not believe to be', () => {
+  expect(problemsOf({ ...account, DATABASE_SCHEMA: 'mirror', DATABASE_LISTEN_URL: 'postgres://x/y' })).toEqual([
+    'DATABASE_SCHEMA is for Postgres only; take it out, or set DATABASE_URL to postgres://…',
+    'DATABASE_LISTEN_URL is for Postgres only; take it out, or set DATABASE_URL to postgres://…',
+  ])
+})
+
+test('no token is named as those who act without one are', () => {
+  expect(problemsOf({ ...account, OPS_TOKENS: 'command:0123456789abcdef signal:0123456789abcdeg' })).toEqual([
+    'OPS_TOKENS (number 1) must not be named command, which is who acts by commands; choose another name',
+    'OPS_TOKENS (number 2) must not be named signal, which is who reloads by a signal; choose another name',
+  ])
+})

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { choiceIn, countIn, momentIn, submissionIn } from '../../../src/ops/actions/arguments.ts'
+import { readIdFile } from '../../../src/ops/cli/id-file.ts'
+
+const NOW = Date.UTC(2026, 0, 10, 12)
+const A = 'aaaaaaaa-0000-4000-8000-00000000000a'
+const B = 'bbbbbbbb-0000-4000-8000-00000000000b'
+
+describe('arguments', () => {
+  it('read a moment as a date, a date-time, or how long ago', () => {
+    const problems: string[] = []
+    const moment = (text: string) => momentIn(text, '--since', NOW, problems)
+    expect(moment('2026-01-09')).toBe('2026-01-09T00:00:00.000000Z')
+    expect(moment('2026-01-09T10:00:00+02:00')).toBe('2026-01-09T08:00:00.000000Z')
+    expect(moment('90m')).toBe('2026-01-10T10:30:00.000000Z')
+    expect(moment('7d')).toBe('2026-01-03T12:00:00.000000Z')
+    expect(momentIn(undefined, '--since', NOW, problems)).toBeUndefined()
+    expect(problems).toEqual([])
+  })
+
+  it('say what is wrong, each in one line, and go on', () => {
+    const problems: string[] = []
+    momentIn('yesterday', '--since', NOW, problems)
+    countIn('0', '--limit', 100, problems)
+    countIn('1e9', '--limit', 100, problems)
+    choiceIn('alive', '--state', ['dead', 'aside'], problems)
+    submissionIn('../admin', '--submission', problems)
+    expect(problems).toHaveLength(5)
+    expect(problems.every((problem) => problem.startsWith('--') && !problem.includes('\n'))).toBe(true)
+  })
+})
+
+describe('a file of ids', () => {
+  it('holds one id in each line, with comments and empty lines', () => {
+    const read = readIdFile(`\uFEFF# from the AMS\n${A.toUpperCase()}\r\n\n  ${B}  \n${A}\n`, 'ids.txt')
+    expect(read).toEqual({ ids: [A, B], problems: [] })
+  })
+
+  it.each([',', ';', '\t'])('may be a CSV separated by %j with a column submission_id', (s) => {
+    const text = [`name${s}"submission_id"${s}state`, `"Oak${s} ""Plain"" LLC"${s}${A}${s}TX`, `Pine${s}"${B}"${s}`].join('\n')
+    expect(readIdFile(text, 'ids.csv')).toEqual({ ids: [A, B], problems: [] })
+  })
+
+  it('may be a CSV with cells of several lines, and names the line on which a row begins', () => {
+    const text = `name,submission_id,size\n"multi\r\nline, ""Inc""\n",${A},5" pipe\nx,none,\n"\n",nor,\n\nPine,${B},"two\nlines"\n`
+    expect(readIdFile(text, 'ids.csv')).toEqual({
+      ids: [A, B],
+      problems: ['ids.csv, line 5: "none" is no submission id (a uuid)', 'ids.csv, line 6: "nor" is no submission id (a uuid)'],
+    })
+    expect(readIdFile(`submission_id,name\n${A},"Oak\n${B},Pine\n`, 'ids.csv')).toEqual({
+      ids: [],
+      problems: ['ids.csv, line 2: a quoted cell begins and never ends'],
+    })
+  })
+
+  it('must name the column when it is a CSV', () => {
+    expect(readIdFile(`id,name\n${A},Oak\n${B},Pine\n`, 'ids.csv')).toEqual({
+      ids: [],
+      problems: ['ids.csv: the first line must name a column submission_id'],
+    })
+  })
+
+  it('tells every line that holds none', () => {
+    const read = readIdFile(`submission_id,name\n${A},x\nnone,y\n,z\n`, 'ids.csv')
+    expect(read.ids).toEqual([A])
+    expect(read.problems).toEqual([
+      'ids.csv, line 3: "none" is no submission id (a uuid)',
+      'ids.csv, line 4: "" is no submission id (a uuid)',
+    ])
+  })
+})

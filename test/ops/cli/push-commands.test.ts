@@ -1,0 +1,342 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Config } from '../../../src/config/config.ts'
+import { startSandbox } from '../../../src/sandbox/http/server.ts'
+import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { holdDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { json, runHere } from '../../app/run.ts'
+import { accountEnv, databaseEnv, type Environment } from '../../e2e/serve.ts'
+import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
+import { fanOut, knowDestinations, startTarget, type Target, tryFirst } from './push-rig.ts'
+
+const ACCOUNT = 'default'
+const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-push-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+interface Entry {
+  readonly outbox_id: number
+  readonly message_id: string
+  readonly state: string
+  readonly destination: string
+  readonly submission_id: string
+}
+
+describe.each(testDatabases)('commands about pushing, on $name', (database) => {
+  let sandbox: Sandbox
+  let target: Target
+  let opened: OpenedDatabase
+  let db: Db
+  let env: Environment
+  let destinations: Config['destinations']
+  let id: string
+
+  beforeEach(async () => {
+    sandbox = await startSandbox({ submissions: 0, autoStart: false })
+    target = await startTarget()
+    opened = await database.open()
+    db = opened.db
+    const common = `kind: webhook, url: "${target.url}", secret: "\${AMS_SECRET}", allow_private: true, backfill: true, entities: [thread_messages]`
+    const file = join(folder, 'mirror.yaml')
+    writeFileSync(file, `destinations:\n  - { name: ams, ${common}, on_dead: hold }\n  - { name: mapped, ${common}, mapping: required }\n`)
+    env = {
+      ...accountEnv(sandbox),
+      ...databaseEnv(opened.config),
+      CONFIG_FILE: file,
+      AMS_SECRET: `whsec_${Buffer.alloc(32, 9).toString('base64')}`,
+    }
+    destinations = await knowDestinations(db, env)
+    id = sandbox.addSubmission(ACCOUNT)
+    for (const body_text of ['One.', 'Two.']) sandbox.addMessage(ACCOUNT, id, { body_text })
+    expect((await runHere(['track', id], env)).code).toBe(0)
+    expect((await runHere(['sync', id], env)).code).toBe(0)
+    await fanOut(db, destinations)
+  })
+  afterEach(async () => {
+    await sandbox.close()
+    await target.close()
+    await opened.close()
+  })
+
+  const listed = async (...args: string[]) => json<Entry[]>(await runHere(['outbox', 'list', '--json', ...args], env))
+  const states = async (...args: string[]) => (await listed(...args)).map(({ state }) => state)
+
+  it('outbox list and show tell of every change on its way, and filter', async () => {
+    const all = await listed()
+    expect(all.map(({ destination, state }) => [destination, state]).sort()).toEqual([
+      ...[
+        ['ams', 'waiting'],
+        ['ams', 'waiting'],
+        ['mapped', 'waiting'],
+        ['mapped', 'waiting'],
+      ],
+    ])
+    expect(await listed('--destination', 'ams', '--submission', id, '--since', '1h', '--state', 'ready')).toHaveLength(2)
+    expect(await listed('--limit', '1')).toHaveLength(1)
+    for (const none of [
+      ['--until', '1h'],
+      ['--state', 'dead'],
+    ])
+      expect(await listed(...none)).toEqual([])
+    const [first] = all
+    const shown = await runHere(['outbox', 'show', String(first?.message_id)], env)
+    // One message, on its way to two destinations.
+    expect(shown.out.match(new RegExp(`^message_id +${first?.message_id}$`, 'gm'))).toHaveLength(2)
+    expect((await runHere(['outbox', 'show', String(first?.outbox_id)], env)).out).toContain(`submission_id      ${id}`)
+    expect((await runHere(['outbox', 'list'], env)).out).toMatch(/^number +destination +account +submission +change +seq +state/)
+    expect(await runHere(['outbox', 'show', 'nothing'], env)).toEqual({
+      code: 2,
+      out: '',
+      err: 'there is no change nothing in the outbox\n',
+    })
+  })
+
+  it('outbox retry and skip settle what was given up, and let go on what it held', async () => {
+    await tryFirst(db, 'ams', { state: 'dead' }, { type: 'blocked', as: 'held' })
+    expect(await states('--destination', 'ams')).toEqual(['held', 'dead'])
+    expect(await states('--state', 'held')).toEqual(['held'])
+    const [dead] = await listed('--state', 'dead')
+    expect((await runHere(['outbox', 'retry', String(dead?.outbox_id)], env)).out).toBe('1 change will be tried again\n')
+    expect(await states('--destination', 'ams')).toEqual(['waiting', 'waiting'])
+    await tryFirst(db, 'ams', { state: 'unknown' }, { type: 'blocked', as: 'held' })
+    expect((await runHere(['outbox', 'skip', '--destination', 'ams'], env)).out).toBe('1 change will not be sent any more\n')
+    const left = await states('--destination', 'ams')
+    expect(left).toEqual(['waiting', 'skipped'])
+    expect((await runHere(['outbox', 'skip', '--destination', 'ams', '--state', 'ready'], env)).out).toBe(
+      '1 change will not be sent any more\n',
+    )
+    const again = ['outbox', 'retry', '--state', 'skipped', '--submission', id]
+    expect((await runHere(again, env)).out).toBe('2 changes will be tried again\n')
+  })
+
+  it.each(['skip', 'retry'])('outbox %s is done for one destination, whatever is wrong with the settings of another', async (deed) => {
+    const other = `{ name: other, kind: adapter, adapter: ams361, url: "https://other.example", accounts: [${ACCOUNT}] }`
+    const file = join(folder, 'other.yaml')
+    writeFileSync(file, `${readFileSync(join(folder, 'mirror.yaml'), 'utf8')}  - ${other}\n`)
+    const settings = { ...env, CONFIG_FILE: file }
+    const done = await runHere(['outbox', deed, '--destination', 'ams', '--state', deed === 'skip' ? 'ready' : 'dead'], settings)
+    expect(done).toMatchObject({ code: 0, err: '' })
+  })
+
+  it('outbox retry has what may have arrived looked for, where the settings say how', async () => {
+    const request = `request: { method: POST, url: '"${target.url}"', body: '{ "id": message_id }' }`
+    const common = `kind: http, allow_private: true, entities: [thread_messages], ${request}`
+    const lookup = `lookup: { method: GET, url: '"${target.url}"', found: body.id }`
+    const file = join(folder, 'looking.yaml')
+    writeFileSync(file, `destinations:\n  - { name: ams, ${common}, ${lookup} }\n  - { name: mapped, ${common} }\n`)
+    const looking = { ...env, CONFIG_FILE: file }
+    for (const name of ['ams', 'mapped']) await tryFirst(db, name, { state: 'unknown', uncertain: true })
+    expect((await runHere(['outbox', 'retry', '--state', 'unknown'], looking)).out).toBe('2 changes will be tried again\n')
+    const marks = await db.read.sql.selectFrom('sync_outbox').select(['destination', 'uncertain']).orderBy('outbox_id').execute()
+    expect(marks.filter(({ uncertain }) => uncertain === 1)).toEqual([{ destination: 'ams', uncertain: 1 }])
+  })
+
+  it('outbox retry and skip ask which destination is meant, where a message is on its way to several', async () => {
+    for (const name of ['ams', 'mapped']) await tryFirst(db, name, { state: 'unknown' })
+    const [to, other] = (await listed('--state', 'unknown')).sort((a, b) => a.destination.localeCompare(b.destination))
+    const uuid = String(to?.message_id)
+    expect(other?.message_id).toBe(uuid)
+    for (const deed of ['retry', 'skip']) {
+      expect(await runHere(['outbox', deed, uuid], env)).toEqual({
+        ...{ code: 2, out: '' },
+        err:
+          `message ${uuid} is on its way to ams (number ${to?.outbox_id}), mapped (number ${other?.outbox_id}): ` +
+          'name one with --destination, or give its number\n',
+      })
+    }
+    expect(await states('--state', 'unknown')).toHaveLength(2)
+    expect((await runHere(['outbox', 'retry', uuid, '--destination', 'ams'], env)).out).toBe('1 change will be tried again\n')
+    expect((await runHere(['outbox', 'skip', String(other?.outbox_id)], env)).out).toBe('1 change will not be sent any more\n')
+    expect([await states('--destination', 'ams'), await states('--destination', 'mapped')]).toEqual([
+      ['waiting', 'waiting'],
+      ['waiting', 'skipped'],
+    ])
+  })
+
+  it('outbox retry and skip refuse what is not meant by them', async () => {
+    const problems = async (...args: string[]) => {
+      const ended = await runHere(['outbox', ...args], env)
+      expect(ended).toMatchObject({ code: 2, out: '' })
+      return ended.err
+    }
+    expect(await problems('retry')).toMatch(/^outbox retry: give ids, or say which changes by --destination, /)
+    expect(await problems('skip', '1', '--state', 'dead')).toMatch(/^outbox skip: ids go with --destination alone/)
+    expect(await problems('retry', '--state', 'ready')).toMatch(/^--state: "ready" is none of dead, unknown, skipped\n$/)
+    const [waiting] = await listed('--destination', 'ams')
+    expect(await problems('retry', String(waiting?.outbox_id))).toBe(
+      `${waiting?.outbox_id} is waiting; only what is dead, unknown, skipped can be meant by retry. It goes by itself; ` +
+        '`submission-mirror destination resume ams` has what failed tried now\n',
+    )
+    expect(await problems('skip', '999', 'abc')).toBe('there is no change 999 in the outbox\nthere is no change abc in the outbox\n')
+  })
+
+  it('destination list, pause and resume, and what status says of them', async () => {
+    expect((await runHere(['destination', 'pause', 'ams', '--reason', 'the AMS moves'], env)).code).toBe(0)
+    const [ams, mapped] = json<Record<string, unknown>[]>(await runHere(['destination', 'list', '--json'], env))
+    expect(ams).toMatchObject({ destination: 'ams', kind: 'webhook', state: 'paused', reason: 'the AMS moves', queued: 2, dead: 0 })
+    expect(mapped).toMatchObject({ destination: 'mapped', state: 'active', reason: null })
+    expect((await runHere(['destination', 'list'], env)).out).toMatch(/^ams +webhook +paused .*the AMS moves$/m)
+    const status = (await runHere(['status'], env)).out
+    expect(status).toMatch(/^ams +paused +2 /m)
+    expect(status).toContain(
+      'warning: destination ams is paused: the AMS moves; `submission-mirror destination resume ams` lets it go on\n',
+    )
+    expect((await runHere(['destination', 'resume', 'ams'], env)).out).toBe('destination ams is active; it was paused (the AMS moves)\n')
+    expect((await runHere(['status'], env)).out).not.toContain('warning')
+    const nowhere = await runHere(['destination', 'pause', 'asm'], env)
+    expect(nowhere).toMatchObject({ code: 2, out: '' })
+    expect(nowhere.err).toMatch(/^there is no destination "asm"; there are ams, mapped\. /)
+  })
+
+  it('destination list tells the end of a rest as long as it lasts', async () => {
+    const rests = async () => {
+      const all = json<{ destination: string; retry_at: string | null }[]>(await runHere(['destination', 'list', '--json'], env))
+      return all.map(({ destination, retry_at }) => [destination, retry_at])
+    }
+    const until = await holdDestination(db, 'ams', 60_000, 0)
+    await holdDestination(db, 'mapped', -1_000, 0)
+    expect(await rests()).toEqual([
+      ['ams', until],
+      ['mapped', null],
+    ])
+  })
+
+  it('destination pause keeps the reason that was given, and leaves what stopped for another cause as it is', async () => {
+    const pause = async (...more: string[]) => await runHere(['destination', 'pause', 'ams', ...more], env)
+    const now = async () => json<Record<string, unknown>[]>(await runHere(['destination', 'list', '--json'], env))[0]
+    await pause('--reason', 'the AMS moves')
+    expect(await pause()).toMatchObject({
+      code: 0,
+      out: 'destination ams is paused already (the AMS moves): its changes are queued, and nothing is sent until `destination resume ams`\n',
+    })
+    expect(await now()).toMatchObject({ state: 'paused', reason: 'the AMS moves' })
+    await pause('--reason', 'it moves again')
+    expect(await now()).toMatchObject({ state: 'paused', reason: 'it moves again' })
+    const mend = { parked: 'renew its credential, or mend what else the reason names', disabled: 'mend its address' }
+    for (const state of ['parked', 'disabled'] as const) {
+      await setDestinationState(db, 'ams', state, 'answered 401')
+      for (const more of [[], ['--reason', 'the AMS moves']])
+        expect(await pause(...more)).toEqual({
+          ...{ code: 2, out: '' },
+          err: `destination ams is ${state} (answered 401), so nothing is sent to it anyway, and it stays so; ${mend[state]}, then \`submission-mirror destination resume ams\`\n`,
+        })
+      expect(await now()).toMatchObject({ state, reason: 'answered 401' })
+    }
+  })
+
+  it('status says how to be rid of what waits for a destination that has left the settings, and that does it', async () => {
+    const file = env['CONFIG_FILE'] ?? ''
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => !line.includes('name: mapped'))
+        .join('\n'),
+    )
+    const warnings = async () => (await runHere(['status'], env)).out.split('\n').filter((line) => line.startsWith('warning: destination'))
+    const [warning, ...others] = await warnings()
+    expect(others).toEqual([])
+    expect(warning).toMatch(
+      /destination mapped is not in the settings any more, and 2 changes for it would wait for ever; put it back, or /,
+    )
+    const [, command = ''] = /`submission-mirror (.+)`/.exec(warning ?? '') ?? []
+    expect(await runHere(command.split(' '), env)).toEqual({ code: 0, out: '2 changes will not be sent any more\n', err: '' })
+    expect(await warnings()).toEqual([])
+    expect(await states('--destination', 'ams')).toEqual(['waiting', 'waiting'])
+  })
+
+  it('destination map lets go on what waited for a client', async () => {
+    await tryFirst(db, 'mapped', null, { type: 'blocked', as: 'unmapped' })
+    expect(await states('--destination', 'mapped')).toEqual(['unmapped', 'unmapped'])
+    expect(await states('--state', 'unmapped')).toEqual(['unmapped', 'unmapped'])
+    expect(await states('--state', 'waiting')).toEqual(['waiting', 'waiting'])
+    expect((await runHere(['status'], env)).out).toContain('destination mapped has 1 submission without a client of the AMS')
+    const fields = ['--field', 'branch=north', '--field', 'desk=2']
+    const ended = await runHere(['destination', 'map', 'mapped', '--submission', id, '--client', 'C-1', ...fields], env)
+    expect(ended).toEqual({ code: 0, out: '1 submission mapped; what waited for that goes out now\n', err: '' })
+    expect(await states('--destination', 'mapped')).toEqual(['waiting', 'waiting'])
+    const list = json<object[]>(await runHere(['destination', 'map', 'mapped', '--json'], env))
+    expect(list).toMatchObject([
+      { account: ACCOUNT, submission_id: id, client: 'C-1', policy: null, fields: { branch: 'north', desk: '2' }, mapped_via: 'import' },
+    ])
+    const file = join(folder, 'map.csv')
+    const other = 'bbbbbbbb-0000-4000-8000-000000000001'
+    writeFileSync(file, `submission_id,client,policy\n${id},C-2,P-2\n${other},C-3,\n`)
+    expect((await runHere(['destination', 'map', 'mapped', '--file', file], env)).out).toBe(
+      '2 submissions mapped; what waited for that goes out now\n1 of these submissions not known to the mirror yet\n',
+    )
+    expect((await runHere(['destination', 'map', 'mapped', '--submission', id], env)).out).toMatch(/C-2 +P-2/)
+  })
+
+  it('destination map refuses a file that is wrong in one line, whole', async () => {
+    const file = join(folder, 'wrong.csv')
+    writeFileSync(file, `submission_id,client\n${id},C-1\nx,C-2\n`)
+    expect(await runHere(['destination', 'map', 'mapped', '--file', file], env)).toEqual({
+      ...{ code: 2, out: '' },
+      err: `${file}, line 3: "x" is no submission id (a uuid)\nnothing was stored; mend the file\n`,
+    })
+    expect(json(await runHere(['destination', 'map', 'mapped', '--json'], env))).toEqual([])
+    expect((await runHere(['destination', 'map', 'ams', '--file', file], env)).err).toMatch(/^destination ams asks for no mapping/)
+    const both = await runHere(['destination', 'map', 'mapped', '--file', file, '--client', 'x'], env)
+    expect(both.err).toBe(
+      'destination map: give --file, or --submission and --client, not both\ndestination map: --client needs --submission\n',
+    )
+  })
+
+  it('destination test makes one harmless try and tells what came of it', async () => {
+    const ended = await runHere(['destination', 'test', 'ams'], env)
+    expect(ended).toMatchObject({ code: 0, err: '' })
+    expect(ended.out).toMatch(/^destination ams: it took a signed message/)
+    target.status = 401
+    expect(await runHere(['destination', 'test', 'ams'], env)).toMatchObject({ code: 1, out: expect.stringMatching(/answered 401/) })
+    expect(await states('--destination', 'ams')).toEqual(['waiting', 'waiting'])
+    expect((await runHere(['destination', 'test', 'asm'], env)).code).toBe(2)
+  })
+
+  it('doctor explains one destination: the try, its state, what waits, and what to do', async () => {
+    const doctor = async () => await runHere(['doctor', '--destination', 'ams'], env)
+    const waits = await doctor()
+    expect(waits.code).toBe(1)
+    expect(waits.out).toMatch(/^✓ destination ams: it took a signed message/m)
+    expect(waits.out).toMatch(/^✗ destination ams: changes wait for it and no `serve` is running; start it$/m)
+    await runHere(['outbox', 'skip', '--destination', 'ams', '--state', 'ready'], env)
+    expect(await doctor()).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^✓ destination ams: it is active and nothing waits for it$/m),
+    })
+    await setDestinationState(db, 'ams', 'disabled', 'answered 410')
+    target.status = 410
+    const gone = await doctor()
+    expect(gone.code).toBe(1)
+    expect(gone.out).toMatch(/^✗ destination ams: it answered 410/m)
+    expect(gone.out).toMatch(
+      /^✗ destination ams: is disabled: answered 410; mend its address, then `submission-mirror destination resume ams`$/m,
+    )
+    await target.close()
+    expect((await doctor()).out).toMatch(/^✗ destination ams: it cannot be reached/m)
+  })
+
+  it('doctor without a destination looks at everything, and exits with 1 when something is wrong', async () => {
+    await runHere(['outbox', 'skip', '--account', ACCOUNT, '--state', 'ready'], env)
+    const well = await runHere(['doctor'], env)
+    // The server of the tests is a fast one, not a durable one.
+    const unsafe =
+      database.name === 'postgres'
+        ? [expect.stringMatching(/^✗ database: what is acknowledged can be lost in a power cut: .*fsync off/)]
+        : []
+    expect(well).toMatchObject({ code: unsafe.length, err: '' })
+    expect(well.out.split('\n').filter((line) => line.startsWith('✗'))).toEqual(unsafe)
+    expect(well.out).toMatch(/^✓ settings: 1 account and 2 destinations$/m)
+    expect(well.out).toMatch(/^✓ database: (?:sqlite|postgres), tables up to date, \d+ changes logged, no `serve` is running$/m)
+    expect(well.out).toMatch(/^✓ account default: the service takes its credentials, brokerage .*, scope broker_mcp$/m)
+    expect(well.out).toMatch(/^✓ destination mapped: it took a signed message/m)
+    const wrong = await runHere(['doctor', '--json'], { ...env, BROKER_API_CLIENT_SECRET: 'bas_of-nobody' })
+    expect(wrong.code).toBe(1)
+    const findings = json<{ about: string; ok: boolean; text: string }[]>(wrong)
+    expect(findings.filter(({ ok, about }) => !ok && about !== 'database')).toEqual([
+      { about: 'account default', ok: false, text: expect.stringMatching(/compare id, secret, scope and base URL with the portal$/) },
+    ])
+  })
+})

@@ -1,0 +1,65 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Config, loadConfig } from '../../../src/config/config.ts'
+import { FanOut } from '../../../src/push/queue/fan-out.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
+import { claimLanes, type LaneResult, settleLanes } from '../../../src/store/outbox/work.ts'
+import { silentLog } from '../../tools/databases.ts'
+
+/** A receiver of changes that answers with a status of the test's choice. */
+export interface Target {
+  status: number
+  readonly url: string
+  close(): Promise<void>
+}
+
+export async function startTarget(): Promise<Target> {
+  const target = { status: 204 }
+  const server: Server = createServer((request, response) => {
+    request.resume().on('end', () => response.writeHead(target.status).end())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return Object.assign(target, {
+    url: `http://127.0.0.1:${port}/in`,
+    close: () => new Promise<void>((resolve) => void server.close(() => resolve()).closeAllConnections()),
+  })
+}
+
+/** Makes the destinations of the settings known, as the start of `serve` does. */
+export async function knowDestinations(db: Db, env: Readonly<Record<string, string>>): Promise<Config['destinations']> {
+  const { destinations } = loadConfig(env)
+  await ensureDestinations(db, destinations)
+  return destinations
+}
+
+/** Queues everything that was logged. */
+export async function fanOut(db: Db, destinations: Config['destinations']): Promise<void> {
+  const service = new FanOut({ db, log: silentLog, destinations })
+  while (await service.step());
+}
+
+/** Tries the first row of each lane of a destination, with an outcome of the test's choice. */
+export async function tryFirst(
+  db: Db,
+  destination: string,
+  outcome: Partial<LaneResult['rows'][number]> | null,
+  next: LaneResult['next'] = { type: 'due', inMs: 0 },
+): Promise<void> {
+  const lanes = await claimLanes(db, destination, { lanes: 100, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
+  const base = {
+    state: 'ready',
+    attempts: 3,
+    uncertain: false,
+    status: 422,
+    detail: null,
+    error: 'it was refused',
+    remoteId: null,
+  } as const
+  const results = lanes.map((lane): LaneResult => {
+    const rows = outcome === null ? [] : lane.rows.map(({ outboxId }) => ({ ...base, outboxId, ...outcome }))
+    return { lane, rows, next }
+  })
+  await settleLanes(db, results)
+}

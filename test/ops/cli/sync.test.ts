@@ -1,0 +1,170 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { startSandbox } from '../../../src/sandbox/http/server.ts'
+import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { findAccount, stopAccount } from '../../../src/store/reads/accounts.ts'
+import { claimReads, releaseRead } from '../../../src/store/reads/claims.ts'
+import { countSharing } from '../../../src/store/upkeep/processes.ts'
+import { runHere } from '../../app/run.ts'
+import { accountEnv, databaseEnv, type Environment } from '../../e2e/serve.ts'
+import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
+import { until } from '../../tools/until.ts'
+
+const ACCOUNT = 'default'
+
+describe.each(testDatabases)('commands on $name', (database) => {
+  let sandbox: Sandbox
+  let opened: OpenedDatabase
+  let db: Db
+  let env: Environment
+  let id: string
+  beforeEach(async () => {
+    sandbox = await startSandbox({ submissions: 0, autoStart: false })
+    opened = await database.open()
+    db = opened.db
+    env = { ...accountEnv(sandbox), ...databaseEnv(opened.config) }
+    id = sandbox.addSubmission(ACCOUNT)
+    sandbox.addMessage(ACCOUNT, id, { body_text: 'The quote is here.' })
+    expect((await runHere(['track', id], env)).code).toBe(0)
+  })
+  afterEach(async () => {
+    await sandbox.close()
+    await opened.close()
+  })
+
+  const messages = () => db.read.sql.selectFrom('thread_messages').select('message_id').execute()
+
+  it('a command that begins a new log epoch says so', async () => {
+    await db.write('test', (tx) => tx.sql.updateTable('sync_log_epochs').set({ home: 'elsewhere' }).execute())
+    const ended = await runHere(['sync', id], env)
+    const { log_epoch } = await db.read.sql.selectFrom('mirror_info').select('log_epoch').executeTakeFirstOrThrow()
+    expect(ended.err).toMatch(new RegExp(`^this database is a copy .*; a new log epoch, ${log_epoch}, begins behind change \\d+: .*\n$`))
+    expect(ended.code).toBe(0)
+    expect(await runHere(['sync', id], env)).toMatchObject({ code: 0, err: '' })
+  })
+
+  it('a dry run begins no log epoch, nor makes the row of mirror_info', async () => {
+    const info = () => db.read.sql.selectFrom('mirror_info').selectAll().execute()
+    const dryRun = () => runHere(['reconcile', '--dry-run'], env)
+    const before = await info()
+    await db.write('test', (tx) => tx.sql.updateTable('sync_log_epochs').set({ home: 'elsewhere' }).execute())
+    expect((await dryRun()).code).toBe(3)
+    expect(await info()).toEqual(before)
+    await db.write('test', (tx) => tx.sql.deleteFrom('mirror_info').execute())
+    expect(await dryRun()).toMatchObject({ code: 1, err: expect.stringContaining('somebody has deleted the row of mirror_info') })
+    expect(await info()).toEqual([])
+  })
+
+  it('sync reads a submission now, whether it is due or not', async () => {
+    expect(await runHere(['sync', id], env)).toMatchObject({ code: 0, err: '' })
+    expect(await messages()).toHaveLength(1)
+    sandbox.addMessage(ACCOUNT, id, { body_text: 'And another.' })
+    expect((await runHere(['sync', '--all'], env)).out).toMatch(/^1 submission read in account default: \d+ changes?, 0 reads failed\n$/)
+    expect(await messages()).toHaveLength(2)
+    expect((await countSharing(db.read)).reading).toBe(0)
+  })
+
+  it('sync waits for a read that another process is making', async () => {
+    const [held] = await claimReads(db, { account: ACCOUNT, submissionIds: [id], read: 'thread', limit: 1, leaseMs: 60_000 })
+    if (!held) throw new Error('nothing could be claimed')
+    const syncing = runHere(['sync', id], env)
+    await until('it reads', async () => (await countSharing(db.read)).reading > 0)
+    expect(await messages()).toHaveLength(0)
+    await releaseRead(db, held)
+    expect(await syncing).toMatchObject({ code: 0, err: '' })
+    expect(await messages()).toHaveLength(1)
+  })
+
+  it('sync makes a read that its submission has lost, too', async () => {
+    await db.write('test-lost-read', (tx) => tx.sql.deleteFrom('sync_reads').where('read', '=', 'thread').execute())
+    expect(await runHere(['sync', id], env)).toMatchObject({ code: 0, err: '' })
+    expect(await messages()).toHaveLength(1)
+  })
+
+  it('sync tries a failing read again, then lists it and exits with 1', async () => {
+    sandbox.faults.add({ kind: 'status', status: 500, operation: 'requirements', count: 1 })
+    expect((await runHere(['sync', id], env)).code).toBe(0)
+    sandbox.faults.add({ kind: 'status', status: 500, operation: 'thread' })
+    const ended = await runHere(['sync', id], env)
+    expect(ended.code).toBe(1)
+    expect(ended.err).toMatch(new RegExp(`^thread of submission ${id} could not be read: .*500.*\\n$`))
+    expect(ended.out).toContain('1 read failed')
+  })
+
+  it('trap 02: sync does not take a cursor that stands still for the end of a feed', async () => {
+    sandbox.faults.add({ kind: 'stuck_cursor', operation: 'thread' })
+    const ended = await runHere(['sync', id], env)
+    expect(ended.code).toBe(1)
+    expect(ended.err).toMatch(new RegExp(`^thread of submission ${id} could not be read: .*same cursor.*\\n$`))
+  })
+
+  it('trap 08: sync reads from the beginning: it finds what became visible behind the cursor', async () => {
+    const laneId = sandbox.addLane(ACCOUNT, id, { hidden: true }).rail.submission_market_id
+    const late = sandbox.addEvent(ACCOUNT, id, { type: 'market_attached', lane_id: laneId })
+    const later = Array.from({ length: 110 }, () => ({ type: 'status_changed' as const }))
+    sandbox.addEvents(ACCOUNT, id, later)
+    const found = () => db.read.sql.selectFrom('market_events').select('event_id').where('event_id', '=', late.id).execute()
+    expect((await runHere(['sync', id], env)).code).toBe(0)
+    expect(await found()).toHaveLength(0)
+    sandbox.revealLane(ACCOUNT, id, laneId)
+    expect((await runHere(['sync', id], env)).code).toBe(0)
+    expect(await found()).toHaveLength(1)
+  })
+
+  it('trap 48: sync asks once for what is "not found", and marks nothing for it', async () => {
+    expect((await runHere(['sync', id], env)).code).toBe(0)
+    sandbox.removeSubmission(ACCOUNT, id)
+    const ended = await runHere(['sync', id], env)
+    expect(ended.code).toBe(1)
+    expect(ended.err).toContain(`${id} could not be read: the service does not know it`)
+    const row = await db.read.sql.selectFrom('submissions').select('unreachable_since').executeTakeFirstOrThrow()
+    expect(row.unreachable_since).toBeNull()
+  })
+
+  it('trap 48: sync asks nothing more when many that were read before are not found', async () => {
+    const others = Array.from({ length: 19 }, () => sandbox.addSubmission(ACCOUNT))
+    expect((await runHere(['track', ...others], env)).code).toBe(0)
+    expect((await runHere(['sync', '--all'], { ...env, UPSTREAM_RPS: '1000' })).code).toBe(0)
+    for (const one of [id, ...others]) sandbox.removeSubmission(ACCOUNT, one)
+    const before = sandbox.requestsSeen.length
+    const ended = await runHere(['sync', '--all'], { ...env, UPSTREAM_RPS: '1000' })
+    expect(ended.code).toBe(1)
+    expect(ended.err).toContain('account default is paused: many submissions are not found')
+    expect(await findAccount(db.read, ACCOUNT)).toMatchObject({ state: 'paused' })
+    // Without a stop it would be three reads of each.
+    expect(sandbox.requestsSeen.length - before).toBeLessThan(40)
+  })
+
+  it('trap 43: sync asks nothing more when every read is refused', async () => {
+    const others = Array.from({ length: 9 }, () => sandbox.addSubmission(ACCOUNT))
+    expect((await runHere(['track', ...others], env)).code).toBe(0)
+    for (const operation of ['events', 'thread', 'requirements'] as const) sandbox.faults.add({ kind: 'status', status: 403, operation })
+    const before = sandbox.requestsSeen.length
+    const ended = await runHere(['sync', '--all'], { ...env, UPSTREAM_RPS: '1000' })
+    expect(ended.code).toBe(1)
+    expect(ended.err).toContain('account default is parked')
+    expect((await findAccount(db.read, ACCOUNT))?.reason).toContain('refuses every read')
+    // Without a stop it would be ten submissions' three reads, three times each.
+    expect(sandbox.requestsSeen.length - before).toBeLessThan(60)
+  })
+
+  it('account resume lets a stopped account try at once, and list tells its state', async () => {
+    await runHere(['sync', id], env)
+    await stopAccount(db, ACCOUNT, 'parked', 'the service refuses the credentials', 900_000)
+    const stopped = await runHere(['sync', id], env)
+    expect(stopped).toMatchObject({ code: 1 })
+    expect(stopped.err).toContain('account default is stopped')
+    expect((await runHere(['account', 'list'], env)).out).toMatch(/^default +parked/m)
+    expect((await runHere(['status'], env)).out).toContain('warning: account default is parked: the service refuses the credentials')
+    const resumed = await runHere(['account', 'resume', ACCOUNT], env)
+    expect(resumed).toMatchObject({ code: 0, err: '' })
+    expect(resumed.out).toContain('it asks the service again as soon as `submission-mirror serve` runs')
+    expect((await runHere(['sync', id], env)).code).toBe(0)
+    expect(await findAccount(db.read, ACCOUNT)).toMatchObject({ state: 'active' })
+    expect((await runHere(['account', 'resume', ACCOUNT], env)).out).toContain('there is nothing to resume')
+    expect(await runHere(['account', 'resume', 'acme'], env)).toMatchObject({
+      code: 2,
+      err: 'there is no account "acme"; there is default\n',
+    })
+  })
+})

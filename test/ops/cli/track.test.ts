@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { runHere } from '../../app/run.ts'
+import { account } from '../../config/support.ts'
+
+it('track says when no ids were given, and when the file has none', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-track-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const env = { ...account, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }
+  expect(await runHere(['track'], env)).toEqual({ code: 2, out: '', err: 'track: give ids of submissions, or a --file of them\n' })
+  for (const text of ['', '# none today\n', 'submission_id,name\n']) {
+    const file = join(folder, 'ids.csv')
+    writeFileSync(file, text)
+    expect(await runHere(['track', '--file', file], env)).toEqual({ code: 2, out: '', err: `track: ${file} has no ids in it\n` })
+  }
+})
+
+it('track says where it made a database, since `serve` may have another one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-track-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'mirror.db')
+  const env = { ...account, DATABASE_URL: `sqlite:${relative('', file)}` }
+  const track = () => runHere(['track', 'aaaaaaaa-0000-4000-8000-00000000000a'], env)
+  expect((await runHere(['status'], env)).err).toMatch(`there is no database at ${file}; `)
+  expect(await track()).toMatchObject({
+    code: 0,
+    err: `there was no database, so one was made at ${file}; was another meant, set DATABASE_URL\n`,
+  })
+  expect(await track()).toMatchObject({ code: 0, err: '' })
+})
+
+it('track refuses a file that is not UTF-8 in one line', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-track-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const env = { ...account, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }
+  const file = join(folder, 'ids.csv')
+  const text = 'submission_id,name\naaaaaaaa-0000-4000-8000-00000000000a,M\u00fcller\n'
+  for (const bytes of [Buffer.from(text, 'latin1'), Buffer.from(`\ufeff${text}`, 'utf16le')]) {
+    writeFileSync(file, bytes)
+    expect(await runHere(['track', '--file', file], env)).toEqual({
+      ...{ code: 2, out: '' },
+      err: `--file: ${file} is not UTF-8; save it as UTF-8 (in a spreadsheet that is "CSV UTF-8")\n`,
+    })
+  }
+})
+
+it('track tells of a file that is wrong in every line, however long it is, by its first lines', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-track-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const env = { ...account, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }
+  const file = join(folder, 'ids.txt')
+  writeFileSync(file, 'SUB-1\n'.repeat(200_000))
+  const { code, err } = await runHere(['track', '--file', file, '--account', 'other'], env)
+  const lines = err.trimEnd().split('\n')
+  expect({ code, lines: lines.length }).toEqual({ code: 2, lines: 52 })
+  expect(lines[0]).toBe(`${file}, line 1: "SUB-1" is no submission id (a uuid)`)
+  expect(lines.slice(50)).toEqual(['and 199950 more', '--account: there is no account "other" in the settings; there is default'])
+  const nowhere = join(folder, 'nowhere.txt')
+  expect((await runHere(['track', '--file', nowhere], env)).err).toMatch(/^--file: .*nowhere\.txt cannot be read: ENOENT/)
+})

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Json } from '../../../src/model/json.ts'
+import { compareWithTruth, type Difference, truthSchema } from '../../../src/ops/demo/compare.ts'
+import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
+import {
+  at,
+  byPoll,
+  eventFact,
+  messageFact,
+  stateFact,
+  trackFact,
+  uuid,
+  wireEvent,
+  wireLane,
+  wireMessage,
+  wireRequirements,
+} from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const ACCOUNT = 'default'
+const submission = uuid(9, 1)
+const quote = { quote_id: uuid(7, 1), premium_display: '$1,200', total_cents: 120_000, lines: ['general_liability'], is_revision: false }
+const offer = { presentation_id: 'p1', kind: 'quote', label: 'Quote', document_url: '/documents/1', filename: 'quote.pdf' }
+const history = { history_key: 'old:1', market_name: 'Market 2', program: 'Main program', outcome: 'expired', observed_at: at(1) }
+const view = wireRequirements(submission, [wireLane(1, { quotes: [quote], source_offers: [offer] })], {}, { quote_history: [history] })
+
+function truthOf(events: Json[], messages: Json[], requirements: Json = view) {
+  return truthSchema.parse({ account: ACCOUNT, submissions: [{ submission_id: submission, events, messages, requirements }] })
+}
+
+describe.each(testDatabases)('the comparison with the truth on $name', (database) => {
+  let opened: OpenedDatabase
+  beforeEach(async () => {
+    opened = await database.open()
+    await applyAll(opened.db, [
+      trackFact(ACCOUNT, submission),
+      eventFact(ACCOUNT, submission, wireEvent(1), byPoll),
+      messageFact(ACCOUNT, submission, wireMessage(1), byPoll),
+      stateFact(ACCOUNT, submission, view, 1),
+    ])
+  })
+  afterEach(() => opened.close())
+
+  async function differences(truth: ReturnType<typeof truthOf>): Promise<Omit<Difference, 'submissionId'>[]> {
+    const compared = await compareWithTruth(opened.db.read, ACCOUNT, truth)
+    return compared.flatMap((each) => each.differences).map(({ submissionId: _, ...rest }) => rest)
+  }
+
+  it('finds nothing when the mirror has all that the service shows', async () => {
+    const compared = await compareWithTruth(opened.db.read, ACCOUNT, truthOf([wireEvent(1)], [wireMessage(1)]))
+    expect(compared.map(({ table, shown, differences: found }) => [table, shown, found.length])).toEqual([
+      ['submissions', 1, 0],
+      ['market_events', 1, 0],
+      ['thread_messages', 1, 0],
+      ['thread_attachments', 1, 0],
+      ['lanes', 1, 0],
+      ['quotes', 1, 0],
+      ['source_offers', 1, 0],
+      ['quote_history', 1, 0],
+    ])
+  })
+
+  it('finds what is missing, what is too much, and what is different', async () => {
+    expect(await differences(truthOf([wireEvent(1), wireEvent(2)], []))).toEqual([
+      { table: 'market_events', key: uuid(1, 2), what: 'missing' },
+      { table: 'thread_messages', key: uuid(2, 1), what: 'surplus' },
+      { table: 'thread_attachments', key: `${uuid(2, 1)} 0`, what: 'surplus' },
+    ])
+    const changed = wireRequirements(submission, [wireLane(1, { status: 'quoted', quotes: [{ ...quote, total_cents: 1 }] })], {
+      state: 'CA',
+    })
+    expect(await differences(truthOf([wireEvent(1, { detail: 'more' })], [wireMessage(1)], changed))).toEqual([
+      { table: 'submissions', key: '', what: ['state'] },
+      { table: 'market_events', key: uuid(1, 1), what: ['detail'] },
+      { table: 'lanes', key: uuid(3, 1), what: ['status'] },
+      { table: 'quotes', key: `${uuid(3, 1)} ${uuid(7, 1)}`, what: ['total_cents'] },
+      { table: 'source_offers', key: `${uuid(3, 1)} p1`, what: 'surplus' },
+      { table: 'quote_history', key: 'old:1', what: 'surplus' },
+    ])
+  })
+
+  it('concludes nothing from a view without a rail', async () => {
+    expect(await differences(truthOf([wireEvent(1)], [wireMessage(1)], wireRequirements(submission, null)))).toEqual([])
+  })
+})

@@ -1,0 +1,280 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { sql } from 'kysely'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { migrations } from '../../../migrations/index.ts'
+import { startSandbox } from '../../../src/sandbox/http/server.ts'
+import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
+import { findDeliveries, listDeliveries } from '../../../src/store/inbox/queries.ts'
+import { migrate } from '../../../src/store/migrate/migrate.ts'
+import { holdServeLock } from '../../../src/store/open/serve-lock.ts'
+import { listProcesses } from '../../../src/store/upkeep/processes.ts'
+import { SELF_DELIVERY_TYPE } from '../../../src/upstream/webhook/delivery.ts'
+import { json, runHere } from '../../app/run.ts'
+import { waitFor } from '../../e2e/agreement.ts'
+import { accountEnv, databaseEnv, type Environment, startServe } from '../../e2e/serve.ts'
+import { newSqlite, openAgain, testDatabases } from '../../tools/databases.ts'
+
+interface Finding {
+  readonly about: string
+  readonly ok: boolean
+  readonly text: string
+}
+
+let sandbox: Sandbox
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ submissions: 0, autoStart: false })
+  return () => sandbox.close()
+})
+
+/** What doctor finds, but for what the fast server of the tests is blamed for. */
+async function findings(env: Environment): Promise<{ code: number | null; all: Finding[]; wrong: string[] }> {
+  const ended = await runHere(['doctor', '--json'], env)
+  expect(ended.err).toBe('')
+  const all = json<Finding[]>(ended).filter(({ text }) => !/^what is acknowledged can be lost in a power cut: .*fsync off/.test(text))
+  return { code: ended.code, all, wrong: all.filter(({ ok }) => !ok).map(({ about, text }) => `${about}: ${text}`) }
+}
+
+const textsOf = (found: { all: readonly Finding[] }, about: string) =>
+  found.all.filter((each) => each.about === about).map(({ text }) => text)
+
+/** Something at the public address that answers as it is told. */
+async function startFront(status: number, headers: Record<string, string> = {}): Promise<string> {
+  const server = createServer((request, response) => void request.resume().on('end', () => response.writeHead(status, headers).end()))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve()).closeAllConnections()))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** A service that knows who anybody is. */
+async function startService(scope: unknown): Promise<string> {
+  const me = { kind: 'api_client', client_id: 'bac_1', brokerage: { id: 'b-1' }, scope }
+  const server = createServer((request, response) => {
+    const body = request.url?.endsWith('/oauth/token') ? { access_token: 'token' } : me
+    request.resume().on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve()).closeAllConnections()))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
+  async function opened(): Promise<{ env: Environment; db: Awaited<ReturnType<typeof open>>['db'] }> {
+    const { db, config, close } = await open()
+    onTestFinished(close)
+    return { db, env: { ...databaseEnv(config), ...accountEnv(sandbox) } }
+  }
+
+  it('tells of everything that is right, beside a running serve, and sends itself a delivery that nothing is done over', async () => {
+    const { db, env } = await opened()
+    const serve = await startServe(env)
+    onTestFinished(() => serve.kill())
+    expect(await waitFor(async () => (await listProcesses(db.read)).length === 1, 30_000)).toBe(true)
+    const asked = sandbox.requestsSeen.length
+    const found = await findings({ ...env, PUBLIC_URL: serve.receiver })
+    expect(found.wrong).toEqual([])
+    expect(textsOf(found, 'settings')).toEqual(['1 account and 0 destinations'])
+    const told = textsOf(found, 'database')
+    expect(told[0]).toMatch(/tables up to date, 0 changes logged, 1 `serve` process running$/)
+    expect(told.join('\n')).toMatch(name === 'sqlite' ? /journal_mode wal, synchronous full/ : /LISTEN and NOTIFY work/)
+    expect(told.join('\n')).toMatch(/it takes [\d.]+ [MG]B/)
+    expect(textsOf(found, 'account default')).toEqual([
+      expect.stringMatching(/^the service answers at http.*, and our clock agrees with the service's clock$/),
+      expect.stringMatching(/^the service takes its credentials, brokerage .*, scope broker_mcp$/),
+      expect.stringMatching(/^1 webhook secret of the right form; no delivery came lately$/),
+    ])
+    expect(textsOf(found, 'receiver for account default')).toEqual([
+      expect.stringMatching(/^a signed delivery to http.*\/webhooks arrived and is stored$/),
+    ])
+    const [own] = await listDeliveries(db.read, {}, 1)
+    const done = await waitFor(async () => (await listDeliveries(db.read, { state: 'done' }, 1)).length === 1, 30_000)
+    expect(done).toBe(true)
+    expect((await findDeliveries(db.read, own?.delivery_id ?? ''))[0]).toMatchObject({ kind: SELF_DELIVERY_TYPE, error: null })
+    expect(await db.read.sql.selectFrom('sync_accounts').select(['sweep_wanted', 'swept_at']).execute()).toEqual([
+      { sweep_wanted: 0, swept_at: null },
+    ])
+    const reads = sandbox.requestsSeen.slice(asked).filter(({ operation }) => operation !== 'token' && operation !== 'me')
+    expect(reads).toEqual([])
+  })
+
+  it('says of each wrong address for deliveries what to do', async () => {
+    const { env } = await opened()
+    const verdict = async (url: string) => (await findings({ ...env, PUBLIC_URL: url })).wrong
+    for (const [status, says] of [
+      [204, /is not in this database: the address leads to another installation$/],
+      [301, /was answered 301: it redirects/],
+      [401, /was answered 401: the receiver refuses the signature/],
+      [404, /pass POST \/webhooks and \/webhooks\/\* on unchanged$/],
+      [413, /limits bodies/],
+      [502, /does not reach it/],
+      [503, /GET \/readyz/],
+      [418, /no answer of the receiver/],
+    ] as const) {
+      expect(await verdict(await startFront(status, { location: 'http://127.0.0.1:1/' }))).toEqual([expect.stringMatching(says)])
+    }
+    expect(await verdict('http://127.0.0.1:1')).toEqual([expect.stringMatching(/cannot be reached from here \(ECONNREFUSED\)/)])
+  })
+
+  it('says what is wrong with credentials, scopes, brokerage and clock', async () => {
+    const { db, env } = await opened()
+    const wrong = async (over: Environment = {}) => (await findings({ ...env, ...over })).wrong
+    expect(await wrong({ BROKER_API_CLIENT_SECRET: 'bas_wrong' })).toEqual([
+      expect.stringMatching(/^account default: its credentials: .*; compare id, secret, scope and base URL with the portal$/),
+    ])
+    const late = await startFront(401, { date: new Date(Date.now() - 400_000).toUTCString() })
+    expect(await wrong({ BROKER_API_BASE_URL: `${late}/api/v1` })).toEqual([
+      expect.stringMatching(/^account default: the clock of this machine is \d+ s ahead of .* every delivery is refused$/),
+      expect.stringMatching(/compare id, secret, scope and base URL with the portal$/),
+    ])
+    await db.write('test', (tx) =>
+      sql`insert into sync_accounts (account, state, reason, brokerage, sweep_wanted) values ('default', 'parked', 'refused', 'another', 0)`.execute(
+        tx.sql,
+      ),
+    )
+    expect(await wrong()).toEqual([
+      expect.stringMatching(/belong to brokerage .*, but it holds the data of another; give that brokerage an account of its own$/),
+      'account default: it is parked: refused; `submission-mirror account resume default` tries now',
+    ])
+  })
+
+  it('looks at the scopes of a key, as far as the service tells them', async () => {
+    const { env } = await opened()
+    const verdict = async (scope: unknown) =>
+      textsOf(await findings({ ...env, BROKER_API_BASE_URL: `${await startService(scope)}/api/v1` }), 'account default')[1]
+    expect(await verdict('broker_submit broker_mcp')).toMatch(
+      /scope broker_submit broker_mcp, which lets it write too: a read-only key is enough$/,
+    )
+    expect(await verdict(['something'])).toMatch(/may do something, and reading needs broker_mcp; create a key that has it in the portal$/)
+    expect(await verdict(undefined)).toMatch(/brokerage b-1; it does not say which scopes they have$/)
+  })
+
+  it('says what somebody has made of the numbers of the change log', async () => {
+    const { db, env } = await opened()
+    const number = name === 'sqlite' ? "'zzz'" : '-3'
+    await db.write('test', (tx) => sql`update mirror_info set last_seq = ${sql.raw(number)}`.execute(tx.sql))
+    expect((await findings(env)).wrong).toEqual([
+      expect.stringMatching(
+        /^database: somebody has set mirror_info.last_seq to (zzz|-3), and the newest change is 0; `submission-mirror reconcile` puts/,
+      ),
+    ])
+  })
+
+  it('names what somebody has taken away from the tables', async () => {
+    const { db, env } = await opened()
+    const cascade = name === 'sqlite' ? '' : ' cascade'
+    for (const statement of ['alter table push_map drop column policy', `drop table quotes${cascade}`, 'delete from mirror_info']) {
+      await db.write('test', (tx) => sql.raw(statement).execute(tx.sql))
+    }
+    const found = await findings(env)
+    expect(found.code).toBe(1)
+    expect(found.wrong).toEqual([
+      expect.stringMatching(/^database: it lacks the table quotes,.* the column push_map.policy \(.*\); restore a backup/),
+      expect.stringMatching(/^database: somebody has deleted the row of mirror_info; .*start of `serve` makes it again/),
+    ])
+    const migrated = await runHere(['migrate'], env)
+    expect(migrated).toMatchObject({ code: 1, err: expect.stringMatching(/it lacks the table quotes,/) })
+    expect(migrated.out).not.toContain('nothing to migrate')
+  })
+
+  it('looks at the rest when the service is down', async () => {
+    const { env } = await opened()
+    await sandbox.close()
+    const found = await findings(env)
+    expect(found.code).toBe(1)
+    expect(found.wrong).toEqual([
+      expect.stringMatching(
+        /^account default: the service does not answer at http.* \(.*ECONNREFUSED.*\); see whether that is its address/,
+      ),
+    ])
+    expect(found.all.map(({ about }) => about)).toContain('receiver')
+  })
+
+  const itOnPostgres = name === 'postgres' ? it : () => undefined
+  itOnPostgres('finds out that processes do not hear each other', async () => {
+    const { env } = await opened()
+    const wrong = async (change: (url: URL) => void) => {
+      const url = new URL(env['DATABASE_URL'] ?? '')
+      change(url)
+      return (await findings({ ...env, DATABASE_LISTEN_URL: url.href })).wrong
+    }
+    const mend = /; set DATABASE_LISTEN_URL to the server itself/
+    const away = await wrong((url) => {
+      url.port = '1'
+    })
+    expect(away).toEqual([expect.stringMatching(/^database: no connection for LISTEN could be made/)])
+    expect(away[0]).toMatch(mend)
+    // Another database of the same server hears nothing of this one, as behind a pooler that passes nothing on.
+    const deaf = await wrong((url) => {
+      url.pathname = '/template1'
+    })
+    expect(deaf).toEqual([expect.stringMatching(/^database: what is notified does not arrive/)])
+  })
+
+  it('names the migrations that are missing, and looks at the rest', async () => {
+    const { db, config, close } = await open({ migrated: false })
+    onTestFinished(close)
+    await migrate(db, migrations.slice(0, 2))
+    const found = await findings({ ...databaseEnv(config), ...accountEnv(sandbox) })
+    expect(found.wrong).toEqual([
+      expect.stringMatching(/^database: The database lacks migration 3 \(push\), .*; run `submission-mirror migrate`/),
+    ])
+    expect(textsOf(found, 'account default')[1]).toMatch(/^the service takes its credentials/)
+  })
+})
+
+it('doctor looks at the rest when there is no database, or it cannot be reached or opened', async () => {
+  const { config, remove } = newSqlite()
+  onTestFinished(remove)
+  for (const [url, says] of [
+    [`sqlite:${config.path}`, /^database: there is no database at .*make one with `submission-mirror serve`$/],
+    ['postgres://nobody:secret@127.0.0.1:1/none', /^database: Postgres cannot be reached \([^)]*\); see whether it runs, and [^;]*$/],
+    ['sqlite:/proc/none/mirror.db', /^database: there is no database/],
+  ] as const) {
+    const found = await findings({ DATABASE_URL: url, ...accountEnv(sandbox) })
+    expect([found.code, found.wrong]).toEqual([1, [expect.stringMatching(says)]])
+    expect(textsOf(found, 'account default')[1]).toMatch(/^the service takes its credentials/)
+    expect(JSON.stringify(found)).not.toContain('secret@')
+  }
+})
+
+it('doctor tells of retention that does not come to its end while serve runs', async () => {
+  const { config, remove } = newSqlite()
+  const db = await openAgain(config)
+  onTestFinished(async () => {
+    await db.close()
+    await remove()
+  })
+  await migrate(db)
+  const env = { ...databaseEnv(config), ...accountEnv(sandbox) }
+  expect(textsOf(await findings(env), 'retention')).toEqual(['it had no turn yet; it has one each night while `serve` runs'])
+  const at = (daysAgo: number) => `${new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, -1)}000Z`
+  await db.write('test', async (tx) => {
+    await sql`insert into sync_upkeep (task, position, began_at, ended_at, note) values ('retention', 0, ${at(3)}, ${at(3)}, 'all well')`.execute(
+      tx.sql,
+    )
+  })
+  expect(textsOf(await findings(env), 'retention')).toEqual(['3 d ago: all well'])
+  await db.write('test', (tx) =>
+    sql`insert into sync_processes (process_id, role, version, started_at, seen_at) values ('p', 'all', '1', ${at(9)}, ${at(0)})`.execute(
+      tx.sql,
+    ),
+  )
+  expect((await findings(env)).wrong).toEqual([expect.stringMatching(/^retention: it has not come to its end for 3 d/)])
+})
+
+it('doctor knows by its lock a serve that cannot say in the database that it lives', async () => {
+  const { config, remove } = newSqlite()
+  const db = await openAgain(config)
+  await migrate(db)
+  await db.close()
+  const lock = await holdServeLock(config)
+  onTestFinished(async () => {
+    lock.release()
+    await remove()
+  })
+  const env = { ...databaseEnv(config), ...accountEnv(sandbox) }
+  expect(textsOf(await findings(env), 'database')[0]).toMatch(/`serve` or `restore` is running, and could not say so in the database/)
+  lock.release()
+  expect(textsOf(await findings(env), 'database')[0]).toMatch(/no `serve` is running$/)
+})

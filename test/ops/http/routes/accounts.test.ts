@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { stopAccount } from '../../../../src/store/reads/accounts.ts'
+import { beat } from '../../../../src/store/upkeep/processes.ts'
+import { json, runHere } from '../../../app/run.ts'
+import { testDatabases } from '../../../tools/databases.ts'
+import { AdminRig } from '../rig.ts'
+
+const ONE = 'bbbbbbbb-0000-4000-8000-000000000001'
+const TWO = 'bbbbbbbb-0000-4000-8000-000000000002'
+
+const untrackedText = (id: string, account: string) =>
+  `${id} is not tracked in account ${account}; \`submission-mirror track ${id} --account ${account}\` begins to`
+
+describe.each(testDatabases)('accounts and submissions by the admin routes, on $name', (database) => {
+  let rig: AdminRig
+  beforeEach(async () => {
+    rig = await AdminRig.open(database)
+  })
+  afterEach(() => rig.close())
+
+  it('lists the accounts as the command does', async () => {
+    await stopAccount(rig.db, 'default', 'parked', 'the service refuses its credentials', 60_000)
+    const answer = await rig.ask<{ items: unknown[] }>('GET', '/accounts')
+    expect(answer.json.items).toEqual(json(await runHere(['account', 'list', '--json'], rig.env)))
+    expect(answer.json.items).toMatchObject([{ account: 'default', state: 'parked', reason: 'the service refuses its credentials' }])
+  })
+
+  it('resumes one that is stopped, and says whether a process tries at once', async () => {
+    const resume = (name: string) => rig.ask('POST', `/accounts/${name}/resume`)
+    expect((await resume('default')).json).toEqual({ account: 'default', was: 'active', resumed: false, at_once: false })
+    expect(await rig.notes()).toEqual([])
+    await stopAccount(rig.db, 'default', 'paused', 'another brokerage answers', 3_600_000)
+    expect((await resume('default')).json).toEqual({ account: 'default', was: 'paused', resumed: true, at_once: false })
+    await beat(rig.db, { id: 'p1', role: 'all', version: '1' })
+    expect((await resume('default')).json).toMatchObject({ resumed: true, at_once: true })
+    const [row] = await rig.db.read.sql.selectFrom('sync_accounts').selectAll().execute()
+    expect(Date.parse(row?.retry_at ?? '')).toBeLessThanOrEqual(Date.now())
+    expect((await runHere(['account', 'resume', 'default'], rig.env)).code).toBe(0)
+    const note = { action: 'account.resume', target: 'default', detail: { was: 'paused' }, outcome: 'done' }
+    expect(await rig.notes()).toEqual([
+      { who: 'alice', ...note },
+      { who: 'alice', ...note },
+      { who: 'command', ...note },
+    ])
+    expect(await resume('other')).toMatchObject({ status: 404, json: { detail: 'there is no account "other"; there is default' } })
+  })
+
+  it('resumes none that is not served', async () => {
+    rig.config = { ...rig.config, accounts: rig.config.accounts.map((account) => ({ ...account, name: 'new' })) }
+    expect(await rig.ask('POST', '/accounts/default/resume')).toMatchObject({
+      ...{ status: 409, json: { detail: expect.stringMatching(/^account default is not in the settings/) } },
+    })
+    expect(await rig.ask('POST', '/accounts/new/resume')).toMatchObject({
+      ...{ status: 409, json: { detail: expect.stringMatching(/^account new was never served/) } },
+    })
+  })
+
+  it('tracks submissions, each once, and notes who did', async () => {
+    const track = (body: unknown) => rig.ask('POST', '/submissions/track', { body })
+    expect(await track({ ids: [ONE, ONE.toUpperCase()] })).toMatchObject({ status: 200, json: { account: 'default', added: 1, known: 0 } })
+    expect(await track({ ids: [ONE, TWO], account: 'default' })).toMatchObject({ json: { added: 1, known: 1 } })
+    const rows = await rig.db.read.sql.selectFrom('submissions').select(['submission_id', 'tracked_via']).orderBy('submission_id').execute()
+    expect(rows).toEqual([
+      { submission_id: ONE, tracked_via: 'command' },
+      { submission_id: TWO, tracked_via: 'command' },
+    ])
+    expect(await track({ ids: [ONE], account: 'other' })).toMatchObject({
+      ...{ status: 422, json: { detail: 'account: there is no account "other" in the settings; there is default' } },
+    })
+    expect((await track({ ids: [] })).status).toBe(400)
+    expect((await runHere(['track', ONE], rig.env)).out).toBe('0 new submissions tracked in account default; 1 known before\n')
+    const note = { action: 'submission.track', target: 'default', outcome: 'done' }
+    expect(await rig.notes()).toEqual([
+      { who: 'alice', ...note, detail: { ids: [ONE], count: 1, added: 1 } },
+      { who: 'alice', ...note, detail: { ids: [ONE, TWO], count: 2, added: 1 } },
+      { who: 'command', ...note, detail: { ids: [ONE], count: 1, added: 0 } },
+    ])
+  })
+
+  it('says how to track what another account may have', async () => {
+    const body = { ids: [ONE], account: 'default' }
+    expect((await rig.ask('POST', '/submissions/sync', { body })).json).toMatchObject({ detail: untrackedText(ONE, 'default') })
+    const ended = await runHere(['reconcile', '--account', 'default', '--submission', ONE], rig.env)
+    expect(ended).toMatchObject({ code: 2, out: '', err: `${untrackedText(ONE, 'default')}\n` })
+    const anyAccount = await runHere(['reconcile', '--submission', ONE], rig.env)
+    expect(anyAccount.err).toBe(`${ONE} is tracked in no account; \`submission-mirror track ${ONE} --account NAME\` begins to\n`)
+  })
+
+  it('has submissions read at once, from the beginning, unless a read fails', async () => {
+    await rig.ask('POST', '/submissions/track', { body: { ids: [ONE, TWO] } })
+    const later = '2999-01-01T00:00:00.000000Z'
+    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ due_at: later, replay_due_at: later, rank: 1 }).execute())
+    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_reads').set({ failures: 3 }).where('read', '=', 'thread').execute())
+    const sync = (body: unknown) => rig.ask('POST', '/submissions/sync', { body })
+    expect(await sync({ ids: [ONE, ONE] })).toMatchObject({ status: 200, json: { account: 'default', submissions: 1 } })
+    const due = async (id: string) => {
+      const query = rig.db.read.sql.selectFrom('sync_reads').select(['read', 'due_at', 'replay_due_at', 'wake_no'])
+      const rows = await query.where('submission_id', '=', id).orderBy('read').execute()
+      return rows.map((row) => [row.read, row.due_at < later, (row.replay_due_at ?? '') < later, row.wake_no])
+    }
+    expect(await due(ONE)).toEqual([
+      ['events', true, true, 1],
+      ['requirements', true, true, 1],
+      ['thread', false, true, 1],
+    ])
+    expect(await due(TWO)).toEqual([
+      ['events', false, false, 0],
+      ['requirements', false, false, 0],
+      ['thread', false, false, 0],
+    ])
+    const three = 'bbbbbbbb-0000-4000-8000-000000000003'
+    expect(await sync({ ids: [ONE, three] })).toMatchObject({
+      ...{ status: 404, json: { detail: untrackedText(three, 'default') } },
+    })
+    expect((await rig.notes()).slice(1)).toEqual([
+      { who: 'alice', action: 'submission.sync', target: 'default', detail: { ids: [ONE], count: 1 }, outcome: 'done' },
+    ])
+  })
+})

@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { noteAround, noting } from '../../../../src/store/operators/actions.ts'
+import { json, runHere } from '../../../app/run.ts'
+import { testDatabases } from '../../../tools/databases.ts'
+import { AdminRig, BOB } from '../rig.ts'
+
+interface Page {
+  readonly items: readonly { readonly action_id: number; readonly who: string; readonly action: string; readonly at: string }[]
+  readonly next: string | null
+}
+
+describe.each(testDatabases)('notes of what operators did, on $name', (database) => {
+  let rig: AdminRig
+  beforeEach(async () => {
+    rig = await AdminRig.open(database)
+  })
+  afterEach(() => rig.close())
+
+  const list = async (query = '') => (await rig.ask<Page>('GET', `/actions${query}`)).json
+
+  it('lists them page by page, the newest first', async () => {
+    await rig.ask('POST', '/destinations/ams/pause')
+    await rig.ask('POST', '/destinations/ams/resume', { token: BOB })
+    await runHere(['destination', 'pause', 'mapped'], rig.env)
+    const all = await list()
+    expect(all).toMatchObject({
+      next: null,
+      items: [
+        { who: 'command', action: 'destination.pause', target: 'mapped', detail: { reason: 'paused by an operator' }, outcome: 'done' },
+        { who: 'bob', action: 'destination.resume', target: 'ams', detail: { was: 'paused' } },
+        { who: 'alice', action: 'destination.pause', target: 'ams', detail: { reason: 'paused by alice' } },
+      ],
+    })
+    for (const { at } of all.items) expect(at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+    const first = await list('?limit=2')
+    expect(await list(`?limit=2&after=${first.next}`)).toEqual({ items: [all.items[2]], next: null })
+    expect((await list('?who=bob')).items).toEqual([all.items[1]])
+    expect((await list('?action=destination.pause&since=1h')).items).toEqual([all.items[0], all.items[2]])
+  })
+
+  it('makes a note of one transaction with it, or not at all', async () => {
+    const db = noting(rig.db, { who: 'alice', action: 'test', target: null, detail: {} })
+    await expect(
+      db.write('test', async () => {
+        throw new Error('in vain')
+      }),
+    ).rejects.toThrow('in vain')
+    expect(await rig.notes()).toEqual([])
+    await db.write('test', async () => undefined)
+    expect(await rig.notes()).toMatchObject([{ outcome: 'done' }])
+  })
+
+  it('notes an action of many transactions before and after, and that it was in vain', async () => {
+    const note = { who: 'alice', action: 'test', target: 'a', detail: { text: 'a\u0000b\ud800' } }
+    let during: unknown
+    await noteAround(rig.db, note, async () => {
+      during = await rig.notes()
+      return { detail: { n: 1 } }
+    })
+    // Text is kept as both databases can hold it.
+    const detail = { text: 'a\ufffdb\ufffd' }
+    expect(during).toEqual([{ ...note, detail, outcome: 'begun' }])
+    const failure = noteAround(rig.db, note, async () => {
+      throw new Error('in vain')
+    })
+    await expect(failure).rejects.toThrow('in vain')
+    expect((await rig.notes()).map((each) => [each.detail, each.outcome])).toEqual([
+      [{ ...detail, n: 1 }, 'done'],
+      [detail, 'failed'],
+    ])
+  })
+
+  it('reloads the settings, and tells what changed or why nothing did', async () => {
+    rig.reloaded = { applied: ['destination ams has a new secret'], needsRestart: ['PORT'], problems: [] }
+    expect(await rig.ask('POST', '/reload')).toMatchObject({
+      ...{ status: 200, json: { applied: ['destination ams has a new secret'], needs_restart: ['PORT'] } },
+    })
+    rig.reloaded = { applied: [], needsRestart: [], problems: ['PORT must be a number', 'HOST must be an address'] }
+    expect(await rig.ask('POST', '/reload')).toMatchObject({ status: 422, json: { problems: rig.reloaded.problems } })
+    expect(await rig.notes()).toEqual([
+      {
+        ...{ who: 'alice', action: 'settings.reload', target: null, outcome: 'done' },
+        detail: { applied: ['destination ams has a new secret'], needs_restart: ['PORT'], problems: 0 },
+      },
+      {
+        ...{ who: 'alice', action: 'settings.reload', target: null, outcome: 'failed' },
+        detail: { applied: [], needs_restart: [], problems: 2 },
+      },
+    ])
+  })
+
+  it('gives the status as the command does', async () => {
+    const answer = await rig.ask('GET', '/status')
+    const told = json<Record<string, unknown>>(await runHere(['status', '--json'], rig.env))
+    expect(answer.json).toEqual({ ...told, version: '1.2.3' })
+  })
+})

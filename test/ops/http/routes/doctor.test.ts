@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { json, runHere } from '../../../app/run.ts'
+import { testDatabases } from '../../../tools/databases.ts'
+import { AdminRig } from '../rig.ts'
+
+interface Finding {
+  readonly about: string
+  readonly ok: boolean
+  readonly text: string
+}
+
+describe.each(testDatabases)('doctor by the admin routes, on $name', (database) => {
+  let rig: AdminRig
+  beforeEach(async () => {
+    rig = await AdminRig.open(database)
+  })
+  afterEach(() => rig.close())
+
+  const ask = (body?: object) => rig.ask<{ items: readonly Finding[] }>('POST', '/doctor', { body })
+  const kinds = (findings: readonly Finding[]) => findings.map(({ about, ok }) => `${ok ? 'ok' : 'wrong'} ${about}`)
+
+  it('finds what the command finds, and notes that it looked', async () => {
+    const { status, json: found } = await ask()
+    expect(status).toBe(200)
+    expect(kinds(found.items)).toEqual(kinds(json(await runHere(['doctor', '--json'], rig.env))))
+    expect(kinds(found.items)).toEqual(
+      expect.arrayContaining(['ok settings', 'ok database', 'wrong account default', 'ok destination ams']),
+    )
+    const wrong = found.items.filter(({ ok }) => !ok).length
+    expect(await rig.notes()).toEqual([
+      { who: 'alice', action: 'doctor', target: null, detail: { looked: found.items.length, wrong }, outcome: 'done' },
+    ])
+  })
+
+  it('looks at one destination alone, and refuses one that there is not', async () => {
+    const { items } = (await ask({ destination: 'ams' })).json
+    expect(items).toEqual(json(await runHere(['doctor', '--destination', 'ams', '--json'], rig.env)))
+    expect(items[0]).toMatchObject({ about: 'destination ams', ok: true })
+    expect(await ask({ destination: 'asm' })).toMatchObject({
+      ...{ status: 404, json: { detail: 'there is no destination "asm" in the settings; there are ams, mapped' } },
+    })
+    expect((await rig.notes()).map(({ target }) => target)).toEqual(['ams'])
+  })
+
+  it('says that the process stops when that breaks the look off, and takes it for no fault of the program', async () => {
+    rig.beginStop()
+    const { status, headers, json: said } = await rig.ask<{ detail: string }>('POST', '/doctor')
+    expect([status, said.detail]).toEqual([503, 'the process is stopping; what was done until then stays'])
+    expect(headers.get('retry-after')).not.toBeNull()
+    expect(rig.lines.filter(({ level }) => level === 50)).toEqual([])
+    expect((await rig.notes()).map(({ action, outcome }) => [action, outcome])).toEqual([['doctor', 'failed']])
+  })
+})

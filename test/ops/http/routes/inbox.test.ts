@@ -1,0 +1,178 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { timeFromMs } from '../../../../src/model/time.ts'
+import { InboxAppender } from '../../../../src/store/inbox/append.ts'
+import { RejectedStore } from '../../../../src/store/inbox/rejected.ts'
+import { claimDeliveries, settleDeliveries } from '../../../../src/store/inbox/work.ts'
+import type { InboxState } from '../../../../src/store/schema/tables.ts'
+import { json, runHere } from '../../../app/run.ts'
+import { sign } from '../../../receive/support.ts'
+import { silentLog, testDatabases } from '../../../tools/databases.ts'
+import { AdminRig } from '../rig.ts'
+
+interface Page<T = Record<string, unknown>> {
+  readonly items: readonly T[]
+  readonly next: string | null
+}
+
+describe.each(testDatabases)('deliveries by the admin routes, on $name', (database) => {
+  let rig: AdminRig
+  beforeEach(async () => {
+    rig = await AdminRig.open(database)
+  })
+  afterEach(() => rig.close())
+
+  /** Puts deliveries into the inbox, settled as `states` say. */
+  async function deliveries(...states: Exclude<InboxState, 'ready'>[]): Promise<void> {
+    const appended = await new InboxAppender(rig.db).append(
+      states.map((_, n) => ({
+        ...{ account: 'default', deliveryId: `msg_${n}`, receivedAt: timeFromMs(Date.now()), secret: 1 },
+        headers: { 'svix-id': `msg_${n}` },
+        body: Buffer.from(`{"n":${n}}`),
+      })),
+    )
+    expect(appended.every((failure) => failure === null)).toBe(true)
+    const claimed = await claimDeliveries(rig.db, states.length, 60_000)
+    const settlements = claimed.map((delivery, n) => {
+      const state = states[n] ?? 'done'
+      return { delivery, state, submissionId: null, kind: 'submission.events', error: state === 'dead' ? 'broken' : null }
+    })
+    await rig.db.write('test', (tx) => settleDeliveries(tx, settlements))
+  }
+
+  it('lists them page by page, as the command does', async () => {
+    await deliveries('done', 'dead', 'aside', 'done', 'dead')
+    const all = await rig.ask<Page>('GET', '/inbox')
+    expect(all).toMatchObject({ status: 200, json: { next: null } })
+    expect(all.json.items).toEqual(json(await runHere(['inbox', 'list', '--json'], rig.env)))
+    const seen: unknown[] = []
+    for (let after: string | null = ''; after !== null; ) {
+      const query: string = after === '' ? '' : `&after=${after}`
+      const { items, next } = (await rig.ask<Page>('GET', `/inbox?limit=2${query}`)).json
+      expect(items.length).toBeLessThanOrEqual(2)
+      seen.push(...items)
+      after = next
+    }
+    expect(seen).toEqual(all.json.items)
+    const narrowed = async (query: string) => (await rig.ask<Page>('GET', `/inbox?${query}`)).json.items.length
+    expect(await narrowed('state=dead&since=1h&account=default')).toBe(2)
+    for (const none of ['until=1h', 'submission_id=bbbbbbbb-0000-4000-8000-000000000001']) expect(await narrowed(none)).toBe(0)
+    // A page that is just full is the last when nothing is behind it.
+    expect((await rig.ask<Page>('GET', '/inbox?limit=5')).json.next).toBeNull()
+  })
+
+  it('shows one with its headers and body, by its id and by its number', async () => {
+    await deliveries('dead')
+    const byId = await rig.ask<Page>('GET', '/inbox/msg_0')
+    expect(byId.json.items).toEqual(json(await runHere(['inbox', 'show', 'msg_0', '--json'], rig.env)))
+    expect(byId.json.items[0]).toMatchObject({ body: '{"n":0}', headers: { 'svix-id': 'msg_0' } })
+    const number = String(byId.json.items[0]?.['inbox_id'])
+    expect((await rig.ask<Page>('GET', `/inbox/${number}`)).json).toEqual(byId.json)
+    expect(await rig.ask('GET', '/inbox/none')).toMatchObject({ status: 404, json: { detail: 'there is no delivery none' } })
+  })
+
+  it('knows one by an id as long as any that is kept', async () => {
+    const deliveryId = `msg_${'0'.repeat(508)}`
+    const receivedAt = timeFromMs(Date.now())
+    await new InboxAppender(rig.db).append([
+      { account: 'default', deliveryId, receivedAt, secret: 1, headers: {}, body: Buffer.from('{}') },
+    ])
+    expect(await rig.ask<Page>('GET', `/inbox/${deliveryId}`)).toMatchObject({
+      status: 200,
+      json: { items: [{ delivery_id: deliveryId }] },
+    })
+    expect(await rig.ask('POST', '/inbox/replay', { body: { ids: [deliveryId] } })).toMatchObject({ status: 200, json: { replayed: 0 } })
+    expect(await rig.ask('GET', `/inbox/${deliveryId}0`)).toMatchObject({ status: 414 })
+  })
+
+  it('works them again, by id and by state, and notes it', async () => {
+    await deliveries('dead', 'aside', 'dead')
+    const replay = (body: unknown) => rig.ask('POST', '/inbox/replay', { body })
+    expect(await replay({ ids: ['msg_0', 'none', 'nowhere'] })).toMatchObject({
+      status: 404,
+      json: { detail: '2 things are wrong; see problems', problems: ['there is no delivery none', 'there is no delivery nowhere'] },
+    })
+    expect(await rig.notes()).toEqual([])
+    expect(await replay({ ids: ['msg_0'] })).toMatchObject({ status: 200, json: { replayed: 1 } })
+    expect(await replay({ state: 'dead', since: '1h' })).toMatchObject({ status: 200, json: { replayed: 1 } })
+    expect((await rig.ask<Page>('GET', '/inbox?state=ready')).json.items).toHaveLength(2)
+    expect((await runHere(['inbox', 'replay', '--state', 'aside'], rig.env)).code).toBe(0)
+    expect(await rig.notes()).toEqual([
+      { who: 'alice', action: 'inbox.replay', target: null, detail: { ids: ['msg_0'], count: 1 }, outcome: 'done' },
+      {
+        ...{ who: 'alice', action: 'inbox.replay', target: null, outcome: 'done' },
+        detail: { state: 'dead', since: expect.stringMatching(/Z$/), replayed: 1 },
+      },
+      { who: 'command', action: 'inbox.replay', target: null, detail: { state: 'aside', replayed: 1 }, outcome: 'done' },
+    ])
+    for (const [body, problem] of [
+      [{}, /give ids or state/],
+      [{ ids: ['msg_0'], state: 'dead' }, /give ids or state/],
+      [{ ids: ['msg_0'], since: '1h' }, /go with state, not with ids/],
+      [{ state: 'done' }, /^body state: /],
+    ] as const) {
+      expect(await replay(body)).toMatchObject({ status: 400, json: { detail: expect.stringMatching(problem) } })
+    }
+  })
+
+  it('gives up what is dead and nothing else, by id and by state, and notes it; it can still be replayed', async () => {
+    await deliveries('dead', 'aside', 'dead', 'done', 'dead')
+    const skip = (body: unknown) => rig.ask('POST', '/inbox/skip', { body })
+    const states = async () => (await rig.ask<Page>('GET', '/inbox')).json.items.map(({ state }) => state).reverse()
+    expect(await skip({ ids: ['msg_0', 'none'] })).toMatchObject({ status: 404, json: { detail: 'there is no delivery none' } })
+    expect(await skip({ ids: ['msg_0', 'msg_1', 'msg_3'] })).toMatchObject({ status: 200, json: { skipped: 1 } })
+    expect(await states()).toEqual(['aside', 'aside', 'dead', 'done', 'dead'])
+    expect(await runHere(['inbox', 'skip', 'msg_2'], rig.env)).toEqual({ code: 0, out: '1 dead delivery set aside\n', err: '' })
+    expect(await skip({ state: 'dead' })).toMatchObject({ status: 200, json: { skipped: 1 } })
+    expect(await states()).toEqual(['aside', 'aside', 'aside', 'done', 'aside'])
+    expect((await rig.ask<Page>('GET', '/inbox/msg_0')).json.items[0]).toMatchObject({ error: 'broken', settled_at: expect.any(String) })
+    expect(await rig.notes()).toMatchObject([
+      { action: 'inbox.skip', detail: { ids: ['msg_0', 'msg_1', 'msg_3'], count: 3 }, outcome: 'done' },
+      { who: 'command', action: 'inbox.skip', detail: { ids: ['msg_2'], count: 1 }, outcome: 'done' },
+      { action: 'inbox.skip', detail: { state: 'dead', skipped: 1 }, outcome: 'done' },
+    ])
+    expect((await rig.ask('POST', '/inbox/replay', { body: { ids: ['msg_0'] } })).json).toEqual({ replayed: 1 })
+    expect(await skip({ state: 'aside' })).toMatchObject({ status: 400 })
+    for (const [args, problem] of [
+      [[], 'inbox skip: give ids, or --state dead, and only one of them'],
+      [['msg_0', '--state', 'dead'], 'inbox skip: give ids, or --state dead, and only one of them'],
+      [['msg_0', '--since', '1h'], 'inbox skip: --account, --since and --until go with --state, not with ids'],
+    ] as const) {
+      expect(await runHere(['inbox', 'skip', ...args], rig.env)).toEqual({ code: 2, out: '', err: `${problem}\n` })
+    }
+  })
+
+  it('lists, shows and replays what was refused', async () => {
+    const store = new RejectedStore(rig.db, silentLog)
+    const refused = {
+      ...{ account: 'default', path: '/webhooks', receivedAt: timeFromMs(Date.now()), address: '192.0.2.1', reason: 'wrong_signature' },
+    }
+    const body = Buffer.from('{}')
+    const [secret] = rig.config.accounts[0]?.webhookSecrets ?? []
+    const headers = sign(secret?.reveal() ?? '', body)
+    store.keep({ ...refused, headers, body })
+    store.keep({ ...refused, headers: { 'svix-id': 'msg_bad' }, body: Buffer.from('bad') })
+    store.keep({ ...refused, account: null, path: '/webhooks/nobody', reason: 'unknown_account', headers: {}, body: null })
+    await store.settled()
+    const all = await rig.ask<Page>('GET', '/rejected')
+    expect(all.json.items).toEqual(json(await runHere(['inbox', 'list', '--rejected', '--json'], rig.env)))
+    const first = await rig.ask<Page>('GET', '/rejected?limit=2')
+    expect((await rig.ask<Page>('GET', `/rejected?limit=2&after=${first.json.next}`)).json).toEqual({
+      items: [all.json.items[2]],
+      next: null,
+    })
+    expect((await rig.ask<Page>('GET', '/rejected?account=default')).json.items).toHaveLength(2)
+    const id = String(all.json.items[1]?.['rejected_id'])
+    expect([(await rig.ask('GET', `/rejected/${id}`)).json]).toEqual(
+      json(await runHere(['inbox', 'show', id, '--rejected', '--json'], rig.env)),
+    )
+    expect((await rig.ask('GET', '/rejected/999')).status).toBe(404)
+    expect((await rig.ask('GET', '/rejected/x')).status).toBe(400)
+
+    expect(await rig.ask('POST', '/rejected/replay', { body: { account: 'other' } })).toMatchObject({ status: 422 })
+    expect(await rig.ask('POST', '/rejected/replay', { body: {} })).toMatchObject({
+      ...{ status: 200, json: { accepted: 1, refused: { unknown_account: 1 } } },
+    })
+    expect((await rig.ask<Page>('GET', '/inbox?state=ready')).json.items).toHaveLength(1)
+    expect(await rig.notes()).toEqual([{ who: 'alice', action: 'rejected.replay', target: null, detail: { accepted: 1 }, outcome: 'done' }])
+  })
+})

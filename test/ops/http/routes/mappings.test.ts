@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { json, runHere } from '../../../app/run.ts'
+import { testDatabases } from '../../../tools/databases.ts'
+import { AdminRig } from '../rig.ts'
+
+const id = (n: number) => `bbbbbbbb-0000-4000-8000-${String(n).padStart(12, '0')}`
+
+interface Page {
+  readonly items: readonly Record<string, unknown>[]
+  readonly next: string | null
+}
+
+describe.each(testDatabases)('mappings by the admin routes, on $name', (database) => {
+  let rig: AdminRig
+  beforeEach(async () => {
+    rig = await AdminRig.open(database)
+  })
+  afterEach(() => rig.close())
+
+  const store = (body: unknown, to = 'mapped') => rig.ask('POST', `/destinations/${to}/mappings`, { body })
+  const csv = (text: string | Buffer, type = 'text/csv') => rig.ask('POST', '/destinations/mapped/mappings.csv', { raw: { type, text } })
+  const list = async (query = '') => (await rig.ask<Page>('GET', `/destinations/mapped/mappings${query}`)).json
+
+  it('stores rows, and lists them page by page as the command does', async () => {
+    await rig.ask('POST', '/submissions/track', { body: { ids: [id(1)] } })
+    const rows = [
+      { submission_id: id(2), client: 'C-2', policy: 'P-2', fields: { branch: 'north' } },
+      { submission_id: id(1), client: 'C-1', account: 'default' },
+      { submission_id: id(3), client: 'C-3' },
+    ]
+    expect(await store({ rows })).toMatchObject({ status: 200, json: { stored: 3, unknown_submissions: 2 } })
+    const all = await list()
+    expect(all.items).toEqual(json(await runHere(['destination', 'map', 'mapped', '--json'], rig.env)))
+    expect(all.items).toMatchObject([
+      { submission_id: id(1), client: 'C-1', policy: null, fields: {}, mapped_via: 'admin' },
+      { submission_id: id(2), client: 'C-2', policy: 'P-2', fields: { branch: 'north' } },
+      { submission_id: id(3) },
+    ])
+    const first = await list('?limit=2')
+    expect(first.next).toBe(`default/${id(2)}`)
+    expect(await list(`?limit=2&after=${first.next}`)).toEqual({ items: [all.items[2]], next: null })
+    expect((await list(`?submission_id=${id(3)}`)).items).toEqual([all.items[2]])
+    expect((await rig.ask('GET', '/destinations/mapped/mappings?after=x')).status).toBe(400)
+    expect((await rig.notes()).slice(1)).toEqual([
+      { who: 'alice', action: 'mapping.import', target: 'mapped', detail: { rows: 3, unknown_submissions: 2 }, outcome: 'done' },
+    ])
+  })
+
+  it('stores a CSV, and takes nothing else there', async () => {
+    expect(await csv(`submission_id;client;branch\n${id(1)};C-1;north\n${id(2)};C-2;\n`, 'text/csv; charset=utf-8')).toMatchObject({
+      ...{ status: 200, json: { stored: 2, unknown_submissions: 2 } },
+    })
+    expect((await list()).items).toMatchObject([{ client: 'C-1', fields: { branch: 'north' } }, { client: 'C-2' }])
+    expect(await csv('{}', 'application/json')).toMatchObject({
+      ...{ status: 415, json: { detail: 'the content type is not read here; send text/csv' } },
+    })
+    expect((await rig.ask('POST', '/destinations/mapped/mappings', { raw: { type: 'text/csv', text: 'x' } })).status).toBe(415)
+  })
+
+  it('stores nothing of a CSV that is not UTF-8: a client would be another one', async () => {
+    const text = `submission_id,client,owner\n${id(1)},C-1,M\u00fcller\n`
+    for (const bytes of [Buffer.from(text, 'latin1'), Buffer.from(`\ufeff${text}`, 'utf16le')]) {
+      expect(await csv(bytes)).toMatchObject({
+        status: 400,
+        json: {
+          problems: ['the CSV is not UTF-8; save it as UTF-8 (in a spreadsheet that is "CSV UTF-8")', 'nothing was stored'],
+        },
+      })
+    }
+    expect((await list()).items).toEqual([])
+    expect(await csv(Buffer.from(text))).toMatchObject({ status: 200 })
+    expect((await list()).items).toMatchObject([{ client: 'C-1', fields: { owner: 'M\u00fcller' } }])
+  })
+
+  it('stores nothing when one row is wrong, and says all that is', async () => {
+    expect(await csv(`submission_id,client\n${id(1)},C-1\nx,C-2\n${id(3)},\n`)).toMatchObject({
+      status: 400,
+      json: {
+        problems: ['the CSV, line 3: "x" is no submission id (a uuid)', 'the CSV, line 4: the client is missing', 'nothing was stored'],
+      },
+    })
+    const problems = ['row 1: "client" cannot be the name of a further column', 'nothing was stored']
+    const lost = { submission_id: id(1), client: 'C-1', fields: { client: 'C-2' } }
+    expect(await store({ rows: [lost] })).toMatchObject({ status: 400, json: { problems } })
+    expect(
+      await store({
+        rows: [
+          { submission_id: id(1), client: 'C-1' },
+          { submission_id: 'x', client: 'C' },
+        ],
+      }),
+    ).toMatchObject({
+      ...{ status: 400, json: { problems: ['row 2: "x" is no submission id (a uuid)', 'nothing was stored'] } },
+    })
+    expect(await store({ rows: [{ submission_id: id(1), client: 'C-1', colour: 'red' }] })).toMatchObject({ status: 400 })
+    expect(await list()).toEqual({ items: [], next: null })
+    expect(await rig.notes()).toEqual([])
+  })
+
+  it('stores a row that is there twice once, and nothing when its values differ', async () => {
+    const row = { submission_id: id(1), client: 'C-1', fields: { branch: 'north', unit: '7' } }
+    const same = { ...row, submission_id: id(1).toUpperCase(), account: 'default', fields: { unit: '7', branch: 'north' } }
+    expect(await store({ rows: [row, { submission_id: id(2), client: 'C-2' }, same, { ...row, client: 'C-9' }] })).toMatchObject({
+      ...{ status: 400, json: { problems: [`row 4: ${id(1)} stands there twice, with different values`, 'nothing was stored'] } },
+    })
+    expect(await list()).toEqual({ items: [], next: null })
+    expect(await store({ rows: [row, same] })).toMatchObject({ status: 200, json: { stored: 1, unknown_submissions: 1 } })
+    expect((await list()).items).toMatchObject([{ client: 'C-1', fields: { branch: 'north', unit: '7' } }])
+  })
+
+  it('refuses a destination that is not there, or that asks for none', async () => {
+    const rows = [{ submission_id: id(1), client: 'C-1' }]
+    expect(await store({ rows }, 'nowhere')).toMatchObject({
+      ...{ status: 404, json: { detail: 'there is no destination "nowhere" in the settings; there are ams, mapped' } },
+    })
+    expect(await store({ rows }, 'ams')).toMatchObject({
+      status: 422,
+      json: { detail: expect.stringMatching(/^destination ams asks for no/) },
+    })
+  })
+})

@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { throughDoor } from '../../../../src/apply/apply.ts'
+import { silentObserver } from '../../../../src/base/observer.ts'
+import type { Fact } from '../../../../src/model/facts.ts'
+import { setDestinationState } from '../../../../src/store/outbox/destinations.ts'
+import { json, runHere } from '../../../app/run.ts'
+import { testDatabases } from '../../../tools/databases.ts'
+import { messageFact, wireMessage } from '../../../tools/facts.ts'
+import { fanOut, tryFirst } from '../../cli/push-rig.ts'
+import { AdminRig } from '../rig.ts'
+
+const SUBMISSION = 'bbbbbbbb-0000-4000-8000-000000000001'
+
+interface Row {
+  readonly outbox_id: number
+  readonly message_id: string
+  readonly destination: string
+  readonly state: string
+}
+interface Page<T = Row> {
+  readonly items: readonly T[]
+  readonly next: string | null
+}
+
+describe.each(testDatabases)('destinations and their outbox by the admin routes, on $name', (database) => {
+  let rig: AdminRig
+  beforeEach(async () => {
+    rig = await AdminRig.open(database)
+    const facts: Fact[] = ['One.', 'Two.'].map((body_text, n) => messageFact('default', SUBMISSION, wireMessage(n, { body_text })))
+    await throughDoor(rig.db, silentObserver, 'test', (door) => door.apply(facts))
+    await fanOut(rig.db, rig.config.destinations)
+  })
+  afterEach(() => rig.close())
+
+  const listed = async (query = '') => (await rig.ask<Page>('GET', `/outbox${query}`)).json
+  const states = async (query: string) => (await listed(query)).items.map(({ state }) => state)
+
+  it('lists the outbox page by page, and shows a row, as the commands do', async () => {
+    const all = await listed()
+    expect(all.items).toEqual(json(await runHere(['outbox', 'list', '--json'], rig.env)))
+    expect(all.items).toHaveLength(4)
+    expect((await listed('?state=waiting')).items).toEqual(all.items)
+    for (const none of ['retrying', 'unmapped', 'held']) expect((await listed(`?state=${none}`)).items).toEqual([])
+    const first = await listed('?limit=3')
+    expect(await listed(`?limit=3&after=${first.next}`)).toEqual({ items: [all.items[3]], next: null })
+    expect((await listed(`?destination=ams&submission_id=${SUBMISSION}&state=ready&since=1h`)).items).toHaveLength(2)
+    expect((await listed('?until=1h')).items).toEqual([])
+    const [row] = all.items
+    const shown = await rig.ask<Page>('GET', `/outbox/${row?.message_id}`)
+    expect(shown.json.items).toEqual(json(await runHere(['outbox', 'show', String(row?.message_id), '--json'], rig.env)))
+    expect(shown.json.items.map(({ destination }) => destination).sort()).toEqual(['ams', 'mapped'])
+    expect((await rig.ask<Page>('GET', `/outbox/${row?.outbox_id}`)).json.items).toEqual([row])
+    expect(await rig.ask('GET', '/outbox/nothing')).toMatchObject({
+      status: 404,
+      json: { detail: 'there is no change nothing in the outbox' },
+    })
+  })
+
+  it('retries and skips, and notes how many', async () => {
+    await tryFirst(rig.db, 'ams', { state: 'dead' })
+    const [dead] = (await listed('?state=dead')).items
+    const retried = await rig.ask('POST', '/outbox/retry', { body: { ids: [String(dead?.outbox_id)] } })
+    expect(retried).toMatchObject({ status: 200, json: { changed: 1, under_way: 0 } })
+    expect(await states('?destination=ams')).toEqual(['waiting', 'waiting'])
+    await tryFirst(rig.db, 'ams', { state: 'unknown' })
+    expect((await rig.ask('POST', '/outbox/skip', { body: { destination: 'ams' } })).json).toEqual({ changed: 1, under_way: 0 })
+    expect((await rig.ask('POST', '/outbox/skip', { body: { submission_id: SUBMISSION, state: 'ready' } })).json).toMatchObject({
+      changed: 3,
+    })
+    expect((await runHere(['outbox', 'retry', '--state', 'skipped', '--destination', 'mapped'], rig.env)).code).toBe(0)
+    expect(await rig.notes()).toEqual([
+      {
+        ...{ who: 'alice', action: 'outbox.retry', target: null, outcome: 'done' },
+        detail: { ids: [String(dead?.outbox_id)], count: 1, changed: 1, under_way: 0 },
+      },
+      { who: 'alice', action: 'outbox.skip', target: 'ams', detail: { destination: 'ams', changed: 1, under_way: 0 }, outcome: 'done' },
+      {
+        ...{ who: 'alice', action: 'outbox.skip', target: null, outcome: 'done' },
+        detail: { state: 'ready', submissionId: SUBMISSION, changed: 3, under_way: 0 },
+      },
+      {
+        ...{ who: 'command', action: 'outbox.retry', target: 'mapped', outcome: 'done' },
+        detail: { destination: 'mapped', state: 'skipped', changed: 2, under_way: 0 },
+      },
+    ])
+  })
+
+  it('refuses to retry and skip what cannot be meant', async () => {
+    const [waiting] = (await listed('?destination=ams')).items
+    const refused = async (route: string, body: unknown) => {
+      const { status, json: problem } = await rig.ask('POST', `/outbox/${route}`, { body })
+      return [status, problem['detail']]
+    }
+    expect(await refused('retry', { ids: [String(waiting?.outbox_id)] })).toEqual([
+      ...[
+        409,
+        expect.stringMatching(`^${waiting?.outbox_id} is waiting; only what is dead, unknown, skipped can be meant by retry\\. It goes`),
+      ],
+    ])
+    expect(await refused('skip', { ids: ['999'], destination: 'ams' })).toEqual([404, 'there is no change 999 in the outbox to ams'])
+    expect(await refused('skip', {})).toEqual([400, 'body: give ids, or say which changes by one of the other fields'])
+    expect(await refused('skip', { ids: ['1'], state: 'dead' })).toEqual([
+      ...[400, 'body: ids go with destination alone; leave the other fields out'],
+    ])
+    expect((await refused('retry', { state: 'ready' }))[0]).toBe(400)
+    const rows = (await listed()).items.filter(({ message_id: id }) => id === waiting?.message_id)
+    const [ams, mapped] = ['ams', 'mapped'].map((name) => rows.find(({ destination }) => destination === name)?.outbox_id)
+    for (const deed of ['retry', 'skip'])
+      expect(await refused(deed, { ids: [waiting?.message_id] })).toEqual([
+        409,
+        `message ${waiting?.message_id} is on its way to ams (number ${ams}), mapped (number ${mapped}): name one with destination, or give its number`,
+      ])
+    expect(await rig.notes()).toEqual([])
+  })
+
+  it('pauses and resumes a destination', async () => {
+    const list = async () => (await rig.ask<Page<Record<string, unknown>>>('GET', '/destinations')).json
+    expect((await rig.ask('POST', '/destinations/ams/pause', { body: { reason: 'the AMS\nmoves' } })).json).toEqual({
+      ...{ destination: 'ams', state: 'paused' },
+    })
+    expect(await list()).toMatchObject({ next: null, items: [{ destination: 'ams', state: 'paused', reason: 'the AMS moves' }, {}] })
+    expect((await list()).items).toEqual(json(await runHere(['destination', 'list', '--json'], rig.env)))
+    expect((await rig.ask('POST', '/destinations/ams/resume')).json).toEqual({ destination: 'ams', state: 'active', was: 'paused' })
+    expect((await rig.ask('POST', '/destinations/mapped/pause')).status).toBe(200)
+    expect((await list()).items[1]).toMatchObject({ state: 'paused', reason: 'paused by alice' })
+    expect((await runHere(['destination', 'resume', 'mapped'], rig.env)).code).toBe(0)
+    for (const route of ['pause', 'resume', 'test']) expect((await rig.ask('POST', `/destinations/asm/${route}`)).status).toBe(404)
+    expect(await rig.notes()).toEqual([
+      { who: 'alice', action: 'destination.pause', target: 'ams', detail: { reason: 'the AMS moves' }, outcome: 'done' },
+      { who: 'alice', action: 'destination.resume', target: 'ams', detail: { was: 'paused' }, outcome: 'done' },
+      { who: 'alice', action: 'destination.pause', target: 'mapped', detail: { reason: 'paused by alice' }, outcome: 'done' },
+      { who: 'command', action: 'destination.resume', target: 'mapped', detail: { was: 'paused' }, outcome: 'done' },
+    ])
+  })
+
+  it('pauses no destination that stopped for another cause, and keeps the reason that was given', async () => {
+    const pause = async (body?: object) => await rig.ask('POST', '/destinations/ams/pause', { body })
+    const now = async () => (await rig.ask<Page<Record<string, unknown>>>('GET', '/destinations')).json.items[0]
+    await pause({ reason: 'the AMS moves' })
+    expect(await pause()).toMatchObject({ status: 200, json: { destination: 'ams', state: 'paused' } })
+    expect(await now()).toMatchObject({ state: 'paused', reason: 'the AMS moves' })
+    await setDestinationState(rig.db, 'ams', 'parked', 'answered 401')
+    expect(await pause({ reason: 'the AMS moves' })).toMatchObject({
+      status: 409,
+      json: { detail: expect.stringMatching(/^destination ams is parked \(answered 401\), .*; renew its credential, or .+, then /) },
+    })
+    expect(await now()).toMatchObject({ state: 'parked', reason: 'answered 401' })
+    expect(await rig.notes()).toMatchObject([{ action: 'destination.pause', detail: { reason: 'the AMS moves' } }])
+  })
+
+  it('makes one harmless try at a destination', async () => {
+    const well = await rig.ask('POST', '/destinations/ams/test')
+    expect(well.json).toEqual({ destination: 'ams', ok: true, text: expect.stringMatching(/^it took a signed message/) })
+    rig.target.status = 401
+    expect((await rig.ask('POST', '/destinations/ams/test')).json).toMatchObject({ ok: false, text: expect.stringMatching(/answered 401/) })
+    expect((await runHere(['destination', 'test', 'ams'], rig.env)).code).toBe(1)
+    expect(await states('?destination=ams')).toEqual(['waiting', 'waiting'])
+    expect((await rig.notes()).map(({ who, action, detail, outcome }) => [who, action, detail, outcome])).toEqual([
+      ['alice', 'destination.test', { ok: true }, 'done'],
+      ['alice', 'destination.test', { ok: false }, 'failed'],
+      ['command', 'destination.test', { ok: false }, 'failed'],
+    ])
+  })
+})

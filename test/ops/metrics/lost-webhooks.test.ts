@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
+import { countLostWebhooks, lostWebhooks, unannounced } from '../../../src/store/completeness/lost-webhooks.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { ensureAccounts, noteUnreadableEvents } from '../../../src/store/reads/accounts.ts'
+import { type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
+import {
+  at,
+  byFirstWalk,
+  byPoll,
+  byWebhook,
+  eventFact,
+  messageFact,
+  START_MS,
+  trackFact,
+  uuid,
+  wireEvent,
+  wireMessage,
+} from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const ACCOUNT = 'default'
+const submission = uuid(9, 1)
+const MINUTE = 60_000
+
+/** Counts until there is nothing more to count. @returns what was counted. */
+async function countAll(db: Db): Promise<Record<string, number>> {
+  const total: Record<string, number> = {}
+  for (let more = true; more; ) {
+    const step = await countLostWebhooks(db, ACCOUNT)
+    for (const { entity, count } of step.lost) total[entity] = (total[entity] ?? 0) + count
+    more = step.more
+  }
+  return total
+}
+
+describe.each(testDatabases)('lost webhooks on $name', (database) => {
+  let clock: ManualClock
+  let opened: OpenedDatabase
+  let db: Db
+  beforeEach(async () => {
+    clock = new ManualClock(START_MS)
+    opened = await database.open({ clock })
+    db = opened.db
+    await ensureAccounts(db, [ACCOUNT])
+    await applyAll(db, [trackFact(ACCOUNT, submission)])
+  })
+  afterEach(() => opened.close())
+
+  it('are what a feed showed and no webhook told of within 15 minutes, each counted once', async () => {
+    await applyAll(db, [
+      eventFact(ACCOUNT, submission, wireEvent(1), byPoll),
+      eventFact(ACCOUNT, submission, wireEvent(2), byPoll),
+      messageFact(ACCOUNT, submission, wireMessage(1), byPoll),
+      messageFact(ACCOUNT, submission, wireMessage(2), byPoll),
+      eventFact(ACCOUNT, submission, wireEvent(3), byWebhook),
+    ])
+    clock.advance(5 * MINUTE)
+    // Late, but not lost.
+    const late = [eventFact(ACCOUNT, submission, wireEvent(2), byWebhook), messageFact(ACCOUNT, submission, wireMessage(2), byWebhook)]
+    await applyAll(db, late)
+    expect(await countAll(db)).toEqual({})
+    clock.advance(10 * MINUTE)
+    expect(await unannounced(db.read, ACCOUNT)).toEqual(expect.arrayContaining([uuid(1, 1), uuid(2, 1)]))
+    expect(await countAll(db)).toEqual({ market_events: 1, thread_messages: 1 })
+    expect(await countAll(db)).toEqual({})
+    expect(await lostWebhooks(db.read, ACCOUNT)).toEqual([
+      { entity: 'market_events', count: 1 },
+      { entity: 'thread_messages', count: 1 },
+    ])
+  })
+
+  it('are told of by webhooks of their own account and submission alone', async () => {
+    const places = [
+      [ACCOUNT, submission],
+      [ACCOUNT, uuid(9, 2)],
+      ['another', submission],
+    ] as const
+    for (const [account, id] of places) await applyAll(db, [eventFact(account, id, wireEvent(1), byPoll)])
+    for (const [account, id] of places.slice(1)) await applyAll(db, [eventFact(account, id, wireEvent(1), byWebhook)])
+    clock.advance(20 * MINUTE)
+    expect(await unannounced(db.read, ACCOUNT)).toEqual([uuid(1, 1)])
+    expect(await countAll(db)).toEqual({ market_events: 1 })
+  })
+
+  it('are not the history of a submission that was tracked', async () => {
+    await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1, { occurred_at: at(-24 * 60) }), byFirstWalk)])
+    clock.advance(20 * MINUTE)
+    expect(await countAll(db)).toEqual({})
+  })
+
+  it('are nothing that happened before the submission was tracked, however short before', async () => {
+    await applyAll(db, [
+      ...[-59, -1].map((minute, n) => eventFact(ACCOUNT, submission, wireEvent(n, { occurred_at: at(minute) }), byFirstWalk)),
+      messageFact(ACCOUNT, submission, wireMessage(3, { occurred_at: at(-30) }), byFirstWalk),
+      eventFact(ACCOUNT, submission, wireEvent(4, { occurred_at: at(1) }), byFirstWalk),
+    ])
+    clock.advance(20 * MINUTE)
+    expect(await countAll(db)).toEqual({ market_events: 1 })
+  })
+
+  it('are what happened shortly before, where a webhook made the submission known: there was an endpoint', async () => {
+    const told = uuid(9, 2)
+    await applyAll(db, [eventFact(ACCOUNT, told, wireEvent(1), byWebhook)])
+    await applyAll(
+      db,
+      [-61, -59, -1].map((minute, n) => eventFact(ACCOUNT, told, wireEvent(n + 2, { occurred_at: at(minute) }), byFirstWalk)),
+    )
+    clock.advance(20 * MINUTE)
+    expect(await countAll(db)).toEqual({ market_events: 2 })
+  })
+
+  it('are no events while the event deliveries of the account cannot be read', async () => {
+    await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1), byPoll), messageFact(ACCOUNT, submission, wireMessage(1), byPoll)])
+    await db.write('test', (tx) => noteUnreadableEvents(tx, ACCOUNT, timeFromMs(clock.now())))
+    clock.advance(20 * MINUTE)
+    expect(await countAll(db)).toEqual({ thread_messages: 1 })
+  })
+
+  it('are counted once by several processes, in steps', async () => {
+    const n = 1_200
+    for (let from = 0; from < n; from += 100) {
+      const facts = Array.from({ length: 100 }, (_, i) => messageFact(ACCOUNT, submission, wireMessage(from + i), byPoll))
+      await applyAll(db, facts)
+      clock.advance(1_000)
+    }
+    clock.advance(20 * MINUTE)
+    const other = database.name === 'postgres' ? await openAgain(opened.config, { clock }) : db
+    try {
+      const counts = await Promise.all([countAll(db), countAll(other), countAll(db), countAll(other)])
+      const rest = await countAll(db)
+      const total = [...counts, rest].reduce((sum, count) => sum + (count['thread_messages'] ?? 0), 0)
+      expect(total).toBe(n)
+      expect(await lostWebhooks(db.read, ACCOUNT)).toEqual([{ entity: 'thread_messages', count: n }])
+    } finally {
+      if (other !== db) await other.close()
+    }
+  })
+})

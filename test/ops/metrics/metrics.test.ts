@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
+import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
+import { StoreGauges } from '../../../src/ops/metrics/store-gauges.ts'
+import { InboxAppender } from '../../../src/store/inbox/append.ts'
+import { ensureDestinations, setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { ensureAccounts, stopAccount } from '../../../src/store/reads/accounts.ts'
+import { addProbes } from '../../../src/store/reads/discovery.ts'
+import { account } from '../../config/support.ts'
+import { silentLog, testDatabases } from '../../tools/databases.ts'
+import { trackFact, uuid } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const ACCOUNT = 'default'
+const config = loadConfig(account)
+const up = { storeFault: async () => null }
+
+describe('metrics', () => {
+  it('bear the prefix of the product and a help text, and count, time and set what the stages report', async () => {
+    const { registry, observer } = createMetrics()
+    observer.count('deliveries_total', { account: ACCOUNT, answer: '204' })
+    observer.count('deliveries_total', { account: ACCOUNT, answer: '204' }, 2)
+    observer.time('acknowledge_seconds', 0.004, { account: ACCOUNT })
+    observer.set('upstream_rate', 2.5, { account: ACCOUNT })
+    const text = await registry.metrics()
+    expect(text).toContain('submission_mirror_deliveries_total{account="default",answer="204"} 3')
+    expect(text).toContain('submission_mirror_acknowledge_seconds_bucket{le="0.005",account="default"} 1')
+    expect(text).toContain('submission_mirror_upstream_rate{account="default"} 2.5')
+    expect(text).toContain('process_resident_memory_bytes')
+    // What was never set is not told: 0 bytes free would be a full disk.
+    expect(text).not.toMatch(/^submission_mirror_disk_(?:free|size)_bytes/m)
+    observer.set('disk_free_bytes', 7)
+    expect(await registry.metrics()).toMatch(/^submission_mirror_disk_free_bytes 7$/m)
+    const names = registry.getMetricsAsArray().map((metric) => metric.name)
+    for (const name of ['lost_webhooks_total', 'token_mints_total', 'upstream_requests_total', 'applied_rows_total', 'walks_total']) {
+      expect(names).toContain(`submission_mirror_${name}`)
+    }
+  })
+})
+
+describe.each(testDatabases)('gauges of the store on $name', (database) => {
+  it('are read again when the clock was put back', async () => {
+    const clock = new ManualClock(Date.now())
+    const opened = await database.open({ clock })
+    try {
+      await ensureAccounts(opened.db, [ACCOUNT])
+      const { registry } = createMetrics()
+      const gauges = new StoreGauges(registry, opened.db, silentLog, () => config, up)
+      await gauges.refresh()
+      await stopAccount(opened.db, ACCOUNT, 'parked', 'the credentials are refused', 900_000)
+      clock.put(-3_600_000)
+      clock.advance(5_000)
+      await gauges.refresh()
+      expect(await registry.metrics()).toContain('submission_mirror_account_state{account="default",state="parked"} 1')
+    } finally {
+      await opened.close()
+    }
+  })
+
+  it('show what waits, how late and how fresh the reads are, and the state of accounts', async () => {
+    const clock = new ManualClock(Date.now())
+    const opened = await database.open({ clock })
+    const { db } = opened
+    try {
+      await ensureAccounts(db, [ACCOUNT])
+      await applyAll(db, [trackFact(ACCOUNT, uuid(9, 1)), trackFact(ACCOUNT, uuid(9, 2))])
+      const headers = { 'svix-id': 'msg_1' }
+      const receivedAt = timeFromMs(clock.now() - 30_000)
+      await new InboxAppender(db).append([
+        { account: ACCOUNT, deliveryId: 'msg_1', receivedAt, headers, body: Buffer.from('{}'), secret: 1 },
+      ])
+      await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
+      await setDestinationState(db, 'ams', 'disabled', 'answered 410')
+      await stopAccount(db, ACCOUNT, 'parked', 'the credentials are refused', 900_000)
+      const { registry } = createMetrics()
+      const gauges = new StoreGauges(registry, db, silentLog, () => config, up)
+      await gauges.refresh()
+      const text = await registry.metrics()
+      for (const line of [
+        'store_up 1',
+        'inbox_deliveries{state="ready"} 1',
+        'inbox_oldest_seconds{state="ready"} 30',
+        'dead_letters{account="default"} 0',
+        'account_state{account="default",state="parked"} 1',
+        'account_state{account="default",state="active"} 0',
+        'never_read{account="default",read="events"} 2',
+        'destination_state{destination="ams",state="disabled"} 1',
+        'destination_state{destination="ams",state="active"} 0',
+        'destination_rows{destination="ams",state="dead"} 0',
+        'destination_oldest_seconds{destination="ams"} 0',
+        'last_seq 2',
+      ]) {
+        expect(text).toContain(`submission_mirror_${line}`)
+      }
+      // Asked again at once, the store is left alone.
+      await applyAll(db, [trackFact(ACCOUNT, uuid(9, 3))])
+      await gauges.refresh()
+      expect(await registry.metrics()).toContain('submission_mirror_last_seq 2')
+      clock.advance(5_000)
+      await gauges.refresh()
+      expect(await registry.metrics()).toContain('submission_mirror_last_seq 3')
+    } finally {
+      await opened.close()
+    }
+  })
+
+  it('say that the store is down when it can be read but not written, beside all that is known', async () => {
+    const opened = await database.open()
+    try {
+      const { registry } = createMetrics()
+      const full = { storeFault: async () => 'cannot store a delivery now: the disk is full' }
+      await new StoreGauges(registry, opened.db, silentLog, () => config, full).refresh()
+      const text = await registry.metrics()
+      expect(text).toContain('submission_mirror_store_up 0')
+      expect(text).toMatch(/alarm\{name="store_unavailable",[^}]*\} 1/)
+      expect(text).toContain('submission_mirror_last_seq 0')
+    } finally {
+      await opened.close()
+    }
+  })
+
+  it('count those probed paths as failing that the settings name', async () => {
+    const opened = await database.open()
+    const { db } = opened
+    try {
+      await ensureAccounts(db, [ACCOUNT])
+      const paths = ['/broker/submissions', '/broker/taken-out'].map((path) => ({ path, template: path }))
+      await db.write('test', async (tx) => {
+        await addProbes(tx, ACCOUNT, paths, timeFromMs(Date.now()))
+        await tx.sql.updateTable('sync_discovery').set({ failures: 3 }).execute()
+      })
+      const failing = async (templates: readonly string[]) => {
+        const { registry } = createMetrics()
+        const accounts = config.accounts.map((each) => ({ ...each, discovery: { paths: templates, everyMs: 60_000 } }))
+        await new StoreGauges(registry, db, silentLog, () => ({ accounts }), up).refresh()
+        return /discovery_failing\{account="default"\} (\d+)/.exec(await registry.metrics())?.[1]
+      }
+      expect(await failing(paths.map(({ template }) => template))).toBe('2')
+      expect(await failing(['/broker/submissions'])).toBe('1')
+      expect(await failing([])).toBe('0')
+    } finally {
+      await opened.close()
+    }
+  })
+})

@@ -1,0 +1,232 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+import type { Fact, Origin } from '../../../src/model/facts.ts'
+import { msFromTime, timeFromMs } from '../../../src/model/time.ts'
+import { createMetrics } from '../../../src/ops/metrics/metrics.ts'
+import { StoreGauges } from '../../../src/ops/metrics/store-gauges.ts'
+import { COMPLETENESS_SCOPE } from '../../../src/ops/status/completeness.ts'
+import { readStatus } from '../../../src/ops/status/status.ts'
+import { countArrivals } from '../../../src/store/completeness/arrival-counts.ts'
+import { countLostWebhooks } from '../../../src/store/completeness/lost-webhooks.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { ensureAccounts, noteUnreadableEvents } from '../../../src/store/reads/accounts.ts'
+import type { ArrivalCountsTable, ArrivalsView, CompletenessView } from '../../../src/store/schema/tables-completeness.ts'
+import { account as environment } from '../../config/support.ts'
+import { type OpenedDatabase, silentLog, testDatabases } from '../../tools/databases.ts'
+import {
+  byFirstWalk,
+  byPoll,
+  byReplay,
+  byWebhook,
+  eventFact,
+  messageFact,
+  stateFact,
+  trackFact,
+  uuid,
+  wireEvent,
+  wireMessage,
+  wireRequirements,
+} from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const ACCOUNT = 'default'
+const submission = uuid(9, 1)
+const quiet = uuid(9, 2)
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+describe.each(testDatabases)('the ledger of completeness on $name', (database) => {
+  let clock: ManualClock
+  let opened: OpenedDatabase
+  let db: Db
+
+  beforeEach(async () => {
+    clock = new ManualClock(Date.now() - 3 * HOUR)
+    opened = await database.open({ clock })
+    db = opened.db
+    await ensureAccounts(db, [ACCOUNT])
+    await applyAll(db, [trackFact(ACCOUNT, submission), trackFact(ACCOUNT, quiet)])
+  })
+  afterEach(() => opened.close())
+
+  const ago = (ms: number) => new Date(clock.now() - ms).toISOString()
+  const event = (n: number, origin: Origin, agoMs = 90_000) =>
+    eventFact(ACCOUNT, submission, wireEvent(n, { occurred_at: ago(agoMs) }), origin)
+  const message = (n: number, origin: Origin, agoMs = 90_000) =>
+    messageFact(ACCOUNT, submission, wireMessage(n, { occurred_at: ago(agoMs) }), origin)
+  const byReconcile: Origin = { ...byReplay, via: 'reconcile', cause: 'reconcile' }
+
+  /** One of each way; of events 2 and 3 and message 1 no webhook tells. */
+  async function arrive(): Promise<void> {
+    await applyAll(db, [event(1, byWebhook), event(2, byPoll), event(3, byReplay), event(4, byPoll)])
+    await applyAll(db, [event(5, byFirstWalk, 24 * HOUR), message(1, byReconcile), message(2, byFirstWalk)])
+    clock.advance(5 * MINUTE)
+    await applyAll(db, [event(4, byWebhook, 90_000 + 5 * MINUTE), message(2, byWebhook, 90_000 + 5 * MINUTE)])
+    clock.advance(HOUR)
+    while (await countArrivals(db)) {}
+    while ((await countLostWebhooks(db, ACCOUNT)).more) {}
+  }
+
+  async function arrivals(): Promise<ArrivalsView[]> {
+    return db.read.sql.selectFrom('arrivals').selectAll().orderBy('entity').orderBy('record_id').execute()
+  }
+
+  async function counts(): Promise<Omit<ArrivalCountsTable, 'account' | 'hour'>[]> {
+    const rows = await db.read.sql.selectFrom('arrival_counts').selectAll().orderBy('entity').orderBy('hour').execute()
+    const sums = new Map<string, Omit<ArrivalCountsTable, 'account' | 'hour'>>()
+    for (const { account: _, hour, entity, ...row } of rows) {
+      expect(msFromTime(hour) % HOUR).toBe(0)
+      const sum = sums.get(entity) ?? { entity, webhook: 0, poll: 0, backfill: 0, reconcile: 0, lost: 0 }
+      for (const key of ['webhook', 'poll', 'backfill', 'reconcile', 'lost'] as const) sum[key] += row[key]
+      sums.set(entity, sum)
+    }
+    return [...sums.values()]
+  }
+
+  async function completenessOf(id: string): Promise<CompletenessView> {
+    return db.read.sql
+      .selectFrom('completeness')
+      .selectAll()
+      .where('account', '=', ACCOUNT)
+      .where('submission_id', '=', id)
+      .executeTakeFirstOrThrow()
+  }
+
+  it('tells of each event and message when and how it became known, how late, and whether a webhook told of it', async () => {
+    const startMs = clock.now()
+    await arrive()
+    const told = await arrivals()
+    expect(told.map(({ known_via, webhook, delay_seconds }) => [known_via, webhook, delay_seconds])).toEqual([
+      ['webhook', 'first', 90],
+      ['poll', 'none', 90],
+      ['replay', 'none', 90],
+      ['poll', 'later', 90],
+      ['backfill', 'not expected', 24 * 3_600],
+      ['reconcile', 'none', 90],
+      ['poll', 'later', 90],
+    ])
+    expect(told[0]).toMatchObject({
+      known_at: timeFromMs(startMs),
+      webhook_at: timeFromMs(startMs),
+      occurred_at: timeFromMs(startMs - 90_000),
+    })
+    expect(told[1]).toMatchObject({ webhook_at: null })
+    expect(told[3]).toMatchObject({ known_at: timeFromMs(startMs), webhook_at: timeFromMs(startMs + 5 * MINUTE) })
+  })
+
+  it('counts what became known hour by hour, once each, and what no webhook told of', async () => {
+    await arrive()
+    const expected = [
+      { entity: 'market_events', webhook: 1, poll: 3, backfill: 1, reconcile: 0, lost: 2 },
+      { entity: 'thread_messages', webhook: 0, poll: 1, backfill: 0, reconcile: 1, lost: 1 },
+    ]
+    expect(await counts()).toEqual(expected)
+    expect(await countArrivals(db)).toBe(false)
+    // What happens to a record later is no arrival.
+    await applyAll(db, [event(1, byReplay), event(2, byPoll)])
+    const about = { account: ACCOUNT, submissionId: submission, cause: 'reconcile' } as const
+    const gone = { events: [uuid(1, 2)], messages: [uuid(2, 1)], attachments: [], goneAt: timeFromMs(clock.now()) }
+    const { changes } = await applyAll(db, [{ kind: 'absent', ...about, ...gone }])
+    expect(changes).toBeGreaterThan(1)
+    while (await countArrivals(db)) {}
+    expect(await counts()).toEqual(expected)
+  })
+
+  it('counts many by several processes, in steps, each once', async () => {
+    const facts = (from: number): Fact[] => Array.from({ length: 200 }, (_, i) => message(from + i, byPoll))
+    for (let from = 0; from < 2_600; from += 200) await applyAll(db, facts(from))
+    const all = async () => {
+      while (await countArrivals(db)) {}
+    }
+    await Promise.all([all(), all(), all()])
+    await all()
+    expect(await counts()).toMatchObject([{ poll: 2_600 }])
+  })
+
+  it('tells of each submission how fresh it is, what is behind, what was proven, and what was lost', async () => {
+    await arrive()
+    expect(await completenessOf(quiet)).toMatchObject({
+      ...{ tracked_via: 'command', unreachable_since: null, events_read_at: null, thread_read_at: null, state_read_at: null },
+      ...{
+        events_replayed_at: null,
+        proved_at: null,
+        proved_by: null,
+        event_count: 0,
+        message_count: 0,
+        lost_webhooks: 0,
+        failing_reads: 0,
+      },
+    })
+    // Its reads have been due since it was tracked, three hours ago by the machine's clock.
+    expect((await completenessOf(quiet)).lag_seconds).toBeGreaterThan(3 * 3_600 - 60)
+    const at = timeFromMs(clock.now())
+    const later = timeFromMs(Date.now() + HOUR)
+    await db.write('test', async (tx) => {
+      await tx.sql
+        .updateTable('sync_reads')
+        .set({ due_at: later, last_read_at: at, last_replay_at: at, failures: 1 })
+        .where('submission_id', '=', submission)
+        .execute()
+      const proof = { account: ACCOUNT, submission_id: submission, run_id: uuid(7, 1), visited_at: at, proved_at: at }
+      await tx.sql.insertInto('sync_proofs').values(proof).execute()
+    })
+    expect(await completenessOf(submission)).toMatchObject({
+      ...{ events_read_at: at, thread_read_at: at, state_read_at: at, events_replayed_at: at, thread_replayed_at: at },
+      ...{ lag_seconds: 0, failing_reads: 3, proved_at: at, proved_by: uuid(7, 1), event_count: 5, message_count: 2, lost_webhooks: 3 },
+    })
+    await db.write('test', (tx) => noteUnreadableEvents(tx, ACCOUNT, at))
+    expect(await completenessOf(submission)).toMatchObject({ lost_webhooks: 1 })
+  })
+
+  it('gives the sums of an account to readers, to status and to metrics', async () => {
+    await arrive()
+    await applyAll(db, [stateFact(ACCOUNT, submission, wireRequirements(submission, []), 1)])
+    const at = timeFromMs(clock.now() - HOUR)
+    await db.write('test', async (tx) => {
+      await tx.sql.updateTable('sync_reads').set({ last_read_at: at }).where('submission_id', '=', submission).execute()
+      const proof = { account: ACCOUNT, run_id: uuid(7, 1), visited_at: at }
+      await tx.sql
+        .insertInto('sync_proofs')
+        .values([
+          { ...proof, submission_id: submission, proved_at: at },
+          { ...proof, submission_id: quiet, proved_at: null },
+        ])
+        .execute()
+    })
+    const row = await db.read.sql.selectFrom('account_completeness').selectAll().executeTakeFirstOrThrow()
+    expect(row).toMatchObject({
+      ...{
+        account: ACCOUNT,
+        state: 'active',
+        submissions: 2,
+        unreachable: 0,
+        never_read: 1,
+        oldest_events_read_at: at,
+        oldest_state_read_at: at,
+      },
+      ...{
+        proven: 1,
+        oldest_proof_at: at,
+        known_by_webhook: 1,
+        known_by_poll: 4,
+        known_by_backfill: 1,
+        known_by_reconcile: 1,
+        lost_webhooks: 3,
+      },
+      ...{ webhook_loss_ratio: 0.5, webhook_loss_ratio_day: 0.5, events_unreadable_at: null },
+    })
+    const status = await readStatus(db, '0', loadConfig(environment))
+    expect(status.scope).toBe(COMPLETENESS_SCOPE)
+    expect(status.accounts[0]?.completeness).toMatchObject({
+      ...{ never_read: 1, proven: 1, unproven: 1, oldest_proof_at: at, webhook_loss_ratio: 0.5, discovery: [] },
+      ...{ known_by: { webhook: 1, poll: 4, backfill: 1, reconcile: 1 }, webhook_loss_day: { expected: 6, lost: 3 } },
+    })
+    const { registry } = createMetrics()
+    await new StoreGauges(registry, db, silentLog, () => loadConfig(environment), { storeFault: async () => null }).refresh()
+    const text = await registry.metrics()
+    expect(text).toContain('submission_mirror_webhook_loss_ratio{account="default"} 0.5')
+    expect(text).toContain('submission_mirror_proof_age_seconds{account="default"} 3600')
+    expect(text).toContain('submission_mirror_discovery_failing{account="default"} 0')
+  })
+})

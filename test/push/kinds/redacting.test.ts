@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { TransientError } from '../../../src/base/errors.ts'
+import type { PushItem } from '../../../src/push/contract/delivery.ts'
+import { discreet } from '../../../src/push/kinds/redacting.ts'
+import { destinationTo, itemOf, openKind, secret, sendOne, serve } from '../http/support.ts'
+import { testKind } from '../kind.ts'
+
+const KEY = 'open sesame'
+const never = new AbortController().signal
+const item: PushItem = itemOf()
+
+test('a target that repeats the key it was sent has it told to nobody', async () => {
+  const target = await serve((request, response) => {
+    const error = `invalid API key: ${request.headers['x-api-key']}`
+    response.writeHead(422, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
+  })
+  const request = { method: 'GET', url: '$url(settings.base_url, "me")', headers: {}, format: 'json', body: null } as const
+  const auth = { type: 'header', name: 'X-Api-Key', value: secret(KEY) } as const
+  const kind = discreet(openKind(destinationTo(target.baseUrl, { auth, probe: request })), [KEY])
+  expect(await sendOne(kind)).toMatchObject({ status: 422, error: 'answered 422 (invalid API key: [redacted])' })
+  const { text } = await kind.probe(never)
+  expect(text).toContain('[redacted]')
+  expect(text).not.toContain(KEY)
+})
+
+test('nor do a look for a message and one for a client, whatever becomes of them; ids of the target stay as they are', async () => {
+  const says = `no such thing as ${KEY}`
+  const failed = { type: 'failed', permanent: false, alive: true, status: 500, error: says, retryAfterMs: null } as const
+  const kind = discreet(
+    testKind({
+      send: () => ({ type: 'delivered', status: 200, remoteId: KEY, detail: says }),
+      lookUp: () => failed,
+      findMapping: () => Promise.reject(new TransientError(says)),
+    }),
+    [KEY],
+  )
+  const told = 'no such thing as [redacted]'
+  expect(await sendOne(kind)).toMatchObject({ type: 'delivered', remoteId: KEY, detail: told })
+  expect(await kind.lookUp?.(item, never)).toMatchObject({ error: told })
+  await expect(kind.findMapping?.(item, never)).rejects.toThrow(told)
+})
+
+test('a kind that cannot look stays one, and so does one without secrets', () => {
+  const plain = testKind()
+  expect(discreet(plain, [KEY])).toMatchObject({ lookUp: undefined, findMapping: undefined })
+  expect(discreet(plain, [])).toBe(plain)
+})
+
+test('one that never looks at the submission stays one, so that none is read for it', () => {
+  expect(discreet({ ...testKind(), leavesSubmission: true }, [KEY]).leavesSubmission).toBe(true)
+  expect(discreet(testKind(), [KEY]).leavesSubmission).toBeUndefined()
+})
+
+test('closing it closes the kind', async () => {
+  let closed = 0
+  const close = async () => {
+    closed += 1
+  }
+  await discreet({ ...testKind(), close }, [KEY]).close()
+  expect(closed).toBe(1)
+})

@@ -1,0 +1,216 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { entities, type Row } from '../../../src/model/entities.ts'
+import type { Fact } from '../../../src/model/facts.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { firstRows, type OutboxRow } from '../../../src/store/outbox/rows.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import {
+  byPoll,
+  eventFact,
+  messageFact,
+  START_MS,
+  stateFact,
+  uuid,
+  wireEvent,
+  wireLane,
+  wireMessage,
+  wireRequirements,
+} from '../../tools/facts.ts'
+import { applyAll, changesOf, rowsOf } from '../../tools/mirror.ts'
+import {
+  ACCOUNT,
+  destinationOf,
+  fanAll,
+  fanOutOf,
+  lanesIn,
+  openedDb,
+  openedDbs,
+  outboxOf,
+  stateOf,
+  type TestDestination,
+} from '../outbox.ts'
+
+const SUBMISSIONS = Array.from({ length: 5 }, (_, n) => uuid(9, n + 1))
+
+function filled(submissionId: string, messages: number): Fact[] {
+  const quote = { quote_id: uuid(7, 1), premium_display: '$1', total_cents: 100, lines: [], is_revision: false }
+  return [
+    ...Array.from({ length: messages }, (_, n) => messageFact(ACCOUNT, submissionId, wireMessage(n))),
+    eventFact(ACCOUNT, submissionId, wireEvent(1)),
+    stateFact(ACCOUNT, submissionId, wireRequirements(submissionId, [wireLane(1, { quotes: [quote] }), wireLane(2)]), 1),
+  ]
+}
+
+/** What is in the outbox of a destination, with its content, in the order of each lane. */
+async function contentOf(db: Db, destination: string): Promise<OutboxRow[]> {
+  const lanes = (await lanesIn(db)).filter((lane) => lane.destination === destination)
+  const { byLane } = await firstRows(
+    db.read,
+    lanes.map(({ lane }) => ({ destination, account: ACCOUNT, lane })),
+    { limit: 100_000, submissions: false },
+  )
+  return [...byLane.values()].flat()
+}
+
+/** What a receiver knows that puts what it gets over what it had; it must never get a change of a row that it does not have. */
+function received(rows: readonly OutboxRow[]): Map<string, Row> {
+  const known = new Map<string, Row>()
+  const seen = new Set<string>()
+  for (const row of rows) {
+    const key = `${row.entity} ${row.entityId}`
+    expect(seen.has(row.messageId), `${key} twice`).toBe(false)
+    seen.add(row.messageId)
+    expect(known.has(key), `${row.operation} of ${key}`).toBe(row.operation !== 'insert')
+    // A column that the destination is told of again has not gone back meanwhile.
+    for (const [column, value] of Object.entries(row.before ?? {})) expect(known.get(key)?.[column]).toEqual(value)
+    known.set(key, { ...known.get(key), ...row.after })
+  }
+  return known
+}
+
+async function mirrored(db: Db): Promise<Map<string, Row>> {
+  const all = new Map<string, Row>()
+  for (const entity of entities) {
+    for (const { raw: _, ...row } of await rowsOf(db, entity)) {
+      all.set(`${entity.table} ${JSON.stringify(entity.key.slice(1).map((column) => row[column]))}`, row)
+    }
+  }
+  return all
+}
+
+describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
+  const fresh = (over: Partial<TestDestination> = {}) => destinationOf('new', { start: 'snapshot', ...over })
+
+  it('brings each row of the mirror once, with what it says now and the seq that it says it of', async () => {
+    const db = await openedDb(open)
+    // More rows of one table than a page takes.
+    for (const [n, submission] of SUBMISSIONS.entries()) await applyAll(db, filled(submission, n === 2 ? 130 : 2))
+    const last = (await changesOf(db)).at(-1)?.seq
+    await fanAll(db, [fresh()])
+    const rows = await contentOf(db, 'new')
+    expect(received(rows)).toEqual(await mirrored(db))
+    for (const row of rows) expect(row).toMatchObject({ snapshot: true, operation: 'insert', cause: 'snapshot', seq: last, before: null })
+    expect(rows[0]?.changedAt).toMatch(/^\d{4}-/)
+    expect(await stateOf(db, 'new')).toMatchObject({ snapshot: null, cursor: last, queued: rows.length })
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSIONS[0] ?? '', wireEvent(50))])
+    await fanAll(db, [fresh()])
+    expect((await outboxOf(db)).at(-1)).toMatchObject({ entity: 'market_events', snapshot: null, cause: 'webhook' })
+    expect(received(await contentOf(db, 'new'))).toEqual(await mirrored(db))
+  })
+
+  it('brings the events of a submission in the order in which they happened', async () => {
+    const db = await openedDb(open)
+    const [submission = ''] = SUBMISSIONS
+    const times = ['2026-11-20T10:03:00Z', '2026-11-20T10:01:00Z', '2026-11-20T10:02:00Z']
+    for (const [n, occurred_at] of times.entries()) await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(n, { occurred_at }))])
+    await fanAll(db, [fresh({ entities: ['market_events'] })])
+    expect((await outboxOf(db)).map((row) => (JSON.parse(row.entity_id) as string[])[1])).toEqual([1, 2, 0].map((n) => uuid(1, n)))
+  })
+
+  it('brings what the filter lets pass', async () => {
+    const clock = new ManualClock(START_MS)
+    const db = await openedDb(open, clock)
+    const [submission = ''] = SUBMISSIONS
+    const old = { occurred_at: new Date(START_MS - 86_400_000 * 2).toISOString() }
+    await applyAll(db, [
+      eventFact(ACCOUNT, submission, wireEvent(1, { type: 'bound' })),
+      eventFact(ACCOUNT, submission, wireEvent(2, { type: 'bound', ...old })),
+      eventFact(ACCOUNT, submission, wireEvent(3, { type: 'declined' })),
+      messageFact(ACCOUNT, submission, wireMessage(4, old)),
+      messageFact(ACCOUNT, submission, wireMessage(5)),
+      eventFact('other', submission, wireEvent(6, { type: 'bound' })),
+    ])
+    await fanAll(db, [
+      fresh({
+        entities: ['market_events', 'thread_messages', 'thread_attachments'],
+        eventTypes: ['bound'],
+        maxAgeMs: 86_400_000,
+        operations: ['update'],
+      }),
+    ])
+    expect((await outboxOf(db)).map((row) => [row.entity, (JSON.parse(row.entity_id) as string[])[1]])).toEqual([
+      ['market_events', uuid(1, 1)],
+      ['thread_messages', uuid(2, 5)],
+      ['thread_attachments', uuid(2, 5)],
+    ])
+  })
+
+  it('of an empty mirror ends at once, and of no account at all', async () => {
+    const db = await openedDb(open)
+    await fanAll(db, [fresh(), destinationOf('none', { start: 'snapshot', accounts: ['unknown'] })])
+    expect((await stateOf(db, 'new')).snapshot).toBeNull()
+    expect((await stateOf(db, 'none')).snapshot).toBeNull()
+    expect(await outboxOf(db)).toEqual([])
+  })
+
+  it('waits while so much is queued that a dead destination would double the database', async () => {
+    const db = await openedDb(open)
+    for (const submission of SUBMISSIONS) await applyAll(db, filled(submission, 40))
+    const fanOut = fanOutOf(db, [fresh()])
+    await fanOut.prepare()
+    await db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ queued: 10_000 }).execute())
+    expect(await fanOut.step()).toBe(false)
+    expect(await outboxOf(db)).toEqual([])
+    await db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ queued: 0 }).execute())
+    while (await fanOut.step()) {}
+    expect(received(await contentOf(db, 'new'))).toEqual(await mirrored(db))
+  })
+
+  it('brings each row once and then each of its changes, while changes come, whatever the moment', async () => {
+    const step = fc.record({ submission: fc.nat(4), n: fc.nat(5), kind: fc.constantFrom('event', 'message', 'state', 'fill') })
+    const factOf = ({ submission, n, kind }: { submission: number; n: number; kind: string }, age: number): Fact => {
+      const id = SUBMISSIONS[submission] ?? ''
+      if (kind === 'state') return stateFact(ACCOUNT, id, wireRequirements(id, [wireLane(n, { chip: `chip ${age}` })]), age)
+      if (kind === 'message') return messageFact(ACCOUNT, id, wireMessage(n))
+      return eventFact(ACCOUNT, id, wireEvent(n, { detail: kind === 'fill' ? `Reason ${n}` : null }), byPoll)
+    }
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(step, { maxLength: 3 }), { maxLength: 12 }), async (rounds) => {
+        const opened = await open()
+        const { db } = opened
+        try {
+          for (const [n, submission] of SUBMISSIONS.entries()) await applyAll(db, filled(submission, n === 3 ? 105 : 10 * n))
+          const fanOut = fanOutOf(db, [fresh(), destinationOf('other')])
+          await fanOut.prepare()
+          let age = 10
+          for (const round of rounds) {
+            for (const one of round) await applyAll(db, [factOf(one, age++)])
+            await fanOut.step()
+          }
+          while (await fanOut.step()) {}
+          expect(received(await contentOf(db, 'new'))).toEqual(await mirrored(db))
+          expect((await outboxOf(db, 'other')).map((row) => row.seq)).toEqual((await changesOf(db)).map((change) => change.seq))
+        } finally {
+          await opened.close()
+        }
+      }),
+      { numRuns: name === 'sqlite' ? 8 : 3 },
+    )
+  })
+
+  it('does so too while other processes write and fan out', async () => {
+    const dbs = await openedDbs(open, 3)
+    const [db] = dbs as [Db]
+    for (const submission of SUBMISSIONS) await applyAll(db, filled(submission, 60))
+    const stop = new AbortController()
+    const services = dbs.slice(0, name === 'postgres' ? 2 : 1).map((one) => fanOutOf(one, [fresh()]).run(stop.signal))
+    await Promise.all(
+      dbs.map(async (one, writer) => {
+        for (let n = 0; n < 30; n++) {
+          const submission = SUBMISSIONS[(writer + n) % SUBMISSIONS.length] ?? ''
+          await applyAll(one, [
+            eventFact(ACCOUNT, submission, wireEvent(100 + writer * 100 + n)),
+            messageFact(ACCOUNT, submission, wireMessage(n + 10)),
+          ])
+        }
+      }),
+    )
+    const last = (await changesOf(db)).at(-1)?.seq
+    await expect.poll(() => stateOf(db, 'new'), { timeout: 10_000 }).toMatchObject({ snapshot: null, cursor: last })
+    stop.abort()
+    await Promise.all(services)
+    expect(received(await contentOf(db, 'new'))).toEqual(await mirrored(db))
+  })
+})

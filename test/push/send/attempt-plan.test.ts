@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
+import type { Outcome } from '../../../src/push/contract/delivery.ts'
+import { type PlanContext, planAttempt, planUntried } from '../../../src/push/send/attempt-plan.ts'
+
+const clock = new ManualClock(0, () => 0.5)
+const scheduleMs = [5_000, 300_000, 1_800_000]
+const row = { outboxId: 7, attempts: 0, status: null, uncertain: false, changedAt: '1970-01-01T00:00:00.000000Z' }
+const DELIVERED: Outcome = { type: 'delivered', status: 201, remoteId: 'r-1', detail: null }
+const UNKNOWN: Outcome = { type: 'unknown', error: 'no answer (ECONNRESET)' }
+
+function failed(over: Partial<Extract<Outcome, { type: 'failed' }>> = {}): Outcome {
+  return { type: 'failed', permanent: false, alive: true, status: 500, error: 'answered 500', retryAfterMs: null, ...over }
+}
+
+function context(over: Partial<PlanContext['destination']> = {}, canLookUp = false): PlanContext {
+  return { destination: { idempotent: true, onDead: 'continue', scheduleMs, ...over }, clock, canLookUp }
+}
+
+describe('the plan after a try', () => {
+  test('what was delivered is done, and its lane goes on', () => {
+    expect(planAttempt(row, DELIVERED, context())).toEqual({
+      row: { outboxId: 7, state: 'delivered', attempts: 1, uncertain: false, status: 201, detail: null, error: null, remoteId: 'r-1' },
+      lane: { type: 'go_on' },
+    })
+  })
+
+  test('what failed is tried again after the time of the schedule, more or less, or the time that was asked for', () => {
+    expect(planAttempt(row, failed(), context())).toMatchObject({
+      row: { state: 'ready', attempts: 1 },
+      lane: { type: 'due', inMs: 5_000 },
+    })
+    expect(planAttempt({ ...row, attempts: 1 }, failed(), context()).lane).toEqual({ type: 'due', inMs: 300_000 })
+    const waits = [0, 0.999].map((chance) => {
+      const jittered = { ...context(), clock: new ManualClock(0, () => chance) }
+      return planAttempt(row, failed(), jittered).lane
+    })
+    expect(waits).toEqual([
+      { type: 'due', inMs: 4_500 },
+      { type: 'due', inMs: 5_499 },
+    ])
+    expect(planAttempt(row, failed({ retryAfterMs: 60_000 }), context()).lane).toEqual({ type: 'due', inMs: 60_000 })
+    expect(planAttempt(row, failed({ retryAfterMs: 1 }), context()).lane).toEqual({ type: 'due', inMs: 5_000 })
+  })
+
+  test('a refusal for good dies after three tries, anything else after one more than the schedule has times', () => {
+    const refused = failed({ permanent: true, status: 422 })
+    expect(planAttempt({ ...row, attempts: 1 }, refused, context()).row.state).toBe('ready')
+    expect(planAttempt({ ...row, attempts: 2, status: 422 }, refused, context()).row).toMatchObject({ state: 'dead', attempts: 3 })
+    expect(planAttempt({ ...row, attempts: 2, status: 500 }, failed(), context()).row.state).toBe('ready')
+    expect(planAttempt({ ...row, attempts: 2 }, failed({ alive: false, status: null }), context()).row.state).toBe('ready')
+    expect(planAttempt({ ...row, attempts: 3 }, failed(), context()).row).toMatchObject({
+      state: 'dead',
+      attempts: 4,
+      error: 'answered 500',
+    })
+  })
+
+  test('after a dead letter the lane goes on or is held', () => {
+    const last = { ...row, attempts: 3 }
+    expect(planAttempt(last, failed(), context()).lane).toEqual({ type: 'due', inMs: 0 })
+    expect(planAttempt(last, failed(), context({ onDead: 'hold' })).lane).toEqual({ type: 'blocked', as: 'held' })
+  })
+
+  test('an outcome that nobody knows is repeated where that does no harm, even if it was refused for good before', () => {
+    expect(planAttempt(row, UNKNOWN, context())).toMatchObject({ row: { state: 'ready', attempts: 1, uncertain: false } })
+    const planned = (attempts: number) => planAttempt({ ...row, attempts, status: 422 }, UNKNOWN, context()).row
+    expect(planned(2)).toMatchObject({ state: 'ready', attempts: 3 })
+    expect(planned(3)).toMatchObject({ state: 'dead', attempts: 4 })
+  })
+
+  test('elsewhere it is held for a human, or looked for', () => {
+    const once = { idempotent: false } as const
+    expect(planAttempt(row, UNKNOWN, context(once))).toMatchObject({
+      row: { state: 'unknown', attempts: 1, uncertain: true },
+      lane: { type: 'due', inMs: 0 },
+    })
+    expect(planAttempt(row, UNKNOWN, context({ ...once, onDead: 'hold' })).lane).toEqual({ type: 'blocked', as: 'held' })
+    const answered = { ...UNKNOWN, status: 500 }
+    for (const canLookUp of [false, true]) expect(planAttempt(row, answered, context(once, canLookUp)).row.status).toBe(500)
+    const rested = { ...UNKNOWN, retryAfterMs: 60_000 }
+    expect(planAttempt(row, rested, context(once, true)).lane).toEqual({ type: 'due', inMs: 60_000 })
+    expect(planAttempt(row, UNKNOWN, context(once, true))).toMatchObject({
+      row: { state: 'ready', uncertain: true },
+      lane: { inMs: 5_000 },
+    })
+  })
+
+  test('a look that fails leaves it uncertain, and in the end unknown, never dead', () => {
+    const uncertain = { ...row, uncertain: true, status: 401 }
+    const planned = (attempts: number) =>
+      planAttempt({ ...uncertain, attempts }, failed({ permanent: true, status: 401 }), context({ idempotent: false }, true), true).row
+    expect(planned(2)).toMatchObject({ state: 'ready', uncertain: true })
+    expect(planned(3)).toMatchObject({ state: 'unknown', uncertain: true })
+    expect(planAttempt(uncertain, DELIVERED, context({ idempotent: false }, true), true).row).toMatchObject({
+      state: 'delivered',
+      uncertain: false,
+    })
+  })
+
+  test('one refusal after an outage is not yet the end, a second one is', () => {
+    const refused = failed({ permanent: true, status: 404, error: 'answered 404' })
+    const after = (status: number | null) => planAttempt({ ...row, attempts: 2, status }, refused, context()).row.state
+    expect([503, null, 404].map(after)).toEqual(['ready', 'ready', 'dead'])
+    const ours = failed({ permanent: true, status: null, error: 'request.body failed' })
+    expect(planAttempt({ ...row, attempts: 2 }, ours, context()).row.state).toBe('dead')
+  })
+
+  test('a refusal whose status is that of an outage, as of a SOAP fault, ends like any other', () => {
+    const refused = failed({ permanent: true, status: 500, error: 'a fault' })
+    const after = (status: number | null) => planAttempt({ ...row, attempts: 2, status }, refused, context()).row.state
+    expect([503, null, 500].map(after)).toEqual(['ready', 'ready', 'dead'])
+  })
+
+  test('what passes by itself is no refusal, so that the first one after it is not the last', () => {
+    const refused = failed({ permanent: true, status: 400, error: 'answered 400' })
+    const after = (status: number) => planAttempt({ ...row, attempts: 2, status }, refused, context()).row.state
+    expect([408, 425, 429, 302, 200].map(after)).toEqual(Array(5).fill('ready'))
+    expect([400, 409, 422].map(after)).toEqual(Array(3).fill('dead'))
+  })
+
+  test('unmapped and stopped rows lose no try', () => {
+    expect(planAttempt(row, { type: 'unmapped', error: 'no client' }, context())).toMatchObject({
+      row: { state: 'ready', attempts: 0 },
+      lane: { type: 'blocked', as: 'unmapped' },
+    })
+    const stop: Outcome = { type: 'stop', state: 'disabled', status: 410, error: 'gone' }
+    expect(planAttempt(row, stop, context())).toMatchObject({ row: { state: 'ready', attempts: 0 }, lane: { type: 'due', inMs: 0 } })
+  })
+
+  test('what was not begun stays as it was before its claim, and goes with the next', () => {
+    const before = { ...row, attempts: 2, status: 500, uncertain: true }
+    for (const idempotent of [true, false]) {
+      expect(planAttempt(before, { type: 'untried' }, context({ idempotent }))).toMatchObject({
+        row: { state: 'ready', attempts: 2, status: 500, uncertain: true, error: null },
+        lane: { type: 'due', inMs: 0 },
+      })
+    }
+  })
+
+  test('a client is looked for again when the change is twice as old, not at once and not too rarely', () => {
+    const inMs = (ageMs: number) =>
+      planAttempt({ ...row, changedAt: timeFromMs(-ageMs) }, { type: 'unmapped', error: 'no client' }, context()).lane
+    expect([0, 20_000, 90_000_000].map(inMs)).toEqual(
+      [5_000, 20_000, 3_600_000].map((ms) => ({ type: 'blocked', as: 'unmapped', inMs: ms })),
+    )
+    const firstMs = (scheduled: number) =>
+      planAttempt({ ...row, changedAt: timeFromMs(0) }, { type: 'unmapped', error: 'no client' }, context({ scheduleMs: [scheduled] })).lane
+    expect([50, 300_000].map(firstMs)).toMatchObject([{ inMs: 50 }, { inMs: 5_000 }])
+  })
+
+  test('a try that was broken off never took place', () => {
+    expect(planUntried({ ...row, attempts: 2, uncertain: true }).row).toMatchObject({ state: 'ready', attempts: 2, uncertain: true })
+  })
+
+  test('what a target says is cut and made storable', () => {
+    const { error } = planAttempt(row, failed({ error: `\u0000${'x'.repeat(5_000)}` }), context()).row
+    expect(error?.length).toBeLessThanOrEqual(1_001)
+    expect(error).not.toContain('\u0000')
+  })
+})

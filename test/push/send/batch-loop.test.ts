@@ -1,0 +1,241 @@
+import { describe, expect, it } from 'vitest'
+import { type Clock, ManualClock, systemClock } from '../../../src/base/clock.ts'
+import { TransientError } from '../../../src/base/errors.ts'
+import type { WebhookDestination } from '../../../src/config/config.ts'
+import type { Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
+import { BatchLoop } from '../../../src/push/send/batch-loop.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { type ClaimedLane, releaseLanes } from '../../../src/store/outbox/work.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { interrupted, meddled } from '../../tools/meddled.ts'
+import { applyAll } from '../../tools/mirror.ts'
+import { delivered, lost, testKind } from '../kind.ts'
+import { ACCOUNT, destinationOf, fanAll, lanesIn, openedDb, outboxOf } from '../outbox.ts'
+import { webhookTo } from '../rig.ts'
+import { sendingOf } from './parts.ts'
+
+/** Lanes that are claimed at a time, and one more. */
+const LANES = 33
+const FAILURES_TO_OPEN = 5
+
+describe.each(testDatabases)('a batch on $name', ({ open }) => {
+  it('gives back what it has gathered when no more can be claimed', async () => {
+    const db = await openedDb(open)
+    await queue(db, LANES)
+    let claims = 0
+    const failing = meddled(db, async (name, go) => {
+      if (name === 'outbox-claim' && ++claims === 2) throw new TransientError('the store is away')
+      return go()
+    })
+    const batch = { type: 'many', maxItems: 1_000, gatherMs: 0 } as const
+    const kind = testKind({ batch })
+    const loop = new BatchLoop(sendingOf(failing, webhookTo('http://unused.example', { idempotent: false }), kind), batch)
+    await expect(loop.run()).rejects.toThrow('the store is away')
+    expect(kind.calls).toEqual([])
+    const lanes = await lanesIn(db)
+    expect(lanes).toHaveLength(LANES)
+    expect(lanes.filter(({ lease_token: token }) => token !== null)).toEqual([])
+    expect((await outboxOf(db)).filter(({ uncertain }) => uncertain === 1)).toEqual([])
+  })
+
+  it('gathers again before it sends what came while it sent', async () => {
+    const db = await openedDb(open)
+    const happened = await batchesOf(db, { first: 1, more: 1 })
+    expect(happened).toEqual(['gathers', 'sends 1', 'waits', 'gathers', 'sends 1', 'waits', 'gathers', 'sends 1'])
+  })
+
+  it('gathers again after a batch that failed, though there is more', async () => {
+    const db = await openedDb(open)
+    await queue(db, 2)
+    const happened: string[] = []
+    const clock: Clock = {
+      ...systemClock,
+      async sleep(ms) {
+        if (ms === 60_000) happened.push('gathers')
+      },
+    }
+    const send = () => {
+      happened.push('sends')
+      return lost
+    }
+    const { run } = loopOver(db, (batches) => batches === 2, {}, clock, { maxItems: 1, gatherMs: 60_000, send })
+    await run()
+    expect(happened).toEqual(['gathers', 'sends', 'gathers', 'sends', 'gathers'])
+  })
+
+  it('sends at once what is left of what has gathered', async () => {
+    const db = await openedDb(open)
+    const happened = await batchesOf(db, { first: 40, more: 0 })
+    expect(happened).toEqual(['gathers', 'sends 16', 'sends 16', 'sends 8'])
+  })
+
+  it('has as many rows as one may have, and gives back the lanes for which there is no room', async () => {
+    const db = await openedDb(open)
+    expect(await rowsSentOf(db, { lanes: 3, rowsPerLane: 10 }, 15, true)).toEqual([15, 15])
+  })
+
+  it('is as large as eight claims of which each has as many bytes as it may, and goes on at once with what is left', async () => {
+    const db = await openedDb(open)
+    await queue(db, 10 * 20)
+    const full = meddled(db, async (name, go) => {
+      const done = await go()
+      if (name !== 'outbox-claim') return done
+      const lanes = done as ClaimedLane[]
+      await releaseLanes(db, lanes.slice(20), { clearUncertain: false })
+      return lanes.slice(0, 20).map((lane) => ({ ...lane, isFull: true })) as typeof done
+    })
+    let gathers = 0
+    const clock: Clock = {
+      ...systemClock,
+      async sleep() {
+        gathers += 1
+      },
+    }
+    const { kind, run } = loopOver(full, (batches) => batches === 2, {}, clock, { gatherMs: 60_000 })
+    await run()
+    expect(kind.calls.map((seqs) => seqs.length)).toEqual([8 * 20, 2 * 20])
+    expect(gathers).toBe(1)
+  })
+
+  it('has one row of each lane where a second delivery does harm', async () => {
+    const db = await openedDb(open)
+    expect(await rowsSentOf(db, { lanes: 3, rowsPerLane: 2 }, 15, false)).toEqual([3, 3])
+  })
+
+  it('goes at once when an operator ends the pause of a dead target, and is one row until that shows that it is alive', async () => {
+    const clock = new ManualClock(Date.now())
+    const db = await openedDb(open, clock)
+    await queue(db, 3)
+    const { kind, sending, run } = loopOver(db, (calls) => calls === 2, { scheduleMs: [5_000] }, clock)
+    const { gate } = sending.parts
+    for (const permit of Array.from({ length: FAILURES_TO_OPEN }, () => gate.admit())) if (permit) gate.settle(permit, lost)
+    await gate.settled()
+    await setDestinationState(db, 'ams', 'active', null)
+    await run()
+    expect(kind.calls.map((seqs) => seqs.length)).toEqual([1, 2])
+  })
+
+  it('is given back when an operator pauses the destination while it is gathered', async () => {
+    const db = await openedDb(open)
+    await queue(db, 2)
+    let claims = 0
+    const pausing = meddled(db, async (name, go) => {
+      const done = await go()
+      if (name === 'outbox-claim' && ++claims === 1) await setDestinationState(db, 'ams', 'paused', 'the AMS moves')
+      return done
+    })
+    const { kind, run } = loopOver(pausing, () => claims === 1, { idempotent: false })
+    await run()
+    expect(kind.calls).toEqual([])
+    expect((await lanesIn(db)).map((lane) => lane.lease_token)).toEqual([null, null])
+    expect((await outboxOf(db)).map(({ state, uncertain }) => [state, uncertain])).toEqual([
+      ['ready', 0],
+      ['ready', 0],
+    ])
+  })
+
+  it('is given back when gathering took as long as the first lease leaves time for', async () => {
+    const clock = new ManualClock(Date.now())
+    const db = await openedDb(open, clock)
+    await queue(db, LANES)
+    let claims = 0
+    const slow = meddled(db, async (name, go) => {
+      const done = await go()
+      if (name === 'outbox-claim' && ++claims === 1) clock.advance(70_000)
+      return done
+    })
+    const { kind, run } = loopOver(slow, () => claims === 2, {}, clock)
+    await run()
+    expect(kind.calls).toEqual([])
+    expect((await lanesIn(db)).filter((lane) => lane.lease_token !== null)).toEqual([])
+  })
+})
+
+/** One event of each of the first `count` submissions waits for the destination. */
+async function queue(db: Db, count: number): Promise<void> {
+  const facts = Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1)))
+  await applyAll(db, facts)
+  await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
+}
+
+/** A loop that runs until `isEnough` says so of the number of its batches, when it would claim again. */
+function loopOver(
+  db: Db,
+  isEnough: (batches: number) => boolean,
+  over: Partial<WebhookDestination> = {},
+  clock: Clock = systemClock,
+  { maxItems = 1_000, gatherMs = 0, send = () => delivered }: { maxItems?: number; gatherMs?: number; send?: () => Outcome } = {},
+) {
+  const batch = { type: 'many', maxItems, gatherMs } as const
+  const kind = testKind({ batch, send })
+  const ending = interrupted(db, (name) => {
+    if (name === 'outbox-claim' && isEnough(kind.calls.length)) throw new TransientError('that is enough')
+  })
+  const sending = sendingOf(ending, webhookTo('http://unused.example', over), kind, clock)
+  const loop = new BatchLoop(sending, batch)
+  const run = async () => {
+    loop.ring()
+    await expect(loop.run()).rejects.toThrow('enough')
+  }
+  return { kind, sending, run }
+}
+
+/** @returns how many rows each batch has, until all are sent, each once. */
+async function rowsSentOf(
+  db: Db,
+  queued: { readonly lanes: number; readonly rowsPerLane: number },
+  maxItems: number,
+  idempotent: boolean,
+): Promise<number[]> {
+  const all = queued.lanes * queued.rowsPerLane
+  const facts = Array.from({ length: all }, (_, n) => eventFact(ACCOUNT, uuid(9, n % queued.lanes), wireEvent(n + 1)))
+  await applyAll(db, facts)
+  await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
+  const batch = { type: 'many', maxItems, gatherMs: 0 } as const
+  const kind = testKind({ batch })
+  const ending = interrupted(db, (name) => {
+    if (name === 'outbox-claim' && kind.calls.length === 2) throw new TransientError('that is enough')
+  })
+  const loop = new BatchLoop(sendingOf(ending, webhookTo('http://unused.example', { idempotent }), kind), batch)
+  await expect(loop.run()).rejects.toThrow('enough')
+  expect(new Set(kind.calls.flat()).size).toBe(all)
+  return kind.calls.map((seqs) => seqs.length)
+}
+
+/** What a loop does up to its third batch. @param changes of one lane: how many there are, and how many more come during each batch. */
+async function batchesOf(db: Db, changes: { readonly first: number; readonly more: number }): Promise<string[]> {
+  const to = [destinationOf('ams', { entities: ['market_events'] })]
+  let made = 0
+  const make = async (count: number) => {
+    const facts = Array.from({ length: count }, () => eventFact(ACCOUNT, uuid(9, 1), wireEvent(++made)))
+    await applyAll(db, facts)
+    await fanAll(db, to)
+  }
+  await make(changes.first)
+  const happened: string[] = []
+  let batches = 0
+  const batch = { type: 'many', maxItems: 1_000, gatherMs: 60_000 } as const
+  const clock: Clock = {
+    ...systemClock,
+    async sleep(ms) {
+      if (batches < 3) happened.push(ms === batch.gatherMs ? 'gathers' : 'waits')
+    },
+  }
+  const kind = {
+    ...testKind({ batch }),
+    send: async (items: readonly PushItem[]) => {
+      happened.push(`sends ${items.length}`)
+      batches += 1
+      await make(changes.more)
+      return items.map(() => delivered)
+    },
+  }
+  const ending = meddled(db, async (name, go) => {
+    if (name === 'outbox-claim' && batches === 3) throw new TransientError('that is enough')
+    return go()
+  })
+  await expect(new BatchLoop(sendingOf(ending, webhookTo('http://unused.example'), kind, clock), batch).run()).rejects.toThrow('enough')
+  return happened
+}

@@ -1,0 +1,220 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { type Observer, silentObserver } from '../../../src/base/observer.ts'
+import type { Outcome } from '../../../src/push/contract/delivery.ts'
+import { notTried } from '../../../src/push/contract/outcomes.ts'
+import { Gate } from '../../../src/push/send/gate.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { ensureDestinations, holdDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { silentLog as log, type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { delivered, lost } from '../kind.ts'
+import { openedDb, stateOf } from '../outbox.ts'
+
+const HOUR_MS = 3_600_000
+const FAILURES_TO_OPEN = 5
+
+/** A gate, and tries that are under way: the first ends last. */
+async function bench(open: TestDatabase['open'], observer: Observer = silentObserver) {
+  // What Postgres makes of its own clock lies near to this.
+  const clock = new ManualClock(Date.now())
+  const db = await openedDb(open, clock)
+  await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
+  const gate = new Gate({ db, clock, log, observer, destination: { name: 'ams', requestsPerSecond: null, scheduleMs: [] } })
+  const permits = Array.from({ length: FAILURES_TO_OPEN + 1 }, () => gate.admit())
+  const settle = (outcome: Outcome) => {
+    const permit = permits.pop()
+    if (!permit) throw new Error('nothing is under way')
+    gate.settle(permit, outcome)
+  }
+  return { clock, db, gate, settle }
+}
+
+function dead(retryAfterMs: number | null): Outcome {
+  return { type: 'failed', permanent: false, alive: false, status: 503, error: 'answered 503', retryAfterMs }
+}
+
+/** For how long the store lets the destination rest, in milliseconds; null when it does not. */
+async function restMs(db: Db, clock: ManualClock): Promise<number | null> {
+  const { retry_at: at } = await stateOf(db, 'ams')
+  return at === null ? null : Date.parse(at) - clock.now()
+}
+
+describe.each(testDatabases)('a gate on $name', ({ open }) => {
+  it('is opened at once by a try from before that still succeeds, when nothing but its circuit had closed it', async () => {
+    const { clock, db, gate, settle } = await bench(open)
+    for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
+    await gate.settled()
+    expect(gate.admit()).toBeNull()
+    expect(await restMs(db, clock)).toBeGreaterThan(1_000)
+    settle(delivered)
+    await gate.settled()
+    expect(gate.admit()).not.toBeNull()
+    expect(await stateOf(db, 'ams')).toMatchObject({ retry_at: null, failures: 0 })
+  })
+
+  it.each([
+    ['longer', HOUR_MS],
+    ['shorter', 1_500],
+  ])('keeps a rest that was asked for, %s than the pause of its circuit, when a try from before still succeeds', async (_, askedMs) => {
+    const { clock, db, gate, settle } = await bench(open)
+    for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(askedMs))
+    await gate.settled()
+    const { retry_at: longest } = await stateOf(db, 'ams')
+    settle(delivered)
+    await gate.settled()
+    expect(gate.deadMs).toBe(0)
+    expect(gate.admit()).toBeNull()
+    const kept = await stateOf(db, 'ams')
+    expect(kept.retry_at === longest).toBe(askedMs === HOUR_MS)
+    expect(await restMs(db, clock)).toBeGreaterThan(askedMs - 1_000)
+    clock.advance(askedMs)
+    expect(gate.admit()).not.toBeNull()
+  })
+
+  it('takes tries that nobody answered for those of a dead destination, and shows when it is thought so', async () => {
+    const shown: unknown[] = []
+    const { gate, settle } = await bench(open, { ...silentObserver, set: (...gauge) => void shown.push(gauge) })
+    for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(lost)
+    await gate.settled()
+    expect(gate.admit()).toBeNull()
+    expect(shown).toEqual([['push_circuit_open', 1, { destination: 'ams' }]])
+    settle(delivered)
+    await gate.settled()
+    expect(shown.slice(1)).toEqual([['push_circuit_open', 0, { destination: 'ams' }]])
+  })
+
+  it.each([
+    [200, false],
+    [408, false],
+    [500, true],
+  ])('takes one that answers %i, and leaves it open whether it took the messages, for dead: %s', async (status, isDead) => {
+    const { gate, settle } = await bench(open)
+    for (let n = 0; n < FAILURES_TO_OPEN; n++) settle({ ...lost, status })
+    expect(gate.deadMs > 0).toBe(isDead)
+  })
+
+  it('keeps a rest that was asked for by an answer that leaves it open whether the message was taken', async () => {
+    const { clock, db, gate, settle } = await bench(open)
+    settle({ type: 'unknown', error: 'answered 504', retryAfterMs: HOUR_MS })
+    await gate.settled()
+    expect(gate.admit()).toBeNull()
+    expect(await restMs(db, clock)).toBeGreaterThan(HOUR_MS - 60_000)
+  })
+
+  it('takes a Retry-After of 0 for no rest: nothing is written down of it', async () => {
+    const { clock, db, gate, settle } = await bench(open)
+    settle({ type: 'failed', permanent: false, alive: true, status: 503, error: 'answered 503', retryAfterMs: 0 })
+    await gate.settled()
+    expect(await restMs(db, clock)).toBeNull()
+    expect(gate.admit()).not.toBeNull()
+  })
+
+  it('learns nothing of whether it is alive from a try for which it was not asked', async () => {
+    const { clock, gate, settle } = await bench(open)
+    const notAsked = notTried('the body yields nothing', true)
+    for (let n = 1; n < FAILURES_TO_OPEN; n++) settle(dead(null))
+    settle(notAsked)
+    settle(dead(null))
+    expect(gate.deadMs).toBeGreaterThan(0)
+    clock.advance(60_000)
+    const probe = gate.admit()
+    if (probe === null) throw new Error('nothing may be tried')
+    gate.settle(probe, notAsked)
+    expect(gate.probing).toBe(true)
+    await gate.settled()
+  })
+
+  it('keeps a rest that another process was asked for, when its own circuit closes', async () => {
+    const { clock, db, gate, settle } = await bench(open)
+    for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
+    await gate.settled()
+    await holdDestination(db, 'ams', HOUR_MS, 0)
+    settle(delivered)
+    await gate.settled()
+    expect(await restMs(db, clock)).toBeGreaterThan(HOUR_MS - 60_000)
+  })
+
+  it('lets a try find out at once when an operator has ended the pause of its circuit, and pauses again when that fails', async () => {
+    const { clock, db, gate, settle } = await bench(open)
+    for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
+    await gate.heed(false)
+    expect(gate.deadMs, 'nobody has ended it').toBeGreaterThan(1_000)
+    await setDestinationState(db, 'ams', 'active', null)
+    clock.advance(1_000)
+    await gate.heed(false)
+    expect(gate.deadMs).toBe(0)
+    const probe = gate.admit()
+    expect(probe).toEqual({ probe: true })
+    if (probe) gate.settle(probe, dead(null))
+    await gate.settled()
+    clock.advance(1_000)
+    await gate.heed(false)
+    expect(gate.deadMs).toBeGreaterThan(0)
+    expect((await stateOf(db, 'ams')).failures).toBeGreaterThan(FAILURES_TO_OPEN)
+  })
+
+  it.each([
+    ['paused by an operator', (db: Db) => setDestinationState(db, 'ams', 'paused', 'the AMS moves')],
+    ['stopped by another process', (db: Db) => setDestinationState(db, 'ams', 'disabled', 'answered 410')],
+    ['resting, as another process was asked', (db: Db) => holdDestination(db, 'ams', HOUR_MS, 0)],
+  ])('lets nothing through that is claimed already when it is %s, until the store gives something again', async (_, stop) => {
+    const { clock, db, gate } = await bench(open)
+    await gate.heed(true)
+    expect(gate.admit()).not.toBeNull()
+    await stop(db)
+    clock.advance(1_000)
+    const written = await gate.settled()
+    await gate.heed(true)
+    expect(gate.admit()).toBeNull()
+    gate.begin(written)
+    expect(gate.admit(), 'that was given before').toBeNull()
+    gate.begin(await gate.settled())
+    expect(gate.admit()).not.toBeNull()
+  })
+
+  it('is disabled by a try that was under way when the destination had to rest already', async () => {
+    const { db, gate, settle } = await bench(open)
+    await holdDestination(db, 'ams', HOUR_MS, 0)
+    await gate.heed(true)
+    expect(gate.admit()).toBeNull()
+    settle({ type: 'stop', state: 'disabled', status: 410, error: 'answered 410' })
+    await gate.settled()
+    expect(await stateOf(db, 'ams')).toMatchObject({ state: 'disabled', reason: 'answered 410' })
+  })
+
+  it('writes no rest down again that an operator has ended', async () => {
+    const { db, gate, settle } = await bench(open)
+    for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(HOUR_MS))
+    await gate.settled()
+    await setDestinationState(db, 'ams', 'active', null)
+    settle(delivered)
+    await gate.settled()
+    expect(await stateOf(db, 'ams')).toMatchObject({ retry_at: null, failures: 0 })
+  })
+})
+
+function gateWith(requestsPerSecond: number): Gate {
+  const destination = { name: 'ams', requestsPerSecond, scheduleMs: [] }
+  return new Gate({ db: {} as Db, clock: new ManualClock(0), log, observer: silentObserver, destination })
+}
+
+it('takes its part of the rate of a destination that several processes send to', () => {
+  const gate = gateWith(12)
+  gate.shareAmong(3)
+  expect(gate.rate).toBe(4)
+})
+
+it('gives a turn that was of no use to the next one, once', async () => {
+  const gate = gateWith(1)
+  const turn = () => {
+    const stopping = new AbortController()
+    const got = gate.turn(stopping.signal)
+    stopping.abort()
+    return got
+  }
+  expect(await turn()).toBe(true)
+  expect(await turn()).toBe(false)
+  gate.giveBack()
+  expect(await turn()).toBe(true)
+  expect(await turn()).toBe(false)
+})

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { findDestination } from '../../../src/store/outbox/destinations.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { applyAll, changesOf } from '../../tools/mirror.ts'
+import { ACCOUNT, destinationOf, fanAll, fanOutOf, openedDb, outboxOf } from '../outbox.ts'
+
+const event = (n: number) => eventFact(ACCOUNT, uuid(9, 1), wireEvent(n))
+
+describe.each(testDatabases)('a destination whose row was deleted, on $name', ({ open }) => {
+  it('goes on behind what was queued for it last, without another start', async () => {
+    const db = await openedDb(open)
+    const [ams, other] = [destinationOf('ams', { start: 'now' }), destinationOf('other', { entities: ['lanes'] })]
+    const fanOut = fanOutOf(db, [ams, other])
+    await fanOut.prepare()
+    await applyAll(db, [event(1), event(2)])
+    while (await fanOut.step());
+    const queued = (await outboxOf(db, 'ams')).length
+    await db.write('test', async (tx) => {
+      await tx.sql.deleteFrom('sync_destinations').execute()
+      await tx.sql.updateTable('sync_outbox').set({ state: 'dead' }).where('seq', '=', 2).execute()
+    })
+    await applyAll(db, [event(3)])
+    while (await fanOut.step());
+    const changes = await changesOf(db)
+    expect((await outboxOf(db, 'ams')).map(({ seq }) => seq)).toEqual(changes.map(({ seq }) => seq))
+    expect(await findDestination(db.read, 'ams')).toMatchObject({
+      ...{ cursor: changes.at(-1)?.seq, state: 'active', dead: 1, unknown: 0 },
+      queued: changes.length - 1,
+    })
+    expect(changes.length).toBeGreaterThan(queued)
+  })
+
+  it('of which nothing is queued begins as the settings say', async () => {
+    const db = await openedDb(open)
+    await applyAll(db, [event(1)])
+    await fanAll(db, [destinationOf('other')])
+    const { length } = await changesOf(db)
+    await fanAll(db, [destinationOf('now', { start: 'now' }), destinationOf('first', { start: 2 })])
+    expect(await findDestination(db.read, 'now')).toMatchObject({ cursor: length, queued: 0 })
+    expect((await outboxOf(db, 'first')).map(({ seq }) => seq)).toEqual(Array.from({ length: length - 2 }, (_, n) => n + 3))
+  })
+})

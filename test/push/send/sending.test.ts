@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { TransientError } from '../../../src/base/errors.ts'
+import type { DeliveryKind, Outcome } from '../../../src/push/contract/delivery.ts'
+import type { Claim } from '../../../src/push/send/sending.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { type ClaimedLane, claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { meddled } from '../../tools/meddled.ts'
+import { applyAll } from '../../tools/mirror.ts'
+import { delivered, testKind } from '../kind.ts'
+import { ACCOUNT, destinationOf, fanAll, lanesIn, mapByHand, openedDb, outboxOf, stateOf } from '../outbox.ts'
+import { webhookTo } from '../rig.ts'
+import { sendingOf } from './parts.ts'
+
+const destination = webhookTo('http://unused.example', { mapping: 'required' })
+const plain = webhookTo('http://unused.example')
+
+/** One event of each of the first `count` submissions waits for the destination. */
+async function queue(db: Db, count: number): Promise<void> {
+  const facts = Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1)))
+  await applyAll(db, facts)
+  await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
+}
+
+function unmapped(lane: ClaimedLane) {
+  return { lane, rows: [], next: { type: 'blocked', as: 'unmapped' } } as const
+}
+
+describe.each(testDatabases)('claiming on $name', ({ open }) => {
+  it('lets lanes go on whose mapping somebody wrote into the table, looking for such rows every ten seconds', async () => {
+    const clock = new ManualClock(Date.now())
+    const db = await openedDb(open, clock)
+    await queue(db, 2)
+    const sending = sendingOf(db, destination, testKind(), clock)
+    const claimed = async () => (await sending.claim(10, 10)).lanes
+    const waiting = (await claimed()).map(unmapped)
+    expect(waiting).toHaveLength(2)
+    await settleLanes(db, waiting)
+    await mapByHand(db, uuid(9, 2), 'C-2')
+    expect(await claimed()).toEqual([])
+    clock.advance(9_999)
+    expect(await claimed()).toEqual([])
+    clock.advance(1)
+    expect((await claimed()).map((lane) => [lane.lane, lane.rows[0]?.mapping?.client])).toEqual([[uuid(9, 2), 'C-2']])
+  })
+
+  it('reads the submissions of the rows just for a kind that looks at them', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1)
+    const claimedBy = async (kind: DeliveryKind) => {
+      const sending = sendingOf(db, plain, kind)
+      const { lanes } = await sending.claim(1, 1)
+      await sending.putBack(lanes)
+      return lanes[0]?.rows[0]?.submission
+    }
+    expect(await claimedBy(testKind())).toMatchObject({ submission_id: uuid(9, 1) })
+    expect(await claimedBy({ ...testKind(), leavesSubmission: true })).toBeNull()
+  })
+
+  it('takes a row that somebody wrote without a client for none: its submission waits', async () => {
+    const clock = new ManualClock(Date.now())
+    const db = await openedDb(open, clock)
+    await queue(db, 2)
+    await mapByHand(db, uuid(9, 1), '')
+    await mapByHand(db, uuid(9, 2), '  ')
+    const sending = sendingOf(db, destination, testKind(), clock)
+    const { lanes } = await sending.claim(10, 10)
+    expect(lanes.map((lane) => lane.rows[0]?.mapping)).toEqual([null, null])
+    await settleLanes(db, lanes.map(unmapped))
+    expect(await lanesIn(db)).toMatchObject([{ blocked: 'unmapped' }, { blocked: 'unmapped' }])
+    clock.advance(10_000)
+    expect((await sending.claim(10, 10)).lanes).toEqual([])
+  })
+
+  it('lets lanes go on that waited for a client, once the settings ask for none', async () => {
+    const db = await openedDb(open)
+    await queue(db, 2)
+    const asking = sendingOf(db, destination)
+    await settleLanes(db, (await asking.claim(10, 10)).lanes.map(unmapped))
+    await mapByHand(db, uuid(9, 2), 'C-2')
+    const { lanes } = await sendingOf(db, plain).claim(10, 10)
+    expect(lanes.map(({ lane }) => lane).sort()).toEqual([uuid(9, 1), uuid(9, 2)])
+  })
+
+  it('waits for a turn no longer than its lease leaves time for a try; the turn is there for whoever claims next', async () => {
+    const clock = new ManualClock(Date.now())
+    const db = await openedDb(open, clock)
+    await queue(db, 2)
+    const slow = webhookTo('http://unused.example', { requestsPerSecond: 0.01, timeoutMs: 1_000 })
+    const sending = sendingOf(db, slow, testKind(), clock)
+    const claimOne = async () => {
+      const { lanes, leaseUntil } = await sending.claim(1, 1)
+      const [lane] = lanes
+      if (lane === undefined) throw new Error('nothing is due')
+      return () => sending.parts.courier.sendLane(lane, sending.limits(leaseUntil), false).then((result) => ({ result, leaseUntil }))
+    }
+    const first = await (await claimOne())()
+    expect(first.result.rows.map(({ state }) => state)).toEqual(['delivered'])
+    await sending.settle(first.result, first.leaseUntil)
+    const waiting = (await claimOne())()
+    clock.advance(40_000)
+    const early = await waiting
+    expect(early.result.rows).toEqual([])
+    await sending.settle(early.result, early.leaseUntil)
+    clock.advance(60_001)
+    const late = await (await claimOne())()
+    expect(late.result.rows.map(({ state }) => state)).toEqual(['delivered'])
+  })
+
+  it('sends nothing together that waits for its turn while an operator pauses the destination', async () => {
+    const clock = new ManualClock(Date.now())
+    const db = await openedDb(open, clock)
+    await queue(db, 2)
+    const slow = webhookTo('http://unused.example', { requestsPerSecond: 0.1 })
+    const sending = sendingOf(db, slow, testKind(), clock)
+    const claimOne = () => sending.claim(1, 1)
+    const send = ({ lanes, leaseUntil }: Claim) => sending.parts.courier.sendTogether(lanes, sending.limits(leaseUntil))
+    expect(await send(await claimOne())).toMatchObject([{ rows: [{ state: 'delivered' }] }])
+    const waiting = send(await claimOne())
+    await setDestinationState(db, 'ams', 'paused', 'the AMS moves')
+    clock.advance(10_000)
+    expect(await waiting).toBeNull()
+  })
+
+  const parks: Outcome = { type: 'stop', state: 'parked', status: 401, error: 'it refuses the credential' }
+  const rests: Outcome = { type: 'failed', permanent: false, alive: true, status: 429, error: 'busy', retryAfterMs: 3_600_000 }
+
+  it.each([
+    ['a stop', parks],
+    ['a rest', rests],
+  ])('heeds %s that one of those brings that are sent together, whatever becomes of the others', async (_, outcome) => {
+    const db = await openedDb(open)
+    await queue(db, 3)
+    const [first] = await outboxOf(db)
+    const sending = sendingOf(db, plain, testKind({ send: ({ seq }) => (seq === first?.seq ? outcome : delivered) }))
+    const { lanes, leaseUntil } = await sending.claim(10, 1)
+    const results = await sending.parts.courier.sendTogether(lanes, sending.limits(leaseUntil))
+    expect(results?.flatMap(({ rows }) => rows.map(({ state }) => state))).toEqual(['ready', 'delivered', 'delivered'])
+    expect(sending.parts.gate.admit()).toBeNull()
+    await sending.parts.gate.settled()
+    expect(await stateOf(db, 'ams')).toMatchObject(outcome === parks ? { state: 'parked' } : { retry_at: expect.any(String) })
+  })
+
+  it.each([
+    ['a stop', parks],
+    ['a rest', rests],
+  ])('heeds %s that another try brings while lanes are claimed, until the store gives some again', async (_, outcome) => {
+    const db = await openedDb(open)
+    await queue(db, 1)
+    let brings: (() => void) | null = null
+    const sending = sendingOf(
+      meddled(db, async (name, go) => {
+        const done = await go()
+        if (name === 'outbox-claim') brings?.()
+        return done
+      }),
+      plain,
+    )
+    const { gate } = sending.parts
+    const permit = gate.admit()
+    if (permit === null) throw new Error('nothing is allowed')
+    brings = () => gate.settle(permit, outcome)
+    const { lanes } = await sending.claim(10, 10)
+    brings = null
+    expect(lanes).toHaveLength(1)
+    expect(gate.admit()).toBeNull()
+    await sending.putBack(lanes)
+    expect((await sending.claim(10, 10)).lanes).toEqual([])
+    expect(await stateOf(db, 'ams')).toMatchObject(outcome === parks ? { state: 'parked' } : { retry_at: expect.any(String) })
+    await setDestinationState(db, 'ams', 'active', null)
+    expect((await sending.claim(10, 10)).lanes).toHaveLength(1)
+    expect(gate.admit()).not.toBeNull()
+  })
+
+  it('gives the lanes that wait for a client back when the others cannot be claimed', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1)
+    await settleLanes(
+      db,
+      (await claimLanes(db, 'ams', { lanes: 1, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })).map((lane) => unmapped(lane)),
+    )
+    let claims = 0
+    const sending = sendingOf(
+      meddled(db, async (name, go) => {
+        if (name === 'outbox-claim' && ++claims === 2) throw new TransientError('the store is away')
+        return go()
+      }),
+      { ...destination, mapping: 'lookup', idempotent: false },
+    )
+    await expect(sending.claim(10, 1)).rejects.toThrow('the store is away')
+    expect(claims).toBe(2)
+    expect(await lanesIn(db)).toMatchObject([{ lease_token: null, blocked: 'unmapped' }])
+    expect(await outboxOf(db)).toMatchObject([{ state: 'ready', uncertain: 0 }])
+  })
+})

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest'
+import { type Clock, systemClock } from '../../../src/base/clock.ts'
+import { TransientError } from '../../../src/base/errors.ts'
+import { Settler, type SettlerOptions } from '../../../src/push/send/settler.ts'
+import type { Db, Tx, WriteOptions } from '../../../src/store/engine/db.ts'
+import { type ClaimedLane, claimLanes, type LaneResult } from '../../../src/store/outbox/work.ts'
+import { silentLog as log, testDatabases } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { interrupted } from '../../tools/meddled.ts'
+import { applyAll } from '../../tools/mirror.ts'
+import { ACCOUNT, destinationOf, fanAll, openedDb, outboxOf, result } from '../outbox.ts'
+
+const FULL = 400
+
+/** @returns lanes of one row each that are claimed. */
+async function claimed(db: Db, count: number): Promise<ClaimedLane[]> {
+  const facts = Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, uuid(9, n + 1), wireEvent(n + 1)))
+  await applyAll(db, facts)
+  await fanAll(db, [destinationOf('ams', { entities: ['market_events'] })])
+  return claimLanes(db, 'ams', { lanes: count, rowsPerLane: 1, leaseMs: 60_000, uncertain: false })
+}
+
+/** A settler whose sleeps pass at once. @param fails what the store throws at the nth try; null when it is there. */
+function settlerOf(db: Db, fails: (tries: number, passedMs: number) => Error | null = () => null, over: Partial<SettlerOptions> = {}) {
+  let tries = 0
+  let now = 0
+  const clock: Clock = {
+    ...systemClock,
+    now: () => now,
+    async sleep(ms) {
+      now += ms
+    },
+  }
+  const failing = interrupted(db, (name) => {
+    const failure = name === 'outbox-settle' ? fails(++tries, now) : null
+    if (failure !== null) throw failure
+  })
+  const common = { db: failing, clock, log, destination: 'ams', idempotent: true, gatherMs: () => 0, over: new AbortController().signal }
+  return { settler: new Settler({ ...common, ...over }), tries: () => tries, passedMs: () => now }
+}
+
+/** Makes results of so many rows, of which nothing is written any more. */
+async function lostLanes(db: Db): Promise<(rows: number) => LaneResult> {
+  const [lane] = await claimed(db, 1)
+  const [row] = lane?.rows ?? []
+  if (lane === undefined || row === undefined) throw new Error('nothing is due')
+  return (rows) => result({ ...lane, leaseToken: 'lost', rows: Array(rows).fill(row) }, 'delivered')
+}
+
+const away = new TransientError('the store is away')
+const states = async (db: Db) => (await outboxOf(db)).map(({ state }) => state)
+
+describe.each(testDatabases)('what became of lanes on $name', ({ open }) => {
+  it('is tried to be written until the store is there again, each lane as long as its lease lasts', async () => {
+    const db = await openedDb(open)
+    const lanes = (await claimed(db, 2)).map((lane) => result(lane, 'delivered'))
+    const { settler } = settlerOf(db, (_, passedMs) => (passedMs < 3_000 ? away : null), { gatherMs: () => 1 })
+    await Promise.all(lanes.map((lane, n) => settler.add(lane, n === 0 ? 1_000 : 10_000)))
+    expect(await states(db)).toEqual(['ready', 'delivered'])
+  })
+
+  it('is given up when the lease has ended, the store refuses it for good, or the program ends', async () => {
+    const db = await openedDb(open)
+    const [lane] = await claimed(db, 1)
+    if (lane === undefined) throw new Error('nothing is due')
+    const late = settlerOf(db, () => away)
+    await late.settler.add(result(lane, 'delivered'), 10_000)
+    expect(late.passedMs()).toBeGreaterThanOrEqual(10_000)
+    const refused = settlerOf(db, () => new Error('no such column'))
+    await refused.settler.add(result(lane, 'delivered'), 10_000)
+    expect(refused.tries()).toBe(1)
+    const ending = new AbortController()
+    const ends = () => {
+      ending.abort()
+      return away
+    }
+    const broken = settlerOf(db, (tries) => (tries === 3 ? ends() : away), { over: ending.signal })
+    await broken.settler.add(result(lane, 'delivered'), 10_000)
+    expect(broken.tries()).toBe(3)
+    expect(await states(db)).toEqual(['ready'])
+  })
+
+  it('is written together as far as it waits together, and has no more rows than a transaction may have', async () => {
+    const db = await openedDb(open)
+    const of = await lostLanes(db)
+    const transactions = async (gatherMs: number, ...rows: number[]) => {
+      const { settler, tries } = settlerOf(db, undefined, { gatherMs: () => gatherMs })
+      await Promise.all(rows.map((count) => settler.add(of(count), 10_000)))
+      const first = tries()
+      await settler.add(of(1), 10_000)
+      expect(tries(), 'what comes later is written, too').toBe(first + 1)
+      return first
+    }
+    expect(await transactions(0, 1, 1, 1), 'the first waits for nobody').toBe(2)
+    expect(await transactions(1, 1, 1, 1), 'the first waits a moment').toBe(1)
+    expect(await transactions(1, 1, FULL - 1)).toBe(1)
+    expect(await transactions(1, 2, FULL - 1)).toBe(2)
+    expect(await transactions(1, FULL + 1, 1)).toBe(2)
+  })
+
+  it('waits no longer for company when there is as much as goes together', async () => {
+    const db = await openedDb(open)
+    const of = await lostLanes(db)
+    const { settler, tries } = settlerOf(db, undefined, { gatherMs: () => 2 ** 31 - 1 })
+    await settler.add(of(FULL), 10_000)
+    expect(tries()).toBe(1)
+  })
+
+  it('waits for the disk, unless all of it may be forgotten: that a target has what it may get twice', async () => {
+    const db = await openedDb(open)
+    const [lane] = await claimed(db, 1)
+    if (lane === undefined) throw new Error('nothing is due')
+    const forgettable: unknown[] = []
+    const noted: Db = {
+      ...interrupted(db, () => undefined),
+      write: (name, work, options) => db.write(name, (tx) => noting(tx, work, options), options),
+    }
+    const noting = <T>(tx: Tx, work: (tx: Tx) => Promise<T>, options: WriteOptions | undefined): Promise<T> => {
+      forgettable.push(options?.forgettable)
+      return work(tx)
+    }
+    const settle = async (what: LaneResult, over: Partial<SettlerOptions> = {}) => {
+      await settlerOf(noted, undefined, over).settler.add({ ...what, lane: { ...lane, leaseToken: 'lost' } }, 10_000)
+      return forgettable.pop()
+    }
+    expect(await settle(result(lane, 'delivered'))).toBe(true)
+    expect(await settle(result(lane, 'delivered'), { idempotent: false })).toBe(false)
+    expect(await settle(result(lane, 'delivered', { remoteId: 'r-1' }))).toBe(false)
+    expect(await settle(result(lane, 'ready'))).toBe(false)
+    expect(await settle(result(lane, 'dead', {}, { type: 'blocked', as: 'held' }))).toBe(false)
+  })
+})

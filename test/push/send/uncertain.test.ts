@@ -1,0 +1,246 @@
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import type { Outcome } from '../../../src/push/contract/delivery.ts'
+import { notTried } from '../../../src/push/contract/outcomes.ts'
+import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { claimLanes } from '../../../src/store/outbox/work.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { delivered, lost, type TestKind, testKind } from '../kind.ts'
+import { PushRig, webhookTo } from '../rig.ts'
+
+const event = (n: number, s = 0) => eventFact('default', uuid(9, s), wireEvent(n))
+/** A second delivery to it would do harm. */
+const once = webhookTo('http://unused.example', { idempotent: false, entities: ['market_events'], concurrency: 4 })
+
+async function rigWith(database: (typeof testDatabases)[number], kind: TestKind, over: Parameters<typeof webhookTo>[1] = {}) {
+  const rig = await PushRig.open(database)
+  const destination = { ...once, ...over }
+  await rig.begin(destination)
+  const start = (graceMs = 4_000) => rig.start([destination], { kindOf: () => kind, graceMs })
+  const states = async () => (await rig.rows()).map(({ state, attempts, uncertain }) => [state, attempts, uncertain])
+  return { rig, start, states, destination }
+}
+
+/** Two rows, of which a process that died has left one as it left it: claimed for a long time, and marked. */
+async function halfClaimed(database: (typeof testDatabases)[number], kind: TestKind): ReturnType<typeof rigWith> {
+  const made = await rigWith(database, kind)
+  const { rig, start, destination } = made
+  await setDestinationState(rig.db, destination.name, 'paused', 'a test fills the outbox')
+  const first = start()
+  await rig.apply([event(1), event(2, 1)])
+  await rig.until('rows are there', async () => (await rig.rows()).length === 2)
+  await first.stop()
+  await setDestinationState(rig.db, destination.name, 'active', null)
+  const claim = { lanes: 1, rowsPerLane: 1, leaseMs: 600_000, uncertain: true }
+  expect(await claimLanes(rig.db, 'ams', claim)).toHaveLength(1)
+  return made
+}
+
+describe.each(testDatabases)('where a second delivery does harm, on $name', (database) => {
+  it('what nobody knows the end of is held for a human and never repeated', async () => {
+    const kind = testKind({ send: ({ seq }) => (seq === 2 ? lost : delivered) })
+    const { rig, start, states } = await rigWith(database, kind)
+    start()
+    await rig.apply([event(1), event(2)])
+    await rig.until('one is unknown', async () => (await rig.destination()).unknown === 1)
+    await rig.apply([event(3)])
+    await rig.until('the lane went on', () => rig.isEmpty())
+    expect(kind.calls.flat().filter((seq) => seq === 2)).toHaveLength(1)
+    expect(await states()).toContainEqual(['unknown', 1, 1])
+    const number = (await rig.rows()).find(({ state }) => state === 'unknown')?.outbox_id
+    const told = rig.lines.filter((line) => line.includes('nobody knows whether message'))
+    expect(told).toEqual([expect.stringContaining(`\`submission-mirror outbox skip ${number}\` or \`outbox retry ${number}\``)])
+  })
+
+  it('it is looked for first where the target can be asked, and sent again only when it is not there', async () => {
+    const tries = new Map<number, number>()
+    const arrived = new Set<number>()
+    const kind = testKind({
+      send: ({ seq }) => {
+        const n = (tries.get(seq) ?? 0) + 1
+        tries.set(seq, n)
+        // The answers to the first tries are lost; every second message arrived all the same.
+        if (n === 1 && seq % 2 === 0) arrived.add(seq)
+        if (n === 1) return lost
+        arrived.add(seq)
+        return delivered
+      },
+      lookUp: ({ seq }) => (arrived.has(seq) ? { ...delivered, remoteId: `r-${seq}` } : null),
+    })
+    const { rig, start } = await rigWith(database, kind)
+    start()
+    await rig.apply(Array.from({ length: 6 }, (_, n) => event(n, n)))
+    await rig.until('all is delivered', () => rig.isEmpty())
+    for (const [seq, n] of tries) expect([seq, n]).toEqual([seq, seq % 2 === 0 ? 1 : 2])
+    expect(kind.looked.length).toBe(tries.size)
+    const ids = await rig.db.read.sql.selectFrom('sync_remote_ids').select('remote_id').execute()
+    expect(ids).toHaveLength([...tries.keys()].filter((seq) => seq % 2 === 0).length)
+  })
+
+  it('an event that a hand has deleted and that came back is not sent again to a target whose id of it is known', async () => {
+    const kind = testKind({ send: () => ({ ...delivered, remoteId: 'n-1' }) })
+    const { rig, start, states } = await rigWith(database, kind)
+    start()
+    await rig.apply([event(1)])
+    await rig.until('it is delivered', async () => (await states()).length === 1 && (await rig.isEmpty()))
+    await rig.db.write('test', (tx) => tx.sql.deleteFrom('market_events').execute())
+    await rig.apply([event(1)])
+    await rig.until('both are settled', async () => (await states()).length === 2 && (await rig.isEmpty()))
+    expect(kind.calls).toHaveLength(1)
+    expect(await rig.rows()).toMatchObject([
+      { state: 'delivered' },
+      { state: 'skipped', error: 'not sent: it has this record already, as n-1' },
+    ])
+  })
+
+  it('a look that fails is no answer: the row is never sent on it, and in the end unknown', async () => {
+    const away: Outcome = { type: 'failed', permanent: false, alive: true, status: 500, error: 'answered 500', retryAfterMs: null }
+    const kind = testKind({ send: () => lost, lookUp: () => away })
+    const { rig, start, states } = await rigWith(database, kind, { scheduleMs: [10, 10] })
+    start()
+    await rig.apply([event(1)])
+    await rig.until('it is unknown', async () => (await rig.destination()).unknown === 1)
+    expect([kind.calls.length, kind.looked.length]).toEqual([1, 2])
+    expect(await states()).toEqual([['unknown', 3, 1]])
+  })
+
+  it('a try that was begun by a process that died is not repeated', async () => {
+    const kind = testKind()
+    const { rig, start, states } = await halfClaimed(database, kind)
+    await rig.db.write('test', (tx) => sql`update sync_push_lanes set due_at = ${'2026-01-01T00:00:00.000000Z'}`.execute(tx.sql))
+    start()
+    await rig.until('both are settled', async () => (await rig.destination()).queued === 0)
+    expect(kind.calls).toHaveLength(1)
+    expect((await states()).sort()).toEqual([
+      ['delivered', 1, 0],
+      ['unknown', 1, 1],
+    ])
+    expect((await rig.rows()).find(({ state }) => state === 'unknown')?.error).toMatch(
+      /^it may have been sent, by a process that died or before a backup was restored; /,
+    )
+  })
+
+  it('a stop begins nothing new and waits for what is under way, so that nothing becomes unknown', async () => {
+    const begun = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<void>()
+    const kind = testKind({
+      send: async () => {
+        begun.resolve()
+        await answer.promise
+        return delivered
+      },
+    })
+    const { rig, start, states } = await rigWith(database, kind, { concurrency: 1 })
+    const running = start()
+    await rig.apply([event(1, 1), event(2, 2), event(3, 3)])
+    await begun.promise
+    const stopped = running.stop()
+    answer.resolve()
+    await stopped
+    expect(kind.calls).toHaveLength(1)
+    expect((await states()).sort()).toEqual([
+      ['delivered', 1, 0],
+      ['ready', 0, 0],
+      ['ready', 0, 0],
+    ])
+    start()
+    await rig.until('the rest is delivered', () => rig.isEmpty())
+    expect((await rig.rows()).every((row) => row.state === 'delivered' && row.attempts === 1)).toBe(true)
+  })
+
+  it('what is still under way when the grace is over is unknown at once, and not at some later start', async () => {
+    const begun = Promise.withResolvers<void>()
+    const kind = testKind({
+      send: (_, signal) => {
+        begun.resolve()
+        return new Promise<Outcome>((resolve) => signal.addEventListener('abort', () => resolve(lost)))
+      },
+    })
+    const { rig, start, states } = await rigWith(database, kind)
+    const running = start(1_600)
+    await rig.apply([event(1)])
+    await begun.promise
+    await running.stop()
+    expect(await states()).toEqual([['unknown', 1, 1]])
+  })
+
+  it('what still waits to be sent when the grace is over, as for a token, counts as no try', async () => {
+    const begun = Promise.withResolvers<void>()
+    const kind = testKind({
+      send: (_, signal) => {
+        begun.resolve()
+        const notSent = notTried('given up before it was sent', false)
+        return new Promise<Outcome>((resolve) => signal.addEventListener('abort', () => resolve(notSent)))
+      },
+    })
+    const { rig, start, states } = await rigWith(database, kind)
+    const running = start(1_600)
+    await rig.apply([event(1)])
+    await begun.promise
+    await running.stop()
+    expect(await states()).toEqual([['ready', 0, 0]])
+  })
+})
+
+// Only on SQLite is a process alone with its database.
+it.each(testDatabases.filter(({ name }) => name === 'sqlite'))(
+  'what a killed process had in hand, the only one there is, goes on at once, on $name',
+  async (database) => {
+    const kind = testKind()
+    const { rig, start, states } = await halfClaimed(database, kind)
+    start()
+    await rig.until('both are settled', async () => (await rig.destination()).queued === 0)
+    expect((await states()).map(([state]) => state).sort()).toEqual(['delivered', 'unknown'])
+  },
+)
+
+describe.each(testDatabases)('where it does none, on $name', (database) => {
+  it('a hanging try is broken off at the end of the grace, and counts as none', async () => {
+    const begun = Promise.withResolvers<void>()
+    const kind = testKind({
+      send: (_, signal) => {
+        begun.resolve()
+        return new Promise<Outcome>((resolve) => signal.addEventListener('abort', () => resolve(lost)))
+      },
+    })
+    const { rig, start, states } = await rigWith(database, kind, { idempotent: true })
+    const running = start(1_600)
+    await rig.apply([event(1)])
+    await begun.promise
+    await running.stop()
+    expect(await states()).toEqual([['ready', 0, 0]])
+    expect(await rig.db.read.sql.selectFrom('sync_push_lanes').select('lease_token').execute()).toEqual([{ lease_token: null }])
+  })
+
+  it('what arrives, or is refused, after the grace is what it is', async () => {
+    const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const refused: Outcome = { type: 'failed', permanent: true, alive: true, status: 422, error: 'answered 422', retryAfterMs: null }
+    const kind = testKind({
+      send: ({ submissionId }, signal) => {
+        const n = submissionId === uuid(9, 0) ? 0 : 1
+        begun[n]?.resolve()
+        return new Promise<Outcome>((resolve) => signal.addEventListener('abort', () => resolve(n === 0 ? delivered : refused)))
+      },
+    })
+    const { rig, start, states } = await rigWith(database, kind, { idempotent: true })
+    const running = start(1_600)
+    await rig.apply([event(1, 0), event(2, 1)])
+    await Promise.all(begun.map(({ promise }) => promise))
+    await running.stop()
+    expect((await states()).sort()).toEqual([
+      ['delivered', 1, 0],
+      ['ready', 1, 0],
+    ])
+  })
+
+  it('a lost answer is a failed try', async () => {
+    let n = 0
+    const kind = testKind({ send: () => (n++ === 0 ? lost : delivered) })
+    const { rig, start, states } = await rigWith(database, kind, { idempotent: true })
+    start()
+    await rig.apply([event(1)])
+    await rig.until('it is delivered', () => rig.isEmpty())
+    expect(await states()).toEqual([['delivered', 2, 0]])
+  })
+})

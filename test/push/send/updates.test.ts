@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest'
+import type { HttpDestination } from '../../../src/config/config.ts'
+import type { Outcome, PushItem } from '../../../src/push/contract/delivery.ts'
+import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { retryRows, skipRows } from '../../../src/store/outbox/queries.ts'
+import { undeliveredAfter } from '../../../src/store/reconcile/pushes.ts'
+import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { destinationTo } from '../http/support.ts'
+import { delivered, testKind } from '../kind.ts'
+import { counters } from '../outbox.ts'
+import { PushRig, webhookTo } from '../rig.ts'
+
+const REFUSED: Outcome = { type: 'failed', permanent: true, alive: true, status: 400, error: 'answered 400', retryAfterMs: null }
+const event = (n: number, over = {}) => eventFact('default', uuid(9, 1), wireEvent(n, over))
+const take = ({ seq, remoteId }: PushItem): Outcome => ({ type: 'delivered', status: 200, remoteId: remoteId ?? `r-${seq}`, detail: null })
+
+const base = destinationTo('http://unused.example', {
+  accounts: ['default'],
+  entities: ['market_events'],
+  personalFields: ['market_events.detail'],
+  scheduleMs: [10, 10, 10],
+  remoteId: 'body.id',
+})
+const updating: HttpDestination = { ...base, update: { ...base.request, method: 'PATCH' } }
+
+/** A rig with a target that answers as `send` says, and what it was sent. */
+async function rigWith(database: TestDatabase, over: Partial<HttpDestination> = {}, send: (item: PushItem) => Outcome = take) {
+  const rig = await PushRig.open(database)
+  const destination = { ...updating, ...over }
+  const sent: PushItem[] = []
+  const kind = testKind({
+    send: (item) => {
+      sent.push(item)
+      return send(item)
+    },
+  })
+  const start = () => rig.start([destination], { kindOf: () => kind })
+  const begin = async () => {
+    await rig.begin(destination)
+    start()
+  }
+  const tried = () => sent.map(({ operation, remoteId }) => [operation, remoteId])
+  const settled = async (...states: string[]) => {
+    const said = async () => (await rig.rows()).map(({ state }) => state).join()
+    await rig.until(states.join(), async () => (await said()) === states.join())
+    const { kept, counted } = await counters(rig.db, 'ams')
+    expect(kept).toEqual(counted)
+  }
+  return { rig, destination, begin, start, tried, settled }
+}
+
+/** What a person sees of the outbox. */
+function shown(rig: PushRig) {
+  return rig.db.read.sql.selectFrom('push_status').select(['operation', 'state', 'attempts', 'tried_at', 'error']).orderBy('seq').execute()
+}
+
+describe.each(testDatabases)('a destination that updates its records, on $name', (database) => {
+  it('gets no update of a record whose insert it never got; the row says why, and what comes later goes out', async () => {
+    const { rig, begin, tried, settled } = await rigWith(database)
+    await rig.apply([event(1)])
+    await begin()
+    await rig.apply([event(1, { detail: 'Filled in later' })])
+    await rig.apply([event(2)])
+    await settled('skipped', 'delivered')
+    expect(tried()).toEqual([['insert', null]])
+    expect((await shown(rig))[0]).toEqual({
+      ...{ operation: 'update', state: 'skipped', attempts: 0, tried_at: null },
+      error: expect.stringMatching(/^not sent: the target's id of the record is not known, because its insert was left out, /),
+    })
+    expect(rig.counts.of('push_attempts_total ams skipped')).toBe(1)
+    expect(await rig.db.read.sql.selectFrom('sync_push_lanes').selectAll().execute()).toEqual([])
+    const undelivered = (['ready', 'dead', 'unknown'] as const).map((state) => undeliveredAfter(rig.db.read, 'ams', state, 0, 10, 'run'))
+    expect((await Promise.all(undelivered)).flat()).toEqual([])
+  })
+
+  it('gets none either while its insert is dead, and all of them in their order when the insert is retried and taken', async () => {
+    let refuses = true
+    const { rig, begin, tried, settled } = await rigWith(database, {}, (item) => (refuses ? REFUSED : take(item)))
+    await begin()
+    await rig.apply([event(1, { status: null })])
+    await rig.apply([event(1, { status: null, detail: 'Filled in later' })])
+    await rig.apply([event(1, { detail: 'Filled in later', status: 'quoted' })])
+    await settled('dead', 'skipped', 'skipped')
+    refuses = false
+    expect(await retryRows(rig.db, { destination: 'ams', state: 'dead' }, 0, 10)).toMatchObject({ changed: 3 })
+    await settled('delivered', 'delivered', 'delivered')
+    const ofRecord = ['update', expect.stringMatching(/^r-/)]
+    expect(tried().slice(-3)).toEqual([['insert', null], ofRecord, ofRecord])
+  })
+
+  it('gets with a retried insert neither the updates of other records nor those that a person gave up', async () => {
+    let refuses = true
+    const { rig, begin, settled } = await rigWith(database, {}, (item) => (refuses ? REFUSED : take(item)))
+    await begin()
+    await rig.apply([event(1, { status: null }), event(2)])
+    await rig.apply([event(1, { status: null, detail: 'Filled in later' })])
+    await settled('dead', 'dead', 'skipped')
+    await setDestinationState(rig.db, 'ams', 'paused', 'a person looks')
+    await rig.apply([event(1, { detail: 'Filled in later', status: 'quoted' })])
+    await rig.until('it is queued', async () => (await rig.rows()).length === 4)
+    await skipRows(rig.db, { destination: 'ams', state: 'ready' }, 0, 10)
+    refuses = false
+    await setDestinationState(rig.db, 'ams', 'active', null)
+    const [first, second] = (await rig.rows()).map((row) => row.outbox_id)
+    await retryRows(rig.db, { outboxIds: [second ?? 0] }, 0, 10)
+    await settled('dead', 'delivered', 'skipped', 'skipped')
+    await retryRows(rig.db, { outboxIds: [first ?? 0] }, 0, 10)
+    await settled('delivered', 'delivered', 'delivered', 'skipped')
+  })
+
+  it('gets none of a record that was taken without an id, by which alone it could be named', async () => {
+    const { rig, begin, tried, settled } = await rigWith(database, {}, () => delivered)
+    await begin()
+    await rig.apply([event(1)])
+    await rig.apply([event(1, { detail: 'Filled in later' })])
+    await settled('delivered', 'skipped')
+    expect(tried()).toEqual([['insert', null]])
+  })
+
+  it('does not ask a person whether one arrived that is never sent', async () => {
+    const { rig, begin, start, settled, destination } = await rigWith(database)
+    await rig.apply([event(1)])
+    await rig.begin(destination)
+    await setDestinationState(rig.db, 'ams', 'paused', 'a test fills the outbox')
+    const running = start()
+    await rig.apply([event(1, { detail: 'Filled in later' })])
+    await rig.until('it is queued', async () => (await rig.rows()).length === 1)
+    await running.stop()
+    // As a process leaves it that died with the row in hand.
+    await rig.db.write('test', (tx) => tx.sql.updateTable('sync_outbox').set({ uncertain: 1 }).execute())
+    await setDestinationState(rig.db, 'ams', 'active', null)
+    await begin()
+    await settled('skipped')
+  })
+
+  it('gets an update under the id that the target gave a moment before', async () => {
+    const { rig, start, tried, settled, destination } = await rigWith(database, { idempotent: true })
+    await rig.begin(destination)
+    await setDestinationState(rig.db, 'ams', 'paused', 'a test fills the outbox')
+    start()
+    await rig.apply([event(1)])
+    await rig.apply([event(1, { detail: 'Filled in later' })])
+    await rig.until('both are queued', async () => (await rig.rows()).length === 2)
+    await setDestinationState(rig.db, 'ams', 'active', null)
+    await settled('delivered', 'delivered')
+    const [row] = await rig.rows()
+    expect(tried()).toEqual([
+      ['insert', null],
+      ['update', `r-${row?.seq}`],
+    ])
+  })
+
+  it('gets no update that personal_fields leaves nothing of', async () => {
+    const { rig, begin, tried, settled } = await rigWith(database, { personalFields: [] })
+    await begin()
+    await rig.apply([event(1)])
+    await rig.apply([event(1, { detail: 'Jane called' })])
+    await settled('delivered', 'skipped')
+    expect(tried()).toEqual([['insert', null]])
+    expect((await shown(rig))[1]?.error).toBe('not sent: nothing is left of it without the columns that personal_fields does not name')
+  })
+
+  it('spends none of its rate on updates that are not sent', async () => {
+    const { rig, begin, settled } = await rigWith(database, { requestsPerSecond: 1 })
+    const numbers = Array.from({ length: 40 }, (_, n) => n)
+    await rig.apply(numbers.map((n) => event(n)))
+    await begin()
+    await rig.apply(numbers.map((n) => event(n, { detail: 'Filled in later' })))
+    await settled(...numbers.map(() => 'skipped'))
+  })
+
+  it('leaves no submission waiting for a client because of an update that is not sent', async () => {
+    const { rig, begin, settled } = await rigWith(database, { mapping: 'required' })
+    await rig.apply([event(1)])
+    await begin()
+    await rig.apply([event(1, { detail: 'Filled in later' })])
+    await settled('skipped')
+  })
+})
+
+describe('a destination that does not tell updates from inserts', () => {
+  const [database] = testDatabases as [TestDatabase]
+
+  it.each([
+    ['http', { ...base, personalFields: [] }],
+    ['webhook', webhookTo('http://unused.example', { entities: ['market_events'] })],
+  ])('of the kind %s gets every change, one too of which nothing may go out', async (_, destination) => {
+    const rig = await PushRig.open(database)
+    const sent: PushItem[] = []
+    await rig.apply([event(1)])
+    await rig.begin(destination)
+    rig.start([destination], {
+      kindOf: () =>
+        testKind({
+          send: (item) => {
+            sent.push(item)
+            return delivered
+          },
+        }),
+    })
+    await rig.apply([event(1, { detail: 'Jane called' })])
+    await rig.until('it was sent', () => rig.isEmpty())
+    expect(sent.map(({ operation, before, after }) => [operation, before, after])).toEqual([['update', {}, {}]])
+  })
+})

@@ -1,0 +1,43 @@
+import { lookup } from 'node:dns'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import { expect, onTestFinished, test } from 'vitest'
+import { guardedConnector, type LookupAll, refusedAddress } from '../../../src/push/transport/guarded-connector.ts'
+import { selfSigned } from '../certificate.ts'
+
+const connect = guardedConnector(true, 5_000, lookup as LookupAll)
+
+async function portOf(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return String((server.address() as AddressInfo).port)
+}
+
+function connected(protocol: string, hostname: string, port: string): Promise<Socket | Error> {
+  return new Promise((resolve) => connect({ protocol, hostname, port }, (error, socket) => resolve(error ?? socket)))
+}
+
+test('a name is connected to at an address that the system knows', async () => {
+  const socket = await connected('http:', 'localhost', await portOf(createServer()))
+  expect(socket).toMatchObject({ remoteAddress: '127.0.0.1' })
+  if (!(socket instanceof Error)) socket.destroy()
+})
+
+test('HTTP/1.1 alone is offered, whatever else a server speaks', async () => {
+  const offered: string[][] = []
+  const ALPNCallback = ({ protocols }: { readonly protocols: string[] }) => {
+    offered.push(protocols)
+    return protocols[0]
+  }
+  expect(await connected('https:', '127.0.0.1', await portOf(createTlsServer({ ...selfSigned, ALPNCallback })))).toBeInstanceOf(Error)
+  expect(offered).toEqual([['http/1.1']])
+})
+
+test('what is refused is told by its name, where it has one, and by what would help', () => {
+  expect(refusedAddress('10.0.0.1', '10.0.0.1')).toMatch(/^10\.0\.0\.1 is a loopback, private .*\(allow_private\)$/)
+  expect(refusedAddress('localhost', 'localhost')).toMatch(/^localhost is a loopback, private .*\(allow_private\)$/)
+  expect(refusedAddress('ams.example', '10.0.0.1')).toMatch(/^ams\.example resolves to 10\.0\.0\.1, which is a loopback/)
+  expect(refusedAddress('ams.example', '0.0.0.0')).toMatch(/^ams\.example resolves to 0\.0\.0\.0, which is .* to every destination$/)
+})

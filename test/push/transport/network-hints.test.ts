@@ -1,0 +1,37 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { connect, createServer, type TlsOptions } from 'node:tls'
+import { expect, onTestFinished, test } from 'vitest'
+import { directHintFor, hintFor } from '../../../src/push/transport/network-hints.ts'
+import { selfSigned } from '../certificate.ts'
+
+/** @returns the code of the error that a client meets at a server with these options. */
+async function codeAt(options: TlsOptions): Promise<string> {
+  const server = createServer({ ...selfSigned, ...options })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const [error] = await once(connect({ port, host: '127.0.0.1', ALPNProtocols: ['http/1.1'], ca: selfSigned.cert }), 'error')
+  return String((error as NodeJS.ErrnoException).code)
+}
+
+test('a server without TLS 1.2, or without HTTP/1.1, is told as such', async () => {
+  const old = await codeAt({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
+  expect(hintFor(old)).toBe('it speaks no TLS of version 1.2 or later; its owner must switch that on')
+  const other = await codeAt({ ALPNProtocols: ['h2'] })
+  expect(hintFor(other)).toBe('it does not speak HTTP/1.1, which is all that is spoken here; its owner must switch that on')
+})
+
+test('of a proxy that is away the settings are in question, unless its certificate is', () => {
+  const away = (cause: string) => hintFor(`the proxy cannot be reached: ${cause}`)
+  for (const code of ['CERT_HAS_EXPIRED', 'SELF_SIGNED_CERT_IN_CHAIN']) expect(away(code)).toBe(hintFor(code))
+  for (const code of ['ENOTFOUND', 'ERR_TLS_CERT_ALTNAME_INVALID', 'EPIPE']) expect(away(code)).toMatch(/^compare HTTPS_PROXY/)
+})
+
+test('what no proxy can carry is not told to need one', () => {
+  expect(hintFor('EHOSTUNREACH')).toMatch(/HTTPS_PROXY/)
+  expect(directHintFor('EHOSTUNREACH')).toBe('nothing answers there; ask whether a firewall is between')
+  expect(directHintFor('ENOTFOUND')).toBe(hintFor('ENOTFOUND'))
+  expect(directHintFor('EPIPE')).toBeNull()
+})

@@ -1,0 +1,351 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '../../../src/base/clock.ts'
+import { type OutgoingRequest, openTransport, type TransportOptions } from '../../../src/push/transport/transport.ts'
+import type { ProxySettings } from '../../../src/upstream/http/dispatcher.ts'
+import { selfSigned } from '../certificate.ts'
+import { type Behaviour, startReceiver } from '../receiver.ts'
+
+const open = { allowPrivate: true, allowHosts: null, idempotent: true, concurrency: 1 } as const
+const answers: Behaviour = (_, response) => response.writeHead(204).end()
+const never = new AbortController().signal
+
+function transportOf(
+  over: Partial<Parameters<typeof openTransport>[0]> = {},
+  proxy: ProxySettings = {},
+  options: Partial<TransportOptions> = {},
+) {
+  const transport = openTransport({ ...open, ...over }, proxy, { clock: systemClock, ...options })
+  onTestFinished(() => transport.close())
+  return transport
+}
+
+function post(url: string, over: Partial<OutgoingRequest> = {}): OutgoingRequest {
+  return { method: 'POST', url, headers: { 'content-type': 'text/plain' }, body: 'hello', timeoutMs: 5_000, ...over }
+}
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
+
+/** A server that does what it likes with whatever connects. */
+async function startTcp(handle: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>()
+  const server = createTcpServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    handle(socket)
+  })
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  return `http://127.0.0.1:${await listening(server)}/`
+}
+
+const resolvesTo =
+  (...addresses: string[]): NonNullable<TransportOptions['lookup']> =>
+  (_, __, done) =>
+    done(
+      null,
+      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    )
+
+describe('an answer', () => {
+  test('is told with its status, headers in lower case and body', async () => {
+    const receiver = await startReceiver((_, response) => response.writeHead(201, { 'X-Remote': 'r1' }).end('made'))
+    const result = await transportOf().send(post(receiver.url), never)
+    expect(result).toMatchObject({ type: 'answer', status: 201, body: 'made', retryAfterMs: null, headers: { 'x-remote': 'r1' } })
+    expect(receiver.arrived).toMatchObject([
+      { method: 'POST', url: '/hook', body: 'hello', headers: { 'user-agent': 'submission-mirror' } },
+    ])
+  })
+
+  test('that redirects is not followed', async () => {
+    const receiver = await startReceiver((_, response) => response.writeHead(307, { location: '/elsewhere' }).end())
+    expect(await transportOf().send(post(receiver.url), never)).toMatchObject({ type: 'answer', status: 307 })
+    expect(receiver.arrived).toHaveLength(1)
+  })
+
+  test('is cut off at its limit', async () => {
+    const receiver = await startReceiver((_, response) => response.writeHead(200).end('x'.repeat(1_000_000)))
+    const result = await transportOf({}, {}, { bodyLimitBytes: 1_000 }).send(post(receiver.url), never)
+    const cut = { isTooLong: true, text: 'is longer than 1000 bytes' }
+    expect(result).toMatchObject({ type: 'answer', status: 200, body: 'x'.repeat(1_000), cut })
+  })
+
+  test('of just its limit is whole', async () => {
+    const receiver = await startReceiver((_, response) => response.writeHead(200).end('x'.repeat(1_000)))
+    const result = await transportOf({}, {}, { bodyLimitBytes: 1_000 }).send(post(receiver.url), never)
+    expect(result).toMatchObject({ type: 'answer', status: 200, body: 'x'.repeat(1_000), cut: null })
+  })
+
+  test('says when to come back, in seconds or as a date, and is obeyed for an hour at most', async () => {
+    let after: string | string[] = '7'
+    const receiver = await startReceiver((_, response) => response.setHeader('retry-after', after).writeHead(503).end())
+    const transport = transportOf()
+    expect(await transport.send(post(receiver.url), never)).toMatchObject({ retryAfterMs: 7_000 })
+    after = new Date(Date.now() + 90_000).toUTCString()
+    const { retryAfterMs } = (await transport.send(post(receiver.url), never)) as { retryAfterMs: number }
+    expect(Math.abs(retryAfterMs - 90_000)).toBeLessThan(5_000)
+    after = '86400'
+    expect(await transport.send(post(receiver.url), never)).toMatchObject({ retryAfterMs: 3_600_000 })
+    // The target and a gateway before it may both say it.
+    after = ['7', '7']
+    expect(await transport.send(post(receiver.url), never)).toMatchObject({ retryAfterMs: 7_000 })
+  })
+
+  test.each([200, 422])('of %i counts although its body never ends, or ends too early', async (status) => {
+    const half = `HTTP/1.1 ${status} So\r\ncontent-length: 10\r\n\r\nhalf`
+    const answer = { type: 'answer', status, body: 'half', cut: { isTooLong: false, text: 'broke off' } }
+    const stalling = await startTcp((socket) => socket.once('data', () => socket.write(half)))
+    expect(await transportOf().send(post(stalling, { timeoutMs: 1_500 }), never)).toMatchObject(answer)
+    const ending = await startTcp((socket) => socket.once('data', () => socket.end(half)))
+    expect(await transportOf().send(post(ending), never)).toMatchObject(answer)
+  })
+
+  test('that only says that one will follow is none', async () => {
+    const url = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n')))
+    expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'no_answer' })
+  })
+})
+
+describe('without an answer it is told whether the target can have seen the request', () => {
+  test('not when nobody listens', async () => {
+    const server = createTcpServer()
+    const port = await listening(server)
+    server.close()
+    await once(server, 'close')
+    const result = await transportOf().send(post(`http://127.0.0.1:${port}/`), never)
+    const error = expect.stringMatching(/^no answer \(ECONNREFUSED: nothing listens there; compare host and port/)
+    expect(result).toEqual({ type: 'not_sent', error, permanent: false })
+  })
+
+  test('not when the name has no address', async () => {
+    const lookup: TransportOptions['lookup'] = (_, __, done) => done(Object.assign(new Error('none'), { code: 'ENOTFOUND' }), [])
+    const result = await transportOf({}, {}, { lookup }).send(post('http://ams.example.com/'), never)
+    const error = expect.stringMatching(/^no answer \(ENOTFOUND: no address is known for the host name; compare it/)
+    expect(result).toEqual({ type: 'not_sent', error, permanent: false })
+  })
+
+  test('not when connecting takes too long', async () => {
+    const lookup: TransportOptions['lookup'] = () => undefined
+    const result = await transportOf({}, {}, { lookup }).send(post('http://ams.example.com/', { timeoutMs: 100 }), never)
+    expect(result).toEqual({ type: 'not_sent', error: 'no whole answer within 100 ms', permanent: false })
+  })
+
+  test('yes when it is reset after the request arrived', async () => {
+    const url = await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy()))
+    expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'no_answer' })
+  })
+
+  test('yes when it hangs, or its answer stops before its status', async () => {
+    const hanging = await startTcp((socket) => void socket.resume())
+    const late = { type: 'no_answer', error: 'no whole answer within 1000 ms' }
+    expect(await transportOf().send(post(hanging, { timeoutMs: 1_000 }), never)).toEqual(late)
+    const cut = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 200')))
+    expect(await transportOf().send(post(cut), never)).toMatchObject({ type: 'no_answer' })
+  })
+
+  test('yes when it answers what is no HTTP', async () => {
+    const url = await startTcp((socket) => socket.once('data', () => socket.end('220 smtp.example.com\r\n')))
+    expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'no_answer' })
+  })
+
+  test('yes when the headers of its answer are too long to be read', async () => {
+    const { url } = await startReceiver((_, response) => response.writeHead(204, { 'x-long': 'x'.repeat(20_000) }).end())
+    const error = expect.stringMatching(/^no answer \(UND_ERR_HEADERS_OVERFLOW: its headers are longer than 16 KiB/)
+    expect(await transportOf().send(post(url), never)).toEqual({ type: 'no_answer', error })
+  })
+
+  test('it is told too when it is given up by the caller', async () => {
+    const arrived = Promise.withResolvers<void>()
+    const url = await startTcp((socket) => void socket.once('data', () => arrived.resolve()))
+    const giveUp = new AbortController()
+    const sending = transportOf().send(post(url), giveUp.signal)
+    await arrived.promise
+    giveUp.abort()
+    const error = 'no answer before the program, or sending to this destination, was stopped'
+    expect(await sending).toEqual({ type: 'no_answer', error })
+    expect(await transportOf().send(post(url), giveUp.signal)).toMatchObject({ type: 'not_sent' })
+  })
+
+  test('a header that cannot be written is refused for good', async () => {
+    const receiver = await startReceiver(answers)
+    const result = await transportOf().send(post(receiver.url, { headers: { 'x-bad': 'a\r\nb' } }), never)
+    expect(result).toMatchObject({ type: 'not_sent', permanent: true })
+    expect(receiver.arrived).toHaveLength(0)
+  })
+})
+
+describe('addresses', () => {
+  test('a loopback, private or link-local address is refused, as it stands or as a name resolves to it', async () => {
+    const receiver = await startReceiver(answers)
+    const { port } = new URL(receiver.url)
+    const closed = { allowPrivate: false }
+    for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '10.0.0.1', '169.254.169.254']) {
+      const result = await transportOf(closed).send(post(`https://${host}:${port}/`), never)
+      const error = expect.stringContaining('special address')
+      expect(result, host).toMatchObject({ type: 'not_sent', permanent: true, error })
+    }
+    const named = transportOf(closed, {}, { lookup: resolvesTo('127.0.0.1') })
+    expect(await named.send(post(`https://ams.example.com:${port}/`), never)).toMatchObject({
+      type: 'not_sent',
+      permanent: false,
+      error: expect.stringContaining('ams.example.com resolves to 127.0.0.1'),
+    })
+    const mixed = transportOf(closed, {}, { lookup: resolvesTo('::ffff:127.0.0.1', '127.0.0.1') })
+    expect(await mixed.send(post(`https://ams.example.com:${port}/`), never)).toMatchObject({ type: 'not_sent' })
+    expect(receiver.arrived).toHaveLength(0)
+  })
+
+  test('says of an address that no setting allows that it is refused to every destination', async () => {
+    const transport = transportOf({}, {}, { lookup: resolvesTo('169.254.169.254') })
+    for (const host of ['169.254.169.254', '0.0.0.0', '[ff02::1]', 'metadata.example']) {
+      const result = await transport.send(post(`http://${host}/`), never)
+      expect(result, host).toMatchObject({ type: 'not_sent', error: expect.stringMatching(/which is refused to every destination$/) })
+      expect(result, host).not.toMatchObject({ error: expect.stringContaining('allow_private') })
+    }
+  })
+
+  test('what a name resolves to is judged at each connection, so that the DNS cannot change its mind in between', async () => {
+    const asked: string[] = []
+    const receiver = await startReceiver(answers)
+    const { port } = new URL(receiver.url)
+    // The first answer is the one that is judged and connected to; there is no second look-up that could give another.
+    const lookup: TransportOptions['lookup'] = (host, _, done) => {
+      asked.push(host)
+      done(null, [{ address: asked.length === 1 ? '127.0.0.1' : '169.254.169.254', family: 4 }])
+    }
+    const transport = transportOf({ allowPrivate: true, idempotent: false }, {}, { lookup })
+    expect(await transport.send(post(`http://ams.example.com:${port}/`), never)).toMatchObject({ type: 'answer', status: 204 })
+    expect(asked).toHaveLength(1)
+    expect(await transport.send(post(`http://ams.example.com:${port}/`), never)).toMatchObject({ type: 'not_sent' })
+    expect(receiver.arrived).toHaveLength(1)
+  })
+
+  test('with a list of hosts nothing else is connected to', async () => {
+    const receiver = await startReceiver(answers)
+    const { port } = new URL(receiver.url)
+    const transport = transportOf({ allowHosts: ['ams.example.com', 'ff02::1'] }, {}, { lookup: resolvesTo('127.0.0.1') })
+    expect(await transport.send(post(`http://ams.EXAMPLE.com:${port}/`), never)).toMatchObject({ type: 'answer' })
+    expect(await transport.send(post(receiver.url), never)).toMatchObject({ type: 'not_sent', permanent: true })
+    // It is on the list, and refused for what it is.
+    const error = expect.stringContaining('special address')
+    expect(await transport.send(post('http://[ff02::1]/'), never)).toMatchObject({ type: 'not_sent', error })
+  })
+
+  test('plain http is spoken only where private addresses are allowed, whatever the request bears', async () => {
+    const asked: string[] = []
+    const lookup: TransportOptions['lookup'] = (host, _, done) => {
+      asked.push(host)
+      done(new Error('none'), [])
+    }
+    const refused = {
+      type: 'not_sent',
+      permanent: true,
+      error: 'http://ams.example.com is plain http, which needs allow_private: true; use https',
+    }
+    for (const proxy of [{}, { httpProxy: 'http://127.0.0.1:9' }]) {
+      const transport = transportOf({ allowPrivate: false }, proxy, { lookup })
+      expect(await transport.send(post('http://ams.example.com/hook?key=1'), never)).toEqual(refused)
+    }
+    expect(asked).toEqual([])
+  })
+
+  test.each(['ftp://ams.example.com/', 'file:///etc/passwd', 'no URL', ''])('%s is no place to send to', async (url) => {
+    expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'not_sent', permanent: true })
+  })
+})
+
+describe('connections', () => {
+  test('a certificate that nobody vouches for is refused', async () => {
+    const server = createTlsServer(selfSigned, (_, response) => response.end('secret'))
+    const port = await listening(server)
+    const result = await transportOf().send(post(`https://127.0.0.1:${port}/`), never)
+    expect(result).toMatchObject({ type: 'not_sent', permanent: false, error: expect.stringMatching(/SELF_SIGNED|VERIFY/) })
+  })
+
+  test('are kept, except for what must not be sent twice', async () => {
+    const ports = async (idempotent: boolean) => {
+      const seen: (number | undefined)[] = []
+      const server = createHttpServer((request, response) => {
+        seen.push(request.socket.remotePort)
+        response.end()
+      })
+      const url = `http://127.0.0.1:${await listening(server)}/`
+      const transport = transportOf({ idempotent })
+      for (let n = 0; n < 3; n++) await transport.send(post(url), never)
+      return new Set(seen).size
+    }
+    expect([await ports(true), await ports(false)]).toEqual([1, 3])
+  })
+
+  test('go through the proxy of the settings; a proxy that refuses has sent nothing on', async () => {
+    const asked: string[] = []
+    let refuses = false
+    const server = createHttpServer((request, response) => {
+      asked.push(`${request.method} ${request.url}`)
+      if (refuses) response.writeHead(407).end()
+      else response.writeHead(204).end()
+    })
+    server.on('connect', (request, socket) => {
+      asked.push(`CONNECT ${request.url}`)
+      socket.end(`HTTP/1.1 ${refuses ? '407 Proxy Authentication Required' : '502 Bad Gateway'}\r\n\r\n`)
+    })
+    const proxyUrl = `http://127.0.0.1:${await listening(server)}`
+    const transport = transportOf({}, { httpProxy: proxyUrl, httpsProxy: proxyUrl })
+    expect(await transport.send(post('http://ams.example.com/a'), never)).toMatchObject({ type: 'answer', status: 204 })
+    // The proxy lies on a private address and resolves the name itself; it has no way there.
+    const closed = transportOf({ allowPrivate: false }, { httpProxy: proxyUrl, httpsProxy: proxyUrl })
+    expect(await closed.send(post('https://ams.example.com/a'), never)).toMatchObject({
+      type: 'not_sent',
+      error: 'no answer (the proxy answered 502)',
+      permanent: false,
+    })
+    expect(await closed.send(post('https://127.0.0.1/a'), never)).toMatchObject({ type: 'not_sent', permanent: true })
+    expect(asked).toEqual(['POST http://ams.example.com/a', 'CONNECT ams.example.com:443'])
+    refuses = true
+    for (const scheme of ['http', 'https']) {
+      expect(await transport.send(post(`${scheme}://ams.example.com/b`), never)).toMatchObject({
+        type: 'not_sent',
+        error: 'no answer (the proxy answered 407: it wants other credentials; set them in HTTPS_PROXY)',
+        permanent: false,
+      })
+    }
+  })
+
+  test('which no proxy of the settings is for are judged by what the name resolves to', async () => {
+    const httpProxy = await startTcp((socket) => socket.destroy())
+    const transport = transportOf({ allowPrivate: false }, { httpProxy }, { lookup: resolvesTo('127.0.0.1') })
+    expect(await transport.send(post('https://ams.example.com/'), never)).toMatchObject({
+      type: 'not_sent',
+      error: expect.stringContaining('ams.example.com resolves to 127.0.0.1'),
+    })
+  })
+
+  test('the proxy is blamed for what it does, and not the target', async () => {
+    const broken = new URL(await startTcp((socket) => socket.destroy())).origin
+    const closed = createTcpServer()
+    const away = `http://127.0.0.1:${await listening(closed)}`
+    closed.close()
+    await once(closed, 'close')
+    const tls = createTlsServer(selfSigned)
+    const untrusted = `https://127.0.0.1:${await listening(tls)}`
+    const hint = 'compare HTTPS_PROXY with what whoever runs it gave'
+    const told = [
+      [broken, 'no answer (the proxy broke off the connection)'],
+      [away, `no answer (the proxy cannot be reached: ECONNREFUSED: ${hint})`],
+      [untrusted, expect.stringMatching(/^no answer \(the proxy cannot be reached: .*CERT: .*NODE_EXTRA_CA_CERTS\)$/)],
+    ] as const
+    for (const [httpsProxy, error] of told) {
+      const result = await transportOf({ allowPrivate: false }, { httpsProxy }).send(post('https://ams.example.com/'), never)
+      expect(result).toEqual({ type: 'not_sent', error, permanent: false })
+    }
+  })
+})

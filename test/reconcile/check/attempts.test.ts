@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest'
+import { type Clock, ManualClock, systemClock } from '../../../src/base/clock.ts'
+import { TransientError } from '../../../src/base/errors.ts'
+import { tried, triedFeed } from '../../../src/reconcile/check/attempts.ts'
+import { listFindings } from '../../../src/store/reconcile/runs.ts'
+import type { UpstreamClient } from '../../../src/upstream/client.ts'
+import { AuthRefusedError, UpstreamPermanentError, UpstreamTransientError } from '../../../src/upstream/http/errors.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { ACCOUNT, RunRig } from '../rig.ts'
+
+/** As if each page took so long. */
+const SLOW_MS = 15_000
+
+it.each(testDatabases)('each page of a long feed is tried again by itself, however long the feed takes, on $name', async (database) => {
+  const rig = await RunRig.open(database, 1)
+  const id = rig.ids[0] as string
+  rig.sandbox.addEvents(
+    ACCOUNT,
+    id,
+    Array.from({ length: 450 }, () => ({ type: 'status_changed' })),
+  )
+  let late = 0
+  let pages = 0
+  const clock = { ...systemClock, now: () => Date.now() + late }
+  const client = {
+    ...rig.client,
+    events: async (...asked: Parameters<typeof rig.client.events>) => {
+      pages += 1
+      late += pages % 2 === 0 ? 0 : SLOW_MS
+      // Every other time nothing comes.
+      if (pages % 2 === 1) rig.sandbox.faults.add({ kind: 'status', status: 500, operation: 'events', count: 1 })
+      return await rig.client.events(...asked)
+    },
+  }
+  const run = await rig.reconcile({}, { client, clock })
+  expect(run).toMatchObject({ exit_code: 0, unreadable: 0 })
+  expect(pages).toBe(10)
+})
+
+it.each([
+  ['3 tries', {}],
+  ['1 try', { retryAfterSeconds: 60 }],
+] as const)('a finding says how often it was tried: %s', { timeout: 30_000 }, async (tries, fault) => {
+  const [database] = testDatabases
+  const rig = await RunRig.open(database as (typeof testDatabases)[0], 1)
+  await rig.reconcile()
+  rig.sandbox.faults.add({ kind: 'status', status: 500, operation: 'thread', ...fault })
+  const run = await rig.reconcile({ no_state: true })
+  expect(run).toMatchObject({ exit_code: 1, unreadable: 1 })
+  const [found] = await listFindings(rig.db.read, { runId: run.run_id })
+  expect(found?.detail).toContain(`thread could not be read in ${tries}: `)
+})
+
+const call = { operation: 'events', submissionId: null, withCursor: true } as const
+const unavailable = (retryAfterMs?: number) => new UpstreamTransientError('unavailable', call, 'away', retryAfterMs)
+const throttled = (retryAfterMs?: number) => new UpstreamTransientError('throttled', call, 'too much', retryAfterMs)
+const refusedCursor = () => new UpstreamPermanentError('rejected', call, 'no such cursor')
+const never = new AbortController().signal
+
+/** A clock that only sleeping moves, and the sleeps. */
+function sleeper(): { clock: Clock; slept: number[] } {
+  const clock = new ManualClock()
+  const slept: number[] = []
+  const sleep = async (ms: number) => {
+    slept.push(ms)
+    clock.advance(ms)
+  }
+  return { clock: { now: () => clock.now(), steady: () => clock.steady(), random: () => clock.random(), sleep }, slept }
+}
+
+/** A read that fails in these ways, one after the other, and then answers. */
+function failing(errors: readonly Error[]): () => Promise<string> {
+  const left = [...errors]
+  return async () => {
+    const error = left.shift()
+    if (error) throw error
+    return 'read'
+  }
+}
+
+const often = (error: Error): Error[] => Array(9).fill(error)
+
+describe('a read', () => {
+  const client = { waitMs: () => 0 } as UpstreamClient
+
+  it('is tried three times, fewer when that would take more than 20 s', async () => {
+    const { clock, slept } = sleeper()
+    expect(await tried(clock, client, never, failing([unavailable(), unavailable()]))).toEqual({ ok: true, value: 'read' })
+    expect(await tried(clock, client, never, failing(often(unavailable())))).toMatchObject({
+      failure: { class: 'unavailable', tries: 3 },
+    })
+    expect(slept).toHaveLength(4)
+    expect(await tried(clock, client, never, failing(often(unavailable(15_000))))).toMatchObject({ failure: { tries: 2 } })
+    expect(await tried(clock, { ...client, waitMs: () => 20_001 }, never, failing([unavailable()]))).toMatchObject({
+      failure: { tries: 1 },
+    })
+  })
+
+  it('is left alone while the service asks for a pause, which counts as no try and takes none of the 20 s, but not for ever', async () => {
+    const { clock, slept } = sleeper()
+    const errors = [throttled(60_000), throttled(60_000), unavailable(), throttled(60_000), unavailable()]
+    expect(await tried(clock, client, never, failing(errors))).toEqual({ ok: true, value: 'read' })
+    const pauses = { ms: 0 }
+    slept.length = 0
+    const gaveUp = { ok: false, failure: { class: 'throttled', tries: 1 } }
+    expect(await tried(clock, client, never, failing(often(throttled(300_000))), pauses)).toMatchObject(gaveUp)
+    expect(slept).toEqual([300_000, 300_000, 300_000])
+    // The pauses of the reads before it are among those of a feed.
+    expect(await tried(clock, client, never, failing([throttled()]), pauses)).toMatchObject(gaveUp)
+    expect(slept).toHaveLength(3)
+  })
+
+  it('is not tried again after what is no failure of its own, nor when it is told to stop', async () => {
+    const { clock, slept } = sleeper()
+    const stopped = AbortSignal.abort(new Error('stopped'))
+    for (const error of [new AuthRefusedError('auth', call, 'refused'), new TransientError('the store is away'), new Error('ours')]) {
+      await expect(tried(clock, client, never, failing([error]))).rejects.toBe(error)
+      await expect(triedFeed(clock, client, never, failing([error]))).rejects.toBe(error)
+    }
+    const error = unavailable()
+    await expect(tried(clock, client, stopped, failing([error]))).rejects.toBe(error)
+    expect(slept).toEqual([])
+    const stop = new AbortController()
+    const stopping = { ...clock, sleep: async () => stop.abort(new Error('stopped')) }
+    await expect(tried(stopping, client, stop.signal, failing([error]))).rejects.toThrow('stopped')
+  })
+
+  it('of a feed whose cursor is refused begins it anew, three times in all; the cursor is not tried again', async () => {
+    const { clock } = sleeper()
+    const asked: (string | null)[] = []
+    const feed = (answered: (walk: number) => boolean) => {
+      let walk = 0
+      const events = async (_: string, since: string | null) => {
+        asked.push(since)
+        if (since !== null && !answered(walk)) throw refusedCursor()
+        return { items: [], nextCursor: since === null ? 'a' : null }
+      }
+      return triedFeed(clock, { ...client, events }, never, async (patient) => {
+        walk += 1
+        await patient.events('', null)
+        return (await patient.events('', 'a')).nextCursor
+      })
+    }
+    expect(await feed((walk) => walk === 3)).toEqual({ ok: true, value: null })
+    expect(asked.splice(0)).toEqual([null, 'a', null, 'a', null, 'a'])
+    expect(await feed(() => false)).toMatchObject({ failure: { class: 'cursor', tries: 3 } })
+    expect(asked).toEqual([null, 'a', null, 'a', null, 'a'])
+  })
+})

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest'
+import { Comparer } from '../../../src/reconcile/check/comparer.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { uuid } from '../../tools/facts.ts'
+
+it.each(testDatabases)('a mirror that cannot be read is told to each who waits for a comparison, on $name', async ({ open }) => {
+  const { db, close } = await open()
+  await close()
+  const comparer = new Comparer(db, db.clock, 'acme')
+  const said = { state: null, records: [], isWhole: true, isThere: true }
+  for (let round = 0; round < 2; round += 1) {
+    const asked = Array.from({ length: 6 }, (_, n) => comparer.compare({ submissionId: uuid(9, n), ...said }))
+    for (const { status } of await Promise.allSettled(asked)) expect(status).toBe('rejected')
+  }
+})

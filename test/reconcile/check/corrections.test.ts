@@ -1,0 +1,260 @@
+import { describe, expect, it } from 'vitest'
+import { lanes, threadAttachments, threadMessages } from '../../../src/model/entities.ts'
+import { parseExact } from '../../../src/model/exact-json.ts'
+import { listFindings, type RunRow } from '../../../src/store/reconcile/runs.ts'
+import type { UpstreamClient } from '../../../src/upstream/client.ts'
+import type { FeedPage } from '../../../src/upstream/wire/answers.ts'
+import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { byPoll, eventFact, messageFact } from '../../tools/facts.ts'
+import { applyAll, rowsOf } from '../../tools/mirror.ts'
+import { told } from '../damage/rig.ts'
+import { ACCOUNT, RunRig } from '../rig.ts'
+
+type Item = Record<string, unknown>
+
+/** A mirror of one submission that is whole. */
+async function whole(database: TestDatabase, events = 0): Promise<{ rig: RunRig; id: string; event: string }> {
+  const rig = await RunRig.open(database, 1)
+  const id = rig.ids[0] as string
+  const items = Array.from({ length: events }, () => ({ type: 'status_changed' }))
+  rig.sandbox.addEvents(ACCOUNT, id, items)
+  await rig.reconcile()
+  return { rig, id, event: String(rig.sandbox.truth(ACCOUNT, id)[0]?.events[0]?.id) }
+}
+
+/** The client, whose pages of events are changed on their way: `change` is told which replay it is, from 1. */
+function through(client: UpstreamClient, change: (page: FeedPage<unknown>, replay: number) => Promise<unknown[]>): UpstreamClient {
+  let replays = 0
+  return {
+    ...client,
+    events: async (id, since, ...rest) => {
+      if (since === null) replays += 1
+      const replay = replays
+      const page = await client.events(id, since, ...rest)
+      return { ...page, items: await change(page, replay) }
+    },
+  }
+}
+
+/** The items, one of them changed. */
+function withItem({ items }: FeedPage<unknown>, id: string, patch: Item): unknown[] {
+  return items.map((item) => ((item as Item)['id'] === id ? { ...(item as Item), ...patch } : item))
+}
+
+async function rowOf(rig: RunRig, event: string) {
+  const columns = ['detail', 'market_name', 'lane_id', 'category', 'raw'] as const
+  return await rig.db.read.sql.selectFrom('market_events').select(columns).where('event_id', '=', event).executeTakeFirst()
+}
+
+async function kept(rig: RunRig, letters: readonly string[]) {
+  const messages = (await rowsOf(rig.db, threadMessages)).filter((row) => letters.includes(String(row['message_id'])))
+  const attachments = await rowsOf(rig.db, threadAttachments)
+  return {
+    to: messages.map((row) => row['to_addresses']),
+    attachments: attachments.map((row) => `${row['message_id']} ${row['position']}${row['gone_at'] === null ? '' : ' gone'}`).sort(),
+  }
+}
+
+async function toldOf(rig: RunRig, run: RunRow): Promise<string[]> {
+  return told(await listFindings(rig.db.read, { runId: run.run_id }))
+}
+
+it.each(testDatabases)('a correction touches what it may correct, and what came since stands, on $name', async (database) => {
+  const { rig, id, event } = await whole(database)
+  const shown = rig.sandbox.amendEvent(ACCOUNT, id, event, { detail: 'Too old a roof' })
+  await applyAll(rig.db, [eventFact(ACCOUNT, id, shown)])
+  const before = await rowOf(rig, event)
+  const origin = { via: 'reconcile', cause: 'reconcile', fromReplay: true, firstWalk: false } as const
+  const old = { ...shown, detail: null, market: null }
+  await applyAll(rig.db, [eventFact(ACCOUNT, id, old, { ...origin, corrects: [] })])
+  expect(await rowOf(rig, event)).toEqual(before)
+  await applyAll(rig.db, [eventFact(ACCOUNT, id, old, { ...origin, corrects: ['detail'] })])
+  expect(await rowOf(rig, event)).toEqual({ ...before, detail: null })
+})
+
+it.each(testDatabases)('what a message says otherwise in its lists is refused until two replays say it, on $name', async (database) => {
+  const { rig, id } = await whole(database)
+  const [a, b] = ['a.pdf', 'b.pdf'].map((name) => ({ name, download_path: null }))
+  const letters = [[a], [a, b]].map((attachments) => {
+    const added = rig.sandbox.addMessage(ACCOUNT, id, { body_text: 'Text', to: [], attachments: attachments as never }, { quiet: true })
+    return added.id
+  })
+  await rig.reconcile()
+  const before = await kept(rig, letters)
+  const [grown, shrunk] = letters.map((letter, n) =>
+    rig.sandbox.amendMessage(ACCOUNT, id, letter, { to: ['a@b.example'], attachments: (n === 0 ? [a, b] : []) as never }),
+  )
+  await applyAll(
+    rig.db,
+    [grown, shrunk].map((shown) => messageFact(ACCOUNT, id, shown, byPoll)),
+  )
+  expect(await kept(rig, letters)).toEqual(before)
+  const evidence = await rig.db.read.sql.selectFrom('sync_conflicts').select('fields').execute()
+  expect(evidence.map(({ fields }) => fields)).toEqual(['to_addresses,attachments', 'to_addresses,attachments'])
+  const from = rig.sandbox.requestsSeen.length
+  expect(await rig.reconcile()).toMatchObject({ exit_code: 0 })
+  expect(rig.sandbox.requestsSeen.slice(from).filter(({ operation }) => operation === 'thread')).toHaveLength(2)
+  expect(await kept(rig, letters)).toEqual({
+    to: [['a@b.example'], ['a@b.example']],
+    attachments: [`${letters[0]} 0`, `${letters[0]} 1`, `${letters[1]} 0 gone`, `${letters[1]} 1 gone`].sort(),
+  })
+  // What was corrected is no contradiction any more.
+  await applyAll(
+    rig.db,
+    [grown, shrunk].map((shown) => messageFact(ACCOUNT, id, shown, byPoll)),
+  )
+  expect(await rig.db.read.sql.selectFrom('sync_conflicts').select('fields').execute()).toHaveLength(2)
+  expect(await rig.reconcile()).toMatchObject({ exit_code: 0, different: 0, missing: 0, absent: 0 })
+})
+
+it.each(testDatabases)('a number that raw holds rounded is put right, and proved then, on $name', async (database) => {
+  const { rig, event } = await whole(database)
+  // As the service writes it, and as it was kept when numbers were rounded.
+  const numbered = (item: Item, number: string) => JSON.stringify({ ...item, odd: '#' }).replace('"#"', number)
+  const client = through(rig.client, async ({ items }) =>
+    items.map((item) => ((item as Item)['id'] === event ? parseExact(numbered(item as Item, '12345678901234567890')) : item)),
+  )
+  const kept = JSON.parse(String((await rowOf(rig, event))?.raw)) as Item
+  await rig.db.write('test', (tx) =>
+    tx.sql
+      .updateTable('market_events')
+      .set({ raw: numbered(kept, '12345678901234567000') })
+      .where('event_id', '=', event)
+      .execute(),
+  )
+  const run = await rig.reconcile({}, { client })
+  expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({ code: 0, found: [`different market_events ${event} (raw)`] })
+  expect((await rowOf(rig, event))?.raw).toBe(numbered(kept, '12345678901234567890'))
+  expect(await rig.reconcile({}, { client })).toMatchObject({ exit_code: 0, different: 0 })
+})
+
+it.each(testDatabases)(
+  'of the state the second reading counts: what only the first could not tell is no finding, on $name',
+  async (database) => {
+    const { rig } = await whole(database)
+    let reads = 0
+    const client: UpstreamClient = {
+      ...rig.client,
+      requirements: async (...asked) => {
+        const view = (await rig.client.requirements(...asked)) as Item
+        reads += 1
+        return reads === 1 ? { ...view, rail: { lanes: ['no lane'], quote_history: [], quote_history_unavailable: false } } : view
+      },
+    }
+    const before = await rowsOf(rig.db, lanes)
+    const run = await rig.reconcile({}, { client })
+    expect({ code: run.exit_code, found: await toldOf(rig, run), reads }).toEqual({ code: 0, found: [], reads: 2 })
+    expect(await rowsOf(rig.db, lanes)).toEqual(before)
+  },
+)
+
+// One page, and several.
+describe.each(testDatabases.flatMap((database) => [0, 120].map((more) => ({ database, more, name: database.name }))))(
+  'corrections of records, of a feed of 1 + $more events on $name',
+  ({ database, more }) => {
+    it('what a delivery fills while a replay is read is not emptied', async () => {
+      const { rig, id, event } = await whole(database, more)
+      const client = through(rig.client, async (page, replay) => {
+        if (replay === 1 && page.items.some((item) => (item as Item)['id'] === event)) {
+          const filled = rig.sandbox.amendEvent(ACCOUNT, id, event, { detail: 'Too old a roof' })
+          await applyAll(rig.db, [eventFact(ACCOUNT, id, filled)])
+        }
+        return [...page.items]
+      })
+      const run = await rig.reconcile({}, { client })
+      expect(await rowOf(rig, event)).toMatchObject({ detail: 'Too old a roof' })
+      // The whole object beside the columns follows the feed; a delivery leaves it as it is.
+      expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({ code: 0, found: [`different market_events ${event} (raw)`] })
+    })
+
+    it('one damaged answer empties nothing', async () => {
+      const { rig, event } = await whole(database, more)
+      const before = await rowOf(rig, event)
+      const client = through(rig.client, async (page, replay) =>
+        replay === 1 ? withItem(page, event, { market: 'none' }) : [...page.items],
+      )
+      const run = await rig.reconcile({}, { client })
+      expect(await rowOf(rig, event)).toEqual(before)
+      expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({ code: 0, found: [] })
+    })
+
+    it('one damaged answer hides nothing of what follows from the records', async () => {
+      const { rig, id, event } = await whole(database, more)
+      await rig.db.write('test', (tx) =>
+        tx.sql.updateTable('submissions').set({ last_message_at: null }).where('submission_id', '=', id).execute(),
+      )
+      const client = through(rig.client, async (page, replay) =>
+        replay === 1 ? withItem(page, event, { market: 'none' }) : [...page.items],
+      )
+      const run = await rig.reconcile({}, { client })
+      expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({
+        code: 0,
+        found: ['different submissions (last_message_at)'],
+      })
+    })
+
+    it('what two replays say is corrected, by a dry run only said', async () => {
+      const { rig, id, event } = await whole(database, more)
+      rig.sandbox.amendEvent(ACCOUNT, id, event, { market: 'none' as never, detail: 'New' })
+      const before = await rowOf(rig, event)
+      const found = [expect.stringMatching(/^different market_events .* \(category, detail, market_lines, market_name\)$/)]
+      const dry = await rig.reconcile({ dry_run: true })
+      expect({ code: dry.exit_code, found: await toldOf(rig, dry) }).toEqual({ code: 3, found })
+      expect(await rowOf(rig, event)).toEqual(before)
+      const run = await rig.reconcile()
+      expect({ code: run.exit_code, repaired: run.repaired, found: await toldOf(rig, run) }).toEqual({ code: 0, repaired: 1, found })
+      expect(await rowOf(rig, event)).toMatchObject({ detail: 'New', market_name: null })
+      expect(await rig.reconcile()).toMatchObject({ exit_code: 0, different: 0 })
+    })
+
+    it('of what two replays contradict each other nothing is touched, and nothing is proved', async () => {
+      const { rig, event } = await whole(database, more)
+      const before = await rowOf(rig, event)
+      const proof = () => rig.db.read.sql.selectFrom('sync_proofs').select(['run_id', 'proved_at']).execute()
+      const proved = await proof()
+      const client = through(rig.client, async (page, replay) => withItem(page, event, { market: { name: `Market of replay ${replay}` } }))
+      const run = await rig.reconcile({}, { client })
+      expect(await rowOf(rig, event)).toEqual(before)
+      expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({
+        code: 3,
+        found: [expect.stringMatching(`^different market_events ${event} `)],
+      })
+      expect(run).toMatchObject({ repaired: 0, different: 1 })
+      expect(await proof()).toEqual(proved)
+    })
+
+    it('what only the second replay would empty is not emptied, nor is the rest of it corrected', async () => {
+      const { rig, event } = await whole(database, more)
+      const before = await rowOf(rig, event)
+      const client = through(rig.client, async (page, replay) =>
+        withItem(page, event, { status: 'withdrawn', ...(replay === 1 ? {} : { market: 'none' }) }),
+      )
+      const run = await rig.reconcile({}, { client })
+      expect(await rowOf(rig, event)).toEqual(before)
+      expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({
+        code: 3,
+        found: [expect.stringMatching(`^different market_events ${event} .*status`)],
+      })
+    })
+
+    it('what cannot be read twice is not corrected, and exits 1', { timeout: 30_000 }, async () => {
+      const { rig, id, event } = await whole(database, more)
+      const before = await rowOf(rig, event)
+      rig.sandbox.amendEvent(ACCOUNT, id, event, { detail: 'Read once' })
+      await rig.db.write('test', (tx) =>
+        tx.sql.updateTable('market_events').set({ detail: 'Kept' }).where('event_id', '=', event).execute(),
+      )
+      const client = through(rig.client, async (page, replay) => {
+        const last = page.nextCursor === null
+        if (replay === 1 && last) rig.sandbox.faults.add({ kind: 'status', status: 500, operation: 'events' })
+        return [...page.items]
+      })
+      const run = await rig.reconcile({}, { client })
+      expect(await rowOf(rig, event)).toMatchObject({ ...before, detail: 'Kept' })
+      expect({ code: run.exit_code, found: await toldOf(rig, run) }).toEqual({
+        code: 1,
+        found: [`different market_events ${event} (detail)`, 'unreadable events'],
+      })
+    })
+  },
+)

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { testDatabases } from '../../tools/databases.ts'
+import { uuid } from '../../tools/facts.ts'
+import { alterations, type DamageCase, deletions } from './cases.ts'
+import { ACCOUNT, DamageRig, told } from './rig.ts'
+
+/*
+ * One mirror for all cases of a database: each case leaves it as whole as it found it, or those behind it fail too.
+ */
+describe.each(testDatabases)('a damaged mirror on $name', (database) => {
+  const closing: (() => Promise<void>)[] = []
+  let rig: DamageRig
+  beforeAll(async () => {
+    rig = await DamageRig.open(database, (close) => closing.push(close))
+  })
+  afterAll(async () => {
+    for (const close of closing) await close()
+  })
+
+  it('that is whole: a run finds nothing and writes nothing but its report', async () => {
+    const before = await rig.state()
+    const first = await rig.reconcile()
+    expect({ code: first.code, err: first.err, found: told(first.findings) }).toEqual({ code: 0, err: '', found: [] })
+    expect(first.run).toMatchObject({ state: 'done', exit_code: 0, submissions_total: 2, submissions_done: 2, repaired: 0, known: 0 })
+    expect(first.run.rows_compared).toBeGreaterThan(140)
+    expect(await rig.state()).toEqual(before)
+    expect(await rig.differences()).toEqual([])
+  })
+
+  /** A dry run finds exactly that and leaves it; a run finds the same and repairs it; the next finds nothing and writes nothing. */
+  async function provesRepair(one: DamageCase): Promise<void> {
+    const { statements, found } = one.make(rig)
+    await rig.damage(...statements)
+    const damaged = await rig.state()
+    const dry = await rig.reconcile('--dry-run')
+    expect({ code: dry.code, found: told(dry.findings) }).toEqual({ code: 3, found: [...found].sort() })
+    expect(dry.findings.filter((finding) => finding.repaired_at !== null || finding.standing)).toEqual([])
+    expect(await rig.state()).toEqual(damaged)
+    const ended = await rig.reconcile()
+    expect({ code: ended.code, err: ended.err, found: told(ended.findings) }).toEqual({ code: 0, err: '', found: [...found].sort() })
+    expect(ended.findings.filter((finding) => finding.repaired_at === null)).toEqual([])
+    expect(ended.run).toMatchObject({ state: 'done', repaired: found.length, known: 0 })
+    expect(await rig.differences()).toEqual([])
+    expect(await rig.unlogged()).toEqual([])
+    const repaired = await rig.state()
+    const next = await rig.reconcile()
+    expect({ code: next.code, found: told(next.findings) }).toEqual({ code: 0, found: [] })
+    expect(await rig.state()).toEqual(repaired)
+  }
+
+  it.each(deletions)('from which was deleted: $name', provesRepair)
+
+  it.each(alterations)('in which was changed: $name', provesRepair)
+
+  it('in which was changed: nothing of a submission but what its lane, which the rail shows, says of an event', async () => {
+    const id = rig.sandbox.addSubmission(ACCOUNT)
+    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
+    await rig.command('track', id)
+    await rig.command('sync', id)
+    const set = (assignment: string) => `update lanes set ${assignment} where account = '${ACCOUNT}' and lane_id = '${lane}'`
+    for (const [column, value] of [
+      ['state_event_id', uuid(1, 1)],
+      ['state_occurred_at', '2026-01-01T00:00:00.000000Z'],
+    ] as const) {
+      await provesRepair({
+        name: column,
+        make: () => ({ statements: [set(`${column} = '${value}'`)], found: [`different lanes ${lane} (${column})`] }),
+      })
+    }
+  })
+})

@@ -1,0 +1,78 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type ServeProcess, startServe } from '../../e2e/serve.ts'
+import { postSigned } from '../../e2e/signed.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { changesOf } from '../../tools/mirror.ts'
+import { until } from '../../tools/until.ts'
+import { ACCOUNT, DamageRig, told } from './rig.ts'
+
+/** Beside a running serve that polls only what is woken. */
+async function live(rig: DamageRig): Promise<ServeProcess> {
+  const serve = await startServe({ ...rig.env, POLL_ACTIVE: '1h', POLL_QUIET: '1h' })
+  onTestFinished(async () => void (await serve.stop()))
+  return serve
+}
+
+describe.each(testDatabases)('beside a running serve, on $name', (database) => {
+  it('trap 32: a signed delivery that was wrong is corrected by a run, and by nothing else', { timeout: 60_000 }, async () => {
+    const rig = await DamageRig.open(database)
+    const serve = await live(rig)
+    const secret = rig.sandbox.account(ACCOUNT).webhookSecret
+    const event = rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'declined', detail: 'Too old a roof' }, { quiet: true })
+    const message = rig.sandbox.addMessage(ACCOUNT, rig.plain, { body_text: 'The quote is 900.', subject: 'Quote' }, { quiet: true })
+    const wrong = [
+      { type: 'submission.events', submission_id: rig.plain, events: [{ ...event, detail: 'No reason given' }] },
+      { type: 'submission.message', submission_id: rig.plain, message: { ...message, body_text: 'The quote is 90.' } },
+    ]
+    const deliver = async () => {
+      for (const body of wrong)
+        expect(await postSigned(`${serve.receiver}/webhooks`, secret, JSON.stringify(body))).toMatchObject({ status: 204 })
+    }
+    const conflicts = async () => (await rig.db.read.sql.selectFrom('sync_conflicts').select('record_id').execute()).length
+    // The deliveries are applied, then the feeds contradict them: what came first is kept.
+    for (const operation of ['events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 503, operation })
+    await deliver()
+    const contradicting = [`market_events ${event.id}: detail`, `thread_messages ${message.id}: body_text`]
+    await until('both deliveries are applied', async () => (await rig.differences()).join() === contradicting.join())
+    rig.sandbox.faults.set([])
+    await until('both contradictions are noted', async () => (await conflicts()) === 2)
+    expect(await rig.differences()).toEqual(contradicting)
+    const ended = await rig.reconcile()
+    expect({ code: ended.code, err: ended.err, found: told(ended.findings) }).toEqual({
+      code: 0,
+      err: '',
+      found: [`different market_events ${event.id} (detail)`, `different thread_messages ${message.id} (body_text)`],
+    })
+    expect(await rig.differences()).toEqual([])
+    const repairs = (await changesOf(rig.db)).filter(({ cause }) => cause === 'reconcile')
+    expect(repairs.map(({ entity, operation, before }) => [entity, operation, before])).toEqual([
+      ['market_events', 'update', { detail: 'No reason given' }],
+      ['thread_messages', 'update', { body_text: 'The quote is 90.' }],
+    ])
+    // The same deliveries once more are contradictions of what is right now.
+    await deliver()
+    await until('they are noted as well', async () => (await conflicts()) === 4)
+    expect(await rig.differences()).toEqual([])
+    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+  })
+
+  it('a cursor that is refused is begun anew by the poll, and a run finds what lies behind a good one', { timeout: 60_000 }, async () => {
+    const rig = await DamageRig.open(database)
+    await rig.damage(
+      `delete from market_events where submission_id = '${rig.rich}' and event_id in (select event_id from market_events where submission_id = '${rig.rich}' order by occurred_at limit 20)`,
+      `update sync_reads set cursor = 'nonsense' where submission_id = '${rig.plain}'`,
+    )
+    const serve = await live(rig)
+    const secret = rig.sandbox.account(ACCOUNT).webhookSecret
+    for (const submission_id of [rig.rich, rig.plain]) {
+      rig.sandbox.addEvent(ACCOUNT, submission_id, { type: 'status_changed' }, { quiet: true })
+      await postSigned(`${serve.receiver}/webhooks`, secret, JSON.stringify({ type: 'submission.events', submission_id }))
+    }
+    await until('polling has brought what is new, and no more', async () => (await rig.differences()).length === 20)
+    // Behind its cursor no poll looks before the next replay.
+    const ended = await rig.reconcile()
+    expect(ended).toMatchObject({ code: 0, run: { missing: 20, different: 0, absent: 0, repaired: 20 } })
+    expect(await rig.differences()).toEqual([])
+    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+  })
+})

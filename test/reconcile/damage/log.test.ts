@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { logEnds } from '../../../src/store/changes/log-holes.ts'
+import { changesAfter } from '../../../src/store/changes/reader.ts'
+import { listFindings, requestRun } from '../../../src/store/reconcile/runs.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { RunRig } from '../rig.ts'
+import { ACCOUNT, DamageRig, told } from './rig.ts'
+
+/*
+ * One mirror for all cases of a database; each begins where the one before it left the change log.
+ */
+describe.each(testDatabases)('a change log from which rows were deleted, on $name', (database) => {
+  const closing: (() => Promise<void>)[] = []
+  let rig: DamageRig
+  let end: number
+  beforeAll(async () => {
+    rig = await DamageRig.open(database, (close) => closing.push(close))
+    end = (await logEnds(rig.db.read)).last_seq
+  })
+  afterAll(async () => {
+    for (const close of closing) await close()
+  })
+
+  it('has holes, which a run finds, and every later one knows, of whatever account, but not from a dry run', async () => {
+    await rig.damage('delete from changes where seq in (7, 8, 9, 30)', `delete from changes where seq >= ${end - 1}`)
+    const found = ['lost changes 7 9', 'lost changes 30 30', `lost changes ${end - 1} ${end}`].sort()
+    expect(await rig.reconcile('--submission', rig.plain)).toMatchObject({ code: 0, findings: [] })
+    const dry = await rig.reconcile('--dry-run')
+    expect({ code: dry.code, found: told(dry.findings) }).toEqual({ code: 3, found })
+    expect(dry.run).toMatchObject({ lost: 3, missing: 0, different: 0, absent: 0, repaired: 0, known: 0 })
+    expect(dry.out).toContain('found: 3 lost; 0 repaired, 3 left')
+    expect(dry.out).toContain('changes 7 to 9 are no longer in the change log')
+    await rig.damage('delete from changes where seq = 12')
+    const again = await rig.reconcile('--dry-run')
+    expect({ code: again.code, run: again.run }).toMatchObject({ code: 3, run: { lost: 4, known: 0 } })
+    const next = await rig.reconcile()
+    expect({ code: next.code, found: told(next.findings) }).toEqual({ code: 3, found: [...found, 'lost changes 12 12'].sort() })
+    expect(next.run).toMatchObject({ lost: 4, known: 0 })
+    await rig.damage("update reconcile_findings set account = 'another'")
+    expect(await rig.reconcile('--dry-run')).toMatchObject({ code: 0, run: { lost: 0, known: 4 } })
+    const last = await rig.reconcile()
+    expect({ code: last.code, found: told(last.findings) }).toEqual({ code: 0, found: told(next.findings) })
+    expect(last.run).toMatchObject({ lost: 0, known: 4 })
+  })
+
+  it('has none where retention has removed the oldest changes, and knows what is left of a hole', async () => {
+    await rig.damage(`delete from changes where seq <> ${end - 20}`, `update mirror_info set first_seq = ${end - 20}`)
+    expect(await rig.reconcile()).toMatchObject({ code: 3, run: { lost: 1, known: 0 } })
+    await rig.damage('delete from changes', `update mirror_info set first_seq = ${end - 10}`)
+    const rest = await rig.reconcile()
+    expect({ code: rest.code, found: told(rest.findings) }).toEqual({ code: 0, found: [`lost changes ${end - 10} ${end}`] })
+    await rig.damage(`update mirror_info set first_seq = ${end + 1}`)
+    expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+  })
+
+  it('of which more are gone than a run lists says how many more', async () => {
+    await rig.damage(
+      `insert into changes (seq, account, entity, entity_id, operation, changed_at, cause)
+       with recursive n(i) as (select 1 union all select i + 1 from n where i < 105)
+       select ${end} + 2 * i, 'default', 'lanes', '[]', 'update', tracked_at, 'poll' from n cross join submissions
+       where submission_id = '${rig.plain}'`,
+      `update mirror_info set last_seq = ${end + 2 * 105}`,
+    )
+    const first = await rig.reconcile()
+    expect(first).toMatchObject({ code: 3, run: { lost: 101, known: 0 } })
+    expect(first.findings.at(-1)).toMatchObject({ kind: 'lost', entity_id: null, detail: expect.stringContaining('5 more holes') })
+    expect(await rig.reconcile()).toMatchObject({ code: 0, run: { lost: 0, known: 101 } })
+  })
+
+  it('whose end was set back goes on behind its newest change, and a run says so', async () => {
+    const { last_seq } = await logEnds(rig.db.read)
+    const submission = `account = '${ACCOUNT}' and submission_id = '${rig.plain}'`
+    await rig.damage('update mirror_info set last_seq = last_seq - 10', `update submissions set insured_name = null where ${submission}`)
+    const before = await rig.state()
+    const found = ['different mirror_info (last_seq)', 'different submissions (insured_name)']
+    const fresh = (run: Awaited<ReturnType<typeof rig.reconcile>>) => told(run.findings.filter(({ standing }) => !standing))
+    const dry = await rig.reconcile('--dry-run')
+    expect({ code: dry.code, found: fresh(dry) }).toEqual({ code: 3, found })
+    expect(await rig.state()).toEqual(before)
+    const ended = await rig.reconcile()
+    expect({ code: ended.code, err: ended.err, found: fresh(ended) }).toEqual({ code: 0, err: '', found })
+    expect(ended.run).toMatchObject({ different: 2, repaired: 2, unreadable: 0 })
+    expect((await logEnds(rig.db.read)).last_seq).toBe(last_seq + 1)
+    expect(await changesAfter(rig.db.read, last_seq, 10)).toMatchObject([{ seq: last_seq + 1, entity: 'submissions' }])
+    const next = await rig.reconcile()
+    expect({ code: next.code, found: fresh(next) }).toEqual({ code: 0, found: [] })
+  })
+
+  it('is looked through to its end by a dry run too, whatever is said of that', async () => {
+    const fresh = await DamageRig.open(database)
+    const { last_seq } = await logEnds(fresh.db.read)
+    await fresh.damage(
+      `delete from changes where seq in (2, ${last_seq - 2})`,
+      `update mirror_info set first_seq = 4, last_seq = ${last_seq - 5}`,
+    )
+    const dry = await fresh.reconcile('--dry-run')
+    const ended = await fresh.reconcile()
+    const found = ['different mirror_info (first_seq, last_seq)', 'lost changes 2 2', `lost changes ${last_seq - 2} ${last_seq - 2}`]
+    expect(told(ended.findings)).toEqual(found.sort())
+    expect(told(dry.findings)).toEqual(told(ended.findings))
+  })
+
+  it('is looked through by a process that serves, too', async () => {
+    const serving = await RunRig.open(database, 1)
+    await serving.reconcile()
+    await serving.db.write('test', (tx) => tx.sql.deleteFrom('changes').where('seq', '=', 2).execute())
+    const runId = await requestRun(serving.db, { account: ACCOUNT, options: {}, requestedBy: 'command' })
+    const reconciler = serving.reconciler(null)
+    await reconciler.look(new AbortController().signal)
+    await reconciler.idle()
+    expect(told(await listFindings(serving.db.read, { runId }))).toEqual(['lost changes 2 2'])
+  })
+})

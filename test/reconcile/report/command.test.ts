@@ -1,0 +1,64 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { runHere } from '../../app/run.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { DamageRig } from '../damage/rig.ts'
+
+describe.each(testDatabases)('the report of a run by the command, on $name', (database) => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'submission-mirror-report-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('tells what was found and repaired, and nothing personal', async () => {
+    const rig = await DamageRig.open(database)
+    await rig.damage(
+      `delete from market_events where submission_id = '${rig.plain}'`,
+      `update thread_messages set body_text = 'forged words', from_address = 'x@y.example' where submission_id = '${rig.rich}'`,
+      `update lanes set status = 'lost', next_step = 'call Ada Byron' where submission_id = '${rig.rich}'`,
+    )
+    const page = join(folder, 'run.html')
+    const { run, findings, err } = await rig.reconcile('--report', page)
+    expect(err).toBe(`the report is in ${page}\n`)
+    const html = readFileSync(page, 'utf8')
+    expect(html).toContain('The mirror agrees with the service again')
+    for (const { submission_id, entity_id } of findings) {
+      expect(html).toContain(submission_id)
+      expect(html).toContain((JSON.parse(entity_id ?? '[]') as string[]).at(-1))
+    }
+    expect(html).toContain('&quot;lost&quot;')
+    expect(html).not.toMatch(/forged|y\.example|Byron|Text of letter|Harbour Bakery|producer@/)
+    const again = join(folder, 'again.md')
+    expect(await runHere(['reconcile', 'show', run.run_id, '--report', again], rig.env)).toMatchObject({ code: 0, out: '' })
+    const both = await runHere(['reconcile', 'show', run.run_id, '--report', again, '--json'], rig.env)
+    expect(JSON.parse(both.out)).toMatchObject({ run_id: run.run_id, findings })
+    expect(readFileSync(again, 'utf8')).toContain(`| Run | \`${run.run_id}\` |`)
+    expect(readdirSync(folder).sort()).toEqual(['again.md', 'run.html'])
+  })
+
+  it('cannot be of another format, and says where it cannot be written', async () => {
+    const rig = await DamageRig.open(database)
+    expect(await runHere(['reconcile', '--report', 'run.pdf'], rig.env)).toMatchObject({
+      code: 2,
+      err: '--report: "run.pdf" must end with .md or .html, which is the report\'s format\n',
+    })
+    const nowhere = join(folder, 'no', 'run.md')
+    expect(await runHere(['reconcile', '--report', nowhere], rig.env)).toMatchObject({
+      code: 2,
+      err: `--report: there is no folder ${join(folder, 'no')}; make it first\n`,
+    })
+    const taken = join(folder, 'taken.md')
+    mkdirSync(taken)
+    const { code, err, run } = await rig.reconcile('--report', taken)
+    expect({ code, err, state: run.state }).toEqual({
+      code: 1,
+      err: expect.stringContaining(`the report cannot be written to ${taken} (EISDIR`),
+      state: 'done',
+    })
+    const asked = await rig.reconcile('--json', '--report', taken)
+    expect({ code: asked.code, told: JSON.parse(asked.out) }).toMatchObject({ code: 1, told: [{ run_id: asked.run.run_id, findings: [] }] })
+  })
+})

@@ -1,0 +1,280 @@
+import { describe, expect, it } from 'vitest'
+import { renderHtml } from '../../../src/reconcile/report/html.ts'
+import { renderMarkdown } from '../../../src/reconcile/report/markdown.ts'
+import { meaningsOf } from '../../../src/reconcile/report/meaning.ts'
+import type { ReportData } from '../../../src/reconcile/report/report-data.ts'
+import { verdictOf } from '../../../src/reconcile/report/verdict.ts'
+import { uuid } from '../../tools/facts.ts'
+import { finding, group, moment, report, run } from './sample.ts'
+
+const hostile = '<script>alert("1")</script> | `a` **b** [c](https://evil.example) \u202e&'
+
+/** One of each kind, with what somebody might send to do harm. */
+const full: ReportData = report({
+  run: run({
+    missing: 1,
+    different: 1,
+    absent: 1,
+    unreadable: 1,
+    undelivered: 1,
+    lost: 1,
+    repaired: 3,
+    known: 1,
+    exit_code: 1,
+    requested_by: `admin:${hostile}`,
+    note: hostile,
+    options: { since: moment(-86_400), no_state: true },
+  }),
+  groups: [
+    group('missing', [finding(1, 'missing')], { total: 7 }),
+    group('different', [
+      finding(2, 'different', { entity: 'lanes', differences: [{ field: 'status', mirror: '"old"', service: JSON.stringify(hostile) }] }),
+    ]),
+    group('absent', [finding(3, 'absent')]),
+    group('unreadable', [finding(4, 'unreadable', { entity: null, record: null, read: 'thread', repairedAt: null, detail: hostile })]),
+    group('undelivered', [finding(5, 'undelivered', { destination: 'agency', repairedAt: null, detail: hostile })]),
+    group('lost', [finding(7, 'lost', { submissionId: null, entity: 'changes', record: '41 / 43', repairedAt: null })]),
+    group('absent', [finding(6, 'absent', { repairedAt: null })], { standing: true }),
+  ],
+})
+
+const markdown = renderMarkdown(full)
+const html = renderHtml(full)
+
+describe.each([
+  ['Markdown', markdown],
+  ['HTML', html],
+])('the report in %s', (_, text) => {
+  it('tells what was compared, found, repaired and what stands, by ids', () => {
+    for (const n of [1, 2, 3, 5, 6]) expect(text).toContain(uuid(1, n))
+    expect(text).toContain(uuid(9, 1))
+    for (const said of [
+      'Missing here',
+      'Different here',
+      'no longer shown by the service',
+      'Could not be read',
+      'Not known to be delivered',
+    ]) {
+      expect(text).toContain(said)
+    }
+    for (const said of ['Holes in the change log', '41 / 43']) expect(text).toContain(said)
+    expect(text).toContain('And 6 more findings')
+    expect(text).toContain('What stands and was known before')
+  })
+
+  it('tells who asked, when, with which options, and how it ended', () => {
+    for (const said of [uuid(8, 1), '2026-11-20 03:00:01 UTC', '1 min 14 s', 'since: 2026-11-19', 'something could not be checked'])
+      expect(text).toContain(said)
+  })
+
+  it('says in every case what no run can exclude', () => {
+    expect(text).toContain('The service describes no list of submissions')
+    expect(text).toContain('State was left out of this run')
+    expect(text).toContain('some submissions only')
+  })
+})
+
+describe('a finding that was not repaired', () => {
+  const tableOf = (found: ReturnType<typeof group>) => {
+    const text = renderMarkdown(report({ run: run({ [found.kind]: found.total }), groups: [found] }))
+    return /^\| Submission .*\n\| ---.*\n(?:\|.*\n)+/m.exec(text)?.[0]
+  }
+
+  it('stands under no heading that says it was', () => {
+    const dry = tableOf(group('missing', [finding(1, 'missing', { repairedAt: null, detail: 'the mirror did not have it' })]))
+    expect(dry).toMatch(/^\| Submission \| Table \| Record \| What was seen \|\n.*\n.*\| the mirror did not have it \|$/m)
+    expect(dry).not.toContain('Added')
+    const real = tableOf(group('missing', [finding(1, 'missing')]))
+    expect(real).toMatch(/^\| Submission \| Table \| Record \| Added \|\n.*\n.*\| 2026-11-20 03:01:01 UTC \|$/m)
+    expect(real).not.toContain('What was seen')
+    const both = tableOf(group('absent', [finding(1, 'absent'), finding(2, 'absent', { repairedAt: null, detail: 'not asked twice' })]))
+    expect(both).toMatch(/\| Marked \| What was seen \|\n.*\n.* UTC \| {2}\|\n.*\| {2}\| not asked twice \|/)
+  })
+})
+
+describe('changes that a destination may lack', () => {
+  const text = renderMarkdown(
+    report({ run: run({ undelivered: 2, exit_code: 3 }), groups: [group('undelivered', [finding(1, 'undelivered')])] }),
+  )
+
+  it('are not said never to have arrived, and what may have is not to be sent unseen', () => {
+    expect(text).not.toMatch(/never (?:reached|delivered)/i)
+    expect(text).toContain('2 changes are not known to have reached a destination that should have them.')
+    expect(text).toContain('what may have arrived already look for there first')
+  })
+})
+
+describe('the report in HTML', () => {
+  it('takes nothing of what was sent for markup', () => {
+    expect(html).not.toMatch(/<script|<a |\son\w+=|javascript:/i)
+    expect(html).toContain('&lt;script&gt;alert(')
+  })
+
+  it('fetches nothing: no address in an attribute, no import, no font, and a policy that forbids it', () => {
+    expect(html).not.toMatch(/(?:src|href|url|@import|xlink)\s*[=(]/i)
+    expect(html).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`)
+  })
+
+  it('closes every element in order', () => {
+    const open: string[] = []
+    for (const [tag, slash, name] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)[^>]*>/g)) {
+      if (slash) expect(open.pop()).toBe(name)
+      else if (!tag.endsWith('/>') && !['meta', 'br', 'hr'].includes(String(name))) open.push(String(name))
+    }
+    expect(open).toEqual([])
+  })
+
+  it('draws a column for each day, stacked to the scale of its numbers', () => {
+    const heights = [...html.matchAll(/<rect class="(w\d)"[^>]*height="([\d.]+)"/g)].map(
+      ([, way, height]) => [way, Number(height)] as const,
+    )
+    expect(heights.map(([way]) => way)).toEqual(['w2', 'w0', 'w1', 'w0', 'w3'])
+    const [history, webhook] = [heights[0]?.[1] ?? 0, heights[1]?.[1] ?? 0]
+    expect(webhook / history).toBeCloseTo(9 / 40, 1)
+    expect(html.match(/<g><title>/g)).toHaveLength(5)
+  })
+})
+
+describe('the report in Markdown', () => {
+  it('keeps every row of a table to its columns, whatever stands in a cell', () => {
+    const cells = (line: string) => line.replaceAll('\\|', '').split('|').length
+    const lines = markdown.split('\n')
+    lines.forEach((line, index) => {
+      if (line.startsWith('|') && lines[index - 1]?.startsWith('|')) expect(cells(line)).toBe(cells(lines[index - 1] ?? ''))
+    })
+    expect(markdown).not.toMatch(/(?<!\\)<script/)
+    expect(markdown).not.toMatch(/(?<!\\)\[c\]/)
+  })
+
+  it('leaves an entity the letters that it is made of, so that it can be told from its character', () => {
+    const differences = [{ field: 'market_name', mirror: '"Oak &amp; Ash"', service: '"Oak & Ash"' }]
+    const groups = [group('different', [finding(1, 'different', { differences })])]
+    const text = renderMarkdown(report({ run: run({ different: 1, repaired: 1 }), groups }))
+    expect(text).toContain('| "Oak \\&amp; Ash" | "Oak \\& Ash" |')
+  })
+
+  it('draws the chart in letters', () => {
+    expect(markdown).toContain('2026-11-20  40  hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh\n2026-11-21  12  wwwwwwwwwppp\n2026-11-22   0\n')
+    expect(markdown).toContain('w webhook, p poll, h history, r reconcile; each letter stands for one record')
+  })
+})
+
+describe('the verdict', () => {
+  const titleOf = (data: ReportData) => /\*\*(.+?)\.\*\*/.exec(renderMarkdown(data))?.[1]
+
+  it.each([
+    ['agrees', run(), 'The mirror agrees with the service'],
+    ['repaired', run({ missing: 2, absent: 1, repaired: 3 }), 'The mirror agrees with the service again'],
+    ['dry', run({ missing: 2, options: { dry_run: true }, exit_code: 3 }), 'Differences were found and left'],
+    ['undelivered', run({ undelivered: 2, exit_code: 3 }), 'The mirror agrees; a destination may lack changes'],
+    ['lost', run({ lost: 1, exit_code: 3 }), 'The mirror agrees; its change log has holes'],
+    ['unreadable', run({ missing: 1, repaired: 1, unreadable: 1, exit_code: 1 }), 'Not everything could be checked'],
+    [
+      'unreadable and out of time',
+      run({ state: 'budget', submissions_done: 5, unreadable: 1, exit_code: 1 }),
+      'Not everything could be checked',
+    ],
+    ['out of time', run({ state: 'budget', submissions_done: 5, exit_code: 4 }), '5 of 12 submissions compared'],
+    ['stopped', run({ state: 'stopped', submissions_done: 5, exit_code: 1 }), '5 of 12 submissions compared'],
+    ['failed', run({ state: 'failed', submissions_done: 5, exit_code: 1 }), 'The run failed'],
+    ['running', run({ state: 'running', submissions_done: 5, ended_at: null, exit_code: null }), 'This run has not ended'],
+    [
+      'waiting',
+      run({ state: 'requested', submissions_done: 0, started_at: null, ended_at: null, exit_code: null }),
+      'This run has not begun',
+    ],
+    ['empty', run({ submissions_total: 0, submissions_done: 0, rows_compared: 0 }), 'There was nothing to compare'],
+  ])('of a run that is %s', (_, one, title) => {
+    expect(titleOf(report({ run: one }))).toBe(title)
+  })
+
+  const textOf = (over: Parameters<typeof run>[0]) => verdictOf(report({ run: run(over) })).text
+  const far = 'after 5 of 12 submissions; the next run begins with the others'
+
+  it.each([
+    ['out of time', { state: 'budget', note: `its budget ended ${far}` }, `Its budget ended ${far}. Between`],
+    [
+      'out of time, and dry',
+      { state: 'budget', note: 'its budget ended; a dry run leaves no mark' },
+      'Its budget ended; a dry run leaves no mark. Between',
+    ],
+    ['stopped', { state: 'stopped', note: `it was stopped ${far}` }, `It was stopped ${far}. Between`],
+    [
+      'failed',
+      { state: 'failed', note: `it ended ${far}: the service is away` },
+      `It ended ${far}: the service is away. What it did not reach`,
+    ],
+    ['failed and unreadable', { state: 'failed', unreadable: 1, note: `it ended ${far}: away` }, `It ended ${far}: away. Between`],
+    ['shorter than it was', { state: 'done' }, 'It came to its end: the others were not there any more'],
+  ] as const)('of a run that is %s says why, once', (_, over, said) => {
+    const text = textOf({ ...over, submissions_done: 5 })
+    expect(text).toContain(said)
+    expect(text.match(/5 of 12|next run/g)?.length ?? 0).toBe(said.match(/5 of 12|next run/g)?.length ?? 0)
+  })
+
+  it('of a run that could not read everything leaves the reasons to the list: the service may have answered, that something is not there', () => {
+    expect(textOf({ unreadable: 1, exit_code: 1 })).toMatch(/^1 thing could not be read, for the reason below\. About it/)
+    expect(textOf({ unreadable: 2, exit_code: 1 })).toMatch(/^2 things could not be read, for the reasons below\. About these/)
+  })
+
+  it('of a run that never began says why, and of no comparison', () => {
+    const never = { submissions_total: 0, submissions_done: 0, rows_compared: 0, started_at: null, exit_code: 4 }
+    const skipped = report({ run: run({ ...never, state: 'stopped', note: 'run 7 was still in progress at that time' }) })
+    expect(verdictOf(skipped)).toEqual({ tone: 'left', title: 'This run did not begin', text: 'Run 7 was still in progress at that time.' })
+  })
+
+  it.each([
+    ['failed', 3],
+    ['done', 0],
+  ] as const)('of a run that %s before it compared anything claims that nothing was read', (state, total) => {
+    const none = run({
+      state,
+      submissions_total: total,
+      submissions_done: 0,
+      rows_compared: 0,
+      note: state === 'failed' ? 'refused' : null,
+    })
+    const text = renderMarkdown(report({ run: none }))
+    expect(text).toContain('## What was compared\n\nNo submission: nothing was read again.')
+    expect(text).not.toContain('Every row of')
+  })
+})
+
+describe('what differences mean', () => {
+  const different = (n: number, repaired: number) => {
+    const found = Array.from({ length: n }, (_, no) => finding(no, 'different', no < repaired ? {} : { repairedAt: null }))
+    const data = report({ run: run({ different: n, repaired, exit_code: repaired < n ? 3 : 0 }), groups: [group('different', found)] })
+    const meaning = meaningsOf(data).find(({ term }) => term === 'Different here')
+    return { meaning: meaning?.text ?? '', verdict: verdictOf(data).text, whole: renderMarkdown(data) }
+  }
+
+  it('follows from what was repaired of them', () => {
+    expect(different(2, 2).meaning).toMatch(/ The rows were set to what it says; what they said before stands in `changes`/)
+    expect(different(3, 2).meaning).toMatch(
+      / 2 of the rows were set to what it says; .* The others were left as they are, because no second/,
+    )
+    const none = different(1, 0)
+    expect(none.meaning).toMatch(/ Nothing was changed, because no second reading confirmed it/)
+    expect(none.meaning).not.toContain('what they said before')
+    expect(none.verdict).toBe('1 difference was found and left as it is.')
+  })
+
+  it('tells what was marked of what the service does not show, and what only a hand can remove', () => {
+    const absent = (n: number, repaired: number, dry = false) => {
+      const found = Array.from({ length: n }, (_, no) => finding(no, 'absent', no < repaired ? {} : { repairedAt: null }))
+      const options = dry ? { dry_run: true } : {}
+      const data = report({ run: run({ absent: n, repaired, options }), groups: [group('absent', found)] })
+      return meaningsOf(data).find(({ term }) => term.startsWith('Here, but'))?.text ?? ''
+    }
+    expect(absent(2, 2)).toMatch(/ The rows were marked and kept; they come back by themselves when the service shows them again\.$/)
+    expect(absent(2, 0, true)).toMatch(/ Nothing was marked\.$/)
+    expect(absent(3, 2)).toMatch(/ 2 of the rows were marked and kept; .* Where nothing was marked, the table below says what to do\.$/)
+    expect(absent(1, 0)).toMatch(/ not proof that the record was wrong\. Where nothing was marked, the table below says what to do\.$/)
+  })
+
+  it('claims no row of the change log for raw alone', () => {
+    const { meaning, whole } = different(1, 1)
+    expect(meaning).toContain('there is no row of a difference in `raw` alone')
+    expect(whole).not.toContain('each repair stands in')
+  })
+})

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { countWanted, submissionsOf } from '../../../src/reconcile/run/queue.ts'
+import { newRun, type RunRow } from '../../../src/store/reconcile/runs.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { uuid } from '../../tools/facts.ts'
+import { ACCOUNT, RunRig } from '../rig.ts'
+
+const OTHER_RUN = 'another'
+
+/** A day of March, at noon. */
+const day = (n: number) => `2026-03-${String(n).padStart(2, '0')}T12:00:00.000000Z`
+
+describe.each(testDatabases)('the queue of a run on $name', (database) => {
+  /** What earlier runs came to: for each submission the day on which it was looked at last, and the one on which it was proved. */
+  async function withProofs(rig: RunRig, proofs: readonly (readonly [string, number, number | null])[]): Promise<void> {
+    await rig.db.write('test', async (tx) => {
+      for (const [submission_id, visited, proved] of proofs) {
+        const proof = { account: ACCOUNT, submission_id, run_id: OTHER_RUN, visited_at: day(visited) }
+        await tx.sql
+          .insertInto('sync_proofs')
+          .values({ ...proof, proved_at: proved === null ? null : day(proved) })
+          .execute()
+      }
+    })
+  }
+
+  async function runOf(rig: RunRig, over: Partial<RunRow>): Promise<RunRow> {
+    const run = await rig.db.write('test', async (tx) => newRun(tx, { account: ACCOUNT, options: {}, requestedBy: 'command' }, 'running'))
+    return { ...run, started_at: day(20), ...over }
+  }
+
+  async function orderOf(rig: RunRig, over: Partial<RunRow> = {}): Promise<string[]> {
+    const found: string[] = []
+    const queue = submissionsOf(rig.db.read, await runOf(rig, over), new AbortController().signal)
+    for await (const { submissionId } of queue) found.push(submissionId)
+    return found
+  }
+
+  it('begins with what was never looked at; what cannot be proved has its turn when it was tried the longest time ago', async () => {
+    const rig = await RunRig.open(database, 7)
+    const [failing = '', failed = '', proved = '', older = '', lost = '', fresh = '', oldest = ''] = rig.ids
+    await withProofs(rig, [
+      [failing, 12, null],
+      [failed, 4, null],
+      [proved, 10, 10],
+      [older, 5, 5],
+      // Proved long ago, and never again though it was tried.
+      [lost, 11, 1],
+      [oldest, 3, 3],
+    ])
+    expect(await orderOf(rig)).toEqual([fresh, oldest, failed, older, proved, lost, failing])
+  })
+
+  it('holds each submission that the run has not looked at, whatever the clock of the process says that proved it', async () => {
+    const rig = await RunRig.open(database, 2)
+    const [first = '', second = ''] = rig.ids
+    await withProofs(rig, [
+      [first, 10, 10],
+      [second, 25, 25],
+    ])
+    expect(await orderOf(rig)).toEqual([first, second])
+    expect(await orderOf(rig, { run_id: OTHER_RUN })).toEqual([])
+  })
+
+  it('holds what only a proof tells of any more, however much that is', async () => {
+    const rig = await RunRig.open(database, 2)
+    const [first = '', second = ''] = rig.ids
+    const lost = Array.from({ length: 501 }, (_, n) => [uuid(7, n), 2, 2] as const)
+    await withProofs(rig, [[first, 1, 1], ...lost, [second, 3, 3]])
+    expect(await orderOf(rig)).toEqual([first, ...lost.map(([id]) => id), second])
+  })
+
+  it('of chosen submissions holds each once, unless another option leaves it out or the run has looked at it', async () => {
+    const rig = await RunRig.open(database, 3)
+    const [first = '', second = '', still = ''] = rig.ids
+    await rig.db.write('test', (tx) =>
+      tx.sql
+        .updateTable('sync_reads')
+        .set({ active_at: day(1) })
+        .where('submission_id', '=', still)
+        .execute(),
+    )
+    const options = { submissions: [second, still, first, second, uuid(7, 1)], since: day(2) }
+    expect(await orderOf(rig, { options })).toEqual([first, second])
+    expect(await countWanted(rig.db.read, await runOf(rig, { options }), new AbortController().signal)).toBe(2)
+    await withProofs(rig, [[first, 10, 10]])
+    expect(await orderOf(rig, { options, run_id: OTHER_RUN })).toEqual([second])
+  })
+
+  it('of a run that is taken up again holds what it did not come by, and what another run may have come by meanwhile', async () => {
+    const rig = await RunRig.open(database, 4)
+    const [before = '', seen = '', since = '', proved = ''] = rig.ids
+    await withProofs(rig, [
+      [before, 19, null],
+      [seen, 21, null],
+      [since, 23, null],
+      [proved, 19, 10],
+    ])
+    expect(await orderOf(rig, { submissions_done: 1 })).toEqual([before, proved])
+    await rig.claim()
+    await rig.db.write('test', (tx) =>
+      tx.sql
+        .updateTable('reconcile_runs')
+        .set({ started_at: day(22) })
+        .execute(),
+    )
+    expect(await orderOf(rig, { submissions_done: 1 })).toEqual([before, proved, since])
+  })
+})

@@ -1,0 +1,302 @@
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/base/clock.ts'
+import { TransientError } from '../../../src/base/errors.ts'
+import { readKinds } from '../../../src/model/records.ts'
+import { LeaseLostError } from '../../../src/store/engine/leases.ts'
+import { findAccount, pinBrokerage, stopAccount } from '../../../src/store/reads/accounts.ts'
+import { findRun, listFindings, listRuns, requestRun } from '../../../src/store/reconcile/runs.ts'
+import { claimNewRun, claimWaitingRun, RUN_LEASE_MS } from '../../../src/store/reconcile/work.ts'
+import type { UpstreamClient } from '../../../src/upstream/client.ts'
+import { failureOf } from '../../../src/upstream/http/answer.ts'
+import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { ACCOUNT, RunRig } from '../rig.ts'
+
+/** Our clock, so much later: on SQLite leases end by it. */
+const later = (ms: number) => ({ ...systemClock, now: () => Date.now() + ms })
+
+describe.each(testDatabases)('reconcile runs on $name', (database) => {
+  it('a run fills an empty mirror, and the next has nothing to do', async () => {
+    const rig = await RunRig.open(database, 5)
+    const first = await rig.reconcile()
+    expect(first).toMatchObject({ state: 'done', exit_code: 0, submissions_total: 5, submissions_done: 5, unreadable: 0, known: 0 })
+    expect(first.repaired).toBe(first.missing + first.different)
+    expect(first.missing).toBeGreaterThanOrEqual(10)
+    const next = await rig.reconcile()
+    expect(next).toMatchObject({ state: 'done', exit_code: 0, missing: 0, different: 0, absent: 0, repaired: 0 })
+  })
+
+  it('an account is reconciled once at a time, and free again afterwards', async () => {
+    const rig = await RunRig.open(database, 1)
+    const claim = await rig.claim()
+    const other = await rig.another()
+    const busy = await claimNewRun(other, { account: ACCOUNT, options: {}, requestedBy: 'command' })
+    expect(busy).toMatchObject({ busy: true, runId: claim.run.run_id })
+    expect(await claimWaitingRun(other, ACCOUNT)).toBeNull()
+    await rig.work(claim)
+    await expect(rig.claim({}, other)).resolves.toMatchObject({ resumed: false })
+  })
+
+  it('what a dead process left is gone on with, and the dead process can write nothing more', async () => {
+    const rig = await RunRig.open(database, 3)
+    const dead = await rig.claim()
+    await endLease(rig)
+    const taken = await rig.claim({}, await rig.another())
+    expect(taken).toMatchObject({ resumed: true, run: { run_id: dead.run.run_id } })
+    await expect(rig.work(dead)).rejects.toThrow(LeaseLostError)
+    expect(await rig.db.read.sql.selectFrom('market_events').select('event_id').execute()).toEqual([])
+    expect(await rig.work(taken)).toMatchObject({ state: 'done', submissions_done: 3, run_id: dead.run.run_id })
+  })
+
+  it('a process whose clock is wrong notes its visits by the clock of the database', async () => {
+    const rig = await RunRig.open(database, 3)
+    const wrong = await rig.another(database.name === 'postgres' ? later(86_400_000) : systemClock)
+    const before = new Date().toISOString()
+    const run = await rig.work(await rig.claim({}, wrong), { db: wrong, clock: wrong.clock })
+    const visits = (await proofs(rig)).map((proof) => proof.visited_at)
+    const soon = new Date(later(60_000).now()).toISOString()
+    for (const time of [...visits, run.started_at ?? '']) expect(time > before && time < soon, time).toBe(true)
+    expect(visits).toHaveLength(3)
+    expect(visits.filter((visit) => visit < (run.started_at ?? ''))).toEqual([])
+  })
+
+  it('a run with other options goes before one that was interrupted, which is gone on with afterwards', async () => {
+    const rig = await RunRig.open(database, 12)
+    await rig.reconcile()
+    await requestRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'cron' })
+    rig.sandbox.faults.add({ kind: 'slow', ms: 40, operation: 'events' })
+    const stop = new AbortController()
+    const from = rig.sandbox.requestsSeen.length
+    const claimed = await claimWaitingRun(rig.db, ACCOUNT)
+    if (claimed === null) throw new Error('nothing waits')
+    const dead = rig.work(claimed, { concurrency: 1, onAbort: 'release' }, stop.signal)
+    dead.catch(() => undefined)
+    await expect.poll(() => new Set(rig.asked(from)).size, { timeout: 15_000, interval: 5 }).toBeGreaterThan(3)
+    stop.abort()
+    await expect(dead).rejects.toThrow(/aborted/)
+    rig.sandbox.faults.set([])
+    await rig.db.write('test', (tx) => tx.sql.updateTable('market_events').set({ detail: 'wrong' }).execute())
+    const looked = await rig.reconcile({ dry_run: true })
+    expect(looked).toMatchObject({ state: 'done', exit_code: 3, different: 12 })
+    expect(await findRun(rig.db.read, claimed.run.run_id)).toMatchObject({ state: 'running', ended_at: null })
+    // What the dry run came by and left is repaired; what was proved before it is left alone.
+    const resumed = await claimWaitingRun(rig.db, ACCOUNT)
+    expect(resumed).toMatchObject({ resumed: true, run: { run_id: claimed.run.run_id } })
+    const run = await rig.work(resumed ?? claimed)
+    expect(run).toMatchObject({ state: 'done', submissions_done: 12, exit_code: 0 })
+    const proved = resumed?.run.submissions_done ?? 0
+    expect(proved).toBeGreaterThan(0)
+    expect(run).toMatchObject({ different: 12 - proved, repaired: 12 - proved })
+  })
+
+  it('a run that is stopped says how far it came, and the next begins with the others', async () => {
+    const rig = await RunRig.open(database, 12)
+    const stop = new AbortController()
+    rig.sandbox.faults.add({ kind: 'slow', ms: 40, operation: 'events' })
+    const run = rig.work(await rig.claim(), { concurrency: 1 }, stop.signal)
+    run.catch(() => undefined)
+    await expect.poll(() => new Set(rig.asked()).size, { timeout: 15_000, interval: 5 }).toBeGreaterThan(5)
+    stop.abort()
+    await expect(run).rejects.toThrow(/aborted/)
+    const [stopped] = await listRuns(rig.db.read)
+    expect(stopped).toMatchObject({ state: 'stopped', exit_code: 1, note: expect.stringMatching(/of 12 submissions/) })
+    const done = new Set((await proofs(rig)).map((row) => row.submission_id))
+    expect(done.size).toBeGreaterThan(0)
+    expect(done.size).toBeLessThan(12)
+    rig.sandbox.faults.set([])
+    const from = rig.sandbox.requestsSeen.length
+    await rig.reconcile({}, { concurrency: 1 })
+    const order = [...new Set(rig.asked(from))]
+    expect(order.slice(0, 12 - done.size).filter((id) => done.has(id))).toEqual([])
+    expect(order).toHaveLength(12)
+  })
+
+  it('a run whose budget ends says n of m, exits 4, and the next goes on with the oldest proof', async () => {
+    const rig = await RunRig.open(database, 6)
+    await rig.reconcile()
+    const before = new Map((await proofs(rig)).map((row) => [row.submission_id, row.proved_at]))
+    let now = Date.now()
+    // Each look at the clock is a second.
+    const clock = { ...systemClock, now: () => (now += 1_000) }
+    const run = await rig.reconcile({}, { concurrency: 1, budgetMs: 20_000, clock })
+    expect(run).toMatchObject({ state: 'budget', exit_code: 4, note: expect.stringMatching(/after \d of 6 submissions/) })
+    const done = (await proofs(rig)).filter((row) => row.run_id === run.run_id).map((row) => row.submission_id)
+    expect(done).toHaveLength(run.submissions_done)
+    expect(done.length).toBeLessThan(6)
+    const oldest = [...before]
+      .map(([id, at]) => `${at} ${id}`)
+      .sort()
+      .map((text) => text.split(' ')[1])
+    expect(new Set(done)).toEqual(new Set(oldest.slice(0, done.length)))
+    const from = rig.sandbox.requestsSeen.length
+    await rig.reconcile({}, { concurrency: 1 })
+    expect(
+      rig
+        .asked(from)
+        .slice(0, 6 - done.length)
+        .filter((id) => done.includes(id)),
+    ).toEqual([])
+  })
+
+  it('options limit what is looked at', async () => {
+    const rig = await RunRig.open(database, 4)
+    const [first = '', second = '', third = ''] = rig.ids
+    expect(await rig.reconcile({ submissions: [first, third] })).toMatchObject({ submissions_total: 2, submissions_done: 2 })
+    const old = '2020-01-01T00:00:00.000000Z'
+    await rig.db.write('test', (tx) =>
+      tx.sql.updateTable('sync_reads').set({ active_at: old }).where('submission_id', '<>', second).execute(),
+    )
+    expect(await rig.reconcile({ since: '2021-01-01T00:00:00.000000Z' })).toMatchObject({ submissions_total: 1, submissions_done: 1 })
+    expect(await rig.reconcile({ active_only: true })).toMatchObject({ submissions_total: 1, submissions_done: 1 })
+    const from = rig.sandbox.requestsSeen.length
+    await rig.reconcile({ no_state: true })
+    expect(rig.asked(from)).toEqual([])
+  })
+
+  it('no more is read at once than was asked for, what is read a second time neither', async () => {
+    const rig = await RunRig.open(database, 6)
+    await rig.reconcile()
+    for (const id of rig.ids) {
+      const [shown] = rig.sandbox.truth(ACCOUNT, id)
+      rig.sandbox.setFacts(ACCOUNT, id, { state: 'CA' })
+      rig.sandbox.amendEvent(ACCOUNT, id, String(shown?.events[0]?.id), { detail: 'Outside of appetite', status: 'declined' })
+      rig.sandbox.concealItems(ACCOUNT, id, [String(shown?.messages[0]?.id)])
+    }
+    const [under, most] = [new Set<unknown>(), { reads: 0 }]
+    const counted =
+      <A extends unknown[], T>(read: (...args: A) => Promise<T>) =>
+      (...args: A): Promise<T> => {
+        const reading = read(...args).finally(() => under.delete(reading))
+        most.reads = Math.max(most.reads, under.add(reading).size)
+        return reading
+      }
+    const { events, thread, requirements } = rig.client
+    const client = { ...rig.client, events: counted(events), thread: counted(thread), requirements: counted(requirements) }
+    const run = await rig.reconcile({ concurrency: 1 }, { client })
+    expect(run).toMatchObject({ state: 'done', exit_code: 0, absent: 6 })
+    expect(most.reads).toBe(1)
+  })
+
+  it('a reason with characters that no database holds is kept without them, and the run ends', async () => {
+    const rig = await RunRig.open(database, 8)
+    const refuse = async (submissionId: string) => {
+      const call = { operation: 'events', submissionId, withCursor: false } as const
+      throw failureOf(call, { status: 403, headers: {}, body: '{"detail":"broken \\u0000 row"}' }, 0)
+    }
+    const client = { ...rig.client, events: refuse, thread: refuse }
+    // The pauses between its tries tell nothing here.
+    const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), signal) }
+    const run = await rig.reconcile({ no_state: true }, { concurrency: 1, client, clock })
+    expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringMatching(/refuses every read: .*broken \uFFFD row/) })
+    const details = (await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).map(({ detail }) => detail)
+    expect(details.length).toBeGreaterThan(0)
+    for (const detail of details) expect(detail).toMatch(/could not be read in .*broken \uFFFD row/)
+    await expect(rig.claim()).resolves.toMatchObject({ resumed: false })
+  })
+
+  it('credentials of another brokerage check nothing, and mark nothing', async () => {
+    const rig = await RunRig.open(database, 2)
+    await rig.reconcile()
+    rig.sandbox.setBrokerage(ACCOUNT, { id: 'other', name: 'Another brokerage' })
+    expect(await rig.reconcile()).toMatchObject({
+      state: 'failed',
+      exit_code: 1,
+      submissions_done: 0,
+      submissions_total: 2,
+      note: expect.stringMatching(/^it ended after 0 of 2 submissions; .*brokerage/),
+    })
+  })
+
+  it('a run pins the brokerage when nothing has before, a dry run does not', async () => {
+    const rig = await RunRig.open(database, 1)
+    const pinned = async () => (await findAccount(rig.db.read, ACCOUNT))?.brokerage
+    await rig.reconcile({ dry_run: true })
+    expect(await pinned()).toBeNull()
+    await rig.reconcile()
+    expect(await pinned()).toEqual(expect.any(String))
+  })
+
+  it('the brokerage that was pinned by all that was said of it is the same', async () => {
+    const rig = await RunRig.open(database, 1)
+    rig.sandbox.setBrokerage(ACCOUNT, { id: '', name: 'Bay' })
+    await pinBrokerage(rig.db, ACCOUNT, '{"name":"Bay"}', null)
+    expect(await rig.reconcile()).toMatchObject({ state: 'done', submissions_done: 1 })
+  })
+})
+
+const [sqlite] = testDatabases as [TestDatabase]
+
+// It takes its time, and has nothing to do with the database.
+it('a run that the store breaks off is free at once for whoever goes on with it', async () => {
+  const rig = await RunRig.open(sqlite, 1)
+  const claim = await rig.claim()
+  const requirements = async () => {
+    throw new TransientError('the store is away')
+  }
+  await expect(rig.work(claim, { client: { ...rig.client, requirements } })).rejects.toThrow('the store is away')
+  expect(await claimNewRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'command' })).toMatchObject({
+    resumed: true,
+    run: { run_id: claim.run.run_id, state: 'running' },
+  })
+})
+
+it('an account that is stopped while a run reads it ends the run', async () => {
+  const rig = await RunRig.open(sqlite, 8)
+  let looks = 0
+  const onProgress = () => {
+    looks += 1
+  }
+  // Each second is over at once.
+  const clock = { ...systemClock, sleep: (_: number, signal?: AbortSignal) => systemClock.sleep(1, signal) }
+  const client: UpstreamClient = {
+    ...rig.client,
+    requirements: async (...asked) => {
+      await stopAccount(rig.db, ACCOUNT, 'parked', 'the credentials were refused', 900_000)
+      const before = looks
+      // It looks again when it has looked once since.
+      await expect.poll(() => looks > before + 1, { timeout: 15_000, interval: 5 }).toBe(true)
+      return await rig.client.requirements(...asked)
+    },
+  }
+  const run = await rig.reconcile({}, { client, clock, concurrency: 1, onProgress })
+  const note = expect.stringMatching(/^it ended after \d of 8 submissions; .*: account default is parked: the credentials were refused/)
+  expect(run).toMatchObject({ state: 'failed', exit_code: 1, note })
+  expect(run.submissions_done).toBeLessThan(8)
+})
+
+it('a service that answers nobody any more ends the run', { timeout: 120_000 }, async () => {
+  const rig = await RunRig.open(sqlite, 8)
+  for (const operation of ['requirements', 'events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 503, operation })
+  const run = await rig.reconcile({ no_state: true }, { concurrency: 1 })
+  expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('does not answer') })
+  expect(run.submissions_done).toBeLessThan(8)
+  expect(await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).not.toEqual([])
+})
+
+it('some submissions that cannot be read end no run as long as others can be between them', async () => {
+  const rig = await RunRig.open(sqlite, 7)
+  // Two are in hand at a time: of these three, never all one after the other.
+  const failing = [rig.ids[0], rig.ids[3], rig.ids[6]]
+  for (const submissionId of failing)
+    for (const operation of readKinds) rig.sandbox.faults.add({ kind: 'status', status: 403, operation, submissionId })
+  const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), signal) }
+  const run = await rig.reconcile({}, { concurrency: 1, clock })
+  expect(run).toMatchObject({ state: 'done', submissions_done: 7, unreadable: 9 })
+})
+
+it('a service that refuses whatever it is asked ends the run', async () => {
+  const rig = await RunRig.open(sqlite, 8)
+  for (const operation of ['requirements', 'events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 403, operation })
+  const run = await rig.reconcile({}, { concurrency: 1 })
+  expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('refuses every read') })
+  expect(run.submissions_done).toBeLessThan(8)
+})
+
+/** As if the process that had it were dead for long. */
+async function endLease(rig: RunRig): Promise<void> {
+  const past = new Date(later(-RUN_LEASE_MS).now()).toISOString().replace('Z', '000Z')
+  await rig.db.write('test', (tx) => tx.sql.updateTable('sync_reconcile').set({ lease_until: past }).execute())
+}
+
+function proofs(rig: RunRig) {
+  return rig.db.read.sql.selectFrom('sync_proofs').selectAll().execute()
+}

@@ -1,0 +1,284 @@
+import { describe, expect, it } from 'vitest'
+import { type Clock, systemClock } from '../../../src/base/clock.ts'
+import { TransientError } from '../../../src/base/errors.ts'
+import { lastSlot } from '../../../src/reconcile/run/timetable.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { pinBrokerage } from '../../../src/store/reads/accounts.ts'
+import { listRuns, requestRun } from '../../../src/store/reconcile/runs.ts'
+import { claimNewRun, releaseRun } from '../../../src/store/reconcile/work.ts'
+import type { RunOptions } from '../../../src/store/schema/tables-reconcile.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { interrupted } from '../../tools/meddled.ts'
+import { ACCOUNT, RunRig } from '../rig.ts'
+
+const daily = { cron: '0 3 * * *', timeZone: 'UTC' }
+const at = (text: string) => Date.parse(text)
+const HOUR_MS = 3_600_000
+/** How long the service sleeps between two looks. */
+const LOOK_MS = 5_000
+
+describe('the last time of a timetable', () => {
+  it.each([
+    ['0 3 * * *', 'UTC', '2026-03-05T02:59:59.999Z', '2026-03-04T03:00:00.000000Z'],
+    ['0 3 * * *', 'UTC', '2026-03-05T03:00:00.000Z', '2026-03-05T03:00:00.000000Z'],
+    ['0 3 * * *', 'America/New_York', '2026-03-05T08:30:00.000Z', '2026-03-05T08:00:00.000000Z'],
+    ['30 */6 * * mon-fri', 'UTC', '2026-03-09T00:10:00.000Z', '2026-03-06T18:30:00.000000Z'],
+  ])('%s in %s at %s', (cron, timeZone, now, slot) => {
+    expect(lastSlot({ cron, timeZone }, at(now))).toBe(slot)
+  })
+
+  it.each([
+    // Put ahead over it, at two at night or at midnight, by an hour or by half of one: it comes at that moment.
+    ['30 2 * * *', 'America/New_York', '2026-03-08T06:59:59.999Z', '2026-03-07T07:30:00.000000Z'],
+    ['30 2 * * *', 'America/New_York', '2026-03-08T07:00:00.000Z', '2026-03-08T07:00:00.000000Z'],
+    ['30 2 * * *', 'America/New_York', '2026-03-09T06:30:00.000Z', '2026-03-09T06:30:00.000000Z'],
+    ['0 0 * * *', 'Africa/Cairo', '2026-04-23T21:59:00.000Z', '2026-04-22T22:00:00.000000Z'],
+    ['0 0 * * *', 'Africa/Cairo', '2026-04-23T22:00:00.000Z', '2026-04-23T22:00:00.000000Z'],
+    ['30 0 * * fri', 'Africa/Cairo', '2026-04-24T12:00:00.000Z', '2026-04-23T22:00:00.000000Z'],
+    ['0 0 29 3 *', 'Asia/Beirut', '2026-10-23T15:00:00.000Z', '2026-03-28T22:00:00.000000Z'],
+    ['0 2 * * *', 'Australia/Lord_Howe', '2026-10-03T20:00:00.000Z', '2026-10-03T15:30:00.000000Z'],
+    ['0 3 * * *', 'Pacific/Chatham', '2026-09-26T14:00:00.000Z', '2026-09-26T14:00:00.000000Z'],
+    // Put back over it: it has come already.
+    ['30 1 * * *', 'America/New_York', '2026-11-01T05:30:00.000Z', '2026-11-01T05:30:00.000000Z'],
+    ['30 1 * * *', 'America/New_York', '2026-11-01T06:30:00.000Z', '2026-11-01T05:30:00.000000Z'],
+    ['59 23 * * *', 'Africa/Cairo', '2026-10-29T22:30:00.000Z', '2026-10-29T20:59:00.000000Z'],
+    ['0 2 * * sun', 'Antarctica/Troll', '2026-10-25T01:00:00.000Z', '2026-10-25T00:00:00.000000Z'],
+    // What comes seldom is found however long ago it was.
+    ['0 3 29 2 *', 'UTC', '2104-02-29T02:00:00.000Z', '2096-02-29T03:00:00.000000Z'],
+  ])('%s in %s at %s, with the clocks put ahead or back', (cron, timeZone, now, slot) => {
+    expect(lastSlot({ cron, timeZone }, at(now))).toBe(slot)
+  })
+
+  it.each([
+    ['America/New_York', '2026-03-07', '2026-10-31'],
+    ['Africa/Cairo', '2026-04-22', '2026-10-28'],
+    ['Australia/Lord_Howe', '2026-10-02', '2026-04-03'],
+    ['Pacific/Chatham', '2026-09-25', '2026-04-03'],
+    ['Antarctica/Troll', '2026-03-28', '2026-10-24'],
+  ])('comes once a day in %s, and none is lost or comes back', (timeZone, ...days) => {
+    for (const from of days.map((day) => at(`${day}T00:00:00Z`))) {
+      for (const cron of ['0 0 * * *', '30 1 * * *', '45 2 * * *', '59 23 * * *']) {
+        let last = at(lastSlot({ cron, timeZone }, from))
+        for (let now = from; now < from + 84 * HOUR_MS; now += HOUR_MS) {
+          const slot = at(lastSlot({ cron, timeZone }, now))
+          if (slot !== last) expect(slot - last).toBeGreaterThan(21 * HOUR_MS)
+          expect(now - slot).toBeLessThan(27 * HOUR_MS)
+          last = slot
+        }
+      }
+    }
+  })
+})
+
+describe.each(testDatabases)('the timetable on $name', (database) => {
+  /** A rig whose account was first served when `since` says, and a clock that stands at `now`. */
+  async function rigAt(now: string, since: string, ticking = () => at(now)) {
+    const rig = await RunRig.open(database, 2)
+    const clock = { ...systemClock, now: ticking }
+    const db = await rig.another(clock)
+    await rig.reconciler(null, db).look(new AbortController().signal)
+    await db.write('test', (tx) =>
+      tx.sql
+        .insertInto('sync_reconcile')
+        .values({ account: ACCOUNT, run_id: null, lease_token: null, lease_until: null, since: since.replace('Z', '000Z') })
+        .execute(),
+    )
+    return { rig, clock, db }
+  }
+  const signal = new AbortController().signal
+  const ofCron = async (db: Db) => (await listRuns(db.read)).filter((run) => run.requested_by === 'cron')
+
+  it('makes one run of each time, however many processes there are, and one that was missed', async () => {
+    const { rig, clock, db } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-01T00:00:00.000Z')
+    const first = rig.reconciler(daily, db)
+    const second = rig.reconciler(daily, await rig.another(clock))
+    await Promise.all([first.look(signal), second.look(signal)])
+    await Promise.all([first.idle(), second.idle()])
+    await first.look(signal)
+    await first.idle()
+    const runs = await listRuns(rig.db.read)
+    expect(runs).toMatchObject([{ requested_by: 'cron', state: 'done', slot: '2026-03-05T03:00:00.000000Z', submissions_done: 2 }])
+  })
+
+  it('makes up nothing of the time before an account was first served', async () => {
+    const { rig, db } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-05T09:00:00.000Z')
+    await rig.reconciler(daily, db).look(signal)
+    expect(await listRuns(rig.db.read)).toEqual([])
+  })
+
+  it('leaves out a time at which a run is still in progress, and says so', async () => {
+    let now = at('2026-03-05T02:59:59.000Z')
+    const { rig, db } = await rigAt('2026-03-05T02:59:59.000Z', '2026-03-01T00:00:00.000Z', () => now)
+    const claim = await rig.claim({}, db)
+    now = at('2026-03-05T03:00:00.000Z')
+    const reconciler = rig.reconciler(daily, db)
+    await reconciler.look(signal)
+    await rig.work(claim, { db })
+    await reconciler.look(signal)
+    await reconciler.idle()
+    expect(await ofCron(db)).toMatchObject([{ state: 'stopped', exit_code: 4, note: expect.stringContaining(claim.run.run_id) }])
+  })
+
+  it.each<RunOptions>([{ dry_run: true }, { submissions: ['one'] }, { no_state: true }])(
+    'a run that does less, %j, puts a time off until it is over',
+    async (options) => {
+      const { rig, db } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-01T00:00:00.000Z')
+      const claim = await rig.claim(options, db)
+      const reconciler = rig.reconciler(daily, db)
+      await reconciler.look(signal)
+      expect((await ofCron(db)).map((run) => run.state)).toEqual(['requested'])
+      await rig.work(claim, { db })
+      await reconciler.look(signal)
+      await reconciler.idle()
+      expect(await ofCron(db)).toMatchObject([{ state: 'done', slot: '2026-03-05T03:00:00.000000Z', submissions_done: 2 }])
+    },
+  )
+
+  it('a run that was broken off before a time goes on, and the run of that time follows', async () => {
+    let now = at('2026-03-05T02:00:00.000Z')
+    const { rig, db } = await rigAt('2026-03-05T02:00:00.000Z', '2026-03-01T00:00:00.000Z', () => now)
+    await releaseRun(db, await rig.claim({}, db))
+    now = at('2026-03-05T10:00:00.000Z')
+    const reconciler = rig.reconciler(daily, db)
+    for (let n = 0; n < 2; n++) {
+      await reconciler.look(signal)
+      await reconciler.idle()
+    }
+    const slot = '2026-03-05T03:00:00.000000Z'
+    expect(await listRuns(db.read)).toMatchObject([
+      { requested_by: 'cron', slot, state: 'done', submissions_done: 2 },
+      { requested_by: 'command', state: 'done', submissions_done: 2 },
+    ])
+  })
+
+  it('a run that failed is made again after a while, as long as its time is the last one, but not for ever', async () => {
+    let now = at('2026-03-05T10:00:00.000Z')
+    const { db, rig } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-01T00:00:00.000Z', () => now)
+    const reconciler = rig.reconciler(daily, db)
+    const passed = async (minutes: number) => {
+      now += minutes * 60_000
+      await reconciler.look(signal)
+      await reconciler.idle()
+      return (await ofCron(db)).map((run) => run.state)
+    }
+    const setAccount = (state: 'active' | 'parked') =>
+      db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set({ state }).where('account', '=', ACCOUNT).execute())
+    rig.sandbox.setBrokerage(ACCOUNT, { id: 'other', name: 'Another brokerage' })
+    await pinBrokerage(db, ACCOUNT, 'mine', 'client')
+    expect(await passed(0)).toEqual(['failed'])
+    expect(await passed(14)).toEqual(['failed'])
+    const other = rig.reconciler(daily, await rig.another({ ...systemClock, now: () => now }))
+    now += 2 * 60_000
+    await Promise.all([reconciler.look(signal), other.look(signal)])
+    await Promise.all([reconciler.idle(), other.idle()])
+    expect(await passed(0)).toEqual(['failed', 'failed'])
+    // Not while it is known to be in vain.
+    await setAccount('parked')
+    expect(await passed(16)).toEqual(['failed', 'failed'])
+    await setAccount('active')
+    for (let n = 0; n < 6; n++) await passed(16)
+    expect(await passed(16)).toEqual(Array(5).fill('failed'))
+    rig.sandbox.setBrokerage(ACCOUNT, { id: 'mine', name: 'The right one' })
+    expect(await passed(24 * 60)).toEqual(['done', ...Array(5).fill('failed')])
+    expect(await passed(24 * 60)).toEqual(['done', 'done', ...Array(5).fill('failed')])
+  })
+
+  it('a run that was asked for is stored once, and taken up by a process that works', async () => {
+    const rig = await RunRig.open(database, 2)
+    const wanted = { account: ACCOUNT, options: { submissions: [rig.ids[0] ?? ''] }, requestedBy: 'admin:me' }
+    const id = await requestRun(rig.db, wanted)
+    expect(await requestRun(rig.db, wanted)).toBe(id)
+    const reconciler = rig.reconciler(null)
+    const stop = new AbortController()
+    const running = reconciler.run(stop.signal)
+    await expect.poll(async () => (await listRuns(rig.db.read))[0]?.state, { timeout: 15_000 }).toBe('done')
+    stop.abort()
+    await running
+    expect(await listRuns(rig.db.read)).toMatchObject([{ run_id: id, requested_by: 'admin:me', submissions_done: 1, exit_code: 0 }])
+  })
+
+  it('a run of an account that was taken out of the settings ends, and says why', async () => {
+    const rig = await RunRig.open(database, 1)
+    const claimOf = async (account: string) => {
+      const claim = await claimNewRun(rig.db, { account, options: {}, requestedBy: 'command' })
+      if ('busy' in claim) throw new Error(`${account} is reconciled`)
+      return claim
+    }
+    await requestRun(rig.db, { account: 'removed', options: {}, requestedBy: 'admin:me' })
+    await releaseRun(rig.db, await claimOf('removed'))
+    await requestRun(rig.db, { account: 'removed', options: { dry_run: true }, requestedBy: 'admin:me' })
+    // Somebody whose settings have it works on it.
+    await claimOf('elsewhere')
+    await requestRun(rig.db, { account: ACCOUNT, options: { dry_run: true }, requestedBy: 'admin:me' })
+    await rig.reconciler(null).run(AbortSignal.abort())
+    const note = 'account removed is not in the settings any more'
+    const stateOf = async (account: string) => (await listRuns(rig.db.read, { account })).map(({ state }) => state)
+    expect(await listRuns(rig.db.read, { account: 'removed' })).toMatchObject([
+      { state: 'stopped', exit_code: 4, note, ended_at: expect.any(String) },
+      { state: 'stopped', exit_code: 4, note },
+      { state: 'stopped', exit_code: 4, note },
+    ])
+    expect([await stateOf('elsewhere'), await stateOf(ACCOUNT)]).toEqual([['running'], ['requested']])
+  })
+
+  it('a look that fails does not wait for the run in hand, which is free at once', async () => {
+    const rig = await RunRig.open(database, 1)
+    rig.sandbox.faults.add({ kind: 'slow', ms: 600_000, operation: 'requirements' })
+    await requestRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'admin:me' })
+    // It looks again at once.
+    const clock = { ...systemClock, sleep: (_: number, signal?: AbortSignal) => systemClock.sleep(5, signal) }
+    const db = interrupted(await rig.another(clock), (name) => {
+      if (name === 'reconcile-slot' && rig.asked().length > 0) throw new TransientError('the store is away')
+    })
+    await expect(rig.reconciler(daily, db).run(signal)).rejects.toThrow('the store is away')
+    expect(await claimNewRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'command' })).toMatchObject({ resumed: true })
+  })
+
+  it('looks again at once when a run has ended, and not when it failed, since it is free at once and may fail again', async () => {
+    const rig = await RunRig.open(database, 1)
+    await requestRun(rig.db, { account: ACCOUNT, options: {}, requestedBy: 'admin:me' })
+    /** @returns whether the service was woken by the end of its run. */
+    const wokenByRun = async (fails: boolean): Promise<boolean | undefined> => {
+      const asleep = Promise.withResolvers<AbortSignal | undefined>()
+      const sleep: Clock['sleep'] = (ms, bell) => {
+        if (ms === LOOK_MS) asleep.resolve(bell)
+        return systemClock.sleep(ms, bell)
+      }
+      const db = interrupted(await rig.another({ ...systemClock, sleep }), (name) => {
+        if (fails && name === 'reconcile-repair') throw new TransientError('the store is away')
+      })
+      const stop = new AbortController()
+      const reconciler = rig.reconciler(null, db)
+      const running = reconciler.run(stop.signal)
+      const bell = await asleep.promise
+      await reconciler.idle()
+      const woken = bell?.aborted
+      stop.abort()
+      await running
+      return woken
+    }
+    expect(await wokenByRun(true)).toBe(false)
+    expect(await listRuns(rig.db.read)).toMatchObject([{ state: 'running' }])
+    expect(await wokenByRun(false)).toBe(true)
+    expect(await listRuns(rig.db.read)).toMatchObject([{ state: 'done' }])
+  })
+
+  it('a process that stops gives its run to the next, which goes on where it stood', async () => {
+    const rig = await RunRig.open(database, 10)
+    rig.sandbox.faults.add({ kind: 'slow', ms: 50, operation: 'events' })
+    await requestRun(rig.db, { account: ACCOUNT, options: { concurrency: 1 }, requestedBy: 'admin:me' })
+    const stop = new AbortController()
+    const running = rig.reconciler(null).run(stop.signal)
+    await expect.poll(() => new Set(rig.asked()).size, { timeout: 15_000 }).toBeGreaterThan(3)
+    stop.abort()
+    await running
+    const [half] = await listRuns(rig.db.read)
+    expect(half).toMatchObject({ state: 'running' })
+    const next = rig.reconciler(null, await rig.another())
+    await next.look(signal)
+    await next.idle()
+    const [run] = await listRuns(rig.db.read)
+    expect(run).toMatchObject({ run_id: half?.run_id, state: 'done', submissions_done: 10 })
+    expect(run?.submissions_done).toBeGreaterThan(half?.submissions_done ?? 10)
+  })
+})

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/base/clock.ts'
+import { readKinds } from '../../../src/model/records.ts'
+import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { ACCOUNT, DamageRig, told } from '../damage/rig.ts'
+import { RunRig } from '../rig.ts'
+
+/** What of a submission is not what the service's specification says. */
+const MALFORMED = { type: 7 as never }
+
+async function proofOf(rig: Pick<DamageRig, 'db'>, submissionId: string) {
+  const query = rig.db.read.sql.selectFrom('sync_proofs').select(['run_id', 'proved_at', 'visited_at'])
+  return await query.where('submission_id', '=', submissionId).executeTakeFirst()
+}
+
+describe.each(testDatabases)('what could not be checked proves nothing, on $name', (database) => {
+  it('an item that cannot be read is unreadable in each run, also when the poll kept it before', async () => {
+    const rig = await DamageRig.open(database)
+    const event = rig.sandbox.addEvent(ACCOUNT, rig.plain, { type: 'status_changed' }, { quiet: true })
+    rig.sandbox.amendEvent(ACCOUNT, rig.plain, event.id, MALFORMED)
+    await rig.command('sync', rig.plain)
+    expect(await rig.db.read.sql.selectFrom('sync_unreadable').select('read').execute()).toEqual([{ read: 'events' }])
+    for (let n = 0; n < 2; n += 1) {
+      const ended = await rig.reconcile()
+      expect({ code: ended.code, found: told(ended.findings) }).toEqual({ code: 1, found: ['unreadable events'] })
+      expect(ended.run).toMatchObject({ unreadable: 1, known: 0, exit_code: 1 })
+      expect(await proofOf(rig, rig.plain)).toMatchObject({ proved_at: null })
+      expect((await proofOf(rig, rig.rich))?.proved_at).not.toBeNull()
+    }
+  })
+
+  it.each(readKinds)('a submission whose %s cannot be read is not proved, the others are', async (operation) => {
+    const rig = await RunRig.open(database, 2)
+    const [failing = '', other = ''] = rig.ids
+    rig.sandbox.faults.add({ kind: 'status', status: 500, operation, submissionId: failing })
+    const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), signal) }
+    expect(await rig.reconcile({}, { clock })).toMatchObject({ state: 'done', submissions_done: 2, unreadable: 1 })
+    expect(await proofOf(rig, failing)).toMatchObject({ proved_at: null })
+    expect((await proofOf(rig, other))?.proved_at).not.toBeNull()
+  })
+
+  it('an item that became malformed is unreadable, and not marked as gone', async () => {
+    const rig = await DamageRig.open(database)
+    const [truth] = rig.sandbox.truth(ACCOUNT, rig.rich)
+    const [event, letter] = [String(truth?.events[5]?.id), String(truth?.messages[1]?.id)]
+    rig.sandbox.amendEvent(ACCOUNT, rig.rich, event, MALFORMED)
+    rig.sandbox.amendMessage(ACCOUNT, rig.rich, letter, { body_text: 7 as never })
+    const before = await rig.state()
+    const evidence = rig.db.read.sql.selectFrom('sync_unreadable').select('read').orderBy('read')
+    const { findings: dry } = await rig.reconcile('--dry-run')
+    expect(told(dry)).toEqual(['unreadable events', 'unreadable thread'])
+    expect(await evidence.execute()).toEqual([])
+    for (const { detail } of dry) expect(detail).toMatch(/^1 of its items is not .* and could not be compared$/)
+    const ended = await rig.reconcile()
+    for (const { detail } of ended.findings) expect(detail).toMatch(/ could not be compared; it is kept in sync_unreadable$/)
+    expect({ code: ended.code, found: told(ended.findings) }).toEqual({ code: 1, found: ['unreadable events', 'unreadable thread'] })
+    expect(await evidence.execute()).toEqual([{ read: 'events' }, { read: 'thread' }])
+    expect(await rig.state()).toEqual(before)
+  })
+
+  it('attachments that are no list are not marked as gone', async () => {
+    const rig = await DamageRig.open(database)
+    const letter = String(rig.sandbox.truth(ACCOUNT, rig.rich)[0]?.messages[1]?.id)
+    rig.sandbox.amendMessage(ACCOUNT, rig.rich, letter, { attachments: 'none' as never })
+    const before = await rig.state()
+    const ended = await rig.reconcile()
+    expect(told(ended.findings).filter((text) => text.startsWith('absent'))).toEqual([])
+    expect((await rig.state())['thread_attachments']).toEqual(before['thread_attachments'])
+  })
+
+  it('without the state nothing is proved, a dry run does not even note that it came by, and the last proof stands', async () => {
+    const rig = await DamageRig.open(database)
+    expect((await rig.reconcile('--dry-run')).code).toBe(0)
+    expect(await proofOf(rig, rig.plain)).toBeUndefined()
+    await rig.reconcile('--no-state')
+    expect(await proofOf(rig, rig.plain)).toMatchObject({ proved_at: null })
+    const { run } = await rig.reconcile()
+    const proof = await proofOf(rig, rig.plain)
+    expect(proof).toMatchObject({ run_id: run.run_id, proved_at: expect.any(String) })
+    expect((await rig.reconcile('--no-state')).code).toBe(0)
+    const after = await proofOf(rig, rig.plain)
+    expect({ ...after, visited_at: null }).toEqual({ ...proof, visited_at: null })
+    expect(String(after?.visited_at) > String(proof?.visited_at)).toBe(true)
+    await rig.damage(`update market_events set detail = 'wrong' where submission_id = '${rig.plain}'`)
+    expect((await rig.reconcile('--dry-run')).code).toBe(3)
+    expect(await proofOf(rig, rig.plain)).toEqual(after)
+    const completeness = rig.db.read.sql.selectFrom('completeness').select(['proved_at', 'proved_by'])
+    expect(await completeness.where('submission_id', '=', rig.plain).executeTakeFirst()).toEqual({
+      proved_at: proof?.proved_at,
+      proved_by: run.run_id,
+    })
+  })
+
+  it('what follows from pages that were put right is worked out, also when nothing more could be read', { timeout: 60_000 }, async () => {
+    const rig = await DamageRig.open(database)
+    await rig.damage(
+      `delete from market_events where submission_id = '${rig.rich}'`,
+      `update submissions set last_event_at = null where submission_id = '${rig.rich}'`,
+    )
+    rig.sandbox.faults.add({ kind: 'status', status: 500, operation: 'requirements', submissionId: rig.rich })
+    rig.sandbox.faults.add({ kind: 'status', status: 500, operation: 'thread', submissionId: rig.rich })
+    // Behind the first page.
+    rig.sandbox.faults.add({ kind: 'invalid_cursor', operation: 'events', submissionId: rig.rich })
+    const ended = await rig.reconcile()
+    expect(ended.code).toBe(1)
+    expect(told(ended.findings).filter((text) => text.startsWith('unreadable'))).toHaveLength(3)
+    const events = rig.db.read.sql.selectFrom('market_events').select('occurred_at').where('submission_id', '=', rig.rich)
+    const newest = await events.orderBy('occurred_at', 'desc').limit(1).executeTakeFirst()
+    expect(newest).toBeDefined()
+    const row = rig.db.read.sql.selectFrom('submissions').select('last_event_at').where('submission_id', '=', rig.rich)
+    expect(await row.executeTakeFirst()).toEqual({ last_event_at: newest?.occurred_at })
+  })
+
+  it('a run that is taken up again compares nothing twice, also when it can prove nothing', { timeout: 60_000 }, async () => {
+    const rig = await RunRig.open(database, 12)
+    await rig.reconcile()
+    rig.sandbox.faults.add({ kind: 'slow', ms: 40, operation: 'events' })
+    const from = rig.sandbox.requestsSeen.length
+    const stop = new AbortController()
+    const begun = rig.work(await rig.claim({ no_state: true }), { concurrency: 1, onAbort: 'release' }, stop.signal)
+    begun.catch(() => undefined)
+    const read = () => rig.sandbox.requestsSeen.slice(from).filter(({ operation }) => operation === 'events').length
+    await expect.poll(read, { timeout: 15_000, interval: 5 }).toBeGreaterThan(6)
+    stop.abort()
+    await expect(begun).rejects.toThrow(/aborted/)
+    const claim = await rig.claim({ no_state: true })
+    expect(claim).toMatchObject({ resumed: true })
+    expect(claim.run.submissions_done).toBeGreaterThan(0)
+    expect(await rig.work(claim)).toMatchObject({ state: 'done', submissions_total: 12, submissions_done: 12 })
+  })
+
+  it('a dry run that is taken up again looks at all of it anew, and reports nothing twice', { timeout: 60_000 }, async () => {
+    const rig = await RunRig.open(database, 12)
+    rig.sandbox.faults.add({ kind: 'slow', ms: 40, operation: 'events' })
+    const stop = new AbortController()
+    const begun = rig.work(await rig.claim({ dry_run: true }), { concurrency: 1, onAbort: 'release' }, stop.signal)
+    begun.catch(() => undefined)
+    const found = () => rig.db.read.sql.selectFrom('reconcile_findings').select(['entity', 'entity_id', 'submission_id']).execute()
+    await expect.poll(async () => (await found()).length, { timeout: 15_000, interval: 5 }).toBeGreaterThan(6)
+    stop.abort()
+    await expect(begun).rejects.toThrow(/aborted/)
+    rig.sandbox.faults.set([])
+    const from = rig.sandbox.requestsSeen.length
+    const claim = await rig.claim({ dry_run: true })
+    expect(claim).toMatchObject({ resumed: true, run: { submissions_done: 0, missing: 0 } })
+    const run = await rig.work(claim)
+    expect(run).toMatchObject({ state: 'done', exit_code: 3, submissions_total: 12, submissions_done: 12 })
+    expect(new Set(rig.asked(from)).size).toBe(12)
+    const all = await found()
+    expect(all).toHaveLength(run.missing + run.different)
+    expect(new Set(all.map((one) => JSON.stringify(one))).size).toBe(all.length)
+  })
+})
+
+const [sqlite] = testDatabases as [TestDatabase]
+
+// Postgres stores no such text.
+it('a whole object that is no JSON any more is put right', async () => {
+  const rig = await DamageRig.open(sqlite)
+  const letter = String(rig.sandbox.truth(ACCOUNT, rig.plain)[0]?.messages[0]?.id)
+  const event = String(rig.sandbox.truth(ACCOUNT, rig.plain)[0]?.events[0]?.id)
+  const before = await rig.state()
+  await rig.damage(
+    ...['market_events', 'thread_messages', 'submissions'].map(
+      (table) => `update ${table} set raw = '{"id":"tor' where submission_id = '${rig.plain}'`,
+    ),
+  )
+  const ended = await rig.reconcile()
+  expect({ code: ended.code, found: told(ended.findings) }).toEqual({
+    code: 0,
+    found: [`different market_events ${event} (raw)`, 'different submissions (raw)', `different thread_messages ${letter} (raw)`],
+  })
+  expect(await rig.state()).toEqual(before)
+  expect(await rig.reconcile()).toMatchObject({ code: 0, findings: [] })
+})

@@ -1,0 +1,309 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import Database from 'better-sqlite3'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { migrations } from '../../../migrations/index.ts'
+import { ManualClock, systemClock } from '../../../src/base/clock.ts'
+import { BusyError, PermanentError, UsageError } from '../../../src/base/errors.ts'
+import { backupSqlite } from '../../../src/store/backup/copy.ts'
+import { restoreSqlite } from '../../../src/store/backup/restore.ts'
+import { settleLogEpoch } from '../../../src/store/changes/log-epoch.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { migrate } from '../../../src/store/migrate/migrate.ts'
+import { holdServeLock } from '../../../src/store/open/serve-lock.ts'
+import { startChild } from '../../tools/child.ts'
+import { newSqlite, openAgain, silentLog } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { applyAll, changesOf } from '../../tools/mirror.ts'
+
+const ACCOUNT = 'acme'
+const SUBMISSION = uuid(9, 1)
+const never = new AbortController().signal
+const parts = { clock: systemClock, log: silentLog, who: 'command' }
+
+/** A folder with a database in it, and room for backups. */
+async function place() {
+  const { config, remove } = newSqlite()
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-backup-'))
+  onTestFinished(async () => {
+    rmSync(folder, { recursive: true, force: true })
+    await remove()
+  })
+  return { config, file: (name: string) => join(folder, name), files: () => readdirSync(folder).sort() }
+}
+
+/** A migrated database with `count` events in it. */
+async function filled(config: { kind: 'sqlite'; path: string }, count: number): Promise<Db> {
+  const db = await openAgain(config)
+  await migrate(db)
+  await settleLogEpoch(db)
+  await applyAll(
+    db,
+    Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n))),
+  )
+  return db
+}
+
+async function epochOf(db: Db): Promise<string> {
+  return (await db.read.sql.selectFrom('mirror_info').select('log_epoch').executeTakeFirstOrThrow()).log_epoch
+}
+
+async function lastSeqOf(db: Db): Promise<number> {
+  return (await db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()).last_seq
+}
+
+async function events(db: Db): Promise<number> {
+  return (await db.read.sql.selectFrom('market_events').select('event_id').execute()).length
+}
+
+describe('a backup', () => {
+  it('is one consistent file, made while the database is written without a pause', async () => {
+    const { config, file, files } = await place()
+    const db = await filled(config, 2_000)
+    onTestFinished(() => db.close())
+    let written = 2_000
+    let over = false
+    const writing = (async () => {
+      while (!over) {
+        await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(written++))])
+        await new Promise(setImmediate)
+      }
+    })()
+    const backup = await backupSqlite(config.path, file('a.db'), never)
+    over = true
+    await writing
+    expect(written).toBeGreaterThan(2_001)
+    expect(files()).toEqual(['a.db'])
+    const copy = new Database(file('a.db'), { readonly: true })
+    onTestFinished(() => void copy.close())
+    expect(copy.pragma('integrity_check', { simple: true })).toBe('ok')
+    expect(copy.pragma('journal_mode', { simple: true })).toBe('delete')
+    const count = (from: string) => (copy.prepare(`select count(*) as n from ${from}`).get() as { n: number }).n
+    expect(backup.facts).toMatchObject({ firstSeq: 1, lastSeq: count('changes'), logEpoch: await epochOf(db) })
+    expect(backup.facts.rows['market_events']).toBe(count('market_events'))
+    expect(count('market_events')).toBeGreaterThanOrEqual(2_000)
+    expect(count('market_events')).toBeLessThan(written)
+    expect(count("sync_log_epochs where home = 'copy'")).toBe(1)
+    expect(backup.bytes).toBe(readFileSync(file('a.db')).length)
+  })
+
+  it.each(['', '-wal', '-shm', '-journal', '-serve', '-serve-journal'])(
+    'takes no name that the database itself has beside it, there or not: mirror.db%s',
+    async (ending) => {
+      const { config, file } = await place()
+      await (await filled(config, 1)).close()
+      const folder = dirname(config.path)
+      const before = readdirSync(folder).sort()
+      symlinkSync(folder, file('linked'))
+      for (const name of [config.path, join(file('linked'), basename(config.path))]) {
+        await expect(backupSqlite(config.path, `${name}${ending}`, never)).rejects.toThrow(
+          new UsageError([`${name}${ending} is a file of the database itself; name another file`]),
+        )
+      }
+      expect(readdirSync(folder).sort()).toEqual(before)
+    },
+  )
+
+  it('takes no folder for a file, nor nothing at all, and advises nobody to remove one', async () => {
+    const { config, file } = await place()
+    await (await filled(config, 1)).close()
+    mkdirSync(file('copies'))
+    await expect(backupSqlite(config.path, file('copies'), never)).rejects.toThrow(
+      new UsageError([`${file('copies')} is a folder; name a file in it`]),
+    )
+    await expect(backupSqlite(config.path, '', never)).rejects.toThrow(new UsageError([`${process.cwd()} is a folder; name a file in it`]))
+  })
+
+  it('overwrites nothing, and leaves nothing behind when it cannot be made or is stopped', async () => {
+    const { config, file, files } = await place()
+    const db = await filled(config, 10)
+    onTestFinished(() => db.close())
+    writeFileSync(file('there.db'), 'mine')
+    await expect(backupSqlite(config.path, file('there.db'), never)).rejects.toThrow(/exists already/)
+    await expect(backupSqlite(config.path, file('no/folder.db'), never)).rejects.toThrow(UsageError)
+    const stopped = AbortSignal.abort(new Error('stop'))
+    await expect(backupSqlite(config.path, file('b.db'), stopped)).rejects.toThrow('stop')
+    const stopping = new AbortController()
+    const made = backupSqlite(config.path, file('b.db'), stopping.signal)
+    stopping.abort(new Error('stop now'))
+    await expect(made).rejects.toThrow('stop now')
+    writeFileSync(
+      file('nonsense'),
+      'this is no database, whatever it is called; it is long enough to have a header of its own, though'.repeat(20),
+    )
+    await expect(backupSqlite(file('nonsense'), file('c.db'), never)).rejects.toThrow(
+      /no backup was made: .*is damaged or is no SQLite database/,
+    )
+    expect(files()).toEqual(['nonsense', 'there.db'])
+    expect(readFileSync(file('there.db'), 'utf8')).toBe('mine')
+  })
+
+  it('is made of a database of an older release, and of none that lacks a table', async () => {
+    const { config, file, files } = await place()
+    const old = await openAgain(config)
+    onTestFinished(() => old.close())
+    await migrate(old, migrations.slice(0, 1))
+    expect(await backupSqlite(config.path, file('old.db'), never)).toMatchObject({ facts: { schemaVersion: 1 } })
+    await old.write('test', (tx) => tx.sql.schema.dropTable('market_events').execute())
+    await expect(backupSqlite(config.path, file('b.db'), never)).rejects.toThrow(/removed again: it lacks the table market_events/)
+    expect(files()).toEqual(['old.db'])
+  })
+})
+
+describe('a restore', () => {
+  it('puts the backup in place under a new log epoch, and keeps the database of before', async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 5)
+    const { facts } = await backupSqlite(config.path, file('a.db'), never)
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(5))])
+    await db.close()
+    const restored = await restoreSqlite(config, file('a.db'), parts)
+    expect(restored).toMatchObject({ facts, migrated: [], epoch: { afterSeq: facts.lastSeq, reason: 'restore' } })
+    const now = await openAgain(config)
+    onTestFinished(() => now.close())
+    expect([await events(now), await epochOf(now)]).toEqual([5, restored.epoch.logEpoch])
+    expect(restored.epoch.logEpoch).not.toBe(facts.logEpoch)
+    expect(await settleLogEpoch(now)).toBeNull()
+    await applyAll(now, [eventFact(ACCOUNT, SUBMISSION, wireEvent(6))])
+    expect((await changesOf(now)).map(({ seq }) => seq)).toEqual(Array.from({ length: await lastSeqOf(now) }, (_, n) => n + 1))
+    expect(await lastSeqOf(now)).toBeGreaterThan(facts.lastSeq)
+    const before = await openAgain({ kind: 'sqlite', path: restored.aside ?? '' })
+    onTestFinished(() => before.close())
+    expect(await events(before)).toBe(6)
+    expect(existsSync(file('a.db'))).toBe(true)
+  })
+
+  it('keeps the database of before another restore of the same second, too', async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 5)
+    await backupSqlite(config.path, file('a.db'), never)
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(5))])
+    await db.close()
+    const then = { ...parts, clock: new ManualClock() }
+    const [first, second] = [await restoreSqlite(config, file('a.db'), then), await restoreSqlite(config, file('a.db'), then)]
+    expect(second.aside).not.toBe(first.aside)
+    const before = await openAgain({ kind: 'sqlite', path: first.aside ?? '' })
+    onTestFinished(() => before.close())
+    expect(await events(before)).toBe(6)
+  })
+
+  it('by hand, of a file that `backup` made, is noticed at the next start', async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 5)
+    await db.close()
+    const { facts } = await backupSqlite(config.path, file('a.db'), never)
+    const copied = await openAgain({ kind: 'sqlite', path: file('a.db') })
+    onTestFinished(() => copied.close())
+    expect(await settleLogEpoch(copied)).toMatchObject({ afterSeq: facts.lastSeq, reason: 'copy' })
+    expect(await epochOf(copied)).not.toBe(facts.logEpoch)
+  })
+
+  it('of an older release brings the backup up to date', async () => {
+    const { config, file } = await place()
+    const old = await openAgain({ kind: 'sqlite', path: file('old.db') })
+    await migrate(old, migrations.slice(0, 1))
+    await old.close()
+    const { facts, migrated, aside } = await restoreSqlite(config, file('old.db'), parts)
+    expect([facts.schemaVersion, migrated, aside]).toEqual([1, migrations.slice(1).map(({ name }) => name), null])
+  })
+
+  it('leaves the database with the rights that it had, whatever those of the backup', async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 1)
+    await db.close()
+    await backupSqlite(config.path, file('a.db'), never)
+    chmodSync(file('a.db'), 0o444)
+    const rightsOf = (path: string) => statSync(path).mode & 0o777
+    chmodSync(config.path, 0o600)
+    await restoreSqlite(config, file('a.db'), parts)
+    expect(rightsOf(config.path)).toBe(0o600)
+    await restoreSqlite({ kind: 'sqlite', path: file('new.db') }, file('a.db'), parts)
+    expect(rightsOf(file('new.db'))).toBe(0o640)
+  })
+
+  it('takes what is left of the log of a damaged database out of the way with it', async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 5)
+    await db.close()
+    await backupSqlite(config.path, file('a.db'), never)
+    rmSync(`${config.path}-wal`, { force: true })
+    writeFileSync(config.path, 'no database at all'.repeat(1_000))
+    writeFileSync(`${config.path}-shm`, 'where to find what in the log')
+    const { aside } = await restoreSqlite(config, file('a.db'), parts)
+    expect([existsSync(`${config.path}-shm`), existsSync(`${aside}-shm`)]).toEqual([false, true])
+    const now = await openAgain(config)
+    onTestFinished(() => now.close())
+    expect(await events(now)).toBe(5)
+  })
+
+  it('is refused while `serve` runs or another process has the database open, and changes nothing then', async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 3)
+    await backupSqlite(config.path, file('a.db'), never)
+    await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(3))])
+    await db.close()
+    const lock = await holdServeLock(config)
+    await expect(restoreSqlite(config, file('a.db'), parts)).rejects.toThrow(BusyError)
+    lock.release()
+    const child = startChild('store/children/hold-lock.ts', [config.path])
+    onTestFinished(() => child.kill())
+    await child.says('locked')
+    await expect(restoreSqlite(config, file('a.db'), parts)).rejects.toThrow(/is open in another process .* Nothing was changed/)
+    await child.kill()
+    const now = await openAgain(config)
+    onTestFinished(() => now.close())
+    expect(await events(now)).toBe(4)
+  })
+
+  it('says what to do when the backup cannot be copied beside the database, and leaves nothing there', async () => {
+    const { config, file, files } = await place()
+    const db = await filled(config, 3)
+    await db.close()
+    await backupSqlite(config.path, file('a.db'), never)
+    // What stands at the place of its log cannot be copied.
+    mkdirSync(file('a.db-wal'))
+    const restoring = restoreSqlite({ kind: 'sqlite', path: file('m.db') }, file('a.db'), parts)
+    await expect(restoring).rejects.toThrow(PermanentError)
+    await expect(restoring).rejects.toThrow(
+      /a\.db cannot be restored: .* cannot be copied to .* \(.*copyfile.*\); see whether .*; nothing was changed$/,
+    )
+    expect(files()).toEqual(['a.db', 'a.db-wal', 'm.db-serve'])
+  })
+
+  it("is refused for a file that is missing, damaged, or another program's; a damaged database is no hindrance", async () => {
+    const { config, file } = await place()
+    const db = await filled(config, 500)
+    await db.close()
+    await backupSqlite(config.path, file('good.db'), never)
+    await expect(restoreSqlite(config, file('none.db'), parts)).rejects.toThrow(UsageError)
+    await expect(restoreSqlite(config, config.path, parts)).rejects.toThrow(/is the database itself/)
+    symlinkSync(config.path, file('linked.db'))
+    await expect(restoreSqlite({ kind: 'sqlite', path: file('linked.db') }, config.path, parts)).rejects.toThrow(/is the database itself/)
+    writeFileSync(file('short.db'), readFileSync(file('good.db')))
+    truncateSync(file('short.db'), 20_000)
+    await expect(restoreSqlite(config, file('short.db'), parts)).rejects.toThrow(/cannot be restored: .*nothing was changed/)
+    const other = new Database(file('other.db'))
+    other.exec('create table theirs (id text)')
+    other.close()
+    await expect(restoreSqlite(config, file('other.db'), parts)).rejects.toThrow(PermanentError)
+    await expect(restoreSqlite(config, file('other.db'), parts)).rejects.toThrow(/no database of submission-mirror/)
+    truncateSync(config.path, 20_000)
+    const { aside } = await restoreSqlite(config, file('good.db'), parts)
+    const now = await openAgain(config)
+    onTestFinished(() => now.close())
+    expect([await events(now), readFileSync(aside ?? '').length]).toEqual([500, 20_000])
+  })
+})

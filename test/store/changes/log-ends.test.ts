@@ -1,0 +1,83 @@
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { misstatedEnds, restateEnds } from '../../../src/store/changes/log-ends.ts'
+import { settleLogEpoch } from '../../../src/store/changes/log-epoch.ts'
+import { logEnds } from '../../../src/store/changes/log-holes.ts'
+import { changesAfter } from '../../../src/store/changes/reader.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { destinationOf, fanAll, openedDb } from '../../push/outbox.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const event = (n: number) => eventFact('acme', uuid(9, 1), wireEvent(n))
+
+async function damage(db: Db, ...statements: readonly string[]): Promise<void> {
+  await db.write('test', async (tx) => {
+    for (const statement of statements) await sql.raw(statement).execute(tx.sql)
+  })
+}
+
+async function seqsOf(db: Db): Promise<number[]> {
+  return (await changesAfter(db.read, 0, 1_000)).map(({ seq }) => seq)
+}
+
+const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1)
+
+describe.each(testDatabases)('the ends of the change log on $name', ({ name, open }) => {
+  it('that were set back stop nothing: the numbering goes on behind the newest change', async () => {
+    const db = await openedDb(open)
+    await applyAll(db, [event(1), event(2)])
+    const { last_seq } = await logEnds(db.read)
+    await damage(db, 'update mirror_info set last_seq = last_seq - 2')
+    await applyAll(db, [event(3)])
+    expect(await misstatedEnds(db.read)).toEqual([])
+    const { last_seq: next } = await logEnds(db.read)
+    expect(next).toBeGreaterThan(last_seq)
+    expect(await seqsOf(db)).toEqual(upTo(next))
+    await damage(db, 'delete from changes', `update mirror_info set first_seq = ${next + 1}, last_seq = 0`)
+    await applyAll(db, [event(4)])
+    expect((await seqsOf(db))[0]).toBe(next + 1)
+  })
+
+  it('are stated again as the rows tell them, once', async () => {
+    const db = await openedDb(open)
+    await applyAll(db, [event(1), event(2)])
+    const { last_seq } = await logEnds(db.read)
+    expect(await restateEnds(db)).toEqual([])
+    await damage(db, 'delete from changes where seq = 1', 'update mirror_info set first_seq = 5, last_seq = 2')
+    const misstated = [
+      { column: 'first_seq', said: 5, is: 2 },
+      { column: 'last_seq', said: 2, is: last_seq },
+    ]
+    expect(await misstatedEnds(db.read)).toEqual(misstated)
+    expect(await Promise.all([restateEnds(db), restateEnds(db)]).then((each) => each.flat())).toEqual(misstated)
+    expect(await logEnds(db.read)).toEqual({ first_seq: 2, last_seq })
+    await damage(db, 'delete from changes', `update mirror_info set first_seq = 17, last_seq = 3`)
+    expect(await restateEnds(db)).toEqual([{ column: 'last_seq', said: 3, is: 16 }])
+  })
+
+  const itOnSqlite = name === 'sqlite' ? it : () => undefined
+  itOnSqlite('that are no numbers at all are stated again', async () => {
+    const db = await openedDb(open)
+    await applyAll(db, [event(1)])
+    const { last_seq } = await logEnds(db.read)
+    await damage(db, "update mirror_info set first_seq = x'7a', last_seq = 'zzz'")
+    expect(await restateEnds(db)).toEqual([
+      { column: 'first_seq', said: "x'7a'", is: 1 },
+      { column: 'last_seq', said: 'zzz', is: last_seq },
+    ])
+    await damage(db, "update mirror_info set last_seq = 'zzz'")
+    await applyAll(db, [event(2)])
+    expect(await seqsOf(db)).toEqual(upTo((await logEnds(db.read)).last_seq))
+  })
+
+  it('begin no new epoch: what destinations have seen is all there', async () => {
+    const db = await openedDb(open)
+    await settleLogEpoch(db)
+    await applyAll(db, [event(1)])
+    await fanAll(db, [destinationOf('ams')])
+    await damage(db, 'update mirror_info set last_seq = last_seq - 1')
+    expect(await settleLogEpoch(db)).toBeNull()
+  })
+})

@@ -1,0 +1,210 @@
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { TransientError } from '../../../src/base/errors.ts'
+import { InboxAppender, type NewDelivery } from '../../../src/store/inbox/append.ts'
+import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
+import type { InboxState } from '../../../src/store/schema/tables.ts'
+import { type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
+import { meddled } from '../../tools/meddled.ts'
+
+function delivery(deliveryId: string, over: Partial<NewDelivery> = {}): NewDelivery {
+  return {
+    account: 'acme',
+    deliveryId,
+    receivedAt: '2026-05-04T12:00:00.123000Z',
+    headers: { 'svix-id': deliveryId, 'content-type': 'application/json; charset="utf-8"' },
+    body: Buffer.from(`body of ${deliveryId}`),
+    secret: 1,
+    ...over,
+  }
+}
+
+describe.each(testDatabases)('InboxAppender on $name', (database) => {
+  let opened: OpenedDatabase
+  let appender: InboxAppender
+
+  beforeEach(async () => {
+    opened = await database.open()
+    appender = new InboxAppender(opened.db)
+  })
+  afterEach(() => opened.close())
+
+  const rows = () => opened.db.read.sql.selectFrom('sync_inbox').selectAll().orderBy('inbox_id').execute()
+  const ids = async () => (await rows()).map((row) => row.delivery_id)
+
+  /** Takes everything out of the inbox and settles it. */
+  async function settleAll(state: InboxState): Promise<void> {
+    const claimed = await claimDeliveries(opened.db, 100, 60_000)
+    const settlements = claimed.map((one) => ({
+      delivery: one,
+      state,
+      submissionId: null,
+      kind: null,
+      error: state === 'dead' ? 'poison' : null,
+    }))
+    await opened.db.write('settle', (tx) => settleDeliveries(tx, settlements))
+  }
+
+  it('stores deliveries as they came, in their order, ready to be claimed', async () => {
+    const bodies = [Buffer.alloc(0), Buffer.from([0, 0xff, 0xfe, 0x00]), Buffer.from('not json {\\"\u0000'), Buffer.alloc(300_000, 'é')]
+    const given = bodies.map((body, n) => delivery(`msg_${9 - n}`, { body, secret: n + 1 }))
+    expect(await appender.append(given)).toEqual([null, null, null, null])
+    expect(await rows()).toMatchObject(
+      given.map((one) => ({
+        account: 'acme',
+        delivery_id: one.deliveryId,
+        received_at: one.receivedAt,
+        secret: one.secret,
+        state: 'ready',
+        attempts: 0,
+        lease_token: null,
+        settled_at: null,
+        headers: JSON.stringify(one.headers),
+        body: one.body,
+      })),
+    )
+    expect((await claimDeliveries(opened.db, 10, 1000)).map((claimed) => claimed.deliveryId)).toEqual(given.map((one) => one.deliveryId))
+  })
+
+  it('trap 27: a repeat changes nothing, in the same batch or later', async () => {
+    expect(await appender.append([delivery('a'), delivery('b'), delivery('a', { body: Buffer.from('again') })])).toEqual([null, null, null])
+    expect(await appender.append([delivery('c'), delivery('b'), delivery('a', { body: Buffer.from('later') })])).toEqual([null, null, null])
+    expect((await rows()).map((row) => [row.delivery_id, String(row.body)])).toEqual([
+      ['a', 'body of a'],
+      ['b', 'body of b'],
+      ['c', 'body of c'],
+    ])
+  })
+
+  it('trap 36: the same id in two accounts is two deliveries', async () => {
+    await appender.append([delivery('a', { account: 'acme' }), delivery('a', { account: 'acme-staging' })])
+    expect((await rows()).map((row) => row.account)).toEqual(['acme', 'acme-staging'])
+  })
+
+  it('makes a dead delivery ready again when it is repeated, and no other', async () => {
+    await appender.append([delivery('dead')])
+    await settleAll('dead')
+    await appender.append([delivery('done')])
+    await settleAll('done')
+    await appender.append([delivery('aside')])
+    await settleAll('aside')
+    await opened.db.write('purge', (tx) => tx.sql.updateTable('sync_inbox').set({ body: null }).where('delivery_id', '=', 'dead').execute())
+    expect(await appender.append([delivery('dead'), delivery('done'), delivery('aside'), delivery('new')])).toEqual([
+      null,
+      null,
+      null,
+      null,
+    ])
+    expect(
+      (await rows()).map(({ delivery_id, state, attempts, error, settled_at }) => [
+        delivery_id,
+        state,
+        attempts,
+        error,
+        settled_at === null,
+      ]),
+    ).toEqual([
+      ['dead', 'ready', 0, null, true],
+      ['done', 'done', 1, null, false],
+      ['aside', 'aside', 1, null, false],
+      ['new', 'ready', 0, null, true],
+    ])
+    // Its body had been purged: the repeat brings it back.
+    expect((await claimDeliveries(opened.db, 10, 1000)).map((one) => String(one.body))).toEqual(['body of dead', 'body of new'])
+  })
+
+  it('makes no delivery of another account ready again, and keeps the body that came first', async () => {
+    await appender.append([delivery('a', { account: 'acme-staging' })])
+    await settleAll('dead')
+    await appender.append([delivery('a')])
+    await settleAll('dead')
+    expect(await appender.append([delivery('a', { body: Buffer.from('again') })])).toEqual([null])
+    expect((await rows()).map(({ account, state, body }) => [account, state, String(body)])).toEqual([
+      ['acme-staging', 'dead', 'body of a'],
+      ['acme', 'ready', 'body of a'],
+    ])
+  })
+
+  it('wakes the workers after the commit', async () => {
+    const abort = new AbortController()
+    await opened.db.signals.wait('inbox', 0, abort.signal)
+    const woken = opened.db.signals.wait('inbox', 3_600_000, abort.signal)
+    await appender.append([delivery('a')])
+    await woken
+  })
+
+  it('a delivery that cannot be stored never fails its companions', async () => {
+    const poison =
+      database.name === 'sqlite'
+        ? sql`create trigger poison before insert on sync_inbox when new.delivery_id = 'bad' begin select raise(abort, 'poison'); end`
+        : sql`alter table sync_inbox add constraint poison check (delivery_id <> 'bad')`
+    await opened.db.write('poison', (tx) => poison.execute(tx.sql))
+    const outcomes = await appender.append([delivery('a'), delivery('bad'), delivery('b'), delivery('bad')])
+    expect(outcomes).toEqual([null, expect.any(Error), null, expect.any(Error)])
+    expect(await ids()).toEqual(['a', 'b'])
+  })
+
+  it('says that trying again can help when the database is away, for every delivery', async () => {
+    const closed = await openAgain(opened.config)
+    await closed.close()
+    expect(await new InboxAppender(closed).append([delivery('a'), delivery('b')])).toEqual([
+      expect.any(TransientError),
+      expect.any(TransientError),
+    ])
+    expect(await ids()).toEqual([])
+  })
+
+  it('tries a batch once, however many deliveries it has, while the database is away', async () => {
+    let tries = 0
+    const away = meddled(opened.db, () => {
+      tries += 1
+      throw new TransientError('the store is away')
+    })
+    const outcomes = await new InboxAppender(away).append([delivery('a'), delivery('b'), delivery('c')])
+    expect(outcomes).toEqual([1, 2, 3].map(() => expect.any(TransientError)))
+    expect(tries).toBe(1)
+  })
+
+  it('says whether the newest batch could be stored', async () => {
+    let isAway = true
+    const db = meddled(opened.db, async (_name, go) => {
+      if (isAway) throw new TransientError('the store is away')
+      return go()
+    })
+    const own = new InboxAppender(db)
+    expect(own.failing).toBe(false)
+    await own.append([delivery('a')])
+    expect(own.failing).toBe(true)
+    isAway = false
+    await own.append([delivery('a')])
+    expect(own.failing).toBe(false)
+  })
+
+  it('does nothing for an empty batch', async () => {
+    expect(await appender.append([])).toEqual([])
+  })
+
+  it('goes before transactions that wait', async () => {
+    const order: string[] = []
+    const note = (what: string) => () => order.push(what)
+    const blocking = opened.db.write('blocking', () => new Promise<void>((resolve) => setImmediate(resolve)))
+    const waiting = [1, 2, 3].map((n) => opened.db.write('waiting', async () => {}).then(note(`waiting ${n}`)))
+    const first = appender.append([delivery('a')]).then(note('append'))
+    await Promise.all([blocking, ...waiting, first])
+    if (database.name === 'sqlite') expect(order).toEqual(['append', 'waiting 1', 'waiting 2', 'waiting 3'])
+    expect(order).toHaveLength(4)
+  })
+})
+
+describe.each(testDatabases)('the time at which an appended delivery is ready on $name', (database) => {
+  it("is the database's, on SQLite our clock's", async () => {
+    const clock = new ManualClock(Date.UTC(2026, 0, 1))
+    const opened = await database.open({ clock })
+    await new InboxAppender(opened.db).append([delivery('a')])
+    const [row] = await opened.db.read.sql.selectFrom('sync_inbox').select('available_at').execute()
+    if (database.name === 'sqlite') expect(row?.available_at).toBe('2026-01-01T00:00:00.000000Z')
+    else expect(Date.parse(row?.available_at ?? '')).toBeGreaterThan(Date.UTC(2026, 0, 2))
+    await opened.close()
+  })
+})

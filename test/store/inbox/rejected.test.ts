@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { type Rejected, RejectedStore } from '../../../src/store/inbox/rejected.ts'
+import { type OpenedDatabase, silentLog, testDatabases } from '../../tools/databases.ts'
+
+const MIB = 1024 * 1024
+
+function rejected(n: number, over: Partial<Rejected> = {}): Rejected {
+  return {
+    account: 'acme',
+    path: '/webhooks/acme',
+    receivedAt: '2026-05-04T12:00:00.123000Z',
+    address: '192.0.2.1',
+    reason: 'wrong_signature',
+    headers: { 'svix-id': `msg_${n}` },
+    body: Buffer.from(`body ${n}`),
+    ...over,
+  }
+}
+
+describe.each(testDatabases)('RejectedStore on $name', (database) => {
+  let opened: OpenedDatabase
+  let store: RejectedStore
+  const clock = new ManualClock(Date.UTC(2026, 4, 4, 12))
+
+  beforeEach(async () => {
+    opened = await database.open({ clock })
+    store = new RejectedStore(opened.db, silentLog)
+  })
+  afterEach(() => opened.close())
+
+  /** Keeps so many, however fast: a minute passes whenever it must. */
+  async function keepMany(from: number, to: number): Promise<void> {
+    for (let n = from; n <= to; n++) {
+      if (!store.keep(rejected(n))) {
+        clock.advance(60_000)
+        await store.settled()
+        expect(store.keep(rejected(n))).toBe(true)
+      }
+      if (n % 10 === 0) await store.settled()
+    }
+    await store.settled()
+  }
+
+  it('keeps what was refused, and shows the newest first', async () => {
+    store.keep(rejected(1))
+    store.keep(
+      rejected(2, { account: null, path: '/webhooks/nobody', reason: 'unknown_account', body: null, headers: { 'content-length': '12' } }),
+    )
+    store.keep(rejected(3, { account: 'other', body: Buffer.alloc(0) }))
+    await store.settled()
+    const list = await store.list({ limit: 10 })
+    expect(list.map((one) => one.headers['svix-id'])).toEqual(['msg_3', undefined, 'msg_1'])
+    expect(list).toMatchObject([
+      { account: 'other', bodyBytes: 0, cut: false },
+      { account: null, path: '/webhooks/nobody', reason: 'unknown_account', bodyBytes: null, cut: false },
+      { account: 'acme', receivedAt: '2026-05-04T12:00:00.123000Z', address: '192.0.2.1', bodyBytes: 6, cut: false, replayedAt: null },
+    ])
+    expect((await store.list({ limit: 10, account: 'acme' })).map((one) => one.id)).toEqual([list[2]?.id])
+    expect(await store.list({ limit: 1 })).toHaveLength(1)
+    expect((await store.get(list[2]?.id ?? 0))?.body).toEqual(Buffer.from('body 1'))
+    expect((await store.get(list[0]?.id ?? 0))?.body).toEqual(Buffer.alloc(0))
+    expect(await store.get(1_000_000)).toBeNull()
+  })
+
+  it('keeps at most 60 in a minute, and counts the others', async () => {
+    let kept = 0
+    for (let n = 0; n < 100; n++) {
+      if (store.keep(rejected(n))) kept += 1
+      if (n % 10 === 9) await store.settled()
+    }
+    expect([kept, store.passedOver, (await store.list({ limit: 1000 })).length]).toEqual([60, 40, 60])
+    clock.advance(60_000)
+    expect(store.keep(rejected(100))).toBe(true)
+    await store.settled()
+  })
+
+  it('keeps the newest 1,000', async () => {
+    await keepMany(1, 1_005)
+    const list = await store.list({ limit: 2_000 })
+    expect([list.length, list[0]?.headers['svix-id'], list.at(-1)?.headers['svix-id']]).toEqual([1_000, 'msg_1005', 'msg_6'])
+  })
+
+  it('keeps the first MiB of a body and says that it was cut', async () => {
+    store.keep(rejected(1, { body: Buffer.alloc(MIB + 1, 'x') }))
+    store.keep(rejected(2, { body: Buffer.alloc(MIB, 'x') }))
+    await store.settled()
+    const [whole, cut] = await store.list({ limit: 2 })
+    expect([whole, cut]).toMatchObject([
+      { bodyBytes: MIB, cut: false },
+      { bodyBytes: MIB + 1, cut: true },
+    ])
+    expect((await store.get(cut?.id ?? 0))?.body).toHaveLength(MIB)
+  })
+
+  it('holds nothing of the memory in which a body came', async () => {
+    const bodies = [MIB + 1, 10].map((length) => Buffer.alloc(length, 'x'))
+    for (const [n, body] of bodies.entries()) {
+      store.keep(rejected(n, { body }))
+      // Whoever read it may use its memory for something else at once.
+      body.fill('y')
+    }
+    await store.settled()
+    const kept = await Promise.all((await store.list({ limit: 2 })).map(({ id }) => store.get(id)))
+    expect(kept.map((one) => one?.body?.equals(Buffer.alloc(one.body.length, 'x')))).toEqual([true, true])
+    expect(kept.map((one) => one?.bodyBytes)).toEqual([10, MIB + 1])
+  })
+
+  it('notes what was replayed', async () => {
+    store.keep(rejected(1))
+    await store.settled()
+    const [one] = await store.list({ limit: 1 })
+    await store.markReplayed(one?.id ?? 0)
+    expect(await store.get(one?.id ?? 0)).toMatchObject({ replayedAt: expect.stringMatching(/^2026-05-04T/) })
+  })
+})
+
+describe('RejectedStore on a database that is away', () => {
+  it('neither fails nor keeps anything', async () => {
+    const [sqlite] = testDatabases
+    const opened = await sqlite?.open()
+    if (!opened) throw new Error('there is no SQLite')
+    await opened.close()
+    const store = new RejectedStore(opened.db, silentLog)
+    expect(store.keep(rejected(1))).toBe(true)
+    await store.settled()
+    expect(store.passedOver).toBe(1)
+  })
+})

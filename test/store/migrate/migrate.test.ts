@@ -1,0 +1,234 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { migrations } from '../../../migrations/index.ts'
+import { FatalError, UsageError } from '../../../src/base/errors.ts'
+import { entities } from '../../../src/model/entities.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
+import { grantReader } from '../../../src/store/migrate/grant-reader.ts'
+import { checkSchema, migrate, SchemaBehindError } from '../../../src/store/migrate/migrate.ts'
+import { addReads } from '../../../src/store/reads/reads.ts'
+import type { Migration } from '../../../src/store/schema/migration.ts'
+import { startChild } from '../../tools/child.ts'
+import { databaseText } from '../../tools/database-json.ts'
+import { newPostgres, type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
+import { uuid } from '../../tools/facts.ts'
+
+function step(version: number, oldestCompatible: number, statement = `create table extra_${version} (id text)`): Migration {
+  return { version, name: `step-${version}`, oldestCompatible, statements: () => [statement] }
+}
+
+const NAMES = migrations.map((migration) => migration.name)
+/** The newest version that is released, and the first two that a later release could have. */
+const NEWEST = Math.max(...migrations.map((migration) => migration.version))
+const [NEXT, AFTER_NEXT] = [NEWEST + 1, NEWEST + 2]
+
+async function infoOf(opened: OpenedDatabase) {
+  return await opened.db.read.sql.selectFrom('mirror_info').selectAll().executeTakeFirstOrThrow()
+}
+
+describe.each(testDatabases)('migrations on $name', ({ open }) => {
+  let opened: OpenedDatabase
+
+  beforeEach(async () => {
+    opened = await open({ migrated: false })
+  })
+  afterEach(() => opened.close())
+
+  it('make every public table with the columns that the code knows, and the one row of mirror_info', async () => {
+    expect(await migrate(opened.db)).toEqual(NAMES)
+    for (const entity of entities) {
+      expect(await opened.db.read.selectWhere(entity, {})).toEqual([])
+    }
+    for (const view of ['freshness', 'submission_overview', 'activity_timeline', 'quote_board', 'push_status']) {
+      expect(
+        await opened.db.read.sql
+          .selectFrom(view as 'freshness')
+          .selectAll()
+          .execute(),
+      ).toEqual([])
+    }
+    expect(await infoOf(opened)).toEqual({
+      id: 1,
+      schema_version: NEWEST,
+      log_epoch: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      first_seq: 1,
+      last_seq: 0,
+    })
+    await checkSchema(opened.db)
+  })
+
+  it('take each step once, and keep the epoch', async () => {
+    await migrate(opened.db)
+    const before = await infoOf(opened)
+    expect(await migrate(opened.db)).toEqual([])
+    expect(await migrate(opened.db, [...migrations, step(NEXT, 1), step(AFTER_NEXT, 1)])).toEqual([`step-${NEXT}`, `step-${AFTER_NEXT}`])
+    expect(await infoOf(opened)).toEqual({ ...before, schema_version: AFTER_NEXT })
+  })
+
+  it('keep nothing of a step that fails, and everything before it', async () => {
+    const good = [...migrations, step(NEXT, 1)]
+    const broken = { ...step(AFTER_NEXT, 1), statements: () => ['create table half (id text)', 'create nonsense'] }
+    await expect(migrate(opened.db, [...good, broken])).rejects.toThrow(/nonsense/)
+    expect((await infoOf(opened)).schema_version).toBe(NEXT)
+    expect(await migrate(opened.db, [...good, step(AFTER_NEXT, 1, 'create table half (id text)')])).toEqual([`step-${AFTER_NEXT}`])
+  })
+
+  it('run on a database that a later release has expanded, not on one that it has contracted', async () => {
+    await migrate(opened.db, [...migrations, step(NEXT, 1)])
+    expect(await migrate(opened.db)).toEqual([])
+    await checkSchema(opened.db)
+    expect((await infoOf(opened)).schema_version).toBe(NEXT)
+    await migrate(opened.db, [...migrations, step(NEXT, 1), step(AFTER_NEXT, NEXT)])
+    const refusal = new RegExp(`later release has contracted.*version ${AFTER_NEXT}.*version ${NEXT} or later.*knows ${NEWEST}`)
+    for (const start of [() => migrate(opened.db), () => checkSchema(opened.db)]) {
+      await expect(start()).rejects.toThrow(FatalError)
+      await expect(start()).rejects.toThrow(refusal)
+    }
+  })
+
+  it('are asked for by name when the start may not take them', async () => {
+    await expect(checkSchema(opened.db)).rejects.toThrow(/none of our tables yet; run `submission-mirror migrate`/)
+    await expect(checkSchema(opened.db)).rejects.toThrow(SchemaBehindError)
+    await migrate(opened.db)
+    const later = [...migrations, step(101, 1), step(102, 1)]
+    await expect(checkSchema(opened.db, later)).rejects.toThrow(
+      /lacks migration 101 \(step-101\), 102 \(step-102\); run `submission-mirror/,
+    )
+  })
+
+  it('are taken once by two processes that start together', async () => {
+    const children = [0, 1].map(() => startChild('store/children/migrate.ts', [databaseText(opened.config)]))
+    await Promise.all(children.map((child) => child.says('ready')))
+    for (const child of children) child.tell('go')
+    const taken = await Promise.all(children.map((child) => child.says('taken')))
+    // The last to close a SQLite file has it for itself for a moment.
+    await Promise.all(children.map((child) => child.ended()))
+    // Each step by one of them, whichever came first.
+    expect(taken.flatMap((names) => JSON.parse(names) as string[]).toSorted()).toEqual(NAMES.toSorted())
+    await checkSchema(opened.db)
+  })
+
+  it('wait for a long reader without holding up anybody behind it, and say so', async () => {
+    if (opened.config.kind === 'sqlite') return
+    await migrate(opened.db)
+    const reader = new pg.Client({ connectionString: inject('postgresUrl') })
+    await reader.connect()
+    await reader.query(`begin; select * from ${opened.config.schema}.lanes`)
+    const waits = Promise.withResolvers<string>()
+    const altered = [...migrations, step(NEXT, 1, 'alter table lanes add column extra text')]
+    const migrating = migrate(opened.db, altered, { onWait: waits.resolve })
+    expect(await waits.promise).toMatch(/another transaction.*pg_stat_activity/)
+    await opened.db.write('test', (tx) => tx.sql.deleteFrom('lanes').execute())
+    await reader.end()
+    expect(await migrating).toEqual([`step-${NEXT}`])
+  })
+
+  it('wait no longer when they are told to stop, and leave the step untaken', async () => {
+    if (opened.config.kind === 'sqlite') return
+    await migrate(opened.db)
+    const reader = new pg.Client({ connectionString: inject('postgresUrl') })
+    await reader.connect()
+    await reader.query(`begin; select * from ${opened.config.schema}.lanes`)
+    const stopping = new AbortController()
+    const altered = [...migrations, step(NEXT, 1, 'alter table lanes add column extra text')]
+    const reason = new Error('stopped by SIGTERM')
+    const migrating = migrate(opened.db, altered, { onWait: () => stopping.abort(reason), signal: stopping.signal })
+    await expect(migrating).rejects.toBe(reason)
+    await reader.end()
+    await checkSchema(opened.db)
+  })
+
+  it('refuse a database whose encoding does not hold every text, before anything is made in it', async () => {
+    if (opened.config.kind === 'sqlite') return
+    const { db, name, remove } = await encoded('LATIN1')
+    await expect(migrate(db)).rejects.toThrow(UsageError)
+    await expect(migrate(db)).rejects.toThrow(
+      new RegExp(`^the database ${name} has the encoding LATIN1, .* make one with the encoding UTF8 `),
+    )
+    await expect(checkSchema(db)).rejects.toThrow(/none of our tables yet/)
+    await remove()
+  })
+
+  it('take one that keeps texts as the bytes that they are', async () => {
+    if (opened.config.kind === 'sqlite') return
+    const { db, remove } = await encoded('SQL_ASCII')
+    await migrate(db)
+    const said = { cursor: '日本語 é ☃ 😀' }
+    const place = { account: 'acme', submissionId: uuid(9, 1) }
+    await db.write('test', (tx) => addReads(tx, [place], timeFromMs(0), false))
+    await db.write('test', (tx) => tx.sql.updateTable('sync_reads').set(said).execute())
+    expect(await db.read.sql.selectFrom('sync_reads').select('cursor').limit(1).execute()).toEqual([said])
+    await remove()
+  })
+
+  it('let a reader read the public tables and views, and nothing else', async () => {
+    await migrate(opened.db)
+    if (opened.config.kind === 'sqlite') {
+      await expect(grantReader(opened.db, 'reporting')).rejects.toThrow(UsageError)
+      return
+    }
+    const { schema } = opened.config
+    const role = `re"porting ${schema}`
+    await expect(grantReader(opened.db, role)).rejects.toThrow(/there is no role/)
+    const admin = new pg.Client({ connectionString: inject('postgresUrl') })
+    await admin.connect()
+    const quoted = pg.escapeIdentifier(role)
+    await admin.query(`create role ${quoted}`)
+    await admin.query(`grant all on ${schema}.sync_inbox, ${schema}.lanes to ${quoted}`)
+    await grantReader(opened.db, role)
+    await grantReader(opened.db, role)
+    await admin.query(`set role ${quoted}`)
+    const may = async (statement: string) =>
+      admin.query(statement).then(
+        () => true,
+        () => false,
+      )
+    for (const name of [...entities.map((e) => e.table), 'changes', 'mirror_info', 'push_map', 'freshness', 'quote_board', 'push_status']) {
+      expect([name, await may(`select * from ${schema}.${name}`)]).toEqual([name, true])
+    }
+    for (const name of ['sync_inbox', 'sync_reads', 'sync_migrations', 'sync_accounts', 'sync_outbox', 'sync_destinations']) {
+      expect([name, await may(`select * from ${schema}.${name}`)]).toEqual([name, false])
+    }
+    expect(await may(`delete from ${schema}.lanes`)).toBe(false)
+    await admin.query('reset role')
+    await admin.query(`drop owned by ${quoted}`)
+    await admin.query(`drop role ${quoted}`)
+    await admin.end()
+  })
+
+  it('take no right from the role that owns the tables, which is the one that the program uses', async () => {
+    if (opened.config.kind === 'sqlite') return
+    await migrate(opened.db)
+    const owner = decodeURIComponent(new URL(inject('postgresUrl')).username)
+    await expect(grantReader(opened.db, owner)).rejects.toThrow(
+      `--grant-reader: ${owner} is the role that the tables belong to, and can read them; name another one`,
+    )
+  })
+
+  it('find a database that another handle migrated', async () => {
+    await migrate(opened.db)
+    const other = await openAgain(opened.config)
+    await checkSchema(other)
+    await other.close()
+  })
+})
+
+/** A database of its own on the server of the tests. */
+async function encoded(encoding: string) {
+  const name = `encoded_${randomBytes(6).toString('hex')}`
+  const admin = new pg.Client({ connectionString: inject('postgresUrl') })
+  await admin.connect()
+  await admin.query(`create database ${name} encoding '${encoding}' locale 'C' template template0`)
+  const url = new URL(inject('postgresUrl'))
+  url.pathname = `/${name}`
+  const place = newPostgres(url.href)
+  const db = await openAgain(place.config)
+  const remove = async () => {
+    await db.close()
+    await place.remove()
+    await admin.query(`drop database ${name}`)
+    await admin.end()
+  }
+  return { db, name, remove }
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Fact } from '../../../src/model/facts.ts'
+import { type Held, heldEvents, heldMessages } from '../../../src/store/mirror/absences.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const ACCOUNT = 'acme'
+const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
+/** One more than a page has. */
+const MANY = 1_001
+
+async function all(pages: AsyncIterable<readonly Held[]>): Promise<[id: string, position: number | null, hangs: boolean][]> {
+  const held: Held[] = []
+  for await (const page of pages) held.push(...page)
+  return held.map(({ id, position, hangs }) => [id, position, hangs])
+}
+
+describe.each(testDatabases)('what a submission holds, on $name', ({ open }) => {
+  it('is that of its own account and submission alone', async () => {
+    const { db, close } = await open()
+    onTestFinished(close)
+    const places = [
+      [ACCOUNT, ONE],
+      [ACCOUNT, TWO],
+      ['other', ONE],
+    ] as const
+    for (const [n, [account, submission]] of places.entries())
+      await applyAll(db, [eventFact(account, submission, wireEvent(n)), messageFact(account, submission, wireMessage(n))])
+    // The same message in the other account lends an attachment no message.
+    await applyAll(db, [messageFact('other', ONE, wireMessage(0))])
+    await db.write('test', (tx) =>
+      tx.sql.deleteFrom('thread_messages').where('account', '=', ACCOUNT).where('submission_id', '=', ONE).execute(),
+    )
+    expect(await all(heldEvents(db.read, ACCOUNT, ONE))).toEqual([[uuid(1, 0), null, false]])
+    expect(await all(heldMessages(db.read, ACCOUNT, ONE))).toEqual([[uuid(2, 0), 0, false]])
+    expect(await all(heldMessages(db.read, ACCOUNT, TWO))).toEqual([
+      [uuid(2, 1), null, false],
+      [uuid(2, 1), 0, true],
+    ])
+  })
+
+  it('is told whole, each once, in more than one page', async () => {
+    const { db, close } = await open()
+    onTestFinished(close)
+    const numbers = Array.from({ length: MANY }, (_, n) => n)
+    const facts = numbers.flatMap((n): Fact[] => [eventFact(ACCOUNT, ONE, wireEvent(n)), messageFact(ACCOUNT, ONE, wireMessage(n))])
+    for (let from = 0; from < facts.length; from += 200) await applyAll(db, facts.slice(from, from + 200))
+    const ids = (family: number) => numbers.map((n) => uuid(family, n)).sort()
+    expect(await all(heldEvents(db.read, ACCOUNT, ONE))).toEqual(ids(1).map((id) => [id, null, false]))
+    expect(await all(heldMessages(db.read, ACCOUNT, ONE))).toEqual([
+      ...ids(2).map((id) => [id, null, false]),
+      ...ids(2).map((id) => [id, 0, true]),
+    ])
+  })
+})

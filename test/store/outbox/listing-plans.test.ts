@@ -1,0 +1,129 @@
+import Database from 'better-sqlite3'
+import { type CompiledQuery, sql } from 'kysely'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { listCompleteness } from '../../../src/store/completeness/ledger-list.ts'
+import type { Db, Query, Tx } from '../../../src/store/engine/db.ts'
+import { kyselyOver } from '../../../src/store/engine/kysely.ts'
+import { changeDeliveries, countInbox, findDeliveries, listDeliveries, makeReady } from '../../../src/store/inbox/queries.ts'
+import { listOutbox, retryRows, skipRows } from '../../../src/store/outbox/queries.ts'
+import { claimLanes } from '../../../src/store/outbox/work.ts'
+import { readsStatus } from '../../../src/store/upkeep/status.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { uuid } from '../../tools/facts.ts'
+
+/**
+ * How SQLite, which has counted no rows, goes about what operators list. With five million deliveries of one account the wrong index took
+ * minutes, the right one a moment.
+ */
+describe('on SQLite', () => {
+  /** @returns how SQLite goes about the statements that `ask` makes. */
+  async function planOf(ask: (db: Db) => Promise<unknown>): Promise<string> {
+    const [sqlite] = testDatabases
+    if (!sqlite) throw new Error('no database')
+    const { db, config, close } = await sqlite.open()
+    onTestFinished(close)
+    const asked: CompiledQuery[] = []
+    const noting = kyselyOver('sqlite', async (query) => {
+      asked.push(query)
+      return { rows: [] }
+    })
+    const read: Query = { ...db.read, kind: 'sqlite', clock: db.clock, sql: noting }
+    const tx = { ...read, afterCommit() {}, notifyOthers() {} } as unknown as Tx
+    await ask({ kind: 'sqlite', clock: db.clock, signals: db.signals, read, write: (_, work) => work(tx) } as Db)
+    const file = new Database(config.kind === 'sqlite' ? config.path : '', { readonly: true })
+    onTestFinished(() => void file.close())
+    return asked
+      .flatMap(({ sql, parameters }) => file.prepare<unknown[], { detail: string }>(`explain query plan ${sql}`).all(...parameters))
+      .map(({ detail }) => detail)
+      .join('; ')
+  }
+
+  const byNumber = /^SCAN sync_inbox$/
+  const sorted = 'USE TEMP B-TREE FOR ORDER BY'
+  const only = { account: 'acme' }
+
+  it('the newest deliveries of an account are read from the newest on', async () => {
+    expect(await planOf(({ read }) => listDeliveries(read, only, 50))).toMatch(byNumber)
+    expect(await planOf(({ read }) => listDeliveries(read, { ...only, state: 'done' }, 50))).toMatch(byNumber)
+    expect(await planOf(({ read }) => listDeliveries(read, { ...only, submissionId: uuid(9, 1) }, 50))).toMatch(byNumber)
+  })
+
+  it('deliveries of a state that few have are found by the index of that state', async () => {
+    const stopped = `SCAN sync_inbox USING INDEX sync_inbox_stopped; ${sorted}`
+    const ready = `SCAN sync_inbox USING INDEX sync_inbox_ready; ${sorted}`
+    expect(await planOf(({ read }) => listDeliveries(read, { state: 'dead', after: 9 }, 50))).toBe(stopped)
+    expect(await planOf(({ read }) => listDeliveries(read, { state: 'ready' }, 50))).toBe(ready)
+    expect(await planOf(({ read }) => listDeliveries(read, { ...only, state: 'ready' }, 50))).toBe(ready)
+    expect(await planOf(({ read }) => listDeliveries(read, { ...only, state: 'aside' }, 50))).toContain(
+      'sync_inbox_stopped (account=? AND state=?)',
+    )
+    expect(await planOf((db) => changeDeliveries(db, makeReady, { state: 'dead' }, 9, 500))).toBe(stopped)
+  })
+
+  it('a delivery is found by its id', async () => {
+    expect(await planOf(({ read }) => findDeliveries(read, 'msg_1'))).toContain(
+      'sqlite_autoindex_sync_inbox_1 (account=? AND delivery_id=?)',
+    )
+  })
+
+  it('deliveries are counted by indexes', async () => {
+    const plan = await planOf((db) => countInbox(db.read))
+    for (const by of ['COVERING INDEX sqlite_autoindex_sync_inbox_1;', 'COVERING INDEX sync_inbox_stopped;', 'INDEX sync_inbox_ready;'])
+      expect(plan).toContain(`SCAN sync_inbox USING ${by}`)
+  })
+
+  it('of each submission whose completeness is listed only its own arrivals are looked at', async () => {
+    const plan = await planOf(({ read }) => listCompleteness(read, { account: 'acme' }, 50))
+    expect(plan).toContain('SEARCH a USING INDEX sqlite_autoindex_sync_arrivals_1 (account=? AND entity=? AND submission_id=?)')
+  })
+
+  it('pushes of an account are read from the newest on, those of a state and of a submission by their indexes', async () => {
+    const newest = await planOf(({ read }) => listOutbox(read, only, 50))
+    expect(newest).toMatch(/^SCAN o;/)
+    expect(newest).not.toContain(sorted)
+    expect(await planOf(({ read }) => listOutbox(read, { ...only, state: 'dead', after: 9 }, 50))).toContain(
+      'SCAN o USING INDEX sync_outbox_stopped',
+    )
+    expect(await planOf(({ read }) => listOutbox(read, { state: 'ready' }, 50))).toContain('SCAN o USING INDEX sync_outbox_ready')
+    const ofOne = await planOf(({ read }) => listOutbox(read, { ...only, destination: 'agency', state: 'ready' }, 50))
+    expect(ofOne).toContain('SEARCH o USING INDEX sync_outbox_ready (destination=?)')
+    expect(ofOne).not.toContain(sorted)
+    const bySubmission = 'sync_outbox_submission (account=? AND submission_id=?)'
+    expect(await planOf(({ read }) => listOutbox(read, { submissionId: uuid(9, 1) }, 50))).toContain(bySubmission)
+    expect(await planOf(({ read }) => listOutbox(read, { ...only, submissionId: uuid(9, 1) }, 50))).toContain(bySubmission)
+    expect(await planOf((db) => retryRows(db, only, 9, 200))).toContain('SCAN o USING INDEX sync_outbox_stopped')
+    expect(await planOf((db) => skipRows(db, { state: 'ready' }, 9, 200))).toMatch(/^SCAN o USING COVERING INDEX sync_outbox_lane;/)
+  })
+
+  it('reads are counted in one go, not one by one by an index', async () => {
+    expect(await planOf(({ read }) => readsStatus(read))).toMatch(/^SCAN sync_reads; /)
+  })
+
+  it('of the lanes that wait for a client only those are looked at whose time has come', async () => {
+    const claim = { lanes: 16, rowsPerLane: 1, leaseMs: 60_000, uncertain: false }
+    const plan = await planOf((db) => claimLanes(db, 'agency', { ...claim, unmapped: true }))
+    expect(plan).toContain('sync_push_lanes_blocked (destination=? AND blocked=? AND due_at<?)')
+    expect(plan).not.toContain(sorted)
+    expect(await planOf((db) => claimLanes(db, 'agency', claim))).toContain('sync_push_lanes_due (destination=? AND due_at<?)')
+  })
+
+  describe('push_status', () => {
+    const asked = (where: string, order = '') =>
+      planOf(({ read }) => sql`select * from push_status where ${sql.raw(where)} ${sql.raw(order)}`.execute(read.sql))
+
+    it('finds what a state has by the index of that state, and a submission by its own', async () => {
+      expect(await asked("destination = 'agency' and state = 'dead'")).toContain('sync_outbox_stopped (destination=? AND state=?)')
+      expect(await asked("state not in ('delivered', 'skipped')")).toMatch(
+        /SCAN o USING INDEX sync_outbox_ready;.*SCAN o USING INDEX sync_outbox_stopped/,
+      )
+      const ofOne = await asked(`account = 'acme' and submission_id = '${uuid(9, 1)}'`)
+      expect(ofOne.match(/sync_outbox_submission \(account=\? AND submission_id=\?\)/g)).toHaveLength(3)
+      expect(ofOne).not.toContain('SCAN o')
+    })
+
+    it('is read in the order of submissions, and joined, without being read whole', async () => {
+      expect(await asked("account = 'acme'", 'order by submission_id limit 100')).toMatch(/^MERGE \(UNION ALL\)/)
+      expect(await asked("account = 'acme'", 'order by submission_id limit 100')).not.toContain(sorted)
+    })
+  })
+})

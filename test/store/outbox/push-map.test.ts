@@ -1,0 +1,185 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { pushMapByHand } from '../../../migrations/0011-push-map-by-hand.ts'
+import { migrations } from '../../../migrations/index.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { migrate } from '../../../src/store/migrate/migrate.ts'
+import type { LaneKey } from '../../../src/store/outbox/lanes.ts'
+import { heedMappings, listMappings, type MappingRow, storeMappings } from '../../../src/store/outbox/push-map.ts'
+import { type ClaimedLane, claimLanes, releaseLanes, settleLanes } from '../../../src/store/outbox/work.ts'
+import { ACCOUNT, destinationOf, fanAll, lanesIn, mapByHand, openedDb, openedDbs } from '../../push/outbox.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
+const ams = destinationOf('ams', { entities: ['market_events'] })
+
+function mapping(submissionId: string, client: string, over: Partial<MappingRow> = {}): MappingRow {
+  return { destination: 'ams', account: ACCOUNT, submissionId, client, policy: null, fields: {}, ...over }
+}
+
+function claim(db: Db, destination = 'ams'): Promise<ClaimedLane[]> {
+  return claimLanes(db, destination, { lanes: 10, rowsPerLane: 10, leaseMs: 60_000, uncertain: false })
+}
+
+function unmapped(lane: ClaimedLane) {
+  return { lane, rows: [], next: { type: 'blocked', as: 'unmapped' } } as const
+}
+
+describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
+  it('is stored, replaced, found and listed', async () => {
+    const db = await openedDb(open)
+    await storeMappings(
+      db,
+      [mapping(TWO, 'C-2'), mapping(ONE, 'C-0', { fields: { branch: '7' } }), mapping(ONE, 'C-1', { policy: 'P-1' })],
+      'import',
+    )
+    await storeMappings(db, [mapping(ONE, 'other', { destination: 'crm' })], 'lookup')
+    await storeMappings(db, [mapping(TWO, 'C-3\u0000', { fields: { desk: 'a"b' } })], 'admin')
+    expect(await listMappings(db.read, { destination: 'ams', account: ACCOUNT }, 10)).toMatchObject([
+      { submissionId: ONE, client: 'C-1', policy: 'P-1', fields: {}, mappedVia: 'import', mappedAt: expect.stringMatching(/^\d{4}-/) },
+      { submissionId: TWO, client: 'C-3\uFFFD', policy: null, fields: { desk: 'a"b' }, mappedVia: 'admin' },
+    ])
+    expect(await listMappings(db.read, { account: 'other' }, 10)).toEqual([])
+    expect((await listMappings(db.read, {}, 10)).map((row) => [row.destination, row.submissionId])).toEqual([
+      ['ams', ONE],
+      ['ams', TWO],
+      ['crm', ONE],
+    ])
+    expect(await listMappings(db.read, { destination: 'ams', submissionId: ONE, account: ACCOUNT }, 10)).toHaveLength(1)
+    expect(await listMappings(db.read, {}, 1)).toHaveLength(1)
+  })
+
+  it('lets the lanes go on that waited for it, and no others, with all that waits in them', async () => {
+    const db = await openedDb(open)
+    for (const submission of [ONE, TWO])
+      await applyAll(
+        db,
+        [1, 2].map((n) => eventFact(ACCOUNT, submission, wireEvent(n))),
+      )
+    await fanAll(db, [ams])
+    await settleLanes(db, (await claim(db)).map(unmapped))
+    expect((await lanesIn(db)).map((lane) => lane.blocked)).toEqual(['unmapped', 'unmapped'])
+    await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(3))])
+    await fanAll(db, [ams])
+    expect(await claim(db)).toEqual([])
+    await storeMappings(db, [mapping(ONE, 'C-1', { fields: { branch: '7' } }), mapping(TWO, 'x', { destination: 'crm' })], 'import')
+    const [lane, ...others] = await claim(db)
+    expect(others).toEqual([])
+    expect(lane?.rows).toHaveLength(3)
+    expect(lane?.rows[0]?.mapping).toEqual({ client: 'C-1', policy: null, fields: { branch: '7' } })
+    expect((await lanesIn(db)).map((one) => one.blocked)).toEqual([null, 'unmapped'])
+  })
+
+  it('leaves a lane to whoever just looks for its client', async () => {
+    const db = await openedDb(open)
+    await applyAll(db, [eventFact(ACCOUNT, ONE, wireEvent(1))])
+    await fanAll(db, [ams])
+    await settleLanes(db, (await claim(db)).map(unmapped))
+    const looking = await claimLanes(db, 'ams', { lanes: 10, rowsPerLane: 10, leaseMs: 60_000, uncertain: false, unmapped: true })
+    expect(looking).toHaveLength(1)
+    await storeMappings(db, [mapping(ONE, 'C-1')], 'import')
+    expect(await claim(db)).toEqual([])
+    await releaseLanes(db, looking, { clearUncertain: false })
+    expect(await claim(db)).toMatchObject([{ lane: ONE, rows: [{ mapping: { client: 'C-1' } }] }])
+  })
+
+  it('that is stored while a lane is settled as unmapped blocks it not for ever, at any moment', async () => {
+    const [db, other] = (await openedDbs(open, 2)) as [Db, Db]
+    const submissions = Array.from({ length: 12 }, (_, n) => uuid(9, n))
+    await applyAll(
+      db,
+      submissions.map((submission) => eventFact(ACCOUNT, submission, wireEvent(1))),
+    )
+    await fanAll(db, [ams])
+    for (const lane of await claim(db)) {
+      await Promise.all([settleLanes(db, [unmapped(lane)]), storeMappings(other, [mapping(lane.lane, 'C')], 'import')])
+    }
+    expect((await lanesIn(db)).filter((lane) => lane.blocked !== null)).toEqual([])
+    const left = await claimLanes(db, 'ams', { lanes: 20, rowsPerLane: 1, leaseMs: 1, uncertain: false })
+    expect(left).toHaveLength(12)
+  })
+
+  it('lets go on neither a lane that is held, nor one of another destination or account', async () => {
+    const db = await openedDb(open)
+    const crm = destinationOf('crm', { entities: ['market_events'] })
+    for (const submission of [ONE, TWO]) await applyAll(db, [eventFact(ACCOUNT, submission, wireEvent(1))])
+    await fanAll(db, [ams, crm])
+    const [held, waiting] = (await claim(db)) as [ClaimedLane, ClaimedLane]
+    const elsewhere = [mapping(TWO, 'x', { destination: 'other' }), mapping(TWO, 'x', { account: 'other' })]
+    await storeMappings(db, elsewhere, 'import')
+    await settleLanes(db, [{ lane: held, rows: [], next: { type: 'blocked', as: 'held' } }, unmapped(waiting)])
+    await settleLanes(db, (await claim(db, 'crm')).map(unmapped))
+    await storeMappings(db, [...elsewhere, mapping(ONE, 'C-1')], 'import')
+    const blocked = async () => (await lanesIn(db)).map((lane) => [lane.destination, lane.lane, lane.blocked])
+    const before = [
+      ['ams', ONE, 'held'],
+      ['ams', TWO, 'unmapped'],
+      ['crm', ONE, 'unmapped'],
+      ['crm', TWO, 'unmapped'],
+    ]
+    expect(await blocked()).toEqual(before)
+    expect(await heedMappings(db, 'ams', null, 10)).toBeNull()
+    expect(await blocked()).toEqual(before)
+    // The settings ask for no mapping any more.
+    expect(await heedMappings(db, 'ams', null, 10, false)).toBeNull()
+    expect(await blocked()).toEqual(
+      before.map(([destination, lane, as]) => [destination, lane, lane === TWO && destination === 'ams' ? null : as]),
+    )
+  })
+
+  it('may be written by hand: what is left out is filled in, and what nobody could read is refused', async () => {
+    const db = await openedDb(open)
+    await mapByHand(db, ONE, 'C-1')
+    expect(await listMappings(db.read, {}, 10)).toEqual([
+      { ...mapping(ONE, 'C-1'), mappedVia: 'sql', mappedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/) },
+    ])
+    for (const fields of ['"north"', '["north"]', 'north']) {
+      await expect(mapByHand(db, TWO, 'C-2', fields)).rejects.toThrow(/push_map_fields|json/)
+    }
+    await mapByHand(db, TWO, 'C-2', '{"branch": "north"}')
+    expect(await listMappings(db.read, { submissionId: TWO }, 10)).toMatchObject([{ fields: { branch: 'north' } }])
+  })
+
+  it('that was written by hand lets the lanes go on that waited for it, page by page', async () => {
+    const db = await openedDb(open)
+    const submissions = Array.from({ length: 5 }, (_, n) => uuid(9, n))
+    await applyAll(
+      db,
+      submissions.map((submission) => eventFact(ACCOUNT, submission, wireEvent(1))),
+    )
+    await fanAll(db, [ams])
+    await settleLanes(db, (await claim(db)).map(unmapped))
+    const mapped = [1, 3, 4].map((n) => uuid(9, n))
+    for (const submission of mapped) await mapByHand(db, submission, 'C-1')
+    await mapByHand(db, uuid(9, 0), 'C-1', null, 'crm')
+    expect(await claim(db)).toEqual([])
+    const pages: (string | undefined)[] = []
+    for (let after: LaneKey | null = null; ; pages.push(after.lane)) {
+      after = await heedMappings(db, 'ams', after, 2)
+      if (after === null) break
+    }
+    expect(pages).toEqual([uuid(9, 1), uuid(9, 3)])
+    expect((await lanesIn(db)).filter((lane) => lane.blocked === null).map(({ lane }) => lane)).toEqual(mapped)
+    expect((await claim(db)).map(({ lane }) => lane)).toEqual(mapped)
+    expect(await heedMappings(db, 'ams', null, 10)).toBeNull()
+    expect(await heedMappings(db, 'nobody', null, 10)).toBeNull()
+  })
+
+  it('keeps what was written before its defaults came, but for fields that nobody could read', async () => {
+    const { db, close } = await open({ migrated: false })
+    onTestFinished(close)
+    await migrate(
+      db,
+      migrations.filter(({ version }) => version < pushMapByHand.version),
+    )
+    await storeMappings(db, [mapping(ONE, 'C-1', { policy: 'P-1', fields: { desk: 'a' } }), mapping(TWO, 'C-2')], 'import')
+    await db.write('test', (tx) => tx.sql.updateTable('push_map').set({ fields: '"a"' }).where('submission_id', '=', TWO).execute())
+    const before = await listMappings(db.read, { submissionId: ONE }, 10)
+    await migrate(db)
+    expect(await listMappings(db.read, {}, 10)).toEqual([
+      ...before,
+      expect.objectContaining({ client: 'C-2', fields: {}, mappedVia: 'import' }),
+    ])
+  })
+})

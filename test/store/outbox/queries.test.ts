@@ -1,0 +1,264 @@
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { timeFromMs } from '../../../src/model/time.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { holdDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { findOutboxRows, listOutbox, retryRows, skipRows } from '../../../src/store/outbox/queries.ts'
+import { ID_NOT_KNOWN } from '../../../src/store/outbox/rows.ts'
+import { type ClaimedLane, claimLanes, type LaneResult, settleLanes } from '../../../src/store/outbox/work.ts'
+import type { PushStatusView } from '../../../src/store/schema/tables.ts'
+import { ACCOUNT, counters, destinationOf, fanAll, lanesIn, openedDb, openedDbs, outboxOf, result } from '../../push/outbox.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const [ONE, TWO, THREE] = [uuid(9, 1), uuid(9, 2), uuid(9, 3)]
+const ams = destinationOf('ams', { entities: ['market_events'] })
+const crm = destinationOf('crm', { entities: ['market_events'] })
+
+function claim(db: Db, leaseMs = 60_000, rowsPerLane = 1): Promise<ClaimedLane[]> {
+  return claimLanes(db, 'ams', { lanes: 10, rowsPerLane, leaseMs, uncertain: false })
+}
+
+/** Two events of each submission in the outbox, and what became of the first rows. */
+async function outbox(db: Db, submissions: readonly string[], outcome?: (lane: ClaimedLane, n: number) => LaneResult): Promise<void> {
+  for (const n of [1, 2])
+    await applyAll(
+      db,
+      submissions.map((submission) => eventFact(ACCOUNT, submission, wireEvent(n))),
+    )
+  await fanAll(db, [ams, crm])
+  if (outcome) await settleLanes(db, (await claim(db)).map(outcome))
+}
+
+const held = { type: 'blocked', as: 'held' } as const
+
+async function statesOf(db: Db): Promise<string[]> {
+  return (await outboxOf(db, 'ams')).map((row) => `${row.submission_id?.slice(-1)} ${row.state}`).sort()
+}
+
+async function expectRightCounters(db: Db): Promise<void> {
+  const { kept, counted } = await counters(db, 'ams')
+  expect(kept).toEqual(counted)
+}
+
+describe.each(testDatabases)('looking at the outbox on $name', ({ open }) => {
+  it('push_status says of each change what became of it, and what it waits for', async () => {
+    const db = await openedDb(open)
+    await outbox(db, [ONE, TWO, THREE], (lane, n) => {
+      if (n === 0) return result(lane, 'delivered', { remoteId: 'R-1', status: 201 })
+      if (n === 1) return result(lane, 'dead', { status: 422 }, held)
+      return result(lane, 'ready', { status: 503 }, { type: 'due', inMs: 60_000 })
+    })
+    const view = async () =>
+      (await db.read.sql
+        .selectFrom('push_status')
+        .selectAll()
+        .where('destination', '=', 'ams')
+        .orderBy('submission_id')
+        .orderBy('seq')
+        .execute()) as PushStatusView[]
+    const rows = await view()
+    expect(rows.map((row) => [row.state, row.attempts, row.status, row.remote_id, row.next_try_at === null])).toEqual([
+      ['delivered', 1, 201, 'R-1', true],
+      ['waiting', 0, null, null, false],
+      ['dead', 1, 422, null, true],
+      ['held', 0, null, null, true],
+      ['retrying', 1, 503, null, false],
+      ['waiting', 0, null, null, false],
+    ])
+    expect(rows[0]).toMatchObject({
+      destination_state: 'active',
+      account: ACCOUNT,
+      entity: 'market_events',
+      operation: 'insert',
+      error: null,
+    })
+    expect(rows[0]?.delivered_at).toBe(rows[0]?.tried_at)
+    expect(rows[2]).toMatchObject({ delivered_at: null, error: 'it became dead' })
+    await holdDestination(db, 'ams', 3_600_000, 5)
+    expect((await view())[1]?.next_try_at).not.toBe(rows[1]?.next_try_at)
+    await setDestinationState(db, 'ams', 'parked', 'the key was withdrawn')
+    expect((await view()).map((row) => [row.destination_state, row.next_try_at])).toEqual(rows.map(() => ['parked', null]))
+    await setDestinationState(db, 'ams', 'active', null)
+    await settleLanes(
+      db,
+      (await claim(db)).map((lane) => ({ lane, rows: [], next: { type: 'blocked', as: 'unmapped' } })),
+    )
+    expect((await view())[1]?.state).toBe('unmapped')
+  })
+
+  it('lists the newest first, as narrow as asked', async () => {
+    const db = await openedDb(open)
+    await outbox(db, [ONE, TWO], (lane, n) => result(lane, n === 0 ? 'delivered' : 'dead', { detail: 'file-7' }))
+    const ids = async (filter: Parameters<typeof listOutbox>[1], limit = 100) =>
+      (await listOutbox(db.read, filter, limit)).map((row) => row.outbox_id)
+    const all = (await outboxOf(db)).map((row) => row.outbox_id).reverse()
+    expect(await ids({})).toEqual(all)
+    expect(await ids({}, 3)).toEqual(all.slice(0, 3))
+    expect(await ids({ destination: 'ams' })).toHaveLength(4)
+    expect(await ids({ destination: 'ams', submissionId: ONE, account: ACCOUNT })).toHaveLength(2)
+    expect(await ids({ account: 'other' })).toEqual([])
+    const [dead] = await listOutbox(db.read, { destination: 'ams', state: 'dead' }, 10)
+    expect(dead).toMatchObject({ submission_id: TWO, lane: TWO, state: 'dead', detail: 'file-7', destination_state: 'active' })
+    expect(await ids({ destination: 'ams', state: 'ready' })).toHaveLength(2)
+    const now = Date.now()
+    expect(await ids({ since: timeFromMs(now + 60_000) })).toEqual([])
+    expect(await ids({ since: timeFromMs(now - 60_000), until: timeFromMs(now + 60_000) })).toEqual(all)
+    const [first] = await outboxOf(db, 'ams')
+    if (!first) throw new Error('no row')
+    expect((await findOutboxRows(db.read, first.message_id.toUpperCase())).map((row) => row.destination).sort()).toEqual(['ams', 'crm'])
+    expect(await findOutboxRows(db.read, String(first.outbox_id))).toMatchObject([{ message_id: first.message_id, destination: 'ams' }])
+    expect(await findOutboxRows(db.read, 'nonsense')).toEqual([])
+  })
+})
+
+describe.each(testDatabases)('trying again and giving up on $name', ({ open }) => {
+  it('what is tried again stands at its old place, and its lane goes on', async () => {
+    const db = await openedDb(open)
+    await outbox(db, [ONE, TWO], (lane, n) => result(lane, n === 0 ? 'dead' : 'unknown', { uncertain: n === 1 }, held))
+    expect(await claim(db)).toEqual([])
+    expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 2, underWay: 0, nextAfter: null })
+    expect(await lanesIn(db)).toMatchObject(Array(4).fill({ blocked: null, held_by: null }))
+    const lanes = await claim(db, 60_000, 5)
+    expect(lanes.map((lane) => lane.rows.map((row) => [row.attempts, row.uncertain]))).toEqual(Array(2).fill(Array(2).fill([0, false])))
+    await expectRightCounters(db)
+    expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 0, underWay: 0, nextAfter: null })
+  })
+
+  it('what may have arrived stays marked where it can be looked for, so that it is not sent before it was', async () => {
+    const db = await openedDb(open)
+    await outbox(db, [ONE, TWO, THREE], (lane, n) => {
+      const state = n === 0 ? 'dead' : n === 1 ? 'unknown' : 'skipped'
+      return result(lane, state, { uncertain: n > 0 })
+    })
+    expect(await retryRows(db, { destination: 'ams' }, 0, 10, ['ams'])).toMatchObject({ changed: 2 })
+    expect(await retryRows(db, { destination: 'ams', state: 'skipped' }, 0, 10, ['ams'])).toMatchObject({ changed: 1 })
+    const first = (await claim(db)).map(({ lane, rows }) => [lane, rows[0]?.attempts, rows[0]?.status, rows[0]?.uncertain])
+    expect(first).toEqual([
+      [ONE, 0, null, false],
+      [TWO, 0, null, true],
+      [THREE, 0, null, true],
+    ])
+  })
+
+  it('a lane that has gone on or is gone takes a dead letter back', async () => {
+    const db = await openedDb(open)
+    await outbox(db, [ONE], (lane) => result(lane, 'dead'))
+    await settleLanes(
+      db,
+      (await claim(db)).map((lane) => result(lane, 'delivered')),
+    )
+    expect((await lanesIn(db)).filter((lane) => lane.destination === 'ams')).toEqual([])
+    const [dead] = await outboxOf(db, 'ams')
+    expect(await retryRows(db, { outboxIds: [dead?.outbox_id ?? 0, 999_999] }, 0, 10)).toMatchObject({ changed: 1 })
+    expect((await claim(db)).map((lane) => lane.rows[0]?.outboxId)).toEqual([dead?.outbox_id])
+    await expectRightCounters(db)
+  })
+
+  it('an insert that was given up takes all changes of its record back, more than a statement has parameters', async () => {
+    const db = await openedDb(open)
+    // As in a queue that fills faster than Postgres counts it; of short rows, for what it does then depends on the size of the table.
+    if (db.kind === 'postgres') await db.write('test', (tx) => sql`alter table sync_outbox set (autovacuum_enabled = off)`.execute(tx.sql))
+    await outbox(db, [ONE], (lane) => result(lane, 'dead'))
+    const short = { submission_id: 's', entity_id: '["s","e"]', message_id: 'm' }
+    await db.write('test', (tx) => tx.sql.updateTable('sync_outbox').set(short).where('state', '=', 'dead').execute())
+    const skipped = db.kind === 'sqlite' ? 33_000 : 66_000
+    await db.write('test', (tx) =>
+      sql`
+        insert into sync_outbox (destination, account, lane, submission_id, entity, entity_id, operation, cause, seq, message_id, state,
+          attempts, uncertain, queued_at, error)
+        with recursive more(n) as (select 1 union all select n + 1 from more where n < ${sql.lit(skipped)})
+        select destination, account, lane, submission_id, entity, entity_id, 'update', cause, seq + n, message_id, 'skipped',
+          0, 0, queued_at, ${ID_NOT_KNOWN} from more cross join sync_outbox where state = 'dead' order by n`.execute(tx.sql),
+    )
+    expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 1 + skipped, underWay: 0, nextAfter: null })
+    await expectRightCounters(db)
+  })
+
+  it('takes no more inserts in one step than with the changes of their records fit into it', async () => {
+    const db = await openedDb(open)
+    await outbox(db, [ONE, TWO, THREE], (lane) => result(lane, 'dead'))
+    await db.write('test', (tx) =>
+      sql`
+        insert into sync_outbox (destination, account, lane, submission_id, entity, entity_id, operation, cause, seq, message_id, state,
+          attempts, uncertain, queued_at, error)
+        select destination, account, lane, submission_id, entity, entity_id, 'update', cause, seq + n, message_id, 'skipped',
+          0, 0, queued_at, ${ID_NOT_KNOWN} from (select 1 as n union all select 2 union all select 3) more cross join sync_outbox
+        where state = 'dead' and destination = 'ams' order by n`.execute(tx.sql),
+    )
+    const inserts = (await outboxOf(db, 'ams')).filter((row) => row.state === 'dead').map((row) => row.outbox_id)
+    const second = inserts[1] ?? 0
+    expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 8, underWay: 0, nextAfter: second })
+    expect(await retryRows(db, { destination: 'ams' }, second, 10)).toEqual({ changed: 4, underWay: 0, nextAfter: null })
+    await expectRightCounters(db)
+  })
+
+  it('what is skipped is never sent, and lets go whom it held; other dead letters let go nobody', async () => {
+    const db = await openedDb(open)
+    await outbox(db, [ONE], (lane) => result(lane, 'dead'))
+    await settleLanes(
+      db,
+      (await claim(db)).map((lane) => result(lane, 'dead', {}, held)),
+    )
+    const [earlier, holder] = await outboxOf(db, 'ams')
+    await skipRows(db, { outboxIds: [earlier?.outbox_id ?? 0] }, 0, 10)
+    expect((await lanesIn(db)).find((lane) => lane.destination === 'ams')).toMatchObject({ blocked: 'held', held_by: holder?.outbox_id })
+    await skipRows(db, { destination: 'ams', state: 'dead' }, 0, 10)
+    expect(
+      (await lanesIn(db)).filter((lane) => lane.destination === 'ams'),
+      'nothing is left of the lane',
+    ).toEqual([])
+    expect(await statesOf(db)).toEqual(['1 skipped', '1 skipped'])
+    await expectRightCounters(db)
+    expect(await retryRows(db, { destination: 'ams', state: 'skipped' }, 0, 1)).toMatchObject({ changed: 1, nextAfter: earlier?.outbox_id })
+    expect(await retryRows(db, { destination: 'ams', state: 'skipped' }, earlier?.outbox_id ?? 0, 10)).toMatchObject({
+      changed: 1,
+      nextAfter: null,
+    })
+    await expectRightCounters(db)
+  })
+
+  it('takes what waits for its next try, which nobody sends just now', async () => {
+    const db = await openedDb(open)
+    await outbox(db, [ONE])
+    const [lane] = await claim(db)
+    if (!lane) throw new Error('nothing was claimed')
+    await settleLanes(db, [result(lane, 'ready', {}, { type: 'due', inMs: 3_600_000 })])
+    expect(await skipRows(db, { destination: 'ams', state: 'ready' }, 0, 10)).toMatchObject({ changed: 2, underWay: 0 })
+    await expectRightCounters(db)
+  })
+
+  it('leaves alone what may just be sent, and takes the lease from who had it too long', async () => {
+    const db = await openedDb(open)
+    await outbox(db, [ONE])
+    const [lane] = await claim(db)
+    if (!lane) throw new Error('nothing was claimed')
+    expect(await skipRows(db, { destination: 'ams', state: 'ready' }, 0, 10)).toMatchObject({ changed: 0, underWay: 2 })
+    await settleLanes(db, [result(lane, 'ready')])
+    const [late] = await claim(db, 0)
+    if (!late) throw new Error('nothing was claimed')
+    expect(await skipRows(db, { outboxIds: [late.rows[0]?.outboxId ?? 0] }, 0, 10)).toMatchObject({ changed: 1, underWay: 0 })
+    expect(await settleLanes(db, [result(late, 'delivered')])).toHaveLength(1)
+    expect(await statesOf(db)).toEqual(['1 ready', '1 skipped'])
+    await expectRightCounters(db)
+    expect(await skipRows(db, { destination: 'ams', state: 'delivered' }, 0, 10)).toEqual({ changed: 0, underWay: 0, nextAfter: null })
+    expect(await skipRows(db, { outboxIds: [] }, 0, 10)).toEqual({ changed: 0, underWay: 0, nextAfter: null })
+  })
+
+  it('two who do it at once count it once', async () => {
+    const [db, other] = (await openedDbs(open, 2)) as [Db, Db]
+    await outbox(db, [ONE, TWO, THREE], (lane) => result(lane, 'dead'))
+    await settleLanes(
+      db,
+      (await claim(db)).map((lane) => result(lane, 'delivered')),
+    )
+    const steps = [db, other, db, other].map((one, n) =>
+      n % 2 ? retryRows(one, { destination: 'ams' }, 0, 10) : skipRows(one, { destination: 'ams' }, 0, 10),
+    )
+    await Promise.all(steps)
+    await expectRightCounters(db)
+    const ready = (await statesOf(db)).filter((state) => state.endsWith('ready'))
+    expect((await lanesIn(db)).filter((lane) => lane.destination === 'ams')).toHaveLength(ready.length)
+  })
+})

@@ -1,0 +1,441 @@
+import { sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { BusyError } from '../../../src/base/errors.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import {
+  endPause,
+  findDestination,
+  hastenLanes,
+  holdDestination,
+  oldestQueued,
+  setDestinationState,
+} from '../../../src/store/outbox/destinations.ts'
+import { storeMappings } from '../../../src/store/outbox/push-map.ts'
+import { retryRows } from '../../../src/store/outbox/queries.ts'
+import { ID_NOT_KNOWN } from '../../../src/store/outbox/rows.ts'
+import { type ClaimedLane, claimLanes, type LaneClaim, releaseAllLanes, releaseLanes, settleLanes } from '../../../src/store/outbox/work.ts'
+import {
+  ACCOUNT,
+  counters,
+  destinationOf,
+  fanAll,
+  lanesIn,
+  openedDb,
+  openedDbs,
+  outboxOf,
+  result,
+  type TestDestination,
+} from '../../push/outbox.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { byPoll, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const ams = destinationOf('ams', { entities: ['market_events', 'thread_messages'] })
+const LANES = [uuid(9, 1), uuid(9, 2), uuid(9, 3), uuid(9, 4)]
+const CLAIM: LaneClaim = { lanes: 10, rowsPerLane: 10, leaseMs: 60_000, uncertain: false }
+
+function claim(db: Db, over: Partial<LaneClaim> = {}, destination = 'ams'): Promise<ClaimedLane[]> {
+  return claimLanes(db, destination, { ...CLAIM, ...over })
+}
+
+/** `rows` events for each of the first `lanes` lanes, in the outbox of the destinations. */
+async function queue(db: Db, lanes: number, rows: number, destinations: readonly TestDestination[] = [ams], from = 0): Promise<void> {
+  for (let n = 0; n < rows; n++) {
+    await applyAll(
+      db,
+      LANES.slice(0, lanes).map((lane) => eventFact(ACCOUNT, lane, wireEvent(from + n))),
+    )
+  }
+  await fanAll(db, destinations)
+}
+
+function one<T>(list: readonly T[]): T {
+  const [only] = list
+  if (only === undefined || list.length > 1) throw new Error(`one was expected, not ${list.length}`)
+  return only
+}
+
+async function expectRightCounters(db: Db, destination = 'ams'): Promise<void> {
+  const { kept, counted } = await counters(db, destination)
+  expect(kept).toEqual(counted)
+}
+
+describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
+  it('give each lane to one, with its first rows in their order, and all that is known of them', async () => {
+    const dbs = await openedDbs(open, 2)
+    const [db, other] = dbs as [Db, Db]
+    await queue(db, 4, 3)
+    const claims = await Promise.all([0, 1, 2, 3, 4, 5].map((n) => claim(n % 2 ? db : other, { lanes: 1, rowsPerLane: 2 })))
+    const lanes = claims.flat()
+    expect(lanes.map((lane) => lane.lane).sort()).toEqual(LANES)
+    const stored = await outboxOf(db)
+    for (const { lane, account, destination, rows } of lanes) {
+      const first = stored.filter((row) => row.lane === lane).slice(0, 2)
+      expect([destination, account]).toEqual(['ams', ACCOUNT])
+      expect(rows.map((row) => [row.outboxId, row.messageId, row.seq])).toEqual(
+        first.map((row) => [row.outbox_id, row.message_id, row.seq]),
+      )
+      expect(rows[0]).toMatchObject({
+        ...{ submissionId: lane, entity: 'market_events', operation: 'insert', cause: 'webhook', snapshot: false, attempts: 0 },
+        ...{ uncertain: false, remoteId: null, mapping: null, direction: null, before: null },
+        after: { type: 'status_changed', submission_id: lane, market_lines: ['general_liability'] },
+        submission: { submission_id: lane, account: ACCOUNT, form_fill_active: null },
+        changedAt: expect.stringMatching(/^\d{4}-.{21}Z$/),
+      })
+      expect(rows[0]?.submission).not.toHaveProperty('raw')
+      // Postgres keeps what a text means, and gives no text.
+      const [change] = await db.read.sql
+        .selectFrom('changes')
+        .select(sql<string>`after`.as('text'))
+        .where('seq', '=', rows[0]?.seq ?? 0)
+        .execute()
+      expect(rows[0]?.afterText).toBe(db.kind === 'sqlite' ? JSON.stringify(change?.text) : null)
+    }
+  })
+
+  it('know of the target nothing that is of another destination or account', async () => {
+    const db = await openedDb(open)
+    const [submission] = LANES as [string]
+    const ofBoth = { ...ams, accounts: [ACCOUNT, 'other'] }
+    for (const account of ofBoth.accounts) await applyAll(db, [eventFact(account, submission, wireEvent(1))])
+    await fanAll(db, [ofBoth, { ...ams, name: 'crm' }])
+    const to = (destination: string, account: string, client: string) => ({ destination, account, submissionId: submission, client })
+    const maps = [to('crm', ACCOUNT, 'C-crm'), to('ams', 'other', 'C-other')]
+    await storeMappings(
+      db,
+      maps.map((map) => ({ ...map, policy: null, fields: {} })),
+      'import',
+    )
+    await settleLanes(db, [result(one(await claim(db, {}, 'crm')), 'delivered', { remoteId: 'r-crm' })])
+    const lanes = await claim(db)
+    const of = (name: string) => one(lanes.filter(({ account }) => account === name))
+    expect(of('other').rows).toMatchObject([{ remoteId: null, mapping: { client: 'C-other' } }])
+    expect(of(ACCOUNT).rows).toMatchObject([{ remoteId: null, mapping: null }])
+    await settleLanes(db, [result(of('other'), 'delivered', { remoteId: 'r-other' }), result(of(ACCOUNT), 'ready')])
+    expect(one(await claim(db)).rows).toMatchObject([{ account: ACCOUNT, remoteId: null, mapping: null }])
+  })
+
+  it('take the lane that has been due the longest first', async () => {
+    const db = await openedDb(open)
+    for (const [n, lane] of [...LANES].reverse().entries()) {
+      await applyAll(db, [eventFact(ACCOUNT, lane, wireEvent(n))])
+      await fanAll(db, [ams])
+    }
+    const order: string[] = []
+    for (let n = 0; n < 4; n++) order.push(one(await claim(db, { lanes: 1 })).lane)
+    expect(order).toEqual([...LANES].reverse())
+  })
+
+  it('take as many bytes as one claim may have, the oldest first, and give back the lanes for which there is no room', async () => {
+    const db = await openedDb(open)
+    const text = 'x'.repeat(900_000)
+    const messages = LANES.flatMap((lane, n) => [1, 2].map((m) => [lane, wireMessage(10 * n + m, { body_text: `${m}${text}` })] as const))
+    for (const [lane, message] of messages) await applyAll(db, [messageFact(ACCOUNT, lane, message)])
+    await fanAll(db, [ams])
+    const taken: [string, number][] = []
+    for (let round = 0; round < 4; round++) {
+      const lanes = await claim(db)
+      expect(lanes.map((lane) => [lane.isFull, lane.rows.length])).toEqual([[round < 3, 2]])
+      expect(one(lanes).rows[0]?.after?.['body_text']).toHaveLength(900_001)
+      taken.push([one(lanes).lane, one(lanes).rows.length])
+    }
+    expect(taken).toEqual(LANES.map((lane) => [lane, 2]))
+    expect(await claim(db)).toEqual([])
+  })
+
+  it('take what is larger than that alone', async () => {
+    const db = await openedDb(open)
+    const [lane = ''] = LANES
+    for (const n of [1, 2]) await applyAll(db, [messageFact(ACCOUNT, lane, wireMessage(n, { body_text: 'x'.repeat(3_000_000) }))])
+    await fanAll(db, [ams])
+    expect(await claim(db)).toMatchObject([{ isFull: true, rows: [{ entity: 'thread_messages' }] }])
+  })
+
+  it('know who wrote a message, also when the change does not say so', async () => {
+    const db = await openedDb(open)
+    const [lane = ''] = LANES
+    await applyAll(db, [messageFact(ACCOUNT, lane, wireMessage(1, { direction: 'inbound', subject: null }))])
+    await applyAll(db, [messageFact(ACCOUNT, lane, wireMessage(1, { direction: 'inbound', subject: 'now known' }), byPoll)])
+    await fanAll(db, [ams])
+    const { rows } = one(await claim(db))
+    expect(rows.map((row) => [row.operation, row.direction, row.after?.['direction']])).toEqual([
+      ['insert', 'inbound', 'inbound'],
+      ['update', 'inbound', undefined],
+    ])
+  })
+
+  it('give nothing while the destination is stopped or rests, and all of it afterwards', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1, 1)
+    for (const state of ['paused', 'parked', 'disabled'] as const) {
+      await setDestinationState(db, 'ams', state, 'because\u0000')
+      expect(await claim(db)).toEqual([])
+    }
+    await setDestinationState(db, 'ams', 'active', null)
+    const longest = await holdDestination(db, 'ams', 60_000, 5)
+    const shorter = await holdDestination(db, 'ams', 1, 6)
+    expect(await claim(db)).toEqual([])
+    await expect(setDestinationState(db, 'ams', 'paused', 'by hand', 'parked')).rejects.toThrow(BusyError)
+    expect(await findDestination(db.read, 'ams')).toMatchObject({ state: 'active', reason: null })
+    await endPause(db, 'ams', shorter, 0)
+    await endPause(db, 'ams', null, 0)
+    expect(await claim(db), 'only the rest that is named is ended').toEqual([])
+    await endPause(db, 'ams', longest, 0)
+    const lanes = await claim(db)
+    expect(lanes).toHaveLength(1)
+    await releaseLanes(db, lanes, { clearUncertain: false })
+    await holdDestination(db, 'ams', 60_000, 5)
+    await setDestinationState(db, 'ams', 'active', null)
+    expect(await claim(db), 'resume ends a rest').toHaveLength(1)
+  })
+
+  it('a lane whose process died is claimed again when its lease has ended, not before', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1, 2)
+    const lost = one(await claim(db, { leaseMs: 0 }))
+    const again = one(await claim(db))
+    expect(again.leaseToken).not.toBe(lost.leaseToken)
+    expect(again.rows).toEqual(lost.rows)
+    expect(await claim(db)).toEqual([])
+  })
+
+  it('are given back at once for a sender that begins alone, and not those of another destination, which may be under way', async () => {
+    const db = await openedDb(open)
+    const both = ['ams', 'other'].map((name) => destinationOf(name, { entities: ['market_events'] }))
+    await queue(db, 2, 1, both)
+    for (const { name } of both) expect(await claim(db, {}, name)).toHaveLength(2)
+    await releaseAllLanes(db, 'ams')
+    expect(await claim(db, {}, 'ams')).toHaveLength(2)
+    expect(await claim(db, {}, 'other')).toEqual([])
+  })
+
+  it('mark rows before their try when asked to, and take the mark away when no try was begun', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1, 2)
+    const first = one(await claim(db, { uncertain: true, rowsPerLane: 1 }))
+    expect(first.rows.map((row) => row.uncertain)).toEqual([false])
+    expect((await outboxOf(db)).map((row) => row.uncertain)).toEqual([1, 0])
+    await releaseLanes(db, [first], { clearUncertain: true })
+    expect((await outboxOf(db)).map((row) => row.uncertain)).toEqual([0, 0])
+    await claim(db, { uncertain: true, rowsPerLane: 1, leaseMs: 0 })
+    const known = one(await claim(db, { uncertain: true }))
+    expect(known.rows.map((row) => row.uncertain)).toEqual([true, false])
+    await releaseLanes(db, [known], { clearUncertain: true })
+    expect(
+      (await outboxOf(db)).map((row) => row.uncertain),
+      'what another try left stays',
+    ).toEqual([1, 0])
+  })
+})
+
+describe.each(testDatabases)('settling lanes on $name', ({ open }) => {
+  it('writes down rows, remote ids and counters, and takes away lanes that are done', async () => {
+    const db = await openedDb(open)
+    await queue(db, 2, 2)
+    expect(await oldestQueued(db.read, 'ams')).toMatch(/^\d{4}-/)
+    const lanes = await claim(db)
+    expect(
+      await settleLanes(
+        db,
+        lanes.map((lane) => result(lane, 'delivered', { remoteId: `r-${lane.lane}`, status: 201 })),
+      ),
+    ).toEqual([])
+    expect(await lanesIn(db)).toEqual([])
+    const stored = await outboxOf(db)
+    for (const row of stored) expect(row).toMatchObject({ state: 'delivered', attempts: 1, status: 201, error: null, uncertain: 0 })
+    await expectRightCounters(db)
+    expect(await oldestQueued(db.read, 'ams')).toBeNull()
+    const { rows: ids } = await sql<{ remote_id: string }>`select remote_id from sync_remote_ids`.execute(db.read.sql)
+    expect(ids).toHaveLength(4)
+    // What the target calls a record comes with its next change.
+    await applyAll(db, [eventFact(ACCOUNT, LANES[0] ?? '', wireEvent(0, { detail: 'filled in' }), byPoll)])
+    await fanAll(db, [ams])
+    const update = one(await claim(db))
+    expect(update.rows).toMatchObject([{ operation: 'update', remoteId: `r-${LANES[0]}` }])
+    expect(await settleLanes(db, [result(update, 'ready', { remoteId: 'r-new' })])).toEqual([])
+    const renamed = one(await claim(db))
+    expect(renamed.rows).toMatchObject([{ remoteId: 'r-new' }])
+    expect(await settleLanes(db, [result(renamed, 'ready', { remoteId: null })])).toEqual([])
+    expect(one(await claim(db)).rows, 'who says no other leaves it').toMatchObject([{ remoteId: 'r-new' }])
+    expect(await settleLanes(db, [])).toEqual([])
+  })
+
+  it('writes of each row what became of it, however many others became the same', async () => {
+    const db = await openedDb(open)
+    await queue(db, 4, 10)
+    const lanes = await claim(db)
+    const ends = [
+      { state: 'delivered', attempts: 1, status: 200 },
+      { state: 'delivered', attempts: 1, status: 200, detail: 'had it already' },
+      { state: 'dead', attempts: 1, status: 422, error: 'no' },
+      { state: 'skipped', attempts: 0, status: null, error: 'no' },
+    ] as const
+    // Of two kinds there are many, of the others a few.
+    const endOf = (id: number) => ends[id % 10 === 0 ? 1 : id % 10 === 1 ? 3 : id % 2 === 0 ? 0 : 2] as (typeof ends)[number]
+    const none = { uncertain: false, status: null, detail: null, error: null, remoteId: null }
+    await settleLanes(
+      db,
+      lanes.map((lane) => ({
+        lane,
+        rows: lane.rows.map(({ outboxId }) => ({ outboxId, ...none, ...endOf(outboxId) })),
+        next: { type: 'due', inMs: 0 },
+      })),
+    )
+    const stored = await outboxOf(db)
+    expect(stored).toHaveLength(40)
+    for (const row of stored) {
+      const end = endOf(row.outbox_id)
+      expect(row).toMatchObject({ detail: null, error: null, uncertain: 0, ...end, settled_at: expect.any(String) })
+      expect(row.tried_at).toEqual(end.attempts === 0 ? null : expect.any(String))
+    }
+    await expectRightCounters(db)
+  })
+
+  it('goes on with what is left of a lane when its time has come', async () => {
+    const clock = new ManualClock()
+    const db = await openedDb(open, clock)
+    await queue(db, 1, 3)
+    const lane = one(await claim(db))
+    const [first, second] = result(lane, 'delivered').rows
+    if (!first || !second) throw new Error('no rows')
+    const failed = { ...second, state: 'ready', error: 'no\u0000!', status: 503 } as const
+    await settleLanes(db, [{ lane, rows: [first, failed], next: { type: 'due', inMs: 0 } }])
+    const again = one(await claim(db))
+    expect(again.rows.map((row) => [row.outboxId, row.attempts])).toEqual([
+      [second.outboxId, 1],
+      [second.outboxId + 1, 0],
+    ])
+    await settleLanes(db, [{ lane: again, rows: [], next: { type: 'due', inMs: 60_000 } }])
+    expect(await claim(db)).toEqual([])
+    expect((await outboxOf(db)).map((row) => [row.state, row.attempts, row.status, row.error])).toEqual([
+      ['delivered', 1, 200, null],
+      ['ready', 1, 503, 'no\uFFFD!'],
+      ['ready', 0, null, null],
+    ])
+    await expectRightCounters(db)
+  })
+
+  it('invariant 14: nothing of a lane whose lease was lost is written, all of the others is', async () => {
+    const dbs = await openedDbs(open, 2)
+    const [db, other] = dbs as [Db, Db]
+    await queue(db, 2, 1)
+    const mine = await claim(db, { leaseMs: 0 })
+    const theirs = one(await claim(other, { lanes: 1 }))
+    const lost = await settleLanes(
+      db,
+      mine.map((lane) => result(lane, 'dead', { remoteId: 'x' })),
+    )
+    expect(lost.map(({ lane }) => lane.lane)).toEqual([theirs.lane])
+    expect((await outboxOf(db)).map((row) => [row.lane === theirs.lane, row.state]).sort()).toEqual([
+      [false, 'dead'],
+      [true, 'ready'],
+    ])
+    const { rows: ids } = await sql`select 1 from sync_remote_ids`.execute(db.read.sql)
+    expect(ids).toHaveLength(1)
+    await releaseLanes(db, mine, { clearUncertain: true })
+    expect(await claim(db), 'a lease that is lost gives nothing back').toEqual([])
+    expect(await settleLanes(other, [result(theirs, 'delivered')])).toEqual([])
+    expect(await settleLanes(other, [result(theirs, 'delivered')]), 'what is settled is not settled again').toHaveLength(1)
+    await expectRightCounters(db)
+  })
+
+  it('leaves the lanes of other destinations and accounts alone that bear the same name', async () => {
+    const db = await openedDb(open)
+    const both = ['ams', 'other'].map((name) => destinationOf(name, { entities: ['market_events'], accounts: [ACCOUNT, 'another'] }))
+    const [lane = ''] = LANES
+    for (const account of [ACCOUNT, 'another'])
+      await applyAll(
+        db,
+        [1, 2].map((n) => eventFact(account, lane, wireEvent(n))),
+      )
+    await fanAll(db, both)
+    const first = one(await claim(db, { lanes: 1, rowsPerLane: 1 }))
+    const second = one(await claim(db, { lanes: 1, rowsPerLane: 1 }))
+    expect(new Set([first.account, second.account]).size).toBe(2)
+    expect(await claim(db, { rowsPerLane: 1 }, 'other')).toHaveLength(2)
+    await settleLanes(db, [result(first, 'delivered')])
+    expect((await claim(db)).map(({ account }) => account)).toEqual([first.account])
+    expect(await claim(db, {}, 'other')).toEqual([])
+  })
+
+  it('a lane that a dead letter holds stays so, empty or not, until it is let go', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1, 1)
+    const lane = one(await claim(db))
+    await settleLanes(db, [result(lane, 'dead', {}, { type: 'blocked', as: 'held' })])
+    const holder = (await outboxOf(db))[0]?.outbox_id
+    expect(await lanesIn(db)).toEqual([{ destination: 'ams', lane: LANES[0], lease_token: null, blocked: 'held', held_by: holder }])
+    await queue(db, 1, 1, [ams], 10)
+    expect(await claim(db)).toEqual([])
+    await expectRightCounters(db)
+  })
+
+  it('skips no change for want of an insert that was made ready again meanwhile: it goes behind it', async () => {
+    const db = await openedDb(open)
+    await queue(db, 1, 1)
+    await settleLanes(
+      db,
+      (await claim(db)).map((lane) => result(lane, 'dead')),
+    )
+    await applyAll(db, [eventFact(ACCOUNT, uuid(9, 1), wireEvent(0, { detail: 'Filled in later' }))])
+    await fanAll(db, [ams])
+    const update = one(await claim(db))
+    await retryRows(db, { destination: 'ams' }, 0, 10)
+    expect(await settleLanes(db, [result(update, 'skipped', { error: ID_NOT_KNOWN })])).toEqual([])
+    expect(one(await claim(db)).rows.map(({ operation }) => operation)).toEqual(['insert', 'update'])
+    await expectRightCounters(db)
+  })
+
+  it('meets a fan-out on the same lane without losing a row, at any moment', async () => {
+    const dbs = await openedDbs(open, 2)
+    const [db, other] = dbs as [Db, Db]
+    const [lane = ''] = LANES
+    let queued = 0
+    let sent = 0
+    for (let round = 0; round < 40; round++) {
+      await applyAll(db, [eventFact(ACCOUNT, lane, wireEvent(queued++))])
+      const claimed = await claim(db)
+      const [lost] = await Promise.all([
+        settleLanes(
+          db,
+          claimed.map((one) => result(one, 'delivered')),
+        ),
+        fanAll(other, [ams]),
+      ])
+      expect(lost).toEqual([])
+      sent += claimed.reduce((sum, one) => sum + one.rows.length, 0)
+    }
+    for (let claimed = await claim(db); claimed.length > 0; claimed = await claim(db)) {
+      sent += claimed.reduce((sum, one) => sum + one.rows.length, 0)
+      await settleLanes(
+        db,
+        claimed.map((one) => result(one, 'delivered')),
+      )
+    }
+    expect(sent).toBe(queued)
+    expect((await outboxOf(db)).every((row) => row.state === 'delivered')).toBe(true)
+    expect(await lanesIn(db)).toEqual([])
+    await expectRightCounters(db)
+  })
+})
+
+describe.each(testDatabases)('hastening on $name', ({ open }) => {
+  it('has what waits for its next try claimed now, a step at a time, but nothing that is held or under way', async () => {
+    const db = await openedDb(open)
+    await queue(db, 4, 1)
+    const [later, latest, held, underWay] = (await claim(db)) as [ClaimedLane, ClaimedLane, ClaimedLane, ClaimedLane]
+    await settleLanes(db, [
+      result(later, 'ready', { status: 503 }, { type: 'due', inMs: 3_600_000 }),
+      result(latest, 'ready', { status: 503 }, { type: 'due', inMs: 7_200_000 }),
+      result(held, 'dead', {}, { type: 'blocked', as: 'held' }),
+    ])
+    expect(await claim(db)).toEqual([])
+    expect(await hastenLanes(db, 'ams', 1)).toBe(1)
+    expect((await claim(db)).map(({ lane }) => lane)).toEqual([later.lane])
+    expect(await hastenLanes(db, 'ams', 5)).toBe(1)
+    expect(await hastenLanes(db, 'ams', 5)).toBe(0)
+    expect((await claim(db)).map(({ lane }) => lane)).toEqual([latest.lane])
+    expect(await settleLanes(db, [result(underWay, 'delivered')])).toEqual([])
+  })
+})

@@ -1,0 +1,276 @@
+import { sql } from 'kysely'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { TransientError } from '../../../src/base/errors.ts'
+import type { DatabaseConfig, Db, Tx } from '../../../src/store/engine/db.ts'
+import { migrate } from '../../../src/store/migrate/migrate.ts'
+import { type PostgresConfig, PostgresPool } from '../../../src/store/postgres/pool.ts'
+import { timeFromPostgres } from '../../../src/store/postgres/types.ts'
+import { newPostgres, openAgain, silentLog } from '../../tools/databases.ts'
+import { type PostgresServer, startPostgres } from '../../tools/postgres-server.ts'
+import { until } from '../../tools/until.ts'
+
+function count(tx: Tx, account: string): Promise<unknown> {
+  return tx.sql
+    .insertInto('sync_counters')
+    .values({ account, name: 'n', label: '', value: 1 })
+    .onConflict((c) => c.columns(['account', 'name', 'label']).doUpdateSet((e) => ({ value: e('sync_counters.value', '+', 1) })))
+    .execute()
+}
+
+async function accounts(db: Db): Promise<string[]> {
+  return (await db.read.sql.selectFrom('sync_counters').select('account').orderBy('account').execute()).map((row) => row.account)
+}
+
+/**
+ * Behind its first statement, what a connection sends next that holds `part` is cancelled, as by `pg_cancel_backend`.
+ * @returns what became of it.
+ */
+function cancelNext(part: string): Promise<unknown> {
+  const send = pg.Client.prototype.query as (query: { text: string }) => Promise<unknown>
+  const cancelled = Promise.withResolvers<unknown>()
+  const spy = vi.spyOn(pg.Client.prototype, 'query')
+  spy.mockImplementation(function (this: pg.Client, query: { text: string }) {
+    if (!query.text.includes(part)) return send.call(this, query)
+    spy.mockRestore()
+    const text = query.text.replace('; ', '; select pg_cancel_backend(pg_backend_pid()), pg_sleep(60); ')
+    const sent = send.call(this, { ...query, text })
+    cancelled.resolve(sent.catch((error: unknown) => error))
+    return sent
+  } as never)
+  return cancelled.promise
+}
+
+describe('Postgres', () => {
+  let place: ReturnType<typeof newPostgres>
+  let db: Db
+
+  beforeAll(async () => {
+    place = newPostgres(inject('postgresUrl'))
+    db = await openAgain(place.config)
+    await migrate(db)
+  })
+  afterAll(async () => {
+    await db.close()
+    await place.remove()
+  })
+
+  it('says of a connection that it waited for in vain that none came free, for the server may well be there', async () => {
+    const pool = new PostgresPool(place.config as PostgresConfig, 1, silentLog)
+    onTestFinished(() => pool.close())
+    const held = await pool.connect()
+    onTestFinished(() => held.release())
+    await expect(pool.connect()).rejects.toThrow(
+      /^no connection to Postgres came free in time \(timeout exceeded .*another session holds a lock/,
+    )
+  }, 20_000)
+
+  it('writes again when the server is no longer read-only: a session that began while it was stays so for ever', async () => {
+    const own = await openAgain(place.config)
+    onTestFinished(() => own.close())
+    await own.write('test', (tx) => sql`set session characteristics as transaction read only`.execute(tx.sql))
+    await expect(own.write('test', (tx) => count(tx, 'read-only'))).rejects.toThrow(/^Postgres is read-only now/)
+    await own.write('test', (tx) => count(tx, 'read-only'))
+    expect(await accounts(own)).toContain('read-only')
+    await own.write('test', (tx) => sql`delete from sync_counters where account = 'read-only'`.execute(tx.sql))
+  })
+
+  it.each([
+    ['begins a transaction', 'set local search_path'],
+    ['notifies', 'notify'],
+  ])('keeps no connection in a broken transaction when it is cancelled while it %s', async (_, part) => {
+    const own = await openAgain(place.config)
+    onTestFinished(() => own.close())
+    const cancelled = cancelNext(part)
+    await own.write('test', async (tx) => tx.notifyOthers('outbox')).catch(() => {})
+    expect(await cancelled).toMatchObject({ code: '57014' })
+    await new Promise(setImmediate)
+    const look = () => own.write('test', async (tx) => (await sql`select 1 as one`.execute(tx.sql)).rows)
+    expect(await Promise.all([look(), look()])).toEqual([[{ one: 1 }], [{ one: 1 }]])
+  })
+
+  it('commits durably, in UTC and seeing what others committed meanwhile, whatever the defaults of server and role are', async () => {
+    const admin = new pg.Client({ connectionString: inject('postgresUrl') })
+    await admin.connect()
+    await admin.query(`do $$ begin
+      if not exists (select 1 from pg_roles where rolname = 'careless') then create role careless login superuser password 'x'; end if; end $$`)
+    await admin.query('alter role careless set synchronous_commit = off')
+    await admin.query("alter role careless set timezone = 'Asia/Kolkata'")
+    await admin.query("alter role careless set datestyle = 'German'")
+    await admin.query("alter role careless set default_transaction_isolation = 'serializable'")
+    await admin.end()
+    const url = new URL(inject('postgresUrl'))
+    url.username = 'careless'
+    url.password = 'x'
+    // As a pooler would: nothing that a session was set to can be relied on.
+    for (const pooled of [false, true]) {
+      const secret = { reveal: () => url.href }
+      const config: DatabaseConfig = { ...place.config, url: secret, listenUrl: pooled ? { reveal: () => `${url.href}?` } : secret }
+      const careless = await openAgain(config)
+      const look = sql<{ durable: string; isolation: string; zone: string; at: string }>`select
+        current_setting('synchronous_commit') as durable, current_setting('transaction_isolation') as isolation,
+        current_setting('timezone') as zone, timestamptz '2026-01-31 08:00:00.5+05:30' as at`
+      const inside = await careless.write('look', async (tx) => (await look.execute(tx.sql)).rows[0])
+      expect(inside).toEqual({ durable: 'on', isolation: 'read committed', zone: 'UTC', at: '2026-01-31T02:30:00.500000Z' })
+      expect((await look.execute(careless.read.sql)).rows[0]).toEqual(inside)
+      await careless.close()
+    }
+  })
+
+  it('begins a transaction again that lost against another', async () => {
+    await db.write('start', async (tx) => {
+      await count(tx, 'a')
+      await count(tx, 'b')
+    })
+    let runs = 0
+    const both = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const cross = (own: number, first: string, second: string) =>
+      db.write('cross', async (tx) => {
+        runs++
+        await count(tx, first)
+        both[own]?.resolve()
+        await both[1 - own]?.promise
+        await count(tx, second)
+      })
+    await Promise.all([cross(0, 'a', 'b'), cross(1, 'b', 'a')])
+    // Two that begin again may meet again.
+    expect(runs).toBeGreaterThanOrEqual(3)
+    expect(await db.read.sql.selectFrom('sync_counters').select('value').execute()).toEqual([{ value: 3 }, { value: 3 }])
+  })
+
+  it('does not take a transaction for committed in which a statement failed', async () => {
+    const swallowing = db.write('swallow', async (tx) => {
+      await count(tx, 'swallowed')
+      await sql`select 1 / 0`.execute(tx.sql).catch(() => {})
+    })
+    await expect(swallowing).rejects.toThrow(/rolled back/)
+    expect(await accounts(db)).not.toContain('swallowed')
+  })
+
+  it('takes a transaction of a single statement in one round trip, and no second statement', async () => {
+    await db.write('alone', (tx) => count(tx, 'alone'), { single: true })
+    const two = db.write(
+      'two',
+      async (tx) => {
+        await count(tx, 'alone')
+        await count(tx, 'alone')
+      },
+      { single: true },
+    )
+    await expect(two).rejects.toThrow('two was to be one statement')
+    const failing = db.write('failing', (tx) => sql`select 1 / 0`.execute(tx.sql), { single: true })
+    await expect(failing).rejects.toThrow(/division by zero/)
+  })
+
+  it('locks rows in key order until the transaction ends', async () => {
+    const spec = {
+      table: 'sync_counters',
+      key: ['account', 'name', 'label'],
+      columns: { account: 'text', name: 'text', label: 'text', value: 'int' },
+    } as const
+    const key = { account: 'locked', name: 'n', label: '' }
+    await db.write('start', (tx) => count(tx, 'locked'))
+    const locked = Promise.withResolvers<void>()
+    const order: string[] = []
+    const holder = db.write('hold', async (tx) => {
+      await tx.selectMany(spec, [key], { lock: true })
+      locked.resolve()
+      // The other one is seen waiting for us before we go on.
+      const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%for update%'`
+      await until('the other one waits', async () => (await waiting.execute(db.read.sql)).rows.length > 0)
+      order.push('holder')
+      await count(tx, 'locked')
+    })
+    await locked.promise
+    const next = db.write('next', async (tx) => {
+      const rows = await tx.selectMany(spec, [key], { lock: true })
+      order.push('next')
+      return rows[0]?.['value']
+    })
+    await holder
+    expect(await next).toBe(2)
+    expect(order).toEqual(['holder', 'next'])
+  })
+
+  it('writes times as TimeText, never cutting a fraction', () => {
+    expect(timeFromPostgres('2026-01-31 08:00:00+00')).toBe('2026-01-31T08:00:00.000000Z')
+    expect(timeFromPostgres('2026-01-31 08:00:00.12+00')).toBe('2026-01-31T08:00:00.120000Z')
+    expect(timeFromPostgres('2026-01-31 08:00:00.123456+05:30')).toBe('2026-01-31T02:30:00.123456Z')
+    expect(timeFromPostgres('infinity')).toBe('infinity')
+  })
+})
+
+describe('a Postgres server that goes away', () => {
+  let server: PostgresServer
+  let db: Db
+  let atPoint: (point: string) => void = () => {}
+
+  beforeAll(async () => {
+    server = await startPostgres({ fsync: false })
+    db = await openAgain(newPostgres(server.url).config, { failPoint: (point) => atPoint(point) })
+    await migrate(db)
+  })
+  afterAll(async () => {
+    await db.close()
+    await server.remove()
+  })
+
+  it('is a transient error for reads and writes, and works again by itself when it is back', async () => {
+    await db.write('count', (tx) => count(tx, 'before'))
+    await server.stop()
+    await expect(db.write('count', (tx) => count(tx, 'lost'))).rejects.toThrow(TransientError)
+    await expect(accounts(db)).rejects.toThrow(
+      /Postgres cannot be reached \(.*\); see whether it runs, .* DATABASE_URL|Postgres is stopping/,
+    )
+    await server.start()
+    await db.write('count', (tx) => count(tx, 'after'))
+    expect(await accounts(db)).toEqual(['after', 'before'])
+  })
+
+  it('rolls back what was in hand', async () => {
+    const inHand = db.write('count', async (tx) => {
+      await count(tx, 'in hand')
+      await server.kill()
+      await count(tx, 'in hand too')
+    })
+    await expect(inHand).rejects.toThrow(TransientError)
+    await server.start()
+    expect(await accounts(db)).toEqual(['after', 'before'])
+  })
+
+  it('says that it is unknown whether a lone statement was committed when the answer is missing', async () => {
+    atPoint = (point) => {
+      if (point === 'doubtful:before-commit') void server.kill()
+    }
+    await expect(db.write('doubtful', (tx) => sql`select pg_sleep(5)`.execute(tx.sql), { single: true })).rejects.toThrow(
+      /^It is unknown whether the transaction was committed/,
+    )
+    atPoint = () => {}
+    await server.start()
+  })
+
+  it('says that it is unknown whether a transaction was committed when the answer is missing', async () => {
+    let backend = 0
+    // The server's process at the other end dies just before it hears of the commit.
+    atPoint = (point) => {
+      if (point === 'doubtful:before-commit') process.kill(backend, 'SIGKILL')
+    }
+    const doubtful = db.write('doubtful', async (tx) => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx.sql)
+      backend = rows[0]?.pid ?? 0
+      await count(tx, 'doubtful')
+    })
+    await expect(doubtful).rejects.toThrow(/^It is unknown whether the transaction was committed/)
+    await expect(doubtful).rejects.toThrow(TransientError)
+    atPoint = () => {}
+    // The server starts all its processes anew, and refuses everyone until then.
+    await until('it is back', () =>
+      db
+        .write('count', (tx) => count(tx, 'last'))
+        .catch((error: unknown) => {
+          if (!(error instanceof TransientError)) throw error
+        }),
+    )
+    expect(await accounts(db)).toEqual(['after', 'before', 'last'])
+  })
+})

@@ -1,0 +1,78 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Db } from '../../../src/store/engine/db.ts'
+import {
+  ensureAccounts,
+  findAccount,
+  listAccounts,
+  noteUnreadableEvents,
+  pinBrokerage,
+  resumeAccount,
+  retryAccountNow,
+  stopAccount,
+} from '../../../src/store/reads/accounts.ts'
+import { testDatabases } from '../../tools/databases.ts'
+
+describe.each(testDatabases)('accounts on $name', ({ open }) => {
+  async function withAccounts(...names: string[]): Promise<Db> {
+    const { db, close } = await open()
+    onTestFinished(close)
+    await ensureAccounts(db, names)
+    return db
+  }
+
+  it('are made once, and keep what is known of them', async () => {
+    const db = await withAccounts('b', 'a')
+    await stopAccount(db, 'a', 'parked', 'refused', 1_000)
+    await ensureAccounts(db, ['a', 'b', 'c'])
+    expect((await listAccounts(db.read)).map(({ account, state }) => [account, state])).toEqual([
+      ['a', 'parked'],
+      ['b', 'active'],
+      ['c', 'active'],
+    ])
+    expect(await findAccount(db.read, 'd')).toBeNull()
+  })
+
+  it('are stopped until a time, and that again does not change since when', async () => {
+    const db = await withAccounts('a', 'b')
+    await stopAccount(db, 'a', 'parked', 'refused', 60_000)
+    const first = await findAccount(db.read, 'a')
+    expect(Date.parse(first?.retry_at ?? '')).toBeGreaterThan(Date.now() + 30_000)
+    await stopAccount(db, 'a', 'parked', 'refused again', 120_000)
+    const second = await findAccount(db.read, 'a')
+    expect(second).toMatchObject({ state: 'parked', reason: 'refused again', since: first?.since })
+    expect((second?.retry_at ?? '') > (first?.retry_at ?? '')).toBe(true)
+    await stopAccount(db, 'a', 'paused', 'another brokerage', 1_000)
+    expect((await findAccount(db.read, 'a'))?.since).not.toBe(first?.since)
+    expect(await findAccount(db.read, 'b')).toMatchObject({ state: 'active', since: null })
+    await resumeAccount(db, 'a')
+    expect(await findAccount(db.read, 'a')).toMatchObject({ state: 'active', reason: null, retry_at: null })
+  })
+
+  it('are tried at once when an operator asks for it, and stay stopped until that succeeds', async () => {
+    const db = await withAccounts('a')
+    await stopAccount(db, 'a', 'paused', 'a wave', 900_000)
+    await retryAccountNow(db, 'a')
+    const row = await findAccount(db.read, 'a')
+    expect(row?.state).toBe('paused')
+    expect(Date.parse(row?.retry_at ?? '')).toBeLessThanOrEqual(Date.now() + 1)
+  })
+
+  it('trap 72: are stopped for any reason, NUL in it too', async () => {
+    const db = await withAccounts('a')
+    await stopAccount(db, 'a', 'parked', 'it said \u0000 and \ud800', 1_000)
+    expect((await findAccount(db.read, 'a'))?.reason).toBe('it said \ufffd and \ufffd')
+  })
+
+  it('trap 46: a brokerage is pinned once; the client may change', async () => {
+    const db = await withAccounts('a')
+    await pinBrokerage(db, 'a', 'first', 'bac_1')
+    await pinBrokerage(db, 'a', 'second', 'bac_2')
+    expect(await findAccount(db.read, 'a')).toMatchObject({ brokerage: 'first', client_id: 'bac_2' })
+  })
+
+  it('note that their event deliveries cannot be read', async () => {
+    const db = await withAccounts('a', 'b')
+    await db.write('test-note', (tx) => noteUnreadableEvents(tx, 'a', '2026-01-05T12:00:00.000000Z'))
+    expect((await listAccounts(db.read)).map((row) => row.events_unreadable_at)).toEqual(['2026-01-05T12:00:00.000000Z', null])
+  })
+})

@@ -1,0 +1,78 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { timeFromMs } from '../../../src/model/time.ts'
+import { addReads, rank } from '../../../src/store/reads/reads.ts'
+import { askReads } from '../../../src/store/reads/request-reads.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { uuid } from '../../tools/facts.ts'
+
+const ACCOUNT = 'acme'
+const HOUR_MS = 3_600_000
+
+it.each(testDatabases)('what is asked for is due at once on $name, its feeds from the beginning, and nothing else', async ({ open }) => {
+  const { db, close } = await open()
+  onTestFinished(close)
+  const now = Date.now()
+  const [late, past] = [timeFromMs(now + HOUR_MS), timeFromMs(now - HOUR_MS)]
+  const asked = { account: ACCOUNT, submissionId: uuid(9, 1) }
+  const places = [asked, { account: ACCOUNT, submissionId: uuid(9, 2) }, { account: 'other', submissionId: uuid(9, 1) }]
+  await db.write('test', async (tx) => {
+    await addReads(tx, places, late, false)
+    const set = (read: 'events' | 'thread', at: string) =>
+      tx.sql.updateTable('sync_reads').set({ replay_due_at: at }).where('read', '=', read).execute()
+    await set('events', late)
+    await set('thread', past)
+    // What fails has its own time to be tried again.
+    await tx.sql.updateTable('sync_reads').set({ misses: 1 }).where('read', '=', 'requirements').execute()
+  })
+  const rows = async () => {
+    const found = await db.read.sql
+      .selectFrom('sync_reads')
+      .selectAll()
+      .orderBy('account')
+      .orderBy('submission_id')
+      .orderBy('read')
+      .execute()
+    const isDue = (at: string | null) => (at === null ? null : Date.parse(at) <= Date.now())
+    return found.map((row) => [
+      row.account,
+      row.submission_id,
+      row.read,
+      row.rank === rank.live,
+      isDue(row.due_at),
+      isDue(row.replay_due_at),
+    ])
+  }
+  const untouched = (account: string, submissionId: string) => [
+    [account, submissionId, 'events', false, false, false],
+    [account, submissionId, 'requirements', false, false, null],
+    [account, submissionId, 'thread', false, false, true],
+  ]
+  await askReads(db, ACCOUNT, [])
+  expect(await rows()).toEqual([...untouched(ACCOUNT, uuid(9, 1)), ...untouched(ACCOUNT, uuid(9, 2)), ...untouched('other', uuid(9, 1))])
+  const failing = () =>
+    db.read.sql
+      .selectFrom('sync_reads')
+      .select(['account', 'submission_id', 'due_at', 'active_at'])
+      .where('misses', '>', 0)
+      .orderBy('account')
+      .orderBy('submission_id')
+      .execute()
+  const before = await failing()
+  await askReads(db, ACCOUNT, [asked.submissionId])
+  expect(await failing()).toEqual(before)
+  expect(await rows()).toEqual([
+    [ACCOUNT, uuid(9, 1), 'events', true, true, true],
+    [ACCOUNT, uuid(9, 1), 'requirements', false, false, null],
+    [ACCOUNT, uuid(9, 1), 'thread', true, true, true],
+    ...untouched(ACCOUNT, uuid(9, 2)),
+    ...untouched('other', uuid(9, 1)),
+  ])
+  const { replay_due_at: kept } = await db.read.sql
+    .selectFrom('sync_reads')
+    .select('replay_due_at')
+    .where('account', '=', ACCOUNT)
+    .where('submission_id', '=', asked.submissionId)
+    .where('read', '=', 'thread')
+    .executeTakeFirstOrThrow()
+  expect(Date.parse(kept ?? ''), 'one that is due is not put off').toBe(now - HOUR_MS)
+})

@@ -1,0 +1,76 @@
+import type * as threads from 'node:worker_threads'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { systemClock } from '../../../src/base/clock.ts'
+import { createLog } from '../../../src/base/log.ts'
+import { Gate } from '../../../src/store/engine/write-gate.ts'
+import { migrate } from '../../../src/store/migrate/migrate.ts'
+import { openDb } from '../../../src/store/open/open.ts'
+import { SqliteCheckpoints } from '../../../src/store/sqlite/checkpoints.ts'
+import { newSqlite } from '../../tools/databases.ts'
+
+/** `pages`: how long the log is after each checkpoint in turn, as told by a thread that is none; null for real threads. */
+const system = vi.hoisted(() => ({ givesThreads: true, pages: null as number[] | null }))
+
+vi.mock('node:worker_threads', async (original) => {
+  const real = await original<typeof threads>()
+  return {
+    ...real,
+    Worker: class extends real.Worker {
+      constructor(...given: ConstructorParameters<typeof real.Worker>) {
+        // As Node says it where the number of threads is limited.
+        if (!system.givesThreads) throw new Error('EAGAIN')
+        super(...given)
+        // The thread itself is idle then, and its answers are ours.
+        const { pages } = system
+        if (pages !== null) this.postMessage = () => void setImmediate(() => this.emit('message', { pages: pages.shift() ?? 0 }))
+      }
+    },
+  }
+})
+
+it('a system that gives no thread ends nothing: it is told with what to do, and what waits for one goes on later', async () => {
+  const told = Promise.withResolvers<string>()
+  const log = createLog({ level: 'warn', pretty: false, secrets: [], destination: { write: told.resolve } })
+  const { config, remove } = newSqlite()
+  const db = await openDb(config, { clock: systemClock, log })
+  onTestFinished(async () => {
+    system.givesThreads = true
+    await db.close()
+    await remove()
+  })
+  system.givesThreads = false
+  await migrate(db)
+  const refusal = /EAGAIN; the system gives this process no further thread; raise its limit \(ulimit -u/
+  expect(JSON.parse(await told.promise)).toMatchObject({ msg: expect.stringMatching(refusal) })
+  const aside = () => db.write('aside', async () => 'done', { aside: true })
+  await expect(aside()).rejects.toThrow('EAGAIN')
+  system.givesThreads = true
+  expect(await aside()).toBe('done')
+})
+
+it('a log that a reader keeps from being shortened is told once, with what to do, and anew when it comes again', async () => {
+  const lines: string[] = []
+  const log = createLog({ level: 'warn', pretty: false, secrets: [], destination: { write: (line) => lines.push(line) } })
+  const { config, remove } = newSqlite()
+  const path = config.kind === 'sqlite' ? config.path : ''
+  const db = await openDb(config, { clock: systemClock, log })
+  await migrate(db)
+  await db.close()
+  const long = 80_000
+  system.pages = [long, long, long, long, long, 0, long, long]
+  const checkpoints = new SqliteCheckpoints(path, new Gate(), log)
+  onTestFinished(async () => {
+    system.pages = null
+    await checkpoints.close()
+    await remove()
+  })
+  for (let left = system.pages.length; left > 0; left = system.pages.length) {
+    checkpoints.written()
+    await vi.waitFor(() => expect(system.pages?.length).toBeLessThan(left), { timeout: 5_000 })
+  }
+  await vi.waitFor(() => expect(lines).toHaveLength(2), { timeout: 5_000 })
+  for (const line of lines)
+    expect(JSON.parse(line).msg).toMatch(
+      /-wal has grown to 328 MB and cannot be shortened, because something has been reading .*; end that/,
+    )
+})

@@ -1,0 +1,82 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { timeFromMs } from '../../../src/model/time.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { LeaseLostError } from '../../../src/store/engine/leases.ts'
+import { InboxAppender } from '../../../src/store/inbox/append.ts'
+import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
+import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
+import { claimReads } from '../../../src/store/reads/claims.ts'
+import { addReads, rank } from '../../../src/store/reads/reads.ts'
+import { freeWhatTheDeadHold } from '../../../src/store/upkeep/dead-processes.ts'
+import { beat, listProcesses } from '../../../src/store/upkeep/processes.ts'
+import { openAgain, testDatabases } from '../../tools/databases.ts'
+import { uuid } from '../../tools/facts.ts'
+
+const LEASE_MS = 60_000
+const ACCOUNT = 'acme'
+
+const entryOf = (db: Db) => ({ id: db.processId, role: 'work' as const, version: '0.0.0' })
+
+async function lastSeen(db: Db, { processId }: Db, agoMs: number): Promise<void> {
+  await db.write('test', (tx) =>
+    tx.sql
+      .updateTable('sync_processes')
+      .set({ seen_at: timeFromMs(Date.now() - agoMs) })
+      .where('process_id', '=', processId)
+      .execute(),
+  )
+}
+
+describe.each(testDatabases)('what a dead process had claimed, on $name', (database) => {
+  /** Two processes on one database that are alive. */
+  async function twoProcesses(): Promise<readonly [Db, Db]> {
+    const opened = await database.open()
+    const other = await openAgain(opened.config)
+    onTestFinished(async () => {
+      await other.close()
+      await opened.close()
+    })
+    await ensureAccounts(other, [ACCOUNT])
+    for (const db of [opened.db, other]) await beat(db, entryOf(db))
+    const delivery = (n: number) => ({ account: ACCOUNT, deliveryId: `msg_${n}`, receivedAt: timeFromMs(0), headers: {}, secret: 1 })
+    await new InboxAppender(other).append([1, 2].map((n) => ({ ...delivery(n), body: Buffer.from('{}') })))
+    await other.write('test', (tx) => addReads(tx, [{ account: ACCOUNT, submissionId: uuid(9, 1) }], timeFromMs(Date.now() - 1_000), false))
+    return [opened.db, other]
+  }
+  const deliveriesOf = (db: Db, limit: number) => claimDeliveries(db, limit, LEASE_MS)
+  const readsOf = (db: Db, limit: number) => claimReads(db, { account: ACCOUNT, rank: rank.routine, limit, leaseMs: LEASE_MS })
+
+  it('is free before its leases end, and is not settled by it any more should it live after all', async () => {
+    const [dead, living] = await twoProcesses()
+    const [lost] = await deliveriesOf(dead, 2)
+    expect(await readsOf(dead, 3)).toHaveLength(3)
+    await lastSeen(living, dead, 60_000)
+    expect(await living.write('test', freeWhatTheDeadHold)).toEqual([{ processId: dead.processId, deliveries: 2, reads: 3 }])
+    expect((await listProcesses(living.read)).map((process) => process.process_id)).toEqual([living.processId])
+    expect(await readsOf(living, 3)).toHaveLength(3)
+    expect(await deliveriesOf(living, 2)).toHaveLength(2)
+    if (!lost) throw new Error('nothing was claimed')
+    const late = { delivery: lost, state: 'done' as const, submissionId: null, kind: null, error: null }
+    await expect(dead.write('test', (tx) => settleDeliveries(tx, [late]))).rejects.toThrow(LeaseLostError)
+    expect(await living.write('test', freeWhatTheDeadHold)).toEqual([])
+  })
+
+  it('is told apart from what the living have claimed', async () => {
+    const [dead, living] = await twoProcesses()
+    expect(await deliveriesOf(dead, 1)).toHaveLength(1)
+    expect(await deliveriesOf(living, 1)).toHaveLength(1)
+    expect(await readsOf(living, 3)).toHaveLength(3)
+    await lastSeen(living, dead, 60_000)
+    expect(await living.write('test', freeWhatTheDeadHold)).toEqual([{ processId: dead.processId, deliveries: 1, reads: 0 }])
+    expect((await deliveriesOf(living, 2)).map((delivery) => delivery.deliveryId)).toEqual(['msg_1'])
+    expect(await readsOf(living, 3)).toEqual([])
+  })
+
+  it('is never what one has claimed who beats just then, and was not seen for a while because the clock was put on', async () => {
+    const [, living] = await twoProcesses()
+    expect(await deliveriesOf(living, 2)).toHaveLength(2)
+    await lastSeen(living, living, 60_000)
+    expect(await beat(living, entryOf(living), freeWhatTheDeadHold)).toEqual([])
+    expect(await deliveriesOf(living, 2)).toEqual([])
+  })
+})

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { Circuit, type Outcome } from '../../../src/upstream/http/circuit.ts'
+
+function bench() {
+  const clock = new ManualClock()
+  const circuit = new Circuit(clock)
+  const send = (outcome: Outcome) => {
+    const permit = circuit.admit()
+    if (permit) circuit.settle(permit, outcome)
+    return permit
+  }
+  return { clock, circuit, send }
+}
+
+describe('circuit', () => {
+  test('ten failures in a row open it, and one success in between does not let them add up', () => {
+    const { circuit, send } = bench()
+    for (let n = 0; n < 9; n += 1) send('dead')
+    send('alive')
+    for (let n = 0; n < 9; n += 1) send('dead')
+    expect(circuit.isOpen).toBe(false)
+    send('unknown')
+    send('dead')
+    expect(circuit.isOpen).toBe(true)
+    expect(send('alive')).toBeNull()
+    expect(circuit.waitMs()).toBeGreaterThan(0)
+  })
+
+  test('is open for no longer when the clock is put back meanwhile', () => {
+    const { clock, circuit, send } = bench()
+    for (let n = 0; n < 10; n += 1) send('dead')
+    const waitMs = circuit.waitMs()
+    clock.put(-43_200_000)
+    expect(circuit.waitMs()).toBe(waitMs)
+    clock.advance(waitMs)
+    expect(circuit.admit()).toEqual({ probe: true })
+  })
+
+  test('after the backoff one probe passes, and its success closes the circuit', () => {
+    const { clock, circuit, send } = bench()
+    for (let n = 0; n < 10; n += 1) send('dead')
+    clock.advance(circuit.waitMs())
+    const probe = circuit.admit()
+    expect(probe).toEqual({ probe: true })
+    expect(circuit.admit()).toBeNull()
+    if (probe) circuit.settle(probe, 'alive')
+    expect(circuit.isOpen).toBe(false)
+    expect(circuit.admit()).toEqual({ probe: false })
+  })
+
+  test('a probe that fails opens it for longer, up to a minute; one that was given up leaves the next to probe', () => {
+    const { clock, circuit, send } = bench()
+    for (let n = 0; n < 10; n += 1) send('dead')
+    const waits: number[] = []
+    for (let n = 0; n < 10; n += 1) {
+      waits.push(circuit.waitMs())
+      clock.advance(circuit.waitMs())
+      expect(send('unknown')).toEqual({ probe: true })
+      expect(send('dead')).toEqual({ probe: true })
+    }
+    expect(waits.slice(0, 3)).toEqual([750, 1500, 3000])
+    expect(Math.max(...waits)).toBeLessThanOrEqual(60_000)
+  })
+
+  test('late failures of requests from before do not lengthen the wait, and a late success ends it', () => {
+    const { circuit, send } = bench()
+    const late = circuit.admit()
+    const later = circuit.admit()
+    for (let n = 0; n < 10; n += 1) send('dead')
+    const waitMs = circuit.waitMs()
+    if (late) circuit.settle(late, 'dead')
+    expect(circuit.waitMs()).toBe(waitMs)
+    if (later) circuit.settle(later, 'alive')
+    expect(circuit.isOpen).toBe(false)
+  })
+})

@@ -1,0 +1,171 @@
+import { EventEmitter, once } from 'node:events'
+import { createServer, request as httpRequest } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { Http, type HttpOptions } from '../../../src/upstream/http/http.ts'
+import type { Call } from '../../../src/upstream/http/operations.ts'
+import { type Handler, json, startService, thrownBy } from '../service.ts'
+
+const call: Call = { operation: 'me', submissionId: null, withCursor: false }
+const LONG_MS = 30_000
+async function bench(handler: Handler, options: Partial<HttpOptions> = {}) {
+  const service = await startService(handler)
+  const timeouts = { connectMs: LONG_MS, headersMs: LONG_MS, overallMs: LONG_MS }
+  const http = new Http({ baseUrl: service.baseUrl, proxy: {}, timeouts, bodyLimitBytes: 1000, ...options })
+  onTestFinished(() => http.close())
+  return { service, http }
+}
+
+const parts = { headers: {} }
+const times = (headersMs: number, overallMs: number) => ({ timeouts: { connectMs: LONG_MS, headersMs, overallMs } })
+
+describe('limits', () => {
+  test('an answer whose first byte does not come is given up', async () => {
+    const { http } = await bench(() => {}, times(20, LONG_MS))
+    expect(await thrownBy(http.send(call, parts))).toMatchObject({ class: 'network', message: 'me: no answer within 20 ms' })
+  })
+
+  test('an answer whose last byte does not come is given up', async () => {
+    const { http } = await bench((_, response) => response.write('{'), times(LONG_MS, 100))
+    expect(await thrownBy(http.send(call, parts))).toMatchObject({ class: 'network', message: 'me: no whole answer within 100 ms' })
+  })
+
+  test('trap 52: the status of a failure counts although its body never ends', async () => {
+    const { http } = await bench((_, response) => response.writeHead(404).write('{'), times(LONG_MS, 2_000))
+    expect(await http.send(call, parts)).toMatchObject({ status: 404, body: null })
+  })
+
+  test('a body over the limit is not read to its end, and one within it whole', async () => {
+    const { http } = await bench((request, response) =>
+      response.writeHead(request.url.includes('bad') ? 400 : 200).end('x'.repeat(request.url.includes('long') ? 100_000 : 1000)),
+    )
+    expect(await thrownBy(http.send(call, { ...parts, query: [['a', 'long']] }))).toMatchObject({ class: 'oversized' })
+    expect(await http.send(call, { ...parts, query: [['a', 'long-bad']] })).toMatchObject({ status: 400, body: null })
+    expect((await http.send(call, parts)).body?.length).toBe(1000)
+  })
+
+  test('text in pieces is put together, and what is no UTF-8 does not throw', async () => {
+    const { http } = await bench((_, response) => {
+      const bytes = Buffer.from('\ufeff"é\u{1f600}"')
+      response.write(bytes.subarray(0, 5), () => response.end(Buffer.concat([bytes.subarray(5), Buffer.from([0xff])])))
+    })
+    expect((await http.send(call, parts)).body).toBe('"é\u{1f600}"\ufffd')
+  })
+
+  test('hanging answers do not hold up others', async () => {
+    const { http } = await bench((request, response) => {
+      if (!request.url.includes('hang')) json(response, {})
+    })
+    const hanging = Array.from({ length: 20 }, () => thrownBy(http.send(call, { ...parts, query: [['a', 'hang']] })))
+    expect(await http.send(call, parts)).toMatchObject({ status: 200 })
+    await http.close()
+    expect(await Promise.all(hanging)).toMatchObject(Array(20).fill({ class: 'network' }))
+  })
+})
+
+/**
+ * A forward proxy on loopback, with CONNECT, that keeps what it was asked.
+ * @param refusal what it answers to CONNECT in place of a tunnel; '' is no answer at all.
+ */
+async function startProxy(refusal: string | null = null) {
+  const asked: string[] = []
+  const tunnels = new EventEmitter()
+  const server = createServer((message, response) => {
+    asked.push(`${message.method} ${message.url}`)
+    const onward = httpRequest(message.url ?? '', { method: message.method, headers: message.headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    message.pipe(onward)
+  })
+  server.on('connect', (message, socket, head) => {
+    asked.push(`CONNECT ${message.url}`)
+    tunnels.emit('asked')
+    if (refusal !== null) return void (refusal === '' ? socket.resume() : socket.end(refusal))
+    const { hostname, port } = new URL(`http://${message.url}`)
+    const onward = connect(Number(port), hostname, () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n')
+      onward.write(head)
+      onward.pipe(socket).pipe(onward)
+    })
+    onward.on('error', () => socket.destroy())
+    socket.on('error', () => onward.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { asked, tunnels, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+/** Sends to an https host through a tunnel of the proxy. */
+function tunnelling(proxyUrl: string, { timeouts } = times(LONG_MS, LONG_MS)): Http {
+  const http = new Http({ baseUrl: 'https://service.example/api/v1', proxy: { httpsProxy: proxyUrl }, timeouts, bodyLimitBytes: 1000 })
+  onTestFinished(() => http.close())
+  return http
+}
+
+describe('proxy', () => {
+  test('requests go through the proxy that the settings name, except to hosts that they name too', async () => {
+    const proxy = await startProxy()
+    const handler: Handler = (_, response) => json(response, {})
+    const through = await bench(handler, { proxy: { httpProxy: proxy.url } })
+    expect(await through.http.send(call, parts)).toMatchObject({ status: 200 })
+    expect(proxy.asked).toEqual([`GET ${through.service.baseUrl}/broker/me`])
+    const direct = await bench(handler, { proxy: { httpProxy: proxy.url, noProxy: '127.0.0.1' } })
+    expect(await direct.http.send(call, parts)).toMatchObject({ status: 200 })
+    expect(proxy.asked.length).toBe(1)
+  })
+
+  test('an https host is asked through a tunnel', async () => {
+    const proxy = await startProxy()
+    const { service } = await bench((_, response) => json(response, {}))
+    const tunnelled = new Http({
+      baseUrl: service.baseUrl.replace('http:', 'https:'),
+      proxy: { httpsProxy: proxy.url },
+      timeouts: { connectMs: LONG_MS, headersMs: LONG_MS, overallMs: LONG_MS },
+      bodyLimitBytes: 1000,
+    })
+    onTestFinished(() => tunnelled.close())
+    // The far end speaks no TLS, so that the handshake fails; what counts is the way it took.
+    expect(await thrownBy(tunnelled.send(call, parts))).toMatchObject({ class: 'network' })
+    expect(proxy.asked).toEqual([`CONNECT ${new URL(service.baseUrl).host}`])
+  })
+
+  test('a proxy that opens no tunnel is given up like a service that does not answer', async () => {
+    const proxy = await startProxy('')
+    const http = tunnelling(proxy.url, times(200, LONG_MS))
+    expect(await thrownBy(http.send(call, parts))).toMatchObject({ class: 'network', message: 'me: no answer within 200 ms' })
+  })
+
+  test('who wants no answer any more does not wait for a tunnel', async () => {
+    const proxy = await startProxy('')
+    const cut = new AbortController()
+    const thrown = thrownBy(tunnelling(proxy.url).send(call, parts, cut.signal))
+    await once(proxy.tunnels, 'asked')
+    cut.abort(new Error('enough'))
+    expect(await thrown).toMatchObject({ message: 'enough' })
+  })
+
+  test('the answer of a proxy that refuses is told', async () => {
+    const proxy = await startProxy('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n')
+    expect(await thrownBy(tunnelling(proxy.url).send(call, parts))).toMatchObject({
+      class: 'network',
+      message: 'me: no answer (the proxy answered 407)',
+    })
+  })
+
+  test('without settings the environment is not looked at', async () => {
+    const before = process.env['HTTP_PROXY']
+    process.env['HTTP_PROXY'] = 'http://127.0.0.1:1'
+    try {
+      const { http } = await bench((_, response) => json(response, {}), { proxy: { httpsProxy: 'http://127.0.0.1:1' } })
+      expect(await http.send(call, parts)).toMatchObject({ status: 200 })
+    } finally {
+      if (before === undefined) delete process.env['HTTP_PROXY']
+      else process.env['HTTP_PROXY'] = before
+    }
+  })
+})

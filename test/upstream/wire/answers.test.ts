@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import { isSameBrokerage, readIdentity, readPage, readToken } from '../../../src/upstream/wire/answers.ts'
+
+describe('pages', () => {
+  test('a page has its items and its cursor', () => {
+    expect(readPage({ events: [1, { id: 2 }], next_cursor: 'c+/=' }, 'events')).toEqual({ items: [1, { id: 2 }], nextCursor: 'c+/=' })
+    expect(readPage({ messages: [], next_cursor: null }, 'messages')).toEqual({ items: [], nextCursor: null })
+  })
+
+  test('a cursor that is absent or empty ends the feed', () => {
+    expect(readPage({ events: [] }, 'events')?.nextCursor).toBeNull()
+    expect(readPage({ events: [], next_cursor: '' }, 'events')?.nextCursor).toBeNull()
+  })
+
+  test('trap 05: a cursor of any length is kept as it is, and one that cannot be kept is no cursor', () => {
+    const long = 'ä+/='.repeat(50_000)
+    expect(readPage({ events: [], next_cursor: long }, 'events')?.nextCursor).toBe(long)
+    for (const next_cursor of ['a\u0000', '\ud800', 7, {}]) expect(readPage({ events: [], next_cursor }, 'events')).toBeNull()
+  })
+
+  test('anything else is no page', () => {
+    for (const raw of [null, [], {}, { messages: [] }, { events: {} }, 'text']) expect(readPage(raw, 'events')).toBeNull()
+  })
+})
+
+describe('identity', () => {
+  test('trap 46: the brokerage is told by its id when it has one, else by its name, else by all that is said of it', () => {
+    const client = { kind: 'api_client', client_id: 'bac_1', label: 'a', scope: 'broker_mcp', active_states: null }
+    const identity = { kind: 'api_client', brokerage: 'Bay', clientId: 'bac_1', scopes: ['broker_mcp'] }
+    expect(readIdentity({ ...client, brokerage: 'Bay' })).toEqual(identity)
+    expect(readIdentity({ ...client, brokerage: { id: 'b-1', name: 'Bay' } })?.brokerage).toBe('b-1')
+    expect(readIdentity({ ...client, brokerage: { id: 7, name: 'Bay' } })?.brokerage).toBe('7')
+    expect(readIdentity({ ...client, brokerage: { id: null, tier: 'gold', name: 'Bay' } })?.brokerage).toBe('Bay')
+    expect(readIdentity({ ...client, brokerage: { slug: 'bay', tier: 'gold' } })?.brokerage).toBe('bay')
+    const nameless = readIdentity({ ...client, brokerage: { state: 'TX', city: 'Austin' } })?.brokerage
+    expect(readIdentity({ ...client, brokerage: { city: 'Austin', state: 'TX' } })?.brokerage).toBe(nameless)
+  })
+
+  test('trap 46: a brokerage that an earlier release pinned by all that was said of it is the same', () => {
+    const now = (brokerage: unknown) => readIdentity({ kind: 'user', brokerage })?.brokerage ?? ''
+    expect(isSameBrokerage('{"name":"Bay"}', now({ name: 'Bay', tier: 'gold' }))).toBe(true)
+    expect(isSameBrokerage('{"name":"Bay","tier":"gold"}', now({ name: 'Bay' }))).toBe(true)
+    expect(isSameBrokerage('{"id":7,"name":"Bay"}', now({ id: 7, name: 'Bay Inc' }))).toBe(true)
+    expect(isSameBrokerage('{"city":"Austin"}', now({ city: 'Austin' }))).toBe(true)
+    for (const pinned of ['{"name":"Gulf"}', '{"city":"Austin"}', '"Bay"', 'bay', '{', '']) {
+      expect(isSameBrokerage(pinned, now({ name: 'Bay' })), pinned).toBe(false)
+    }
+  })
+
+  test('the scopes are told in whatever form, or not at all', () => {
+    const scopes = (scope?: unknown) => readIdentity({ kind: 'user', brokerage: 'b', scope })?.scopes
+    expect([scopes('broker_mcp broker_submit'), scopes(['broker_mcp', 1]), scopes('a,b')]).toEqual([
+      ['broker_mcp', 'broker_submit'],
+      ['broker_mcp'],
+      ['a', 'b'],
+    ])
+    for (const none of [undefined, null, '', [], 7, {}, 'x'.repeat(65)]) expect(scopes(none)).toBeUndefined()
+  })
+
+  test('an answer without kind or brokerage is no identity', () => {
+    for (const raw of [{ kind: 'user' }, { brokerage: 'b' }, { kind: 'user', brokerage: {} }, { kind: 1, brokerage: 'b' }, null]) {
+      expect(readIdentity(raw)).toBeNull()
+    }
+    expect(readIdentity({ kind: 'user', id: 'u-1', brokerage: 'b' })?.clientId).toBe('u-1')
+  })
+})
+
+describe('tokens', () => {
+  test('trap 38: expires_in may be absent, text, or nonsense, and never makes a token live longer than an hour', () => {
+    const lifetime = (expires_in: unknown) => readToken({ access_token: 't', expires_in })?.lifetimeSeconds
+    expect([60, '60', 60.5].map(lifetime)).toEqual([60, 60, 60.5])
+    for (const value of [undefined, null, 86_400, '86400', '', ' ', 'soon', 0, -1, [], Number.POSITIVE_INFINITY])
+      expect(lifetime(value)).toBe(3600)
+  })
+
+  test('what cannot stand in a header is no token', () => {
+    for (const access_token of ['', 'a b', 'a\r\nb', 'é', 7, null, undefined]) expect(readToken({ access_token })).toBeNull()
+    expect(readToken(null)).toBeNull()
+  })
+})

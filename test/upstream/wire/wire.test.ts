@@ -1,0 +1,327 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { parseExact } from '../../../src/model/exact-json.ts'
+import { readEvent, readMessage, readRequirements } from '../../../src/upstream/wire/wire.ts'
+
+const ID = '0b8f6a52-3a35-4b52-9a1e-6f2d7f1f6a01'
+const LANE = '5d2c1d1e-91c5-4c55-8d5d-2f4a7a5b9c02'
+
+const event = {
+  id: ID.toUpperCase(),
+  type: 'quote_received',
+  occurred_at: '2026-03-01T10:00:00.123456+02:00',
+  market: { name: 'Acme Mutual', lines: ['general_liability'], lane_id: LANE.toUpperCase(), category: 'binding', tier: 1 },
+  status: 'quoted',
+  status_label: 'Quoted',
+  detail: null,
+  novelty: { kept: true },
+}
+
+const message = {
+  id: ID,
+  channel: 'email',
+  direction: 'outbound',
+  kind: 'quote_delivery',
+  occurred_at: '2026-03-01T10:00:00Z',
+  subject: 'Your quote',
+  body_text: 'Attached.',
+  from: 'desk@service.test',
+  to: ['a@agency.test'],
+  in_reply_to: '<1@agency.test>',
+  attachments: [
+    { name: 'quote.pdf', download_path: `/broker/finalized-documents/${LANE.toUpperCase()}/pdf` },
+    { name: 'terms.pdf', download_path: null },
+  ],
+}
+
+describe('events', () => {
+  test('an event becomes the columns of market_events, and its object is kept whole', () => {
+    expect(readEvent(event)).toEqual({
+      event_id: ID,
+      type: 'quote_received',
+      occurred_at: '2026-03-01T08:00:00.123456Z',
+      market_name: 'Acme Mutual',
+      market_lines: ['general_liability'],
+      lane_id: LANE,
+      category: 'binding',
+      status: 'quoted',
+      status_label: 'Quoted',
+      detail: null,
+      raw: JSON.stringify(event),
+    })
+  })
+
+  test('without id, type or time there is no event', () => {
+    for (const missing of ['id', 'type', 'occurred_at']) expect(readEvent({ ...event, [missing]: undefined })).toBeNull()
+    expect(readEvent({ ...event, id: 'evt_1' })).toBeNull()
+    expect(readEvent({ ...event, occurred_at: 'yesterday' })).toBeNull()
+    for (const value of [null, undefined, [], 'text', 7]) expect(readEvent(value)).toBeNull()
+  })
+
+  test('trap 57: an optional field of another type is null in its column and stays in raw', () => {
+    const odd = { ...event, status: 7, detail: { why: 'x' }, market: 'Acme Mutual' }
+    expect(readEvent(odd)).toMatchObject({ status: null, detail: null, market_name: null, lane_id: null, raw: JSON.stringify(odd) })
+    expect(readEvent({ id: ID, type: 'bound', occurred_at: event.occurred_at })).toMatchObject({ market_lines: null, status: null })
+  })
+
+  test('trap 58: unknown fields are kept and unknown values pass through', () => {
+    const future = { ...event, type: 'market_reopened', status: 'paused_by_carrier', market: { ...event.market, category: 'captive' } }
+    expect(readEvent(future)).toMatchObject({ type: 'market_reopened', status: 'paused_by_carrier', category: 'captive' })
+    expect(JSON.parse(readEvent(future)?.raw ?? '')).toEqual(future)
+  })
+
+  test('trap 59: a status is any text, and its label goes with it', () => {
+    expect(readEvent({ ...event, status: 'Zurückgestellt', status_label: 'On ice' })).toMatchObject({
+      status: 'Zurückgestellt',
+      status_label: 'On ice',
+    })
+  })
+
+  test('trap 66: a lane that is null or no uuid leaves the event without a lane, not unread', () => {
+    for (const lane_id of [null, undefined, 'lane-7', 7]) {
+      expect(readEvent({ ...event, market: { ...event.market, lane_id } })).toMatchObject({ lane_id: null, market_name: 'Acme Mutual' })
+    }
+  })
+})
+
+describe('messages', () => {
+  test('a message becomes the columns of thread_messages and thread_attachments', () => {
+    const [first, second] = message.attachments
+    expect(readMessage(message)).toEqual({
+      message: {
+        message_id: ID,
+        channel: 'email',
+        direction: 'outbound',
+        kind: 'quote_delivery',
+        occurred_at: '2026-03-01T10:00:00.000000Z',
+        subject: 'Your quote',
+        body_text: 'Attached.',
+        from_address: 'desk@service.test',
+        to_addresses: ['a@agency.test'],
+        in_reply_to: '<1@agency.test>',
+        raw: JSON.stringify(message),
+      },
+      attachments: [
+        { position: 0, name: 'quote.pdf', download_path: first?.download_path, document_key: LANE, raw: JSON.stringify(first) },
+        { position: 1, name: 'terms.pdf', download_path: null, document_key: null, raw: JSON.stringify(second) },
+      ],
+    })
+  })
+
+  test('without one of its required fields there is no message', () => {
+    for (const missing of ['id', 'channel', 'direction', 'kind', 'occurred_at', 'body_text']) {
+      expect(readMessage({ ...message, [missing]: null })).toBeNull()
+    }
+    expect(readMessage({ ...message, body_text: '' })).not.toBeNull()
+  })
+
+  test('trap 71: on chat rows from, subject and in_reply_to are null and to is the empty list', () => {
+    const chat = { ...message, channel: 'chat', kind: 'chat', from: null, to: [], subject: null, in_reply_to: null, attachments: [] }
+    expect(readMessage(chat)).toMatchObject({
+      message: { from_address: null, to_addresses: [], subject: null, in_reply_to: null },
+      attachments: [],
+    })
+    expect(readMessage({ ...chat, to: 'a@agency.test' })?.message.to_addresses).toBeNull()
+  })
+
+  test('trap 61: the kinds of messages are open', () => {
+    expect(readMessage({ ...message, kind: 'renewal_notice', channel: 'sms' })?.message).toMatchObject({
+      kind: 'renewal_notice',
+      channel: 'sms',
+    })
+  })
+
+  test('trap 72: NUL and lone surrogates become U+FFFD in columns and stay as sent in raw', () => {
+    const body = 'a\u0000b\ud800c\ud83d\ude00'
+    const read = readMessage({ ...message, body_text: body, to: ['\udc00@x'], attachments: [{ name: '\u0000' }] })
+    expect(read?.message.body_text).toBe('a\ufffdb\ufffdc\ud83d\ude00')
+    expect(read?.message.to_addresses).toEqual(['\ufffd@x'])
+    expect(read?.attachments[0]?.name).toBe('\ufffd')
+    expect(JSON.parse(read?.message.raw ?? '')).toMatchObject({ body_text: body })
+  })
+
+  test('an attachment that cannot be read keeps its place', () => {
+    expect(readMessage({ ...message, attachments: ['odd', { name: 'b.pdf' }] })?.attachments).toMatchObject([
+      { position: 0, name: null, raw: '"odd"' },
+      { position: 1, name: 'b.pdf' },
+    ])
+    expect(readMessage({ ...message, attachments: null })?.attachments).toEqual([])
+  })
+
+  test('a document is known by the id in its path, another link by its hash', () => {
+    const keyOf = (link: string) => readMessage({ ...message, attachments: [{ download_path: link }] })?.attachments[0]?.document_key
+    for (const link of [
+      `/broker/finalized-documents/${LANE}/pdf`,
+      `broker/finalized-documents/${LANE}`,
+      `/api/v1/broker/finalized-documents/${LANE.toUpperCase()}/pdf?x=1`,
+    ]) {
+      expect(keyOf(link)).toBe(LANE)
+    }
+    for (const link of ['/broker/files/7', `/broker/finalized-documents/${LANE}0/pdf`, '/broker/finalized-documents/latest/pdf']) {
+      expect(keyOf(link)).toBe(createHash('sha256').update(link).digest('hex'))
+    }
+  })
+})
+
+const lane = {
+  submission_market_id: LANE.toUpperCase(),
+  market_id: 'm-1',
+  market_name: 'Acme Mutual',
+  program: 'GL',
+  program_id: ID.toUpperCase(),
+  program_category: 'binding',
+  lines: ['general_liability'],
+  status: 'quoted',
+  status_label: 'Quoted',
+  submit_ready: true,
+  gapped: false,
+  unmet_labels: [],
+  quotes: [
+    { quote_id: ID.toUpperCase(), premium_display: '$1,234', total_cents: 123_456, lines: ['general_liability'], is_revision: false },
+  ],
+  source_offers: [{ presentation_id: 'p-1', kind: 'quote', label: 'Quote', document_url: 'https://x.test/p', filename: 'p.pdf' }],
+  bound: false,
+  chip: 'quoted',
+  carrier_api_session_ids: [ID],
+  next_step: 'Bind it',
+}
+
+const view = {
+  submission_id: ID,
+  insured_name: 'Bay Bakery',
+  lines: ['general_liability'],
+  effective_date: '2026-06-01',
+  state: 'CA',
+  forms: [],
+  marketing_status: 'matched',
+  marketing_hint: null,
+  form_fill_active: false,
+  markets: [{ market_name: 'Acme Mutual', ready: false, needs_from_you: ['payroll'], hedge_obtains: ['loss runs'] }],
+  assessment: null,
+  rail: {
+    generated_at: '2026-03-01T10:00:00Z',
+    lanes: [lane],
+    quote_history: [{ history_key: 'h-1', market_name: 'Acme', program: 'GL', outcome: 'expired', observed_at: '2026-02-01T00:00:00Z' }],
+    quote_history_unavailable: false,
+  },
+}
+
+const withLane = (change: object) => readRequirements({ ...view, rail: { ...view.rail, lanes: [{ ...lane, ...change }] } })?.rail?.lanes[0]
+
+describe('requirements', () => {
+  test('the view becomes the columns of the submission, its lanes, offers and history', () => {
+    const read = readRequirements(view)
+    expect(read?.submission).toEqual({
+      insured_name: 'Bay Bakery',
+      lines: ['general_liability'],
+      effective_date: '2026-06-01',
+      state: 'CA',
+      marketing_status: 'matched',
+      marketing_hint: null,
+      form_fill_active: false,
+      raw: JSON.stringify(view),
+    })
+    const { submission_market_id, quotes, source_offers, ...columns } = lane
+    expect(submission_market_id.toLowerCase()).toBe(LANE)
+    expect(read?.rail?.lanes).toEqual([
+      {
+        lane: { ...columns, lane_id: LANE, program_id: ID, raw: JSON.stringify(lane) },
+        quotes: [{ ...quotes[0], quote_id: ID, raw: JSON.stringify(quotes[0]) }],
+        sourceOffers: [{ ...source_offers[0], raw: JSON.stringify(source_offers[0]) }],
+        whole: { quotes: true, sourceOffers: true },
+      },
+    ])
+    expect(read?.rail?.quoteHistory).toMatchObject([{ history_key: 'h-1', outcome: 'expired', observed_at: '2026-02-01T00:00:00.000000Z' }])
+  })
+
+  test('an answer that names no submission is no requirements view', () => {
+    for (const value of [{}, { detail: 'busy' }, { ...view, submission_id: 'x' }, null, []]) expect(readRequirements(value)).toBeNull()
+  })
+
+  test('trap 64: a rail that is null, absent or without lanes says nothing', () => {
+    for (const rail of [null, undefined, {}, 'soon', { lanes: null, quote_history: [] }]) {
+      expect(readRequirements({ ...view, rail })).toMatchObject({ rail: null, submission: { state: 'CA' } })
+    }
+    expect(readRequirements({ ...view, rail: { lanes: [] } })?.rail).toEqual({
+      lanes: [],
+      quoteHistory: null,
+      whole: { lanes: true, quoteHistory: false },
+      unreadable: [],
+    })
+  })
+
+  test('trap 65: an unavailable or missing history is not an empty one', () => {
+    const history = (change: object) => readRequirements({ ...view, rail: { ...view.rail, ...change } })?.rail?.quoteHistory
+    expect(history({ quote_history_unavailable: true })).toBeNull()
+    expect(history({ quote_history_unavailable: true, quote_history: [] })).toBeNull()
+    expect(history({ quote_history: null })).toBeNull()
+    expect(history({ quote_history: [] })).toEqual([])
+  })
+
+  test('trap 69: money is a whole number of cents or nothing, and premium_display is never read as money', () => {
+    const cents = (total_cents: unknown) => withLane({ quotes: [{ ...lane.quotes[0], total_cents }] })?.quotes[0]
+    expect(cents(9_007_199_254_740_991)).toMatchObject({ total_cents: 9_007_199_254_740_991 })
+    for (const value of [12.5, '123456', 2 ** 60, null, Number.NaN]) {
+      expect(cents(value)).toMatchObject({ total_cents: null, premium_display: '$1,234' })
+    }
+    expect(cents(undefined)).not.toHaveProperty('total_cents')
+  })
+
+  test('trap 77: hedge_obtains stands in raw under its own name', () => {
+    expect(JSON.parse(readRequirements(view)?.submission.raw ?? '')).toMatchObject({ markets: [{ hedge_obtains: ['loss runs'] }] })
+  })
+
+  test('trap 59, trap 61: chips and statuses are any text, and wrong types are null', () => {
+    expect(withLane({ chip: 'paused', status: 'bound', bound: 'yes', gapped: 1 })?.lane).toMatchObject({
+      chip: 'paused',
+      status: 'bound',
+      bound: null,
+      gapped: null,
+    })
+  })
+
+  test('what a view leaves out is left out, and what it says to be null is null', () => {
+    const read = readRequirements({
+      submission_id: view.submission_id,
+      state: null,
+      rail: { lanes: [{ submission_market_id: LANE, chip: null }] },
+    })
+    expect(Object.keys(read?.submission ?? {}).sort()).toEqual(['raw', 'state'])
+    expect(read?.rail?.lanes[0]?.lane).toEqual({ lane_id: LANE, chip: null, raw: expect.any(String) })
+  })
+
+  test('next_step is text, or the JSON text of what else it is', () => {
+    expect(withLane({ next_step: { action: 'bind' } })?.lane.next_step).toBe('{"action":"bind"}')
+    expect(withLane({ next_step: null })?.lane.next_step).toBeNull()
+  })
+
+  test('of an id that comes twice the last one counts, and items without an id are left out', () => {
+    const lanes = [{ ...lane, status: 'old' }, { ...lane, submission_market_id: null }, 'odd', { ...lane, status: 'new' }]
+    const read = readRequirements({ ...view, rail: { ...view.rail, lanes } })
+    expect(read?.rail?.lanes.map((item) => item.lane.status)).toEqual(['new'])
+    const quotes = [{ quote_id: 'q', total_cents: 1 }, { total_cents: 2 }, { quote_id: 'q', total_cents: 3 }]
+    expect(withLane({ quotes })?.quotes).toMatchObject([{ quote_id: 'q', total_cents: 3 }])
+  })
+})
+
+test('trap 58: every raw holds the numbers that were received, and the columns hold what a double can', () => {
+  const odd = { total_cents: '#', odd: [{ deep: '#' }] }
+  const sent = (value: object) => JSON.stringify(value).replaceAll('"#"', '12345678901234567890')
+  const read = (value: object) => parseExact(sent(value))
+  const quotes = [{ ...lane.quotes[0], ...odd }, odd]
+  const oddLane = { ...lane, quotes, source_offers: [{ ...lane.source_offers[0], ...odd }], next_step: { cents: '#' } }
+  const rail = { ...view.rail, lanes: [oddLane], quote_history: [{ ...view.rail.quote_history[0], ...odd }] }
+  const requirements = readRequirements(read({ ...view, ...odd, rail }))
+  expect(requirements?.submission.raw).toBe(sent({ ...view, ...odd, rail }))
+  expect(requirements?.rail?.unreadable).toEqual([sent(odd)])
+  expect(requirements?.rail?.quoteHistory).toMatchObject([{ raw: sent(rail.quote_history[0] ?? {}) }])
+  const [first] = requirements?.rail?.lanes ?? []
+  expect(first?.lane).toMatchObject({ raw: sent(oddLane), next_step: '{"cents":12345678901234567000}' })
+  expect(first?.quotes).toMatchObject([{ raw: sent(quotes[0] ?? {}), total_cents: null }])
+  expect(first?.sourceOffers).toMatchObject([{ raw: sent(oddLane.source_offers[0] ?? {}) }])
+  expect(readEvent(read({ ...event, ...odd }))?.raw).toBe(sent({ ...event, ...odd }))
+  const attachments = [{ ...message.attachments[0], ...odd }]
+  const thread = readMessage(read({ ...message, attachments }))
+  expect(thread?.message.raw).toBe(sent({ ...message, attachments }))
+  expect(thread?.attachments).toMatchObject([{ raw: sent(attachments[0] ?? {}) }])
+})
