@@ -1,6 +1,6 @@
 import type { AccountConfig, Config } from '../config/config.ts'
 import { sameSettings } from '../config/same.ts'
-import { clientOf, type UpstreamParts } from '../upstream/account-client.ts'
+import { createAccountClient, type UpstreamParts } from '../upstream/account-client.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 
 /** What of an account's settings its client, and whoever reads with it, goes by: its webhook secrets are the receiver's alone. */
@@ -55,7 +55,7 @@ export class Clients {
     const settings = readingSettings(account, config)
     const known = this.#used.get(account.name)
     if (known !== undefined && sameSettings(known.settings, settings)) return known
-    return { settings, client: clientOf(config, account.name, this.#parts) }
+    return { settings, client: createAccountClient(config, account.name, this.#parts) }
   }
 }
 

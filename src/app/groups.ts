@@ -70,7 +70,7 @@ export class Groups {
     try {
       for (const group of groups) if (!this.#isAsBefore(group)) made.set(group, await group.make())
     } catch (error) {
-      await giveBack(made.values())
+      await closeAll(made.values())
       throw error
     }
     const wanted = new Map(groups.map((group) => [group.name, group]))
@@ -84,13 +84,13 @@ export class Groups {
   /** Ends the groups that give way, all at once, then begins the new ones. Whatever runs besides goes on meanwhile. */
   async change({ made, leaving }: GroupChange): Promise<void> {
     await Promise.all(leaving.map((name) => this.#end(name)))
-    if (this.#stopping) return await giveBack(made.values())
+    if (this.#stopping) return await closeAll(made.values())
     for (const [group, each] of made) this.#begin(group, each)
   }
 
   /** Gives back what `prepare` made and nobody wants after all. */
   async discard(change: GroupChange): Promise<void> {
-    await giveBack(change.made.values())
+    await closeAll(change.made.values())
   }
 
   shareAmong(sharing: Sharing): void {
@@ -111,7 +111,7 @@ export class Groups {
 
   /** Breaks off whatever still runs. */
   async close(): Promise<void> {
-    await giveBack([...this.#running.values()].map(({ made }) => made))
+    await closeAll([...this.#running.values()].map(({ made }) => made))
   }
 
   #isAsBefore(group: Group): boolean {
@@ -153,6 +153,6 @@ export function lasting(name: string, create: () => Service): Group {
   return { name, settings: [], make: async () => ({ services: [create()] }) }
 }
 
-async function giveBack(made: Iterable<Made>): Promise<void> {
+async function closeAll(made: Iterable<Made>): Promise<void> {
   await Promise.allSettled([...made].map((each) => each.close?.()))
 }

@@ -3,9 +3,9 @@ import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import { type Config, type DestinationConfig, proxySettings, secretValues } from '../config/config.ts'
 import { createKind } from '../push/kinds/create.ts'
-import { discreet } from '../push/kinds/redacting.ts'
+import { redacting } from '../push/kinds/redacting.ts'
 import { FanOut } from '../push/queue/fan-out.ts'
-import { OutboxBell, Sender } from '../push/send/sender.ts'
+import { OutboxSignal, Sender } from '../push/send/sender.ts'
 import type { Db } from '../store/engine/db.ts'
 import type { Made } from './groups.ts'
 
@@ -21,13 +21,13 @@ export interface PushingParts {
 
 /** What all destinations share: change log -> outbox, and the bell that tells the senders of it. */
 export function makeFanOut({ config, db, log, senders }: PushingParts): Made {
-  return { services: [new FanOut({ db, log, destinations: config.destinations }), new OutboxBell(db, senders)] }
+  return { services: [new FanOut({ db, log, destinations: config.destinations }), new OutboxSignal(db, senders)] }
 }
 
 /** What sends to one destination. */
 export function makeSender({ config, senders, ...common }: PushingParts, destination: DestinationConfig): Made {
   const { clock, log } = common
-  const kind = discreet(createKind(destination, { clock, log, proxy: proxySettings(config) }), secretValues(config))
+  const kind = redacting(createKind(destination, { clock, log, proxy: proxySettings(config) }), secretValues(config))
   const sender = new Sender({ ...common, destination, kind, graceMs: config.shutdownGraceMs })
   return {
     services: [sender],

@@ -1,6 +1,6 @@
 import type { AccountConfig, DestinationConfig } from '../config/config.ts'
 import { AccountPoller } from '../poll/account-poller.ts'
-import { StoredWaits } from '../poll/waits.ts'
+import { DueTimes } from '../poll/due-times.ts'
 import type { Sender } from '../push/send/sender.ts'
 import { Worker } from '../work/worker.ts'
 import { readingSettings } from './clients.ts'
@@ -80,6 +80,6 @@ function storedWaits({ config, db, clock, log }: WorkingParts): Group {
   return {
     name: 'stored waits',
     settings: [accounts, config.poll, config.replay],
-    make: async () => ({ services: [new StoredWaits({ db, clock, log, accounts, policy: config })] }),
+    make: async () => ({ services: [new DueTimes({ db, clock, log, accounts, policy: config })] }),
   }
 }

@@ -1,11 +1,11 @@
 import type { Row } from '../model/entities.ts'
 import type { AbsentFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
-import type { Session } from './transaction.ts'
+import type { ApplySession } from './session.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** Marks records that the service no longer shows; one that is marked already keeps its time. Nothing is deleted (invariant 7). */
-export async function applyAbsent(session: Session, fact: AbsentFact): Promise<void> {
+export async function applyAbsent(session: ApplySession, fact: AbsentFact): Promise<void> {
   const place = { account: fact.account, submission_id: fact.submissionId }
   await mark(
     session.marketEvents,

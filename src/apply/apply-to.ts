@@ -3,15 +3,15 @@ import { applyAbsent } from './absent.ts'
 import { applyDerived } from './derived.ts'
 import { applyEvents } from './market-events.ts'
 import { applyRequirements } from './requirements.ts'
-import { applyReach, lockSubmissions } from './submissions.ts'
+import type { ApplySession } from './session.ts'
+import { applyReachability, lockSubmissions } from './submissions.ts'
 import { applyMessages } from './thread-messages.ts'
-import type { Session } from './transaction.ts'
 
 /**
  * Works facts of any kinds, in any order, into a session; nothing is written yet.
  * @returns how many state facts came too late (invariant 6).
  */
-export async function applyTo(session: Session, facts: readonly Fact[]): Promise<number> {
+export async function applyTo(session: ApplySession, facts: readonly Fact[]): Promise<number> {
   await lockSubmissions(session, facts)
   await applyEvents(
     session,
@@ -24,7 +24,7 @@ export async function applyTo(session: Session, facts: readonly Fact[]): Promise
   let stale = 0
   for (const fact of facts) {
     if (fact.kind === 'state' && !(await applyRequirements(session, fact))) stale += 1
-    if (fact.kind === 'reach') applyReach(session, fact)
+    if (fact.kind === 'reach') applyReachability(session, fact)
     if (fact.kind === 'absent') await applyAbsent(session, fact)
     if (fact.kind === 'derived') await applyDerived(session, fact)
     if (fact.kind === 'wake') session.wake(fact, ...fact.reads)

@@ -5,9 +5,9 @@ import { timeFromMs } from '../model/time.ts'
 import type { Db, Tx } from '../store/engine/db.ts'
 import { noteArrivals, noteConflicts } from '../store/mirror/evidence.ts'
 import { type MirrorWriter, writeMirror } from '../store/mirror/writer.ts'
-import { askReplay, wakeReads } from '../store/reads/reads.ts'
+import { requestReplay, wakeReads } from '../store/reads/reads.ts'
 import { applyTo } from './apply-to.ts'
-import { Session } from './transaction.ts'
+import { ApplySession } from './session.ts'
 
 /** What applying some facts came to. */
 export interface Applied {
@@ -23,8 +23,8 @@ export interface Applied {
   readonly rawOnly: readonly Change[]
 }
 
-/** The door into the mirror, open for one transaction. */
-export interface Door {
+/** The one way into the mirror, open for one transaction. */
+export interface ApplyTransaction {
   readonly tx: Tx
   /** Applies facts of any kinds, in any order; may be called once in a transaction. */
   apply(facts: readonly Fact[]): Promise<Applied>
@@ -36,7 +36,12 @@ export interface Door {
  * @param name the transaction's name, see `Db.write`.
  * @throws what `Db.write` throws, and what `work` throws; then nothing was written.
  */
-export function throughDoor<T>(db: Db, observer: Observer, name: string, work: (door: Door) => Promise<T>): Promise<T> {
+export function inApplyTransaction<T>(
+  db: Db,
+  observer: Observer,
+  name: string,
+  work: (transaction: ApplyTransaction) => Promise<T>,
+): Promise<T> {
   const startedAt = performance.now()
   return writeMirror(db, name, async (writer) => {
     const result = await work({ tx: writer.tx, apply: (facts) => applyFacts(writer, facts, observer) })
@@ -51,18 +56,18 @@ export function throughDoor<T>(db: Db, observer: Observer, name: string, work: (
 async function applyFacts(writer: MirrorWriter, facts: readonly Fact[], observer: Observer): Promise<Applied> {
   if (facts.length === 0) return { inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [] }
   const { tx } = writer
-  const session = new Session(writer, timeFromMs(tx.clock.now()))
+  const session = new ApplySession(writer, timeFromMs(tx.clock.now()))
   const stale = await applyTo(session, facts)
   await session.flush()
   await wakeReads(tx, session.wakes)
-  await askReplay(tx, [...session.replays.values()])
+  await requestReplay(tx, [...session.replays.values()])
   await noteArrivals(tx, session.arrivals, session.now)
   await keepConflicts(session, tx, observer)
   const { changes } = writer
   return { inserted: session.inserted, changes: changes.length, stale, changed: changes, rawOnly: session.rawOnly }
 }
 
-async function keepConflicts(session: Session, tx: Tx, observer: Observer): Promise<void> {
+async function keepConflicts(session: ApplySession, tx: Tx, observer: Observer): Promise<void> {
   const groups = Map.groupBy(session.conflicts, ({ account, entity }) => `${account} ${entity}`)
   for (const [, conflicts] of [...groups].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const kept = await noteConflicts(tx, conflicts, session.now)

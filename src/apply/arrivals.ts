@@ -1,6 +1,6 @@
 import type { EventFact, MessageFact } from '../model/facts.ts'
 import { eventIdentity, messageIdentity } from '../model/merge.ts'
-import type { Session } from './transaction.ts'
+import type { ApplySession } from './session.ts'
 
 /**
  * Notes the way a record came, where its row does not tell: that a feed showed it as news first (and that it was a replay that did),
@@ -9,7 +9,7 @@ import type { Session } from './transaction.ts'
  * @param isNew whether that is now.
  */
 export function noteArrival(
-  session: Session,
+  session: ApplySession,
   fact: EventFact | MessageFact,
   entity: string,
   recordId: string,
@@ -28,7 +28,7 @@ export function noteArrival(
 
 /** Keeps what contradicted a stored record, with what was kept. */
 export function noteConflict(
-  session: Session,
+  session: ApplySession,
   fact: EventFact | MessageFact,
   entity: string,
   recordId: string,

@@ -1,10 +1,10 @@
 import type { ThreadAttachmentRow, ThreadMessageRow } from '../model/entities.ts'
 import type { MessageFact } from '../model/facts.ts'
 import { goneAfter, listedAttachments, mergeFound, mergeRecord } from '../model/merge.ts'
-import type { Session } from './transaction.ts'
+import type { ApplySession } from './session.ts'
 
 /** Loads what is kept at every position that the facts name, and at the one behind: a row there tells that the kept list is longer. */
-export async function loadAttachments(session: Session, facts: readonly MessageFact[]): Promise<void> {
+export async function loadAttachments(session: ApplySession, facts: readonly MessageFact[]): Promise<void> {
   const keys = facts.flatMap((fact) => Array.from({ length: fact.message.attachments.length + 1 }, (_, position) => keyOf(fact, position)))
   await session.threadAttachments.load(keys)
 }
@@ -14,7 +14,7 @@ export async function loadAttachments(session: Session, facts: readonly MessageF
  * identity, how many they are too. A message without a list says nothing, and one that had none is filled.
  * @param stored the message as it is kept.
  */
-export function attachmentsConflict(session: Session, fact: MessageFact, stored: ThreadMessageRow): boolean {
+export function attachmentsConflict(session: ApplySession, fact: MessageFact, stored: ThreadMessageRow): boolean {
   if (fact.via === 'reconcile') return false
   const { attachments, message } = fact.message
   const rows = attachments.map(({ position }) => session.threadAttachments.get(keyOf(fact, position)))
@@ -33,7 +33,7 @@ export function attachmentsConflict(session: Session, fact: MessageFact, stored:
 }
 
 /** Puts the attachments of a message that was not refused. */
-export function putAttachments(session: Session, fact: MessageFact): void {
+export function putAttachments(session: ApplySession, fact: MessageFact): void {
   for (const attachment of fact.message.attachments) {
     const key = keyOf(fact, attachment.position)
     const stored = session.threadAttachments.get(key)

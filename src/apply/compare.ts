@@ -13,7 +13,7 @@ import type { TimeText } from '../model/time.ts'
 import type { MirrorAccess, MirrorReading, Newest } from '../store/mirror/access.ts'
 import { newestAmong } from '../store/mirror/reader.ts'
 import { applyTo } from './apply-to.ts'
-import { Session } from './transaction.ts'
+import { ApplySession } from './session.ts'
 
 /** What applying some facts would change. */
 export interface Differences {
@@ -27,12 +27,12 @@ export function differs(differences: Differences): boolean {
 }
 
 /**
- * Finds what applying facts of one submission would change, by applying them to nothing: the door itself decides, so that what is found
+ * Finds what applying facts of one submission would change, by applying them to nothing: apply itself decides, so that what is found
  * and what is repaired cannot disagree. Nothing is written, locked or counted.
  */
 export async function compareFacts(reader: MirrorReading, facts: readonly Fact[], now: TimeText): Promise<Differences> {
   const access = new Comparison(reader)
-  const session = new Session(access, now)
+  const session = new ApplySession(access, now)
   await applyTo(session, facts)
   await session.flush()
   return { changed: access.changed, rawOnly: session.rawOnly }
@@ -42,7 +42,7 @@ export async function compareFacts(reader: MirrorReading, facts: readonly Fact[]
  * A mirror that is changed in memory only: what is applied here one after another comes to the same as in the mirror, and leaves that as
  * it is.
  */
-export class Rehearsal {
+export class DryRun {
   readonly #overlay: Overlay
 
   constructor(reader: MirrorReading) {
@@ -57,7 +57,7 @@ export class Rehearsal {
   /** Applies facts. */
   async apply(facts: readonly Fact[], now: TimeText): Promise<Differences> {
     const access = new Comparison(this.#overlay)
-    const session = new Session(access, now)
+    const session = new ApplySession(access, now)
     await applyTo(session, facts)
     await session.flush()
     for (const { entity, row } of access.written) this.#overlay.put(entity, row)

@@ -3,14 +3,14 @@ import type { MarketEventRow } from '../model/entities.ts'
 import type { DerivedFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
 import { isOfRail, laneOf, ofRail } from './market-events.ts'
-import type { Session } from './transaction.ts'
+import type { ApplySession } from './session.ts'
 
 /**
  * Works out anew what is kept of a submission's records beside them: when the newest was, and the lanes that no rail has named, whose
  * state is that of their newest event (invariant 5). Records that are gone count for nothing: such a lane of which no other event tells is
  * gone, or was never there.
  */
-export async function applyDerived(session: Session, fact: DerivedFact): Promise<void> {
+export async function applyDerived(session: ApplySession, fact: DerivedFact): Promise<void> {
   const place = { account: fact.account, submission_id: fact.submissionId }
   const newest = await session.access.newest(fact.account, fact.submissionId)
   const submission = session.submissions.get(place)

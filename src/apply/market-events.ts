@@ -2,11 +2,11 @@ import type { LaneRow, MarketEventRow } from '../model/entities.ts'
 import type { EventFact } from '../model/facts.ts'
 import { eventIdentity, firstSeen, goneAfter, mergeFound } from '../model/merge.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
+import type { ApplySession } from './session.ts'
 import { touchSubmission } from './submissions.ts'
-import type { Session } from './transaction.ts'
 
 /** Applies market events: each is inserted once by id, filled when it later says more, and never overwritten (invariant 4). */
-export async function applyEvents(session: Session, facts: readonly EventFact[]): Promise<void> {
+export async function applyEvents(session: ApplySession, facts: readonly EventFact[]): Promise<void> {
   await session.marketEvents.load(facts.map(keyOf))
   const kept: { fact: EventFact; row: MarketEventRow }[] = []
   for (const fact of facts) {
@@ -17,7 +17,7 @@ export async function applyEvents(session: Session, facts: readonly EventFact[])
 }
 
 /** @returns the row as it now stands, for its lane to follow; null when the fact was refused, is gone, or the lanes are looked at later. */
-function applyEvent(session: Session, fact: EventFact): MarketEventRow | null {
+function applyEvent(session: ApplySession, fact: EventFact): MarketEventRow | null {
   const key = keyOf(fact)
   const stored = session.marketEvents.get(key)
   if (stored === null) {
@@ -49,12 +49,12 @@ function applyEvent(session: Session, fact: EventFact): MarketEventRow | null {
  * Keeps a lane that no rail has named in the state of its newest event, by (`occurred_at`, id), whatever the order in which the
  * events come (invariant 5). A lane not seen before asks for a replay (trap 8). An event that names no lane moves none (trap 66).
  */
-async function applyToLanes(session: Session, kept: readonly { fact: EventFact; row: MarketEventRow }[]): Promise<void> {
+async function applyToLanes(session: ApplySession, kept: readonly { fact: EventFact; row: MarketEventRow }[]): Promise<void> {
   const placed = kept.filter(({ row }) => row.lane_id !== null)
   await session.lanes.load(placed.map(({ row }) => laneKey(row)))
   for (const { fact, row } of placed) {
     const lane = session.lanes.get(laneKey(row))
-    if (lane === null && !isComplete(fact)) session.askReplay(fact)
+    if (lane === null && !isComplete(fact)) session.requestReplay(fact)
     if (lane !== null && (isOfRail(lane) || isNewer(lane, row))) continue
     session.lanes.put(laneOf(row, lane), fact.cause)
   }

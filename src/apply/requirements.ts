@@ -4,7 +4,7 @@ import type { Json } from '../model/json.ts'
 import { hasValue, sameRaw, sameText } from '../model/merge.ts'
 import type { Requirements } from '../model/records.ts'
 import { emptyLane, isOfRail, ofRail } from './market-events.ts'
-import type { Session } from './transaction.ts'
+import type { ApplySession } from './session.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /**
@@ -12,7 +12,7 @@ import type { WorkingSet } from './working-set.ts'
  * no longer shows is marked gone, never deleted (invariant 7).
  * @returns false when a view that was asked for later has been applied already (invariant 6, trap 81).
  */
-export async function applyRequirements(session: Session, fact: StateFact): Promise<boolean> {
+export async function applyRequirements(session: ApplySession, fact: StateFact): Promise<boolean> {
   if (!(await session.access.takeApplied(fact, 'requirements', fact.readNo))) return false
   applySubmission(session, fact)
   const { rail } = fact.requirements
@@ -45,7 +45,7 @@ function isStillMatching(requirements: Requirements): boolean {
   return requirements.submission.marketing_status === 'matching' && requirements.rail?.lanes.length === 0
 }
 
-function applySubmission(session: Session, fact: StateFact): void {
+function applySubmission(session: ApplySession, fact: StateFact): void {
   const key = { account: fact.account, submission_id: fact.submissionId }
   const stored = session.submissions.get(key)
   if (stored === null) return
@@ -55,7 +55,7 @@ function applySubmission(session: Session, fact: StateFact): void {
   session.submissions.put(next, fact.cause)
 }
 
-async function applyLanes(session: Session, fact: StateFact, rail: Rail): Promise<void> {
+async function applyLanes(session: ApplySession, fact: StateFact, rail: Rail): Promise<void> {
   const railLanes = rail.lanes
   const stored = await session.lanes.loadSubmission(fact.account, fact.submissionId)
   const place = { account: fact.account, submission_id: fact.submissionId }
@@ -64,7 +64,7 @@ async function applyLanes(session: Session, fact: StateFact, rail: Rail): Promis
   for (const { lane } of railLanes) {
     const before = session.lanes.get({ ...place, lane_id: lane.lane_id })
     named.add(lane.lane_id)
-    if (before === null) session.askReplay(fact)
+    if (before === null) session.requestReplay(fact)
     const raw = before !== null && sameRaw(before.raw, lane.raw) ? before.raw : lane.raw
     // What an event said of it counts no more, for one that comes only now says nothing of it either (invariants 2 and 5).
     const unsaid = before !== null && !isOfRail(before) ? emptyLane(before) : {}

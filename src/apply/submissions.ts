@@ -1,15 +1,15 @@
 import type { SubmissionRow } from '../model/entities.ts'
-import type { Fact, Place, ReachFact } from '../model/facts.ts'
+import type { Fact, Place, ReachabilityFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
 import { readKinds } from '../model/records.ts'
 import { laterTime } from '../model/time.ts'
-import type { Session } from './transaction.ts'
+import type { ApplySession } from './session.ts'
 
 /**
  * Locks the submissions that the facts are about, and begins to track those that were not known: their feeds are read
  * from the beginning (trap 22).
  */
-export async function lockSubmissions(session: Session, facts: readonly Fact[]): Promise<void> {
+export async function lockSubmissions(session: ApplySession, facts: readonly Fact[]): Promise<void> {
   const first = new Map<string, Fact>()
   for (const fact of facts) {
     const key = `${fact.account} ${fact.submissionId}`
@@ -32,7 +32,7 @@ export async function lockSubmissions(session: Session, facts: readonly Fact[]):
 }
 
 /** Marks whether the service still shows the submission (invariant 7). One that it shows again has all its reads made soon. */
-export function applyReach(session: Session, fact: ReachFact): void {
+export function applyReachability(session: ApplySession, fact: ReachabilityFact): void {
   const row = session.submissions.get(keyOf(fact))
   if (row === null || row.unreachable_since === fact.unreachableSince) return
   // The time at which it was marked first stands.
@@ -42,7 +42,7 @@ export function applyReach(session: Session, fact: ReachFact): void {
 }
 
 /** Moves `last_event_at` or `last_message_at` forward. */
-export function touchSubmission(session: Session, fact: Fact, column: 'last_event_at' | 'last_message_at', at: string): void {
+export function touchSubmission(session: ApplySession, fact: Fact, column: 'last_event_at' | 'last_message_at', at: string): void {
   const row = session.submissions.get(keyOf(fact))
   if (row === null) return
   const latest = laterTime(row[column], at)

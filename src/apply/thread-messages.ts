@@ -3,17 +3,17 @@ import type { MessageFact } from '../model/facts.ts'
 import { firstSeen, goneAfter, mergeFound, messageIdentity } from '../model/merge.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
 import { attachmentsConflict, loadAttachments, putAttachments } from './attachments.ts'
+import type { ApplySession } from './session.ts'
 import { touchSubmission } from './submissions.ts'
-import type { Session } from './transaction.ts'
 
 /** Applies thread messages: each is inserted once by id; only what was null or absent is filled in later (traps 32, 33). */
-export async function applyMessages(session: Session, facts: readonly MessageFact[]): Promise<void> {
+export async function applyMessages(session: ApplySession, facts: readonly MessageFact[]): Promise<void> {
   await session.threadMessages.load(facts.map(keyOf))
   await loadAttachments(session, facts)
   for (const fact of facts) applyMessage(session, fact)
 }
 
-function applyMessage(session: Session, fact: MessageFact): void {
+function applyMessage(session: ApplySession, fact: MessageFact): void {
   const key = keyOf(fact)
   const stored = session.threadMessages.get(key)
   if (stored === null) {

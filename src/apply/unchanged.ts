@@ -30,7 +30,7 @@ import { newestAmong } from '../store/mirror/reader.ts'
  * Whether applying these facts of one submission would change nothing, with what follows from its records.
  * @param records the whole of its feeds, and nothing else; null when they are not whole.
  */
-export function isPlainlySame(
+export function isUnchanged(
   reader: MirrorReader,
   submissionId: string,
   state: StateFact | null,

@@ -47,7 +47,7 @@ export interface StateFact extends Place {
 }
 
 /** Whether the service still shows a submission: `since` is when it first did not, null when it does (again). */
-export interface ReachFact extends Place {
+export interface ReachabilityFact extends Place {
   readonly kind: 'reach'
   readonly cause: Cause
   readonly unreachableSince: TimeText | null
@@ -79,4 +79,4 @@ export interface DerivedFact extends Place {
   readonly now: TimeText
 }
 
-export type Fact = EventFact | MessageFact | StateFact | ReachFact | WakeFact | AbsentFact | DerivedFact
+export type Fact = EventFact | MessageFact | StateFact | ReachabilityFact | WakeFact | AbsentFact | DerivedFact

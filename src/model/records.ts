@@ -37,20 +37,20 @@ export interface ThreadMessage {
  * Whether a list of the view was there and every item of it could be read. Only from a whole list may be concluded that what it does not
  * show is gone (invariant 7).
  */
-export type Whole<Lists extends string> = { readonly [List in Lists]: boolean }
+export type CompleteLists<Lists extends string> = { readonly [List in Lists]: boolean }
 
 /**
  * What a view says of a row. A column that it does not speak of is left out: the last value stands. One that it says to be null, or in
  * words that cannot be read, is null: the last value does not stand any more, and `raw` keeps what was said.
  */
-export type Said<Columns, Always extends keyof Columns> = Partial<Columns> & Pick<Columns, Always>
+export type Reported<Columns, Always extends keyof Columns> = Partial<Columns> & Pick<Columns, Always>
 
 /** A lane of the rail with what hangs on it. */
 export interface RailLane {
-  readonly lane: Said<Omit<LaneRow, Placed | 'state_source' | 'state_event_id' | 'state_occurred_at' | 'gone_at'>, 'lane_id' | 'raw'>
-  readonly quotes: readonly Said<Omit<QuoteRow, Placed | 'lane_id' | 'gone_at'>, 'quote_id' | 'raw'>[]
-  readonly sourceOffers: readonly Said<Omit<SourceOfferRow, Placed | 'lane_id' | 'gone_at'>, 'presentation_id' | 'raw'>[]
-  readonly whole: Whole<'quotes' | 'sourceOffers'>
+  readonly lane: Reported<Omit<LaneRow, Placed | 'state_source' | 'state_event_id' | 'state_occurred_at' | 'gone_at'>, 'lane_id' | 'raw'>
+  readonly quotes: readonly Reported<Omit<QuoteRow, Placed | 'lane_id' | 'gone_at'>, 'quote_id' | 'raw'>[]
+  readonly sourceOffers: readonly Reported<Omit<SourceOfferRow, Placed | 'lane_id' | 'gone_at'>, 'presentation_id' | 'raw'>[]
+  readonly whole: CompleteLists<'quotes' | 'sourceOffers'>
 }
 
 /** Columns of `submissions` that the requirements view tells. */
@@ -65,13 +65,13 @@ export type RequirementsColumn =
 
 /** What the requirements view says of a submission now, as far as the mirror keeps it in columns. */
 export interface Requirements {
-  readonly submission: Said<Pick<SubmissionRow, RequirementsColumn> & { readonly raw: string }, 'raw'>
+  readonly submission: Reported<Pick<SubmissionRow, RequirementsColumn> & { readonly raw: string }, 'raw'>
   /** null: the service said nothing of its rail this time (trap 64). */
   readonly rail: {
     readonly lanes: readonly RailLane[]
     /** null: the history could not be had this time (trap 65). */
-    readonly quoteHistory: readonly Said<Omit<QuoteHistoryRow, Placed | 'gone_at'>, 'history_key' | 'raw'>[] | null
-    readonly whole: Whole<'lanes' | 'quoteHistory'>
+    readonly quoteHistory: readonly Reported<Omit<QuoteHistoryRow, Placed | 'gone_at'>, 'history_key' | 'raw'>[] | null
+    readonly whole: CompleteLists<'lanes' | 'quoteHistory'>
     /** Items that could not be read, as JSON text. */
     readonly unreadable: readonly string[]
   } | null

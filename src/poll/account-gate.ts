@@ -1,4 +1,4 @@
-import { throughDoor } from '../apply/apply.ts'
+import { inApplyTransaction } from '../apply/apply.ts'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -7,15 +7,15 @@ import type { Fact } from '../model/facts.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Db } from '../store/engine/db.ts'
 import { submissionIdsAfter, unreachableSince, wasUnreachable } from '../store/mirror/submissions.ts'
-import { forgiveMisses, readBefore, sampleRead, sampleUnread } from '../store/reads/account-reads.ts'
+import { readBefore, resetMisses, sampleRead, sampleUnread } from '../store/reads/account-reads.ts'
 import { findAccount, isRetryDue, pinBrokerage, resumeAccount, stopAccount } from '../store/reads/accounts.ts'
 import type { ReadClaim } from '../store/reads/claims.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { type UpstreamClass, upstreamClass } from '../upstream/http/errors.ts'
 import { isSameBrokerage } from '../upstream/wire/answers.ts'
-import { GoneWave, WAVE_WINDOW_MS } from './gone-wave.ts'
-import { Refusals, witnesses } from './refusals.ts'
-import type { VisitEnd } from './visit.ts'
+import type { ClaimedReadEnd } from './claimed-read.ts'
+import { NotFoundWave, WAVE_WINDOW_MS } from './not-found-wave.ts'
+import { Refusals, submissionsToProbe } from './refusals.ts'
 
 /** A stopped account tries again by itself after this long. */
 export const RETRY_MS = 900_000
@@ -50,7 +50,7 @@ export interface GateOptions {
  */
 export class AccountGate {
   readonly #o: GateOptions
-  readonly #wave: GoneWave
+  readonly #wave: NotFoundWave
   readonly #refusals = new Refusals()
   /** The pause after a wave: being made, or made; null when there is none. */
   #wavePause: 'under way' | 'made' | null = null
@@ -60,7 +60,7 @@ export class AccountGate {
 
   constructor(options: GateOptions) {
     this.#o = options
-    this.#wave = new GoneWave(options.clock)
+    this.#wave = new NotFoundWave(options.clock)
   }
 
   /** @returns whether the account may not be read now. */
@@ -88,7 +88,7 @@ export class AccountGate {
   }
 
   /** Notes how a read of a submission ended that began at `begunAt`, in ms. @returns whether the account is now paused. */
-  async note(claim: Pick<ReadClaim, 'submissionId' | 'read' | 'lastReadAt'>, end: VisitEnd, begunAt: number): Promise<boolean> {
+  async note(claim: Pick<ReadClaim, 'submissionId' | 'read' | 'lastReadAt'>, end: ClaimedReadEnd, begunAt: number): Promise<boolean> {
     if (end === 'refused') this.#doubt(claim.submissionId)
     if (end === 'read' || end === 'stalled') this.#refusals.clear()
     if (claim.lastReadAt === null) return false
@@ -144,8 +144,8 @@ export class AccountGate {
     const since = timeFromMs(clock.now() - WAVE_WINDOW_MS)
     const marked = await unreachableSince(db.read, account, missing, since)
     const facts = marked.map((submissionId): Fact => ({ kind: 'reach', account, submissionId, cause: 'poll', unreachableSince: null }))
-    await throughDoor(db, observer, 'wave-taken-back', (door) => door.apply(facts))
-    await forgiveMisses(db, account)
+    await inApplyTransaction(db, observer, 'wave-taken-back', (transaction) => transaction.apply(facts))
+    await resetMisses(db, account)
   }
 
   /**
@@ -197,7 +197,7 @@ export class AccountGate {
   async #mayReadNothing(signal: AbortSignal): Promise<boolean> {
     const refused = this.#refusals.take()
     if (refused === null) return false
-    const refusal = refusalIn(await this.#ask(witnesses(refused, await this.#known(KNOWN)), signal))
+    const refusal = refusalIn(await this.#ask(submissionsToProbe(refused, await this.#known(KNOWN)), signal))
     if (refusal === null) return false
     await this.#stop(
       'parked',

@@ -7,8 +7,8 @@ import { claimReads, type ReadClaim, releaseAllReads, releaseRead } from '../sto
 import { rank } from '../store/reads/reads.ts'
 import { readsBeside } from '../store/upkeep/processes.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
+import { carryOutRead, placesAt, READ_LEASE_MS } from './claimed-read.ts'
 import type { PollPolicy } from './intervals.ts'
-import { placesAt, READ_LEASE_MS, visit } from './visit.ts'
 
 /** Without a signal the due reads are looked for this often. */
 const TICK_MS = 1_000
@@ -113,7 +113,7 @@ export class AccountPoller implements Service {
     try {
       if (signal.aborted) return await releaseRead(this.#o.db, claim)
       const begunAt = this.#o.clock.now()
-      const end = await visit({ ...this.#o, cause: 'poll' }, claim, signal)
+      const end = await carryOutRead({ ...this.#o, cause: 'poll' }, claim, signal)
       await this.#gate.note(claim, end, begunAt)
     } catch (error) {
       // Given back, so that nobody waits for the lease to end. When that fails too, the lease ends by itself.

@@ -1,4 +1,4 @@
-import { throughDoor } from '../apply/apply.ts'
+import { inApplyTransaction } from '../apply/apply.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Service } from '../base/service.ts'
 import type { Fact } from '../model/facts.ts'
@@ -111,7 +111,7 @@ export class Discovery implements Service {
     } catch (error) {
       if (error instanceof LeaseLostError) return true
       // Given back, so that nobody waits for the lease to end; when even that fails, it ends by itself.
-      await this.#settle(claim, putOff(claim, 0)).catch(() => undefined)
+      await this.#settle(claim, postponed(claim, 0)).catch(() => undefined)
       throw error
     }
   }
@@ -153,7 +153,7 @@ export class Discovery implements Service {
       const kind = upstreamClass(error)
       if (kind === null || signal.aborted) throw error
       // Not the path is refused but the account, and that is its poller's business.
-      return error instanceof AuthRefusedError ? putOff(claim, RETRY_BASE_MS) : this.#failed(claim, error, kind)
+      return error instanceof AuthRefusedError ? postponed(claim, RETRY_BASE_MS) : this.#failed(claim, error, kind)
     }
   }
 
@@ -196,7 +196,8 @@ export class Discovery implements Service {
         .slice(0, mostNew - found)
         .map((submissionId): Fact => ({ kind: 'wake', account, submissionId, cause: 'poll', reads: [], trackedVia }))
       // Nothing but new submissions changes here, so each change is one.
-      if (facts.length > 0) found += (await throughDoor(db, observer, 'discovery-track', (door) => door.apply(facts))).changes
+      if (facts.length > 0)
+        found += (await inApplyTransaction(db, observer, 'discovery-track', (transaction) => transaction.apply(facts))).changes
       if (facts.length < fresh.length) return { found, limited: true }
       await clock.sleep(PAUSE_MS, signal)
       signal.throwIfAborted()
@@ -256,7 +257,7 @@ function keyIn(path: string): string | null {
   return /\{(\w+)\}/.exec(path)?.[1] ?? null
 }
 
-function putOff(claim: ProbeClaim, dueInMs: number): ProbeEnd {
+function postponed(claim: ProbeClaim, dueInMs: number): ProbeEnd {
   return { outcome: null, error: null, failures: claim.failures, dueInMs }
 }
 

@@ -32,7 +32,7 @@ export class Refusals {
  * @param known submissions of the account, of which those are asked that were not refused: as many as make ten with those that were.
  * @returns which submissions to ask whether the account may read anything at all: at least one, since what refused it may be over.
  */
-export function witnesses(refused: ReadonlySet<string>, known: readonly string[]): string[] {
+export function submissionsToProbe(refused: ReadonlySet<string>, known: readonly string[]): string[] {
   const others = known.filter((id) => !refused.has(id)).slice(0, Math.max(0, RUN - refused.size))
   return [...others, ...[...refused].slice(-1)]
 }

@@ -5,8 +5,8 @@ import { readError } from '../store/reads/account-reads.ts'
 import { claimReads, type ReadClaim, releaseRead } from '../store/reads/claims.ts'
 import { addReads } from '../store/reads/reads.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
+import { carryOutRead, placesAt, READ_LEASE_MS } from './claimed-read.ts'
 import type { PollPolicy } from './intervals.ts'
-import { placesAt, READ_LEASE_MS, visit } from './visit.ts'
 
 /** A read that fails is tried so often, so long after each other: a moment's fault of the service is no answer. */
 const TRIES = 3
@@ -117,7 +117,7 @@ export class Sync {
   async #make(round: Round, wanted: WantedRead, claim: ReadClaim, signal: AbortSignal): Promise<void> {
     const { account, db, clock } = this.#o
     const begunAt = clock.now()
-    const end = await this.#visit(claim, signal)
+    const end = await this.#read(claim, signal)
     if (await this.#gate.note(claim, end, begunAt)) this.#stopped = `account ${account} is paused: many submissions are not found`
     if (end === 'read') return
     if (end === 'refused' && (await this.#gate.isClosed(signal)))
@@ -133,10 +133,10 @@ export class Sync {
     round.unread.push({ ...placeOf(wanted), reason })
   }
 
-  async #visit(claim: ReadClaim, signal: AbortSignal) {
+  async #read(claim: ReadClaim, signal: AbortSignal) {
     try {
       // Whoever asks wants all of it, what lies behind the cursor too.
-      return await visit({ ...this.#o, cause: 'command' }, { ...claim, replayDue: true }, signal)
+      return await carryOutRead({ ...this.#o, cause: 'command' }, { ...claim, replayDue: true }, signal)
     } catch (error) {
       // Given back, so that nobody waits for the lease to end; when even that fails, it ends by itself.
       await releaseRead(this.#o.db, claim).catch(() => undefined)

@@ -20,7 +20,7 @@ import { type Deadline, Deadlines } from './deadlines.ts'
 import { type Appender, GroupCommit } from './group-commit.ts'
 import { NO_ACCOUNT, type RefusedRequest, Rejections, type RejectReason } from './rejections.ts'
 import type { SecretUses } from './secret-uses.ts'
-import { NarrowDoor } from './semaphore.ts'
+import { Semaphore } from './semaphore.ts'
 import { storedHeaders } from './stored-headers.ts'
 
 export interface ReceiverOptions {
@@ -72,7 +72,7 @@ export class Receiver {
   readonly #memory: Budget
   readonly #badSignatures = new BadSignatures()
   readonly #rejections: Rejections
-  readonly #suspects = new NarrowDoor()
+  readonly #suspects = new Semaphore()
   #draining = false
   #inHand = 0
   readonly #emptied = Promise.withResolvers<void>()

@@ -1,7 +1,7 @@
 const MAX_WAITING = 32
 
 /** Lets one piece of costly work through at a time, and other work between two of them. */
-export class NarrowDoor {
+export class Semaphore {
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
 

@@ -5,7 +5,7 @@ import { createUpstreamClient, type UpstreamClient, type UpstreamOptions } from 
 export type UpstreamParts = Pick<UpstreamOptions, 'clock' | 'observer' | 'log'>
 
 /** The client of one account of the settings. @throws Error when there is no account of that name. */
-export function clientOf(config: Config, account: string, { clock, observer, log }: UpstreamParts): UpstreamClient {
+export function createAccountClient(config: Config, account: string, { clock, observer, log }: UpstreamParts): UpstreamClient {
   const settings = config.accounts.find((each) => each.name === account)
   if (!settings) throw new Error(`there is no account ${account} in the settings`)
   const { baseUrl, credentials, scope } = settings

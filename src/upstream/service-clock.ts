@@ -17,7 +17,7 @@ const BODY_LIMIT_BYTES = 1 << 20
  * Asks the service who we are without saying so; each answer, the refusal too, shows that it can be reached, and what time it has there.
  * @throws UpstreamTransientError when there is no answer; the reason of `signal` when it aborts.
  */
-export async function askServiceClock(baseUrl: string, proxy: ProxySettings, clock: Clock, signal: AbortSignal): Promise<ServiceClock> {
+export async function readServiceClock(baseUrl: string, proxy: ProxySettings, clock: Clock, signal: AbortSignal): Promise<ServiceClock> {
   const http = new Http({ baseUrl, proxy, timeouts: TIMEOUTS, bodyLimitBytes: BODY_LIMIT_BYTES })
   try {
     const sentAt = clock.now()

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import PQueue from 'p-queue'
-import { throughDoor } from '../apply/apply.ts'
+import { inApplyTransaction } from '../apply/apply.ts'
 import { backoffMs, type Clock } from '../base/clock.ts'
 import { FatalError, messageOf, TransientError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -17,7 +17,7 @@ import {
   type Settlement,
   settleDeliveries,
 } from '../store/inbox/work.ts'
-import { askSweep, noteUnreadableEvents } from '../store/reads/accounts.ts'
+import { noteUnreadableEvents, requestSweep } from '../store/reads/accounts.ts'
 import { type ReadDelivery, readDeliveries } from './read-facts.ts'
 
 /** Deliveries claimed and applied together: as many as keep a transaction on SQLite under its 20 ms. */
@@ -78,7 +78,7 @@ export class Worker implements Service {
             failure = error
             this.#return(batch, leaseEndsAt, signal)
           })
-        await this.#placeFree()
+        await this.#waitForSlot()
         const restMs = this.#o.restMs(performance.now() - startedAt)
         if (restMs > 0) await clock.sleep(restMs, signal)
       }
@@ -91,7 +91,7 @@ export class Worker implements Service {
   }
 
   /** What is claimed and waits for a place only ages, so nothing is claimed before there is one. */
-  async #placeFree(): Promise<void> {
+  async #waitForSlot(): Promise<void> {
     while (this.#queue.pending >= this.#queue.concurrency) await once(this.#queue, 'next')
   }
 
@@ -111,7 +111,7 @@ export class Worker implements Service {
     } catch (error) {
       // The lease was lost, or the store is away or damaged: nothing is wrong with the deliveries.
       if (error instanceof LeaseLostError || error instanceof TransientError || error instanceof FatalError) throw error
-      if (batch.length === 1 && batch[0]) await this.#setBack(batch[0], error)
+      if (batch.length === 1 && batch[0]) await this.#reschedule(batch[0], error)
       else for (const delivery of batch) await this.#work([delivery])
     }
   }
@@ -121,12 +121,12 @@ export class Worker implements Service {
    * would wait for the end of its lease. Whatever of it is settled already stays so.
    */
   #return(batch: readonly ClaimedDelivery[], leaseEndsAt: number, signal: AbortSignal): void {
-    const returning = this.#giveBack(batch, leaseEndsAt, signal).finally(() => this.#returning.delete(returning))
+    const returning = this.#release(batch, leaseEndsAt, signal).finally(() => this.#returning.delete(returning))
     this.#returning.add(returning)
   }
 
   /** Never rejects: when it cannot be done, the lease ends by itself. */
-  async #giveBack(batch: readonly ClaimedDelivery[], leaseEndsAt: number, signal: AbortSignal): Promise<void> {
+  async #release(batch: readonly ClaimedDelivery[], leaseEndsAt: number, signal: AbortSignal): Promise<void> {
     const { db, clock, log } = this.#o
     for (let attempt = 0; ; attempt++) {
       try {
@@ -150,10 +150,10 @@ export class Worker implements Service {
     const { db, observer } = this.#o
     const read = await readDeliveries(db, batch)
     const settlements = read.map((item) => item.settlement)
-    await throughDoor(db, observer, 'inbox-apply', async (door) => {
-      await door.apply(read.flatMap((item) => item.facts))
-      await this.#noteGaps(door.tx, read)
-      await settleDeliveries(door.tx, settlements)
+    await inApplyTransaction(db, observer, 'inbox-apply', async (transaction) => {
+      await transaction.apply(read.flatMap((item) => item.facts))
+      await this.#noteGaps(transaction.tx, read)
+      await settleDeliveries(transaction.tx, settlements)
     })
     this.#report(settlements)
   }
@@ -164,11 +164,11 @@ export class Worker implements Service {
     for (const account of accounts(read.filter((item) => item.unreadableEvents))) {
       await noteUnreadableEvents(tx, account, timeFromMs(this.#o.clock.now()))
     }
-    for (const account of accounts(read.filter((item) => item.sweep))) await askSweep(tx, account)
+    for (const account of accounts(read.filter((item) => item.sweep))) await requestSweep(tx, account)
   }
 
   /** Sets a delivery that cannot be applied back for a later try, or gives it up: it stays visible and can be replayed. */
-  async #setBack(delivery: ClaimedDelivery, error: unknown): Promise<void> {
+  async #reschedule(delivery: ClaimedDelivery, error: unknown): Promise<void> {
     const dead = delivery.attempts + 1 >= MAX_ATTEMPTS
     const retryInMs = RETRY_BASE_MS + backoffMs(this.#o.clock, delivery.attempts, RETRY_BASE_MS, RETRY_CAP_MS)
     const settlement: Settlement = {

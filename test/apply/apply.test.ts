@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { throughDoor } from '../../src/apply/apply.ts'
+import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { Counts } from '../receive/support.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { eventFact, messageFact, trackFact, uuid, wireEvent, wireMessage } from '../tools/facts.ts'
@@ -18,7 +18,7 @@ it.each(testDatabases)('what is written is counted when it is committed, and onl
   const counts = new Counts()
   const written = (entity: string) => counts.of('applied_rows_total', { account: ACCOUNT, entity, operation: 'insert', cause: 'webhook' })
   const facts = [1, 2].map((n) => eventFact(ACCOUNT, ID, wireEvent(n)))
-  const apply = () => throughDoor(db, counts, 'test', (door) => door.apply(facts))
+  const apply = () => inApplyTransaction(db, counts, 'test', (transaction) => transaction.apply(facts))
   await expect(apply()).rejects.toThrow('no more')
   expect([written('market_events'), counts.of('apply_commit_seconds')]).toEqual([0, 0])
   fails = false

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { differs, Rehearsal } from '../../src/apply/compare.ts'
+import { DryRun, differs } from '../../src/apply/compare.ts'
 import { lanes, marketEvents, quotes } from '../../src/model/entities.ts'
 import type { Fact } from '../../src/model/facts.ts'
 import { MirrorReader } from '../../src/store/mirror/reader.ts'
@@ -21,7 +21,7 @@ it.each(testDatabases)('what is rehearsed lies over the mirror of $name, and lea
   await applyAll(db, [event(null), state('quoted', [quote])])
   const mirror = async () => [await rowsOf(db, marketEvents), await rowsOf(db, lanes), await rowsOf(db, quotes)]
   const before = await mirror()
-  const rehearsal = new Rehearsal(new MirrorReader(db.read, ACCOUNT))
+  const rehearsal = new DryRun(new MirrorReader(db.read, ACCOUNT))
   for (const fact of [event('Filled'), state('declined', [])] satisfies Fact[]) {
     expect(differs(await rehearsal.compare([fact], NOW))).toBe(true)
     expect(differs(await rehearsal.apply([fact], NOW))).toBe(true)

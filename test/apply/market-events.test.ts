@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { throughDoor } from '../../src/apply/apply.ts'
+import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { silentObserver } from '../../src/base/observer.ts'
 import { lanes, marketEvents, submissions } from '../../src/model/entities.ts'
 import { parseExact } from '../../src/model/exact-json.ts'
@@ -187,8 +187,8 @@ describe.each(testDatabases)('market events on $name', ({ open }) => {
 
   it('invariant 3: facts whose settling fails leave nothing behind', async () => {
     const db = await database()
-    const failing = throughDoor(db, silentObserver, 'test-failing', async (door) => {
-      await door.apply([event(1)])
+    const failing = inApplyTransaction(db, silentObserver, 'test-failing', async (transaction) => {
+      await transaction.apply([event(1)])
       throw new Error('the settling failed')
     })
     await expect(failing).rejects.toThrow('the settling failed')

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { throughDoor } from '../../src/apply/apply.ts'
+import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { threadAttachments, threadMessages } from '../../src/model/entities.ts'
 import type { Fact } from '../../src/model/facts.ts'
 import type { Db } from '../../src/store/engine/db.ts'
@@ -25,7 +25,7 @@ describe.each(testDatabases)('thread messages on $name', ({ open }) => {
   it('trap 32: a message that comes with another body keeps the first, the second is evidence, and it is counted', async () => {
     const db = await database()
     const counts = new Counts()
-    const apply = (facts: readonly Fact[]) => throughDoor(db, counts, 'test-apply', (door) => door.apply(facts))
+    const apply = (facts: readonly Fact[]) => inApplyTransaction(db, counts, 'test-apply', (transaction) => transaction.apply(facts))
     await apply([message(1), eventFact(ACCOUNT, ID, wireEvent(1))])
     const before = await changesOf(db)
     const changed = [message(1, { body_text: 'Another text' }, byPoll), eventFact(ACCOUNT, ID, wireEvent(1, { type: 'declined' }))]

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { compareFacts, differs } from '../../src/apply/compare.ts'
-import { isPlainlySame } from '../../src/apply/unchanged.ts'
+import { isUnchanged } from '../../src/apply/unchanged.ts'
 import { type ColumnKind, type Entity, entities, type Row } from '../../src/model/entities.ts'
 import type { Fact, Origin } from '../../src/model/facts.ts'
 import type { Json } from '../../src/model/json.ts'
@@ -49,19 +49,19 @@ describe.each(testDatabases)('comparing plainly, on $name', ({ open }) => {
     return reader
   }
 
-  /** Whether the door would change something. */
+  /** Whether apply would change something. */
   async function changes(reader: MirrorReader): Promise<boolean> {
     const facts: readonly (readonly Fact[])[] = [[state], records, derivedFacts(PLACE, NOW, true)]
     return (await Promise.all(facts.map((some) => compareFacts(reader, some, NOW)))).some(differs)
   }
 
-  const isSame = (reader: MirrorReader) => isPlainlySame(reader, submissionId, state, records)
+  const isSame = (reader: MirrorReader) => isUnchanged(reader, submissionId, state, records)
 
   function write(db: Db, entity: Entity, column: string, row: Row): Promise<number> {
     return db.write('test', (tx) => tx.updateMany(entity, [column], [row]))
   }
 
-  it('never says yes where the door would change something, whichever column was changed', async () => {
+  it('never says yes where apply would change something, whichever column was changed', async () => {
     const { db, close } = await open()
     onTestFinished(close)
     await applyAll(db, [...records, state])

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { throughDoor } from '../../src/apply/apply.ts'
+import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentObserver } from '../../src/base/observer.ts'
 import type { EventFact, Fact, MessageFact } from '../../src/model/facts.ts'
@@ -83,7 +83,7 @@ async function measure(how: string, submissions: number, answerMs: number): Prom
   }
 }
 
-/** One submission through the door, the others as copies of its rows: filling is not what is measured. */
+/** One submission through apply, the others as copies of its rows: filling is not what is measured. */
 async function fill(path: string, submissions: number): Promise<void> {
   const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log: silentLog })
   await migrate(db)
@@ -97,7 +97,7 @@ async function fill(path: string, submissions: number): Promise<void> {
     [0, 1, 2].map((n) => wireLane(n)),
   )
   for (const fact of [facts, [stateFact('bench', first, view, 1)]] as Fact[][]) {
-    await throughDoor(db, silentObserver, 'bench', (door) => door.apply(fact))
+    await inApplyTransaction(db, silentObserver, 'bench', (transaction) => transaction.apply(fact))
   }
   await db.close()
   const database = new Database(path)

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { throughDoor } from '../../src/apply/apply.ts'
+import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentObserver } from '../../src/base/observer.ts'
 import type { EventFact, MessageFact } from '../../src/model/facts.ts'
@@ -47,9 +47,11 @@ async function replay(db: Db, readNo: number): Promise<void> {
   for (let n = 0; n < RECORDS; n++) {
     facts.push(eventFact('bench', submissionId, wireEvent(n), byReplay), messageFact('bench', submissionId, wireMessage(n), byReplay))
   }
-  await throughDoor(db, silentObserver, 'bench', (door) => door.apply(facts))
+  await inApplyTransaction(db, silentObserver, 'bench', (transaction) => transaction.apply(facts))
   const view = wireRequirements(submissionId, [wireLane(0), wireLane(1)], {}, { generated_at: new Date().toISOString() })
-  await throughDoor(db, silentObserver, 'bench', (door) => door.apply([stateFact('bench', submissionId, view, readNo)]))
+  await inApplyTransaction(db, silentObserver, 'bench', (transaction) =>
+    transaction.apply([stateFact('bench', submissionId, view, readNo)]),
+  )
 }
 
 /** Counts every row that is inserted, updated or deleted in a public table, whether its content changes or not. */

@@ -1,9 +1,9 @@
 import PQueue from 'p-queue'
 import { Agent, request } from 'undici'
-import { throughDoor } from '../../src/apply/apply.ts'
+import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentObserver } from '../../src/base/observer.ts'
-import { visit } from '../../src/poll/visit.ts'
+import { carryOutRead } from '../../src/poll/claimed-read.ts'
 import { migrate } from '../../src/store/migrate/migrate.ts'
 import { openDb } from '../../src/store/open/open.ts'
 import { claimReads } from '../../src/store/reads/claims.ts'
@@ -65,13 +65,15 @@ async function mirrorWalk(feeds: ServedFeeds, look: (path: string) => void): Pro
   const client = clientOf(feeds)
   try {
     await migrate(db)
-    await throughDoor(db, silentObserver, 'bench', (door) => door.apply(feeds.submissionIds.map((id) => trackFact('bench', id))))
+    await inApplyTransaction(db, silentObserver, 'bench', (transaction) =>
+      transaction.apply(feeds.submissionIds.map((id) => trackFact('bench', id))),
+    )
     const claims = await claimReads(db, { account: 'bench', submissionIds: feeds.submissionIds, limit: SUBMISSIONS * 3, leaseMs: DAY_MS })
     const walks = claims.filter((claim) => claim.read === 'events')
     const queue = new PQueue({ concurrency: CONCURRENCY })
     const options = { db, client, clock: systemClock, log: silentLog, observer: silentObserver, policy, cause: 'poll' as const }
     const startedAt = performance.now()
-    const ends = await queue.addAll(walks.map((claim) => () => visit(options, claim, new AbortController().signal)))
+    const ends = await queue.addAll(walks.map((claim) => () => carryOutRead(options, claim, new AbortController().signal)))
     const seconds = (performance.now() - startedAt) / 1000
     if (ends.some((end) => end !== 'read')) throw new Error(`a walk failed: ${ends.join()}`)
     look(place.config.path)

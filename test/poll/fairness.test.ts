@@ -5,7 +5,7 @@ import { silentObserver } from '../../src/base/observer.ts'
 import { marketEvents } from '../../src/model/entities.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { AccountPoller } from '../../src/poll/account-poller.ts'
-import { askSweep, findAccount } from '../../src/store/reads/accounts.ts'
+import { findAccount, requestSweep } from '../../src/store/reads/accounts.ts'
 import { addReads } from '../../src/store/reads/reads.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
@@ -136,7 +136,7 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     })
     const poller = rig.startPoller({ db: holding })
     await rig.rest()
-    await rig.db.write('test-ask', (tx) => askSweep(tx, ACCOUNT))
+    await rig.db.write('test-ask', (tx) => requestSweep(tx, ACCOUNT))
     await sweeping.promise
     rig.sandbox.addEvent(ACCOUNT, id, { type: 'declined' })
     await rig.pass(HOUR)
@@ -151,7 +151,7 @@ describe.each(testDatabases)('what hangs and what fails on $name', (database) =>
     const places = Array.from({ length: 700 }, (_, n) => ({ account: ACCOUNT, submissionId: uuid(9, n + 1) }))
     await db.write('test-add', async (tx) => {
       await addReads(tx, places, timeFromMs(Date.now()), false)
-      await askSweep(tx, ACCOUNT)
+      await requestSweep(tx, ACCOUNT)
     })
     const sweeping = Promise.withResolvers<void>()
     const failed = Promise.withResolvers<void>()

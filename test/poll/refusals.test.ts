@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Refusals, witnesses } from '../../src/poll/refusals.ts'
+import { Refusals, submissionsToProbe } from '../../src/poll/refusals.ts'
 
 describe('trap 43: refusals in a row', () => {
   it('are looked into when there are ten, whatever the submissions, and only once', () => {
@@ -21,8 +21,8 @@ describe('trap 43: refusals in a row', () => {
 
   it('are held against submissions that were not refused, up to ten in all, and the last that was', () => {
     const known = Array.from({ length: 20 }, (_, n) => `${n}`)
-    expect(witnesses(new Set(['0', '2']), known)).toEqual(['1', '3', '4', '5', '6', '7', '8', '9', '2'])
-    expect(witnesses(new Set(known.slice(0, 12)), known)).toEqual(['11'])
-    expect(witnesses(new Set(['0']), ['0'])).toEqual(['0'])
+    expect(submissionsToProbe(new Set(['0', '2']), known)).toEqual(['1', '3', '4', '5', '6', '7', '8', '9', '2'])
+    expect(submissionsToProbe(new Set(known.slice(0, 12)), known)).toEqual(['11'])
+    expect(submissionsToProbe(new Set(['0']), ['0'])).toEqual(['0'])
   })
 })

@@ -9,7 +9,7 @@ import type { Fact } from '../../src/model/facts.ts'
 import type { DeliveryKind } from '../../src/push/contract/delivery.ts'
 import { createKind } from '../../src/push/kinds/create.ts'
 import { FanOut } from '../../src/push/queue/fan-out.ts'
-import { OutboxBell, Sender } from '../../src/push/send/sender.ts'
+import { OutboxSignal, Sender } from '../../src/push/send/sender.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { type DestinationRow, ensureDestinations, findDestination } from '../../src/store/outbox/destinations.ts'
 import { openAgain, type TestDatabase } from '../tools/databases.ts'
@@ -58,7 +58,7 @@ export interface Running {
   stop(): Promise<void>
 }
 
-/** The push stage with a database under it; changes come through the door, as they do in the product. */
+/** The push stage with a database under it; changes come through apply, as they do in the product. */
 export class PushRig {
   readonly db: Db
   readonly counts = new Counts()
@@ -98,7 +98,7 @@ export class PushRig {
     const common = { db, clock: systemClock, log: this.log, observer: this.counts }
     const kinds = destinations.map((destination) => kindOf?.(destination) ?? createKind(destination, { ...common, proxy: {} }))
     const senders = kinds.map((kind, n) => new Sender({ ...common, kind, graceMs, destination: destinations[n] as DestinationConfig }))
-    const services: Service[] = [new FanOut({ db, log: this.log, destinations }), new OutboxBell(db, senders), ...senders]
+    const services: Service[] = [new FanOut({ db, log: this.log, destinations }), new OutboxSignal(db, senders), ...senders]
     const stopping = new AbortController()
     const ended = Promise.all(services.map((service) => supervise(service, systemClock, this.log, stopping.signal)))
     const running: Running = {

@@ -4,7 +4,7 @@ import { ManualClock } from '../../src/base/clock.ts'
 import { BadSignatures } from '../../src/receive/bad-signatures.ts'
 import { Budget } from '../../src/receive/budget.ts'
 import { Deadlines } from '../../src/receive/deadlines.ts'
-import { NarrowDoor } from '../../src/receive/semaphore.ts'
+import { Semaphore } from '../../src/receive/semaphore.ts'
 
 describe('BadSignatures', () => {
   it('limits an address after 20 in a minute, until fewer than 20 lie within the last minute', () => {
@@ -55,20 +55,20 @@ describe('BadSignatures', () => {
 
 describe('NarrowDoor', () => {
   it('lets one through at a time, in order, others between them, and refuses when too many wait', async () => {
-    const door = new NarrowDoor()
+    const semaphore = new Semaphore()
     const order: string[] = []
-    const passing = Array.from({ length: 32 }, (_, n) => door.pass(() => order.push(`${n}`)))
-    expect(await door.pass(() => order.push('refused'))).toBeNull()
+    const passing = Array.from({ length: 32 }, (_, n) => semaphore.pass(() => order.push(`${n}`)))
+    expect(await semaphore.pass(() => order.push('refused'))).toBeNull()
     setImmediate(() => order.push('between'))
     await Promise.all(passing)
     expect(order.filter((entry) => entry !== 'between')).toEqual(Array.from({ length: 32 }, (_, n) => `${n}`))
     expect(order.indexOf('between')).toBeLessThan(32)
     await expect(
-      door.pass(() => {
+      semaphore.pass(() => {
         throw new RangeError('no')
       }),
     ).rejects.toThrow(RangeError)
-    expect(await door.pass(() => 'goes on')).toBe('goes on')
+    expect(await semaphore.pass(() => 'goes on')).toBe('goes on')
   })
 })
 

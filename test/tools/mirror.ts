@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Applied, throughDoor } from '../../src/apply/apply.ts'
+import { type Applied, inApplyTransaction } from '../../src/apply/apply.ts'
 import { silentObserver } from '../../src/base/observer.ts'
 import { type Entity, entities, type Row } from '../../src/model/entities.ts'
 import type { Fact } from '../../src/model/facts.ts'
@@ -7,7 +7,7 @@ import type { Db } from '../../src/store/engine/db.ts'
 
 /** Applies facts in one transaction of their own. */
 export function applyAll(db: Db, facts: readonly Fact[]): Promise<Applied> {
-  return throughDoor(db, silentObserver, 'test-apply', (door) => door.apply(facts))
+  return inApplyTransaction(db, silentObserver, 'test-apply', (transaction) => transaction.apply(facts))
 }
 
 /** Columns that may differ between two mirrors of the same truth (invariant 2). */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { migrations } from '../../migrations/index.ts'
-import { throughDoor } from '../../src/apply/apply.ts'
+import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { silentObserver } from '../../src/base/observer.ts'
 import { settleLogEpoch } from '../../src/store/changes/log-epoch.ts'
 import type { Db } from '../../src/store/engine/db.ts'
@@ -47,7 +47,9 @@ describe.each(testDatabases)('an upgrade on $name', ({ open }) => {
       expect(await new InboxAppender(db).append([{ ...delivery, body: Buffer.from('{}') }])).toEqual([null])
       const known = { ...delivery, account: 'account 1 ü', deliveryId: 'delivery_id 1 ü', body: Buffer.from('again') }
       expect(await new InboxAppender(db).append([known])).toEqual([null])
-      await throughDoor(db, silentObserver, 'test', (door) => door.apply([eventFact('acme', uuid(9, 1), wireEvent(1))]))
+      await inApplyTransaction(db, silentObserver, 'test', (transaction) =>
+        transaction.apply([eventFact('acme', uuid(9, 1), wireEvent(1))]),
+      )
       const { first_seq, last_seq } = await db.read.sql.selectFrom('mirror_info').selectAll().executeTakeFirstOrThrow()
       const seqs = await db.read.sql.selectFrom('changes').select('seq').orderBy('seq').execute()
       expect([first_seq, seqs.map(({ seq }) => seq)]).toEqual([1, Array.from({ length: last_seq }, (_, n) => n + 1)])

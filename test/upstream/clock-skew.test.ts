@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { clockSkewMs } from '../../src/upstream/http/answer.ts'
-import { askServiceClock } from '../../src/upstream/service-clock.ts'
+import { readServiceClock } from '../../src/upstream/service-clock.ts'
 import { Counts, clientOf, json, startService, withTokens } from './service.ts'
 
 const START = Date.UTC(2026, 0, 5, 12)
@@ -41,7 +41,7 @@ describe('the clocks of both sides', () => {
     const clock: Clock = { ...systemClock, now: () => START }
     const aheadMs = async (said: string) => {
       date = said
-      return (await askServiceClock(service.baseUrl, {}, clock, AbortSignal.timeout(10_000))).aheadMs
+      return (await readServiceClock(service.baseUrl, {}, clock, AbortSignal.timeout(10_000))).aheadMs
     }
     expect(await aheadMs(new Date(START - 90_000).toUTCString())).toBe(89_500)
     expect(await aheadMs(new Date(START + 90_000).toUTCString())).toBe(-90_500)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { thereIs } from '../../base/list-known.ts'
+import { listNames } from '../../base/list-names.ts'
 import { field, list } from '../sources/reading.ts'
 import { always } from './cross-checks.ts'
 import { bareHost } from './destination-values.ts'
@@ -58,7 +58,7 @@ export const checkDestinations = z.superRefine((settings: unknown, context) => {
     }
     list(own).forEach((account, position) => {
       if (typeof account !== 'string' || accounts.includes(account)) return
-      const message = `is no account of the settings; ${thereIs(accounts)}`
+      const message = `is no account of the settings; ${listNames(accounts)}`
       context.addIssue({ code: 'custom', path: [...at, position], message })
     })
   })

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { thereIs } from '../../base/list-known.ts'
+import { listNames } from '../../base/list-names.ts'
 import type { Path } from './names.ts'
 import { isTree, type Tree } from './reading.ts'
 import { parseYaml } from './yaml.ts'
@@ -43,7 +43,7 @@ export function presetFiles(): ReadonlyMap<string, string> {
 function readPreset(name: unknown): { readonly tree: Tree } | { readonly problem: string } {
   const files = presetFiles()
   const file = typeof name === 'string' ? files.get(name) : undefined
-  if (file === undefined) return { problem: `is no preset; ${thereIs([...files.keys()])}` }
+  if (file === undefined) return { problem: `is no preset; ${listNames([...files.keys()])}` }
   const parsed = parseYaml(readFileSync(file, 'utf8'), 'its file')
   return 'tree' in parsed ? parsed : { problem: `names a preset of which ${parsed.problems.join('; ')}` }
 }

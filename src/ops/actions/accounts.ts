@@ -1,13 +1,13 @@
-import { thereIs } from '../../base/list-known.ts'
+import { listNames } from '../../base/list-names.ts'
 import type { AccountConfig, Config } from '../../config/config.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { noting } from '../../store/operators/actions.ts'
 import { retryAccountNow } from '../../store/reads/accounts.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
-import { NotNowError, NotThereError, UnfitError } from '../output/refusals.ts'
+import { ConflictError, MismatchError, NotFoundError } from '../output/refusals.ts'
 import { type KnownAccount, knownAccounts } from '../status/accounts.ts'
 import { type SecretState, secretStates } from '../status/webhook-secrets.ts'
-import type { Acting } from './context.ts'
+import type { ActionContext } from './context.ts'
 
 /** An account as lists show it. */
 export interface ShownAccount extends KnownAccount {
@@ -34,19 +34,19 @@ export interface Resumed {
  * Lets a parked or paused account try at once instead of at its time.
  * @throws NotThereError when nobody knows it, NotNowError when it is not served.
  */
-export async function resumeAccount(a: Acting, configured: readonly Pick<AccountConfig, 'name'>[], name: string): Promise<Resumed> {
+export async function resumeAccount(a: ActionContext, configured: readonly Pick<AccountConfig, 'name'>[], name: string): Promise<Resumed> {
   const known = await knownAccounts(a.db.read, configured)
   const before = known.find((each) => each.account === name)
   if (before === undefined) {
-    const names = thereIs(
+    const names = listNames(
       known.map((each) => each.account),
       'none yet',
     )
-    throw new NotThereError([`there is no account ${JSON.stringify(name)}; ${names}`])
+    throw new NotFoundError([`there is no account ${JSON.stringify(name)}; ${names}`])
   }
-  if (before.state === 'not started') throw new NotNowError([`account ${name} was never served; start \`submission-mirror serve\``])
+  if (before.state === 'not started') throw new ConflictError([`account ${name} was never served; start \`submission-mirror serve\``])
   if (before.state === 'not configured')
-    throw new NotNowError([`account ${name} is not in the settings; put it back, then start \`serve\` anew`])
+    throw new ConflictError([`account ${name} is not in the settings; put it back, then start \`serve\` anew`])
   const running = (await listProcesses(a.db.read)).some(({ role }) => role === 'all' || role === 'work')
   if (before.state === 'active') return { before, resumed: false, running }
   await retryAccountNow(noting(a.db, { who: a.who, action: 'account.resume', target: name, detail: { was: before.state } }), name)
@@ -64,10 +64,10 @@ export function accountNamed(config: Pick<Config, 'accounts'>, name: string | un
   if (name !== undefined) {
     const account = config.accounts.find((each) => each.name === name)
     if (account) return account
-    throw new UnfitError([`${field}: there is no account ${JSON.stringify(name)} in the settings; ${thereIs(names)}`])
+    throw new MismatchError([`${field}: there is no account ${JSON.stringify(name)} in the settings; ${listNames(names)}`])
   }
   const [only, ...others] = config.accounts
   const account = config.accounts.find((each) => each.isDefault) ?? (others.length === 0 ? only : undefined)
   if (account) return account
-  throw new UnfitError([`${field}: several accounts are configured and none is the default; name one of ${names.join(', ')}`])
+  throw new MismatchError([`${field}: several accounts are configured and none is the default; name one of ${names.join(', ')}`])
 }

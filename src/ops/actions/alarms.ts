@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import { noteAround } from '../../store/operators/actions.ts'
 import { type OperatorTest, operatorsOf } from '../alarms/operator-test.ts'
-import type { Acting } from './context.ts'
+import type { ActionContext } from './context.ts'
 
 /**
  * Notes that test messages were sent, and who did not take one.
@@ -9,7 +9,7 @@ import type { Acting } from './context.ts'
  * @throws NotThereError when there is no such operator; then nothing is noted.
  */
 export async function notedTests(
-  a: Pick<Acting, 'db' | 'who'>,
+  a: Pick<ActionContext, 'db' | 'who'>,
   config: Pick<Config, 'operators'>,
   operator: string | null,
   send: () => Promise<OperatorTest[]>,

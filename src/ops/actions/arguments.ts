@@ -13,7 +13,7 @@ const FILE_LIMIT_BYTES = 64 * 1024 * 1024
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** A moment: a date-time, a date (midnight, UTC), or how long ago (`90s`, `15m`, `2h`, `7d`). */
-export function momentIn(text: string | undefined, option: string, nowMs: number, problems: string[]): TimeText | undefined {
+export function parseMoment(text: string | undefined, option: string, nowMs: number, problems: string[]): TimeText | undefined {
   if (text === undefined) return undefined
   const duration = /^(\d{1,6})([smhd])$/.exec(text)
   // No database knows all of the years before the first.
@@ -26,7 +26,7 @@ export function momentIn(text: string | undefined, option: string, nowMs: number
 }
 
 /** A whole number from 1 to `max`. */
-export function countIn(text: string, option: string, max: number, problems: string[]): number {
+export function parseCount(text: string, option: string, max: number, problems: string[]): number {
   const n = /^\d{1,9}$/.test(text) ? Number(text) : 0
   if (n >= 1 && n <= max) return n
   problems.push(`${option}: ${JSON.stringify(text)} is no number from 1 to ${max}`)
@@ -34,7 +34,7 @@ export function countIn(text: string, option: string, max: number, problems: str
 }
 
 /** One of some words. */
-export function choiceIn<T extends string>(
+export function parseChoice<T extends string>(
   text: string | undefined,
   option: string,
   choices: readonly T[],
@@ -47,7 +47,7 @@ export function choiceIn<T extends string>(
 }
 
 /** The id of a submission. */
-export function submissionIn(text: string | undefined, option: string, problems: string[]): string | undefined {
+export function parseSubmissionId(text: string | undefined, option: string, problems: string[]): string | undefined {
   if (text === undefined) return undefined
   const id = parseUuid(text)
   if (id === null) problems.push(`${option}: ${JSON.stringify(text)} is no submission id (a uuid)`)
@@ -55,7 +55,7 @@ export function submissionIn(text: string | undefined, option: string, problems:
 }
 
 /** The text of the file that `--file` names. */
-export function fileIn(path: string, problems: string[]): string | undefined {
+export function readTextFile(path: string, problems: string[]): string | undefined {
   try {
     if (statSync(path).size > FILE_LIMIT_BYTES) throw new Error(`it is larger than ${FILE_LIMIT_BYTES / 1024 / 1024} MiB; split it`)
     const text = utf8Text(readFileSync(path))

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { lostNumbers, type SqliteFacts } from '../../store/backup/facts.ts'
 import type { DatabaseConfig } from '../../store/engine/db.ts'
 import { refuseWhenGone } from '../../store/open/serve-lock.ts'
-import { UnfitError } from '../output/refusals.ts'
+import { MismatchError } from '../output/refusals.ts'
 
 /**
  * @returns the file that a backup copies.
@@ -11,12 +11,12 @@ import { UnfitError } from '../output/refusals.ts'
  */
 export function sqliteFileOf(database: DatabaseConfig): string {
   if (database.kind === 'postgres') {
-    throw new UnfitError([
+    throw new MismatchError([
       'backup is for SQLite; this database is Postgres: back it up with pg_dump or with the server itself, as docker/README.md, "Backup and restore", tells',
     ])
   }
   refuseWhenGone(database)
-  if (!existsSync(database.path)) throw new UnfitError([`there is no database at ${resolve(database.path)}; set DATABASE_URL`])
+  if (!existsSync(database.path)) throw new MismatchError([`there is no database at ${resolve(database.path)}; set DATABASE_URL`])
   return database.path
 }
 

@@ -3,7 +3,7 @@ import type { Observer } from '../../base/observer.ts'
 import type { Db } from '../../store/engine/db.ts'
 
 /** Who acts, and with what. */
-export interface Acting {
+export interface ActionContext {
   readonly db: Db
   readonly clock: Clock
   /** Aborts when the process is to stop; what was done until then stays. */
@@ -17,7 +17,12 @@ export interface Acting {
 const PAUSE_MS = 10
 
 /** Hands `items` to `work` in steps, with a pause after each but the last. */
-export async function inSteps<T>(a: Acting, items: readonly T[], size: number, work: (step: readonly T[]) => Promise<void>): Promise<void> {
+export async function inSteps<T>(
+  a: ActionContext,
+  items: readonly T[],
+  size: number,
+  work: (step: readonly T[]) => Promise<void>,
+): Promise<void> {
   for (let from = 0; from < items.length; from += size) {
     a.signal.throwIfAborted()
     await work(items.slice(from, from + size))
@@ -27,7 +32,7 @@ export async function inSteps<T>(a: Acting, items: readonly T[], size: number, w
 }
 
 /** Calls `work` with where the step begins, from 0 on, until it says null; with a pause after each but the last. */
-export async function untilDone(a: Acting, work: (after: number) => Promise<number | null>): Promise<void> {
+export async function untilDone(a: ActionContext, work: (after: number) => Promise<number | null>): Promise<void> {
   for (let after: number | null = 0; after !== null; ) {
     a.signal.throwIfAborted()
     after = await work(after)

@@ -1,13 +1,13 @@
-import { thereIs } from '../../base/list-known.ts'
+import { listNames } from '../../base/list-names.ts'
 import type { Config, DestinationConfig } from '../../config/config.ts'
 import type { ProbeResult } from '../../push/contract/delivery.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { noteAround, noting } from '../../store/operators/actions.ts'
-import { type DestinationRow, hastenLanes, listDestinations, setDestinationState } from '../../store/outbox/destinations.ts'
-import { NotNowError, NotThereError } from '../output/refusals.ts'
+import { type DestinationRow, listDestinations, makeLanesDue, setDestinationState } from '../../store/outbox/destinations.ts'
+import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
 import { resumeHint } from '../status/resume-hint.ts'
-import { type Acting, untilDone } from './context.ts'
+import { type ActionContext, untilDone } from './context.ts'
 
 /** Lanes hastened in one transaction, which stays short (invariant 13). */
 const HASTENED = 500
@@ -19,12 +19,12 @@ const HASTENED = 500
  * @throws NotThereError when it was never served; NotNowError when it is parked or disabled: it stays so, that nobody may take it for
  * one that can simply go on; BusyError when somebody else stops it or lets it go on at the same time.
  */
-export async function pauseDestination(a: Acting, name: string, reason: string | null): Promise<DestinationRow> {
+export async function pauseDestination(a: ActionContext, name: string, reason: string | null): Promise<DestinationRow> {
   const before = await knownDestination(a.db, name)
   const { state } = before
   if (state === 'parked' || state === 'disabled') {
     const why = before.reason === null ? '' : ` (${printableLine(before.reason)})`
-    throw new NotNowError([
+    throw new ConflictError([
       `destination ${name} is ${state}${why}, so nothing is sent to it anyway, and it stays so; ${resumeHint(name, state)}`,
     ])
   }
@@ -40,16 +40,20 @@ export async function pauseDestination(a: Acting, name: string, reason: string |
  * @returns the destination as it was before.
  * @throws NotThereError when it was never served.
  */
-export async function resumeDestination(a: Acting, name: string): Promise<DestinationRow> {
+export async function resumeDestination(a: ActionContext, name: string): Promise<DestinationRow> {
   const before = await knownDestination(a.db, name)
   const db = noting(a.db, { who: a.who, action: 'destination.resume', target: name, detail: { was: before.state } })
   await setDestinationState(db, name, 'active', null)
-  await untilDone(a, async (after) => ((await hastenLanes(a.db, name, HASTENED)) === HASTENED ? after + HASTENED : null))
+  await untilDone(a, async (after) => ((await makeLanesDue(a.db, name, HASTENED)) === HASTENED ? after + HASTENED : null))
   return before
 }
 
 /** Notes a try at a destination, and whether it went well. @param probe makes it. */
-export async function notedProbe(a: Pick<Acting, 'db' | 'who'>, name: string, probe: () => Promise<ProbeResult>): Promise<ProbeResult> {
+export async function notedProbe(
+  a: Pick<ActionContext, 'db' | 'who'>,
+  name: string,
+  probe: () => Promise<ProbeResult>,
+): Promise<ProbeResult> {
   const note = { who: a.who, action: 'destination.test', target: name, detail: {} }
   const { result } = await noteAround(a.db, note, async () => {
     const made = await probe()
@@ -62,11 +66,11 @@ async function knownDestination(db: Db, name: string): Promise<DestinationRow> {
   const all = await listDestinations(db.read)
   const found = all.find((each) => each.destination === name)
   if (found) return found
-  const names = thereIs(
+  const names = listNames(
     all.map((each) => each.destination),
     'none yet',
   )
-  throw new NotThereError([
+  throw new NotFoundError([
     `there is no destination ${JSON.stringify(name)}; ${names}. One of the settings is known after \`serve\` has started with it`,
   ])
 }
@@ -75,6 +79,6 @@ async function knownDestination(db: Db, name: string): Promise<DestinationRow> {
 export function destinationNamed(config: Pick<Config, 'destinations'>, name: string): DestinationConfig {
   const found = config.destinations.find((each) => each.name === name)
   if (found) return found
-  const names = thereIs(config.destinations.map((each) => each.name))
-  throw new NotThereError([`there is no destination ${JSON.stringify(name)} in the settings; ${names}`])
+  const names = listNames(config.destinations.map((each) => each.name))
+  throw new NotFoundError([`there is no destination ${JSON.stringify(name)} in the settings; ${names}`])
 }

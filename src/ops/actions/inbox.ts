@@ -16,9 +16,9 @@ import { RejectedStore, type RejectedSummary } from '../../store/inbox/rejected.
 import { type ActionDetail, noteAround, noting } from '../../store/operators/actions.ts'
 import type { InboxState } from '../../store/schema/tables.ts'
 import { DeliveryVerifier } from '../../upstream/webhook/signature.ts'
-import { NotThereError } from '../output/refusals.ts'
+import { NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
-import { type Acting, idsNoted, untilDone } from './context.ts'
+import { type ActionContext, idsNoted, untilDone } from './context.ts'
 
 /** Deliveries in one transaction: few enough that a running serve does not wait. */
 const STEP = 500
@@ -57,7 +57,7 @@ export function rejectedFields(r: RejectedSummary) {
 }
 
 /** What operators can do with stored deliveries. */
-export interface Deed {
+export interface StateChange {
   readonly name: 'replay' | 'skip'
   /** Those that may be chosen by their state. */
   readonly states: readonly Extract<InboxState, 'dead' | 'aside'>[]
@@ -66,13 +66,13 @@ export interface Deed {
 }
 
 /** Works them again, whatever became of them before. */
-export const replay = { name: 'replay', states: ['dead', 'aside'], change: makeReady } as const satisfies Deed
+export const replay = { name: 'replay', states: ['dead', 'aside'], change: makeReady } as const satisfies StateChange
 
 /** Gives up those that are dead. */
-export const skip = { name: 'skip', states: ['dead'], change: setAside } as const satisfies Deed
+export const skip = { name: 'skip', states: ['dead'], change: setAside } as const satisfies StateChange
 
 /** Does it with certain deliveries. @returns how many. @throws NotThereError with a line for each that is not there. */
-export async function settleIds(a: Acting, deed: Deed, ids: readonly string[]): Promise<number> {
+export async function settleIds(a: ActionContext, change: StateChange, ids: readonly string[]): Promise<number> {
   const found: number[] = []
   const unknown: string[] = []
   for (const id of ids) {
@@ -80,18 +80,18 @@ export async function settleIds(a: Acting, deed: Deed, ids: readonly string[]): 
     if (deliveries.length === 0) unknown.push(`there is no delivery ${printableLine(id)}`)
     found.push(...deliveries.map((delivery) => delivery.inbox_id))
   }
-  if (unknown.length > 0) throw new NotThereError(unknown)
-  return await deed.change(noting(a.db, { who: a.who, action: `inbox.${deed.name}`, target: null, detail: idsNoted(ids) }), found)
+  if (unknown.length > 0) throw new NotFoundError(unknown)
+  return await change.change(noting(a.db, { who: a.who, action: `inbox.${change.name}`, target: null, detail: idsNoted(ids) }), found)
 }
 
 /** Does it with all deliveries that the filter names. @returns how many. */
-export async function settleAll(a: Acting, deed: Deed, filter: InboxFilter): Promise<number> {
-  const note = { who: a.who, action: `inbox.${deed.name}`, target: null, detail: filterNoted(filter) }
-  const done = deed.name === 'replay' ? 'replayed' : 'skipped'
+export async function settleAll(a: ActionContext, change: StateChange, filter: InboxFilter): Promise<number> {
+  const note = { who: a.who, action: `inbox.${change.name}`, target: null, detail: filterNoted(filter) }
+  const done = change.name === 'replay' ? 'replayed' : 'skipped'
   const { changed } = await noteAround(a.db, note, async () => {
     let n = 0
     await untilDone(a, async (after) => {
-      const step = await changeDeliveries(a.db, deed.change, filter, after, STEP)
+      const step = await changeDeliveries(a.db, change.change, filter, after, STEP)
       n += step.changed
       return step.nextAfter
     })
@@ -102,7 +102,7 @@ export async function settleAll(a: Acting, deed: Deed, filter: InboxFilter): Pro
 
 /** Verifies refused deliveries again, after a secret was mended; the good ones will be worked. */
 export async function replayRefused(
-  a: Acting,
+  a: ActionContext,
   log: Log,
   accounts: readonly AccountConfig[],
   filter: Pick<InboxFilter, 'account' | 'since' | 'until'>,

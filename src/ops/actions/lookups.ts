@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.ts'
 import { type Config, proxySettings } from '../../config/config.ts'
 
 /** What it takes to tell which destinations can be asked. */
-export interface LookersOf {
+export interface DestinationsWithLookup {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
@@ -14,7 +14,10 @@ export interface LookersOf {
  * @returns the names of the destinations that must not get a change twice, and can be asked whether they have it: there a change that may
  * have arrived is looked for before it is sent again, whoever asks for that.
  */
-export async function lookersOf({ config, clock, log }: LookersOf, only: string | null): Promise<readonly string[]> {
+export async function destinationsWithLookup(
+  { config, clock, log }: DestinationsWithLookup,
+  only: string | null,
+): Promise<readonly string[]> {
   const harmed = config.destinations.filter(({ idempotent, name }) => !idempotent && (only === null || name === only))
   if (harmed.length === 0) return []
   const { createKind } = await import('../../push/kinds/create.ts')

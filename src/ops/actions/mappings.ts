@@ -2,8 +2,8 @@ import type { Config } from '../../config/config.ts'
 import { knownSubmissions } from '../../store/mirror/submissions.ts'
 import { noteAround } from '../../store/operators/actions.ts'
 import { type MappingRow, type StoredMapping, storeMappings } from '../../store/outbox/push-map.ts'
-import { UnfitError } from '../output/refusals.ts'
-import { type Acting, inSteps } from './context.ts'
+import { MismatchError } from '../output/refusals.ts'
+import { type ActionContext, inSteps } from './context.ts'
 import { destinationNamed } from './destinations.ts'
 import type { MapTarget } from './map-file.ts'
 
@@ -19,9 +19,10 @@ export function shownMapping({ destination, account, submissionId, client, polic
 export function mapTarget(config: Pick<Config, 'destinations'>, name: string): MapTarget {
   const { accounts, mapping } = destinationNamed(config, name)
   if (mapping === 'none') {
-    throw new UnfitError([`destination ${name} asks for no mapping; set its mapping to required, or take this back`])
+    throw new MismatchError([`destination ${name} asks for no mapping; set its mapping to required, or take this back`])
   }
-  if (accounts.length === 0) throw new UnfitError([`destination ${name} has no account in the settings; set the account as for \`serve\``])
+  if (accounts.length === 0)
+    throw new MismatchError([`destination ${name} has no account in the settings; set the account as for \`serve\``])
   return { destination: name, accounts }
 }
 
@@ -31,7 +32,7 @@ export function mapTarget(config: Pick<Config, 'destinations'>, name: string): M
  * @returns how many of the submissions the mirror does not know yet.
  */
 export async function importMappings(
-  a: Acting,
+  a: ActionContext,
   destination: string,
   rows: readonly MappingRow[],
   via: 'import' | 'admin',

@@ -9,27 +9,27 @@ import {
   retryRows,
   skipRows,
 } from '../../store/outbox/queries.ts'
-import { NotNowError, NotThereError } from '../output/refusals.ts'
+import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
-import { type Acting, idsNoted, untilDone } from './context.ts'
+import { type ActionContext, idsNoted, untilDone } from './context.ts'
 import { filterNoted } from './inbox.ts'
-import { type LookersOf, lookersOf } from './lookups.ts'
+import { type DestinationsWithLookup, destinationsWithLookup } from './lookups.ts'
 
 /** Rows in one transaction: few enough that a running serve does not wait. */
 const STEP = 200
 
 /** What can be done to rows of the outbox. */
-export interface Deed {
+export interface StateChange {
   readonly name: 'retry' | 'skip'
   /** What a row can be that it is done to. */
   readonly states: readonly ('ready' | 'dead' | 'unknown' | 'skipped')[]
-  readonly step: (db: Db, selection: OutboxSelection, after: number, limit: number, lookers: readonly string[]) => Promise<OutboxStep>
+  readonly step: (db: Db, selection: OutboxSelection, after: number, limit: number, withLookup: readonly string[]) => Promise<OutboxStep>
 }
 
 /** Tries changes again that were given up. */
-export const retry = { name: 'retry', states: ['dead', 'unknown', 'skipped'], step: retryRows } as const satisfies Deed
+export const retry = { name: 'retry', states: ['dead', 'unknown', 'skipped'], step: retryRows } as const satisfies StateChange
 /** Gives changes up for good, so that what waits behind them goes on. */
-export const skip = { name: 'skip', states: ['dead', 'unknown', 'ready'], step: skipRows } as const satisfies Deed
+export const skip = { name: 'skip', states: ['dead', 'unknown', 'ready'], step: skipRows } as const satisfies StateChange
 
 /** Rows by their numbers, or by the ids of their messages. */
 export interface Named {
@@ -46,7 +46,7 @@ export type Choice = Named | { readonly filter: OutboxFilter }
 /** What was done: rows changed, and rows left alone because they are being sent just now. */
 export interface Settled {
   readonly changed: number
-  readonly underWay: number
+  readonly inFlight: number
 }
 
 /**
@@ -54,24 +54,24 @@ export interface Settled {
  * @throws NotThereError for ids that are not there, NotNowError for rows that are not in a state for it, and for a message that is on its
  * way to several destinations of which none is named.
  */
-export async function settleOutbox(a: Acting & LookersOf, deed: Deed, choice: Choice): Promise<Settled> {
-  const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(a.db, deed, choice) } : choice.filter
+export async function settleOutbox(a: ActionContext & DestinationsWithLookup, change: StateChange, choice: Choice): Promise<Settled> {
+  const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(a.db, change, choice) } : choice.filter
   const target = ('ids' in choice ? choice.destination : choice.filter.destination) ?? null
   const detail = 'ids' in choice ? idsNoted(choice.ids) : filterNoted({ ...choice.filter })
-  const lookers = deed.name === 'retry' ? await lookersOf(a, target) : []
-  return await noteAround(a.db, { who: a.who, action: `outbox.${deed.name}`, target, detail }, async () => {
-    let [changed, underWay] = [0, 0]
+  const withLookup = change.name === 'retry' ? await destinationsWithLookup(a, target) : []
+  return await noteAround(a.db, { who: a.who, action: `outbox.${change.name}`, target, detail }, async () => {
+    let [changed, inFlight] = [0, 0]
     await untilDone(a, async (after) => {
-      const step = await deed.step(a.db, selection, after, STEP, lookers)
+      const step = await change.step(a.db, selection, after, STEP, withLookup)
       changed += step.changed
-      underWay += step.underWay
+      inFlight += step.inFlight
       return step.nextAfter
     })
-    return { changed, underWay, detail: { changed, under_way: underWay } }
+    return { changed, inFlight, detail: { changed, under_way: inFlight } }
   })
 }
 
-async function outboxIdsOf(db: Db, deed: Deed, { ids, destination, field }: Named): Promise<number[]> {
+async function outboxIdsOf(db: Db, change: StateChange, { ids, destination, field }: Named): Promise<number[]> {
   const unknown: string[] = []
   const unfit: string[] = []
   const found: number[] = []
@@ -83,13 +83,13 @@ async function outboxIdsOf(db: Db, deed: Deed, { ids, destination, field }: Name
     // Whoever looked at one destination knows nothing of what became of the message at another.
     if (new Set(rows.map((row) => row.destination)).size > 1) {
       unfit.push(`message ${name} is on its way to ${rows.map(placeOf).join(', ')}: name one with ${field}, or give its number`)
-    } else if (rows.length === 1 && only && !deed.states.some((state) => state === stateOf(only.state))) {
-      unfit.push(`${name} is ${only.state}; only what is ${deed.states.join(', ')} can be meant by ${deed.name}${mendOf(only)}`)
+    } else if (rows.length === 1 && only && !change.states.some((state) => state === stateOf(only.state))) {
+      unfit.push(`${name} is ${only.state}; only what is ${change.states.join(', ')} can be meant by ${change.name}${mendOf(only)}`)
     }
     found.push(...rows.map((row) => row.outbox_id))
   }
-  if (unknown.length > 0) throw new NotThereError([...unknown, ...unfit])
-  if (unfit.length > 0) throw new NotNowError(unfit)
+  if (unknown.length > 0) throw new NotFoundError([...unknown, ...unfit])
+  if (unfit.length > 0) throw new ConflictError(unfit)
   return found
 }
 

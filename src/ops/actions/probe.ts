@@ -18,11 +18,11 @@ export async function probeDestination(
   let kind: DeliveryKind | undefined
   try {
     // Loaded only here: no other command needs what sends.
-    const [{ createKind }, { discreet }] = await Promise.all([
+    const [{ createKind }, { redacting }] = await Promise.all([
       import('../../push/kinds/create.ts'),
       import('../../push/kinds/redacting.ts'),
     ])
-    kind = discreet(createKind(destination, { clock, log, proxy: proxySettings(config) }), secretValues(config))
+    kind = redacting(createKind(destination, { clock, log, proxy: proxySettings(config) }), secretValues(config))
     const { ok, text } = await kind.probe(signal)
     return { ok, text: printableLine(text, 500) }
   } catch (error) {

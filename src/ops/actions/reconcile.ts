@@ -5,9 +5,9 @@ import { type ActionNote, noting } from '../../store/operators/actions.ts'
 import { candidatesOf } from '../../store/reconcile/queue.ts'
 import { requestRun } from '../../store/reconcile/runs.ts'
 import type { RunOptions } from '../../store/schema/tables-reconcile.ts'
-import { NotThereError } from '../output/refusals.ts'
+import { NotFoundError } from '../output/refusals.ts'
 import { accountNamed } from './accounts.ts'
-import { type Acting, idsNoted } from './context.ts'
+import { type ActionContext, idsNoted } from './context.ts'
 import { untracked } from './submissions.ts'
 
 /**
@@ -32,7 +32,7 @@ export async function accountsOfRun(
     for (const { submissionId } of found) known.add(submissionId)
   }
   const unknown = submissions.filter((id) => !known.has(id))
-  if (unknown.length > 0) throw new NotThereError(unknown.map((id) => untracked(id, name ?? null)))
+  if (unknown.length > 0) throw new NotFoundError(unknown.map((id) => untracked(id, name ?? null)))
   return having
 }
 
@@ -52,7 +52,7 @@ export function runNote(who: string, action: 'reconcile.request' | 'reconcile.ru
  * Stores a run of one account, for a working process to take up.
  * @returns its id, or that of the same run that waits already.
  */
-export async function requestReconcile(a: Acting, account: string, options: RunOptions): Promise<string> {
+export async function requestReconcile(a: ActionContext, account: string, options: RunOptions): Promise<string> {
   const db = noting(a.db, runNote(a.who, 'reconcile.request', account, options))
   return await requestRun(db, { account, options, requestedBy: `admin:${a.who}` })
 }

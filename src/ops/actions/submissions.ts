@@ -1,11 +1,11 @@
-import { throughDoor } from '../../apply/apply.ts'
+import { inApplyTransaction } from '../../apply/apply.ts'
 import type { Fact } from '../../model/facts.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { knownSubmissions } from '../../store/mirror/submissions.ts'
 import { noteAround, noting } from '../../store/operators/actions.ts'
-import { askReads } from '../../store/reads/request-reads.ts'
-import { NotThereError } from '../output/refusals.ts'
-import { type Acting, idsNoted, inSteps } from './context.ts'
+import { requestReads } from '../../store/reads/request-reads.ts'
+import { NotFoundError } from '../output/refusals.ts'
+import { type ActionContext, idsNoted, inSteps } from './context.ts'
 
 /** Submissions in one transaction: few enough that a running serve does not wait. */
 const STEP = 200
@@ -17,14 +17,14 @@ export interface Tracked {
 }
 
 /** Makes submissions known: their feeds are read from the beginning and kept up to date. @param ids distinct ones. */
-export async function trackSubmissions(a: Acting, account: string, ids: readonly string[]): Promise<Tracked> {
+export async function trackSubmissions(a: ActionContext, account: string, ids: readonly string[]): Promise<Tracked> {
   const note = { who: a.who, action: 'submission.track', target: account, detail: idsNoted(ids) }
   const { added } = await noteAround(a.db, note, async () => {
     let n = 0
     await inSteps(a, ids, STEP, async (step) => {
       const facts = step.map((submissionId): Fact => ({ kind: 'wake', account, submissionId, cause: 'command', reads: [] }))
       // Nothing but new submissions changes here, so each change is one.
-      n += (await throughDoor(a.db, a.observer, 'track', (door) => door.apply(facts))).changes
+      n += (await inApplyTransaction(a.db, a.observer, 'track', (transaction) => transaction.apply(facts))).changes
     })
     return { added: n, detail: { added: n } }
   })
@@ -36,9 +36,9 @@ export async function trackSubmissions(a: Acting, account: string, ids: readonly
  * @param ids distinct ones, at most some hundreds.
  * @throws NotThereError when one is not tracked in the account.
  */
-export async function requestSync(a: Acting, account: string, ids: readonly string[]): Promise<void> {
+export async function requestSync(a: ActionContext, account: string, ids: readonly string[]): Promise<void> {
   await refuseUntracked(a.db.read, account, ids)
-  await askReads(noting(a.db, { who: a.who, action: 'submission.sync', target: account, detail: idsNoted(ids) }), account, ids)
+  await requestReads(noting(a.db, { who: a.who, action: 'submission.sync', target: account, detail: idsNoted(ids) }), account, ids)
 }
 
 /** What to do about a submission that is not tracked. @param account null when it was looked for in every one. */
@@ -55,5 +55,5 @@ export async function refuseUntracked(q: Query, account: string, ids: readonly s
   )
   const unknown = ids.filter((id) => !known.has(`${account} ${id}`))
   if (unknown.length === 0) return
-  throw new NotThereError(unknown.map((id) => untracked(id, account)))
+  throw new NotFoundError(unknown.map((id) => untracked(id, account)))
 }

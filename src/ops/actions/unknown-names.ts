@@ -1,9 +1,9 @@
-import { thereIs } from '../../base/list-known.ts'
+import { listNames } from '../../base/list-names.ts'
 import type { Config } from '../../config/config.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { listDestinations } from '../../store/outbox/destinations.ts'
 import { listMappings } from '../../store/outbox/push-map.ts'
-import { NotThereError } from '../output/refusals.ts'
+import { NotFoundError } from '../output/refusals.ts'
 import { knownAccounts } from '../status/accounts.ts'
 
 /** By what something is narrowed; what is left out does not narrow. */
@@ -32,9 +32,9 @@ export async function refuseUnknownNames(
     const known = (await knownAccounts(q, accounts)).map((each) => each.account)
     if (!known.includes(account)) problems.push(problemOf('account', account, known))
   }
-  if (problems.length > 0) throw new NotThereError(problems)
+  if (problems.length > 0) throw new NotFoundError(problems)
 }
 
 function problemOf(kind: string, name: string, known: readonly string[]): string {
-  return `there is no ${kind} ${JSON.stringify(name)}; ${thereIs([...new Set(known)].sort(), 'none yet')}`
+  return `there is no ${kind} ${JSON.stringify(name)}; ${listNames([...new Set(known)].sort(), 'none yet')}`
 }

@@ -6,7 +6,7 @@ import type { Service } from '../../base/service.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { LeaseLostError } from '../../store/engine/leases.ts'
-import { type AlarmPlan, type AlarmRow, handOver, type NoticeRow, storeLook, takeWatch } from '../../store/operators/alarms.ts'
+import { type AlarmPlan, type AlarmRow, claimWatch, handOver, type NoticeRow, storeEvaluation } from '../../store/operators/alarms.ts'
 import { type Condition, keyOf, ofInstallation } from './condition.ts'
 import { learnRhythms } from './learn.ts'
 import { Outage, type PastOutage } from './outage.ts'
@@ -62,14 +62,14 @@ export class AlarmWatch implements Service {
       await this.#p.senders.close()
     }
     // Best effort: whoever follows need not wait for the lease to end.
-    await takeWatch(this.#p.db, this.#token, 0).catch(() => false)
+    await claimWatch(this.#p.db, this.#token, 0).catch(() => false)
   }
 
   /** One look. @returns what it changed; null when another process watches, or the store is away. */
   async look(signal: AbortSignal): Promise<AlarmPlan | null> {
     const { db, log } = this.#p
     try {
-      const mine = await takeWatch(db, this.#token, LEASE_MS)
+      const mine = await claimWatch(db, this.#token, LEASE_MS)
       const plan = mine ? await this.#lookAndStore() : await this.#handOver()
       this.#outage.forget()
       return plan
@@ -88,7 +88,7 @@ export class AlarmWatch implements Service {
     const look = await this.#gather(rhythms)
     const past = this.#outage.past()
     let before = new Map<string, AlarmRow>()
-    const plan = await storeLook(db, this.#token, (alarms, notices) => {
+    const plan = await storeEvaluation(db, this.#token, (alarms, notices) => {
       before = new Map(alarms.map((row) => [keyOf(row), row]))
       return planWith(past, look, alarms, notices, senders.operators, db.clock.now())
     })

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
-import { thereIs } from '../../base/list-known.ts'
+import { listNames } from '../../base/list-names.ts'
 import { type Config, proxySettings } from '../../config/config.ts'
 import { timeFromMs } from '../../model/time.ts'
-import { NotThereError } from '../output/refusals.ts'
+import { NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
 import { testMessage } from './message.ts'
 import { Senders } from './senders.ts'
@@ -39,9 +39,9 @@ export async function testOperators(config: Config, name: string | null, clock: 
 /** The operators that are meant: one, or all of them. @throws NotThereError when the settings have none, or none of that name. */
 export function operatorsOf({ operators }: Pick<Config, 'operators'>, name: string | null): Config['operators'] {
   if (operators.length === 0)
-    throw new NotThereError(['there are no operators in the settings; list them in CONFIG_FILE under `operators`'])
+    throw new NotFoundError(['there are no operators in the settings; list them in CONFIG_FILE under `operators`'])
   const found = operators.filter((operator) => name === null || operator.name === name)
   if (found.length > 0) return found
   const names = operators.map((operator) => operator.name)
-  throw new NotThereError([`there is no operator ${JSON.stringify(name)} in the settings; ${thereIs(names)}`])
+  throw new NotFoundError([`there is no operator ${JSON.stringify(name)} in the settings; ${listNames(names)}`])
 }

@@ -3,7 +3,7 @@ import { failingReads, newEvidence, newestRead, stalestRead, timetableSince } fr
 import { listAccounts } from '../../store/reads/accounts.ts'
 import type { AccountsTable } from '../../store/schema/tables.ts'
 import { oldestDue } from '../../store/upkeep/gauges.ts'
-import { ago, counted } from '../output/text.ts'
+import { ago, pluralize } from '../output/text.ts'
 import { type Condition, levelOf, ofAccount } from './condition.ts'
 import type { Sight, Watcher } from './watcher.ts'
 
@@ -61,14 +61,14 @@ async function evidence(account: string, { q, nowMs }: Sight): Promise<Condition
       account,
       'record_conflict',
       conflicts > 0 ? 'on' : 'off',
-      `${counted(conflicts, 'record')} of account ${account} contradicted within a day what was kept of them; both versions are in ` +
+      `${pluralize(conflicts, 'record')} of account ${account} contradicted within a day what was kept of them; both versions are in ` +
         '`sync_conflicts`: show them to the service, or let `submission-mirror reconcile` decide',
     ),
     ofAccount(
       account,
       'items_unreadable',
       unreadable > 0 ? 'on' : 'off',
-      `${counted(unreadable, 'item')} of account ${account} could not be read within a day (kept in \`sync_unreadable\`); look for a ` +
+      `${pluralize(unreadable, 'item')} of account ${account} could not be read within a day (kept in \`sync_unreadable\`); look for a ` +
         'release that can, and tell the service',
     ),
   ]
@@ -115,7 +115,7 @@ async function stale(
   const allowedMs = config.poll.dormantMs + DAY_MS
   const what =
     longFailing > 0
-      ? `${counted(longFailing, 'read')} of account ${account} ${longFailing === 1 ? 'has' : 'have'} failed for half an hour and more`
+      ? `${pluralize(longFailing, 'read')} of account ${account} ${longFailing === 1 ? 'has' : 'have'} failed for half an hour and more`
       : `a submission of account ${account} was not read for ${ago(oldest, nowMs)}, longer than POLL_DORMANT allows`
   const level = longFailing > 0 || ageMs > allowedMs ? 'on' : 'off'
   return ofAccount(

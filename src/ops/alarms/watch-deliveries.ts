@@ -1,7 +1,7 @@
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { LOST_AFTER_MS } from '../../store/completeness/lost-webhooks.ts'
 import { firstToldIn, type Refused, refusedSince, unannouncedNews, webhookLoss } from '../../store/operators/alarm-signs.ts'
-import { ago, counted, shortTime } from '../output/text.ts'
+import { ago, pluralize, shortTime } from '../output/text.ts'
 import { type Condition, levelOf, ofAccount } from './condition.ts'
 import { unknownRhythm } from './rhythm.ts'
 import { silentSince } from './silence.ts'
@@ -50,7 +50,7 @@ async function silence(account: string, { q, rhythms, nowMs }: Sight, refused: r
       ? `deliveries that come are refused: ${mendOf(faults)}`
       : 'see in the portal whether the endpoint is there, enabled, without a filter, and has the right URL'
   const how = never ? 'no webhook has ever come' : `no webhook has come for ${ago(timeFromMs(lastAtMs), nowMs)}`
-  const text = `${how} for account ${account}, while polling found ${counted(news.count, 'record')} that one should have told of; ${why}`
+  const text = `${how} for account ${account}, while polling found ${pluralize(news.count, 'record')} that one should have told of; ${why}`
   return ofAccount(account, 'webhook_silence', sinceMs === null ? 'off' : 'on', text, sinceMs ?? undefined)
 }
 
@@ -62,7 +62,7 @@ async function loss(account: string, { q, nowMs }: Sight): Promise<Condition> {
   const share = expected === 0 ? 0 : Math.min(1, lost / expected)
   const level = lost < LOST_ENOUGH ? 'off' : levelOf(share, LOST_SMALL_SHARE, LOST_SHARE)
   const text =
-    `${lost} of ${counted(expected, 'record')} of account ${account} were found by reading within a day, and no webhook told of them ` +
+    `${lost} of ${pluralize(expected, 'record')} of account ${account} were found by reading within a day, and no webhook told of them ` +
     `(${Math.round(share * 100)} %); see in the portal whether the endpoint has a filter, and what its log of attempts says`
   return ofAccount(account, 'webhook_loss', level, text)
 }
@@ -97,7 +97,7 @@ async function refusal(account: string, { q, rhythms, nowMs }: Sight): Promise<C
     account,
     'deliveries_refused',
     count === 0 ? 'off' : count >= REFUSED_ENOUGH && recent ? 'on' : 'between',
-    `${counted(count, 'delivery', 'deliveries')} in a row for account ${account} ${count === 1 ? 'was' : 'were'} refused ` +
+    `${pluralize(count, 'delivery', 'deliveries')} in a row for account ${account} ${count === 1 ? 'was' : 'were'} refused ` +
       `(${faults.map(({ reason }) => reason).join(', ')}), the last at ${shortTime(last)} UTC; ${mendOf(faults)}${then}`,
   )
 }
@@ -108,7 +108,7 @@ function tooLarge(account: string, refused: readonly Refused[]): Condition {
     account,
     'delivery_too_large',
     count > 0 ? 'on' : 'off',
-    `${counted(count, 'delivery', 'deliveries')} for account ${account} ${count === 1 ? 'was' : 'were'} refused within a day, being longer than ` +
+    `${pluralize(count, 'delivery', 'deliveries')} for account ${account} ${count === 1 ? 'was' : 'were'} refused within a day, being longer than ` +
       'WEBHOOK_BODY_LIMIT; raise it, and the limit of the proxy before it',
   )
 }

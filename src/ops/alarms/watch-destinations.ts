@@ -3,7 +3,7 @@ import type { Query } from '../../store/engine/db.ts'
 import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/operators/alarm-push-signs.ts'
 import { type DestinationRow, listDestinations } from '../../store/outbox/destinations.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
-import { ago, counted, shortTime } from '../output/text.ts'
+import { ago, pluralize, shortTime } from '../output/text.ts'
 import { resumeHint } from '../status/resume-hint.ts'
 import { type Condition, levelOf, ofDestination } from './condition.ts'
 import type { Watcher } from './watcher.ts'
@@ -49,8 +49,8 @@ function given(row: DestinationRow, state: 'dead' | 'unknown'): Condition {
   const list = `\`submission-mirror outbox list --destination ${destination} --state ${state}\``
   const text =
     state === 'dead'
-      ? `${counted(row.dead, 'change')} for destination ${destination} ${row.dead === 1 ? 'was' : 'were'} given up; ${list} tells why, then retry or skip them`
-      : `${counted(row.unknown, 'change')} for destination ${destination} may have arrived or not; look into the AMS for each of ${list}, then skip or retry it`
+      ? `${pluralize(row.dead, 'change')} for destination ${destination} ${row.dead === 1 ? 'was' : 'were'} given up; ${list} tells why, then retry or skip them`
+      : `${pluralize(row.unknown, 'change')} for destination ${destination} may have arrived or not; look into the AMS for each of ${list}, then skip or retry it`
   return ofDestination(destination, state === 'dead' ? 'push_dead' : 'push_unknown', row[state] > 0 ? 'on' : 'off', text)
 }
 

@@ -1,6 +1,6 @@
 import { msFromTime } from '../../model/time.ts'
 import { inboxGauges } from '../../store/upkeep/gauges.ts'
-import { ago, counted } from '../output/text.ts'
+import { ago, pluralize } from '../output/text.ts'
 import { levelOf, ofAccount, ofInstallation } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 
@@ -18,7 +18,7 @@ export const inboxWatcher: Watcher = {
     const backlog = ofInstallation(
       'inbox_backlog',
       levelOf(waitMs, SMALL_BACKLOG_MS, BACKLOG_MS),
-      `${counted(ready?.count ?? 0, 'delivery', 'deliveries')} ${ready?.count === 1 ? 'waits' : 'wait'} to be worked, the oldest for ${ago(ready?.oldestAt ?? null, nowMs)}; see in the ` +
+      `${pluralize(ready?.count ?? 0, 'delivery', 'deliveries')} ${ready?.count === 1 ? 'waits' : 'wait'} to be worked, the oldest for ${ago(ready?.oldestAt ?? null, nowMs)}; see in the ` +
         'log whether one fails again and again, else whether machine and database are fast enough',
     )
     const dead = gauges.flatMap(({ state, account, count }) =>
@@ -28,7 +28,7 @@ export const inboxWatcher: Watcher = {
               account,
               'inbox_dead',
               count > 0 ? 'on' : 'off',
-              `${counted(count, 'delivery', 'deliveries')} of account ${account} could not be applied and ${count === 1 ? 'was' : 'were'} given up; ` +
+              `${pluralize(count, 'delivery', 'deliveries')} of account ${account} could not be applied and ${count === 1 ? 'was' : 'were'} given up; ` +
                 '`submission-mirror inbox list --state dead` tells why, `inbox replay` tries again, `inbox skip` gives up for good',
             ),
           ]

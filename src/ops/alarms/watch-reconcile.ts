@@ -3,7 +3,7 @@ import { lastSlot } from '../../reconcile/run/timetable.ts'
 import { reconciledSince, timetableSince } from '../../store/operators/alarm-signs.ts'
 import { findAccount } from '../../store/reads/accounts.ts'
 import { lastEndedRun } from '../../store/reconcile/runs.ts'
-import { counted, shortTime } from '../output/text.ts'
+import { pluralize, shortTime } from '../output/text.ts'
 import { type Condition, ofAccount } from './condition.ts'
 import type { Sight, Watcher } from './watcher.ts'
 
@@ -52,7 +52,7 @@ function findings(account: string, run: Run): Condition {
   const found = run.missing + run.different + run.absent + run.lost
   const left = run.options.dry_run === true ? 'and left them, being a dry run' : `and repaired ${run.repaired}`
   const text =
-    `the last reconciling of account ${account} found ${counted(found, 'difference')} (${run.missing} missing, ` +
+    `the last reconciling of account ${account} found ${pluralize(found, 'difference')} (${run.missing} missing, ` +
     `${run.different} different, ${run.absent} absent, ${run.lost} lost from the change log) ${left}; \`submission-mirror reconcile show ${run.run_id}\` tells which, and what comes ` +
     'again and again has a cause to be found'
   return ofAccount(account, 'reconcile_findings', found > 0 ? 'on' : 'off', text, endOf(run))

@@ -2,7 +2,7 @@ import { printable } from '../../base/printable.ts'
 import type { FindingRow, RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/tables-reconcile.ts'
 import { table } from '../output/table.ts'
-import { counted, printableLine, shortTime } from '../output/text.ts'
+import { pluralize, printableLine, shortTime } from '../output/text.ts'
 
 /** What a run came to, in a few lines. */
 export function runSummary(run: RunRow): string {
@@ -10,7 +10,7 @@ export function runSummary(run: RunRow): string {
   const left = findingKinds.reduce((sum, kind) => sum + run[kind], 0) - run.repaired
   const lines = [
     `run ${run.run_id} of account ${run.account}: ${stateOf(run)}`,
-    `${run.submissions_done} of ${counted(run.submissions_total, 'submission')} looked at, ${counted(run.rows_compared, 'row')} compared`,
+    `${run.submissions_done} of ${pluralize(run.submissions_total, 'submission')} looked at, ${pluralize(run.rows_compared, 'row')} compared`,
     found.length === 0 ? 'nothing was found' : `found: ${found.join(', ')}; ${run.repaired} repaired, ${left} left`,
   ]
   if (run.known > 0) lines.push(knownText(run.known))
@@ -20,7 +20,7 @@ export function runSummary(run: RunRow): string {
 
 function knownText(n: number): string {
   const [stands, listed] = n === 1 ? ['stands', 'it is'] : ['stand', 'they are']
-  return `${counted(n, 'finding')} ${stands} since before; ${listed} listed as known and not counted`
+  return `${pluralize(n, 'finding')} ${stands} since before; ${listed} listed as known and not counted`
 }
 
 function stateOf(run: RunRow): string {

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { createWriteStream, type WriteStream } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { z } from 'zod'
-import { counted } from '../output/text.ts'
+import { pluralize } from '../output/text.ts'
 import type { Screen } from './screen.ts'
 
 /** One request that arrived with a good signature. */
@@ -68,7 +68,7 @@ export class Ams {
     const now = this.#now()
     const taken = this.#taken.size
     if (taken === this.#told || (now < this.#tellAt && !atOnce)) return
-    screen.event('ams', 'the AMS', `took ${counted(taken - this.#told, 'change')}, ${taken} in all`)
+    screen.event('ams', 'the AMS', `took ${pluralize(taken - this.#told, 'change')}, ${taken} in all`)
     this.#told = taken
     this.#tellAt = now + TELL_MS
   }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Row } from '../../model/entities.ts'
 import { changesAfter, type LoggedChange } from '../../store/changes/reader.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { counted } from '../output/text.ts'
+import { pluralize } from '../output/text.ts'
 import type { Screen } from './screen.ts'
 
 const PAGE = 500
@@ -47,7 +47,7 @@ export class Arrivals {
     const lost = lostLine.safeParse(jsonIn(line)).data
     if (!lost) return
     for (const id of lost.items) this.lost.add(id)
-    const what = lost.type === 'submission.message' ? 'a message' : counted(lost.items.length, 'event')
+    const what = lost.type === 'submission.message' ? 'a message' : pluralize(lost.items.length, 'event')
     this.#screen.event('lost', this.#nameOf(lost.submission), `the delivery of ${what} was lost`)
   }
 
@@ -63,7 +63,7 @@ export class Arrivals {
       }
     }
     for (const [submission, n] of history)
-      this.#screen.event('history', this.#nameOf(submission), `${counted(n, 'record')} from before it was tracked`)
+      this.#screen.event('history', this.#nameOf(submission), `${pluralize(n, 'record')} from before it was tracked`)
   }
 
   #show({ entity, operation, cause, submission_id, entity_id, after }: LoggedChange, history: Map<string, number>): void {

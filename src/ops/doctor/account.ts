@@ -3,12 +3,12 @@ import { silentObserver } from '../../base/observer.ts'
 import { type AccountConfig, proxySettings } from '../../config/config.ts'
 import { newestDelivery } from '../../store/completeness/newest-delivery.ts'
 import { findAccount } from '../../store/reads/accounts.ts'
-import { clientOf } from '../../upstream/account-client.ts'
+import { createAccountClient } from '../../upstream/account-client.ts'
 import { upstreamClass } from '../../upstream/http/errors.ts'
-import { askServiceClock } from '../../upstream/service-clock.ts'
+import { readServiceClock } from '../../upstream/service-clock.ts'
 import { SELF_DELIVERY_TYPE } from '../../upstream/webhook/delivery.ts'
 import { type Identity, isSameBrokerage } from '../../upstream/wire/answers.ts'
-import { ago, counted } from '../output/text.ts'
+import { ago, pluralize } from '../output/text.ts'
 import { bad, type DoctorParts, type Finding, good } from './finding.ts'
 
 const PATIENCE_MS = 60_000
@@ -41,7 +41,7 @@ async function examineService(p: DoctorParts, { name, baseUrl }: AccountConfig):
   const { config, clock, host } = p
   const about = `account ${name}`
   try {
-    const { aheadMs } = await askServiceClock(baseUrl, proxySettings(config), clock, host.signal)
+    const { aheadMs } = await readServiceClock(baseUrl, proxySettings(config), clock, host.signal)
     return { answers: true, finding: clockFinding(about, baseUrl, aheadMs) }
   } catch (error) {
     host.signal.throwIfAborted()
@@ -77,7 +77,7 @@ async function askIdentity(
   account: AccountConfig,
   credential: AccountConfig['credentials'][number],
 ): Promise<Identity | string> {
-  const client = clientOf({ ...config, accounts: [{ ...account, credentials: [credential] }] }, account.name, {
+  const client = createAccountClient({ ...config, accounts: [{ ...account, credentials: [credential] }] }, account.name, {
     clock,
     observer: silentObserver,
     log,
@@ -115,7 +115,7 @@ async function examineIdentity(p: DoctorParts, account: AccountConfig, identity:
 
 async function examineSecrets({ db, clock }: DoctorParts, { name, webhookSecrets }: AccountConfig): Promise<Finding> {
   const about = `account ${name}`
-  const count = counted(webhookSecrets.length, 'webhook secret')
+  const count = pluralize(webhookSecrets.length, 'webhook secret')
   const newest = db === null ? null : await newestDelivery(db.read, name, SELF_DELIVERY_TYPE)
   if (db === null) return good(about, `${count} of the right form`)
   if (newest === null) return good(about, `${count} of the right form; no delivery came lately`)

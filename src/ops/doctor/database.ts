@@ -18,7 +18,7 @@ import { type DatabaseHealth, probeListening, readDatabaseHealth } from '../../s
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { lastUpkeep } from '../../store/upkeep/upkeep.ts'
-import { ago, counted } from '../output/text.ts'
+import { ago, pluralize } from '../output/text.ts'
 import { bad, type Finding, good } from './finding.ts'
 
 const ABOUT = 'database'
@@ -65,7 +65,7 @@ export async function* examineDatabase(config: Config, db: Db): AsyncGenerator<F
   const { lastSeq } = await changeLogEnds(db.read)
   const serving = (await listProcesses(db.read)).filter(({ role }) => role !== 'sync' && role !== 'reconcile').length
   const tables = missing.length === 0 ? 'tables up to date, ' : ''
-  yield good(ABOUT, `${config.database.kind}, ${tables}${counted(lastSeq, 'change')} logged, ${runningText(config, serving)}`)
+  yield good(ABOUT, `${config.database.kind}, ${tables}${pluralize(lastSeq, 'change')} logged, ${runningText(config, serving)}`)
   for (const end of await misstatedEnds(db.read)) {
     yield bad(ABOUT, `${misstatedText(end)}; \`submission-mirror reconcile\` puts it right, as the next start of \`serve\` does`)
   }
@@ -84,7 +84,7 @@ export async function* examineDatabase(config: Config, db: Db): AsyncGenerator<F
 
 /** On SQLite the lock tells of a process that cannot say in the database that it lives, as on a full disk. */
 function runningText({ database }: Config, serving: number): string {
-  if (serving > 0) return `${counted(serving, '`serve` process', '`serve` processes')} running`
+  if (serving > 0) return `${pluralize(serving, '`serve` process', '`serve` processes')} running`
   if (database.kind === 'postgres' || !isServeLockHeld(database)) return 'no `serve` is running'
   return '`serve` or `restore` is running, and could not say so in the database lately'
 }

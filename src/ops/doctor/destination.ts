@@ -4,7 +4,7 @@ import type { Db } from '../../store/engine/db.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { probeDestination } from '../actions/probe.ts'
-import { ago, counted } from '../output/text.ts'
+import { ago, pluralize } from '../output/text.ts'
 import { type DestinationStatus, pushWarnings, readPushStatus } from '../status/destinations.ts'
 import { bad, type DoctorParts, type Finding, good } from './finding.ts'
 
@@ -30,8 +30,8 @@ export async function* examineDestination(p: DoctorParts, destination: Destinati
   if (warnings.length > 0) return
   const { lastSeq } = await changeLogEnds(db.read)
   const behind = lastSeq - (status.cursor ?? 0)
-  const waiting = status.queued === 0 ? 'nothing waits for it' : `${counted(status.queued, 'change')} on the way`
-  yield good(about, `it is active and ${waiting}${behind > 0 ? `; ${counted(behind, 'change')} not queued yet` : ''}`)
+  const waiting = status.queued === 0 ? 'nothing waits for it' : `${pluralize(status.queued, 'change')} on the way`
+  yield good(about, `it is active and ${waiting}${behind > 0 ? `; ${pluralize(behind, 'change')} not queued yet` : ''}`)
 }
 
 /** What is wrong with how long changes wait; null when nothing is. */
@@ -49,5 +49,5 @@ async function lateness(db: Db, now: number, status: DestinationStatus): Promise
   const blocked = status.unmapped_lanes + status.held_lanes > 0
   if (blocked) return null
   const list = `\`submission-mirror outbox list --destination ${destination} --state ready\``
-  return `${counted(status.queued, 'change')} wait, the oldest for ${ago(oldest, now)}; ${list} tells why`
+  return `${pluralize(status.queued, 'change')} wait, the oldest for ${ago(oldest, now)}; ${list} tells why`
 }

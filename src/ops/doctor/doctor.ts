@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/errors.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import { extraCaFault } from '../../config/extra-ca.ts'
-import { counted } from '../output/text.ts'
+import { pluralize } from '../output/text.ts'
 import { examineAccount } from './account.ts'
 import { examineDatabase, openForDoctor } from './database.ts'
 import { examineDestination } from './destination.ts'
@@ -28,7 +28,7 @@ export async function* diagnose(p: Omit<DoctorParts, 'db'>, only: DestinationCon
  */
 async function* examine(p: DoctorParts): AsyncGenerator<Finding> {
   const { accounts, destinations } = p.config
-  yield good('settings', `${counted(accounts.length, 'account')} and ${counted(destinations.length, 'destination')}`)
+  yield good('settings', `${pluralize(accounts.length, 'account')} and ${pluralize(destinations.length, 'destination')}`)
   const fault = extraCaFault(p.config)
   if (fault !== null) yield bad('settings', fault)
   const { db } = p

@@ -3,7 +3,7 @@ import swagger from '@fastify/swagger'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod'
 import { BadSignatures } from '../../receive/bad-signatures.ts'
-import { readingAside } from '../../store/sqlite/report-reader.ts'
+import { openReportReader } from '../../store/sqlite/report-reader.ts'
 import { descriptionOptions } from './api/description.ts'
 import type { AdminParts } from './api/parts.ts'
 import { refuse, refuseError, routeOf } from './api/refusing.ts'
@@ -38,7 +38,7 @@ export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
     },
   })
   // Whoever looks may look at much; deliveries come in on the same event loop.
-  const db = readingAside(parts.db, parts.config().database)
+  const db = openReportReader(parts.db, parts.config().database)
   app.addHook('onClose', () => db.close())
   const p = { ...parts, db }
   app.decorateRequest('who', '')

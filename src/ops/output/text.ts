@@ -25,7 +25,7 @@ export function ago(time: TimeText | null, nowMs: number): string {
 }
 
 /** @returns `1 read`, `2 reads`. */
-export function counted(n: number, singular: string, plural = `${singular}s`): string {
+export function pluralize(n: number, singular: string, plural = `${singular}s`): string {
   return `${n} ${n === 1 ? singular : plural}`
 }
 

@@ -13,7 +13,7 @@ import {
   type StepOrder,
 } from '../../store/upkeep/retention.ts'
 import type { UpkeepLease } from '../../store/upkeep/upkeep.ts'
-import { counted } from '../output/text.ts'
+import { pluralize } from '../output/text.ts'
 import { Pace } from './pace.ts'
 
 export interface TurnParts {
@@ -69,12 +69,12 @@ export async function takeTurn({ db, clock, config }: TurnParts, lease: UpkeepLe
 
 /** What a turn did, in a sentence. */
 export function toldOf({ deliveries, rejected, pushed, changes, findings }: TurnResult): string {
-  const relieved = `${counted(deliveries, 'delivery', 'deliveries')} relieved of body and headers`
+  const relieved = `${pluralize(deliveries, 'delivery', 'deliveries')} relieved of body and headers`
   const removed = [
-    counted(rejected, 'refused delivery', 'refused deliveries'),
-    counted(pushed, 'push', 'pushes'),
-    counted(changes, 'change'),
-    counted(findings, 'finding'),
+    pluralize(rejected, 'refused delivery', 'refused deliveries'),
+    pluralize(pushed, 'push', 'pushes'),
+    pluralize(changes, 'change'),
+    pluralize(findings, 'finding'),
   ]
   return `${relieved}, ${removed.join(', ')} removed`
 }

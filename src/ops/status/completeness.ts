@@ -5,7 +5,7 @@ import type { Query } from '../../store/engine/db.ts'
 import { webhookLoss } from '../../store/operators/alarm-signs.ts'
 import { discoveryStatus } from '../../store/reads/discovery.ts'
 import { table } from '../output/table.ts'
-import { ago, counted } from '../output/text.ts'
+import { ago, pluralize } from '../output/text.ts'
 
 const DAY_MS = 86_400_000
 /** Fewer lost webhooks in a day are how networks are. */
@@ -82,7 +82,7 @@ export function completenessWarnings(account: string, c: CompletenessStatus | nu
   const loss =
     lost >= LOST_ENOUGH && lost >= expected * WARN_SHARE
       ? [
-          `account ${account}: no webhook came for ${lost} of ${counted(expected, 'record')} of the last day (${percent(lost / expected)}); see in the portal ` +
+          `account ${account}: no webhook came for ${lost} of ${pluralize(expected, 'record')} of the last day (${percent(lost / expected)}); see in the portal ` +
             'whether the endpoint has a filter, and what its log of attempts says',
         ]
       : []
@@ -90,7 +90,7 @@ export function completenessWarnings(account: string, c: CompletenessStatus | nu
     .filter(({ failing }) => failing > 0)
     .map(
       ({ path, paths, failing, error }) =>
-        `account ${account}: probing ${path} fails for ${failing} of ${counted(paths, 'path')} (${error ?? 'no reason is kept'}); ask the service for the ` +
+        `account ${account}: probing ${path} fails for ${failing} of ${pluralize(paths, 'path')} (${error ?? 'no reason is kept'}); ask the service for the ` +
         'right path, or take it out of accounts[].discovery.paths',
     )
   const limits = c.discovery

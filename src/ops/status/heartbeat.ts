@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.ts'
 import type { Service } from '../../base/service.ts'
 import { newEpochText, settleLogEpoch } from '../../store/changes/log-epoch.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { freeWhatTheDeadHold, type LeftByDead } from '../../store/upkeep/dead-processes.ts'
+import { type ReleasedClaims, releaseClaimsOfDeadProcesses } from '../../store/upkeep/dead-processes.ts'
 import { beat, countSharing, leave, type ProcessEntry, type Sharing, STALE_MS } from '../../store/upkeep/processes.ts'
 
 const BEAT_MS = 5_000
@@ -58,15 +58,15 @@ export class Heartbeat implements Service {
   }
 
   /** Others are judged only after beats so long without a gap that whoever lives has been seen meanwhile. @returns who was found dead. */
-  async #beat(): Promise<LeftByDead[]> {
+  async #beat(): Promise<ReleasedClaims[]> {
     const now = this.#db.clock.steady()
     if (now - this.#beatAt > GAP_MS) this.#steadySince = now
-    const found = await beat(this.#db, this.#entry, now - this.#steadySince < STALE_MS ? undefined : freeWhatTheDeadHold)
+    const found = await beat(this.#db, this.#entry, now - this.#steadySince < STALE_MS ? undefined : releaseClaimsOfDeadProcesses)
     this.#beatAt = now
     return found ?? []
   }
 }
 
-function diedText({ deliveries, reads }: Omit<LeftByDead, 'processId'>): string {
+function diedText({ deliveries, reads }: Omit<ReleasedClaims, 'processId'>): string {
   return `a process was not seen for ${STALE_MS / 1000} s and is taken for dead: ${deliveries} deliveries and ${reads} reads that it had in hand are free`
 }

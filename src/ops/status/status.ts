@@ -8,7 +8,7 @@ import type { InboxState } from '../../store/schema/tables.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { countEvidence, freshnessStatus, readsStatus } from '../../store/upkeep/status.ts'
-import { counted } from '../output/text.ts'
+import { pluralize } from '../output/text.ts'
 import { knownAccounts, type ShownState } from './accounts.ts'
 import { COMPLETENESS_SCOPE, type CompletenessStatus, completenessStatus, completenessWarnings } from './completeness.ts'
 import { type DestinationStatus, pushWarnings, readPushStatus } from './destinations.ts'
@@ -127,11 +127,11 @@ function warningsOf(a: AccountStatus): string[] {
   }
   if (a.inbox.dead > 0)
     warnings.push(
-      `account ${a.account} has ${counted(a.inbox.dead, 'dead delivery', 'dead deliveries')}; see \`submission-mirror inbox list --state dead\``,
+      `account ${a.account} has ${pluralize(a.inbox.dead, 'dead delivery', 'dead deliveries')}; see \`submission-mirror inbox list --state dead\``,
     )
-  if (a.conflicts > 0) warnings.push(`account ${a.account} has ${counted(a.conflicts, 'contradiction')}, kept in sync_conflicts`)
+  if (a.conflicts > 0) warnings.push(`account ${a.account} has ${pluralize(a.conflicts, 'contradiction')}, kept in sync_conflicts`)
   if (a.unreadable > 0)
-    warnings.push(`account ${a.account} has ${counted(a.unreadable, 'item')} that could not be read, kept in sync_unreadable`)
+    warnings.push(`account ${a.account} has ${pluralize(a.unreadable, 'item')} that could not be read, kept in sync_unreadable`)
   warnings.push(...completenessWarnings(a.account, a.completeness))
   return warnings
 }
@@ -140,5 +140,5 @@ function alarmWarnings(alarms: readonly AlarmRow[]): string[] {
   const firing = alarms.filter(({ state }) => state === 'firing')
   if (firing.length === 0) return []
   const names = [...new Set(firing.map(({ name }) => name))].join(', ')
-  return [`${counted(firing.length, 'alarm')} ${firing.length === 1 ? 'fires' : 'fire'} (${names}); see \`submission-mirror alarm list\``]
+  return [`${pluralize(firing.length, 'alarm')} ${firing.length === 1 ? 'fires' : 'fire'} (${names}); see \`submission-mirror alarm list\``]
 }

@@ -1,7 +1,7 @@
 import { abortable } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, PermanentError, TransientError, UsageError } from '../../base/errors.ts'
-import { thereIs } from '../../base/list-known.ts'
+import { listNames } from '../../base/list-names.ts'
 import type { AdapterDestination } from '../../config/config.ts'
 import { type Adapter, type AdapterDefinition, StepFailure, type Steps, type Taken, withoutEffect } from '../adapters/adapter.ts'
 import { adapters } from '../adapters/registry.ts'
@@ -27,7 +27,7 @@ export function createAdapter(destination: AdapterDestination, context: KindCont
 export function checkAdapter(destination: AdapterDestination): string[] {
   const at = `destination ${destination.name}:`
   const definition = adapters.get(destination.adapter)
-  if (definition === undefined) return [`${at} there is no adapter ${destination.adapter}; ${thereIs([...adapters.keys()])}`]
+  if (definition === undefined) return [`${at} there is no adapter ${destination.adapter}; ${listNames([...adapters.keys()])}`]
   const problems = (['settings', 'credentials'] as const).flatMap((part) => nameProblems(part, definition, destination))
   return (problems.length > 0 ? problems : definition.check(destination)).map((problem) => `${at} ${problem}`)
 }

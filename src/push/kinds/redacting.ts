@@ -7,7 +7,7 @@ import type { DeliveryKind, Outcome } from '../contract/delivery.ts'
  * database, to operators, and into what people print.
  * @param secrets in every form in which they could turn up.
  */
-export function discreet(kind: DeliveryKind, secrets: readonly string[]): DeliveryKind {
+export function redacting(kind: DeliveryKind, secrets: readonly string[]): DeliveryKind {
   if (secrets.length === 0) return kind
   const known = new KnownSecrets(secrets)
   const told = (outcome: Outcome): Outcome => {

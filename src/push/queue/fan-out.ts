@@ -95,7 +95,7 @@ export class FanOut implements Service {
       return changes.length === limit || here.size < group.length
     }
     // The change log is durable, and says the same again.
-    return db.write('push-fan-out', step, { forgettable: true })
+    return db.write('push-fan-out', step, { relaxedDurability: true })
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ClaimedLane } from '../../store/outbox/work.ts'
 import type { DeliveryKind } from '../contract/delivery.ts'
-import { type Claim, type Sending, SWEEP_MS } from './sending.ts'
+import { type Claim, type LaneClaims, SWEEP_MS } from './lane-claims.ts'
 
 /** Lanes and rows of a lane that are claimed at a time, as many as keep a transaction on SQLite under its 20 ms. */
 const LANES = 32
@@ -14,11 +14,11 @@ type Batch = Extract<DeliveryKind['batch'], { type: 'many' }>
 
 /** Sends what has gathered in any lanes together, one batch at a time. */
 export class BatchLoop {
-  readonly #sending: Sending
+  readonly #sending: LaneClaims
   readonly #maxItems: number
   readonly #gatherMs: number
 
-  constructor(sending: Sending, batch: Batch) {
+  constructor(sending: LaneClaims, batch: Batch) {
     this.#sending = sending
     this.#maxItems = Math.min(MOST_ITEMS, batch.maxItems)
     this.#gatherMs = batch.gatherMs
@@ -36,7 +36,7 @@ export class BatchLoop {
     const { wake, clock, gate, stopping } = this.#sending.parts
     while (!stopping.aborted) {
       if (this.#gatherMs > 0) await clock.sleep(this.#gatherMs, stopping)
-      await gate.heed(false)
+      await gate.refresh(false)
       while (!stopping.aborted && gate.deadMs === 0 && (await this.#sendBatch())) {
         // As long as there is more that has gathered. What comes meanwhile gathers anew: else a slow target would get it in crumbs.
       }
@@ -48,7 +48,7 @@ export class BatchLoop {
   async #sendBatch(): Promise<boolean> {
     const { lanes, leaseUntil, isCut } = await this.#gather()
     if (lanes.length === 0) return false
-    const { courier } = this.#sending.parts
+    const { rowSender: courier } = this.#sending.parts
     const results = await courier.sendTogether(lanes, this.#sending.limits(leaseUntil))
     if (results === null) await this.#sending.putBack(lanes)
     else await Promise.all(results.map((result) => this.#sending.settle(result, leaseUntil)))

@@ -1,5 +1,5 @@
 import type { ClaimedLane } from '../../store/outbox/work.ts'
-import { type Sending, SWEEP_MS } from './sending.ts'
+import { type LaneClaims, SWEEP_MS } from './lane-claims.ts'
 
 /** Rows of a lane that are claimed and sent in a row. */
 const ROWS_PER_LANE = 16
@@ -24,7 +24,7 @@ interface Held {
  * second delivery would do harm: there a claim is one row that is sent at once.
  */
 export class LaneLoop {
-  readonly #sending: Sending
+  readonly #sending: LaneClaims
   readonly #ahead: boolean
   readonly #rowsPerLane: number
   /** Claimed and not begun. */
@@ -36,7 +36,7 @@ export class LaneLoop {
   #rings = 0
   #failure: unknown
 
-  constructor(sending: Sending) {
+  constructor(sending: LaneClaims) {
     this.#sending = sending
     this.#ahead = sending.parts.destination.idempotent
     this.#rowsPerLane = this.#ahead ? ROWS_PER_LANE : 1
@@ -67,7 +67,7 @@ export class LaneLoop {
 
   async #step(): Promise<void> {
     const { wake, gate, stopping } = this.#sending.parts
-    await gate.heed(this.#queue.length + this.#running > 0)
+    await gate.refresh(this.#queue.length + this.#running > 0)
     const { deadMs } = gate
     const room = deadMs > 0 || this.#drained ? 0 : this.#room()
     if (room > 0) await this.#claim(room)
@@ -95,7 +95,7 @@ export class LaneLoop {
     const rings = this.#rings
     const { lanes, leaseUntil } = await this.#sending.claim(room, this.#rowsPerLane)
     this.#drained = lanes.length < room && rings === this.#rings && !lanes.some(({ isFull }) => isFull)
-    if (paid && lanes.length === 0) gate.giveBack()
+    if (paid && lanes.length === 0) gate.release()
     for (const lane of lanes) this.#queue.push({ lane, leaseUntil, rings, paid })
     this.#startNext()
   }
@@ -117,7 +117,7 @@ export class LaneLoop {
   }
 
   async #send(held: Held): Promise<void> {
-    const { courier } = this.#sending.parts
+    const { rowSender: courier } = this.#sending.parts
     const { lane, leaseUntil, rings } = held
     const result = await courier.sendLane(lane, this.#sending.limits(leaseUntil), held.paid).finally(() => {
       this.#running -= 1

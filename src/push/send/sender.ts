@@ -6,11 +6,11 @@ import type { DestinationConfig } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { releaseAllLanes } from '../../store/outbox/work.ts'
 import type { DeliveryKind } from '../contract/delivery.ts'
-import { Courier } from './attempt.ts'
 import { BatchLoop } from './batch-loop.ts'
-import { Gate } from './gate.ts'
+import { DestinationGate } from './destination-gate.ts'
+import { LaneClaims, SWEEP_MS } from './lane-claims.ts'
 import { LaneLoop } from './lane-loop.ts'
-import { Sending, SWEEP_MS } from './sending.ts'
+import { RowSender } from './row-sender.ts'
 import { Settler } from './settler.ts'
 import { Wake } from './wake.ts'
 
@@ -42,13 +42,13 @@ export interface SenderOptions {
 export class Sender implements Service {
   readonly name: string
   readonly #o: SenderOptions
-  readonly #gate: Gate
+  readonly #gate: DestinationGate
   #loop: LaneLoop | BatchLoop | null = null
 
   constructor(options: SenderOptions) {
     this.name = `sender ${options.destination.name}`
     this.#o = options
-    this.#gate = new Gate(options)
+    this.#gate = new DestinationGate(options)
   }
 
   /** Something new is in the outbox, perhaps for this destination. */
@@ -83,19 +83,19 @@ export class Sender implements Service {
   #createLoop(stopping: AbortSignal, over: AbortSignal): LaneLoop | BatchLoop {
     const { db, clock, log, observer, destination, kind } = this.#o
     const gate = this.#gate
-    const courier = new Courier({ db, clock, log, observer, destination, kind, gate })
+    const courier = new RowSender({ db, clock, log, observer, destination, kind, gate })
     const gatherMs = () => (loop.isBusy ? GATHER_MS : 0)
     const { name, idempotent } = destination
     const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs, over })
     const wake = new Wake(clock)
-    const sending = new Sending({ db, clock, log, destination, kind, gate, courier, settler, wake, stopping, over })
+    const sending = new LaneClaims({ db, clock, log, destination, kind, gate, rowSender: courier, settler, wake, stopping, over })
     const loop = kind.batch.type === 'many' ? new BatchLoop(sending, kind.batch) : new LaneLoop(sending)
     return loop
   }
 }
 
 /** Rings every sender when there is something new in the outbox: a signal wakes only one of several who wait for it. */
-export class OutboxBell implements Service {
+export class OutboxSignal implements Service {
   readonly name = 'outbox bell'
   readonly #db: Db
   readonly #senders: Iterable<Sender>

@@ -78,7 +78,7 @@ export class Settler {
     for (let attempt = 0; left.length > 0; attempt++) {
       try {
         const results = left.map(({ result }) => result)
-        const lost = await settleLanes(db, results, { forgettable: idempotent && results.every(isDelivered) })
+        const lost = await settleLanes(db, results, { relaxedDurability: idempotent && results.every(isDelivered) })
         for (const { lane } of lost) {
           log.warn(
             { destination, account: lane.account, lane: lane.lane },

@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
 import { retryAfterMs } from '../../upstream/http/answer.ts'
 import { codeOf, proxyFault } from '../../upstream/http/http.ts'
-import type { Abandonable, GivenUp, UnderWay } from './in-flight.ts'
+import type { Cancellable, Cancelled, InFlight } from './in-flight.ts'
 import { hintFor } from './network-hints.ts'
 
 /** Why a try has no answer when it was broken off from here; people read it of a change that may have arrived. */
@@ -44,10 +44,10 @@ type HeaderValues = Parameters<NonNullable<Dispatcher.DispatchHandler['onRespons
  * One request and what became of it. undici tells it when the request is about to be written, so that it knows whether the target can
  * have seen any of it.
  */
-export class Exchange implements Dispatcher.DispatchHandler, Abandonable {
+export class Exchange implements Dispatcher.DispatchHandler, Cancellable {
   readonly #clock: Clock
   readonly #bodyLimitBytes: number
-  readonly #underWay: UnderWay
+  readonly #inFlight: InFlight
   readonly #patience: Patience
   readonly #result = Promise.withResolvers<TransportResult>()
   #controller: Dispatcher.DispatchController | null = null
@@ -57,10 +57,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Abandonable {
   readonly #chunks: Buffer[] = []
   #size = 0
 
-  constructor(clock: Clock, bodyLimitBytes: number, underWay: UnderWay, patience: Patience) {
+  constructor(clock: Clock, bodyLimitBytes: number, inFlight: InFlight, patience: Patience) {
     this.#clock = clock
     this.#bodyLimitBytes = bodyLimitBytes
-    this.#underWay = underWay
+    this.#inFlight = inFlight
     this.#patience = patience
   }
 
@@ -68,7 +68,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Abandonable {
   run(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions): Promise<TransportResult> {
     const { signal, timeoutMs } = this.#patience
     if (signal.aborted) return Promise.resolve({ type: 'not_sent', error: 'given up before it was sent', permanent: false })
-    this.#underWay.begin(this, signal, timeoutMs)
+    this.#inFlight.begin(this, signal, timeoutMs)
     try {
       dispatcher.dispatch(options, this)
     } catch (error) {
@@ -115,7 +115,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Abandonable {
     this.#settle({ type: 'answer', status: this.#status, headers, body, cut, retryAfterMs: pauseMs })
   }
 
-  giveUp(why: GivenUp): void {
+  giveUp(why: Cancelled): void {
     if (this.#settled) return
     this.#fail(null, why === 'late' ? `no whole answer within ${this.#patience.timeoutMs} ms` : BROKEN_OFF)
     this.#controller?.abort(new Error('given up'))
@@ -132,7 +132,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Abandonable {
   #settle(result: TransportResult): void {
     if (this.#settled) return
     this.#settled = true
-    this.#underWay.end(this, this.#patience.signal)
+    this.#inFlight.end(this, this.#patience.signal)
     this.#result.resolve(result)
   }
 }

@@ -1,20 +1,20 @@
 /** Why something is given up: its time is over, or its signal has aborted. */
-export type GivenUp = 'late' | 'stopped'
+export type Cancelled = 'late' | 'stopped'
 
 /** What can be given up. It may end by that, or have ended already. */
-export interface Abandonable {
-  giveUp(why: GivenUp): void
+export interface Cancellable {
+  giveUp(why: Cancelled): void
 }
 
 /**
  * What is under way, each until its time is over or its signal aborts. All that have one signal share a timer and a listener: to make both
  * for every request and to clear them away took a twentieth of what a push takes.
  */
-export class UnderWay {
+export class InFlight {
   readonly #groups = new Map<AbortSignal, Group>()
 
   /** @param signal not aborted. @param timeoutMs from now on. */
-  begin(what: Abandonable, signal: AbortSignal, timeoutMs: number): void {
+  begin(what: Cancellable, signal: AbortSignal, timeoutMs: number): void {
     let group = this.#groups.get(signal)
     if (group === undefined) {
       group = new Group(signal)
@@ -24,7 +24,7 @@ export class UnderWay {
   }
 
   /** It has ended, and is never given up any more. */
-  end(what: Abandonable, signal: AbortSignal): void {
+  end(what: Cancellable, signal: AbortSignal): void {
     if (this.#groups.get(signal)?.remove(what) === 'empty') this.#groups.delete(signal)
   }
 }
@@ -33,7 +33,7 @@ export class UnderWay {
 class Group {
   readonly #signal: AbortSignal
   /** When the time of each is over, by `performance.now()`. */
-  readonly #ends = new Map<Abandonable, number>()
+  readonly #ends = new Map<Cancellable, number>()
   #timer: NodeJS.Timeout | null = null
   #timerAt = Number.POSITIVE_INFINITY
   readonly #stop = () => this.#giveUp('stopped', Number.POSITIVE_INFINITY)
@@ -43,13 +43,13 @@ class Group {
     signal.addEventListener('abort', this.#stop, { once: true })
   }
 
-  add(what: Abandonable, timeoutMs: number): void {
+  add(what: Cancellable, timeoutMs: number): void {
     const at = performance.now() + timeoutMs
     this.#ends.set(what, at)
     this.#wakeAt(at)
   }
 
-  remove(what: Abandonable): 'empty' | 'not empty' {
+  remove(what: Cancellable): 'empty' | 'not empty' {
     this.#ends.delete(what)
     if (this.#ends.size > 0) return 'not empty'
     this.#signal.removeEventListener('abort', this.#stop)
@@ -72,7 +72,7 @@ class Group {
     if (this.#ends.size > 0) this.#wakeAt(Math.min(...this.#ends.values()))
   }
 
-  #giveUp(why: GivenUp, until: number): void {
+  #giveUp(why: Cancelled, until: number): void {
     for (const [what, at] of [...this.#ends]) {
       if (at <= until) what.giveUp(why)
     }

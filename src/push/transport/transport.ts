@@ -2,11 +2,11 @@ import { lookup as systemLookup } from 'node:dns'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
 import type { DestinationConfig } from '../../config/config.ts'
-import { openWaysOut, type ProxySettings } from '../../upstream/http/dispatcher.ts'
+import { createDispatcher, type ProxySettings } from '../../upstream/http/dispatcher.ts'
 import { bareHost, mayName } from './address-guard.ts'
 import { Exchange, type TransportResult } from './exchange.ts'
 import { guardedConnector, type LookupAll, refusedAddress } from './guarded-connector.ts'
-import { UnderWay } from './in-flight.ts'
+import { InFlight } from './in-flight.ts'
 
 export type { TransportResult } from './exchange.ts'
 
@@ -56,8 +56,8 @@ export function openTransport(
   const { clock, bodyLimitBytes = BODY_LIMIT_BYTES, lookup = systemLookup as LookupAll } = options
   const connect = guardedConnector(allowPrivate, CONNECT_MS, lookup)
   const pool = { connect, connections: destination.concurrency, connectTimeout: CONNECT_MS, allowH2: false }
-  const dispatcher = openWaysOut(proxy, pool)
-  const underWay = new UnderWay()
+  const dispatcher = createDispatcher(proxy, pool)
+  const inFlight = new InFlight()
   let target: Target = { url: '', refusal: NO_URL, origin: '', path: '' }
   return {
     send(request, signal) {
@@ -65,7 +65,7 @@ export function openTransport(
       if (request.url !== target.url) target = judged(request.url, allowPrivate, allowHosts)
       if (target.refusal !== null) return Promise.resolve({ type: 'not_sent', error: target.refusal, permanent: true })
       const reset = !destination.idempotent && !REPEATABLE.has(request.method)
-      const exchange = new Exchange(clock, bodyLimitBytes, underWay, { timeoutMs: request.timeoutMs, signal })
+      const exchange = new Exchange(clock, bodyLimitBytes, inFlight, { timeoutMs: request.timeoutMs, signal })
       return exchange.run(dispatcher, optionsOf(request, target, reset))
     },
     async close() {

@@ -12,7 +12,7 @@ import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { type Held, heldEvents, heldMessages } from '../../store/mirror/absences.ts'
 import type { MirrorReader } from '../../store/mirror/reader.ts'
-import { type Found, finding } from './finding.ts'
+import { type FoundDifference, finding } from './finding.ts'
 import type { Replay, Shown } from './replay.ts'
 
 /** What the mirror has of a feed and a replay did not show. */
@@ -61,7 +61,7 @@ function isShown({ id, position, hangs }: Held, shown: Shown): boolean {
 }
 
 /** Records that were marked before, as findings that stand. */
-export function standing(submissionId: string, feed: Replay['feed'], marked: readonly Held[]): Found[] {
+export function standing(submissionId: string, feed: Replay['feed'], marked: readonly Held[]): FoundDifference[] {
   return marked.map((one) =>
     finding({
       ...keyOf(submissionId, feed, one),

@@ -22,7 +22,7 @@ export interface Failure {
   readonly tries: number
 }
 
-export type Tried<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }
+export type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }
 
 /** The feed was read, but gives the same cursor again and again. */
 export class StalledError extends Error {}
@@ -42,13 +42,13 @@ class PageError extends Error {
  * @param pauses how long it has been left alone already; it is raised.
  * @throws AuthRefusedError when the account's credentials are refused; what the store throws; the reason of `signal` when it aborts.
  */
-export async function tried<T>(
+export async function attempt<T>(
   clock: Clock,
   client: UpstreamClient,
   signal: AbortSignal,
   read: () => Promise<T>,
   pauses = { ms: 0 },
-): Promise<Tried<T>> {
+): Promise<Attempt<T>> {
   const startedAt = clock.now()
   const pausedBefore = pauses.ms
   for (let tries = 1; ; ) {
@@ -84,12 +84,12 @@ export async function tried<T>(
  * @param read gets the client to read with.
  * @throws as `tried`.
  */
-export async function triedFeed<T>(
+export async function attemptFeed<T>(
   clock: Clock,
   client: UpstreamClient,
   signal: AbortSignal,
   read: (client: UpstreamClient) => Promise<T>,
-): Promise<Tried<T>> {
+): Promise<Attempt<T>> {
   const patient = byPage(clock, client, signal)
   for (let tries = 1; ; tries += 1) {
     try {
@@ -109,7 +109,7 @@ export async function triedFeed<T>(
 function byPage(clock: Clock, client: UpstreamClient, signal: AbortSignal): UpstreamClient {
   const pauses = { ms: 0 }
   const page = async <T>(read: () => Promise<T>): Promise<T> => {
-    const got = await tried(clock, client, signal, read, pauses)
+    const got = await attempt(clock, client, signal, read, pauses)
     if (!got.ok) throw new PageError(got.failure)
     return got.value
   }

@@ -9,14 +9,14 @@ import type { Held } from '../../store/mirror/absences.ts'
 import { MirrorReader } from '../../store/mirror/reader.ts'
 import type { Candidate } from '../../store/reconcile/queue.ts'
 import { misnamedReported } from '../../store/reconcile/runs.ts'
-import { restoreReads, takeReadNo } from '../../store/reconcile/work.ts'
+import { restoreReads, takeReadNumber } from '../../store/reconcile/work.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { standing, stillUnshown, unshown } from './absences.ts'
-import { type Failure, type Tried, tried, triedFeed } from './attempts.ts'
+import { type Attempt, attempt, attemptFeed, type Failure } from './attempts.ts'
 import { type Comparer, derivedFacts, type Verdict } from './comparer.ts'
 import { Finder, finding } from './finding.ts'
 import { Mender, type MenderParts } from './mender.ts'
-import { Doubts } from './pending-corrections.ts'
+import { PendingCorrections } from './pending-corrections.ts'
 import { type Replay, replayFeed } from './replay.ts'
 
 /** What all checks of a run share. */
@@ -53,7 +53,7 @@ const MARKED = 100
 
 /**
  * Checks one submission. Its state is read first, then both feeds from the empty cursor. When all agrees with the mirror, nothing is
- * written. What differs is put right through the door, the state before the records, since a lane that the rail names is the rail's.
+ * written. What differs is corrected through apply, the state before the records, since a lane that the rail names is the rail's.
  * State that differs is read a second time, under a number of its own (invariant 6); records that were not shown are looked for in a
  * second replay, and what of a record would be emptied or changed is read there once more. A dry run goes the same way and only reports.
  */
@@ -67,7 +67,7 @@ export class SubmissionCheck {
   #state: StateFact | null = null
   /** Before the first page; behind the last it is looked at once more. */
   #stateLooked = false
-  readonly #doubts = new Doubts()
+  readonly #doubts = new PendingCorrections()
   /** Second replays. */
   readonly #again = new Map<Feed, Replay>()
 
@@ -137,18 +137,18 @@ export class SubmissionCheck {
     return { replays, failures }
   }
 
-  #readState(readNo: number): Promise<Tried<StateFact>> {
+  #readState(readNo: number): Promise<Attempt<StateFact>> {
     const { client, clock } = this.#o
-    return tried(clock, client, this.#signal, async () => {
+    return attempt(clock, client, this.#signal, async () => {
       const requirements = await readState(client, this.#place.submissionId, this.#signal, 'background')
       return { kind: 'state', ...this.#place, cause: 'reconcile', requirements, readNo, readAt: timeFromMs(clock.now()) }
     })
   }
 
-  #replay(feed: Feed, onPage: (page: Records) => Promise<void>): Promise<Tried<Replay>> {
+  #replay(feed: Feed, onPage: (page: Records) => Promise<void>): Promise<Attempt<Replay>> {
     const { client, clock } = this.#o
     const first = feed === 'events' ? this.#candidate.firstEvents : this.#candidate.firstThread
-    return triedFeed(clock, client, this.#signal, (patient) => replayFeed(patient, this.#place, feed, first, onPage, this.#signal))
+    return attemptFeed(clock, client, this.#signal, (patient) => replayFeed(patient, this.#place, feed, first, onPage, this.#signal))
   }
 
   /** Compares a page of a long feed while the next is read. */
@@ -170,7 +170,7 @@ export class SubmissionCheck {
 
   /** Puts records right; those in which something would be emptied or changed wait for a second replay. */
   async #mendRecords(records: Records, differences: Differences): Promise<void> {
-    const { facts, differ } = this.#doubts.sift(records, differences)
+    const { facts, differ } = this.#doubts.hold(records, differences)
     if (differ && facts.length > 0) await this.#mender.mend(facts, false)
   }
 
@@ -191,14 +191,14 @@ export class SubmissionCheck {
   }
 
   async #settle(page: Records): Promise<void> {
-    const waiting = this.#doubts.among(page)
+    const waiting = this.#doubts.filter(page)
     if (waiting.length === 0) return
-    const facts = this.#doubts.settle(waiting, await this.#mender.compare(waiting))
+    const facts = this.#doubts.confirm(waiting, await this.#mender.compare(waiting))
     if (facts.length > 0) await this.#mender.mend(facts, false)
   }
 
   async #abandon(feed: Feed, why: string): Promise<void> {
-    await this.#mender.leave(this.#doubts.abandon(this.#place.submissionId, feed, why))
+    await this.#mender.leave(this.#doubts.discard(this.#place.submissionId, feed, why))
   }
 
   /**
@@ -208,7 +208,7 @@ export class SubmissionCheck {
   async #mendState(): Promise<void> {
     const { db, account, dryRun } = this.#o
     for (let tries = 1; tries <= STATE_TRIES; tries += 1) {
-      const readNo = dryRun ? 0 : await takeReadNo(db, account, this.#place.submissionId)
+      const readNo = dryRun ? 0 : await takeReadNumber(db, account, this.#place.submissionId)
       const again = await this.#readState(readNo ?? 0)
       if (!again.ok) return await this.#leaveUnread('requirements', again.failure)
       this.#state = again.value
@@ -231,7 +231,7 @@ export class SubmissionCheck {
     for (let from = 0; from < absent.length; from += MARKED) await this.#mark(feed, absent.slice(from, from + MARKED))
   }
 
-  async #replayedAgain(feed: Feed): Promise<Tried<Replay>> {
+  async #replayedAgain(feed: Feed): Promise<Attempt<Replay>> {
     const value = this.#again.get(feed)
     return value ? { ok: true, value } : await this.#o.slots.add(() => this.#replay(feed, async () => {}))
   }

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { compareFacts, type Differences } from '../../apply/compare.ts'
-import { isPlainlySame } from '../../apply/unchanged.ts'
+import { isUnchanged } from '../../apply/unchanged.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { EventFact, Fact, MessageFact, Place, StateFact } from '../../model/facts.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
@@ -94,7 +94,7 @@ export class Comparer {
 
   async #verdict(reader: MirrorReader, said: Said): Promise<Verdict> {
     const { submissionId, isWhole, isThere } = said
-    if (isPlainlySame(reader, submissionId, said.state, isWhole ? said.records : null))
+    if (isUnchanged(reader, submissionId, said.state, isWhole ? said.records : null))
       return { state: NONE, records: NONE, derived: NONE, reader }
     const now = timeFromMs(this.#clock.now())
     const state = said.state === null ? NONE : await compareFacts(reader, [said.state], now)

@@ -6,7 +6,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { FieldDifference, FindingKind } from '../../store/schema/tables-reconcile.ts'
 
 /** Something that a run found, before it has its number. */
-export interface Found {
+export interface FoundDifference {
   readonly kind: FindingKind
   readonly submissionId: string | null
   readonly entity: string | null
@@ -25,7 +25,7 @@ function hasRecords(differences: Differences): boolean {
 }
 
 /** A finding with nothing said but what is given. */
-export function finding(given: Partial<Found> & Pick<Found, 'kind' | 'detail'>): Found {
+export function finding(given: Partial<FoundDifference> & Pick<FoundDifference, 'kind' | 'detail'>): FoundDifference {
   const blank = { submissionId: null, entity: null, entityId: null, fields: null, read: null, destination: null, seq: null }
   return { ...blank, standing: false, repaired: false, ...given }
 }
@@ -66,7 +66,7 @@ export class Finder {
    * @param ofState whether they were found by a read of the state, else by a replay.
    * @param repaired whether they were put right.
    */
-  found(differences: Differences, ofState: boolean, repaired: boolean): Found[] {
+  found(differences: Differences, ofState: boolean, repaired: boolean): FoundDifference[] {
     const recordsDiffer = this.#recordsDiffered || hasRecords(differences)
     const changes = [...differences.changed, ...differences.rawOnly]
     return changes
@@ -75,7 +75,7 @@ export class Finder {
   }
 
   /** Those findings were kept: from now on they are reported. A transaction that is begun again must not see this. */
-  reported(differences: Differences, found: readonly Found[]): void {
+  reported(differences: Differences, found: readonly FoundDifference[]): void {
     if (hasRecords(differences)) this.#recordsDiffered = true
     for (const { entity, entityId } of found) this.#reported.add(`${entity} ${entityId}`)
   }
@@ -88,7 +88,7 @@ export class Finder {
     return !(recordsDiffer && onlyFollows)
   }
 
-  #findingOf(change: Change, ofState: boolean, repaired: boolean): Found {
+  #findingOf(change: Change, ofState: boolean, repaired: boolean): FoundDifference {
     const read = ofState ? 'requirements' : readOf(change)
     const { entity, entity_id: entityId, operation } = change
     const about = { submissionId: this.#submissionId, entity, entityId, read, repaired }

@@ -1,5 +1,5 @@
-import { throughDoor } from '../../apply/apply.ts'
-import { type Differences, Rehearsal } from '../../apply/compare.ts'
+import { inApplyTransaction } from '../../apply/apply.ts'
+import { type Differences, DryRun } from '../../apply/compare.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Observer } from '../../base/observer.ts'
 import type { Fact, Place } from '../../model/facts.ts'
@@ -9,7 +9,7 @@ import type { Db } from '../../store/engine/db.ts'
 import { noteUnreadable, type Unreadable } from '../../store/mirror/evidence.ts'
 import { MirrorReader } from '../../store/mirror/reader.ts'
 import { derivedFacts } from './comparer.ts'
-import { type Finder, type Found, finding } from './finding.ts'
+import { type Finder, type FoundDifference, finding } from './finding.ts'
 import type { Recorder } from './recorder.ts'
 
 export interface MenderParts {
@@ -26,7 +26,7 @@ export class Mender {
   readonly #place: Place
   readonly #finder: Finder
   /** A dry run goes the same way, in memory. */
-  readonly #rehearsal: Rehearsal
+  readonly #rehearsal: DryRun
   #left = false
   #mended = false
 
@@ -34,7 +34,7 @@ export class Mender {
     this.#o = parts
     this.#place = place
     this.#finder = finder
-    this.#rehearsal = new Rehearsal(new MirrorReader(parts.db.read, place.account))
+    this.#rehearsal = new DryRun(new MirrorReader(parts.db.read, place.account))
   }
 
   /** Whether something was found that cannot be put right, or could not be checked. */
@@ -68,11 +68,11 @@ export class Mender {
       this.#finder.reported(differences, found)
       return true
     }
-    return await throughDoor(db, observer, 'reconcile-repair', async (door) => {
-      const applied = await door.apply(facts)
+    return await inApplyTransaction(db, observer, 'reconcile-repair', async (transaction) => {
+      const applied = await transaction.apply(facts)
       const found = this.#finder.found(applied, ofState, true)
-      await recorder.keep(door.tx, found)
-      door.tx.afterCommit(() => this.#finder.reported(applied, found))
+      await recorder.keep(transaction.tx, found)
+      transaction.tx.afterCommit(() => this.#finder.reported(applied, found))
       return applied.stale === 0
     })
   }
@@ -83,7 +83,7 @@ export class Mender {
   }
 
   /** Reports what was found and cannot be put right here. */
-  async leave(found: readonly Found[]): Promise<void> {
+  async leave(found: readonly FoundDifference[]): Promise<void> {
     if (found.some((one) => !one.standing)) this.#left = true
     await this.#o.recorder.keepAlone(found)
   }

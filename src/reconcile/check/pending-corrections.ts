@@ -3,7 +3,7 @@ import type { Change } from '../../model/change.ts'
 import type { EventFact, MessageFact } from '../../model/facts.ts'
 import { type Json, sameJson } from '../../model/json.ts'
 import { hasValue } from '../../model/merge.ts'
-import { type Found, finding } from './finding.ts'
+import { type FoundDifference, finding } from './finding.ts'
 import type { Replay } from './replay.ts'
 
 type Feed = Replay['feed']
@@ -25,7 +25,7 @@ const OURS = new Set(['first_seen_at', 'first_seen_via', 'gone_at', 'raw'])
  * otherwise may be newer and right. So a value is emptied or changed only when two replays say the same in its place; what one of them
  * adds to the mirror is put there at once.
  */
-export class Doubts {
+export class PendingCorrections {
   readonly #waiting: Readonly<Record<Feed, Map<string, readonly Change[]>>> = { events: new Map(), thread: new Map() }
 
   has(feed: Feed): boolean {
@@ -33,7 +33,7 @@ export class Doubts {
   }
 
   /** Keeps back the records of a replay that would correct something. @returns the others, which correct nothing. */
-  sift(facts: readonly RecordFact[], differences: Differences): Sifted {
+  hold(facts: readonly RecordFact[], differences: Differences): Sifted {
     const doubted = corrections(differences)
     for (const [id, changes] of doubted) this.#waiting[feedOf(changes)].set(id, changes)
     const rest = [...differences.changed, ...differences.rawOnly].filter((change) => !doubted.has(recordOf(change)))
@@ -42,7 +42,7 @@ export class Doubts {
   }
 
   /** The records among these that wait for a second replay. */
-  among(facts: readonly RecordFact[]): RecordFact[] {
+  filter(facts: readonly RecordFact[]): RecordFact[] {
     return facts.filter((fact) => this.#waiting[fact.kind === 'event' ? 'events' : 'thread'].has(idOf(fact)))
   }
 
@@ -51,7 +51,7 @@ export class Doubts {
    * @param differences of these facts from the mirror as it is now.
    * @returns the records that may be put right; they correct only what both replays say.
    */
-  settle(facts: readonly RecordFact[], differences: Differences): RecordFact[] {
+  confirm(facts: readonly RecordFact[], differences: Differences): RecordFact[] {
     const now = corrections(differences)
     const differing = new Set([...differences.changed, ...differences.rawOnly].map(recordOf))
     const settled: RecordFact[] = []
@@ -67,7 +67,7 @@ export class Doubts {
   }
 
   /** Gives up those of a feed that still wait. @param why as the beginning of a sentence. @returns findings that say so. */
-  abandon(submissionId: string, feed: Feed, why: string): Found[] {
+  discard(submissionId: string, feed: Feed, why: string): FoundDifference[] {
     const left = [...this.#waiting[feed].values()].flat()
     this.#waiting[feed].clear()
     return left.map(({ entity, entity_id: entityId, before, after }) => {

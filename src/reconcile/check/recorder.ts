@@ -12,7 +12,7 @@ import {
   type Visited,
 } from '../../store/reconcile/work.ts'
 import { type FindingKind, findingKinds } from '../../store/schema/tables-reconcile.ts'
-import type { Found } from './finding.ts'
+import type { FoundDifference } from './finding.ts'
 
 /** So many submissions, or findings by themselves, at most are noted in one transaction. */
 const BATCH = 250
@@ -62,7 +62,7 @@ export class Recorder {
   }
 
   /** Keeps findings in an open transaction. @throws LeaseLostError when the run is no longer ours. */
-  async keep(tx: Tx, found: readonly Found[]): Promise<void> {
+  async keep(tx: Tx, found: readonly FoundDifference[]): Promise<void> {
     await holdRun(tx, this.#claim)
     if (found.length === 0) return
     const { run } = this.#claim
@@ -87,7 +87,7 @@ export class Recorder {
   }
 
   /** Keeps findings in transactions of their own. */
-  async keepAlone(found: readonly Found[]): Promise<void> {
+  async keepAlone(found: readonly FoundDifference[]): Promise<void> {
     for (let from = 0; from < found.length; from += BATCH) {
       await this.#db.write('reconcile-findings', (tx) => this.keep(tx, found.slice(from, from + BATCH)))
     }

@@ -4,7 +4,7 @@ import { findAccount, pinBrokerage } from '../../store/reads/accounts.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { AuthRefusedError } from '../../upstream/http/errors.ts'
 import { isSameBrokerage } from '../../upstream/wire/answers.ts'
-import { tried } from '../check/attempts.ts'
+import { attempt } from '../check/attempts.ts'
 
 /** @returns why the account is not to be read now, as the poller found; null when it may be. */
 export async function stoppedBecause(db: Db, account: string): Promise<string | null> {
@@ -26,7 +26,7 @@ export async function wrongIdentity(
   signal: AbortSignal,
 ): Promise<string | null> {
   try {
-    const asked = await tried(clock, client, signal, () => client.me(signal))
+    const asked = await attempt(clock, client, signal, () => client.me(signal))
     if (!asked.ok) return `the service could not be asked whose credentials these are: ${asked.failure.reason}`
     const { brokerage, clientId } = asked.value
     const pinned = (await findAccount(db.read, account))?.brokerage ?? null

@@ -2,8 +2,8 @@ import { type MisstatedEnd, misstatedEnds, misstatedText, restateEndsIn } from '
 import { holeReported, holesBehind, type LogHole, logEnds } from '../../store/changes/log-holes.ts'
 import type { DatabaseConfig, Db, Query } from '../../store/engine/db.ts'
 import type { RunOptions } from '../../store/schema/tables-reconcile.ts'
-import { readingAside } from '../../store/sqlite/report-reader.ts'
-import { type Found, finding } from '../check/finding.ts'
+import { openReportReader } from '../../store/sqlite/report-reader.ts'
+import { type FoundDifference, finding } from '../check/finding.ts'
 import type { Recorder } from '../check/recorder.ts'
 
 /** Rows of the change log at a time. */
@@ -29,7 +29,7 @@ export async function reportLost(scope: LogScope, signal: AbortSignal): Promise<
   if (options.submissions !== undefined) return
   const left = await mendEnds(scope)
   if (database === null) return await walkLog(db.read, scope, left, signal)
-  const aside = readingAside(db, database)
+  const aside = openReportReader(db, database)
   try {
     await walkLog(aside.read, scope, left, signal)
   } finally {
@@ -60,7 +60,7 @@ async function walkLog(q: Query, { runId, recorder }: LogScope, left: readonly M
     const { holes, next }: { holes: LogHole[]; next: number | null } = await holesBehind(q, after, last_seq, PAGE)
     const stand = holes.length === 0 ? [] : withoutRemoved(holes, (await ends()).first_seq)
     const shown = stand.slice(0, LISTED - listed)
-    const found: Found[] = []
+    const found: FoundDifference[] = []
     for (const hole of shown) found.push(foundHole(hole, await holeReported(q, hole, runId)))
     await recorder.keepAlone(found)
     listed += shown.length
@@ -78,13 +78,13 @@ function withoutRemoved(holes: readonly LogHole[], firstSeq: number): LogHole[] 
 }
 
 /** They stand in one row, and of a row a run tells once. */
-function foundMisstated(ends: readonly MisstatedEnd[], repaired: boolean): Found {
+function foundMisstated(ends: readonly MisstatedEnd[], repaired: boolean): FoundDifference {
   const fields = ends.map(({ column: field, said: mirror, is: service }) => ({ field, mirror, service }))
   const detail = `${ends.map(misstatedText).join('; ')}${repaired ? ': it says so again, and the numbering goes on' : ''}`
   return finding({ kind: 'different', entity: 'mirror_info', fields, repaired, detail })
 }
 
-function foundHole({ first, last }: LogHole, standing: boolean): Found {
+function foundHole({ first, last }: LogHole, standing: boolean): FoundDifference {
   const which = first === last ? `change ${first} is` : `changes ${first} to ${last} are`
   const detail = `${which} no longer in the change log, and cannot be brought back: readers and destinations that had not read so far miss ${first === last ? 'it' : 'them'}`
   return finding({ kind: 'lost', entity: 'changes', entityId: JSON.stringify([first, last]), seq: last, standing, detail })

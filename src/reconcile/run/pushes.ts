@@ -9,7 +9,7 @@ import {
   undeliveredAfter,
 } from '../../store/reconcile/pushes.ts'
 import type { RunOptions } from '../../store/schema/tables-reconcile.ts'
-import { type Found, finding } from '../check/finding.ts'
+import { type FoundDifference, finding } from '../check/finding.ts'
 import type { Recorder } from '../check/recorder.ts'
 
 const PAGE = 500
@@ -69,7 +69,7 @@ async function reportKind(scope: PushScope, destination: string, kind: Undeliver
   await recorder.keepAlone([await wholeDestination(db.read, scope, destination, `sync_outbox ${kind}`, null, detail)])
 }
 
-function findingOf(row: Undelivered, destination: string, kind: UndeliveredState): Found {
+function findingOf(row: Undelivered, destination: string, kind: UndeliveredState): FoundDifference {
   const { submission_id: submissionId, entity, entity_id: entityId, seq, reported } = row
   const change = `${entity}.${row.operation}`
   const because = row.error === null ? '' : `: ${row.error}`
@@ -102,7 +102,7 @@ async function wholeDestination(
   entity: string,
   seq: number | null,
   detail: string,
-): Promise<Found> {
+): Promise<FoundDifference> {
   const standing = await destinationReported(q, { account: scope.account, destination, entity, seq }, scope.runId)
   return finding({ kind: 'undelivered', entity, destination, seq, standing, detail })
 }

@@ -11,7 +11,7 @@ import {
   type QueuePlace,
 } from '../../store/reconcile/queue.ts'
 import type { RunRow } from '../../store/reconcile/runs.ts'
-import { PutOff } from './deferred.ts'
+import { DeferredSubmissions } from './deferred-submissions.ts'
 
 const PAGE = 500
 
@@ -41,7 +41,7 @@ export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal)
     for (const ids of pagesOf(options.submissions)) yield* (await candidatesOf(q, account, options, ids)).filter(isOpen)
     return
   }
-  const tried = new PutOff(async (id) => (await candidatesOf(q, account, options, [id])).filter(isOpen))
+  const tried = new DeferredSubmissions(async (id) => (await candidatesOf(q, account, options, [id])).filter(isOpen))
   // What is proved from now on is proved by this run. Only proofs are compared with it: other clocks may go otherwise.
   const newest = await newestProof(q, account)
   for await (const page of byId(q, run, signal)) {

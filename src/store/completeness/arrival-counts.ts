@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
-import { moveMark, readMark } from './progress.ts'
+import { moveProgress, readProgress } from './progress.ts'
 
 /** Changes looked at in one transaction. */
 const STEP = 1_000
@@ -27,13 +27,13 @@ export interface HourCount {
  * @returns whether there is more to look at.
  */
 export async function countArrivals(db: Db): Promise<boolean> {
-  const mark = await readMark(db.read, ALL, MARK)
+  const mark = await readProgress(db.read, ALL, MARK)
   const ends = await db.read.sql.selectFrom('mirror_info').select(['first_seq', 'last_seq']).where('id', '=', 1).executeTakeFirst()
   if (ends === undefined || ends.last_seq <= mark) return false
   const from = Math.max(mark, ends.first_seq - 1)
   const to = Math.min(from + STEP, ends.last_seq)
   return db.write('arrival-counts', async (tx) => {
-    if (!(await moveMark(tx, ALL, MARK, mark, to))) return false
+    if (!(await moveProgress(tx, ALL, MARK, mark, to))) return false
     for (const { cause, ...count } of await arrivalsBetween(tx, from, to)) await addCount(tx, count, wayOf(cause))
     return to < ends.last_seq
   })

@@ -4,7 +4,7 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import { findAccount } from '../reads/accounts.ts'
 import { addCount, type HourCount, hourOf } from './arrival-counts.ts'
-import { moveMark, readMark } from './progress.ts'
+import { moveProgress, readProgress } from './progress.ts'
 
 /** A webhook that has not come so long after its record was seen in a feed is counted as lost. */
 export const LOST_AFTER_MS = 900_000
@@ -39,13 +39,13 @@ export async function lostWebhooks(q: Query, account: string): Promise<LostWebho
  */
 export async function countLostWebhooks(db: Db, account: string): Promise<{ readonly lost: LostWebhooks[]; readonly more: boolean }> {
   // Everything that a feed showed first up to this moment has been looked at.
-  const mark = timeFromMs(await readMark(db.read, account, MARK))
+  const mark = timeFromMs(await readProgress(db.read, account, MARK))
   const ripe = timeFromMs(db.clock.now() - LOST_AFTER_MS)
   const next = await nextMark(db.read, account, mark, ripe)
   if (next === null) return { lost: [], more: false }
   const unreadable = (await findAccount(db.read, account))?.events_unreadable_at != null
   return db.write('lost-webhooks', async (tx) => {
-    if (!(await moveMark(tx, account, MARK, msFromTime(mark), msFromTime(next.mark)))) return { lost: [], more: false }
+    if (!(await moveProgress(tx, account, MARK, msFromTime(mark), msFromTime(next.mark)))) return { lost: [], more: false }
     const hours = (await hoursBetween(tx, account, mark, next.mark)).filter(({ entity }) => !(unreadable && entity === 'market_events'))
     for (const hour of hours) await addCount(tx, hour, 'lost')
     const lost = totalsOf(hours)

@@ -1,13 +1,13 @@
 import type { Query, Tx } from '../engine/db.ts'
 
 /** How far what goes on step by step has come, in a measure of its own; 0 when it has not begun. @param account '' for all of them. */
-export async function readMark(q: Query, account: string, name: string): Promise<number> {
+export async function readProgress(q: Query, account: string, name: string): Promise<number> {
   const row = await ofMark(q.sql.selectFrom('sync_counters').select('value'), account, name).executeTakeFirst()
   return row?.value ?? 0
 }
 
 /** Moves a mark, in the transaction of the step. @returns false when another process has moved it meanwhile: the step is made already. */
-export async function moveMark(tx: Tx, account: string, name: string, from: number, to: number): Promise<boolean> {
+export async function moveProgress(tx: Tx, account: string, name: string, from: number, to: number): Promise<boolean> {
   const move = tx.sql.updateTable('sync_counters').set({ value: to }).where('value', '=', from)
   const moved = await ofMark(move, account, name).executeTakeFirst()
   if (moved.numUpdatedRows > 0n) return true

@@ -54,13 +54,13 @@ export interface WriteOptions {
    * On SQLite the statements run in a thread of their own, while the other transactions wait and the event loop does not: for upkeep,
    * which touches much that nobody has in mind.
    */
-  readonly aside?: boolean
+  readonly onWorkerThread?: boolean
   /**
    * A failure of the power may forget it without harm, such as a lease that nobody is left to hold. On SQLite its commit then does not
    * wait for the disk; the next one that does takes it along. The death of a process forgets nothing. On Postgres, whose clients may
    * outlive it, it makes no difference.
    */
-  readonly forgettable?: boolean
+  readonly relaxedDurability?: boolean
 }
 
 /** Queries of kysely, plus the differences between the databases that queries need. */

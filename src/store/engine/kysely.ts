@@ -20,7 +20,7 @@ export type RunQuery = (query: CompiledQuery) => Promise<QueryResult<unknown>>
  * Kysely as a builder of statements only. Transactions are `Db.write`'s: a transaction begun through kysely itself would
  * bypass the queue of the one writing connection, and is refused.
  */
-export function kyselyOver(kind: 'sqlite' | 'postgres', run: RunQuery): Kysely<Tables> {
+export function createKysely(kind: 'sqlite' | 'postgres', run: RunQuery): Kysely<Tables> {
   const sqlite = kind === 'sqlite'
   return new Kysely<Tables>({
     dialect: {

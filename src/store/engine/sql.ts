@@ -25,7 +25,7 @@ export function timeValue<T extends TimeText | null>(q: Pick<Query, 'kind'>, tim
  * number of them on both databases.
  * @param columns the columns' names, and whether each is `text` or `int`.
  */
-export function givenRows(
+export function valuesTable(
   q: Pick<Query, 'kind'>,
   columns: Readonly<Record<string, 'text' | 'int'>>,
   rows: readonly Row[],

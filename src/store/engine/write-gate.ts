@@ -5,7 +5,7 @@ const MAX_PASSES = 4
  * Lets one holder in at a time. Who enters with `first` passes those who wait without it, up to four in a row; within each of the
  * two groups the order is that of arrival.
  */
-export class Gate {
+export class WriteGate {
   #held = false
   #passes = 0
   readonly #first: (() => void)[] = []

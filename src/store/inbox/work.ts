@@ -84,7 +84,7 @@ export async function claimDeliveries(db: Db, limit: number, leaseMs: number): P
       returning inbox_id, account, delivery_id, received_at, body, attempts`.execute(tx.sql)
     return rows
   }
-  const rows = await db.write('inbox-claim', claim, { forgettable: true })
+  const rows = await db.write('inbox-claim', claim, { relaxedDurability: true })
   return rows
     .map((row) => ({
       inboxId: row.inbox_id,

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { ReadKind, Via } from '../../model/records.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { TableSpec, Tx } from '../engine/db.ts'
-import { givenRows } from '../engine/sql.ts'
+import { valuesTable } from '../engine/sql.ts'
 
 /**
  * A way in which a record came that its row does not tell: `feed` showed it first, as news; that was a `replay`; a `webhook` told of it
@@ -102,7 +102,7 @@ async function fullRecords(tx: Tx, items: readonly Conflict[]): Promise<Set<stri
   const columns = { account: 'text', entity: 'text', submission_id: 'text', record_id: 'text' } as const
   const { rows } = await sql<RecordKey>`
     select k.account, k.entity, k.submission_id, k.record_id
-    from ${givenRows(tx, columns, [...distinct.values()])} join sync_conflicts k on k.account = given.account
+    from ${valuesTable(tx, columns, [...distinct.values()])} join sync_conflicts k on k.account = given.account
       and k.entity = given.entity and k.submission_id = given.submission_id and k.record_id = given.record_id
     group by k.account, k.entity, k.submission_id, k.record_id having count(*) >= ${sql.lit(MOST_CONFLICTS)}`.execute(tx.sql)
   return new Set(rows.map(recordOf))

@@ -43,7 +43,7 @@ export function listAlarms(q: Query): Promise<AlarmRow[]> {
  * @param token names the process.
  * @returns false while another process has it.
  */
-export async function takeWatch(db: Db, token: string, leaseMs: number): Promise<boolean> {
+export async function claimWatch(db: Db, token: string, leaseMs: number): Promise<boolean> {
   return db.write('alarm-watch', async (tx) => {
     const { numAffectedRows } = await sql`
       insert into sync_alarm_watch (id, lease_token, lease_until) values (1, ${token}, ${dbTime(tx, leaseMs)})
@@ -64,7 +64,7 @@ export async function evaluatedAt(q: Query): Promise<TimeText | null> {
  * @param plan decides from what is stored now; it may be asked more than once.
  * @throws LeaseLostError when another process watches now: nothing is stored then.
  */
-export async function storeLook(
+export async function storeEvaluation(
   db: Db,
   token: string,
   plan: (alarms: readonly AlarmRow[], notices: readonly NoticeRow[]) => AlarmPlan,

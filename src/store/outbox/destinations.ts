@@ -140,7 +140,7 @@ export async function setDestinationState(
  * @param limit lanes at most.
  * @returns how many lanes there were; fewer than `limit` when no more are left.
  */
-export async function hastenLanes(db: Db, name: string, limit: number): Promise<number> {
+export async function makeLanesDue(db: Db, name: string, limit: number): Promise<number> {
   return db.write('destination-state', async (tx) => {
     // One that is leased is being sent from; its time is the end of the lease.
     const { numAffectedRows } = await sql`

@@ -6,7 +6,7 @@ import type { TableSpec, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
 import type { DestinationRow } from './destinations.ts'
-import { lanesOf, openLanes, Tallies } from './lanes.ts'
+import { LaneTotals, lanesOf, openLanes } from './lanes.ts'
 
 /** A row of the change log, as far as fanning out must know it: whole records stay in the log until they are sent. */
 export interface FanOutChange {
@@ -112,7 +112,7 @@ export async function queueRows(tx: Tx, rows: readonly NewOutboxRow[], moves: re
   const given = rows.map((row) => givenOf(row, queuedAt))
   await insertInOrder(tx, given)
   await openLanes(tx, lanesOf(given))
-  const tallies = new Tallies()
+  const tallies = new LaneTotals()
   for (const row of rows) tallies.move(row.destination, null, 'ready')
   await tallies.write(tx)
   for (const { destination, cursor, snapshot } of [...moves].sort((a, b) => (a.destination < b.destination ? -1 : 1))) {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Query, Tx } from '../engine/db.ts'
-import { dbTime, givenRows } from '../engine/sql.ts'
+import { dbTime, valuesTable } from '../engine/sql.ts'
 import type { LaneBlock } from '../schema/tables.ts'
 
 /**
@@ -72,7 +72,7 @@ export async function closeEmptyLanes(tx: Tx, keys: readonly LaneKey[]): Promise
 
 /** Lanes, to stand in a `from` clause under the name `given`. */
 export function givenLanes(q: Pick<Query, 'kind'>, keys: readonly LaneKey[]): RawBuilder<unknown> {
-  return givenRows(
+  return valuesTable(
     q,
     { destination: 'text', account: 'text', lane: 'text' },
     keys.map(({ destination, account, lane }) => ({ destination, account, lane })),
@@ -80,7 +80,7 @@ export function givenLanes(q: Pick<Query, 'kind'>, keys: readonly LaneKey[]): Ra
 }
 
 /** Counts rows of the outbox that change their state, for the counters of their destinations. */
-export class Tallies {
+export class LaneTotals {
   readonly #tallies = new Map<string, { queued: number; dead: number; unknown: number }>()
 
   /** @param from null: the row is new. */

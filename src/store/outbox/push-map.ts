@@ -69,7 +69,7 @@ async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Prom
  * @param isNeeded false when the settings ask for none any more: then all of them go on.
  * @returns behind which lane to look on; null when there is none any more.
  */
-export async function heedMappings(
+export async function releaseMappedLanes(
   db: Db,
   destination: string,
   after: LaneKey | null,

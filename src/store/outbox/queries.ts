@@ -5,7 +5,7 @@ import { wake } from '../engine/notify.ts'
 import { accountsIn, dbTime, timeValue, unindexed } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
 import type { OutboxState, PushStatusView } from '../schema/tables.ts'
-import { closeEmptyLanes, type LaneKey, type LockedLane, lanesOf, laneText, lockLanes, openLanes, Tallies } from './lanes.ts'
+import { closeEmptyLanes, type LaneKey, LaneTotals, type LockedLane, lanesOf, laneText, lockLanes, openLanes } from './lanes.ts'
 import { amongIds, ID_NOT_KNOWN } from './rows.ts'
 
 /** Which rows of the outbox are meant; what is left out does not narrow. */
@@ -105,12 +105,12 @@ function place(q: Query, { state, destination }: OutboxFilter): RawBuilder<unkno
 const STOPPED: readonly OutboxState[] = ['dead', 'unknown', 'skipped']
 
 /**
- * What one step did. `underWay`: rows left alone, because a process is sending from their lanes. `nextAfter`: where the next step begins;
+ * What one step did. `inFlight`: rows left alone, because a process is sending from their lanes. `nextAfter`: where the next step begins;
  * null at the end.
  */
 export interface OutboxStep {
   readonly changed: number
-  readonly underWay: number
+  readonly inFlight: number
   readonly nextAfter: number | null
 }
 
@@ -160,7 +160,7 @@ export async function retryRows(
     await finish(tx, locked, rows, 'ready')
     return rows.length
   })
-  return { changed, underWay: 0, nextAfter: chosen.length < found.length ? lastOf(chosen) : nextAfter(found, limit) }
+  return { changed, inFlight: 0, nextAfter: chosen.length < found.length ? lastOf(chosen) : nextAfter(found, limit) }
 }
 
 /**
@@ -169,7 +169,7 @@ export async function retryRows(
  */
 export async function skipRows(db: Db, selection: OutboxSelection, after: number, limit: number): Promise<OutboxStep> {
   const chosen = await choose(db.read, selection, ['ready', 'dead', 'unknown'], after, limit)
-  const { changed, underWay } = await db.write('outbox-skip', async (tx) => {
+  const { changed, inFlight } = await db.write('outbox-skip', async (tx) => {
     const locked = await lockLanes(tx, lanesOf(chosen))
     const free = new Set(locked.filter((lane) => lane.under_way === 0).map(laneText))
     const found = await lockRows(tx, chosen, ['ready', 'dead', 'unknown'])
@@ -177,9 +177,9 @@ export async function skipRows(db: Db, selection: OutboxSelection, after: number
     await setRows(tx, rows, sql`state = 'skipped', settled_at = ${dbTime(tx)}`)
     await letGo(tx, locked, rows)
     await finish(tx, locked, rows, 'skipped')
-    return { changed: rows.length, underWay: found.length - rows.length }
+    return { changed: rows.length, inFlight: found.length - rows.length }
   })
-  return { changed, underWay, nextAfter: nextAfter(chosen, limit) }
+  return { changed, inFlight, nextAfter: nextAfter(chosen, limit) }
 }
 
 function nextAfter(chosen: readonly Chosen[], limit: number): number | null {
@@ -283,7 +283,7 @@ async function letGo(tx: Tx, locked: readonly LockedLane[], rows: readonly Chose
 
 async function finish(tx: Tx, locked: readonly LockedLane[], rows: readonly Chosen[], to: OutboxState): Promise<void> {
   await closeEmptyLanes(tx, locked)
-  const tallies = new Tallies()
+  const tallies = new LaneTotals()
   for (const row of rows) tallies.move(row.destination, row.state, to)
   await tallies.write(tx)
   wake(tx, 'outbox')

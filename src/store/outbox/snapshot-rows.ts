@@ -3,7 +3,7 @@ import { told, toldRow } from '../../model/damaged.ts'
 import { type Entity, entities, type Row } from '../../model/entities.ts'
 import { inTime } from '../../model/row-times.ts'
 import type { Query } from '../engine/db.ts'
-import { givenRows } from '../engine/sql.ts'
+import { valuesTable } from '../engine/sql.ts'
 import type { SnapshotPosition } from './destinations.ts'
 
 /** A row of the mirror as a snapshot shows it. */
@@ -131,7 +131,7 @@ export async function stillToCome(q: Query, position: SnapshotPosition | null, r
 async function submissionsBehind(q: Query, submissionId: string, records: readonly Placed[]): Promise<ReadonlySet<string>> {
   const ids = [...new Set(records.map((record) => record.submission_id ?? ''))].map((id) => ({ id }))
   const { rows } = await sql<{ id: string }>`
-    select id from ${givenRows(q, { id: 'text' }, ids)} where id > ${submissionId}`.execute(q.sql)
+    select id from ${valuesTable(q, { id: 'text' }, ids)} where id > ${submissionId}`.execute(q.sql)
   return new Set(rows.map((row) => row.id))
 }
 

@@ -5,9 +5,9 @@ import { storableText } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, TableSpec, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, givenRows, skipLocked } from '../engine/sql.ts'
+import { dbTime, skipLocked, valuesTable } from '../engine/sql.ts'
 import type { LaneBlock, OutboxState, OutboxTable } from '../schema/tables.ts'
-import { closeEmptyLanes, givenLanes, type LaneKey, laneText, lockLanes, Tallies } from './lanes.ts'
+import { closeEmptyLanes, givenLanes, type LaneKey, LaneTotals, laneText, lockLanes } from './lanes.ts'
 import { lockMappings, mappedLanes } from './push-map.ts'
 import { amongIds, firstRows, ID_NOT_KNOWN, type OutboxRow } from './rows.ts'
 
@@ -110,18 +110,18 @@ export async function claimLanes(db: Db, destination: string, claim: LaneClaim):
     return lanes.sort((a, b) => (a.rows[0]?.outboxId ?? 0) - (b.rows[0]?.outboxId ?? 0))
   }
   // A mark must be there before the try that it speaks of; a lease alone is worth nothing once its holder is gone.
-  return db.write('outbox-claim', take, { forgettable: !claim.uncertain })
+  return db.write('outbox-claim', take, { relaxedDurability: !claim.uncertain })
 }
 
 /**
  * Writes down what became of lanes, all in one transaction: rows, remote ids, when each lane goes on, counters.
- * @param options `forgettable`: a failure of the power may take all of it back without harm.
+ * @param options `relaxedDurability`: a power failure may undo it without harm.
  * @returns those whose lease was lost: nothing of them was written.
  */
 export async function settleLanes(
   db: Db,
   results: readonly LaneResult[],
-  options: { readonly forgettable?: boolean } = {},
+  options: { readonly relaxedDurability?: boolean } = {},
 ): Promise<LaneResult[]> {
   if (results.length === 0) return []
   const settle = async (tx: Tx): Promise<LaneResult[]> => {
@@ -252,7 +252,7 @@ async function writeLanes(tx: Tx, results: readonly LaneResult[], mapped: Readon
     tx.kind === 'sqlite' ? sql`given.due_at` : sql`clock_timestamp() + given.in_ms * interval '1 millisecond'`
   await sql`
     update sync_push_lanes set lease_token = null, due_at = ${dueAt}, blocked = given.blocked, held_by = given.held_by
-    from ${givenRows(tx, columns, lanes)}
+    from ${valuesTable(tx, columns, lanes)}
     where sync_push_lanes.destination = given.destination and sync_push_lanes.account = given.account
       and sync_push_lanes.lane = given.lane`.execute(tx.sql)
   await closeEmptyLanes(
@@ -262,7 +262,7 @@ async function writeLanes(tx: Tx, results: readonly LaneResult[], mapped: Readon
 }
 
 async function countMoves(tx: Tx, results: readonly LaneResult[]): Promise<void> {
-  const tallies = new Tallies()
+  const tallies = new LaneTotals()
   for (const { lane, rows } of results) {
     for (const row of rows) tallies.move(lane.destination, 'ready', row.state)
   }

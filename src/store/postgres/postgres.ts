@@ -6,7 +6,7 @@ import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Row } from '../../model/entities.ts'
 import type { Db, FailPoint, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
-import { kyselyOver } from '../engine/kysely.ts'
+import { createKysely } from '../engine/kysely.ts'
 import { createSignals, type Signals, type Topic } from '../engine/signals.ts'
 import type { Tables } from '../schema/tables.ts'
 import { isAnswer, mayRunAgain, postgresError } from './errors.ts'
@@ -186,7 +186,7 @@ class PostgresQuery implements Query {
       if (this.#ended) throw new Error('This transaction has ended: everything in it must be awaited')
       return run(text, values)
     }
-    this.sql = kyselyOver('postgres', async (query) => resultOf(await this.run(query.sql, query.parameters), query))
+    this.sql = createKysely('postgres', async (query) => resultOf(await this.run(query.sql, query.parameters), query))
   }
 
   selectMany(table: TableSpec, keys: readonly Row[], options: { readonly lock?: boolean } = {}): Promise<Row[]> {

@@ -56,7 +56,7 @@ const FORGIVEN = 200
  * submissions'. Of what is believed the count stays, so that finding it takes the mark back. In steps, so that no transaction is long; the
  * account must be stopped, so that no more of them come than are forgiven.
  */
-export async function forgiveMisses(db: Db, account: string): Promise<void> {
+export async function resetMisses(db: Db, account: string): Promise<void> {
   const believed = sql`exists (select 1 from submissions as s
     where s.account = sync_reads.account and s.submission_id = sync_reads.submission_id and s.unreachable_since is not null)`
   for (let forgiven = 1; forgiven > 0; ) {

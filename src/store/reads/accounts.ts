@@ -112,7 +112,7 @@ export async function pinBrokerage(db: Db, account: string, brokerage: string, c
 }
 
 /** Asks for a sweep: a delivery said that something happened, but not where (trap 25). */
-export async function askSweep(tx: Tx, account: string): Promise<void> {
+export async function requestSweep(tx: Tx, account: string): Promise<void> {
   await tx.sql
     .updateTable('sync_accounts')
     .set({ sweep_wanted: sweep.wanted })

@@ -7,7 +7,7 @@ import type { Db, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, LONGEST_LEASE_MS, newLeaseToken } from '../engine/leases.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, skipLocked, timeValue } from '../engine/sql.ts'
-import { LOOK_AGAIN_MS, nextReadNo, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
+import { LOOK_AGAIN_MS, nextReadNumber, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
 
 /** A read of a submission that this process may make until its lease ends. */
 export interface ReadClaim extends Place {
@@ -54,13 +54,13 @@ export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]
       with due as (
         select account, submission_id, read from sync_reads where account = ${query.account} and ${which}
         order by due_at limit ${sql.lit(query.limit)} ${skipLocked(tx)})
-      update sync_reads set lease_token = ${leaseToken}, due_at = ${dbTime(tx, query.leaseMs)}, issued_no = ${nextReadNo(tx)}
+      update sync_reads set lease_token = ${leaseToken}, due_at = ${dbTime(tx, query.leaseMs)}, issued_no = ${nextReadNumber(tx)}
       from due where sync_reads.account = due.account and sync_reads.submission_id = due.submission_id and sync_reads.read = due.read
       returning sync_reads.account, sync_reads.submission_id, sync_reads.read, rank, issued_no, wake_no, cursor, failures, misses, stalls, active_at, last_read_at,
         last_replay_at, replay_due_at, case when replay_due_at <= ${dbTime(tx)} then 1 else 0 end as replay_due`.execute(tx.sql)
     return rows.map((row) => claimOf(row, leaseToken))
   }
-  return db.write('read-claim', claim, { forgettable: true })
+  return db.write('read-claim', claim, { relaxedDurability: true })
 }
 
 /** Where a read stands after a page that was not its last. */
@@ -145,7 +145,7 @@ export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): P
   if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))
 }
 
-/** Who asked for a replay after this one had begun may mean what it had passed already: that replay is still to come (see `askReplay`). */
+/** Who asked for a replay after this one had begun may mean what it had passed already: that replay is still to come (see `requestReplay`). */
 function replayDue(tx: Tx, claim: ReadClaim, s: ReadSettlement): RawBuilder<unknown> {
   if (s.askReplayInMs !== undefined) return sql`coalesce(replay_due_at, ${dbTime(tx, s.askReplayInMs)})`
   if (s.replayPutOffMs !== undefined) {
@@ -170,7 +170,7 @@ function earlierOf(tx: Tx, a: RawBuilder<unknown>, b: RawBuilder<unknown>): RawB
 /** Gives a claim back, untouched, due at once. */
 export async function releaseRead(db: Db, claim: ReadClaim): Promise<void> {
   const release = (tx: Tx) => sql`update sync_reads set lease_token = null, due_at = ${dbTime(tx)} where ${mine(claim)}`.execute(tx.sql)
-  await db.write('read-release', release, { forgettable: true })
+  await db.write('read-release', release, { relaxedDurability: true })
 }
 
 /**

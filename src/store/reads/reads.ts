@@ -3,7 +3,7 @@ import type { Place } from '../../model/facts.ts'
 import { type ReadKind, readKinds } from '../../model/records.ts'
 import type { TableSpec, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, givenRows } from '../engine/sql.ts'
+import { dbTime, valuesTable } from '../engine/sql.ts'
 
 /** Deliveries of a burst arrive within moments of each other and share one walk: a wake waits this long. */
 export const WAKE_DELAY_MS = 1_000
@@ -64,7 +64,7 @@ export interface Wake extends Place {
 }
 
 /** How reads are woken: when they are due, and whether the wake is about them, so that it counts as movement. */
-export interface WakeManner {
+export interface WakeOptions {
   readonly delayMs: number
   readonly moved: boolean
 }
@@ -76,10 +76,10 @@ export interface WakeManner {
 export async function wakeReads(
   tx: Tx,
   wakes: readonly Wake[],
-  { delayMs, moved }: WakeManner = { delayMs: WAKE_DELAY_MS, moved: true },
+  { delayMs, moved }: WakeOptions = { delayMs: WAKE_DELAY_MS, moved: true },
 ): Promise<void> {
   if (wakes.length === 0) return
-  const given = givenRows(tx, { account: 'text', submission_id: 'text', read: 'text' }, sortedKeys(wakes))
+  const given = valuesTable(tx, { account: 'text', submission_id: 'text', read: 'text' }, sortedKeys(wakes))
   const soon = dbTime(tx, delayMs)
   const lookAgain = dbTime(tx, LOOK_AGAIN_MS)
   const missed = moved
@@ -103,9 +103,9 @@ export async function wakeReads(
  * A feed that was never read to its end needs none: it is being read from the beginning. A replay that is due and perhaps under way
  * may have passed that place: its due time changes, by which it sees that it is to be made again; one that is due is never put off.
  */
-export async function askReplay(tx: Tx, places: readonly Place[]): Promise<void> {
+export async function requestReplay(tx: Tx, places: readonly Place[]): Promise<void> {
   if (places.length === 0) return
-  const given = givenRows(
+  const given = valuesTable(
     tx,
     { account: 'text', submission_id: 'text' },
     places.map((p) => ({ account: p.account, submission_id: p.submissionId })),
@@ -131,7 +131,7 @@ export async function askReplay(tx: Tx, places: readonly Place[]): Promise<void>
  * The number of a new read. It is greater than that of every read before it (invariant 6), those of which only the trace is left too: a
  * counter that a hand or a restored table left behind would have all later reads refused.
  */
-export function nextReadNo(tx: Tx): RawBuilder<number> {
+export function nextReadNumber(tx: Tx): RawBuilder<number> {
   const greatest = tx.kind === 'sqlite' ? sql`max(issued_no, applied_no, cursor_no)` : sql`greatest(issued_no, applied_no, cursor_no)`
   return sql<number>`${greatest} + 1`
 }

@@ -9,7 +9,7 @@ import { wakeReads } from './reads.ts'
  * what is being read just now is read again after.
  * @param submissionIds known ones; at most some hundreds.
  */
-export async function askReads(db: Db, account: string, submissionIds: readonly string[]): Promise<void> {
+export async function requestReads(db: Db, account: string, submissionIds: readonly string[]): Promise<void> {
   if (submissionIds.length === 0) return
   const wakes = submissionIds.flatMap((submissionId) => readKinds.map((read) => ({ account, submissionId, read })))
   await db.write('reads-asked', async (tx) => {

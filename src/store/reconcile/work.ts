@@ -4,8 +4,8 @@ import { type Json, storableText } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, TableSpec, Tx } from '../engine/db.ts'
 import { LeaseLostError } from '../engine/leases.ts'
-import { dbTime, givenRows } from '../engine/sql.ts'
-import { addReads, nextReadNo } from '../reads/reads.ts'
+import { dbTime, valuesTable } from '../engine/sql.ts'
+import { addReads, nextReadNumber } from '../reads/reads.ts'
 import { type FindingKind, findingKinds, type ReconcileFindingsTable, type RunState } from '../schema/tables-reconcile.ts'
 import { insertRun, newRun, type RunRequest, type RunRow, sameOptions } from './runs.ts'
 
@@ -180,7 +180,7 @@ export async function saveProgress(db: Db, claim: RunClaim, counts: RunCounts, v
       .execute()
     if (visited.length === 0) return
     const rows = visited.map(({ submissionId, at, proved }) => ({ submission_id: submissionId, at, proved: proved ? 1 : 0 }))
-    const given = givenRows(tx, { submission_id: 'text', at: 'text', proved: 'int' }, rows)
+    const given = valuesTable(tx, { submission_id: 'text', at: 'text', proved: 'int' }, rows)
     // By the database's clock (invariant 14): a later run, of another process, is compared with it.
     const ahead = sql`(${timeFromMs(tx.clock.now())}::timestamptz - statement_timestamp())`
     const at = tx.kind === 'sqlite' ? sql`given.at` : sql`(given.at::timestamptz - ${ahead})`
@@ -306,11 +306,11 @@ export async function releaseRun(db: Db, claim: RunClaim): Promise<void> {
 }
 
 /** A number for a state read (invariant 6); null when the submission is not polled. */
-export async function takeReadNo(db: Db, account: string, submissionId: string): Promise<number | null> {
+export async function takeReadNumber(db: Db, account: string, submissionId: string): Promise<number | null> {
   return db.write('reconcile-number', async (tx) => {
     const row = await tx.sql
       .updateTable('sync_reads')
-      .set({ issued_no: nextReadNo(tx) })
+      .set({ issued_no: nextReadNumber(tx) })
       .where('account', '=', account)
       .where('submission_id', '=', submissionId)
       .where('read', '=', 'requirements')

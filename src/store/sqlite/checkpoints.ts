@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
-import type { Gate } from '../engine/write-gate.ts'
+import type { WriteGate } from '../engine/write-gate.ts'
 
 /** `passive` disturbs nobody; `restart` also lets the log begin anew, `truncate` also cuts its file to nothing. */
 export type CheckpointMode = 'passive' | 'restart' | 'truncate'
@@ -28,7 +28,7 @@ const PAGE_BYTES = 4_096
  */
 export class SqliteCheckpoints {
   readonly #path: string
-  readonly #gate: Gate
+  readonly #gate: WriteGate
   readonly #log: Log
   #worker: Worker | null = null
   #timer: NodeJS.Timeout | null = null
@@ -38,7 +38,7 @@ export class SqliteCheckpoints {
   #closed = false
 
   /** @param gate is held for the short last part of a checkpoint that begins the log anew. */
-  constructor(path: string, gate: Gate, log: Log) {
+  constructor(path: string, gate: WriteGate, log: Log) {
     this.#path = path
     this.#gate = gate
     this.#log = log

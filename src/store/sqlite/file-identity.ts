@@ -12,7 +12,7 @@ export const GET_BACK =
  * The file of a database that is open, and its write-ahead log. Deleted, moved or replaced by somebody they can be written on, and SQLite
  * says nothing; but whoever opens the database next finds nothing of what was written since (invariant 1).
  */
-export class FilesInPlace {
+export class FileIdentity {
   readonly #path: string
   readonly #opened: readonly { readonly file: string; readonly identity: Identity }[]
 

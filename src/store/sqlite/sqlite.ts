@@ -5,16 +5,16 @@ import { TransientError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Row } from '../../model/entities.ts'
 import type { Db, FailPoint, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
-import { kyselyOver } from '../engine/kysely.ts'
+import { createKysely } from '../engine/kysely.ts'
 import { createSignals, type Signals } from '../engine/signals.ts'
-import { Gate } from '../engine/write-gate.ts'
+import { WriteGate } from '../engine/write-gate.ts'
 import type { Tables } from '../schema/tables.ts'
 import { SqliteCheckpoints } from './checkpoints.ts'
 import { SqliteConnection } from './connection.ts'
 import { isBusy, sqliteError } from './errors.ts'
-import { FilesInPlace } from './file-identity.ts'
+import { FileIdentity } from './file-identity.ts'
 import { SqliteRows } from './rows.ts'
-import { AsideConnection, AsideTx } from './worker-thread.ts'
+import { WorkerConnection, WorkerTx } from './worker-thread.ts'
 
 /** The event loop stands still while SQLite waits for a lock, so SQLite waits this long and we do the rest. */
 const BUSY_TIMEOUT_MS = 20
@@ -38,13 +38,13 @@ export class SqliteDb implements Db {
   readonly read: Query
   readonly #path: string
   readonly #failPoint: FailPoint | undefined
-  readonly #gate = new Gate()
+  readonly #gate = new WriteGate()
   readonly #writer: SqliteConnection
   readonly #reader: SqliteConnection
   readonly #rows: SqliteRows
   readonly #checkpoints: SqliteCheckpoints
-  readonly #aside: AsideConnection
-  readonly #files: FilesInPlace
+  readonly #worker: WorkerConnection
+  readonly #files: FileIdentity
   #closed = false
 
   /** @throws FatalError when the file is damaged, TransientError when it cannot be opened now. */
@@ -60,10 +60,10 @@ export class SqliteDb implements Db {
       throw sqliteError(error, path)
     }
     this.#writer.lookInto()
-    this.#files = new FilesInPlace(path)
+    this.#files = new FileIdentity(path)
     this.#rows = new SqliteRows(this.#writer)
     this.#checkpoints = new SqliteCheckpoints(path, this.#gate, options.log)
-    this.#aside = new AsideConnection(path)
+    this.#worker = new WorkerConnection(path)
     this.read = new SqliteQuery(this, this.#reader, new SqliteRows(this.#reader), path)
   }
 
@@ -71,15 +71,15 @@ export class SqliteDb implements Db {
     const deadline = systemClock.now() + (options.patient ? PATIENT_LOCK_WAIT_MS : LOCK_WAIT_MS)
     await this.#gate.enter(options.first ?? false)
     let result: T
-    let tx: SqliteTx | AsideTx
+    let tx: SqliteTx | WorkerTx
     try {
       if (this.#closed) throw new TransientError(`${this.#path} is closed: the process is stopping`)
       this.#files.check()
-      if (options.aside) {
-        tx = new AsideTx(this, this.#aside)
+      if (options.onWorkerThread) {
+        tx = new WorkerTx(this, this.#worker)
         result = await this.#workAside(name, tx, work)
       } else {
-        this.#writer.flushCommits(!options.forgettable)
+        this.#writer.flushCommits(!options.relaxedDurability)
         await this.#begin(deadline)
         tx = new SqliteTx(this, this.#writer, this.#rows, this.#path)
         result = await this.#workAndCommit(name, tx, work)
@@ -106,7 +106,7 @@ export class SqliteDb implements Db {
     this.#closed = true
     this.#gate.leave()
     await this.#checkpoints.close()
-    await this.#aside.close()
+    await this.#worker.close()
     this.#reader.close()
     // The last connection to close checkpoints the rest of the log and removes it, if it has ever looked into it.
     this.#writer.lookInto()
@@ -127,17 +127,17 @@ export class SqliteDb implements Db {
     }
   }
 
-  async #workAside<T>(name: string, tx: AsideTx, work: (tx: Tx) => Promise<T>): Promise<T> {
-    await this.#aside.ask({ do: 'exec', text: 'begin immediate' })
+  async #workAside<T>(name: string, tx: WorkerTx, work: (tx: Tx) => Promise<T>): Promise<T> {
+    await this.#worker.ask({ do: 'exec', text: 'begin immediate' })
     try {
       const result = await work(tx)
       tx.end()
       this.#failPoint?.(`${name}:before-commit`)
-      await this.#aside.ask({ do: 'exec', text: 'commit' })
+      await this.#worker.ask({ do: 'exec', text: 'commit' })
       return result
     } catch (error) {
       tx.end()
-      await this.#aside.ask({ do: 'exec', text: 'rollback' })
+      await this.#worker.ask({ do: 'exec', text: 'rollback' })
       throw error
     }
   }
@@ -190,7 +190,7 @@ class SqliteQuery implements Query {
     this.signals = db.signals
     this.#rows = rows
     this.#path = path
-    this.sql = kyselyOver('sqlite', async (query) => this.use(() => connection.run(query)))
+    this.sql = createKysely('sqlite', async (query) => this.use(() => connection.run(query)))
   }
 
   async selectMany(table: TableSpec, keys: readonly Row[]): Promise<Row[]> {

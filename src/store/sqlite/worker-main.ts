@@ -4,9 +4,9 @@ import type { CompiledQuery } from 'kysely'
 import { messageOf } from '../../base/errors.ts'
 import { SqliteConnection } from './connection.ts'
 import { SqliteRows } from './rows.ts'
-import type { AsideAnswer, AsideOrder } from './worker-thread.ts'
+import type { WorkerAnswer, WorkerRequest } from './worker-thread.ts'
 
-/** The worker thread of sqlite-aside.ts. */
+/** The worker thread of worker-thread.ts. */
 
 /** Waiting holds up nobody here; a command beside `serve` has the lock for 50 ms at most. */
 const LOCK_WAIT_MS = 5_000
@@ -17,11 +17,11 @@ connection.database.pragma('wal_autocheckpoint = 0')
 connection.database.pragma('temp_store = memory')
 const rows = new SqliteRows(connection)
 
-parentPort?.on('message', (order: AsideOrder) => {
+parentPort?.on('message', (order: WorkerRequest) => {
   parentPort?.postMessage(answerTo(order))
 })
 
-function answerTo(order: AsideOrder): AsideAnswer {
+function answerTo(order: WorkerRequest): WorkerAnswer {
   try {
     return { value: obey(order) }
   } catch (error) {
@@ -29,7 +29,7 @@ function answerTo(order: AsideOrder): AsideAnswer {
   }
 }
 
-function obey(order: AsideOrder): unknown {
+function obey(order: WorkerRequest): unknown {
   // Outside of it each statement would be committed by itself.
   if (order.inTransaction && !connection.database.inTransaction) throw new Error('the transaction was ended before it was committed')
   switch (order.do) {

@@ -5,13 +5,13 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Row } from '../../model/entities.ts'
 import type { Query, TableSpec, Tx } from '../engine/db.ts'
-import { kyselyOver } from '../engine/kysely.ts'
+import { createKysely } from '../engine/kysely.ts'
 import type { Signals } from '../engine/signals.ts'
 import type { Tables } from '../schema/tables.ts'
 import { sqliteError } from './errors.ts'
 
 /** What the worker thread is asked to do: one at a time, in the order in which it is asked. */
-export type AsideOrder = AsideStep & {
+export type WorkerRequest = AsideStep & {
   /** Refused when no transaction is open: a thread that began anew, or an error, has ended the one that this belongs to. */
   readonly inTransaction?: boolean
 }
@@ -26,13 +26,13 @@ type AsideStep =
   | { readonly do: 'close' }
 
 /** `code`: SQLite's, when the error is one of its. */
-export type AsideAnswer = { readonly value: unknown } | { readonly problem: string; readonly code: string | null }
+export type WorkerAnswer = { readonly value: unknown } | { readonly problem: string; readonly code: string | null }
 
 /**
  * One more connection to a SQLite database, in a worker thread: for what takes its time and must not hold up the event loop, such as
  * retention (invariant 13). Whoever writes through it holds the gate, so that it is still one writer at a time.
  */
-export class AsideConnection {
+export class WorkerConnection {
   readonly path: string
   #worker: Worker | null = null
   readonly #waiting: PromiseWithResolvers<unknown>[] = []
@@ -42,7 +42,7 @@ export class AsideConnection {
   }
 
   /** @throws SqliteError as the connection throws it; TransientError when the thread has ended. */
-  async ask<T>(order: AsideOrder): Promise<T> {
+  async ask<T>(order: WorkerRequest): Promise<T> {
     this.#worker ??= this.#start()
     const answer = Promise.withResolvers<unknown>()
     this.#waiting.push(answer)
@@ -65,7 +65,7 @@ export class AsideConnection {
     const worker = new Worker(new URL(file, import.meta.url), { workerData: this.path })
     worker.unref()
     let why = 'it ended'
-    worker.on('message', (answer: AsideAnswer) => {
+    worker.on('message', (answer: WorkerAnswer) => {
       const waiting = this.#waiting.shift()
       if ('value' in answer) waiting?.resolve(answer.value)
       else waiting?.reject(answer.code === null ? new Error(answer.problem) : new Database.SqliteError(answer.problem, answer.code))
@@ -84,18 +84,18 @@ export class AsideConnection {
 }
 
 /** Reading through that connection. */
-export class AsideQuery implements Query {
+export class WorkerQuery implements Query {
   readonly sql: Kysely<Tables>
   readonly kind = 'sqlite'
   readonly clock: Clock
   readonly signals: Signals
-  readonly #connection: AsideConnection
+  readonly #connection: WorkerConnection
 
-  constructor(db: { readonly clock: Clock; readonly signals: Signals }, connection: AsideConnection) {
+  constructor(db: { readonly clock: Clock; readonly signals: Signals }, connection: WorkerConnection) {
     this.clock = db.clock
     this.signals = db.signals
     this.#connection = connection
-    this.sql = kyselyOver('sqlite', async ({ sql, parameters }) => {
+    this.sql = createKysely('sqlite', async ({ sql, parameters }) => {
       const result = await this.ask<QueryResult<Record<string, unknown>>>({ do: 'run', query: { sql, parameters } })
       return { ...result, rows: result.rows.map(withBuffers) }
     })
@@ -117,7 +117,7 @@ export class AsideQuery implements Query {
     return found
   }
 
-  protected async ask<T>(order: AsideOrder): Promise<T> {
+  protected async ask<T>(order: WorkerRequest): Promise<T> {
     try {
       return await this.#connection.ask<T>(order)
     } catch (error) {
@@ -127,7 +127,7 @@ export class AsideQuery implements Query {
 }
 
 /** A transaction of that connection. */
-export class AsideTx extends AsideQuery implements Tx {
+export class WorkerTx extends WorkerQuery implements Tx {
   readonly actions: (() => void)[] = []
   #ended = false
 
@@ -150,7 +150,7 @@ export class AsideTx extends AsideQuery implements Tx {
     this.#ended = true
   }
 
-  protected override async ask<T>(order: AsideOrder): Promise<T> {
+  protected override async ask<T>(order: WorkerRequest): Promise<T> {
     if (this.#ended) throw new Error('This transaction has ended: everything in it must be awaited')
     return await super.ask<T>({ ...order, inTransaction: true })
   }

@@ -72,7 +72,7 @@ export async function leave(db: Db, id: string): Promise<void> {
 }
 
 /** Takes those off the list who are thought dead. @returns their ids. */
-export async function takeDeadOff(tx: Tx): Promise<string[]> {
+export async function removeDeadProcesses(tx: Tx): Promise<string[]> {
   const rows = await tx.sql.deleteFrom('sync_processes').where('seen_at', '<=', dbTime(tx, -STALE_MS)).returning('process_id').execute()
   return rows.map((row) => row.process_id)
 }

@@ -42,7 +42,7 @@ function step(db: Db, lease: UpkeepLease, work: Work): Promise<RetentionStep> {
     const done = await work(tx)
     return { ...done, workedMs: performance.now() - startedAt }
   }
-  return db.write('retention', timed, { aside: true })
+  return db.write('retention', timed, { onWorkerThread: true })
 }
 
 interface Passed {

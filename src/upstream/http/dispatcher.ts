@@ -17,7 +17,7 @@ export class ProxyAwayError extends Error {
  * Opens what sends requests, directly or through the proxies, each of which is for URLs of its own scheme.
  * @param pool for the connections to each host; `connectTimeout` holds for a proxy's tunnel as well.
  */
-export function openWaysOut(proxy: ProxySettings, pool: Pool.Options & { readonly connectTimeout: number }): Dispatcher {
+export function createDispatcher(proxy: ProxySettings, pool: Pool.Options & { readonly connectTimeout: number }): Dispatcher {
   // Empty text, unlike undefined, keeps undici from looking into the environment by itself.
   const { httpsProxy = '', httpProxy = '', noProxy = '' } = proxy
   if (!httpsProxy && !httpProxy) return new Agent(pool)

@@ -1,7 +1,7 @@
 import { type Dispatcher, request } from 'undici'
 import { abortable } from '../../base/abortable.ts'
 import type { HttpAnswer } from './answer.ts'
-import { openWaysOut, ProxyAwayError, type ProxySettings } from './dispatcher.ts'
+import { createDispatcher, ProxyAwayError, type ProxySettings } from './dispatcher.ts'
 import { UpstreamTransientError } from './errors.ts'
 import { type Call, operations, pathOf } from './operations.ts'
 import { urlUnder } from './url.ts'
@@ -87,7 +87,7 @@ export class Http {
   constructor(options: HttpOptions) {
     this.#options = options
     // HTTP/1.1: with one connection for everything, one hanging answer could hold up the others.
-    this.#dispatcher = openWaysOut(options.proxy, { connectTimeout: options.timeouts.connectMs, allowH2: false })
+    this.#dispatcher = createDispatcher(options.proxy, { connectTimeout: options.timeouts.connectMs, allowH2: false })
   }
 
   /**

@@ -4,7 +4,7 @@ import { request } from 'undici'
 import { abortable } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Secret } from '../../config/config.ts'
-import { openWaysOut, type ProxySettings } from '../http/dispatcher.ts'
+import { createDispatcher, type ProxySettings } from '../http/dispatcher.ts'
 import { codeOf } from '../http/http.ts'
 import { SELF_DELIVERY_TYPE } from './delivery.ts'
 
@@ -30,7 +30,7 @@ export async function sendSelfDelivery(
   const id = `doctor_${randomUUID()}`
   const now = new Date(clock.now())
   const body = JSON.stringify({ type: SELF_DELIVERY_TYPE, id, sent_at: now.toISOString() })
-  const dispatcher = openWaysOut(proxy, { connectTimeout: ANSWER_WITHIN_MS })
+  const dispatcher = createDispatcher(proxy, { connectTimeout: ANSWER_WITHIN_MS })
   const enough = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_WITHIN_MS)])
   try {
     const asked = request(url, {

@@ -90,7 +90,7 @@ export const items = optional((value) => (Array.isArray(value) ? (value as reado
 
 /**
  * @param columns read from `raw`, under the names that they have there.
- * @returns those that `raw` speaks of, be it to say null; what it leaves out is no statement (see `Said`).
+ * @returns those that `raw` speaks of, be it to say null; what it leaves out is no statement (see `Reported`).
  */
 export function said<Columns extends object>(columns: Columns, raw: unknown): Partial<Columns> {
   const spoken = Object.entries(columns).filter(([name]) => isObject(raw) && raw[name] !== undefined)

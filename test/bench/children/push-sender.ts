@@ -6,7 +6,7 @@ import { Agent, request } from 'undici'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { createKind } from '../../../src/push/kinds/create.ts'
-import { discreet } from '../../../src/push/kinds/redacting.ts'
+import { redacting } from '../../../src/push/kinds/redacting.ts'
 import { Sender } from '../../../src/push/send/sender.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { openDb } from '../../../src/store/open/open.ts'
@@ -55,7 +55,7 @@ async function sendAll({ path, urls, rows, staysOpen }: Extract<SendJob, { type:
   }
   const pairs = urls.map(([name, url]) => {
     const destination = destinationTo(name, url)
-    return { destination, kind: discreet(createKind(destination, { clock: systemClock, log: silentLog, proxy: {} }), [PUSH_SECRET]) }
+    return { destination, kind: redacting(createKind(destination, { clock: systemClock, log: silentLog, proxy: {} }), [PUSH_SECRET]) }
   })
   const senders = pairs.map((pair) => new Sender({ db, clock: systemClock, log: silentLog, observer, ...pair, graceMs: 5_000 }))
   const startedAt = performance.now()

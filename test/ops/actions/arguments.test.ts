@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { choiceIn, countIn, momentIn, submissionIn } from '../../../src/ops/actions/arguments.ts'
+import { parseChoice, parseCount, parseMoment, parseSubmissionId } from '../../../src/ops/actions/arguments.ts'
 import { readIdFile } from '../../../src/ops/cli/id-file.ts'
 
 const NOW = Date.UTC(2026, 0, 10, 12)
@@ -9,22 +9,22 @@ const B = 'bbbbbbbb-0000-4000-8000-00000000000b'
 describe('arguments', () => {
   it('read a moment as a date, a date-time, or how long ago', () => {
     const problems: string[] = []
-    const moment = (text: string) => momentIn(text, '--since', NOW, problems)
+    const moment = (text: string) => parseMoment(text, '--since', NOW, problems)
     expect(moment('2026-01-09')).toBe('2026-01-09T00:00:00.000000Z')
     expect(moment('2026-01-09T10:00:00+02:00')).toBe('2026-01-09T08:00:00.000000Z')
     expect(moment('90m')).toBe('2026-01-10T10:30:00.000000Z')
     expect(moment('7d')).toBe('2026-01-03T12:00:00.000000Z')
-    expect(momentIn(undefined, '--since', NOW, problems)).toBeUndefined()
+    expect(parseMoment(undefined, '--since', NOW, problems)).toBeUndefined()
     expect(problems).toEqual([])
   })
 
   it('say what is wrong, each in one line, and go on', () => {
     const problems: string[] = []
-    momentIn('yesterday', '--since', NOW, problems)
-    countIn('0', '--limit', 100, problems)
-    countIn('1e9', '--limit', 100, problems)
-    choiceIn('alive', '--state', ['dead', 'aside'], problems)
-    submissionIn('../admin', '--submission', problems)
+    parseMoment('yesterday', '--since', NOW, problems)
+    parseCount('0', '--limit', 100, problems)
+    parseCount('1e9', '--limit', 100, problems)
+    parseChoice('alive', '--state', ['dead', 'aside'], problems)
+    parseSubmissionId('../admin', '--submission', problems)
     expect(problems).toHaveLength(5)
     expect(problems.every((problem) => problem.startsWith('--') && !problem.includes('\n'))).toBe(true)
   })

@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { resumeDestination } from '../../../src/ops/actions/destinations.ts'
-import { ensureDestinations, hastenLanes } from '../../../src/store/outbox/destinations.ts'
+import { ensureDestinations, makeLanesDue } from '../../../src/store/outbox/destinations.ts'
 import { testDatabases } from '../../tools/databases.ts'
 
 it.each(testDatabases)(
@@ -20,6 +20,6 @@ it.each(testDatabases)(
     const clock = { ...systemClock, sleep: async () => stopping.abort(stopped) }
     const acting = { db, clock, signal: stopping.signal, observer: silentObserver, who: 'command' }
     await expect(resumeDestination(acting, 'ams')).rejects.toBe(stopped)
-    expect(await hastenLanes(db, 'ams', 500)).toBe(1)
+    expect(await makeLanesDue(db, 'ams', 500)).toBe(1)
   },
 )

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { table } from '../../../src/ops/output/table.ts'
-import { ago, counted, printableLine, shortTime } from '../../../src/ops/output/text.ts'
+import { ago, pluralize, printableLine, shortTime } from '../../../src/ops/output/text.ts'
 
 describe('text for a terminal', () => {
   it('keeps no line break in a line', () => {
@@ -17,7 +17,7 @@ describe('text for a terminal', () => {
     expect(ago('2026-01-11T00:00:00.000000Z', now)).toBe('0 s')
     expect(ago(null, now)).toBe('-')
     expect(shortTime('2026-01-09T23:59:18.123456Z')).toBe('2026-01-09 23:59:18')
-    expect([counted(1, 'read'), counted(2, 'delivery', 'deliveries')]).toEqual(['1 read', '2 deliveries'])
+    expect([pluralize(1, 'read'), pluralize(2, 'delivery', 'deliveries')]).toEqual(['1 read', '2 deliveries'])
   })
 })
 

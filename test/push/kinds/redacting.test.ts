@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { TransientError } from '../../../src/base/errors.ts'
 import type { PushItem } from '../../../src/push/contract/delivery.ts'
-import { discreet } from '../../../src/push/kinds/redacting.ts'
+import { redacting } from '../../../src/push/kinds/redacting.ts'
 import { destinationTo, itemOf, openKind, secret, sendOne, serve } from '../http/support.ts'
 import { testKind } from '../kind.ts'
 
@@ -16,7 +16,7 @@ test('a target that repeats the key it was sent has it told to nobody', async ()
   })
   const request = { method: 'GET', url: '$url(settings.base_url, "me")', headers: {}, format: 'json', body: null } as const
   const auth = { type: 'header', name: 'X-Api-Key', value: secret(KEY) } as const
-  const kind = discreet(openKind(destinationTo(target.baseUrl, { auth, probe: request })), [KEY])
+  const kind = redacting(openKind(destinationTo(target.baseUrl, { auth, probe: request })), [KEY])
   expect(await sendOne(kind)).toMatchObject({ status: 422, error: 'answered 422 (invalid API key: [redacted])' })
   const { text } = await kind.probe(never)
   expect(text).toContain('[redacted]')
@@ -26,7 +26,7 @@ test('a target that repeats the key it was sent has it told to nobody', async ()
 test('nor do a look for a message and one for a client, whatever becomes of them; ids of the target stay as they are', async () => {
   const says = `no such thing as ${KEY}`
   const failed = { type: 'failed', permanent: false, alive: true, status: 500, error: says, retryAfterMs: null } as const
-  const kind = discreet(
+  const kind = redacting(
     testKind({
       send: () => ({ type: 'delivered', status: 200, remoteId: KEY, detail: says }),
       lookUp: () => failed,
@@ -42,13 +42,13 @@ test('nor do a look for a message and one for a client, whatever becomes of them
 
 test('a kind that cannot look stays one, and so does one without secrets', () => {
   const plain = testKind()
-  expect(discreet(plain, [KEY])).toMatchObject({ lookUp: undefined, findMapping: undefined })
-  expect(discreet(plain, [])).toBe(plain)
+  expect(redacting(plain, [KEY])).toMatchObject({ lookUp: undefined, findMapping: undefined })
+  expect(redacting(plain, [])).toBe(plain)
 })
 
 test('one that never looks at the submission stays one, so that none is read for it', () => {
-  expect(discreet({ ...testKind(), leavesSubmission: true }, [KEY]).leavesSubmission).toBe(true)
-  expect(discreet(testKind(), [KEY]).leavesSubmission).toBeUndefined()
+  expect(redacting({ ...testKind(), leavesSubmission: true }, [KEY]).leavesSubmission).toBe(true)
+  expect(redacting(testKind(), [KEY]).leavesSubmission).toBeUndefined()
 })
 
 test('closing it closes the kind', async () => {
@@ -56,6 +56,6 @@ test('closing it closes the kind', async () => {
   const close = async () => {
     closed += 1
   }
-  await discreet({ ...testKind(), close }, [KEY]).close()
+  await redacting({ ...testKind(), close }, [KEY]).close()
   expect(closed).toBe(1)
 })

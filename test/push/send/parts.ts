@@ -2,9 +2,9 @@ import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import type { DestinationConfig } from '../../../src/config/config.ts'
 import type { DeliveryKind } from '../../../src/push/contract/delivery.ts'
-import { Courier } from '../../../src/push/send/attempt.ts'
-import { Gate } from '../../../src/push/send/gate.ts'
-import { Sending } from '../../../src/push/send/sending.ts'
+import { DestinationGate } from '../../../src/push/send/destination-gate.ts'
+import { LaneClaims } from '../../../src/push/send/lane-claims.ts'
+import { RowSender } from '../../../src/push/send/row-sender.ts'
 import { Settler } from '../../../src/push/send/settler.ts'
 import { Wake } from '../../../src/push/send/wake.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
@@ -12,12 +12,12 @@ import { silentLog as log } from '../../tools/databases.ts'
 import { testKind } from '../kind.ts'
 
 /** What one destination is sent with, as a sender puts it together; nothing of it runs. */
-export function sendingOf(db: Db, destination: DestinationConfig, kind: DeliveryKind = testKind(), clock: Clock = systemClock): Sending {
+export function sendingOf(db: Db, destination: DestinationConfig, kind: DeliveryKind = testKind(), clock: Clock = systemClock): LaneClaims {
   const common = { db, clock, log, observer: silentObserver, destination, kind }
-  const gate = new Gate(common)
+  const gate = new DestinationGate(common)
   const { signal } = new AbortController()
   const { name, idempotent } = destination
   const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs: () => 0, over: signal })
-  const courier = new Courier({ ...common, gate })
-  return new Sending({ ...common, gate, courier, settler, wake: new Wake(clock), stopping: signal, over: signal })
+  const courier = new RowSender({ ...common, gate })
+  return new LaneClaims({ ...common, gate, rowSender: courier, settler, wake: new Wake(clock), stopping: signal, over: signal })
 }

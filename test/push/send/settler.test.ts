@@ -110,18 +110,18 @@ describe.each(testDatabases)('what became of lanes on $name', ({ open }) => {
     const db = await openedDb(open)
     const [lane] = await claimed(db, 1)
     if (lane === undefined) throw new Error('nothing is due')
-    const forgettable: unknown[] = []
+    const settled: unknown[] = []
     const noted: Db = {
       ...interrupted(db, () => undefined),
       write: (name, work, options) => db.write(name, (tx) => noting(tx, work, options), options),
     }
     const noting = <T>(tx: Tx, work: (tx: Tx) => Promise<T>, options: WriteOptions | undefined): Promise<T> => {
-      forgettable.push(options?.forgettable)
+      settled.push(options?.relaxedDurability)
       return work(tx)
     }
     const settle = async (what: LaneResult, over: Partial<SettlerOptions> = {}) => {
       await settlerOf(noted, undefined, over).settler.add({ ...what, lane: { ...lane, leaseToken: 'lost' } }, 10_000)
-      return forgettable.pop()
+      return settled.pop()
     }
     expect(await settle(result(lane, 'delivered'))).toBe(true)
     expect(await settle(result(lane, 'delivered'), { idempotent: false })).toBe(false)

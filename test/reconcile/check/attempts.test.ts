@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Clock, ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
-import { tried, triedFeed } from '../../../src/reconcile/check/attempts.ts'
+import { attempt, attemptFeed } from '../../../src/reconcile/check/attempts.ts'
 import { listFindings } from '../../../src/store/reconcile/runs.ts'
 import type { UpstreamClient } from '../../../src/upstream/client.ts'
 import { AuthRefusedError, UpstreamPermanentError, UpstreamTransientError } from '../../../src/upstream/http/errors.ts'
@@ -85,13 +85,13 @@ describe('a read', () => {
 
   it('is tried three times, fewer when that would take more than 20 s', async () => {
     const { clock, slept } = sleeper()
-    expect(await tried(clock, client, never, failing([unavailable(), unavailable()]))).toEqual({ ok: true, value: 'read' })
-    expect(await tried(clock, client, never, failing(often(unavailable())))).toMatchObject({
+    expect(await attempt(clock, client, never, failing([unavailable(), unavailable()]))).toEqual({ ok: true, value: 'read' })
+    expect(await attempt(clock, client, never, failing(often(unavailable())))).toMatchObject({
       failure: { class: 'unavailable', tries: 3 },
     })
     expect(slept).toHaveLength(4)
-    expect(await tried(clock, client, never, failing(often(unavailable(15_000))))).toMatchObject({ failure: { tries: 2 } })
-    expect(await tried(clock, { ...client, waitMs: () => 20_001 }, never, failing([unavailable()]))).toMatchObject({
+    expect(await attempt(clock, client, never, failing(often(unavailable(15_000))))).toMatchObject({ failure: { tries: 2 } })
+    expect(await attempt(clock, { ...client, waitMs: () => 20_001 }, never, failing([unavailable()]))).toMatchObject({
       failure: { tries: 1 },
     })
   })
@@ -99,14 +99,14 @@ describe('a read', () => {
   it('is left alone while the service asks for a pause, which counts as no try and takes none of the 20 s, but not for ever', async () => {
     const { clock, slept } = sleeper()
     const errors = [throttled(60_000), throttled(60_000), unavailable(), throttled(60_000), unavailable()]
-    expect(await tried(clock, client, never, failing(errors))).toEqual({ ok: true, value: 'read' })
+    expect(await attempt(clock, client, never, failing(errors))).toEqual({ ok: true, value: 'read' })
     const pauses = { ms: 0 }
     slept.length = 0
     const gaveUp = { ok: false, failure: { class: 'throttled', tries: 1 } }
-    expect(await tried(clock, client, never, failing(often(throttled(300_000))), pauses)).toMatchObject(gaveUp)
+    expect(await attempt(clock, client, never, failing(often(throttled(300_000))), pauses)).toMatchObject(gaveUp)
     expect(slept).toEqual([300_000, 300_000, 300_000])
     // The pauses of the reads before it are among those of a feed.
-    expect(await tried(clock, client, never, failing([throttled()]), pauses)).toMatchObject(gaveUp)
+    expect(await attempt(clock, client, never, failing([throttled()]), pauses)).toMatchObject(gaveUp)
     expect(slept).toHaveLength(3)
   })
 
@@ -114,15 +114,15 @@ describe('a read', () => {
     const { clock, slept } = sleeper()
     const stopped = AbortSignal.abort(new Error('stopped'))
     for (const error of [new AuthRefusedError('auth', call, 'refused'), new TransientError('the store is away'), new Error('ours')]) {
-      await expect(tried(clock, client, never, failing([error]))).rejects.toBe(error)
-      await expect(triedFeed(clock, client, never, failing([error]))).rejects.toBe(error)
+      await expect(attempt(clock, client, never, failing([error]))).rejects.toBe(error)
+      await expect(attemptFeed(clock, client, never, failing([error]))).rejects.toBe(error)
     }
     const error = unavailable()
-    await expect(tried(clock, client, stopped, failing([error]))).rejects.toBe(error)
+    await expect(attempt(clock, client, stopped, failing([error]))).rejects.toBe(error)
     expect(slept).toEqual([])
     const stop = new AbortController()
     const stopping = { ...clock, sleep: async () => stop.abort(new Error('stopped')) }
-    await expect(tried(stopping, client, stop.signal, failing([error]))).rejects.toThrow('stopped')
+    await expect(attempt(stopping, client, stop.signal, failing([error]))).rejects.toThrow('stopped')
   })
 
   it('of a feed whose cursor is refused begins it anew, three times in all; the cursor is not tried again', async () => {
@@ -135,7 +135,7 @@ describe('a read', () => {
         if (since !== null && !answered(walk)) throw refusedCursor()
         return { items: [], nextCursor: since === null ? 'a' : null }
       }
-      return triedFeed(clock, { ...client, events }, never, async (patient) => {
+      return attemptFeed(clock, { ...client, events }, never, async (patient) => {
         walk += 1
         await patient.events('', null)
         return (await patient.events('', 'a')).nextCursor

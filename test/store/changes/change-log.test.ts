@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { throughDoor } from '../../../src/apply/apply.ts'
+import { inApplyTransaction } from '../../../src/apply/apply.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { marketEvents } from '../../../src/model/entities.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
@@ -76,8 +76,8 @@ describe.each(testDatabases)('invariant 9: the change log on $name', ({ name, op
   it('a transaction that is rolled back leaves no hole', async () => {
     const [db] = (await opened(open, 1)) as [Db]
     await applyAll(db, [trackFact(ACCOUNT, uuid(9, 1))])
-    const failing = throughDoor(db, silentObserver, 'test-failing', async (door) => {
-      await door.apply([eventFact(ACCOUNT, uuid(9, 1), wireEvent(1))])
+    const failing = inApplyTransaction(db, silentObserver, 'test-failing', async (transaction) => {
+      await transaction.apply([eventFact(ACCOUNT, uuid(9, 1), wireEvent(1))])
       throw new Error('after all')
     })
     await expect(failing).rejects.toThrow('after all')

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { Gate } from '../../../src/store/engine/write-gate.ts'
+import { WriteGate } from '../../../src/store/engine/write-gate.ts'
 
 describe('the gate before the one writing connection', () => {
   /** Holds the gate, lines up visitors, opens it, and returns the order in which they came through. */
   async function orderOf(visitors: readonly string[]): Promise<string[]> {
-    const gate = new Gate()
+    const gate = new WriteGate()
     const order: string[] = []
     await gate.enter(false)
     const visits = visitors.map(async (name) => {
@@ -27,7 +27,7 @@ describe('the gate before the one writing connection', () => {
   })
 
   it('lets one in at a time, and a newcomer when it is free', async () => {
-    const gate = new Gate()
+    const gate = new WriteGate()
     let inside = 0
     await Promise.all(
       Array.from({ length: 20 }, async (_, i) => {
@@ -43,7 +43,7 @@ describe('the gate before the one writing connection', () => {
   })
 
   it('turns the event loop between one who comes again and again, though nobody waits', async () => {
-    const gate = new Gate()
+    const gate = new WriteGate()
     let turns = 0
     const seen = new Set<number>()
     const visitor = (async () => {
@@ -59,7 +59,7 @@ describe('the gate before the one writing connection', () => {
   })
 
   it('turns the event loop before it lets one of the others in, so that a first that arrives then is seen', async () => {
-    const gate = new Gate()
+    const gate = new WriteGate()
     const order: string[] = []
     await gate.enter(false)
     const other = gate.enter(false).then(() => {

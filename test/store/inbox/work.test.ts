@@ -11,7 +11,7 @@ import {
   type Settlement,
   settleDeliveries,
 } from '../../../src/store/inbox/work.ts'
-import { askSweep, ensureAccounts, findAccount } from '../../../src/store/reads/accounts.ts'
+import { ensureAccounts, findAccount, requestSweep } from '../../../src/store/reads/accounts.ts'
 import type { InboxTable } from '../../../src/store/schema/tables.ts'
 import { type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
 
@@ -106,7 +106,7 @@ describe.each(testDatabases)('claims of deliveries on $name', ({ name, open }) =
     const [, ours] = second
     if (!lost || !ours) throw new Error('nothing was claimed')
     const failing = db.write('test-settle', async (tx) => {
-      await askSweep(tx, 'acme')
+      await requestSweep(tx, 'acme')
       await settleDeliveries(tx, [done(lost), done(ours)])
     })
     await expect(failing).rejects.toThrow(LeaseLostError)

@@ -3,7 +3,7 @@ import { type CompiledQuery, sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { listCompleteness } from '../../../src/store/completeness/ledger-list.ts'
 import type { Db, Query, Tx } from '../../../src/store/engine/db.ts'
-import { kyselyOver } from '../../../src/store/engine/kysely.ts'
+import { createKysely } from '../../../src/store/engine/kysely.ts'
 import { changeDeliveries, countInbox, findDeliveries, listDeliveries, makeReady } from '../../../src/store/inbox/queries.ts'
 import { listOutbox, retryRows, skipRows } from '../../../src/store/outbox/queries.ts'
 import { claimLanes } from '../../../src/store/outbox/work.ts'
@@ -23,7 +23,7 @@ describe('on SQLite', () => {
     const { db, config, close } = await sqlite.open()
     onTestFinished(close)
     const asked: CompiledQuery[] = []
-    const noting = kyselyOver('sqlite', async (query) => {
+    const noting = createKysely('sqlite', async (query) => {
       asked.push(query)
       return { rows: [] }
     })

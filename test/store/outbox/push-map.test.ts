@@ -4,7 +4,7 @@ import { migrations } from '../../../migrations/index.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
 import type { LaneKey } from '../../../src/store/outbox/lanes.ts'
-import { heedMappings, listMappings, type MappingRow, storeMappings } from '../../../src/store/outbox/push-map.ts'
+import { listMappings, type MappingRow, releaseMappedLanes, storeMappings } from '../../../src/store/outbox/push-map.ts'
 import { type ClaimedLane, claimLanes, releaseLanes, settleLanes } from '../../../src/store/outbox/work.ts'
 import { ACCOUNT, destinationOf, fanAll, lanesIn, mapByHand, openedDb, openedDbs } from '../../push/outbox.ts'
 import { testDatabases } from '../../tools/databases.ts'
@@ -119,10 +119,10 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
       ['crm', TWO, 'unmapped'],
     ]
     expect(await blocked()).toEqual(before)
-    expect(await heedMappings(db, 'ams', null, 10)).toBeNull()
+    expect(await releaseMappedLanes(db, 'ams', null, 10)).toBeNull()
     expect(await blocked()).toEqual(before)
     // The settings ask for no mapping any more.
-    expect(await heedMappings(db, 'ams', null, 10, false)).toBeNull()
+    expect(await releaseMappedLanes(db, 'ams', null, 10, false)).toBeNull()
     expect(await blocked()).toEqual(
       before.map(([destination, lane, as]) => [destination, lane, lane === TWO && destination === 'ams' ? null : as]),
     )
@@ -156,14 +156,14 @@ describe.each(testDatabases)('the map to an AMS on $name', ({ open }) => {
     expect(await claim(db)).toEqual([])
     const pages: (string | undefined)[] = []
     for (let after: LaneKey | null = null; ; pages.push(after.lane)) {
-      after = await heedMappings(db, 'ams', after, 2)
+      after = await releaseMappedLanes(db, 'ams', after, 2)
       if (after === null) break
     }
     expect(pages).toEqual([uuid(9, 1), uuid(9, 3)])
     expect((await lanesIn(db)).filter((lane) => lane.blocked === null).map(({ lane }) => lane)).toEqual(mapped)
     expect((await claim(db)).map(({ lane }) => lane)).toEqual(mapped)
-    expect(await heedMappings(db, 'ams', null, 10)).toBeNull()
-    expect(await heedMappings(db, 'nobody', null, 10)).toBeNull()
+    expect(await releaseMappedLanes(db, 'ams', null, 10)).toBeNull()
+    expect(await releaseMappedLanes(db, 'nobody', null, 10)).toBeNull()
   })
 
   it('keeps what was written before its defaults came, but for fields that nobody could read', async () => {

@@ -118,12 +118,12 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
     const db = await openedDb(open)
     await outbox(db, [ONE, TWO], (lane, n) => result(lane, n === 0 ? 'dead' : 'unknown', { uncertain: n === 1 }, held))
     expect(await claim(db)).toEqual([])
-    expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 2, underWay: 0, nextAfter: null })
+    expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 2, inFlight: 0, nextAfter: null })
     expect(await lanesIn(db)).toMatchObject(Array(4).fill({ blocked: null, held_by: null }))
     const lanes = await claim(db, 60_000, 5)
     expect(lanes.map((lane) => lane.rows.map((row) => [row.attempts, row.uncertain]))).toEqual(Array(2).fill(Array(2).fill([0, false])))
     await expectRightCounters(db)
-    expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 0, underWay: 0, nextAfter: null })
+    expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 0, inFlight: 0, nextAfter: null })
   })
 
   it('what may have arrived stays marked where it can be looked for, so that it is not sent before it was', async () => {
@@ -172,7 +172,7 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
         select destination, account, lane, submission_id, entity, entity_id, 'update', cause, seq + n, message_id, 'skipped',
           0, 0, queued_at, ${ID_NOT_KNOWN} from more cross join sync_outbox where state = 'dead' order by n`.execute(tx.sql),
     )
-    expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 1 + skipped, underWay: 0, nextAfter: null })
+    expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 1 + skipped, inFlight: 0, nextAfter: null })
     await expectRightCounters(db)
   })
 
@@ -189,8 +189,8 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
     )
     const inserts = (await outboxOf(db, 'ams')).filter((row) => row.state === 'dead').map((row) => row.outbox_id)
     const second = inserts[1] ?? 0
-    expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 8, underWay: 0, nextAfter: second })
-    expect(await retryRows(db, { destination: 'ams' }, second, 10)).toEqual({ changed: 4, underWay: 0, nextAfter: null })
+    expect(await retryRows(db, { destination: 'ams' }, 0, 10)).toEqual({ changed: 8, inFlight: 0, nextAfter: second })
+    expect(await retryRows(db, { destination: 'ams' }, second, 10)).toEqual({ changed: 4, inFlight: 0, nextAfter: null })
     await expectRightCounters(db)
   })
 
@@ -225,7 +225,7 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
     const [lane] = await claim(db)
     if (!lane) throw new Error('nothing was claimed')
     await settleLanes(db, [result(lane, 'ready', {}, { type: 'due', inMs: 3_600_000 })])
-    expect(await skipRows(db, { destination: 'ams', state: 'ready' }, 0, 10)).toMatchObject({ changed: 2, underWay: 0 })
+    expect(await skipRows(db, { destination: 'ams', state: 'ready' }, 0, 10)).toMatchObject({ changed: 2, inFlight: 0 })
     await expectRightCounters(db)
   })
 
@@ -234,16 +234,16 @@ describe.each(testDatabases)('trying again and giving up on $name', ({ open }) =
     await outbox(db, [ONE])
     const [lane] = await claim(db)
     if (!lane) throw new Error('nothing was claimed')
-    expect(await skipRows(db, { destination: 'ams', state: 'ready' }, 0, 10)).toMatchObject({ changed: 0, underWay: 2 })
+    expect(await skipRows(db, { destination: 'ams', state: 'ready' }, 0, 10)).toMatchObject({ changed: 0, inFlight: 2 })
     await settleLanes(db, [result(lane, 'ready')])
     const [late] = await claim(db, 0)
     if (!late) throw new Error('nothing was claimed')
-    expect(await skipRows(db, { outboxIds: [late.rows[0]?.outboxId ?? 0] }, 0, 10)).toMatchObject({ changed: 1, underWay: 0 })
+    expect(await skipRows(db, { outboxIds: [late.rows[0]?.outboxId ?? 0] }, 0, 10)).toMatchObject({ changed: 1, inFlight: 0 })
     expect(await settleLanes(db, [result(late, 'delivered')])).toHaveLength(1)
     expect(await statesOf(db)).toEqual(['1 ready', '1 skipped'])
     await expectRightCounters(db)
-    expect(await skipRows(db, { destination: 'ams', state: 'delivered' }, 0, 10)).toEqual({ changed: 0, underWay: 0, nextAfter: null })
-    expect(await skipRows(db, { outboxIds: [] }, 0, 10)).toEqual({ changed: 0, underWay: 0, nextAfter: null })
+    expect(await skipRows(db, { destination: 'ams', state: 'delivered' }, 0, 10)).toEqual({ changed: 0, inFlight: 0, nextAfter: null })
+    expect(await skipRows(db, { outboxIds: [] }, 0, 10)).toEqual({ changed: 0, inFlight: 0, nextAfter: null })
   })
 
   it('two who do it at once count it once', async () => {

@@ -6,8 +6,8 @@ import type { Db } from '../../../src/store/engine/db.ts'
 import {
   endPause,
   findDestination,
-  hastenLanes,
   holdDestination,
+  makeLanesDue,
   oldestQueued,
   setDestinationState,
 } from '../../../src/store/outbox/destinations.ts'
@@ -424,18 +424,18 @@ describe.each(testDatabases)('hastening on $name', ({ open }) => {
   it('has what waits for its next try claimed now, a step at a time, but nothing that is held or under way', async () => {
     const db = await openedDb(open)
     await queue(db, 4, 1)
-    const [later, latest, held, underWay] = (await claim(db)) as [ClaimedLane, ClaimedLane, ClaimedLane, ClaimedLane]
+    const [later, latest, held, inFlight] = (await claim(db)) as [ClaimedLane, ClaimedLane, ClaimedLane, ClaimedLane]
     await settleLanes(db, [
       result(later, 'ready', { status: 503 }, { type: 'due', inMs: 3_600_000 }),
       result(latest, 'ready', { status: 503 }, { type: 'due', inMs: 7_200_000 }),
       result(held, 'dead', {}, { type: 'blocked', as: 'held' }),
     ])
     expect(await claim(db)).toEqual([])
-    expect(await hastenLanes(db, 'ams', 1)).toBe(1)
+    expect(await makeLanesDue(db, 'ams', 1)).toBe(1)
     expect((await claim(db)).map(({ lane }) => lane)).toEqual([later.lane])
-    expect(await hastenLanes(db, 'ams', 5)).toBe(1)
-    expect(await hastenLanes(db, 'ams', 5)).toBe(0)
+    expect(await makeLanesDue(db, 'ams', 5)).toBe(1)
+    expect(await makeLanesDue(db, 'ams', 5)).toBe(0)
     expect((await claim(db)).map(({ lane }) => lane)).toEqual([latest.lane])
-    expect(await settleLanes(db, [result(underWay, 'delivered')])).toEqual([])
+    expect(await settleLanes(db, [result(inFlight, 'delivered')])).toEqual([])
   })
 })

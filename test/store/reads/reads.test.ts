@@ -2,8 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { LeaseLostError } from '../../../src/store/engine/leases.ts'
-import { endSweep, forgiveMisses, sweepStep, takeSweep } from '../../../src/store/reads/account-reads.ts'
-import { askSweep, ensureAccounts } from '../../../src/store/reads/accounts.ts'
+import { endSweep, resetMisses, sweepStep, takeSweep } from '../../../src/store/reads/account-reads.ts'
+import { ensureAccounts, requestSweep } from '../../../src/store/reads/accounts.ts'
 import {
   claimReads,
   markPage,
@@ -14,8 +14,8 @@ import {
   releaseRead,
   settleRead,
 } from '../../../src/store/reads/claims.ts'
-import { addReads, askReplay, rank, takeApplied, wakeReads } from '../../../src/store/reads/reads.ts'
-import { takeReadNo } from '../../../src/store/reconcile/work.ts'
+import { addReads, rank, requestReplay, takeApplied, wakeReads } from '../../../src/store/reads/reads.ts'
+import { takeReadNumber } from '../../../src/store/reconcile/work.ts'
 import type { ReadsTable } from '../../../src/store/schema/tables.ts'
 import { openAgain, type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
@@ -151,8 +151,8 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
     await settle(db, claim, { cursor: 'of the next read' })
     expect(await row(db)).toMatchObject({ cursor: 'of the next read', issued_no: 71, cursor_no: 71 })
     await damaged({ applied_no: 80 })
-    expect(await takeReadNo(db, ACCOUNT, place.submissionId)).toBe(81)
-    expect(await takeReadNo(db, ACCOUNT, place.submissionId)).toBe(82)
+    expect(await takeReadNumber(db, ACCOUNT, place.submissionId)).toBe(81)
+    expect(await takeReadNumber(db, ACCOUNT, place.submissionId)).toBe(82)
   })
 })
 
@@ -232,7 +232,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
 
   it('a replay that is asked for comes a minute after the last at the soonest, and is asked for once', async () => {
     const db = await openWith(database)
-    const ask = () => db.write('test-ask', (tx) => askReplay(tx, [place]))
+    const ask = () => db.write('test-ask', (tx) => requestReplay(tx, [place]))
     await ask()
     expect((await row(db)).replay_due_at, 'the first walk is one').toBeNull()
     await settle(db, await claimEvents(db), { replayDueInMs: 86_400_000 })
@@ -253,7 +253,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     )
     const before = await row(db)
     expect(await takeSweep(db, ACCOUNT, 300_000)).toBe(false)
-    await db.write('test-ask', (tx) => askSweep(tx, ACCOUNT))
+    await db.write('test-ask', (tx) => requestSweep(tx, ACCOUNT))
     expect(await takeSweep(db, ACCOUNT, 300_000)).toBe(true)
     let after: string | null = ''
     while (after !== null) after = await sweepStep(db, ACCOUNT, after, '2026-06-01T00:00:00.000000Z', 1)
@@ -266,7 +266,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
       .execute()
     expect(live).toEqual([uuid(9, 1), uuid(9, 3)].flatMap((submission_id) => ['events', 'thread'].map((read) => ({ submission_id, read }))))
     expect((await row(db)).active_at).toBe(before.active_at)
-    await db.write('test-ask', (tx) => askSweep(tx, ACCOUNT))
+    await db.write('test-ask', (tx) => requestSweep(tx, ACCOUNT))
     expect(await takeSweep(db, ACCOUNT, 300_000)).toBe(false)
     expect(await takeSweep(db, ACCOUNT, 0)).toBe(true)
   })
@@ -307,7 +307,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
         return result
       },
     }
-    await forgiveMisses(counting as unknown as Db, ACCOUNT)
+    await resetMisses(counting as unknown as Db, ACCOUNT)
     expect(Math.max(...steps.map((all, step) => all - (steps[step - 1] ?? 0)))).toBeLessThanOrEqual(200)
     expect((await forgiven()).sort()).toEqual([...Array(417).fill(0), 3, 3, 3])
   })
@@ -315,7 +315,7 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
   it('trap 25: a sweep that a killed process began is made again, and a wish that comes during one is kept', async () => {
     const db = await openWith(database, 1)
     await ensureAccounts(db, [ACCOUNT])
-    const ask = () => db.write('test-ask', (tx) => askSweep(tx, ACCOUNT))
+    const ask = () => db.write('test-ask', (tx) => requestSweep(tx, ACCOUNT))
     await ask()
     expect(await takeSweep(db, ACCOUNT, 300_000)).toBe(true)
     expect(await takeSweep(db, ACCOUNT, 300_000), 'it is being made').toBe(false)

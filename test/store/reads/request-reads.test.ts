@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { addReads, rank } from '../../../src/store/reads/reads.ts'
-import { askReads } from '../../../src/store/reads/request-reads.ts'
+import { requestReads } from '../../../src/store/reads/request-reads.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 
@@ -47,7 +47,7 @@ it.each(testDatabases)('what is asked for is due at once on $name, its feeds fro
     [account, submissionId, 'requirements', false, false, null],
     [account, submissionId, 'thread', false, false, true],
   ]
-  await askReads(db, ACCOUNT, [])
+  await requestReads(db, ACCOUNT, [])
   expect(await rows()).toEqual([...untouched(ACCOUNT, uuid(9, 1)), ...untouched(ACCOUNT, uuid(9, 2)), ...untouched('other', uuid(9, 1))])
   const failing = () =>
     db.read.sql
@@ -58,7 +58,7 @@ it.each(testDatabases)('what is asked for is due at once on $name, its feeds fro
       .orderBy('submission_id')
       .execute()
   const before = await failing()
-  await askReads(db, ACCOUNT, [asked.submissionId])
+  await requestReads(db, ACCOUNT, [asked.submissionId])
   expect(await failing()).toEqual(before)
   expect(await rows()).toEqual([
     [ACCOUNT, uuid(9, 1), 'events', true, true, true],

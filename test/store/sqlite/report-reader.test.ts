@@ -4,13 +4,13 @@ import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { findDeliveries } from '../../../src/store/inbox/queries.ts'
-import { readingAside } from '../../../src/store/sqlite/report-reader.ts'
+import { openReportReader } from '../../../src/store/sqlite/report-reader.ts'
 import { testDatabases } from '../../tools/databases.ts'
 
 describe.each(testDatabases)('a database that is read aside, on $name', ({ name, open }) => {
   async function opened(): Promise<{ db: Db; aside: Db }> {
     const { db, config, close } = await open()
-    const aside = readingAside(db, config)
+    const aside = openReportReader(db, config)
     onTestFinished(async () => {
       await aside.close()
       await close()

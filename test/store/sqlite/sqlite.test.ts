@@ -62,7 +62,7 @@ describe('SQLite', () => {
     const flushing = async (tx: Tx) => (await sql<{ synchronous: number }>`pragma synchronous`.execute(tx.sql)).rows[0]?.synchronous
     const [full, normal] = [2, 1]
     expect(await db.write('kept', flushing)).toBe(full)
-    expect(await db.write('forgettable', flushing, { forgettable: true })).toBe(normal)
+    expect(await db.write('relaxed', flushing, { relaxedDurability: true })).toBe(normal)
     expect(await db.write('kept', flushing)).toBe(full)
   })
 
@@ -83,7 +83,7 @@ describe('SQLite', () => {
     // Only where something lies a restart may be the mend: elsewhere it would begin with nothing.
     const gone = refusal(`^${file} was deleted or moved .* a new start would begin without it$`)
     await expect(count('gone')).rejects.toMatchObject(gone)
-    await expect(db.write('aside', async () => {}, { aside: true })).rejects.toMatchObject(gone)
+    await expect(db.write('aside', async () => {}, { onWorkerThread: true })).rejects.toMatchObject(gone)
     copyFileSync(`${file}.away`, file)
     await expect(count('replaced')).rejects.toMatchObject(refusal(`^${file} was replaced .* or restart the program`))
     rmSync(file)

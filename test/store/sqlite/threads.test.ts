@@ -2,7 +2,7 @@ import type * as threads from 'node:worker_threads'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { createLog } from '../../../src/base/log.ts'
-import { Gate } from '../../../src/store/engine/write-gate.ts'
+import { WriteGate } from '../../../src/store/engine/write-gate.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
 import { openDb } from '../../../src/store/open/open.ts'
 import { SqliteCheckpoints } from '../../../src/store/sqlite/checkpoints.ts'
@@ -42,7 +42,7 @@ it('a system that gives no thread ends nothing: it is told with what to do, and 
   await migrate(db)
   const refusal = /EAGAIN; the system gives this process no further thread; raise its limit \(ulimit -u/
   expect(JSON.parse(await told.promise)).toMatchObject({ msg: expect.stringMatching(refusal) })
-  const aside = () => db.write('aside', async () => 'done', { aside: true })
+  const aside = () => db.write('aside', async () => 'done', { onWorkerThread: true })
   await expect(aside()).rejects.toThrow('EAGAIN')
   system.givesThreads = true
   expect(await aside()).toBe('done')
@@ -58,7 +58,7 @@ it('a log that a reader keeps from being shortened is told once, with what to do
   await db.close()
   const long = 80_000
   system.pages = [long, long, long, long, long, 0, long, long]
-  const checkpoints = new SqliteCheckpoints(path, new Gate(), log)
+  const checkpoints = new SqliteCheckpoints(path, new WriteGate(), log)
   onTestFinished(async () => {
     system.pages = null
     await checkpoints.close()

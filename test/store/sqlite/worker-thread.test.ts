@@ -36,7 +36,7 @@ it('a transaction aside stands as a whole or not at all, and ends with its work'
         if (fail) throw new Error('on purpose')
         return tx
       },
-      { aside: true },
+      { onWorkerThread: true },
     )
   await expect(write('a', true)).rejects.toThrow('on purpose')
   expect(await accounts(db)).toEqual([])
@@ -56,7 +56,7 @@ it('what comes behind the end of a transaction that an error ended is refused, a
       await sql`rollback`.execute(tx.sql)
       await tx.sql.insertInto('sync_counters').values(counter('b')).execute()
     },
-    { aside: true },
+    { onWorkerThread: true },
   )
   await expect(writing).rejects.toThrow('ended before it was committed')
   expect(await accounts(db)).toEqual([])
@@ -78,7 +78,7 @@ it('the event loop turns while a transaction aside is at work, and other writers
       order.push('aside')
       return rows[0]?.n
     },
-    { aside: true },
+    { onWorkerThread: true },
   )
   const other = db.write('other', async (tx) => {
     order.push('other')
@@ -108,7 +108,7 @@ it('it reads and writes rows as any transaction does, and stops at the same poin
       expect(await tx.updateMany(marketEvents, ['detail'], [{ ...before[0], detail: 'changed' }])).toBe(1)
       tx.afterCommit(() => points.push('after'))
     },
-    { aside: true },
+    { onWorkerThread: true },
   )
   expect(points).toEqual(['aside:before-commit', 'aside:after-commit', 'after'])
   expect((await db.read.selectWhere(marketEvents, { account: 'acme' }))[0]?.['detail']).toBe('changed')
@@ -118,7 +118,7 @@ it("waits for another process's lock in its own thread", async () => {
   const { db, path } = await opened()
   const other = startChild('store/children/hold-lock.ts', [path])
   await other.says('locked')
-  const writing = db.write('aside', (tx) => tx.sql.insertInto('sync_counters').values(counter('a')).execute(), { aside: true })
+  const writing = db.write('aside', (tx) => tx.sql.insertInto('sync_counters').values(counter('a')).execute(), { onWorkerThread: true })
   for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
   other.tell('let go')
   await other.says('released')

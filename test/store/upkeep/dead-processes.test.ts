@@ -7,7 +7,7 @@ import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { claimReads } from '../../../src/store/reads/claims.ts'
 import { addReads, rank } from '../../../src/store/reads/reads.ts'
-import { freeWhatTheDeadHold } from '../../../src/store/upkeep/dead-processes.ts'
+import { releaseClaimsOfDeadProcesses } from '../../../src/store/upkeep/dead-processes.ts'
 import { beat, listProcesses } from '../../../src/store/upkeep/processes.ts'
 import { openAgain, testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
@@ -51,14 +51,14 @@ describe.each(testDatabases)('what a dead process had claimed, on $name', (datab
     const [lost] = await deliveriesOf(dead, 2)
     expect(await readsOf(dead, 3)).toHaveLength(3)
     await lastSeen(living, dead, 60_000)
-    expect(await living.write('test', freeWhatTheDeadHold)).toEqual([{ processId: dead.processId, deliveries: 2, reads: 3 }])
+    expect(await living.write('test', releaseClaimsOfDeadProcesses)).toEqual([{ processId: dead.processId, deliveries: 2, reads: 3 }])
     expect((await listProcesses(living.read)).map((process) => process.process_id)).toEqual([living.processId])
     expect(await readsOf(living, 3)).toHaveLength(3)
     expect(await deliveriesOf(living, 2)).toHaveLength(2)
     if (!lost) throw new Error('nothing was claimed')
     const late = { delivery: lost, state: 'done' as const, submissionId: null, kind: null, error: null }
     await expect(dead.write('test', (tx) => settleDeliveries(tx, [late]))).rejects.toThrow(LeaseLostError)
-    expect(await living.write('test', freeWhatTheDeadHold)).toEqual([])
+    expect(await living.write('test', releaseClaimsOfDeadProcesses)).toEqual([])
   })
 
   it('is told apart from what the living have claimed', async () => {
@@ -67,7 +67,7 @@ describe.each(testDatabases)('what a dead process had claimed, on $name', (datab
     expect(await deliveriesOf(living, 1)).toHaveLength(1)
     expect(await readsOf(living, 3)).toHaveLength(3)
     await lastSeen(living, dead, 60_000)
-    expect(await living.write('test', freeWhatTheDeadHold)).toEqual([{ processId: dead.processId, deliveries: 1, reads: 0 }])
+    expect(await living.write('test', releaseClaimsOfDeadProcesses)).toEqual([{ processId: dead.processId, deliveries: 1, reads: 0 }])
     expect((await deliveriesOf(living, 2)).map((delivery) => delivery.deliveryId)).toEqual(['msg_1'])
     expect(await readsOf(living, 3)).toEqual([])
   })
@@ -76,7 +76,7 @@ describe.each(testDatabases)('what a dead process had claimed, on $name', (datab
     const [, living] = await twoProcesses()
     expect(await deliveriesOf(living, 2)).toHaveLength(2)
     await lastSeen(living, living, 60_000)
-    expect(await beat(living, entryOf(living), freeWhatTheDeadHold)).toEqual([])
+    expect(await beat(living, entryOf(living), releaseClaimsOfDeadProcesses)).toEqual([])
     expect(await deliveriesOf(living, 2)).toEqual([])
   })
 })

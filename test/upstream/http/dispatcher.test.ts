@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
-import { openWaysOut, type ProxySettings } from '../../../src/upstream/http/dispatcher.ts'
+import { createDispatcher, type ProxySettings } from '../../../src/upstream/http/dispatcher.ts'
 
 /** A proxy that answers each CONNECT with the next of these, and whatever comes after them with the last; '' is no answer. */
 async function startProxy(...answers: string[]) {
@@ -42,7 +42,7 @@ async function startPlain() {
 }
 
 function opened(proxy: ProxySettings, connectTimeout = 10_000) {
-  const dispatcher = openWaysOut(proxy, { connectTimeout, connections: 1 })
+  const dispatcher = createDispatcher(proxy, { connectTimeout, connections: 1 })
   onTestFinished(() => dispatcher.destroy())
   return dispatcher
 }

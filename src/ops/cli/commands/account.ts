@@ -3,7 +3,7 @@ import { resumeAccount, shownAccounts } from '../../actions/accounts.ts'
 import { table } from '../../output/table.ts'
 import { shortTime } from '../../output/text.ts'
 import { secretsText } from '../../status/webhook-secrets.ts'
-import { actingOf, type CommandContext, printJson, withStore } from './context.ts'
+import { actionContextOf, type CommandContext, printJson, withStore } from './context.ts'
 
 /** `account list|resume` */
 export function addAccount(program: Command, c: CommandContext): void {
@@ -39,7 +39,7 @@ async function list(c: CommandContext, json: boolean): Promise<void> {
 
 async function resume(c: CommandContext, name: string): Promise<void> {
   await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ config, db }) => {
-    const { before, resumed, running } = await resumeAccount(actingOf(c, db), config.accounts, name)
+    const { before, resumed, running } = await resumeAccount(actionContextOf(c, db), config.accounts, name)
     if (!resumed) {
       c.host.stdout.write(`account ${name} is active: there is nothing to resume\n`)
       return

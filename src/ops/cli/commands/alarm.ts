@@ -5,7 +5,7 @@ import { testOperators } from '../../alarms/operator-test.ts'
 import { table } from '../../output/table.ts'
 import { ago, printableLine, shortTime } from '../../output/text.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { actingOf, type CommandContext, notedWhereItCan, printJson, settingsOf, withStore } from './context.ts'
+import { actionContextOf, type CommandContext, notedWhereItCan, printJson, settingsOf, withStore } from './context.ts'
 
 /** `alarm list|test` */
 export function addAlarm(program: Command, c: CommandContext): void {
@@ -55,7 +55,7 @@ async function test(c: CommandContext, name: string | undefined, json: boolean):
   const tests = await notedWhereItCan(
     c,
     () => testOperators(config, name ?? null, c.clock, c.host.signal),
-    (db, send) => notedTests(actingOf(c, db), config, name ?? null, send),
+    (db, send) => notedTests(actionContextOf(c, db), config, name ?? null, send),
   )
   if (json) printJson(c, tests)
   else for (const { operator, text } of tests) c.host.stdout.write(`operator ${operator}: ${text}\n`)

@@ -5,7 +5,7 @@ import { lostNumbers, type SqliteFacts } from '../../../store/backup/facts.ts'
 import { restoreSqlite } from '../../../store/backup/restore.ts'
 import { newEpochText } from '../../../store/changes/log-epoch.ts'
 import { namedFacts, sqliteFileOf } from '../../actions/backup.ts'
-import { counted } from '../../output/text.ts'
+import { pluralize } from '../../output/text.ts'
 import { type CommandContext, printJson, settingsOf, silentLog } from './context.ts'
 
 /** `backup FILE [--json]` */
@@ -63,7 +63,7 @@ export function addRestore(program: Command, c: CommandContext): void {
 }
 
 function told({ schemaVersion, lastSeq, rows }: SqliteFacts): string {
-  const count = (table: string, word: string) => counted(rows[table] ?? 0, word)
+  const count = (table: string, word: string) => pluralize(rows[table] ?? 0, word)
   const records = [count('submissions', 'submission'), count('market_events', 'event'), count('thread_messages', 'message')]
   return `${records.join(', ')}, the change log up to ${lastSeq}, schema version ${schemaVersion}`
 }

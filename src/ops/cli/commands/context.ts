@@ -13,7 +13,7 @@ import { openDb } from '../../../store/open/open.ts'
 import { refuseWhenGone } from '../../../store/open/serve-lock.ts'
 import type { ProcessRole } from '../../../store/upkeep/processes.ts'
 import { accountNamed } from '../../actions/accounts.ts'
-import type { Acting } from '../../actions/context.ts'
+import type { ActionContext } from '../../actions/context.ts'
 import { destinationProblems } from '../destination-problems.ts'
 import { knownNames } from '../known-names.ts'
 
@@ -149,7 +149,7 @@ export function accountOf(config: Config, name: string | undefined): Config['acc
 }
 
 /** What an action needs; the note that it leaves says `command`. */
-export function actingOf(c: CommandContext, db: Db): Acting {
+export function actionContextOf(c: CommandContext, db: Db): ActionContext {
   return { db, clock: c.clock, signal: c.host.signal, observer: silentObserver, who: 'command' }
 }
 

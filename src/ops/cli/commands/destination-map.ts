@@ -2,13 +2,13 @@ import type { Command } from 'commander'
 import { UsageError } from '../../../base/errors.ts'
 import type { Db } from '../../../store/engine/db.ts'
 import { listMappings, type MappingRow, type StoredMapping } from '../../../store/outbox/push-map.ts'
-import { countIn, fileIn, submissionIn } from '../../actions/arguments.ts'
+import { parseCount, parseSubmissionId, readTextFile } from '../../actions/arguments.ts'
 import { fieldProblem, type MapTarget, readMapFile, rowOf } from '../../actions/map-file.ts'
 import { importMappings, mapTarget, shownMapping } from '../../actions/mappings.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { table } from '../../output/table.ts'
-import { counted, firstProblems, shortTime } from '../../output/text.ts'
-import { actingOf, type CommandContext, printJson, withStore } from './context.ts'
+import { firstProblems, pluralize, shortTime } from '../../output/text.ts'
+import { actionContextOf, type CommandContext, printJson, withStore } from './context.ts'
 
 const MAX_LISTED = 100_000
 
@@ -47,8 +47,8 @@ function together(text: string, before: readonly string[] = []): string[] {
 async function map(c: CommandContext, name: string, options: MapOptions): Promise<void> {
   const problems: string[] = []
   const { file, client } = options
-  const limit = countIn(options.limit, '--limit', MAX_LISTED, problems)
-  const submissionId = submissionIn(options.submission, '--submission', problems)
+  const limit = parseCount(options.limit, '--limit', MAX_LISTED, problems)
+  const submissionId = parseSubmissionId(options.submission, '--submission', problems)
   if (file !== undefined && (client ?? options.submission ?? options.account ?? options.policy ?? options.field[0]) !== undefined) {
     problems.push('destination map: give --file, or --submission and --client, not both')
   }
@@ -59,7 +59,7 @@ async function map(c: CommandContext, name: string, options: MapOptions): Promis
     const problem = /^\s*[^=\s][^=]*=/.test(field) ? fieldProblem(fieldOf(field)[0]) : `${JSON.stringify(field)} is not NAME=VALUE`
     if (problem !== null) problems.push(`--field: ${problem}`)
   }
-  const text = file === undefined ? undefined : fileIn(file, problems)
+  const text = file === undefined ? undefined : readTextFile(file, problems)
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     if (file === undefined && client === undefined) {
       const filter = { destination: name, account: options.account, submissionId }
@@ -99,9 +99,9 @@ function fromFile(text: string, file: string, target: MapTarget): readonly Mappi
 }
 
 async function store(c: CommandContext, db: Db, destination: string, rows: readonly MappingRow[], json: boolean): Promise<void> {
-  const { unknown } = await importMappings(actingOf(c, db), destination, rows, 'import')
+  const { unknown } = await importMappings(actionContextOf(c, db), destination, rows, 'import')
   if (json) return printJson(c, { stored: rows.length, unknown_submissions: unknown })
-  c.host.stdout.write(`${counted(rows.length, 'submission')} mapped; what waited for that goes out now\n`)
+  c.host.stdout.write(`${pluralize(rows.length, 'submission')} mapped; what waited for that goes out now\n`)
   if (unknown > 0) c.host.stdout.write(`${unknown} of these submissions not known to the mirror yet\n`)
 }
 

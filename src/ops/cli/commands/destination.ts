@@ -7,7 +7,7 @@ import { table } from '../../output/table.ts'
 import { ago, printableLine, shortTime } from '../../output/text.ts'
 import { readPushStatus } from '../../status/destinations.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { actingOf, type CommandContext, notedWhereItCan, printJson, sendingSettingsOf, silentLog, withStore } from './context.ts'
+import { actionContextOf, type CommandContext, notedWhereItCan, printJson, sendingSettingsOf, silentLog, withStore } from './context.ts'
 import { addMap } from './destination-map.ts'
 
 /** `destination list|pause|resume|test|map` */
@@ -56,7 +56,7 @@ async function list(c: CommandContext, json: boolean): Promise<void> {
 
 async function pause(c: CommandContext, name: string, reason: string | null): Promise<void> {
   await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
-    const before = await pauseDestination(actingOf(c, db), name, reason)
+    const before = await pauseDestination(actionContextOf(c, db), name, reason)
     const already = before.state === 'paused' && reason === null ? ` already${whyOf(before)}` : ''
     c.host.stdout.write(
       `destination ${name} is paused${already}: its changes are queued, and nothing is sent until \`destination resume ${name}\`\n`,
@@ -66,7 +66,7 @@ async function pause(c: CommandContext, name: string, reason: string | null): Pr
 
 async function resume(c: CommandContext, name: string): Promise<void> {
   await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
-    const before = await resumeDestination(actingOf(c, db), name)
+    const before = await resumeDestination(actionContextOf(c, db), name)
     const was = before.state === 'active' ? '' : `; it was ${before.state}${whyOf(before)}`
     c.host.stdout.write(`destination ${name} is active${was}\n`)
   })
@@ -83,7 +83,7 @@ async function test(c: CommandContext, name: string): Promise<void> {
   const { ok, text } = await notedWhereItCan(
     c,
     () => probeDestination({ ...c, log: silentLog() }, config, destination),
-    (db, probe) => notedProbe(actingOf(c, db), name, probe),
+    (db, probe) => notedProbe(actionContextOf(c, db), name, probe),
   )
   c.host.stdout.write(`destination ${name}: ${text}\n`)
   if (!ok) c.exitCode = exitCodes.failed

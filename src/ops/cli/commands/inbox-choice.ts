@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { InboxFilter } from '../../../store/inbox/queries.ts'
 import type { InboxState } from '../../../store/schema/tables.ts'
-import { choiceIn, momentIn } from '../../actions/arguments.ts'
+import { parseChoice, parseMoment } from '../../actions/arguments.ts'
 import type { CommandContext } from './context.ts'
 
 /** The options by which stored deliveries are chosen, as they stand on the command line. */
@@ -25,10 +25,10 @@ export function withChoice(command: Command, states: readonly InboxState[]): Com
 /** What the options choose. @param problems gets one line for each that is wrong. */
 export function filterOf(c: CommandContext, options: ChoiceOptions, states: readonly InboxState[], problems: string[]): InboxFilter {
   return {
-    state: choiceIn(options.state, '--state', states, problems),
+    state: parseChoice(options.state, '--state', states, problems),
     account: options.account,
-    since: momentIn(options.since, '--since', c.clock.now(), problems),
-    until: momentIn(options.until, '--until', c.clock.now(), problems),
+    since: parseMoment(options.since, '--since', c.clock.now(), problems),
+    until: parseMoment(options.until, '--until', c.clock.now(), problems),
   }
 }
 

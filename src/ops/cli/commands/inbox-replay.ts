@@ -2,8 +2,8 @@ import type { Command } from 'commander'
 import type { InboxFilter } from '../../../store/inbox/queries.ts'
 import { replayRefused, replay as replayStored, settleAll, settleIds } from '../../actions/inbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
-import { counted } from '../../output/text.ts'
-import { accountOf, actingOf, type CommandContext, type OpenStore, withStore } from './context.ts'
+import { pluralize } from '../../output/text.ts'
+import { accountOf, actionContextOf, type CommandContext, type OpenStore, withStore } from './context.ts'
 import { type ChoiceOptions, filterOf, isNarrowed, withChoice } from './inbox-choice.ts'
 
 interface ReplayOptions extends ChoiceOptions {
@@ -32,15 +32,15 @@ async function replay(c: CommandContext, ids: readonly string[], options: Replay
   await withStore(c, { accounts, prepare: false, problems }, async (store) => {
     if (options.rejected) return tellReplayRefused(c, store, filter)
     await refuseUnknownNames(store.db.read, store.config, filter)
-    const acting = actingOf(c, store.db)
-    const replayed = ids.length > 0 ? await settleIds(acting, replayStored, ids) : await settleAll(acting, replayStored, filter)
-    c.host.stdout.write(`${counted(replayed, 'delivery', 'deliveries')} will be worked again\n`)
+    const context = actionContextOf(c, store.db)
+    const replayed = ids.length > 0 ? await settleIds(context, replayStored, ids) : await settleAll(context, replayStored, filter)
+    c.host.stdout.write(`${pluralize(replayed, 'delivery', 'deliveries')} will be worked again\n`)
   })
 }
 
 async function tellReplayRefused(c: CommandContext, { config, db, log }: OpenStore, filter: InboxFilter): Promise<void> {
   const account = filter.account === undefined ? undefined : accountOf(config, filter.account).name
-  const { accepted, refused } = await replayRefused(actingOf(c, db), log, config.accounts, { ...filter, account })
-  c.host.stdout.write(`${counted(accepted, 'refused delivery', 'refused deliveries')} verified and will be worked\n`)
+  const { accepted, refused } = await replayRefused(actionContextOf(c, db), log, config.accounts, { ...filter, account })
+  c.host.stdout.write(`${pluralize(accepted, 'refused delivery', 'refused deliveries')} verified and will be worked\n`)
   for (const [reason, n] of Object.entries(refused)) c.host.stdout.write(`${n} still refused: ${reason}\n`)
 }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { settleAll, settleIds, skip } from '../../actions/inbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
-import { counted } from '../../output/text.ts'
-import { actingOf, type CommandContext, withStore } from './context.ts'
+import { pluralize } from '../../output/text.ts'
+import { actionContextOf, type CommandContext, withStore } from './context.ts'
 import { type ChoiceOptions, filterOf, isNarrowed, withChoice } from './inbox-choice.ts'
 
 /** `inbox skip ID…|--state dead` */
@@ -20,8 +20,8 @@ async function skipThem(c: CommandContext, ids: readonly string[], options: Choi
   }
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     await refuseUnknownNames(db.read, config, filter)
-    const acting = actingOf(c, db)
-    const skipped = ids.length > 0 ? await settleIds(acting, skip, ids) : await settleAll(acting, skip, filter)
-    c.host.stdout.write(`${counted(skipped, 'dead delivery', 'dead deliveries')} set aside\n`)
+    const context = actionContextOf(c, db)
+    const skipped = ids.length > 0 ? await settleIds(context, skip, ids) : await settleAll(context, skip, filter)
+    c.host.stdout.write(`${pluralize(skipped, 'dead delivery', 'dead deliveries')} set aside\n`)
   })
 }

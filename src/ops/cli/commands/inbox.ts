@@ -3,7 +3,7 @@ import { UsageError } from '../../../base/errors.ts'
 import { printable } from '../../../base/printable.ts'
 import { type InboxFilter, listDeliveries } from '../../../store/inbox/queries.ts'
 import { RejectedStore } from '../../../store/inbox/rejected.ts'
-import { choiceIn, countIn, momentIn, submissionIn } from '../../actions/arguments.ts'
+import { parseChoice, parseCount, parseMoment, parseSubmissionId } from '../../actions/arguments.ts'
 import { rejectedFields, type ShownDelivery, type ShownRejected, showDeliveries, showRejected } from '../../actions/inbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { table } from '../../output/table.ts'
@@ -53,12 +53,12 @@ export function addInbox(program: Command, c: CommandContext): void {
 async function list(c: CommandContext, options: ListOptions): Promise<void> {
   const problems: string[] = []
   const filter: InboxFilter = {
-    state: choiceIn(options.state, '--state', STATES, problems),
+    state: parseChoice(options.state, '--state', STATES, problems),
     account: options.account,
-    submissionId: submissionIn(options.submission, '--submission', problems),
-    since: momentIn(options.since, '--since', c.clock.now(), problems),
+    submissionId: parseSubmissionId(options.submission, '--submission', problems),
+    since: parseMoment(options.since, '--since', c.clock.now(), problems),
   }
-  const limit = countIn(options.limit, '--limit', MAX_LISTED, problems)
+  const limit = parseCount(options.limit, '--limit', MAX_LISTED, problems)
   if (options.rejected && (options.state !== undefined || options.submission !== undefined)) {
     problems.push('--rejected: refused deliveries have no state and no submission; leave --state and --submission out')
   }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { ListedState, OutboxFilter } from '../../../store/outbox/queries.ts'
-import { choiceIn, momentIn, submissionIn } from '../../actions/arguments.ts'
+import { parseChoice, parseMoment, parseSubmissionId } from '../../actions/arguments.ts'
 import type { CommandContext } from './context.ts'
 
 /** The options by which rows of the outbox are chosen, as they stand on the command line. */
@@ -35,9 +35,9 @@ export function filterOf<S extends ListedState>(
   return {
     destination: options.destination,
     account: options.account,
-    submissionId: submissionIn(options.submission, '--submission', problems),
-    state: choiceIn(options.state, '--state', states, problems),
-    since: momentIn(options.since, '--since', now, problems),
-    until: momentIn(options.until, '--until', now, problems),
+    submissionId: parseSubmissionId(options.submission, '--submission', problems),
+    state: parseChoice(options.state, '--state', states, problems),
+    since: parseMoment(options.since, '--since', now, problems),
+    until: parseMoment(options.until, '--until', now, problems),
   }
 }

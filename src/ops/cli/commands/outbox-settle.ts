@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { type Deed, retry, settleOutbox, skip } from '../../actions/outbox.ts'
+import { retry, type StateChange, settleOutbox, skip } from '../../actions/outbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
-import { counted } from '../../output/text.ts'
-import { actingOf, type CommandContext, withStore } from './context.ts'
+import { pluralize } from '../../output/text.ts'
+import { actionContextOf, type CommandContext, withStore } from './context.ts'
 import { type ChoiceOptions, filterOf, withChoice } from './outbox-choice.ts'
 
 /** `outbox retry ID…|FILTERS` and `outbox skip ID…|FILTERS`; filters that name no state mean what is dead or unknown. */
@@ -17,30 +17,30 @@ export function addRetryAndSkip(outbox: Command, c: CommandContext): void {
   )
 }
 
-function add(outbox: Command, c: CommandContext, description: string, deed: Deed, done: string): void {
+function add(outbox: Command, c: CommandContext, description: string, change: StateChange, done: string): void {
   const command = outbox
-    .command(deed.name)
+    .command(change.name)
     .description(description)
     .argument('[ids...]', 'numbers in the list, or message ids (webhook-id), with --destination for a message to several')
-  withChoice(command, deed.states).action((ids: string[], options: ChoiceOptions) => settle(c, deed, done, ids, options))
+  withChoice(command, change.states).action((ids: string[], options: ChoiceOptions) => settle(c, change, done, ids, options))
 }
 
-async function settle(c: CommandContext, deed: Deed, done: string, ids: readonly string[], options: ChoiceOptions): Promise<void> {
+async function settle(c: CommandContext, change: StateChange, done: string, ids: readonly string[], options: ChoiceOptions): Promise<void> {
   const problems: string[] = []
-  const filter = filterOf(c, options, deed.states, problems)
+  const filter = filterOf(c, options, change.states, problems)
   const { destination, ...others } = options
   const narrowed = Object.values(others).some((option) => option !== undefined)
   if (ids.length === 0 && !narrowed && destination === undefined) {
     problems.push(
-      `outbox ${deed.name}: give ids, or say which changes by --destination, --state, --submission, --account, --since, --until`,
+      `outbox ${change.name}: give ids, or say which changes by --destination, --state, --submission, --account, --since, --until`,
     )
   }
-  if (ids.length > 0 && narrowed) problems.push(`outbox ${deed.name}: ids go with --destination alone; leave the other options out`)
+  if (ids.length > 0 && narrowed) problems.push(`outbox ${change.name}: ids go with --destination alone; leave the other options out`)
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db, log }) => {
     if (ids.length === 0) await refuseUnknownNames(db.read, config, filter)
     const choice = ids.length > 0 ? { ids, destination, field: '--destination' } : { filter }
-    const { changed, underWay } = await settleOutbox({ ...actingOf(c, db), config, log }, deed, choice)
-    c.host.stdout.write(`${counted(changed, 'change')} ${done}\n`)
-    if (underWay > 0) c.host.stdout.write(`${underWay} left alone, because they are being sent just now; repeat the command\n`)
+    const { changed, inFlight } = await settleOutbox({ ...actionContextOf(c, db), config, log }, change, choice)
+    c.host.stdout.write(`${pluralize(changed, 'change')} ${done}\n`)
+    if (inFlight > 0) c.host.stdout.write(`${inFlight} left alone, because they are being sent just now; repeat the command\n`)
   })
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { UsageError } from '../../../base/errors.ts'
 import { printable } from '../../../base/printable.ts'
 import { findOutboxRows, listedStates, listOutbox, type OutboxEntry } from '../../../store/outbox/queries.ts'
-import { countIn } from '../../actions/arguments.ts'
+import { parseCount } from '../../actions/arguments.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { table } from '../../output/table.ts'
 import { printableLine, shortTime } from '../../output/text.ts'
@@ -36,7 +36,7 @@ export function addOutbox(program: Command, c: CommandContext): void {
 async function list(c: CommandContext, options: ListOptions): Promise<void> {
   const problems: string[] = []
   const filter = filterOf(c, options, listedStates, problems)
-  const limit = countIn(options.limit, '--limit', MAX_LISTED, problems)
+  const limit = parseCount(options.limit, '--limit', MAX_LISTED, problems)
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     await refuseUnknownNames(db.read, config, filter)
     const entries = await listOutbox(db.read, filter, limit)

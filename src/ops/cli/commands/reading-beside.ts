@@ -1,5 +1,5 @@
 import type { Observer } from '../../../base/observer.ts'
-import { clientOf } from '../../../upstream/account-client.ts'
+import { createAccountClient } from '../../../upstream/account-client.ts'
 import type { UpstreamClient } from '../../../upstream/client.ts'
 import { Heartbeat } from '../../status/heartbeat.ts'
 import type { CommandContext, OpenStore } from './context.ts'
@@ -21,7 +21,7 @@ export async function readingBeside<T>(
   { role, account, observer, looksOnly }: Reading,
   work: (client: UpstreamClient) => Promise<T>,
 ): Promise<T> {
-  const client = clientOf(config, account, { clock, observer, log })
+  const client = createAccountClient(config, account, { clock, observer, log })
   const done = new AbortController()
   const heartbeat = new Heartbeat(db, log, { id: db.processId, role, version }, ({ reading }) => client.shareAmong(reading), looksOnly)
   await heartbeat.beat()

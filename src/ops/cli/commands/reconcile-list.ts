@@ -4,7 +4,7 @@ import type { Output } from '../../../base/host.ts'
 import { readReport } from '../../../reconcile/report/data.ts'
 import type { Db } from '../../../store/engine/db.ts'
 import { findRun, listFindings, listRuns, type RunRow } from '../../../store/reconcile/runs.ts'
-import { countIn } from '../../actions/arguments.ts'
+import { parseCount } from '../../actions/arguments.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { printableLine } from '../../output/text.ts'
 import { findingsTable, runSummary, runsTable } from '../reconcile-text.ts'
@@ -34,7 +34,7 @@ export function addReconcileList(reconcile: Command, c: CommandContext): void {
 
 async function list(c: CommandContext, options: { account?: string; limit: string; json?: boolean }): Promise<void> {
   const problems: string[] = []
-  const limit = countIn(options.limit, '--limit', MAX_LISTED, problems)
+  const limit = parseCount(options.limit, '--limit', MAX_LISTED, problems)
   await withStore(c, { accounts: 'optional', prepare: false, problems }, async ({ config, db }) => {
     await refuseUnknownNames(db.read, config, { account: options.account })
     const runs = await listRuns(db.read, { account: options.account, limit })

@@ -10,7 +10,7 @@ import { ensureAccounts } from '../../../store/reads/accounts.ts'
 import { listFindings, type RunRow } from '../../../store/reconcile/runs.ts'
 import { claimNewRun } from '../../../store/reconcile/work.ts'
 import type { RunOptions } from '../../../store/schema/tables-reconcile.ts'
-import { countIn, momentIn, submissionIn } from '../../actions/arguments.ts'
+import { parseCount, parseMoment, parseSubmissionId } from '../../actions/arguments.ts'
 import { accountsOfRun, futureProblem, runNote } from '../../actions/reconcile.ts'
 import { ReconcileScreen } from '../reconcile-screen.ts'
 import { findingsTable, runSummary } from '../reconcile-text.ts'
@@ -84,10 +84,10 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
 }
 
 function optionsIn(c: CommandContext, given: ReconcileOptions, problems: string[]): RunOptions {
-  const ids = (given.submission ?? []).flatMap((text) => submissionIn(text, '--submission', problems) ?? [])
-  const since = momentIn(given.since, '--since', c.clock.now(), problems)
+  const ids = (given.submission ?? []).flatMap((text) => parseSubmissionId(text, '--submission', problems) ?? [])
+  const since = parseMoment(given.since, '--since', c.clock.now(), problems)
   problems.push(...futureProblem(since, c.clock.now(), '--since'))
-  const concurrency = given.concurrency === undefined ? undefined : countIn(given.concurrency, '--concurrency', 256, problems)
+  const concurrency = given.concurrency === undefined ? undefined : parseCount(given.concurrency, '--concurrency', 256, problems)
   return {
     ...(ids.length > 0 && { submissions: [...new Set(ids)].sort() }),
     ...(since !== undefined && { since }),

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { UsageError } from '../../../base/errors.ts'
 import type { Config } from '../../../config/config.ts'
-import { choiceIn } from '../../actions/arguments.ts'
+import { parseChoice } from '../../actions/arguments.ts'
 import { type CommandContext, sendingSettingsOf } from './context.ts'
 
 const ROLES = ['all', 'receive', 'work'] as const
@@ -14,7 +14,7 @@ export function addServe(program: Command, c: CommandContext): void {
     .option('--role <role>', 'all, receive (deliveries are taken, work waits) or work; for several processes on Postgres', 'all')
     .action(async (options: { role: string }) => {
       const problems: string[] = []
-      const role = choiceIn(options.role, '--role', ROLES, problems)
+      const role = parseChoice(options.role, '--role', ROLES, problems)
       const check = ({ database }: Config) => {
         if (role !== 'work' || database.kind === 'postgres') return
         throw new UsageError(['--role work: a SQLite database has one serve, which must take deliveries too; use --role all, or Postgres'])

@@ -9,7 +9,7 @@ import { noteAround } from '../../../store/operators/actions.ts'
 import { ensureAccounts } from '../../../store/reads/accounts.ts'
 import { idsNoted } from '../../actions/context.ts'
 import { refuseUntracked } from '../../actions/submissions.ts'
-import { counted, printableLine } from '../../output/text.ts'
+import { pluralize, printableLine } from '../../output/text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
 import { readingBeside } from './reading-beside.ts'
@@ -87,7 +87,7 @@ async function syncNow(c: CommandContext, store: OpenStore, account: string, pag
       for (const each of failed) host.stderr.write(`${sentence(each)}\n`)
     }
     host.stdout.write(
-      `${counted(submissions, 'submission')} read in account ${account}: ${counted(changes, 'change')}, ${counted(unread, 'read')} failed\n`,
+      `${pluralize(submissions, 'submission')} read in account ${account}: ${pluralize(changes, 'change')}, ${pluralize(unread, 'read')} failed\n`,
     )
     if (unread > 0) c.exitCode = exitCodes.failed
     return unread

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import type { Config } from '../../../config/config.ts'
 import { parseUuid } from '../../../model/uuid.ts'
-import { fileIn } from '../../actions/arguments.ts'
+import { readTextFile } from '../../actions/arguments.ts'
 import { trackSubmissions } from '../../actions/submissions.ts'
-import { counted, firstProblems } from '../../output/text.ts'
+import { firstProblems, pluralize } from '../../output/text.ts'
 import { readIdFile } from '../id-file.ts'
-import { accountOf, actingOf, type CommandContext, withStore } from './context.ts'
+import { accountOf, actionContextOf, type CommandContext, withStore } from './context.ts'
 
 /** `track ID… [--file F] [--account A]` */
 export function addTrack(program: Command, c: CommandContext): void {
@@ -22,8 +22,8 @@ export function addTrack(program: Command, c: CommandContext): void {
       const check = (config: Config) => accountOf(config, options.account)
       await withStore(c, { accounts: 'needed', prepare: true, problems, check }, async ({ config, db }) => {
         const account = accountOf(config, options.account).name
-        const { added, known } = await trackSubmissions(actingOf(c, db), account, ids)
-        c.host.stdout.write(`${counted(added, 'new submission')} tracked in account ${account}; ${known} known before\n`)
+        const { added, known } = await trackSubmissions(actionContextOf(c, db), account, ids)
+        c.host.stdout.write(`${pluralize(added, 'new submission')} tracked in account ${account}; ${known} known before\n`)
       })
     })
 }
@@ -40,7 +40,7 @@ function idsOf(given: readonly string[], file: string | undefined, problems: str
     if (id === null) problems.push(`${JSON.stringify(text)} is no submission id (a uuid)`)
     else ids.add(id)
   }
-  const text = file === undefined ? undefined : fileIn(file, problems)
+  const text = file === undefined ? undefined : readTextFile(file, problems)
   if (file === undefined || text === undefined) return [...ids]
   const read = readIdFile(text, file)
   problems.push(...firstProblems(read.problems))

@@ -7,8 +7,8 @@ import type { Observer } from '../../../base/observer.ts'
 import type { Config } from '../../../config/config.ts'
 import type { TimeText } from '../../../model/time.ts'
 import type { Db } from '../../../store/engine/db.ts'
-import { momentIn } from '../../actions/arguments.ts'
-import type { Acting } from '../../actions/context.ts'
+import { parseMoment } from '../../actions/arguments.ts'
+import type { ActionContext } from '../../actions/context.ts'
 import type { ReloadResult } from '../../actions/reload-result.ts'
 
 /** What the admin routes work with. */
@@ -37,12 +37,12 @@ declare module 'fastify' {
 }
 
 /** What an action needs, done for whoever the request comes from. */
-export function actingFor(p: AdminParts, request: Pick<FastifyRequest, 'who'>): Acting {
+export function actionContextFor(p: AdminParts, request: Pick<FastifyRequest, 'who'>): ActionContext {
   const { db, clock, signal, observer } = p
   return { db, clock, signal, observer, who: request.who }
 }
 
 /** A moment that a schema has checked already, as the store knows it. */
 export function momentOf(p: AdminParts, text: string | undefined): TimeText | undefined {
-  return momentIn(text, '', p.clock.now(), [])
+  return parseMoment(text, '', p.clock.now(), [])
 }

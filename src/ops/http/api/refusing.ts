@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BusyError, messageOf, TransientError, UsageError } from '../../../base/errors.ts'
-import { NotNowError, NotThereError, UnfitError } from '../../output/refusals.ts'
+import { ConflictError, MismatchError, NotFoundError } from '../../output/refusals.ts'
 import { firstProblems } from '../../output/text.ts'
 import type { Problem } from './answers.ts'
 import type { AdminParts } from './parts.ts'
@@ -49,9 +49,9 @@ export function refuseError(
 }
 
 function statusOf(error: UsageError): number {
-  if (error instanceof NotThereError) return 404
-  if (error instanceof NotNowError) return 409
-  return error instanceof UnfitError ? 422 : 400
+  if (error instanceof NotFoundError) return 404
+  if (error instanceof ConflictError) return 409
+  return error instanceof MismatchError ? 422 : 400
 }
 
 /** Fastify's own refusals have a status below 500: a body that is no JSON, too large, or of an unknown type. */

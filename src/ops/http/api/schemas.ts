@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseUuid } from '../../../model/uuid.ts'
-import { momentIn } from '../../actions/arguments.ts'
+import { parseMoment } from '../../actions/arguments.ts'
 
 /** What several routes have in common. Everything here is made once, when the program is loaded. */
 
@@ -13,7 +13,7 @@ export const time = z.string().meta({ format: 'date-time', description: 'UTC, wi
 export const moment = z
   .string()
   .max(40)
-  .refine((text) => momentIn(text, '', 0, []) !== undefined, 'is no time; give a date, a date-time, or how long ago, like 2h or 7d')
+  .refine((text) => parseMoment(text, '', 0, []) !== undefined, 'is no time; give a date, a date-time, or how long ago, like 2h or 7d')
   .meta({ description: 'a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`', examples: ['24h'] })
 
 /** The id of a submission, in small letters from here on. */

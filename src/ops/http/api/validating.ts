@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler, onRouteHookHandler } from 'fastify'
 import { z } from 'zod'
 import { UsageError } from '../../../base/errors.ts'
-import { thereIs } from '../../../base/list-known.ts'
+import { listNames } from '../../../base/list-names.ts'
 import { storableText } from '../../../model/json.ts'
 
 const WHERE: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' }
@@ -72,7 +72,7 @@ function messageOf(issue: z.core.$ZodRawIssue): string {
       return `is none of ${issue.values.join(', ')}`
     case 'unrecognized_keys': {
       const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : []
-      return issue.keys.map((key) => `there is no ${JSON.stringify(key.slice(0, LONGEST))} here; ${thereIs(known)}`).join('\n')
+      return issue.keys.map((key) => `there is no ${JSON.stringify(key.slice(0, LONGEST))} here; ${listNames(known)}`).join('\n')
     }
     case 'too_small':
       return issue.origin === 'string' ? 'is empty' : `must hold at least ${issue.minimum}`

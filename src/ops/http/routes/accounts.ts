@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { resumeAccount, shownAccounts } from '../../actions/accounts.ts'
 import { answers, answersOfAction } from '../api/answers.ts'
-import { type AdminParts, type Api, actingFor } from '../api/parts.ts'
+import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
 import { named, pageOf, time, whole } from '../api/schemas.ts'
 
 const account = z
@@ -46,7 +46,7 @@ const resume = {
 export function addAccounts(api: Api, p: AdminParts): void {
   api.get('/accounts', { schema: list }, async () => whole(await shownAccounts(p.db.read, p.config().accounts)))
   api.post('/accounts/:name/resume', { schema: resume }, async (request) => {
-    const { before, resumed: done, running } = await resumeAccount(actingFor(p, request), p.config().accounts, request.params.name)
+    const { before, resumed: done, running } = await resumeAccount(actionContextFor(p, request), p.config().accounts, request.params.name)
     return { account: before.account, was: before.state, resumed: done, at_once: done && running }
   })
 }

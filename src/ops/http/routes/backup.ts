@@ -4,7 +4,7 @@ import { messageOf, PermanentError } from '../../../base/errors.ts'
 import { backupSqlite } from '../../../store/backup/copy.ts'
 import { noteAround } from '../../../store/operators/actions.ts'
 import { namedFacts, sqliteFileOf } from '../../actions/backup.ts'
-import { NotNowError } from '../../output/refusals.ts'
+import { ConflictError } from '../../output/refusals.ts'
 import { answersOfAction } from '../api/answers.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
 
@@ -51,5 +51,5 @@ export function addBackup(api: Api, p: AdminParts): void {
 
 /** That no copy can be made now, such as for want of room, is no fault of the program. */
 function refused(error: unknown): never {
-  throw error instanceof PermanentError ? new NotNowError([messageOf(error)]) : error
+  throw error instanceof PermanentError ? new ConflictError([messageOf(error)]) : error
 }

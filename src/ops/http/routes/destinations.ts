@@ -3,7 +3,7 @@ import { destinationNamed, notedProbe, pauseDestination, resumeDestination } fro
 import { probeDestination } from '../../actions/probe.ts'
 import { readPushStatus } from '../../status/destinations.ts'
 import { answers, answersOfAction } from '../api/answers.ts'
-import { type AdminParts, type Api, actingFor } from '../api/parts.ts'
+import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
 import { named, pageOf, time, whole } from '../api/schemas.ts'
 
 const states = z.enum(['active', 'paused', 'parked', 'disabled'])
@@ -66,12 +66,12 @@ export function addDestinations(api: Api, p: AdminParts): void {
   api.get('/destinations', { schema: list }, async () => whole(await readPushStatus(p.db.read, p.config().destinations)))
   api.post('/destinations/:name/pause', { schema: pause }, async (request) => {
     const { name } = request.params
-    await pauseDestination(actingFor(p, request), name, request.body?.reason ?? null)
+    await pauseDestination(actionContextFor(p, request), name, request.body?.reason ?? null)
     return { destination: name, state: 'paused' as const }
   })
   api.post('/destinations/:name/resume', { schema: resume }, async (request) => {
     const { name } = request.params
-    const before = await resumeDestination(actingFor(p, request), name)
+    const before = await resumeDestination(actionContextFor(p, request), name)
     return { destination: name, state: 'active' as const, was: before.state }
   })
   api.post('/destinations/:name/test', { schema: test }, async (request) => {
@@ -79,6 +79,6 @@ export function addDestinations(api: Api, p: AdminParts): void {
     const config = p.config()
     const settings = destinationNamed(config, name)
     const parts = { clock: p.clock, log: p.log, host: { signal: p.signal } }
-    return { destination: name, ...(await notedProbe(actingFor(p, request), name, () => probeDestination(parts, config, settings))) }
+    return { destination: name, ...(await notedProbe(actionContextFor(p, request), name, () => probeDestination(parts, config, settings))) }
   })
 }

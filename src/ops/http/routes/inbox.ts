@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { listDeliveries } from '../../../store/inbox/queries.ts'
-import type { Acting } from '../../actions/context.ts'
-import { type Deed, replay as replayDeed, settleAll, settleIds, showDeliveries, skip as skipDeed } from '../../actions/inbox.ts'
+import type { ActionContext } from '../../actions/context.ts'
+import { replay as replayDeed, type StateChange, settleAll, settleIds, showDeliveries, skip as skipDeed } from '../../actions/inbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
-import { NotThereError } from '../../output/refusals.ts'
+import { NotFoundError } from '../../output/refusals.ts'
 import { printableLine } from '../../output/text.ts'
 import { answersAbout, answersOfAction } from '../api/answers.ts'
-import { type AdminParts, type Api, actingFor, momentOf } from '../api/parts.ts'
+import { type AdminParts, type Api, actionContextFor, momentOf } from '../api/parts.ts'
 import { afterNumber, deliveryId, limit, moment, name, page, pageOf, submissionId, time, whole } from '../api/schemas.ts'
 
 const states = ['ready', 'done', 'aside', 'dead'] as const
@@ -49,11 +49,11 @@ const listQuery = z.strictObject({
   after: afterNumber,
 })
 
-function chosen(deed: Deed) {
+function chosen(change: StateChange) {
   return z
     .strictObject({
       ids: z.array(deliveryId).min(1).max(500).optional().meta({ description: 'ids of deliveries, or their numbers' }),
-      state: z.enum(deed.states).optional().meta({ description: 'all deliveries in this state' }),
+      state: z.enum(change.states).optional().meta({ description: 'all deliveries in this state' }),
       ...filters,
     })
     .refine(({ ids, state }) => (ids === undefined) !== (state === undefined), 'give ids or state, and only one of them')
@@ -103,20 +103,25 @@ export function addInbox(api: Api, p: AdminParts): void {
   })
   api.get('/inbox/:id', { schema: show }, async ({ params }) => {
     const items = await showDeliveries(p.db.read, params.id)
-    if (items.length === 0) throw new NotThereError([`there is no delivery ${printableLine(params.id)}`])
+    if (items.length === 0) throw new NotFoundError([`there is no delivery ${printableLine(params.id)}`])
     return whole(items)
   })
   api.post('/inbox/replay', { schema: replay }, async (request) => {
-    return { replayed: await settle(p, actingFor(p, request), replayDeed, request.body) }
+    return { replayed: await settle(p, actionContextFor(p, request), replayDeed, request.body) }
   })
   api.post('/inbox/skip', { schema: skip }, async (request) => {
-    return { skipped: await settle(p, actingFor(p, request), skipDeed, request.body) }
+    return { skipped: await settle(p, actionContextFor(p, request), skipDeed, request.body) }
   })
 }
 
-async function settle(p: AdminParts, acting: Acting, deed: Deed, choice: z.output<ReturnType<typeof chosen>>): Promise<number> {
+async function settle(
+  p: AdminParts,
+  context: ActionContext,
+  change: StateChange,
+  choice: z.output<ReturnType<typeof chosen>>,
+): Promise<number> {
   const { ids, state, account, since, until } = choice
-  if (ids !== undefined) return await settleIds(acting, deed, ids)
+  if (ids !== undefined) return await settleIds(context, change, ids)
   await refuseUnknownNames(p.db.read, p.config(), { account })
-  return await settleAll(acting, deed, { state, account, since: momentOf(p, since), until: momentOf(p, until) })
+  return await settleAll(context, change, { state, account, since: momentOf(p, since), until: momentOf(p, until) })
 }

@@ -7,7 +7,7 @@ import { addMapping, fieldProblem, type MapTarget, readMapFile, rowOf } from '..
 import { importMappings, mapTarget, shownMapping } from '../../actions/mappings.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
 import { answersAbout, answersOfAction } from '../api/answers.ts'
-import { type AdminParts, type Api, actingFor } from '../api/parts.ts'
+import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
 import { limit, name, named, page, pageOf, submissionId, time } from '../api/schemas.ts'
 
 const MOST_ROWS = 20_000
@@ -88,7 +88,7 @@ export function addMappings(api: Api, p: AdminParts): void {
     return page(rows, max, (last) => `${last.account}/${last.submission_id}`)
   })
   const store = async (request: FastifyRequest, target: MapTarget, rows: readonly MappingRow[]) => {
-    const { unknown } = await importMappings(actingFor(p, request), target.destination, rows, 'admin')
+    const { unknown } = await importMappings(actionContextFor(p, request), target.destination, rows, 'admin')
     return { stored: rows.length, unknown_submissions: unknown }
   }
   api.post('/destinations/:name/mappings', { schema: storeRows, bodyLimit: BODY_LIMIT_BYTES }, async (request) => {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { findOutboxRows, listedStates, listOutbox } from '../../../store/outbox/queries.ts'
-import { type Deed, retry, settleOutbox, skip } from '../../actions/outbox.ts'
+import { retry, type StateChange, settleOutbox, skip } from '../../actions/outbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
-import { NotThereError } from '../../output/refusals.ts'
+import { NotFoundError } from '../../output/refusals.ts'
 import { printableLine } from '../../output/text.ts'
 import { answersAbout, answersOfAction } from '../api/answers.ts'
-import { type AdminParts, type Api, actingFor, momentOf } from '../api/parts.ts'
+import { type AdminParts, type Api, actionContextFor, momentOf } from '../api/parts.ts'
 import { afterNumber, limit, moment, name, page, pageOf, submissionId, time, whole } from '../api/schemas.ts'
 
 const entry = z
@@ -69,13 +69,13 @@ const settled = z
   })
   .meta({ id: 'OutboxSettled' })
 
-function schemaOf(deed: Deed, summary: string) {
+function schemaOf(change: StateChange, summary: string) {
   const body = z
     .strictObject({
       ids: z.array(name).min(1).max(500).optional().meta({
         description: 'numbers, or message ids (webhook-id); `destination` is needed for a message that is on its way to several',
       }),
-      state: z.enum(deed.states).optional().meta({ description: 'when left out: dead letters and unknown outcomes' }),
+      state: z.enum(change.states).optional().meta({ description: 'when left out: dead letters and unknown outcomes' }),
       ...filters,
     })
     .refine(
@@ -101,19 +101,19 @@ export function addOutbox(api: Api, p: AdminParts): void {
   })
   api.get('/outbox/:id', { schema: show }, async ({ params }) => {
     const items = await findOutboxRows(p.db.read, params.id)
-    if (items.length === 0) throw new NotThereError([`there is no change ${printableLine(params.id)} in the outbox`])
+    if (items.length === 0) throw new NotFoundError([`there is no change ${printableLine(params.id)} in the outbox`])
     return whole(items)
   })
-  for (const [deed, schema] of [
+  for (const [change, schema] of [
     [retry, retrySchema],
     [skip, skipSchema],
   ] as const) {
-    api.post(`/outbox/${deed.name}`, { schema }, async (request) => {
+    api.post(`/outbox/${change.name}`, { schema }, async (request) => {
       const { ids, ...filter } = request.body
       if (ids === undefined) await refuseUnknownNames(p.db.read, p.config(), filter)
       const choice = ids === undefined ? { filter: filterOf(p, filter) } : { ids, destination: filter.destination, field: 'destination' }
-      const { changed, underWay } = await settleOutbox({ ...actingFor(p, request), config: p.config(), log: p.log }, deed, choice)
-      return { changed, under_way: underWay }
+      const { changed, inFlight } = await settleOutbox({ ...actionContextFor(p, request), config: p.config(), log: p.log }, change, choice)
+      return { changed, under_way: inFlight }
     })
   }
 }

@@ -4,9 +4,9 @@ import { findRun, listFindings, listRuns } from '../../../store/reconcile/runs.t
 import { findingKinds, type RunOptions } from '../../../store/schema/tables-reconcile.ts'
 import { accountsOfRun, futureProblem, requestReconcile } from '../../actions/reconcile.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
-import { NotThereError, UnfitError } from '../../output/refusals.ts'
+import { MismatchError, NotFoundError } from '../../output/refusals.ts'
 import { answersAbout, answersOfAction, documentAbout } from '../api/answers.ts'
-import { type AdminParts, type Api, actingFor, momentOf } from '../api/parts.ts'
+import { type AdminParts, type Api, actionContextFor, momentOf } from '../api/parts.ts'
 import { afterNumber, limit, moment, name, numberProblem, page, pageOf, submissionId, time, whole } from '../api/schemas.ts'
 
 const MOST_READS = 256
@@ -127,7 +127,7 @@ export function addReconcile(api: Api, p: AdminParts): void {
     const { account, since, ...rest } = asked.body
     const at = momentOf(p, since)
     const problems = futureProblem(at, p.clock.now(), 'since')
-    if (problems.length > 0) throw new UnfitError(problems)
+    if (problems.length > 0) throw new MismatchError(problems)
     const { submissions } = rest
     const options: RunOptions = {
       ...defined({ ...rest, submissions: submissions && [...new Set(submissions)].sort() }),
@@ -135,7 +135,7 @@ export function addReconcile(api: Api, p: AdminParts): void {
     }
     const accounts = await accountsOfRun(p.config(), p.db.read, account, options, 'account')
     const runs = []
-    for (const each of accounts) runs.push(await found(await requestReconcile(actingFor(p, asked), each, options)))
+    for (const each of accounts) runs.push(await found(await requestReconcile(actionContextFor(p, asked), each, options)))
     return whole(runs)
   })
   api.get('/reconcile-runs', { schema: list }, async ({ query }) => {
@@ -166,7 +166,7 @@ export function addReconcile(api: Api, p: AdminParts): void {
 
 /** @throws NotThereError for null. */
 function there<T>(row: T | null, id: string): T {
-  if (row === null) throw new NotThereError([`there is no reconcile run ${id}`])
+  if (row === null) throw new NotFoundError([`there is no reconcile run ${id}`])
   return row
 }
 

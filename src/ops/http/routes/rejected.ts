@@ -3,10 +3,10 @@ import { RejectedStore } from '../../../store/inbox/rejected.ts'
 import { accountNamed } from '../../actions/accounts.ts'
 import { rejectedFields, replayRefused, showRejected } from '../../actions/inbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
-import { NotThereError } from '../../output/refusals.ts'
+import { NotFoundError } from '../../output/refusals.ts'
 import { printableLine } from '../../output/text.ts'
 import { answersAbout, answersOfAction } from '../api/answers.ts'
-import { type AdminParts, type Api, actingFor, momentOf } from '../api/parts.ts'
+import { type AdminParts, type Api, actionContextFor, momentOf } from '../api/parts.ts'
 import { afterNumber, limit, moment, name, page, pageOf, time } from '../api/schemas.ts'
 
 const entry = z
@@ -61,7 +61,7 @@ export function addRejected(api: Api, p: AdminParts): void {
   })
   api.get('/rejected/:id', { schema: show }, async ({ params }) => {
     const [found] = await showRejected(store, params.id)
-    if (!found) throw new NotThereError([`there is no refused delivery ${printableLine(params.id)}`])
+    if (!found) throw new NotFoundError([`there is no refused delivery ${printableLine(params.id)}`])
     return found
   })
   api.post('/rejected/replay', { schema: replay }, async (request) => {
@@ -69,7 +69,7 @@ export function addRejected(api: Api, p: AdminParts): void {
     const { accounts } = p.config()
     const of = account === undefined ? undefined : accountNamed(p.config(), account, 'account').name
     const filter = { account: of, since: momentOf(p, since), until: momentOf(p, until) }
-    const { accepted, refused } = await replayRefused(actingFor(p, request), p.log, accounts, filter)
+    const { accepted, refused } = await replayRefused(actionContextFor(p, request), p.log, accounts, filter)
     return { accepted, refused: { ...refused } }
   })
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { notedReload } from '../../actions/reload.ts'
-import { UnfitError } from '../../output/refusals.ts'
+import { MismatchError } from '../../output/refusals.ts'
 import { answersOfAction } from '../api/answers.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
 
@@ -23,7 +23,7 @@ const schema = {
 export function addReload(api: Api, p: AdminParts): void {
   api.post('/reload', { schema }, async (request) => {
     const result = await notedReload(p.db, request.who, p.reload)
-    if (result.problems.length > 0) throw new UnfitError(result.problems)
+    if (result.problems.length > 0) throw new MismatchError(result.problems)
     return { applied: [...result.applied], needs_restart: [...result.needsRestart] }
   })
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { accountNamed } from '../../actions/accounts.ts'
 import { requestSync, trackSubmissions } from '../../actions/submissions.ts'
 import { answersOfAction } from '../api/answers.ts'
-import { type AdminParts, type Api, actingFor } from '../api/parts.ts'
+import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
 import { name, submissionId } from '../api/schemas.ts'
 
 const MOST_TRACKED = 10_000
@@ -48,12 +48,12 @@ const sync = {
 export function addSubmissions(api: Api, p: AdminParts): void {
   api.post('/submissions/track', { schema: track, bodyLimit: TRACK_LIMIT_BYTES }, async (request) => {
     const { name: of } = accountNamed(p.config(), request.body.account, 'account')
-    return { account: of, ...(await trackSubmissions(actingFor(p, request), of, [...new Set(request.body.ids)])) }
+    return { account: of, ...(await trackSubmissions(actionContextFor(p, request), of, [...new Set(request.body.ids)])) }
   })
   api.post('/submissions/sync', { schema: sync }, async (request) => {
     const { name: of } = accountNamed(p.config(), request.body.account, 'account')
     const ids = [...new Set(request.body.ids)]
-    await requestSync(actingFor(p, request), of, ids)
+    await requestSync(actionContextFor(p, request), of, ids)
     return { account: of, submissions: ids.length }
   })
 }

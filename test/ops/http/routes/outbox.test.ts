@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { throughDoor } from '../../../../src/apply/apply.ts'
+import { inApplyTransaction } from '../../../../src/apply/apply.ts'
 import { silentObserver } from '../../../../src/base/observer.ts'
 import type { Fact } from '../../../../src/model/facts.ts'
 import { setDestinationState } from '../../../../src/store/outbox/destinations.ts'
@@ -27,7 +27,7 @@ describe.each(testDatabases)('destinations and their outbox by the admin routes,
   beforeEach(async () => {
     rig = await AdminRig.open(database)
     const facts: Fact[] = ['One.', 'Two.'].map((body_text, n) => messageFact('default', SUBMISSION, wireMessage(n, { body_text })))
-    await throughDoor(rig.db, silentObserver, 'test', (door) => door.apply(facts))
+    await inApplyTransaction(rig.db, silentObserver, 'test', (transaction) => transaction.apply(facts))
     await fanOut(rig.db, rig.config.destinations)
   })
   afterEach(() => rig.close())

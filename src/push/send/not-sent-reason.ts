@@ -12,7 +12,7 @@ import { IMMUTABLE } from '../contract/message-id.ts'
  * alike gets these too: they say that something changed.
  * @returns why a change is not sent to `destination` at all; null when it is sent.
  */
-export function whyNotSent(destination: DestinationConfig, { entity, operation, remoteId, after }: PushItem): string | null {
+export function notSentReason(destination: DestinationConfig, { entity, operation, remoteId, after }: PushItem): string | null {
   if (!destination.idempotent && operation === 'insert' && IMMUTABLE.has(entity) && remoteId !== null)
     return `not sent: it has this record already, as ${remoteId}`
   const addresses = destination.kind === 'http' && destination.update !== null

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { silentObserver } from '../../src/base/observer.ts'
-import { READ_LEASE_MS, type VisitEnd, type VisitOptions, visit } from '../../src/poll/visit.ts'
+import { type ClaimedReadEnd, type ClaimedReadOptions, carryOutRead, READ_LEASE_MS } from '../../src/poll/claimed-read.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { claimReads } from '../../src/store/reads/claims.ts'
 import { rank } from '../../src/store/reads/reads.ts'
@@ -20,7 +20,7 @@ interface Bench {
   readonly db: Db
   readonly clock: ManualClock
   /** Reads the events once, as the service does that answers so. */
-  visit(events: VisitOptions['client']['events']): Promise<VisitEnd>
+  visit(events: ClaimedReadOptions['client']['events']): Promise<ClaimedReadEnd>
   row(): Promise<ReadsTable>
 }
 
@@ -37,7 +37,7 @@ async function bench({ open }: TestDatabase): Promise<Bench> {
     async visit(events) {
       const [claim] = await claimReads(db, { account: ACCOUNT, submissionIds: [ID], read: 'events', limit: 1, leaseMs: READ_LEASE_MS })
       if (!claim) throw new Error('nothing was claimed')
-      return await visit({ ...common, client: { events } as VisitOptions['client'] }, claim, new AbortController().signal)
+      return await carryOutRead({ ...common, client: { events } as ClaimedReadOptions['client'] }, claim, new AbortController().signal)
     },
     row: () => db.read.sql.selectFrom('sync_reads').selectAll().where('read', '=', 'events').executeTakeFirstOrThrow(),
   }

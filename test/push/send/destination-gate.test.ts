@@ -3,7 +3,7 @@ import { ManualClock } from '../../../src/base/clock.ts'
 import { type Observer, silentObserver } from '../../../src/base/observer.ts'
 import type { Outcome } from '../../../src/push/contract/delivery.ts'
 import { notTried } from '../../../src/push/contract/outcomes.ts'
-import { Gate } from '../../../src/push/send/gate.ts'
+import { DestinationGate } from '../../../src/push/send/destination-gate.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { ensureDestinations, holdDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { silentLog as log, type TestDatabase, testDatabases } from '../../tools/databases.ts'
@@ -19,7 +19,7 @@ async function bench(open: TestDatabase['open'], observer: Observer = silentObse
   const clock = new ManualClock(Date.now())
   const db = await openedDb(open, clock)
   await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
-  const gate = new Gate({ db, clock, log, observer, destination: { name: 'ams', requestsPerSecond: null, scheduleMs: [] } })
+  const gate = new DestinationGate({ db, clock, log, observer, destination: { name: 'ams', requestsPerSecond: null, scheduleMs: [] } })
   const permits = Array.from({ length: FAILURES_TO_OPEN + 1 }, () => gate.admit())
   const settle = (outcome: Outcome) => {
     const permit = permits.pop()
@@ -137,18 +137,18 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
   it('lets a try find out at once when an operator has ended the pause of its circuit, and pauses again when that fails', async () => {
     const { clock, db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
-    await gate.heed(false)
+    await gate.refresh(false)
     expect(gate.deadMs, 'nobody has ended it').toBeGreaterThan(1_000)
     await setDestinationState(db, 'ams', 'active', null)
     clock.advance(1_000)
-    await gate.heed(false)
+    await gate.refresh(false)
     expect(gate.deadMs).toBe(0)
     const probe = gate.admit()
     expect(probe).toEqual({ probe: true })
     if (probe) gate.settle(probe, dead(null))
     await gate.settled()
     clock.advance(1_000)
-    await gate.heed(false)
+    await gate.refresh(false)
     expect(gate.deadMs).toBeGreaterThan(0)
     expect((await stateOf(db, 'ams')).failures).toBeGreaterThan(FAILURES_TO_OPEN)
   })
@@ -159,12 +159,12 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     ['resting, as another process was asked', (db: Db) => holdDestination(db, 'ams', HOUR_MS, 0)],
   ])('lets nothing through that is claimed already when it is %s, until the store gives something again', async (_, stop) => {
     const { clock, db, gate } = await bench(open)
-    await gate.heed(true)
+    await gate.refresh(true)
     expect(gate.admit()).not.toBeNull()
     await stop(db)
     clock.advance(1_000)
     const written = await gate.settled()
-    await gate.heed(true)
+    await gate.refresh(true)
     expect(gate.admit()).toBeNull()
     gate.begin(written)
     expect(gate.admit(), 'that was given before').toBeNull()
@@ -175,7 +175,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
   it('is disabled by a try that was under way when the destination had to rest already', async () => {
     const { db, gate, settle } = await bench(open)
     await holdDestination(db, 'ams', HOUR_MS, 0)
-    await gate.heed(true)
+    await gate.refresh(true)
     expect(gate.admit()).toBeNull()
     settle({ type: 'stop', state: 'disabled', status: 410, error: 'answered 410' })
     await gate.settled()
@@ -193,9 +193,9 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
   })
 })
 
-function gateWith(requestsPerSecond: number): Gate {
+function gateWith(requestsPerSecond: number): DestinationGate {
   const destination = { name: 'ams', requestsPerSecond, scheduleMs: [] }
-  return new Gate({ db: {} as Db, clock: new ManualClock(0), log, observer: silentObserver, destination })
+  return new DestinationGate({ db: {} as Db, clock: new ManualClock(0), log, observer: silentObserver, destination })
 }
 
 it('takes its part of the rate of a destination that several processes send to', () => {
@@ -214,7 +214,7 @@ it('gives a turn that was of no use to the next one, once', async () => {
   }
   expect(await turn()).toBe(true)
   expect(await turn()).toBe(false)
-  gate.giveBack()
+  gate.release()
   expect(await turn()).toBe(true)
   expect(await turn()).toBe(false)
 })

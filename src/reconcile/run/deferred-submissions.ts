@@ -10,7 +10,7 @@ interface Tried {
 }
 
 /** Submissions that were tried without being proved: each has its turn among those that were proved about when it was tried. */
-export class PutOff {
+export class DeferredSubmissions {
   readonly #find: (submissionId: string) => Promise<readonly Candidate[]>
   /** By when they were tried. */
   readonly #tried: Tried[] = []

@@ -3,11 +3,11 @@ import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { heedMappings } from '../../store/outbox/push-map.ts'
+import { releaseMappedLanes } from '../../store/outbox/push-map.ts'
 import { type ClaimedLane, claimLanes, type LaneResult, releaseLanes } from '../../store/outbox/work.ts'
 import type { DeliveryKind } from '../contract/delivery.ts'
-import type { Courier, Limits } from './attempt.ts'
-import type { Gate } from './gate.ts'
+import type { DestinationGate } from './destination-gate.ts'
+import type { Limits, RowSender } from './row-sender.ts'
 import type { Settler } from './settler.ts'
 import type { Wake } from './wake.ts'
 
@@ -23,14 +23,14 @@ const HEED_LANES = 500
 const LEASE_MS = 30_000
 const LEASE_MARGIN_MS = 5_000
 
-export interface SendingParts {
+export interface SendContext {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
-  readonly gate: Gate
-  readonly courier: Courier
+  readonly gate: DestinationGate
+  readonly rowSender: RowSender
   readonly settler: Settler
   readonly wake: Wake
   /** Nothing new is begun after it. */
@@ -46,8 +46,8 @@ export interface Claim {
 }
 
 /** Claiming and giving back, as both ways of sending do it. */
-export class Sending {
-  readonly parts: SendingParts
+export class LaneClaims {
+  readonly parts: SendContext
   readonly #leaseMs: number
   /** The longest that one row can take, from its beginning. */
   readonly #rowMs: number
@@ -55,7 +55,7 @@ export class Sending {
   #lookAt = Number.NEGATIVE_INFINITY
   #heedAt = Number.NEGATIVE_INFINITY
 
-  constructor(parts: SendingParts) {
+  constructor(parts: SendContext) {
     this.parts = parts
     const { kind, destination } = parts
     const requests = 1 + (kind.lookUp ? 1 : 0) + (kind.findMapping ? 1 : 0)
@@ -95,8 +95,8 @@ export class Sending {
     if (clock.steady() < this.#heedAt) return
     this.#heedAt = clock.steady() + HEED_MS
     const isNeeded = destination.mapping !== 'none'
-    let after = await heedMappings(db, destination.name, null, HEED_LANES, isNeeded)
-    while (after !== null && !stopping.aborted) after = await heedMappings(db, destination.name, after, HEED_LANES, isNeeded)
+    let after = await releaseMappedLanes(db, destination.name, null, HEED_LANES, isNeeded)
+    while (after !== null && !stopping.aborted) after = await releaseMappedLanes(db, destination.name, after, HEED_LANES, isNeeded)
   }
 
   limits(leaseUntil: number): Limits {

@@ -13,7 +13,7 @@ const MOST = 10_000
  * Tells one submission that is gone from a whole account that is answered as if it were another's. "Not found" is all that the
  * service says in both cases (trap 48).
  */
-export class GoneWave {
+export class NotFoundWave {
   readonly #clock: Clock
   readonly #last = new Map<string, { gone: boolean; at: number }>()
   /**

@@ -16,26 +16,26 @@ const LOOK_MS = 10_000
 /** By less a clock is corrected all the time, and no wait is much longer for it. */
 const PUT_BACK_MS = 5_000
 
-export interface WaitsOptions {
+export interface AccountDueTimesOptions {
   readonly db: Db
   readonly clock: Clock
   readonly account: string
   readonly policy: PollPolicy
 }
 
-export type StoredWaitsOptions = Omit<WaitsOptions, 'account'> & { readonly accounts: readonly string[]; readonly log: Log }
+export type DueTimesOptions = Omit<AccountDueTimesOptions, 'account'> & { readonly accounts: readonly string[]; readonly log: Log }
 
 /**
  * Puts due times that are stored right, at the start and whenever the clock was put back: what it had put off while it ran ahead would
  * else wait until it has come there again.
  */
-export class StoredWaits implements Service {
+export class DueTimes implements Service {
   readonly name = 'stored waits'
-  readonly #o: StoredWaitsOptions
+  readonly #o: DueTimesOptions
   /** How far the clock was ahead of the steady one when the stored times were right. */
   #lead: number
 
-  constructor(options: StoredWaitsOptions) {
+  constructor(options: DueTimesOptions) {
     this.#o = options
     this.#lead = this.#leadNow()
   }
@@ -57,7 +57,7 @@ export class StoredWaits implements Service {
   }
 
   async #cap(wasPutBack: boolean, signal: AbortSignal): Promise<void> {
-    for (const account of this.#o.accounts) await capWaits({ ...this.#o, account }, wasPutBack, signal)
+    for (const account of this.#o.accounts) await capDueTimes({ ...this.#o, account }, wasPutBack, signal)
   }
 
   #leadNow(): number {
@@ -70,7 +70,7 @@ export class StoredWaits implements Service {
  * ahead has left. It looks at them only when the clock was put back, one of the settings has become shorter since they were looked at last, or
  * one lies further off than any may, so that a start costs the same however many submissions there are.
  */
-export async function capWaits(o: WaitsOptions, wasPutBack: boolean, signal: AbortSignal): Promise<void> {
+export async function capDueTimes(o: AccountDueTimesOptions, wasPutBack: boolean, signal: AbortSignal): Promise<void> {
   const settings = new Map([...entriesOf('poll', o.policy.poll), ...entriesOf('replay', o.policy.replay)])
   const checked = await checkedWaits(o.db.read, o.account)
   const changed = [...settings].filter(([name, ms]) => checked.get(name) !== ms)
@@ -80,7 +80,7 @@ export async function capWaits(o: WaitsOptions, wasPutBack: boolean, signal: Abo
   if (changed.length > 0 && !signal.aborted) await noteCheckedWaits(o.db, o.account, settings)
 }
 
-async function shortenAll(o: WaitsOptions, signal: AbortSignal): Promise<void> {
+async function shortenAll(o: AccountDueTimesOptions, signal: AbortSignal): Promise<void> {
   // Jitter only shortens, so the longest that a wait may be is the one without.
   const longestChance = { random: () => 0 }
   const longest = (quietMs: number) => ({

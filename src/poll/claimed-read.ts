@@ -1,4 +1,4 @@
-import { type Applied, throughDoor } from '../apply/apply.ts'
+import { type Applied, inApplyTransaction } from '../apply/apply.ts'
 import { backoffMs, type Clock } from '../base/clock.ts'
 import { FatalError, messageOf, TransientError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -33,19 +33,19 @@ const STALL_CAP_MS = 30_000
 const MISSES_TO_BELIEVE = 3
 const MISS_WAIT_MS = [30_000, 120_000, 3_600_000] as const
 
-export interface VisitOptions {
+export interface ClaimedReadOptions {
   readonly db: Db
   readonly client: UpstreamClient
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
   readonly policy: PollPolicy
-  /** What the changes that a visit makes are caused by. */
+  /** What the changes that a read makes are caused by. */
   readonly cause: Cause
 }
 
-/** How a visit ended, as far as the account's poller must know. */
-export type VisitEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'failed' | 'lost'
+/** How a read ended, as far as the account's poller must know. */
+export type ClaimedReadEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'failed' | 'lost'
 
 /**
  * @returns how many reads to have in hand at `rate` requests a second, `concurrency` at the most: whatever waits for its turn until its
@@ -59,7 +59,7 @@ export function placesAt(rate: number, concurrency: number): number {
  * Makes one claimed read: walks a feed or reads the state, applies what it finds, and settles when it comes again. It throws only when the
  * store is away or `signal` aborts; what the service does wrong, and what cannot be applied, is settled here as this read's failure.
  */
-export async function visit(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<VisitEnd> {
+export async function carryOutRead(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal): Promise<ClaimedReadEnd> {
   try {
     return await make(o, claim, signal)
   } catch (error) {
@@ -70,10 +70,10 @@ export async function visit(o: VisitOptions, claim: ReadClaim, signal: AbortSign
 }
 
 /** @throws LeaseLostError whether it was the read's success or its failure that could no longer be settled. */
-async function make(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<VisitEnd> {
+async function make(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal): Promise<ClaimedReadEnd> {
   const startedAt = o.clock.now()
   try {
-    const end = claim.read === 'requirements' ? await visitState(o, claim, signal) : await visitFeed(o, claim, signal)
+    const end = claim.read === 'requirements' ? await readSubmissionState(o, claim, signal) : await readFeed(o, claim, signal)
     o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: end })
     return end
   } catch (error) {
@@ -85,7 +85,7 @@ async function make(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Pro
   }
 }
 
-async function visitFeed(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<'read' | 'stalled'> {
+async function readFeed(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal): Promise<'read' | 'stalled'> {
   try {
     return await walk(o, claim, signal, claim.replayDue ? null : claim.cursor)
   } catch (error) {
@@ -105,7 +105,7 @@ async function visitFeed(o: VisitOptions, claim: ReadClaim, signal: AbortSignal)
   }
 }
 
-async function walk(o: VisitOptions, claim: ReadClaim, signal: AbortSignal, since: string | null): Promise<'read' | 'stalled'> {
+async function walk(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal, since: string | null): Promise<'read' | 'stalled'> {
   // A replay beside a valid cursor leaves the cursor alone (invariant 6).
   const keepsCursor = since === null && claim.cursor !== null
   const walk: Walk = {
@@ -121,12 +121,12 @@ async function walk(o: VisitOptions, claim: ReadClaim, signal: AbortSignal, sinc
   let cursor: string | undefined
   const commit = (page: FeedPage, end: WalkEnd | null): Promise<Applied> => {
     if (page.nextCursor !== null && !keepsCursor) cursor = page.nextCursor
-    return throughDoor(o.db, o.observer, 'feed-page', async (door) => {
-      const applied = await door.apply([...page.facts, ...(end === null ? [] : foundAgain(o, claim))])
-      await keepUnreadable(o, door.tx, claim, page.unreadable)
+    return inApplyTransaction(o.db, o.observer, 'feed-page', async (transaction) => {
+      const applied = await transaction.apply([...page.facts, ...(end === null ? [] : foundAgain(o, claim))])
+      await keepUnreadable(o, transaction.tx, claim, page.unreadable)
       const mark = cursor === undefined ? {} : { cursor }
-      if (end === null) await markPage(door.tx, claim, { ...mark, leaseMs: READ_LEASE_MS })
-      else await settleRead(door.tx, claim, { ...afterWalk(o, claim, walk, end, applied.inserted), ...mark })
+      if (end === null) await markPage(transaction.tx, claim, { ...mark, leaseMs: READ_LEASE_MS })
+      else await settleRead(transaction.tx, claim, { ...afterWalk(o, claim, walk, end, applied.inserted), ...mark })
       return applied
     })
   }
@@ -135,7 +135,7 @@ async function walk(o: VisitOptions, claim: ReadClaim, signal: AbortSignal, sinc
   return end.ended === 'stalled' ? 'stalled' : 'read'
 }
 
-function afterWalk(o: VisitOptions, claim: ReadClaim, walk: Walk, end: WalkEnd, lastInserted: number): ReadSettlement {
+function afterWalk(o: ClaimedReadOptions, claim: ReadClaim, walk: Walk, end: WalkEnd, lastInserted: number): ReadSettlement {
   const changed = end.inserted + lastInserted > 0
   const base = { failures: 0, misses: 0, error: null, changed, complete: end.ended === 'complete' }
   if (end.ended === 'stalled') {
@@ -157,26 +157,26 @@ function afterWalk(o: VisitOptions, claim: ReadClaim, walk: Walk, end: WalkEnd, 
 }
 
 /** When something last moved: now when a walk brought something, but history that a first walk brings moved when it says. */
-function activityOf(o: VisitOptions, claim: ReadClaim, end: WalkEnd, changed: boolean): TimeText {
+function activityOf(o: ClaimedReadOptions, claim: ReadClaim, end: WalkEnd, changed: boolean): TimeText {
   const now = timeFromMs(o.clock.now())
   if (!changed) return claim.activeAt ?? now
   if (claim.lastReplayAt !== null || end.newestAt === null) return now
   return end.newestAt < now ? end.newestAt : now
 }
 
-async function visitState(o: VisitOptions, claim: ReadClaim, signal: AbortSignal): Promise<'read'> {
+async function readSubmissionState(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal): Promise<'read'> {
   const requirements = await readState(o.client, claim.submissionId, signal)
-  await throughDoor(o.db, o.observer, 'state-read', async (door) => {
+  await inApplyTransaction(o.db, o.observer, 'state-read', async (transaction) => {
     const readAt = timeFromMs(o.clock.now())
     const { account, submissionId, readNo } = claim
     const state: Fact = { kind: 'state', account, submissionId, cause: o.cause, requirements, readNo, readAt }
-    const applied = await door.apply([state, ...foundAgain(o, claim)])
+    const applied = await transaction.apply([state, ...foundAgain(o, claim)])
     const unreadable = (requirements.rail?.unreadable ?? []).map((raw) => ({ account, submission_id: submissionId, read: claim.read, raw }))
-    await keepUnreadable(o, door.tx, claim, unreadable)
+    await keepUnreadable(o, transaction.tx, claim, unreadable)
     const changed = applied.changes > 0
     const activeAt = changed && claim.lastReadAt !== null ? readAt : (claim.activeAt ?? readAt)
     const quietMs = o.clock.now() - msFromTime(activeAt)
-    await settleRead(door.tx, claim, {
+    await settleRead(transaction.tx, claim, {
       rank: rank.routine,
       dueInMs: pollIntervalMs(o.policy, quietMs, o.clock),
       failures: 0,
@@ -191,7 +191,7 @@ async function visitState(o: VisitOptions, claim: ReadClaim, signal: AbortSignal
   return 'read'
 }
 
-async function settleFailure(o: VisitOptions, claim: ReadClaim, error: unknown, tookMs: number): Promise<VisitEnd> {
+async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unknown, tookMs: number): Promise<ClaimedReadEnd> {
   const kind = upstreamClass(error)
   const kept = { misses: claim.misses, stalls: claim.stalls, complete: false, changed: false, error: messageOf(error).slice(0, 500) }
   if (error instanceof AuthRefusedError) {
@@ -229,22 +229,22 @@ function replayPutOff(claim: ReadClaim, failures: number): Pick<ReadSettlement, 
 }
 
 /** What is asked for by hand, as often as somebody likes, neither puts off what the clock asks for nor confirms what it has found. */
-function oneMore({ cause }: VisitOptions, before: number): number {
+function oneMore({ cause }: ClaimedReadOptions, before: number): number {
   return cause === 'command' ? Math.max(1, before) : before + 1
 }
 
 /** Believes "not found" only after it was confirmed; what is mirrored stays, and the read is tried on slowly (trap 48). */
 async function settleMiss(
-  o: VisitOptions,
+  o: ClaimedReadOptions,
   claim: ReadClaim,
   kept: Pick<ReadSettlement, 'stalls' | 'complete' | 'changed' | 'error'>,
 ): Promise<void> {
   const misses = oneMore(o, claim.misses)
   const believed = misses >= MISSES_TO_BELIEVE
   const dueInMs = MISS_WAIT_MS[Math.min(misses, MISS_WAIT_MS.length) - 1] ?? MISS_WAIT_MS[0]
-  await throughDoor(o.db, o.observer, 'read-missed', async (door) => {
-    if (believed) await door.apply([reach(o, claim, timeFromMs(o.clock.now()))])
-    await settleRead(door.tx, claim, {
+  await inApplyTransaction(o.db, o.observer, 'read-missed', async (transaction) => {
+    if (believed) await transaction.apply([reach(o, claim, timeFromMs(o.clock.now()))])
+    await settleRead(transaction.tx, claim, {
       ...kept,
       misses,
       rank: rank.failing,
@@ -257,15 +257,15 @@ async function settleMiss(
 }
 
 /** A read that was "not found" before and now succeeds says that the submission is there again. */
-function foundAgain(o: VisitOptions, claim: ReadClaim): Fact[] {
+function foundAgain(o: ClaimedReadOptions, claim: ReadClaim): Fact[] {
   return claim.misses === 0 ? [] : [reach(o, claim, null)]
 }
 
-function reach({ cause }: VisitOptions, { account, submissionId }: ReadClaim, unreachableSince: TimeText | null): Fact {
+function reach({ cause }: ClaimedReadOptions, { account, submissionId }: ReadClaim, unreachableSince: TimeText | null): Fact {
   return { kind: 'reach', account, submissionId, cause, unreachableSince }
 }
 
-function report(o: VisitOptions, claim: ReadClaim, walk: Walk, end: WalkEnd): void {
+function report(o: ClaimedReadOptions, claim: ReadClaim, walk: Walk, end: WalkEnd): void {
   const labels = { account: claim.account, read: claim.read }
   if (walk.fromReplay && end.ended === 'complete') o.observer.count('replays_total', labels)
   if (end.ended === 'stalled') {
@@ -280,7 +280,7 @@ function report(o: VisitOptions, claim: ReadClaim, walk: Walk, end: WalkEnd): vo
 }
 
 /** Keeps what is not as the specification says, and tells how much of it is new. */
-async function keepUnreadable(o: VisitOptions, tx: Tx, claim: ReadClaim, items: readonly Unreadable[]): Promise<void> {
+async function keepUnreadable(o: ClaimedReadOptions, tx: Tx, claim: ReadClaim, items: readonly Unreadable[]): Promise<void> {
   if (items.length === 0) return
   const kept = await noteUnreadable(tx, items, timeFromMs(o.clock.now()))
   if (kept === 0) return

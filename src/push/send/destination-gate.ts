@@ -21,7 +21,7 @@ const SAME_REST_MS = 250
 /** This often it is looked what others have done to the destination. */
 const HEED_MS = 1_000
 
-export interface GateOptions {
+export interface DestinationGateOptions {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
@@ -33,8 +33,8 @@ export interface GateOptions {
  * Whether anything may be sent to a destination now: its rate, its circuit, the rest that it asked for. Rests are written down too, so that
  * other processes and the next start keep them.
  */
-export class Gate {
-  readonly #o: GateOptions
+export class DestinationGate {
+  readonly #o: DestinationGateOptions
   readonly #circuit: Circuit
   readonly #limiter: RateLimiter | null
   /** The end of the rest that it asked for, by the steady clock; the circuit's own pause is the circuit's. */
@@ -51,7 +51,7 @@ export class Gate {
   /** Writes one after another, so that the last one stands. */
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(options: GateOptions) {
+  constructor(options: DestinationGateOptions) {
     this.#o = options
     const { scheduleMs, requestsPerSecond } = options.destination
     this.#circuit = new Circuit(options.clock, {
@@ -98,7 +98,7 @@ export class Gate {
    * of what is claimed already; one that they let go on, or found alive, is tried without waiting for the end of the circuit's pause.
    * @param claimed whether anything is.
    */
-  async heed(claimed: boolean): Promise<void> {
+  async refresh(claimed: boolean): Promise<void> {
     const { db, clock, log, destination } = this.#o
     if (!(claimed || this.deadMs > 0) || clock.steady() < this.#heedAt) return
     this.#heedAt = clock.steady() + HEED_MS
@@ -135,7 +135,7 @@ export class Gate {
   }
 
   /** A turn that was waited for was of no use; the next one gets it. */
-  giveBack(): void {
+  release(): void {
     this.#spareTurns += 1
   }
 

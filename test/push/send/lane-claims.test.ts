@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
 import type { DeliveryKind, Outcome } from '../../../src/push/contract/delivery.ts'
-import type { Claim } from '../../../src/push/send/sending.ts'
+import type { Claim } from '../../../src/push/send/lane-claims.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { type ClaimedLane, claimLanes, settleLanes } from '../../../src/store/outbox/work.ts'
@@ -95,7 +95,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
       const { lanes, leaseUntil } = await sending.claim(1, 1)
       const [lane] = lanes
       if (lane === undefined) throw new Error('nothing is due')
-      return () => sending.parts.courier.sendLane(lane, sending.limits(leaseUntil), false).then((result) => ({ result, leaseUntil }))
+      return () => sending.parts.rowSender.sendLane(lane, sending.limits(leaseUntil), false).then((result) => ({ result, leaseUntil }))
     }
     const first = await (await claimOne())()
     expect(first.result.rows.map(({ state }) => state)).toEqual(['delivered'])
@@ -117,7 +117,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     const slow = webhookTo('http://unused.example', { requestsPerSecond: 0.1 })
     const sending = sendingOf(db, slow, testKind(), clock)
     const claimOne = () => sending.claim(1, 1)
-    const send = ({ lanes, leaseUntil }: Claim) => sending.parts.courier.sendTogether(lanes, sending.limits(leaseUntil))
+    const send = ({ lanes, leaseUntil }: Claim) => sending.parts.rowSender.sendTogether(lanes, sending.limits(leaseUntil))
     expect(await send(await claimOne())).toMatchObject([{ rows: [{ state: 'delivered' }] }])
     const waiting = send(await claimOne())
     await setDestinationState(db, 'ams', 'paused', 'the AMS moves')
@@ -137,7 +137,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     const [first] = await outboxOf(db)
     const sending = sendingOf(db, plain, testKind({ send: ({ seq }) => (seq === first?.seq ? outcome : delivered) }))
     const { lanes, leaseUntil } = await sending.claim(10, 1)
-    const results = await sending.parts.courier.sendTogether(lanes, sending.limits(leaseUntil))
+    const results = await sending.parts.rowSender.sendTogether(lanes, sending.limits(leaseUntil))
     expect(results?.flatMap(({ rows }) => rows.map(({ state }) => state))).toEqual(['ready', 'delivered', 'delivered'])
     expect(sending.parts.gate.admit()).toBeNull()
     await sending.parts.gate.settled()

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { timeFromMs } from '../../src/model/time.ts'
+import { capDueTimes, DueTimes } from '../../src/poll/due-times.ts'
 import type { PollPolicy } from '../../src/poll/intervals.ts'
-import { capWaits, StoredWaits } from '../../src/poll/waits.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
 import { interrupted } from '../tools/meddled.ts'
@@ -18,7 +18,7 @@ function cap(
   signal = new AbortController().signal,
 ): Promise<void> {
   const changed = { poll: { ...policy.poll, ...poll }, replay: { ...policy.replay, ...replay } }
-  return capWaits({ db, clock: systemClock, account: ACCOUNT, policy: changed }, false, signal)
+  return capDueTimes({ db, clock: systemClock, account: ACCOUNT, policy: changed }, false, signal)
 }
 
 /** As `serve` does when it starts. */
@@ -27,7 +27,7 @@ async function start(db: Db, poll: Partial<PollPolicy['poll']>): Promise<void> {
   // It looks again only after a while.
   const clock: Clock = { ...systemClock, sleep: async (ms) => (ms < 1_000 ? undefined : stopping.abort()) }
   const changed = { ...policy, poll: { ...policy.poll, ...poll } }
-  await new StoredWaits({ db, clock, log: silentLog, accounts: [ACCOUNT], policy: changed }).run(stopping.signal)
+  await new DueTimes({ db, clock, log: silentLog, accounts: [ACCOUNT], policy: changed }).run(stopping.signal)
 }
 
 /** A submission that was read, and in which nothing has moved for 12 hours. */
@@ -129,7 +129,7 @@ describe.each(testDatabases)('shorter waits on $name', (database) => {
       },
     }
     const db = interrupted(rig.db, (name) => written.push(name))
-    await new StoredWaits({ db, clock, log: silentLog, accounts: [ACCOUNT], policy }).run(stopping.signal)
+    await new DueTimes({ db, clock, log: silentLog, accounts: [ACCOUNT], policy }).run(stopping.signal)
     expect(looks).toHaveLength(3)
     expect(looks[0]).toBeGreaterThan(2 * 60 * MINUTE)
     expect(looks[1]).toBeLessThanOrEqual(policy.poll.quietMs)

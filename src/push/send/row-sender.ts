@@ -10,19 +10,19 @@ import { askingFailed } from '../adapters/adapter.ts'
 import type { DeliveryKind, Mapping, Outcome, PushItem } from '../contract/delivery.ts'
 import { askedRestMs } from '../contract/outcomes.ts'
 import { type AttemptPlan, type LaneStep, planAttempt, planLost, planSkipped, planUntried } from './attempt-plan.ts'
-import type { Gate } from './gate.ts'
+import type { DestinationGate } from './destination-gate.ts'
 import { type ItemMaker, itemMaker } from './item.ts'
-import { whyNotSent } from './not-sent.ts'
+import { notSentReason } from './not-sent-reason.ts'
 import { Reports } from './reports.ts'
 
-export interface CourierOptions {
+export interface RowSenderOptions {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
-  readonly gate: Gate
+  readonly gate: DestinationGate
 }
 
 /** When to leave off: `stopping` before the next row, `over` in the middle of one. */
@@ -39,12 +39,12 @@ type Prepared =
   | { readonly type: 'done'; readonly outcome: Outcome | null; readonly plan: AttemptPlan }
 
 /** Sends rows of claimed lanes, and says what became of them; it writes nothing of that down itself. */
-export class Courier {
-  readonly #o: CourierOptions
+export class RowSender {
+  readonly #o: RowSenderOptions
   readonly #itemOf: ItemMaker
   readonly #reports: Reports
 
-  constructor(options: CourierOptions) {
+  constructor(options: RowSenderOptions) {
     this.#o = options
     this.#itemOf = itemMaker(options.destination)
     this.#reports = new Reports(options.clock, options.log, options.observer, options.destination.name)
@@ -61,7 +61,7 @@ export class Courier {
       if (plan === null) break
       rows.push(plan.row)
       // Nothing was sent, so that the next one has its turn.
-      if (plan.row.state === 'skipped') this.#o.gate.giveBack()
+      if (plan.row.state === 'skipped') this.#o.gate.release()
       // What the target calls the record is not stored yet, and the lane may hold more of the record.
       if (plan.row.remoteId !== null) given.set(recordText(row), plan.row.remoteId)
       step = plan.lane
@@ -75,7 +75,7 @@ export class Courier {
     const { gate, kind } = this.#o
     if (!(await this.#turn(limits))) return null
     // Gathering them, and their turn, may have taken long.
-    await gate.heed(true)
+    await gate.refresh(true)
     const permit = gate.admit()
     if (permit === null) return null
     const batch = await this.#prepareAll(lanes, limits.over)
@@ -163,7 +163,7 @@ export class Courier {
     try {
       if (row.changedAt === '') return this.#untried(row, planLost(row, this.#o.destination))
       const item = this.#itemOf(row)
-      const why = whyNotSent(this.#o.destination, item)
+      const why = notSentReason(this.#o.destination, item)
       if (why !== null) return this.#untried(row, planSkipped(row, why))
       return this.#isMapped(item) && this.#isSure(row) ? { type: 'send', item } : this.#asked(row, item, over).catch(failed)
     } catch (error) {

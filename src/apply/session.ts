@@ -29,7 +29,7 @@ import { WorkingSet } from './working-set.ts'
 const BACKFILL_AFTER_MS = 3_600_000
 
 /** What one transaction of `apply` works on: a working set per table, and what it leaves for later. */
-export class Session {
+export class ApplySession {
   readonly access: MirrorAccess
   readonly now: TimeText
   readonly submissions: WorkingSet<SubmissionRow>
@@ -63,7 +63,7 @@ export class Session {
     for (const read of reads) this.wakes.push({ account: place.account, submissionId: place.submissionId, read })
   }
 
-  askReplay(place: Place): void {
+  requestReplay(place: Place): void {
     this.replays.set(`${place.account} ${place.submissionId}`, { account: place.account, submissionId: place.submissionId })
   }
 
