@@ -1,4 +1,4 @@
-import type { Row } from '../model/entities.ts'
+import type { Row } from '../model/entity.ts'
 import type { AbsentFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
 import type { ApplySession } from './session.ts'

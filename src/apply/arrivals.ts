@@ -1,5 +1,7 @@
+import { marketEvents } from '../model/entities/market-events.ts'
+import { threadMessages } from '../model/entities/thread-messages.ts'
+import { identityOf, type Row } from '../model/entity.ts'
 import type { EventFact, MessageFact } from '../model/facts.ts'
-import { eventIdentity, messageIdentity } from '../model/merge.ts'
 import type { ApplySession } from './session.ts'
 
 /**
@@ -42,7 +44,7 @@ export function noteConflict(
     submission_id: fact.submissionId,
     record_id: recordId,
     fields,
-    identity: identityOf(fact),
+    identity: identityTextOf(fact),
     kept: kept ?? '',
     refused: refused ?? '',
     via: fact.via,
@@ -50,8 +52,12 @@ export function noteConflict(
 }
 
 /** Links, and what the specification does not name, change without anything being contradicted. */
-function identityOf(fact: EventFact | MessageFact): string {
-  if (fact.kind === 'event') return JSON.stringify(eventIdentity.map((column) => fact.event[column]))
+function identityTextOf(fact: EventFact | MessageFact): string {
+  if (fact.kind === 'event') return JSON.stringify(values(fact.event, identityOf(marketEvents)))
   const { message, attachments } = fact.message
-  return JSON.stringify([...messageIdentity.map((column) => message[column]), attachments.map(({ name }) => name)])
+  return JSON.stringify([...values(message, identityOf(threadMessages)), attachments.map(({ name }) => name)])
+}
+
+function values(row: Row, columns: readonly string[]) {
+  return columns.map((column) => row[column])
 }

@@ -1,7 +1,11 @@
-import type { ThreadAttachmentRow, ThreadMessageRow } from '../model/entities.ts'
+import { type ThreadAttachmentRow, threadAttachments } from '../model/entities/thread-attachments.ts'
+import type { ThreadMessageRow } from '../model/entities/thread-messages.ts'
+import { identityOf } from '../model/entity.ts'
 import type { MessageFact } from '../model/facts.ts'
 import { goneAfter, listedAttachments, mergeFound, mergeRecord } from '../model/merge.ts'
 import type { ApplySession } from './session.ts'
+
+const identity = identityOf(threadAttachments)
 
 /** Loads what is kept at every position that the facts name, and at the one behind: a row there tells that the kept list is longer. */
 export async function loadAttachments(session: ApplySession, facts: readonly MessageFact[]): Promise<void> {
@@ -20,7 +24,7 @@ export function attachmentsConflict(session: ApplySession, fact: MessageFact, st
   const rows = attachments.map(({ position }) => session.threadAttachments.get(keyOf(fact, position)))
   const isRenamed = attachments.some((attachment, at) => {
     const row = rows[at] ?? null
-    return row !== null && mergeRecord(row, attachment, ['name'], false).conflict !== null
+    return row !== null && mergeRecord(row, attachment, identity, false).conflict !== null
   })
   if (isRenamed) return true
   const behind = session.threadAttachments.get(keyOf(fact, attachments.length))
@@ -37,7 +41,7 @@ export function putAttachments(session: ApplySession, fact: MessageFact): void {
   for (const attachment of fact.message.attachments) {
     const key = keyOf(fact, attachment.position)
     const stored = session.threadAttachments.get(key)
-    const merge = stored === null ? null : mergeFound(stored, attachment, ['name'], fact, `${attachment.position}.`)
+    const merge = stored === null ? null : mergeFound(stored, attachment, identity, fact, `${attachment.position}.`)
     const gone_at = stored === null ? null : goneAfter(stored, fact.via)
     const row = merge === null ? { ...attachment, ...key, gone_at } : merge.conflict === null ? { ...merge.row, gone_at } : null
     if (row !== null) session.threadAttachments.put(row as ThreadAttachmentRow, fact.cause)

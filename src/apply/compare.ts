@@ -1,13 +1,8 @@
 import type { Change } from '../model/change.ts'
-import {
-  type Entity,
-  type MarketEventRow,
-  marketEvents,
-  type Row,
-  submissions,
-  type ThreadMessageRow,
-  threadMessages,
-} from '../model/entities.ts'
+import { type MarketEventRow, marketEvents } from '../model/entities/market-events.ts'
+import { submissions } from '../model/entities/submissions.ts'
+import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-messages.ts'
+import type { Entity, Row } from '../model/entity.ts'
 import type { Fact, Place } from '../model/facts.ts'
 import type { TimeText } from '../model/time.ts'
 import type { MirrorAccess, MirrorReading, Newest } from '../store/mirror/access.ts'

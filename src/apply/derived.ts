@@ -1,5 +1,5 @@
 import { isDamaged } from '../model/damaged.ts'
-import type { MarketEventRow } from '../model/entities.ts'
+import type { MarketEventRow } from '../model/entities/market-events.ts'
 import type { DerivedFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
 import { isOfRail, laneOf, ofRail } from './market-events.ts'

@@ -1,9 +1,13 @@
-import type { LaneRow, MarketEventRow } from '../model/entities.ts'
+import type { LaneRow } from '../model/entities/lanes.ts'
+import { type MarketEventRow, marketEvents } from '../model/entities/market-events.ts'
+import { identityOf } from '../model/entity.ts'
 import type { EventFact } from '../model/facts.ts'
-import { eventIdentity, firstSeen, goneAfter, mergeFound } from '../model/merge.ts'
+import { firstSeen, goneAfter, mergeFound } from '../model/merge.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
 import type { ApplySession } from './session.ts'
 import { touchSubmission } from './submissions.ts'
+
+const identity = identityOf(marketEvents)
 
 /** Applies market events: each is inserted once by id, filled when it later says more, and never overwritten (invariant 4). */
 export async function applyEvents(session: ApplySession, facts: readonly EventFact[]): Promise<void> {
@@ -32,7 +36,7 @@ function applyEvent(session: ApplySession, fact: EventFact): MarketEventRow | nu
     return row
   }
   noteArrival(session, fact, 'market_events', stored.event_id, String(stored.first_seen_via), false)
-  const merge = mergeFound(stored, fact.event, eventIdentity, fact)
+  const merge = mergeFound(stored, fact.event, identity, fact)
   if (merge.conflict !== null) {
     noteConflict(session, fact, 'market_events', stored.event_id, merge.conflict, stored.raw, fact.event.raw)
     return null

@@ -1,4 +1,5 @@
-import type { Row, SubmissionRow } from '../model/entities.ts'
+import type { SubmissionRow } from '../model/entities/submissions.ts'
+import type { Row } from '../model/entity.ts'
 import type { StateFact } from '../model/facts.ts'
 import type { Json } from '../model/json.ts'
 import { hasValue, sameRaw, sameText } from '../model/merge.ts'

@@ -1,24 +1,14 @@
 import type { Change } from '../model/change.ts'
-import {
-  type LaneRow,
-  lanes,
-  type MarketEventRow,
-  marketEvents,
-  type QuoteHistoryRow,
-  type QuoteRow,
-  quoteHistory,
-  quotes,
-  type SourceOfferRow,
-  type SubmissionRow,
-  sourceOffers,
-  submissions,
-  type ThreadAttachmentRow,
-  type ThreadMessageRow,
-  threadAttachments,
-  threadMessages,
-} from '../model/entities.ts'
+import { type LaneRow, lanes } from '../model/entities/lanes.ts'
+import { type MarketEventRow, marketEvents } from '../model/entities/market-events.ts'
+import { type QuoteHistoryRow, quoteHistory } from '../model/entities/quote-history.ts'
+import { type QuoteRow, quotes } from '../model/entities/quotes.ts'
+import { type SourceOfferRow, sourceOffers } from '../model/entities/source-offers.ts'
+import { type SubmissionRow, submissions } from '../model/entities/submissions.ts'
+import { type ThreadAttachmentRow, threadAttachments } from '../model/entities/thread-attachments.ts'
+import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-messages.ts'
 import type { Origin, Place } from '../model/facts.ts'
-import type { ReadKind } from '../model/records.ts'
+import type { ReadKind } from '../model/reads.ts'
 import { msFromTime, type TimeText } from '../model/time.ts'
 import type { MirrorAccess } from '../store/mirror/access.ts'
 import type { Arrival, Conflict } from '../store/mirror/evidence.ts'

@@ -1,7 +1,7 @@
-import type { SubmissionRow } from '../model/entities.ts'
+import type { SubmissionRow } from '../model/entities/submissions.ts'
 import type { Fact, Place, ReachabilityFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
-import { readKinds } from '../model/records.ts'
+import { readKinds } from '../model/reads.ts'
 import { laterTime } from '../model/time.ts'
 import type { ApplySession } from './session.ts'
 

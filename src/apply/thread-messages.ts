@@ -1,10 +1,13 @@
-import type { ThreadMessageRow } from '../model/entities.ts'
+import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-messages.ts'
+import { identityOf } from '../model/entity.ts'
 import type { MessageFact } from '../model/facts.ts'
-import { firstSeen, goneAfter, mergeFound, messageIdentity } from '../model/merge.ts'
+import { firstSeen, goneAfter, mergeFound } from '../model/merge.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
 import { attachmentsConflict, loadAttachments, putAttachments } from './attachments.ts'
 import type { ApplySession } from './session.ts'
 import { touchSubmission } from './submissions.ts'
+
+const identity = identityOf(threadMessages)
 
 /** Applies thread messages: each is inserted once by id; only what was null or absent is filled in later (traps 32, 33). */
 export async function applyMessages(session: ApplySession, facts: readonly MessageFact[]): Promise<void> {
@@ -29,7 +32,7 @@ function applyMessage(session: ApplySession, fact: MessageFact): void {
     return
   }
   noteArrival(session, fact, 'thread_messages', stored.message_id, String(stored.first_seen_via), false)
-  const merge = mergeFound(stored, fact.message.message, messageIdentity, fact)
+  const merge = mergeFound(stored, fact.message.message, identity, fact)
   const conflict = [...(merge.conflict ?? []), ...(attachmentsConflict(session, fact, stored) ? ['attachments'] : [])]
   if (conflict.length > 0 || merge.conflict !== null) {
     noteConflict(session, fact, 'thread_messages', stored.message_id, conflict, stored.raw, fact.message.message.raw)

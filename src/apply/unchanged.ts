@@ -1,19 +1,13 @@
 import { isDamaged } from '../model/damaged.ts'
-import {
-  type LaneRow,
-  lanes,
-  type MarketEventRow,
-  marketEvents,
-  quoteHistory,
-  quotes,
-  type Row,
-  type SubmissionRow,
-  sourceOffers,
-  submissions,
-  type ThreadMessageRow,
-  threadAttachments,
-  threadMessages,
-} from '../model/entities.ts'
+import { type LaneRow, lanes } from '../model/entities/lanes.ts'
+import { type MarketEventRow, marketEvents } from '../model/entities/market-events.ts'
+import { quoteHistory } from '../model/entities/quote-history.ts'
+import { quotes } from '../model/entities/quotes.ts'
+import { sourceOffers } from '../model/entities/source-offers.ts'
+import { type SubmissionRow, submissions } from '../model/entities/submissions.ts'
+import { threadAttachments } from '../model/entities/thread-attachments.ts'
+import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-messages.ts'
+import type { Row } from '../model/entity.ts'
 import type { EventFact, MessageFact, StateFact } from '../model/facts.ts'
 import type { Json } from '../model/json.ts'
 import { hasValue } from '../model/merge.ts'

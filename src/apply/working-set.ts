@@ -1,6 +1,6 @@
 import type { Change } from '../model/change.ts'
 import { diffRow, rawChange } from '../model/diff.ts'
-import type { Entity, Row } from '../model/entities.ts'
+import type { Entity, Row } from '../model/entity.ts'
 import type { Cause } from '../model/records.ts'
 import { inTime } from '../model/row-times.ts'
 import type { MirrorAccess } from '../store/mirror/access.ts'

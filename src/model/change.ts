@@ -1,4 +1,4 @@
-import type { Row } from './entities.ts'
+import type { Row } from './entity.ts'
 import type { Cause } from './records.ts'
 
 /** What a row of the change log says was done. */

@@ -1,4 +1,4 @@
-import type { Row } from './entities.ts'
+import type { Row } from './entity.ts'
 import { type Json, storableText } from './json.ts'
 
 /*

@@ -1,10 +1,10 @@
 import type { Change, Operation } from './change.ts'
 import { told } from './damaged.ts'
-import type { Entity, Row } from './entities.ts'
+import { columnsWhere, type Entity, isTold, type Row } from './entity.ts'
 import { sameJson } from './json.ts'
 import type { Cause } from './records.ts'
 
-/** How a row differs from what is stored. `columns` lists what must be written; `change` is null when only `raw` differs. */
+/** How a row differs from what is stored. `columns` lists what must be written; `change` is null when nothing differs that the log tells. */
 export interface RowDiff {
   readonly columns: readonly string[]
   readonly change: Change | null
@@ -16,11 +16,15 @@ export interface RowDiff {
  */
 export function diffRow(entity: Entity, before: Row | null, after: Row, cause: Cause): RowDiff | null {
   if (before === null) {
-    return { columns: Object.keys(entity.columns), change: change(entity, 'insert', null, withoutRaw(entity, after), after, cause) }
+    return {
+      columns: Object.keys(entity.columns),
+      change: change(entity, 'insert', null, pick(after, columnsWhere(entity, isTold)), after, cause),
+    }
   }
   const changed = Object.keys(entity.columns).filter((column) => !sameJson(before[column] ?? null, after[column] ?? null))
-  if (changed.length === 0) return null
-  const logged = changed.filter((column) => entity.columns[column] !== 'raw')
+  // What every read bears anew is no reason to write.
+  if (changed.every((column) => entity.fields[column]?.volatile)) return null
+  const logged = changed.filter((column) => isLogged(entity, column))
   if (logged.length === 0) return { columns: changed, change: null }
   const operation = logged.includes('gone_at') && after['gone_at'] !== null ? 'gone' : 'update'
   return { columns: changed, change: change(entity, operation, pick(before, logged), pick(after, logged), after, cause) }
@@ -45,11 +49,9 @@ function change(entity: Entity, operation: Operation, before: Row | null, after:
   }
 }
 
-function withoutRaw(entity: Entity, row: Row): Row {
-  return pick(
-    row,
-    Object.keys(entity.columns).filter((column) => entity.columns[column] !== 'raw'),
-  )
+function isLogged({ fields }: Entity, column: string): boolean {
+  const field = fields[column]
+  return field !== undefined && isTold(field)
 }
 
 function pick(row: Row, columns: readonly string[]): Row {

@@ -1,4 +1,5 @@
-import type { Cause, MarketEvent, ReadKind, Requirements, ThreadMessage, Via } from './records.ts'
+import type { ReadKind } from './reads.ts'
+import type { Cause, MarketEvent, Requirements, ThreadMessage, Via } from './records.ts'
 import type { TimeText } from './time.ts'
 
 /** Where a fact belongs. */

@@ -1,25 +1,11 @@
 import { isDamaged } from './damaged.ts'
-import type { MarketEventRow, Row } from './entities.ts'
+import type { MarketEventRow } from './entities/market-events.ts'
+import type { Row } from './entity.ts'
 import { comparableJson } from './exact-json.ts'
 import type { Origin } from './facts.ts'
 import { isObject, type Json, sameJson } from './json.ts'
 import type { Via } from './records.ts'
 import type { TimeText } from './time.ts'
-
-/** Identity columns of a market event (invariant 4): once they have a value, it never changes. */
-export const eventIdentity = ['type', 'occurred_at', 'market_name', 'market_lines', 'category', 'status', 'detail'] as const
-/** Identity columns of a thread message; the list of its attachments, by their names, is its identity too. */
-export const messageIdentity = [
-  'channel',
-  'direction',
-  'kind',
-  'occurred_at',
-  'subject',
-  'body_text',
-  'from_address',
-  'to_addresses',
-  'in_reply_to',
-] as const
 
 /** A stored row met again: either it agrees (perhaps with more to say), or it contradicts what was kept. */
 export type Merge = { readonly conflict: readonly string[] } | { readonly conflict: null; readonly row: Row }

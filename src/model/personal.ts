@@ -1,34 +1,28 @@
 import { type TaxIdKeys, taxIdKeys } from '../base/tax-ids.ts'
-import { entities, type Row } from './entities.ts'
+import { entities } from './entities.ts'
+import { columnsWhere, type Field, type ProtectionClass, type Row } from './entity.ts'
 import { isObject, type Json } from './json.ts'
 
-/**
- * `<table>.<column>` of everything that names a person or may (the classes `personal` and `free` of the data dictionary), and of the
- * paths under which a person's documents lie. No push holds any of them, unless its destination asks for that one.
- */
-export const personalColumns: readonly string[] = [
-  'submissions.insured_name',
-  'submissions.marketing_hint',
-  'market_events.detail',
-  'thread_messages.subject',
-  'thread_messages.body_text',
-  'thread_messages.from_address',
-  'thread_messages.to_addresses',
-  'thread_attachments.name',
-  'thread_attachments.download_path',
-  'lanes.unmet_labels',
-  'lanes.next_step',
-  'source_offers.document_url',
-  'source_offers.filename',
-]
+/** Classes of columns that a destination has to ask for. */
+const WITHHELD: readonly ProtectionClass[] = ['personal', 'free', 'document']
+
+/** `<table>.<column>` of what no push holds unless its destination asks for it: the classes `personal`, `free` and `document`. */
+export const personalColumns: readonly string[] = qualified((field) => field.kind !== 'raw' && WITHHELD.includes(field.class))
+
+/** What no push ever holds. */
+const taxIdColumns: ReadonlySet<string> = new Set(qualified((field) => field.class === 'tax id'))
 
 /** Columns of text that hold a JSON text where the service says more than words. */
-const jsonTexts: ReadonlySet<string> = new Set(['lanes.next_step'])
+const jsonTexts: ReadonlySet<string> = new Set(qualified(({ mayHoldJson }) => mayHoldJson === true))
 
 /** Columns that hold JSON, by table: only there can a key stand below a column. */
 const jsonColumns: ReadonlyMap<string, readonly string[]> = new Map(
-  entities.map(({ table, columns }) => [table, Object.entries(columns).flatMap(([column, kind]) => (kind === 'json' ? [column] : []))]),
+  entities.map((entity) => [entity.table, columnsWhere(entity, ({ kind }) => kind === 'json')]),
 )
+
+function qualified(is: (field: Field) => boolean): string[] {
+  return entities.flatMap((entity) => columnsWhere(entity, is).map((column) => `${entity.table}.${column}`))
+}
 
 /**
  * @param allowed `<table>.<column>` of personal columns that may go out.
@@ -87,7 +81,7 @@ function columnsBefore(column: string, row: Row): Row {
 type Treatment = 'leave out' | 'look into' | 'look into text' | 'keep'
 
 function treatmentOf(entity: string, column: string, hidden: ReadonlySet<string>): Treatment {
-  if (hidden.has(`${entity}.${column}`)) return 'leave out'
+  if (hidden.has(`${entity}.${column}`) || taxIdColumns.has(`${entity}.${column}`)) return 'leave out'
   if (jsonTexts.has(`${entity}.${column}`)) return 'look into text'
   const nested = jsonColumns.get(entity)
   // Of a table that is not known here, every column may be JSON.

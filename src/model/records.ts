@@ -1,22 +1,15 @@
-import type {
-  LaneRow,
-  MarketEventRow,
-  QuoteHistoryRow,
-  QuoteRow,
-  SourceOfferRow,
-  SubmissionRow,
-  ThreadAttachmentRow,
-  ThreadMessageRow,
-} from './entities.ts'
+import type { LaneRow } from './entities/lanes.ts'
+import type { MarketEventRow } from './entities/market-events.ts'
+import type { QuoteHistoryRow } from './entities/quote-history.ts'
+import type { QuoteRow } from './entities/quotes.ts'
+import type { SourceOfferRow } from './entities/source-offers.ts'
+import type { SubmissionRow } from './entities/submissions.ts'
+import type { ThreadAttachmentRow } from './entities/thread-attachments.ts'
+import type { ThreadMessageRow } from './entities/thread-messages.ts'
 
 /** How something reached us: which way a row was first seen, and what caused a change. */
 export type Via = 'webhook' | 'poll' | 'backfill' | 'reconcile'
 export type Cause = Via | 'command'
-
-/** The three reads of a submission that this release makes: the two feeds and the requirements view. */
-export type ReadKind = 'events' | 'thread' | 'requirements'
-export const feeds = ['events', 'thread'] as const satisfies readonly ReadKind[]
-export const readKinds = ['events', 'thread', 'requirements'] as const satisfies readonly ReadKind[]
 
 type Placed = 'account' | 'submission_id'
 type Seen = 'first_seen_at' | 'first_seen_via' | 'gone_at'

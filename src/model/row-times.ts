@@ -1,4 +1,4 @@
-import type { Entity, Row } from './entities.ts'
+import type { Entity, Row } from './entity.ts'
 
 /**
  * Rows of a table that says when something happened, in that order; those of one moment, and of other tables, in the order given.

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { type ReadKind, readKinds } from '../model/records.ts'
+import { type ReadKind, readKinds } from '../model/reads.ts'
 
 /** Reads further back than this say nothing about now. */
 export const WAVE_WINDOW_MS = 600_000

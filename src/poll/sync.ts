@@ -1,5 +1,5 @@
 import type { Place } from '../model/facts.ts'
-import { type ReadKind, readKinds } from '../model/records.ts'
+import { type ReadKind, readKinds } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
 import { readError } from '../store/reads/account-reads.ts'
 import { claimReads, type ReadClaim, releaseRead } from '../store/reads/claims.ts'

@@ -1,6 +1,6 @@
 import type { Applied } from '../apply/apply.ts'
 import type { EventFact, MessageFact, Origin, Place } from '../model/facts.ts'
-import type { ReadKind } from '../model/records.ts'
+import type { Feed } from '../model/reads.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Unreadable } from '../store/mirror/evidence.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
@@ -20,7 +20,7 @@ export interface FeedPage {
 
 /** A walk: which feed, from where, and how its items came. */
 export interface Walk extends Place, Origin {
-  readonly read: Exclude<ReadKind, 'requirements'>
+  readonly read: Feed
   /** The cursor to begin behind; null begins at the beginning. */
   readonly since: string | null
   /** `live` when left out. */

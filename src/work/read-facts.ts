@@ -1,5 +1,5 @@
 import type { Fact, Origin } from '../model/facts.ts'
-import { feeds } from '../model/records.ts'
+import { feeds } from '../model/reads.ts'
 import type { Db } from '../store/engine/db.ts'
 import type { ClaimedDelivery, Settlement } from '../store/inbox/work.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { expect, it, onTestFinished } from 'vitest'
-import { lanes, marketEvents } from '../../src/model/entities.ts'
+import { lanes } from '../../src/model/entities/lanes.ts'
+import { marketEvents } from '../../src/model/entities/market-events.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { byPoll, eventFact, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../tools/facts.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { inApplyTransaction } from '../../src/apply/apply.ts'
-import { threadAttachments, threadMessages } from '../../src/model/entities.ts'
+import { threadAttachments } from '../../src/model/entities/thread-attachments.ts'
+import { threadMessages } from '../../src/model/entities/thread-messages.ts'
 import type { Fact } from '../../src/model/facts.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { testDatabases } from '../tools/databases.ts'

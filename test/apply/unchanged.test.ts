@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { compareFacts, differs } from '../../src/apply/compare.ts'
 import { isUnchanged } from '../../src/apply/unchanged.ts'
-import { type ColumnKind, type Entity, entities, type Row } from '../../src/model/entities.ts'
+import { entities } from '../../src/model/entities.ts'
+import type { ColumnKind, Entity, Row } from '../../src/model/entity.ts'
 import type { Fact, Origin } from '../../src/model/facts.ts'
 import type { Json } from '../../src/model/json.ts'
 import { derivedFacts } from '../../src/reconcile/check/comparer.ts'
@@ -36,6 +37,7 @@ const records = [
 const others: Readonly<Record<Exclude<ColumnKind, 'bool'>, Json>> = {
   text: 'other',
   int: 4711,
+  real: 0.5,
   json: ['other'],
   time: '2020-01-01T00:00:00.000000Z',
   date: '2020-01-01',

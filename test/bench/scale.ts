@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { systemClock } from '../../src/base/clock.ts'
-import { feeds, readKinds } from '../../src/model/records.ts'
+import { feeds, readKinds } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import type { DatabaseConfig, Db } from '../../src/store/engine/db.ts'
 import { migrate } from '../../src/store/migrate/migrate.ts'

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { systemClock } from '../../src/base/clock.ts'
-import { entities, type Row } from '../../src/model/entities.ts'
+import { entities } from '../../src/model/entities.ts'
+import type { Row } from '../../src/model/entity.ts'
 import { canonicalJson } from '../../src/model/json.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { compareWithTruth, truthSchema } from '../../src/ops/demo/compare.ts'

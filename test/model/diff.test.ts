@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { diffRow } from '../../src/model/diff.ts'
-import { type QuoteRow, quotes } from '../../src/model/entities.ts'
+import { type QuoteRow, quotes } from '../../src/model/entities/quotes.ts'
 
 const row: QuoteRow = {
   account: 'acme',

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { damaged } from '../../src/model/damaged.ts'
-import type { Row } from '../../src/model/entities.ts'
-import { eventIdentity, firstSeen, mergeFound, mergeRecord, sameText } from '../../src/model/merge.ts'
+import { marketEvents } from '../../src/model/entities/market-events.ts'
+import { identityOf, type Row } from '../../src/model/entity.ts'
+import { firstSeen, mergeFound, mergeRecord, sameText } from '../../src/model/merge.ts'
+
+const eventIdentity = identityOf(marketEvents)
 
 const stored: Row = {
   event_id: 'e',

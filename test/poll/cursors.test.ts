@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { marketEvents } from '../../src/model/entities.ts'
+import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
 import { DAY, HOUR, policy, Rig } from '../tools/poller.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { submissions } from '../../src/model/entities.ts'
+import { submissions } from '../../src/model/entities/submissions.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
 import { findAccount } from '../../src/store/reads/accounts.ts'

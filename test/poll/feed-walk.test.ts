@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { marketEvents, threadMessages } from '../../src/model/entities.ts'
+import { marketEvents } from '../../src/model/entities/market-events.ts'
+import { threadMessages } from '../../src/model/entities/thread-messages.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
 import { policy, Rig } from '../tools/poller.ts'

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { marketEvents, submissions, threadMessages } from '../../src/model/entities.ts'
+import { marketEvents } from '../../src/model/entities/market-events.ts'
+import { submissions } from '../../src/model/entities/submissions.ts'
+import { threadMessages } from '../../src/model/entities/thread-messages.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
 import { policy, Rig } from '../tools/poller.ts'

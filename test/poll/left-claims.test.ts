@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { marketEvents } from '../../src/model/entities.ts'
-import { readKinds } from '../../src/model/records.ts'
+import { marketEvents } from '../../src/model/entities/market-events.ts'
+import { readKinds } from '../../src/model/reads.ts'
 import { READ_LEASE_MS } from '../../src/poll/claimed-read.ts'
 import { claimReads } from '../../src/store/reads/claims.ts'
 import { beat } from '../../src/store/upkeep/processes.ts'

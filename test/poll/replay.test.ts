@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { lanes, marketEvents } from '../../src/model/entities.ts'
+import { lanes } from '../../src/model/entities/lanes.ts'
+import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { REPLAY_COALESCE_MS } from '../../src/store/reads/reads.ts'
 import { type TestDatabase, testDatabases } from '../tools/databases.ts'
 import { changesOf, mirrorOf, rowsOf } from '../tools/mirror.ts'

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { lanes, quotes, submissions } from '../../src/model/entities.ts'
+import { lanes } from '../../src/model/entities/lanes.ts'
+import { quotes } from '../../src/model/entities/quotes.ts'
+import { submissions } from '../../src/model/entities/submissions.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { changesOf, rowsOf } from '../tools/mirror.ts'
 import { policy, Rig } from '../tools/poller.ts'

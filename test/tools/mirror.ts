@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { type Applied, inApplyTransaction } from '../../src/apply/apply.ts'
 import { silentObserver } from '../../src/base/observer.ts'
-import { type Entity, entities, type Row } from '../../src/model/entities.ts'
+import { entities } from '../../src/model/entities.ts'
+import type { Entity, Row } from '../../src/model/entity.ts'
 import type { Fact } from '../../src/model/facts.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { marketEvents, submissions, threadMessages } from '../../src/model/entities.ts'
+import { marketEvents } from '../../src/model/entities/market-events.ts'
+import { submissions } from '../../src/model/entities/submissions.ts'
+import { threadMessages } from '../../src/model/entities/thread-messages.ts'
 import { findAccount, sweep } from '../../src/store/reads/accounts.ts'
 import type { InboxTable } from '../../src/store/schema/tables.ts'
 import { SELF_DELIVERY_TYPE } from '../../src/upstream/webhook/delivery.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { threadMessages } from '../../src/model/entities.ts'
+import { threadMessages } from '../../src/model/entities/thread-messages.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { type ClaimedDelivery, claimDeliveries, settleDeliveries } from '../../src/store/inbox/work.ts'
 import { testDatabases } from '../tools/databases.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { threadMessages } from '../../src/model/entities.ts'
+import { threadMessages } from '../../src/model/entities/thread-messages.ts'
 import type { InboxTable } from '../../src/store/schema/tables.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'

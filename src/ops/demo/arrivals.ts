@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Row } from '../../model/entities.ts'
+import type { Row } from '../../model/entity.ts'
 import { changesAfter, type LoggedChange } from '../../store/changes/reader.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { pluralize } from '../output/text.ts'

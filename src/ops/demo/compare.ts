@@ -1,16 +1,13 @@
 import { z } from 'zod'
-import {
-  type Entity,
-  lanes,
-  marketEvents,
-  quoteHistory,
-  quotes,
-  type Row,
-  sourceOffers,
-  submissions,
-  threadAttachments,
-  threadMessages,
-} from '../../model/entities.ts'
+import { lanes } from '../../model/entities/lanes.ts'
+import { marketEvents } from '../../model/entities/market-events.ts'
+import { quoteHistory } from '../../model/entities/quote-history.ts'
+import { quotes } from '../../model/entities/quotes.ts'
+import { sourceOffers } from '../../model/entities/source-offers.ts'
+import { submissions } from '../../model/entities/submissions.ts'
+import { threadAttachments } from '../../model/entities/thread-attachments.ts'
+import { threadMessages } from '../../model/entities/thread-messages.ts'
+import type { Entity, Row } from '../../model/entity.ts'
 import { type Json, sameJson } from '../../model/json.ts'
 import { parseTime } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'

@@ -1,5 +1,5 @@
 import { PermanentError } from '../../base/errors.ts'
-import { submissions } from '../../model/entities.ts'
+import { submissions } from '../../model/entities/submissions.ts'
 import type { Json } from '../../model/json.ts'
 import { withoutSecretWords } from '../../upstream/http/answer.ts'
 import type { Mapping, PushItem } from '../contract/delivery.ts'

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { proxySettings } from '../../config/config.ts'
-import type { Row } from '../../model/entities.ts'
+import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
 
 /** Which client or policy of the AMS a submission belongs to, as operations said. */

@@ -1,6 +1,7 @@
 import { stringify } from 'csv-stringify/sync'
 import type { FileDestination } from '../../config/config.ts'
-import { type ColumnKind, type Entity, entities } from '../../model/entities.ts'
+import { entityNamed } from '../../model/entities.ts'
+import { type ColumnKind, type Entity, isTold } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
 import { personalColumns } from '../../model/personal.ts'
 import type { PushItem } from '../contract/delivery.ts'
@@ -57,11 +58,11 @@ function columnsAsCsv(entity: Entity, personalFields: readonly string[]): RowWri
     return personalColumns.includes(field) && !personalFields.includes(field)
   }
   // `direction` of a message is told from the brokerage's side, by the frame.
-  const own = Object.entries(entity.columns).filter(([column, kind]) => kind !== 'raw' && !(column in FRAME) && !isHidden(column))
+  const own = Object.entries(entity.fields).filter(([column, field]) => isTold(field) && !(column in FRAME) && !isHidden(column))
   const columns = [...Object.keys(FRAME), 'changed', ...own.map(([column]) => column)]
   const record = (item: PushItem): Cells => {
     const after = item.after ?? {}
-    const cells = own.map(([column, kind]) => [column, cell(after[column] ?? null, kind)])
+    const cells = own.map(([column, { kind }]) => [column, cell(after[column] ?? null, kind)])
     return { ...frameOf(item), changed: Object.keys(after).join(' '), ...Object.fromEntries(cells) }
   }
   return csvWriter(columns, record)
@@ -108,5 +109,5 @@ function cell(value: Json, kind: ColumnKind): Json {
 }
 
 function singleEntity({ entities: names }: Pick<FileDestination, 'entities'>): Entity | null {
-  return names?.length === 1 ? (entities.find(({ table }) => table === names[0]) ?? null) : null
+  return names?.length === 1 ? entityNamed(names[0] ?? '') : null
 }

@@ -1,12 +1,7 @@
 import { told } from '../../model/damaged.ts'
-import {
-  type MarketEventRow,
-  marketEvents,
-  type ThreadAttachmentRow,
-  type ThreadMessageRow,
-  threadAttachments,
-  threadMessages,
-} from '../../model/entities.ts'
+import { type MarketEventRow, marketEvents } from '../../model/entities/market-events.ts'
+import { type ThreadAttachmentRow, threadAttachments } from '../../model/entities/thread-attachments.ts'
+import { type ThreadMessageRow, threadMessages } from '../../model/entities/thread-messages.ts'
 import { hasValue } from '../../model/merge.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'

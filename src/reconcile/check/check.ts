@@ -1,7 +1,7 @@
 import type PQueue from 'p-queue'
 import { type Differences, differs } from '../../apply/compare.ts'
 import type { EventFact, Fact, MessageFact, Place, StateFact } from '../../model/facts.ts'
-import type { ReadKind } from '../../model/records.ts'
+import { type Feed, feeds, type ReadKind } from '../../model/reads.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { readState } from '../../read/state.ts'
@@ -40,12 +40,10 @@ export interface Checked {
   readonly failure: Failure | null
 }
 
-type Feed = Replay['feed']
 type Records = readonly (EventFact | MessageFact)[]
 /** A read that could not be made. */
 type Unread = { readonly read: ReadKind; readonly failure: Failure }
 
-const FEEDS = ['events', 'thread'] as const
 /** A read of the state that another goes before is made so often. */
 const STATE_TRIES = 3
 /** So many records at most are marked in one transaction: on SQLite it stays short (invariant 13). */
@@ -99,7 +97,7 @@ export class SubmissionCheck {
       return { proved: false, compared: this.#compared, failure: failed.failure }
     }
     const records = replays.flatMap((replay) => replay.facts ?? [])
-    const isWhole = replays.length === FEEDS.length && replays.every((replay) => replay.facts !== null)
+    const isWhole = replays.length === feeds.length && replays.every((replay) => replay.facts !== null)
     const said = { submissionId: this.#place.submissionId, state: this.#state, records, isWhole, isThere }
     const verdict = await this.#o.comparer.compare(said)
     await this.#mendVerdict(verdict, records)
@@ -127,7 +125,7 @@ export class SubmissionCheck {
         this.#compared += rowsOf(read.value)
       } else failures.push({ read: 'requirements', failure: read.failure })
     }
-    for (const feed of FEEDS) {
+    for (const feed of feeds) {
       const read = await this.#replay(feed, (page) => this.#mendPage(page))
       if (read.ok) {
         replays.push(read.value)
@@ -176,7 +174,7 @@ export class SubmissionCheck {
 
   /** Replays once more the feeds of which records wait, and corrects what both replays say. */
   async #confirm(): Promise<void> {
-    for (const feed of FEEDS) {
+    for (const feed of feeds) {
       if (!this.#doubts.has(feed)) continue
       const again = await this.#o.slots.add(() => this.#replay(feed, (page) => this.#settle(page)))
       if (again.ok) {
@@ -276,7 +274,7 @@ export class SubmissionCheck {
 
   /** Nothing more can be read; what pages said that came before is in the mirror already. */
   async #endPages(isThere: boolean): Promise<void> {
-    for (const feed of FEEDS) await this.#abandon(feed, 'it differs, and could not be read a second time')
+    for (const feed of feeds) await this.#abandon(feed, 'it differs, and could not be read a second time')
     if (this.#mender.mended) await this.#mendDerived(isThere)
   }
 

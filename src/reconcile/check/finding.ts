@@ -1,7 +1,8 @@
 import type { Differences } from '../../apply/compare.ts'
 import type { Change } from '../../model/change.ts'
-import type { Row } from '../../model/entities.ts'
-import type { ReadKind } from '../../model/records.ts'
+import { feedOf, fieldOf } from '../../model/entities.ts'
+import type { Row } from '../../model/entity.ts'
+import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { FieldDifference, FindingKind } from '../../store/schema/tables-reconcile.ts'
 
@@ -21,20 +22,13 @@ export interface FoundDifference {
 }
 
 function hasRecords(differences: Differences): boolean {
-  return differences.changed.some((change) => RECORDS.has(change.entity))
+  return differences.changed.some((change) => feedOf(change.entity) !== null)
 }
 
 /** A finding with nothing said but what is given. */
 export function finding(given: Partial<FoundDifference> & Pick<FoundDifference, 'kind' | 'detail'>): FoundDifference {
   const blank = { submissionId: null, entity: null, entityId: null, fields: null, read: null, destination: null, seq: null }
   return { ...blank, standing: false, repaired: false, ...given }
-}
-
-const RECORDS = new Set(['market_events', 'thread_messages', 'thread_attachments'])
-/** What is kept of the records beside them: it follows when one of them is put right, and unless it was wrong before is no finding. */
-const DERIVED: Readonly<Record<string, ReadonlySet<string>>> = {
-  submissions: new Set(['last_event_at', 'last_message_at']),
-  lanes: new Set(['market_name', 'lines', 'program_category', 'status', 'status_label', 'state_event_id', 'state_occurred_at', 'gone_at']),
 }
 
 /**
@@ -82,8 +76,9 @@ export class Finder {
 
   #isNew(change: Change, recordsDiffer: boolean): boolean {
     if (change.operation !== 'gone' && this.#reported.has(`${change.entity} ${change.entity_id}`)) return false
-    const derived = DERIVED[change.entity]
-    const follows = (column: string) => derived?.has(column) === true && !this.#damaged.has(columnOf(change, column))
+    // What is kept of the records beside them follows when one of them is put right: unless it was wrong before it is no finding.
+    const follows = (column: string) =>
+      fieldOf(change.entity, column)?.derivedFrom !== undefined && !this.#damaged.has(columnOf(change, column))
     const onlyFollows = change.operation === 'update' && Object.keys(change.after).every(follows)
     return !(recordsDiffer && onlyFollows)
   }
@@ -101,8 +96,8 @@ export class Finder {
   }
 
   #missing(change: Change): string {
-    const polledAt =
-      change.entity === 'market_events' ? this.#polledAt.events : change.entity === 'thread_messages' ? this.#polledAt.thread : null
+    const feed = feedOf(change.entity)
+    const polledAt = feed === null ? null : this.#polledAt[feed]
     const occurredAt = change.after['occurred_at']
     const base = 'the service shows it, and the mirror did not have it'
     const isNews = polledAt !== null && typeof occurredAt === 'string' && occurredAt > polledAt
@@ -115,8 +110,8 @@ function columnOf({ entity, entity_id }: Change, column: string): string {
 }
 
 function readOf(change: Change): ReadKind {
-  const ofThread = change.entity === 'thread_messages' || change.entity === 'thread_attachments'
-  return ofThread || 'last_message_at' in change.after ? 'thread' : 'events'
+  const derivedFrom = Object.keys(change.after).map((column) => fieldOf(change.entity, column)?.derivedFrom)
+  return feedOf(change.entity) ?? (derivedFrom.includes('thread') ? 'thread' : 'events')
 }
 
 function fieldsOf(change: Change): FieldDifference[] {

@@ -1,12 +1,12 @@
 import type { Differences } from '../../apply/compare.ts'
 import type { Change } from '../../model/change.ts'
+import { feedOf, fieldOf } from '../../model/entities.ts'
 import type { EventFact, MessageFact } from '../../model/facts.ts'
 import { type Json, sameJson } from '../../model/json.ts'
 import { hasValue } from '../../model/merge.ts'
+import type { Feed } from '../../model/reads.ts'
 import { type FoundDifference, finding } from './finding.ts'
-import type { Replay } from './replay.ts'
 
-type Feed = Replay['feed']
 type RecordFact = EventFact | MessageFact
 
 /** Records that can be put right, and what is wrong with them. */
@@ -15,10 +15,6 @@ export interface Sifted {
   /** Whether anything of it differs, or of what came with it. */
   readonly differ: boolean
 }
-
-const FEED_OF: Readonly<Record<string, Feed>> = { market_events: 'events', thread_messages: 'thread', thread_attachments: 'thread' }
-/** Not a word of the service, or what follows the newest reading anyway. */
-const OURS = new Set(['first_seen_at', 'first_seen_via', 'gone_at', 'raw'])
 
 /**
  * Corrections that wait for a second replay. A replay is as old as its reading, and an answer may be damaged: what the mirror says
@@ -35,7 +31,7 @@ export class PendingCorrections {
   /** Keeps back the records of a replay that would correct something. @returns the others, which correct nothing. */
   hold(facts: readonly RecordFact[], differences: Differences): Sifted {
     const doubted = corrections(differences)
-    for (const [id, changes] of doubted) this.#waiting[feedOf(changes)].set(id, changes)
+    for (const [id, changes] of doubted) this.#waiting[feedOfChanges(changes)].set(id, changes)
     const rest = [...differences.changed, ...differences.rawOnly].filter((change) => !doubted.has(recordOf(change)))
     const sure = facts.filter((fact) => !doubted.has(idOf(fact))).map((fact) => ({ ...fact, corrects: [] }))
     return { facts: sure, differ: rest.length > 0 }
@@ -80,9 +76,9 @@ export class PendingCorrections {
 
 /** The changes that empty or change a value, with the others of the same record, by the record's id. */
 function corrections({ changed, rawOnly }: Differences): Map<string, Change[]> {
-  const updates = changed.filter(({ entity, operation }) => entity in FEED_OF && operation !== 'gone')
+  const updates = changed.filter(({ entity, operation }) => feedOf(entity) !== null && operation !== 'gone')
   const doubted = new Set(
-    [...updates.filter((change) => valuesOf([change]).size > 0), ...rawOnly.filter(({ entity }) => entity in FEED_OF)].map(recordOf),
+    [...updates.filter((change) => valuesOf([change]).size > 0), ...rawOnly.filter(({ entity }) => feedOf(entity) !== null)].map(recordOf),
   )
   const found = new Map<string, Change[]>()
   for (const change of [...updates, ...rawOnly]) {
@@ -98,14 +94,20 @@ function valuesOf(changes: readonly Change[]): Map<string, Json> {
   for (const { entity, entity_id, before, after } of changes) {
     const prefix = entity === 'thread_attachments' ? `${(JSON.parse(entity_id) as Json[])[2]}.` : ''
     for (const [column, value] of Object.entries(after)) {
-      if (!OURS.has(column) && hasValue(before?.[column])) values.set(`${prefix}${column}`, value)
+      if (!isOurs(entity, column) && hasValue(before?.[column])) values.set(`${prefix}${column}`, value)
     }
   }
   return values
 }
 
-function feedOf([first]: readonly Change[]): Feed {
-  return FEED_OF[first?.entity ?? ''] ?? 'events'
+function feedOfChanges([first]: readonly Change[]): Feed {
+  return feedOf(first?.entity ?? '') ?? 'events'
+}
+
+/** Not a word of the service, or what follows the newest reading anyway. */
+function isOurs(table: string, column: string): boolean {
+  const field = fieldOf(table, column)
+  return field?.local === true || field?.kind === 'raw'
 }
 
 /** The id of the record that a change is about, or of the message on which it hangs. */

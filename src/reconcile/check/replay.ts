@@ -1,14 +1,13 @@
 import type { EventFact, MessageFact, Place } from '../../model/facts.ts'
 import { isObject } from '../../model/json.ts'
 import { listedAttachments } from '../../model/merge.ts'
+import type { Feed } from '../../model/reads.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import type { FeedPage, Walk } from '../../read/walk.ts'
 import { walkFeed } from '../../read/walk.ts'
 import type { Unreadable } from '../../store/mirror/evidence.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { StalledError } from './attempts.ts'
-
-type Feed = Walk['read']
 
 /** What a replay showed. */
 export interface Replay {

@@ -1,4 +1,5 @@
 import { entities } from '../../model/entities.ts'
+import { isFeed } from '../../model/reads.ts'
 import type { FindingKind } from '../../store/schema/tables-reconcile.ts'
 import type { Block, Cell, Divergence, Section } from './document.ts'
 import type { FindingGroup, ReportData, ReportFinding } from './report-data.ts'
@@ -22,7 +23,7 @@ function comparedBlocks({ run }: ReportData): Block[] {
   const withState = run.options.no_state !== true
   const feeds = 'Both feeds (market events and thread) of each submission were read again from the beginning, with an empty cursor'
   const state = withState ? ', and its requirements view was read once more' : ''
-  const tables = entities.filter(({ table }) => withState || ['market_events', 'thread_messages', 'thread_attachments'].includes(table))
+  const tables = entities.filter(({ read }) => withState || isFeed(read))
   return [
     {
       kind: 'text',

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Row } from '../../model/entities.ts'
+import type { Row } from '../../model/entity.ts'
 import type { Query } from '../engine/db.ts'
 
 /** A row of the change log. */

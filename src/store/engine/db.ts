@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Clock } from '../../base/clock.ts'
 import type { Config } from '../../config/config.ts'
-import type { ColumnKind, Row } from '../../model/entities.ts'
+import type { ColumnKind, Row } from '../../model/entity.ts'
 import type { Tables } from '../schema/tables.ts'
 import type { Signals, Topic } from './signals.ts'
 

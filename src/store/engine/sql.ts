@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Row } from '../../model/entities.ts'
+import type { Row } from '../../model/entity.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from './db.ts'
 

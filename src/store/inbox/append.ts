@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { CompiledQuery, sql } from 'kysely'
 import { TransientError } from '../../base/errors.ts'
-import type { Row } from '../../model/entities.ts'
+import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Db, TableSpec, Tx } from '../engine/db.ts'

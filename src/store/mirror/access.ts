@@ -1,7 +1,7 @@
 import type { Change } from '../../model/change.ts'
-import type { Entity, Row } from '../../model/entities.ts'
+import type { Entity, Row } from '../../model/entity.ts'
 import type { Place } from '../../model/facts.ts'
-import type { ReadKind } from '../../model/records.ts'
+import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 
 /** What a submission's records come to that are not gone: the moments of the newest, and the newest event of each lane that one names. */

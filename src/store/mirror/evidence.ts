@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { ReadKind, Via } from '../../model/records.ts'
+import type { ReadKind } from '../../model/reads.ts'
+import type { Via } from '../../model/records.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { TableSpec, Tx } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'

@@ -1,12 +1,7 @@
-import {
-  type Entity,
-  entities,
-  type MarketEventRow,
-  marketEvents,
-  type Row,
-  type ThreadMessageRow,
-  threadMessages,
-} from '../../model/entities.ts'
+import { type MarketEventRow, marketEvents } from '../../model/entities/market-events.ts'
+import { type ThreadMessageRow, threadMessages } from '../../model/entities/thread-messages.ts'
+import { entities } from '../../model/entities.ts'
+import type { Entity, Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import type { MirrorReading, Newest } from './access.ts'

@@ -1,4 +1,4 @@
-import type { Row } from '../../model/entities.ts'
+import type { Row } from '../../model/entity.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query, TableSpec } from '../engine/db.ts'
 

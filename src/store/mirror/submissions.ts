@@ -1,5 +1,5 @@
-import type { SubmissionRow } from '../../model/entities.ts'
-import { submissions } from '../../model/entities.ts'
+import type { SubmissionRow } from '../../model/entities/submissions.ts'
+import { submissions } from '../../model/entities/submissions.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query, TableSpec } from '../engine/db.ts'
 

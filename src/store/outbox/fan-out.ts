@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Row } from '../../model/entities.ts'
+import type { Row } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { TableSpec, Tx } from '../engine/db.ts'

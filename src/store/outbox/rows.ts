@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { toldRow } from '../../model/damaged.ts'
-import { type Row, submissions as submissionsEntity } from '../../model/entities.ts'
+import { submissions as submissionsEntity } from '../../model/entities/submissions.ts'
+import type { Row } from '../../model/entity.ts'
 import { isObject } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query, TableSpec } from '../engine/db.ts'

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { told, toldRow } from '../../model/damaged.ts'
-import { type Entity, entities, type Row } from '../../model/entities.ts'
+import { entities, entityNamed } from '../../model/entities.ts'
+import { columnsWhere, type Entity, isTold, ownKey, type Row } from '../../model/entity.ts'
 import { inTime } from '../../model/row-times.ts'
 import type { Query } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
@@ -13,7 +14,7 @@ export interface SnapshotRow {
   readonly entity: string
   /** The key after `account`, as JSON array text. */
   readonly entityId: string
-  /** All columns but `raw`, as the change log has them of an insert. */
+  /** All columns that the change log has of an insert. */
   readonly after: Row
 }
 
@@ -85,7 +86,7 @@ async function rowsBehind(
   after: SnapshotPosition['key'],
   limit: number,
 ): Promise<Row[]> {
-  const columns = Object.keys(entity.columns).filter((column) => entity.columns[column] !== 'raw')
+  const columns = columnsWhere(entity, isTold)
   const behind = after === null ? sql`` : sql`and ${isBehind(q, entity, after)}`
   const { rows } = await sql<Row>`
     select ${sql.join(columns.map((column) => sql.ref(column)))} from ${sql.table(entity.table)}
@@ -96,7 +97,7 @@ async function rowsBehind(
 
 /** The database compares, for only it knows its order of texts. */
 function isBehind(q: Query, entity: Entity, after: readonly (string | number)[], left?: readonly (string | number)[]): RawBuilder<unknown> {
-  const columns = entity.key.slice(2)
+  const columns = ownKey(entity)
   const type = (column: string) => (q.kind === 'postgres' ? sql.raw(entity.columns[column] === 'int' ? '::bigint' : '::text') : sql``)
   const value = (column: string, given: string | number | undefined) => sql`${given ?? null}${type(column)}`
   const before = left ? columns.map((column, index) => value(column, left[index])) : columns.map((column) => sql.ref(column))
@@ -138,9 +139,10 @@ async function submissionsBehind(q: Query, submissionId: string, records: readon
 /** Of the submission that the position is in. */
 async function isRecordBehind(q: Query, position: SnapshotPosition, record: Placed): Promise<boolean> {
   if (record.entity !== position.entity) return rankOf(record.entity) > rankOf(position.entity)
-  const entity = entities[rankOf(record.entity)]
+  const entity = entityNamed(record.entity)
   if (!entity || position.key === null) return false
-  const key = (JSON.parse(record.entity_id) as (string | number)[]).slice(1)
+  const id = JSON.parse(record.entity_id) as (string | number)[]
+  const key = ownKey(entity).map((column) => id[entity.key.indexOf(column) - 1] ?? '')
   const { rows } = await sql<{ behind: number }>`
     select case when ${isBehind(q, entity, position.key, key)} then 1 else 0 end as behind`.execute(q.sql)
   return rows[0]?.behind === 1
@@ -161,5 +163,5 @@ function snapshotRow(entity: Entity, row: Row): SnapshotRow {
 }
 
 function keyOf(entity: Entity, row: Row): (string | number)[] {
-  return entity.key.slice(2).map((column) => row[column] as string | number)
+  return ownKey(entity).map((column) => row[column] as string | number)
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
-import type { Row } from '../../model/entities.ts'
+import type { Row } from '../../model/entity.ts'
 import { storableText } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, TableSpec, Tx } from '../engine/db.ts'

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { ColumnKind, Row } from '../../model/entities.ts'
+import type { ColumnKind, Row } from '../../model/entity.ts'
 import type { TableSpec } from '../engine/db.ts'
 
 /** Runs a statement in the transaction, or on the connection, that the rows are for. */
@@ -13,6 +13,7 @@ const MAX_CHUNK_ROWS = 5_000
 const GIVEN_TYPE: Readonly<Record<ColumnKind, string>> = {
   text: 'text',
   int: 'bigint',
+  real: 'double precision',
   bool: 'boolean',
   json: 'jsonb',
   time: 'timestamptz',

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Place } from '../../model/facts.ts'
-import { feeds, type ReadKind } from '../../model/records.ts'
+import { feeds, type ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../../model/facts.ts'
 import { storableText } from '../../model/json.ts'
-import type { ReadKind } from '../../model/records.ts'
+import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, LONGEST_LEASE_MS, newLeaseToken } from '../engine/leases.ts'

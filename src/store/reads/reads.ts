@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../../model/facts.ts'
-import { type ReadKind, readKinds } from '../../model/records.ts'
+import { type ReadKind, readKinds } from '../../model/reads.ts'
 import type { TableSpec, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, valuesTable } from '../engine/sql.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { readKinds } from '../../model/records.ts'
+import { readKinds } from '../../model/reads.ts'
 import type { Db } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 import { wakeReads } from './reads.ts'

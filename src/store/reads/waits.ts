@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { ReadKind } from '../../model/records.ts'
+import type { ReadKind } from '../../model/reads.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, TableSpec } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'

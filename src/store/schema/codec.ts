@@ -1,5 +1,6 @@
 import { damaged, damageOf, isDamaged, told } from '../../model/damaged.ts'
-import { type ColumnKind, entities } from '../../model/entities.ts'
+import { entities } from '../../model/entities.ts'
+import type { ColumnKind } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
 
 /** What better-sqlite3 binds. */
@@ -45,6 +46,7 @@ const readers: Readonly<Record<ColumnKind, (value: SqliteValue) => Json | undefi
   date: (value) => (typeof value === 'string' && DATE.test(value) ? value : undefined),
   time: (value) => (typeof value === 'string' && TIME.test(value) ? value : undefined),
   int: (value) => (Number.isSafeInteger(value) ? (value as number) : undefined),
+  real: (value) => (typeof value === 'number' ? value : undefined),
   bool: (value) => (value === 1 ? true : value === 0 ? false : undefined),
   json: (value) => (typeof value === 'string' ? parsed(value) : undefined),
 }

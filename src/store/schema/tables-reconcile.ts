@@ -1,5 +1,5 @@
 import type { Json } from '../../model/json.ts'
-import type { ReadKind } from '../../model/records.ts'
+import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 
 /** The tables of reconciliation, for kysely. What each holds is told in migrations/README.md. */

@@ -1,16 +1,8 @@
 import type { Generated } from 'kysely'
-import type {
-  LaneRow,
-  MarketEventRow,
-  QuoteHistoryRow,
-  QuoteRow,
-  SourceOfferRow,
-  SubmissionRow,
-  ThreadAttachmentRow,
-  ThreadMessageRow,
-} from '../../model/entities.ts'
+import type { entities } from '../../model/entities.ts'
+import type { RowOf } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
-import type { ReadKind } from '../../model/records.ts'
+import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { AlarmTables } from './tables-alarms.ts'
 import type { CompletenessTables } from './tables-completeness.ts'
@@ -19,16 +11,18 @@ import type { ReconcileTables } from './tables-reconcile.ts'
 import type { RetentionTables } from './tables-retention.ts'
 import type { WebhookSecretsTables } from './tables-webhook-secrets.ts'
 
+/** The tables of service data: each as its descriptor says. */
+type MirrorTables = { [E in (typeof entities)[number] as E['table']]: RowOf<E> }
+
 /** Every table and view, for kysely. What each holds is told in migrations/README.md. */
-export interface Tables extends AlarmTables, ReconcileTables, CompletenessTables, OperationsTables, RetentionTables, WebhookSecretsTables {
-  submissions: SubmissionRow
-  market_events: MarketEventRow
-  thread_messages: ThreadMessageRow
-  thread_attachments: ThreadAttachmentRow
-  lanes: LaneRow
-  quotes: QuoteRow
-  source_offers: SourceOfferRow
-  quote_history: QuoteHistoryRow
+export interface Tables
+  extends MirrorTables,
+    AlarmTables,
+    ReconcileTables,
+    CompletenessTables,
+    OperationsTables,
+    RetentionTables,
+    WebhookSecretsTables {
   changes: ChangesTable
   mirror_info: MirrorInfoTable
   freshness: FreshnessView

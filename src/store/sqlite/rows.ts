@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { Row } from '../../model/entities.ts'
+import type { Row } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
 import type { TableSpec } from '../engine/db.ts'
 import { type Decode, decoderOf, type Encode, encoderOf, type SqliteValue } from '../schema/codec.ts'

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type ReadKind, readKinds } from '../../model/records.ts'
+import { type ReadKind, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { dbTime, unindexed } from '../engine/sql.ts'

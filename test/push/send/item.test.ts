@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Row } from '../../../src/model/entities.ts'
+import type { Row } from '../../../src/model/entity.ts'
 import type { TimeText } from '../../../src/model/time.ts'
 import { itemMaker } from '../../../src/push/send/item.ts'
 import type { OutboxRow } from '../../../src/store/outbox/work.ts'

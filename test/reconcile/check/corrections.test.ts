@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { lanes, threadAttachments, threadMessages } from '../../../src/model/entities.ts'
+import { lanes } from '../../../src/model/entities/lanes.ts'
+import { threadAttachments } from '../../../src/model/entities/thread-attachments.ts'
+import { threadMessages } from '../../../src/model/entities/thread-messages.ts'
 import { parseExact } from '../../../src/model/exact-json.ts'
 import { listFindings, type RunRow } from '../../../src/store/reconcile/runs.ts'
 import type { UpstreamClient } from '../../../src/upstream/client.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Change } from '../../../src/model/change.ts'
-import type { Row } from '../../../src/model/entities.ts'
+import type { Row } from '../../../src/model/entity.ts'
 import { Finder } from '../../../src/reconcile/check/finding.ts'
 import { uuid } from '../../tools/facts.ts'
 

@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import {
-  type Entity,
-  entities,
-  lanes,
-  marketEvents,
-  quoteHistory,
-  quotes,
-  sourceOffers,
-  threadAttachments,
-  threadMessages,
-} from '../../../src/model/entities.ts'
+import { lanes } from '../../../src/model/entities/lanes.ts'
+import { marketEvents } from '../../../src/model/entities/market-events.ts'
+import { quoteHistory } from '../../../src/model/entities/quote-history.ts'
+import { quotes } from '../../../src/model/entities/quotes.ts'
+import { sourceOffers } from '../../../src/model/entities/source-offers.ts'
+import { threadAttachments } from '../../../src/model/entities/thread-attachments.ts'
+import { threadMessages } from '../../../src/model/entities/thread-messages.ts'
+import { entities } from '../../../src/model/entities.ts'
+import type { Entity } from '../../../src/model/entity.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { rowsOf } from '../../tools/mirror.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { lanes } from '../../../src/model/entities.ts'
+import { lanes } from '../../../src/model/entities/lanes.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 import { rowsOf } from '../../tools/mirror.ts'

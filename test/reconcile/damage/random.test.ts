@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ColumnKind, type Entity, entities, type Row } from '../../../src/model/entities.ts'
+import { entities } from '../../../src/model/entities.ts'
+import type { ColumnKind, Entity, Row } from '../../../src/model/entity.ts'
 import { Prng } from '../../../src/sandbox/world/prng.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { rowsOf } from '../../tools/mirror.ts'

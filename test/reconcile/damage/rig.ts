@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { onTestFinished } from 'vitest'
-import { entities, type Row } from '../../../src/model/entities.ts'
+import { entities } from '../../../src/model/entities.ts'
+import type { Row } from '../../../src/model/entity.ts'
 import type { Json } from '../../../src/model/json.ts'
 import { compareWithTruth, truthSchema } from '../../../src/ops/demo/compare.ts'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'

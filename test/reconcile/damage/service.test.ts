@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { entities, marketEvents, submissions } from '../../../src/model/entities.ts'
+import { marketEvents } from '../../../src/model/entities/market-events.ts'
+import { submissions } from '../../../src/model/entities/submissions.ts'
+import { entities } from '../../../src/model/entities.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { ACCOUNT, DamageRig, told } from './rig.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
-import { readKinds } from '../../../src/model/records.ts'
+import { readKinds } from '../../../src/model/reads.ts'
 import { LeaseLostError } from '../../../src/store/engine/leases.ts'
 import { findAccount, pinBrokerage, stopAccount } from '../../../src/store/reads/accounts.ts'
 import { findRun, listFindings, listRuns, requestRun } from '../../../src/store/reconcile/runs.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
-import { readKinds } from '../../../src/model/records.ts'
+import { readKinds } from '../../../src/model/reads.ts'
 import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { ACCOUNT, DamageRig, told } from '../damage/rig.ts'
 import { RunRig } from '../rig.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isDamaged, told } from '../../../src/model/damaged.ts'
-import type { ColumnKind } from '../../../src/model/entities.ts'
+import type { ColumnKind } from '../../../src/model/entity.ts'
 import { bindable, decoderOf, decoderOfColumn, encoderOf, type SqliteValue } from '../../../src/store/schema/codec.ts'
 
 const blob = Buffer.from('zzz')
@@ -13,6 +13,7 @@ const stored: Readonly<Record<ColumnKind, { readonly right: readonly SqliteValue
   date: { right: ['2026-01-05'], wrong: ['zzz', '2026-1-5', blob] },
   time: { right: [time], wrong: ['zzz', '2026-01-05T12:00:00Z', blob] },
   int: { right: [0, -4711], wrong: [0.5, 2 ** 60, Number.POSITIVE_INFINITY, 'zzz', blob] },
+  real: { right: [0, 0.25, -4711], wrong: ['zzz', blob] },
   bool: { right: [0, 1], wrong: [2, -1, 0.5, 'true', blob] },
   json: { right: ['[]', '{"a":[1]}', '"zzz"', '17'], wrong: ['zzz', '', '[', '"\\u0000zzz"', blob] },
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { expect, it, onTestFinished } from 'vitest'
-import { marketEvents } from '../../../src/model/entities.ts'
+import { marketEvents } from '../../../src/model/entities/market-events.ts'
 import type { Db, FailPoint } from '../../../src/store/engine/db.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
 import { startChild } from '../../tools/child.ts'

@@ -1,0 +1,56 @@
+import type { Field } from '../entity.ts'
+
+/** Columns that several tables have. */
+
+export const account = { kind: 'text', class: 'none', source: 'settings', meaning: 'whose it is' } as const satisfies Field
+
+export const submissionId = { kind: 'text', class: 'none', source: 'path', meaning: 'its submission' } as const satisfies Field
+
+export const laneId = {
+  kind: 'text',
+  class: 'none',
+  source: "the lane's `submission_market_id`",
+  meaning: 'its lane',
+} as const satisfies Field
+
+export const messageId = { kind: 'text', class: 'none', source: "the message's `id`", meaning: 'its message' } as const satisfies Field
+
+export const firstSeenAt = {
+  kind: 'time',
+  class: 'none',
+  source: 'program',
+  meaning: 'when it was first stored here',
+  local: true,
+} as const satisfies Field
+
+export const firstSeenVia = {
+  kind: 'text',
+  class: 'none',
+  source: 'program',
+  meaning: 'the way it first came: `webhook`, `poll`, `backfill` (older than the tracking by more than an hour), or `reconcile`',
+  local: true,
+} as const satisfies Field
+
+export const goneFromFeed = {
+  kind: 'time',
+  class: 'none',
+  source: 'program',
+  meaning: 'since when a whole replay of the feed, made twice by a reconcile run, no longer shows it; null while it is shown',
+  local: true,
+} as const satisfies Field
+
+export function goneFrom(what: string): Field & { readonly kind: 'time' } {
+  return {
+    kind: 'time',
+    class: 'none',
+    source: 'program',
+    meaning: `when ${what} was first seen without it; null while it is shown`,
+    local: true,
+  }
+}
+
+/** An id that is part of a key. */
+export function keyId<const S extends string>(source: S) {
+  const meaning = 'its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits'
+  return { kind: 'text', class: 'none', source, meaning } as const satisfies Field
+}

@@ -1,0 +1,29 @@
+import { entity, type RowOf } from '../entity.ts'
+import { account, goneFrom, keyId, laneId, submissionId } from './common.ts'
+
+export const quotes = entity({
+  table: 'quotes',
+  holds: 'What the service has relayed in a lane.',
+  read: 'requirements',
+  parent: 'lanes',
+  key: ['account', 'submission_id', 'lane_id', 'quote_id'],
+  fields: {
+    account,
+    submission_id: submissionId,
+    lane_id: laneId,
+    quote_id: keyId('`rail.lanes[].quotes[].quote_id`'),
+    premium_display: {
+      kind: 'text',
+      class: 'business',
+      source: '`premium_display`',
+      meaning: 'the premium as the service shows it, in words: to show, never to compute with',
+    },
+    total_cents: { kind: 'int', class: 'business', source: '`total_cents`', meaning: 'the total', cents: true },
+    lines: { kind: 'json', class: 'business', source: '`lines`', meaning: 'list of lines of business' },
+    is_revision: { kind: 'bool', class: 'none', source: '`is_revision`', meaning: 'it replaces an earlier quote' },
+    gone_at: goneFrom('the lane'),
+    raw: { kind: 'raw', class: 'business', source: 'the whole quote', meaning: 'the quote as it came' },
+  },
+})
+
+export type QuoteRow = RowOf<typeof quotes>

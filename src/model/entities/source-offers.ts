@@ -1,0 +1,29 @@
+import { entity, type RowOf } from '../entity.ts'
+import { account, goneFrom, keyId, laneId, submissionId } from './common.ts'
+
+export const sourceOffers = entity({
+  table: 'source_offers',
+  holds: 'Documents as the carrier made them, by lane. Only where they lie is kept.',
+  read: 'requirements',
+  parent: 'lanes',
+  key: ['account', 'submission_id', 'lane_id', 'presentation_id'],
+  fields: {
+    account,
+    submission_id: submissionId,
+    lane_id: laneId,
+    presentation_id: keyId('`rail.lanes[].source_offers[].presentation_id`'),
+    kind: { kind: 'text', class: 'business', source: '`kind`', meaning: 'so far `quote`, `indication`' },
+    label: { kind: 'text', class: 'business', source: '`label`', meaning: 'what the service calls it' },
+    document_url: {
+      kind: 'text',
+      class: 'document',
+      source: '`document_url`',
+      meaning: 'as the service gives it; it may lie on another host',
+    },
+    filename: { kind: 'text', class: 'free', source: '`filename`', meaning: "the file's name" },
+    gone_at: goneFrom('the lane'),
+    raw: { kind: 'raw', class: 'free', source: 'the whole offer', meaning: 'the offer as it came' },
+  },
+})
+
+export type SourceOfferRow = RowOf<typeof sourceOffers>

@@ -1,0 +1,73 @@
+import { entity, type RowOf } from '../entity.ts'
+import { account } from './common.ts'
+
+const probed = '`discovery:` and the path, as the settings have it, whose answer held its id'
+
+export const submissions = entity({
+  table: 'submissions',
+  holds:
+    'One row for each submission that is known: because a delivery named it, because somebody told the program to track it, or because a path ' +
+    'that the settings have probed (`accounts[].discovery`) showed its id. The service describes no list of submissions to ask for.',
+  read: 'requirements',
+  key: ['account', 'submission_id'],
+  fields: {
+    account,
+    submission_id: { kind: 'text', class: 'none', source: '`submission_id`', meaning: "the submission's id" },
+    insured_name: { kind: 'text', class: 'personal', source: '`insured_name`', meaning: 'name of the insured' },
+    lines: { kind: 'json', class: 'business', source: '`lines`', meaning: 'lines of business, a list of slugs' },
+    effective_date: { kind: 'date', class: 'business', source: '`effective_date`', meaning: 'date from which cover is wanted' },
+    state: { kind: 'text', class: 'business', source: '`state`', meaning: 'the US state, two letters' },
+    marketing_status: {
+      kind: 'text',
+      class: 'business',
+      source: '`marketing_status`',
+      meaning: 'so far `not_started`, `matching`, `matched`, `no_markets_matched`; no lanes while `matching` means "not yet"',
+    },
+    marketing_hint: { kind: 'text', class: 'free', source: '`marketing_hint`', meaning: 'what the service adds to that' },
+    form_fill_active: {
+      kind: 'bool',
+      class: 'none',
+      source: '`form_fill_active`',
+      meaning: 'a live form-fill session owns the set of forms',
+    },
+    tracked_at: { kind: 'time', class: 'none', source: 'program', meaning: 'since when it is tracked here', local: true },
+    tracked_via: {
+      kind: 'text',
+      class: 'none',
+      source: 'program',
+      meaning: `how it became known: \`webhook\`; \`command\` (an operator named it, by a command or the admin route); ${probed}; \`poll\`, \`reconcile\``,
+      local: true,
+    },
+    last_event_at: {
+      kind: 'time',
+      class: 'none',
+      source: '`market_events`',
+      meaning: '`occurred_at` of its newest event that is not gone',
+      derivedFrom: 'events',
+    },
+    last_message_at: {
+      kind: 'time',
+      class: 'none',
+      source: '`thread_messages`',
+      meaning: '`occurred_at` of its newest message that is not gone',
+      derivedFrom: 'thread',
+    },
+    unreachable_since: {
+      kind: 'time',
+      class: 'none',
+      source: 'program',
+      meaning: 'since when the service answers "not found" (confirmed three times); null while it is found',
+      local: true,
+    },
+    raw: {
+      kind: 'raw',
+      class: 'free',
+      source: 'the whole view',
+      meaning:
+        'the requirements view, with what has no table yet: forms, markets, carrier sessions, documents on file, assessment; null before the first read. ' +
+        'One that differs in `generated_at` and `evaluated_at` alone leaves the one before',
+    },
+  },
+})
+
+export type SubmissionRow = RowOf<typeof submissions>

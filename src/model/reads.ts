@@ -1,0 +1,10 @@
+/** The reads of a submission: the two feeds, and the view of its state. */
+export type ReadKind = 'events' | 'thread' | 'requirements'
+/** Reads of a feed, page by page. */
+export const feeds = ['events', 'thread'] as const satisfies readonly ReadKind[]
+export type Feed = (typeof feeds)[number]
+export const readKinds = ['events', 'thread', 'requirements'] as const satisfies readonly ReadKind[]
+
+export function isFeed(read: ReadKind): read is Feed {
+  return (feeds as readonly ReadKind[]).includes(read)
+}
