@@ -1,11 +1,11 @@
 import packageJson from '../package.json' with { type: 'json' }
-import { aborted } from './app/aborted.ts'
 import type { ServeRole } from './app/running.ts'
 import { type Serving, startServing } from './app/serving.ts'
 import { systemClock } from './base/clock.ts'
 import { messageOf, UsageError } from './base/errors.ts'
 import type { Host } from './base/host.ts'
 import { createLog } from './base/log.ts'
+import { whenAborted } from './base/when-aborted.ts'
 import type { Config } from './config/config.ts'
 import { futureVariables } from './config/sources/names.ts'
 import { runCli } from './ops/cli/program.ts'
@@ -27,23 +27,23 @@ async function serve(load: () => Promise<Config>, role: ServeRole, host: Host): 
     serving = await startServing(load, { role, pretty: host.stdout.isTTY, signal: host.signal })
   } catch (error) {
     if (!host.signal.aborted || error !== host.signal.reason) throw error
-    // Whoever stops it before it is ready gets what he asked for, as he does a moment later.
+    // A stop during the start is no error, just as a stop a moment later is none.
     host.stderr.write('stopped before it was ready\n')
     return
   }
-  // Whoever asked while it started may have meant files that were read before: that is done now.
+  // A SIGHUP during the start may concern files that were read before it, so it is handled now.
   host.onReload(() => void serving.reload())
   const future = futureVariables(host.env)
   if (future !== null) serving.log.warn(future)
-  host.onCrash((error) => serving.log.fatal({ err: error }, `submission-mirror stopped because of a fault of its own: ${messageOf(error)}`))
+  host.onCrash((error) => serving.log.fatal({ err: error }, `submission-mirror stopped because of an internal error: ${messageOf(error)}`))
   try {
-    await Promise.race([aborted(host.signal), serving.failed])
+    await Promise.race([whenAborted(host.signal), serving.failed])
   } finally {
     await serving.stop()
   }
 }
 
-/** The emulator is loaded only when it is asked for. */
+/** Loads the emulator only for this command. */
 async function sandbox(given: Readonly<Record<string, unknown>>, host: Host): Promise<void> {
   const { sandboxCommandSchema, runSandbox } = await import('./sandbox/command.ts')
   const options = sandboxCommandSchema.safeParse(given)

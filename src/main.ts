@@ -2,43 +2,41 @@
 import { isatty } from 'node:tty'
 import type { Host } from './base/host.ts'
 
-/** Below this the database driver does not fail but takes the whole process down, so nothing else may be loaded before it is checked. */
+/** On an older Node the database driver crashes the process instead of failing, so this is checked before anything else is loaded. */
 const OLDEST_NODE = 24
 const LINGER_MS = 500
 
 if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
-  process.stderr.write(`submission-mirror needs Node ${OLDEST_NODE} or later, and this is Node ${process.versions.node}\n`)
+  process.stderr.write(`submission-mirror needs Node ${OLDEST_NODE} or later; this is Node ${process.versions.node}\n`)
   process.exit(2)
 }
 
-let lastWords = (error: unknown): void => {
+let reportCrash = (error: unknown): void => {
   process.stderr.write(
-    `submission-mirror stopped because of a fault of its own: ${error instanceof Error ? error.message : String(error)}\n`,
+    `submission-mirror stopped because of an internal error: ${error instanceof Error ? error.message : String(error)}\n`,
   )
 }
 
 for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
   process.on(event, (error: unknown) => {
-    lastWords(error)
+    reportCrash(error)
     process.exit(1)
   })
 }
 
-/** Whether what was to be said did not arrive where it goes, as in a file on a full disk. What was to be done is done all the same. */
-let unheard = false
+/** Whether standard output could not be written, for example to a file on a full disk. The command still does its work. */
+let outputFailed = false
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // Who reads what is written may leave before the end, like `head`, or a terminal that is closed.
-  if (unheard || error.code === 'EPIPE' || error.code === 'EIO') return
-  unheard = true
+  // A reader may leave before the end, like `head` or a closed terminal. That is no error.
+  if (outputFailed || error.code === 'EPIPE' || error.code === 'EIO') return
+  outputFailed = true
   process.exitCode ||= 1
-  process.stderr.write(
-    `the output cannot be written where it goes (${error.message}): make room there; what was to be done is done all the same\n`,
-  )
+  process.stderr.write(`the output cannot be written (${error.message}): make room where it goes; the command itself goes on\n`)
 })
-// Of what cannot be said here the exit code tells.
+// Nothing more can be said; the exit code tells.
 process.stderr.on('error', () => {})
 
-// What is mirrored is personal data: nothing that is written here is for everybody on the machine.
+// Mirrored data is personal: files that are written here are not readable by other users.
 process.umask(0o027)
 
 const stopping = new AbortController()
@@ -48,12 +46,12 @@ const stop = (signal: string) => {
 }
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
 
-let askedEarly = false
+let reloadRequestedEarly = false
 let reload = () => {
-  askedEarly = true
+  reloadRequestedEarly = true
 }
 process.on('SIGHUP', (signal) => {
-  // Whoever closes the terminal that the program was started from asks for no reload; and of all commands `serve` alone has one.
+  // A closed terminal also sends SIGHUP, and only `serve` can reload: otherwise it means stop.
   const closed = process.stdout.isTTY === true && !isatty(1)
   if (closed || process.argv[2] !== 'serve') stop(signal)
   else reload()
@@ -68,15 +66,15 @@ const host: Host = {
   self: [process.execPath, import.meta.filename],
   onReload(asked) {
     reload = asked
-    if (askedEarly) asked()
+    if (reloadRequestedEarly) asked()
   },
   onCrash(report) {
-    lastWords = report
+    reportCrash = report
   },
 }
 
 const { main } = await import('./app.ts')
 const code = await main(host)
-process.exitCode = unheard ? code || 1 : code
-// What still holds the event loop, like a connection to a database that does not answer, had its time.
+process.exitCode = outputFailed ? code || 1 : code
+// Do not wait for handles that are still open, such as a connection to a database that does not answer.
 setTimeout(() => process.exit(), LINGER_MS).unref()

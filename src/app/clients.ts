@@ -3,8 +3,8 @@ import { sameSettings } from '../config/same.ts'
 import { createAccountClient, type UpstreamParts } from '../upstream/account-client.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 
-/** What of an account's settings its client, and whoever reads with it, goes by: its webhook secrets are the receiver's alone. */
-export function readingSettings({ webhookSecrets: _, ...ours }: AccountConfig, { upstream }: Config): readonly unknown[] {
+/** The settings that an account's client and its users depend on: all but the webhook secrets, which only the receiver uses. */
+export function upstreamSettings({ webhookSecrets: _, ...ours }: AccountConfig, { upstream }: Config): readonly unknown[] {
   return [ours, upstream]
 }
 
@@ -13,18 +13,18 @@ interface Used {
   readonly client: UpstreamClient
 }
 
-/** The clients for some settings, before it is settled that they come into force. */
+/** Clients for new settings, before these are in force. */
 export interface ClientChange {
   /** By the account's name. */
   readonly clients: ReadonlyMap<string, UpstreamClient>
-  /** The settings are in force, and nobody uses the clients any more that were used only before. */
+  /** Call when the new settings are in force: closes clients that only the old ones used. */
   keep(): Promise<void>
-  /** The settings before stay in force. */
+  /** Call when the old settings stay in force: closes clients that only the new ones would use. */
   discard(): Promise<void>
 }
 
-/** One client for each account, which stays the same as long as the account's settings do. */
-export class Clients {
+/** One client for each account, kept as long as the account's settings stay the same. */
+export class UpstreamClients {
   readonly #parts: UpstreamParts
   #used: ReadonlyMap<string, Used> = new Map()
 
@@ -32,7 +32,7 @@ export class Clients {
     this.#parts = parts
   }
 
-  /** Makes the clients that the settings need and that there are not. A client connects only when it is first asked for something. */
+  /** Creates the missing clients. A client connects when it is first used. */
   prepare(config: Config): ClientChange {
     const before = this.#used
     const wanted = new Map(config.accounts.map((account) => [account.name, this.#usedFor(account, config)]))
@@ -46,13 +46,13 @@ export class Clients {
     }
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts requests in flight. */
   async close(): Promise<void> {
     await closeAll([...this.#used.values()])
   }
 
   #usedFor(account: AccountConfig, config: Config): Used {
-    const settings = readingSettings(account, config)
+    const settings = upstreamSettings(account, config)
     const known = this.#used.get(account.name)
     if (known !== undefined && sameSettings(known.settings, settings)) return known
     return { settings, client: createAccountClient(config, account.name, this.#parts) }

@@ -7,7 +7,7 @@ import { redacting } from '../push/kinds/redacting.ts'
 import { FanOut } from '../push/queue/fan-out.ts'
 import { OutboxSignal, Sender } from '../push/send/sender.ts'
 import type { Db } from '../store/engine/db.ts'
-import type { Made } from './groups.ts'
+import type { GroupServices } from './service-groups.ts'
 
 export interface PushingParts {
   readonly config: Config
@@ -15,23 +15,23 @@ export interface PushingParts {
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
-  /** The senders that there are. */
+  /** The senders of all destinations that run now. */
   readonly senders: Set<Sender>
 }
 
-/** What all destinations share: change log -> outbox, and the bell that tells the senders of it. */
-export function makeFanOut({ config, db, log, senders }: PushingParts): Made {
+/** What all destinations share: change log -> outbox, and the signal that wakes their senders. */
+export function makeFanOut({ config, db, log, senders }: PushingParts): GroupServices {
   return { services: [new FanOut({ db, log, destinations: config.destinations }), new OutboxSignal(db, senders)] }
 }
 
-/** What sends to one destination. */
-export function makeSender({ config, senders, ...common }: PushingParts, destination: DestinationConfig): Made {
+/** The sender of one destination. */
+export function makeSender({ config, senders, ...common }: PushingParts, destination: DestinationConfig): GroupServices {
   const { clock, log } = common
   const kind = redacting(createKind(destination, { clock, log, proxy: proxySettings(config) }), secretValues(config))
   const sender = new Sender({ ...common, destination, kind, graceMs: config.shutdownGraceMs })
   return {
     services: [sender],
-    begin: () => void senders.add(sender),
+    onStart: () => void senders.add(sender),
     shareAmong: ({ pushing }) => sender.shareAmong(pushing),
     async close() {
       senders.delete(sender)

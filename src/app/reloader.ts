@@ -9,9 +9,9 @@ import { compareSettings, type SettingsChange } from './settings-changes.ts'
 export interface ReloaderOptions {
   /** Reads and checks all settings anew. @throws UsageError with every problem. */
   readonly load: () => Promise<Config>
-  /** By which the process works now. */
+  /** The settings in force. */
   readonly current: () => Config
-  /** Lets the process work by other settings, as a whole: when it throws, it works by those before. */
+  /** Puts other settings into force. When it throws, the old ones stay in force. */
   readonly apply: (config: Config) => Promise<void>
   readonly secrets: KnownSecrets
   readonly log: Log
@@ -21,12 +21,12 @@ export interface ReloaderOptions {
 const STOPPING: ReloadResult = {
   applied: [],
   needsRestart: [],
-  problems: ['the process is stopping, so the settings are not read again; it reads them when it starts'],
+  problems: ['the process is stopping, so the settings were not reloaded; the next start reads them'],
 }
 
 /**
- * Lets a running process work by settings that have changed (trap 37). The whole of them is read and checked as at the start: when anything
- * is wrong, nothing changes. Reloads go one after another; those who ask while one waits for its turn share it, since it reads later.
+ * Reloads the settings of a running process (trap 37). All of them are read and checked as at the start; one problem and nothing changes.
+ * Reloads run one after another. A request that comes while another waits for its turn shares that turn.
  */
 export class Reloader {
   readonly #o: ReloaderOptions
@@ -50,7 +50,7 @@ export class Reloader {
     return turn
   }
 
-  /** From now on a reload is refused; one that is under way changes nothing that has not begun to change. */
+  /** Refuses reloads from now on; one in progress makes no change that it has not begun. */
   close(): void {
     this.#closed = true
   }
@@ -60,7 +60,7 @@ export class Reloader {
     let change: SettingsChange
     try {
       const wanted = await this.#o.load()
-      // Before anything can be logged of them.
+      // Before any line could log them.
       this.#o.secrets.add(secretValues(wanted), wanted.taxIdFields)
       if (this.#closed) return this.#told(STOPPING)
       change = compareSettings(this.#o.current(), wanted)
@@ -76,11 +76,11 @@ export class Reloader {
     const { log, observer } = this.#o
     const { applied, needsRestart, problems } = result
     observer.count('reloads_total', { outcome: problems.length > 0 ? 'refused' : applied.length > 0 ? 'applied' : 'unchanged' })
-    if (problems.length > 0) log.error({ problems }, `the settings were not reloaded, and nothing was changed: ${problems.join('; ')}`)
-    else if (applied.length > 0) log.info({ applied }, `the settings were reloaded: ${applied.join('; ')}`)
-    else log.info('the settings were read again; nothing is different that can change while the process runs')
+    if (problems.length > 0) log.error({ problems }, `settings not reloaded, nothing changed: ${problems.join('; ')}`)
+    else if (applied.length > 0) log.info({ applied }, `settings reloaded: ${applied.join('; ')}`)
+    else log.info('settings reloaded: nothing changed that applies without a restart')
     if (needsRestart.length > 0)
-      log.warn({ needsRestart }, `${needsRestart.join(', ')} changed in the settings and stayed as before; start \`serve\` anew for that`)
+      log.warn({ needsRestart }, `${needsRestart.join(', ')} changed in the settings but need a restart of \`serve\` to apply`)
     return result
   }
 }

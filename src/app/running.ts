@@ -20,16 +20,16 @@ import { RejectedStore } from '../store/inbox/rejected.ts'
 import { ensureDestinations } from '../store/outbox/destinations.ts'
 import { ensureAccounts, findAccount, retryAccountNow } from '../store/reads/accounts.ts'
 import type { ProcessEntry, ProcessRole } from '../store/upkeep/processes.ts'
-import { type ClientChange, Clients } from './clients.ts'
-import { type Group, type GroupChange, Groups, lasting } from './groups.ts'
+import { type ClientChange, UpstreamClients } from './clients.ts'
 import { Reloader } from './reloader.ts'
-import { newCredentials } from './settings-changes.ts'
+import { type GroupChange, permanentGroup, type ServiceGroup, ServiceGroups } from './service-groups.ts'
+import { accountsWithNewCredentials } from './settings-changes.ts'
 import { workingGroups } from './working.ts'
 
 export type ServeRole = Exclude<ProcessRole, 'sync' | 'reconcile'>
 
 export interface RunningParts {
-  /** By which it starts. */
+  /** The settings at the start. */
   readonly config: Config
   /** Reads and checks all settings anew. @throws UsageError with every problem. */
   readonly load: () => Promise<Config>
@@ -38,19 +38,22 @@ export interface RunningParts {
   readonly log: Log
   readonly secrets: KnownSecrets
   readonly db: Db
-  /** What is closed last, in the opposite order. */
+  /** Resources to close at the end, last opened first. */
   readonly closing: AsyncDisposableStack
 }
 
-/** While deliveries come, the worker rests for a multiple of what a batch took: both share SQLite's one thread, and the senders wait. */
+/**
+ * On SQLite the worker and the receiver share one thread. While deliveries arrive, the worker pauses after each batch for this many times
+ * the time that the batch took, so that senders are answered quickly.
+ */
 const REST_SHARE = 5
 const MOST_REST_MS = 120
 const MOMENT_MS = 50
-/** For closing what has already had its grace. */
+/** Time limit for closing after the grace period. */
 const CLOSE_MS = 2_000
 
-/** Makes sure that the store knows every account and destination. From then on a new destination misses nothing. */
-export async function ensureNames(db: Db, config: Config): Promise<void> {
+/** Records every account and destination in the database. A new destination misses no change from then on. */
+export async function registerNames(db: Db, config: Config): Promise<void> {
   await ensureAccounts(
     db,
     config.accounts.map((account) => account.name),
@@ -63,7 +66,7 @@ async function askAgain(db: Db, account: string): Promise<void> {
   if (row !== null && row.state !== 'active') await retryAccountNow(db, account)
 }
 
-/** Everything that runs while it serves. */
+/** Everything that runs inside `serve`: servers, service groups, reloads, shutdown. */
 export class Running {
   readonly #p: RunningParts
   readonly #metrics: Metrics = createMetrics()
@@ -71,13 +74,13 @@ export class Running {
   readonly #appender: InboxAppender
   readonly #readiness: Readiness
   readonly #entry: ProcessEntry & { readonly role: ServeRole }
-  readonly #groups: Groups
+  readonly #groups: ServiceGroups
   readonly #reloader: Reloader
   readonly #stopping = new AbortController()
   readonly #failure = Promise.withResolvers<never>()
   readonly #started = Promise.withResolvers<void>()
   readonly #secretUses: SecretUses
-  readonly #clients: Clients
+  readonly #clients: UpstreamClients
   readonly #senders = new Set<Sender>()
   #config: Config
   #receiver: RunningReceiver | null = null
@@ -100,12 +103,12 @@ export class Running {
       },
     }
     const { clock, log, load, secrets } = parts
-    this.#clients = new Clients({ clock, log, observer: this.#observer })
+    this.#clients = new UpstreamClients({ clock, log, observer: this.#observer })
     const graceMs = () => this.#config.shutdownGraceMs
-    this.#groups = new Groups({ clock, log, graceMs, onFailure: (error) => this.#failure.reject(error) })
+    this.#groups = new ServiceGroups({ clock, log, graceMs, onFailure: (error) => this.#failure.reject(error) })
     const apply = (config: Config) => this.#apply(config)
     this.#reloader = new Reloader({ load, current: () => this.#config, apply, secrets, log, observer })
-    // Nobody may be listening yet, or any more.
+    // A failure before `failed` is awaited, or after, must not count as an unhandled rejection.
     this.#failure.promise.catch(() => undefined)
   }
 
@@ -148,13 +151,13 @@ export class Running {
     this.#started.resolve()
   }
 
-  /** Because a signal asked for it. Never rejects. */
+  /** Reloads the settings after SIGHUP. Never rejects. */
   async reload(): Promise<ReloadResult> {
     const { db, log } = this.#p
     return await signalledReload(db, log, () => this.#reload())
   }
 
-  /** Never rejects. The ops server, which listens early, may ask before everything has begun. */
+  /** Never rejects. Waits for the start to finish, because the ops server listens earlier. */
   async #reload(): Promise<ReloadResult> {
     await this.#started.promise
     return await this.#reloader.reload()
@@ -163,7 +166,7 @@ export class Running {
   async stop(): Promise<void> {
     const { clock, log, closing } = this.#p
     const { shutdownGraceMs: graceMs } = this.#config
-    log.info('stopping: no more deliveries are taken, what is in hand is finished')
+    log.info('stopping: new deliveries are refused, work in flight is finished')
     this.#readiness.drain()
     this.#stopping.abort(new Error('the process is stopping'))
     this.#reloader.close()
@@ -174,7 +177,7 @@ export class Running {
     this.#groups.stop('all')
     const ended = this.#groups.ended().then(() => 'ended' as const)
     if ((await Promise.race([ended, grace])) === 'over' && !over.signal.aborted) {
-      log.warn('not everything in hand was finished within SHUTDOWN_GRACE; it is taken up again at the next start')
+      log.warn(`not everything was finished within SHUTDOWN_GRACE (${graceMs / 1000} s); the next start continues it`)
     }
     over.abort()
     const closed = new AbortController()
@@ -193,19 +196,19 @@ export class Running {
     log.level = config.log.level
     await this.#groups.change(change)
     await clients.keep()
-    // An account that was parked for its credentials need not wait for its time.
-    for (const account of newCredentials(before, config)) {
+    // An account that was paused for its old credentials is tried at once.
+    for (const account of accountsWithNewCredentials(before, config)) {
       await askAgain(db, account).catch((error: unknown) => log.warn({ account, err: error }, messageOf(error)))
     }
   }
 
-  /** @throws whatever stands against the settings; then nothing has changed. */
+  /** @throws when the settings cannot be used; then nothing has changed. */
   async #prepare(config: Config, clients: ClientChange): Promise<GroupChange> {
     let change: GroupChange | null = null
     try {
       change = await this.#groups.prepare(this.#groupsOf(config, clients))
-      await ensureNames(this.#p.db, config)
-      // The receiver takes deliveries all the while: from one to the next it goes by the new secrets.
+      await registerNames(this.#p.db, config)
+      // The receiver keeps running and uses the new secrets from the next delivery on.
       this.#receiver?.setAccounts(config.accounts)
       return change
     } catch (error) {
@@ -236,11 +239,11 @@ export class Running {
     })
   }
 
-  #groupsOf(config: Config, { clients }: ClientChange): Group[] {
+  #groupsOf(config: Config, { clients }: ClientChange): ServiceGroup[] {
     const { role, clock, log, db } = this.#p
     const heartbeat = new Heartbeat(db, log, this.#entry, (sharing) => this.#groups.shareAmong(sharing))
-    const secretUses = lasting(this.#secretUses.name, () => this.#secretUses)
-    const always = [lasting('heartbeat', () => heartbeat), ...(role === 'work' ? [] : [secretUses])]
+    const secretUses = permanentGroup(this.#secretUses.name, () => this.#secretUses)
+    const always = [permanentGroup('heartbeat', () => heartbeat), ...(role === 'work' ? [] : [secretUses])]
     if (role === 'receive') return always
     const parts = { config, db, clock, log, observer: this.#observer, clients, senders: this.#senders }
     return [...always, ...workingGroups({ ...parts, restMs: (workedMs) => this.#restMs(workedMs) })]

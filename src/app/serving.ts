@@ -11,9 +11,9 @@ import { checkSchema, migrate } from '../store/migrate/migrate.ts'
 import { missingIndexes, missingIndexText, missingParts, missingText } from '../store/migrate/schema-parts.ts'
 import { openDb } from '../store/open/open.ts'
 import { holdServeLock } from '../store/open/serve-lock.ts'
-import { ensureNames, Running, type ServeRole } from './running.ts'
+import { Running, registerNames, type ServeRole } from './running.ts'
 
-/** What tests put in the place of the real thing. */
+/** Replacements that tests pass in. */
 export interface ServeOverrides {
   readonly clock?: Clock
   readonly logDestination?: NonNullable<LogOptions['destination']>
@@ -22,9 +22,9 @@ export interface ServeOverrides {
 
 export interface ServeOptions {
   readonly role: ServeRole
-  /** Whether a person reads the log on a terminal. */
+  /** Writes readable log lines, for a terminal, instead of JSON. */
   readonly pretty?: boolean
-  /** The process is asked to stop: a start that waits for others is broken off. */
+  /** Aborts a start that still waits for something, when the process is asked to stop. */
   readonly signal?: AbortSignal
   readonly overrides?: ServeOverrides
 }
@@ -36,20 +36,19 @@ export interface Serving {
   /** `http://host:port` of the ops server. */
   readonly ops: string
   readonly log: Log
-  /** Rejects when the process cannot go on. */
+  /** Rejects when the process cannot continue. */
   readonly failed: Promise<never>
   /**
-   * Reads the settings again and goes by them from then on, because a signal asked for it. It never rejects: what stands against it is
-   * told, here and in the log.
+   * Reloads the settings after SIGHUP. Never rejects: problems are returned and logged, and the settings in force stay.
    */
   reload(): Promise<ReloadResult>
-  /** Stops taking, lets what is in hand end within `SHUTDOWN_GRACE`, and closes everything. */
+  /** Refuses new deliveries, finishes work in flight within `SHUTDOWN_GRACE`, and closes everything. */
   stop(): Promise<void>
 }
 
 /**
- * Starts `serve`: the receiver listens as soon as the database is ready, and nothing waits for the service.
- * @param load gives the settings, checked; it is asked once now and once for each reload.
+ * Starts `serve`. The receiver listens as soon as the database is ready; the start never waits for the submission service.
+ * @param load reads and checks the settings: once now, and once for each reload.
  * @throws UsageError when `load` does, BusyError when another serve uses the SQLite file, FatalError when the database or its schema cannot
  * be used, TransientError when the database is away, whatever listening throws when a port is taken, the reason of `options.signal` when it
  * aborts before it is ready.
@@ -81,16 +80,16 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
       const taken = await migrate(db, undefined, { onWait: (sentence) => log.warn(sentence), signal: options.signal })
       for (const name of taken) log.info({ migration: name }, `migrated the database: ${name}`)
     } else await checkSchema(db)
-    // No reason to stop: deliveries can be stored while somebody mends it.
+    // Not fatal: deliveries can be stored while an operator repairs it.
     const missing = await missingParts(db.read)
-    if (missing.length > 0) log.error({ missing }, `the database is not whole: ${missingText(missing)}`)
+    if (missing.length > 0) log.error({ missing }, `the database is incomplete: ${missingText(missing)}`)
     for (const statement of await missingIndexes(db.read)) log.error({ statement }, missingIndexText(statement))
-    for (const end of await restateEnds(db)) log.warn({ ...end }, `${misstatedText(end)}; it says so again, and the numbering goes on`)
-    // Before anything is applied: a restored backup gives numbers to changes that others had before.
+    for (const end of await restateEnds(db)) log.warn({ ...end }, `${misstatedText(end)}; corrected, and the numbering continues`)
+    // Before anything is applied: a restored backup would reuse numbers (`seq`) that other changes already had.
     const epoch = await settleLogEpoch(db)
     if (epoch !== null) log.warn({ ...epoch }, newEpochText(epoch))
-    // Before anything is applied: from here on a new destination misses nothing.
-    await ensureNames(db, config)
+    // Before anything is applied: a new destination misses no change from here on.
+    await registerNames(db, config)
     const running = new Running({ config, load, role, clock, log, secrets, db, closing })
     await running.start()
     const ms = Math.round(performance.now() - startedAt)

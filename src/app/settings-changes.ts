@@ -1,7 +1,7 @@
 import type { AccountConfig, Config, DestinationConfig } from '../config/config.ts'
 import { sameSettings } from '../config/same.ts'
 
-/** Settings by which something was opened that stays open for as long as the process lives. */
+/** Settings of resources that stay open for the life of the process; changing them needs a restart. */
 const FIXED: readonly { readonly name: string; readonly of: (config: Config) => unknown }[] = [
   { name: 'DATABASE_URL', of: ({ database }) => (database.kind === 'sqlite' ? database.path : database.url) },
   { name: 'DATABASE_SCHEMA', of: ({ database }) => (database.kind === 'sqlite' ? null : database.schema) },
@@ -15,22 +15,22 @@ const FIXED: readonly { readonly name: string; readonly of: (config: Config) => 
   { name: 'OPS_PORT', of: (config) => config.ops.port },
 ]
 
-/** null when it is the database's own, which is told of already. */
+/** @returns null when it equals DATABASE_URL, which is compared by itself. */
 function ownListenUrl({ url, listenUrl }: Extract<Config['database'], { kind: 'postgres' }>): string | null {
   return listenUrl.reveal() === url.reveal() ? null : listenUrl.reveal()
 }
 
-/** What becomes of new settings in a running process. */
+/** The effect of new settings on a running process. */
 export interface SettingsChange {
-  /** The new settings, but what only a new start can change is as it was. */
+  /** The new settings, except for those that need a restart: these keep their old values. */
   readonly config: Config
-  /** What is different, a sentence each. */
+  /** What changed, one sentence each. */
   readonly applied: readonly string[]
-  /** Names of settings that are different and stay as they were. */
+  /** Names of settings that changed but need a restart. */
   readonly needsRestart: readonly string[]
 }
 
-/** Compares settings that are both good. */
+/** Compares two valid settings. */
 export function compareSettings(before: Config, wanted: Config): SettingsChange {
   const needsRestart = FIXED.filter(({ of }) => !sameSettings(of(before), of(wanted))).map(({ name }) => name)
   const { database, migrateOnStart } = before
@@ -47,18 +47,18 @@ export function compareSettings(before: Config, wanted: Config): SettingsChange 
       ...accountChanges(before.accounts, config.accounts),
       ...destinationChanges(before.destinations, config.destinations),
       ...(sameSettings(before.ops.tokens, ops.tokens) ? [] : [`OPS_TOKENS: ${tokensText(ops.tokens)}`]),
-      ...other.map((key) => `${nameOf(key)}: other than before`),
+      ...other.map((key) => `${nameOf(key)}: changed`),
     ],
   }
 }
 
-/** @returns a key of the config as the settings file has it. */
+/** @returns the name of a config key in the settings file. */
 function nameOf(key: string): string {
   return key.replace(/Ms$/, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-/** The names of accounts that the service is asked with other credentials for, or at another place. */
-export function newCredentials(before: Config, now: Config): string[] {
+/** @returns the names of accounts whose credentials, scope or base URL changed. */
+export function accountsWithNewCredentials(before: Config, now: Config): string[] {
   const credentialsOf = ({ credentials, scope, baseUrl }: AccountConfig) => [credentials, scope, baseUrl]
   return now.accounts
     .filter((account) => {
@@ -73,9 +73,11 @@ function accountChanges(before: readonly AccountConfig[], now: readonly AccountC
   return [
     ...now.flatMap((account) => {
       const old = before.find(({ name }) => name === account.name)
-      return old === undefined ? [`account ${account.name} is new: it is received and read for`] : differences(old, account)
+      return old === undefined
+        ? [`account ${account.name} is new: its deliveries are accepted and its submissions are read`]
+        : differences(old, account)
     }),
-    ...gone.map(({ name }) => `account ${name} is gone: nothing is received or read for it any more; its rows stay`),
+    ...gone.map(({ name }) => `account ${name} was removed: its deliveries are refused and nothing is read for it; its rows stay`),
   ]
 }
 
@@ -83,9 +85,9 @@ function differences(old: AccountConfig, account: AccountConfig): string[] {
   const { name } = account
   const secrets = account.webhookSecrets.length
   const parts: readonly (readonly [same: boolean, text: string])[] = [
-    [sameSettings(old.webhookSecrets, account.webhookSecrets), `${secrets} webhook secret${secrets === 1 ? '' : 's'}, other than before`],
+    [sameSettings(old.webhookSecrets, account.webhookSecrets), `${secrets} webhook secret${secrets === 1 ? '' : 's'}, changed`],
     [sameSettings(old.credentials, account.credentials), 'new client credentials'],
-    [sameSettings(rest(old), rest(account)), 'its settings are new'],
+    [sameSettings(rest(old), rest(account)), 'other settings changed'],
   ]
   return parts.filter(([same]) => !same).map(([, text]) => `account ${name}: ${text}`)
 }
@@ -101,12 +103,12 @@ function destinationChanges(before: readonly DestinationConfig[], now: readonly 
       const { name } = destination
       const old = before.find((each) => each.name === name)
       if (old === undefined) return [`destination ${name} is new`]
-      return sameSettings(old, destination) ? [] : [`destination ${name}: its settings are new`]
+      return sameSettings(old, destination) ? [] : [`destination ${name}: settings changed`]
     }),
-    ...gone.map(({ name }) => `destination ${name} is gone: nothing is sent to it any more; what waits for it stays`),
+    ...gone.map(({ name }) => `destination ${name} was removed: nothing is sent to it; its queued changes stay`),
   ]
 }
 
 function tokensText(tokens: Config['ops']['tokens']): string {
-  return tokens.length === 0 ? 'there is none any more' : `those of ${tokens.map(({ name }) => name).join(', ')} are valid from now on`
+  return tokens.length === 0 ? 'there are none left' : `those of ${tokens.map(({ name }) => name).join(', ')} are valid now`
 }

@@ -3,35 +3,35 @@ import { AccountPoller } from '../poll/account-poller.ts'
 import { DueTimes } from '../poll/due-times.ts'
 import type { Sender } from '../push/send/sender.ts'
 import { Worker } from '../work/worker.ts'
-import { readingSettings } from './clients.ts'
-import { type Group, lasting } from './groups.ts'
-import { createOperating, type OperatingParts } from './operating.ts'
+import { type BackgroundParts, createBackgroundServices } from './background-services.ts'
+import { upstreamSettings } from './clients.ts'
+import { permanentGroup, type ServiceGroup } from './service-groups.ts'
 
-export interface WorkingParts extends OperatingParts {
-  /** How long the worker rests after a batch that took `workedMs`. */
+export interface WorkingParts extends BackgroundParts {
+  /** How long the worker pauses after a batch that took `workedMs`, in milliseconds. */
   readonly restMs: (workedMs: number) => number
-  /** Filled and emptied as destinations come and go. */
+  /** The senders of all destinations that run now. */
   readonly senders: Set<Sender>
 }
 
-/** What a process that applies, polls and pushes does, by its settings. */
-export function workingGroups(parts: WorkingParts): Group[] {
+/** The service groups of a process that applies, polls and pushes. */
+export function workingGroups(parts: WorkingParts): ServiceGroup[] {
   const { config, db, restMs } = parts
   return [
-    lasting('listener', () => ({ name: 'listener', run: (signal) => db.listen(signal) })),
-    lasting('worker', () => new Worker({ ...parts, restMs })),
-    storedWaits(parts),
+    permanentGroup('listener', () => ({ name: 'listener', run: (signal) => db.listen(signal) })),
+    permanentGroup('worker', () => new Worker({ ...parts, restMs })),
+    dueTimes(parts),
     ...config.accounts.flatMap((account) => accountGroup(parts, account)),
     ...pushGroups(parts),
     ...operatingGroups(parts),
   ]
 }
 
-/** Any of them may read with a client of an account, so all give way when one is replaced. */
-function operatingGroups(parts: WorkingParts): Group[] {
+/** Each may use an account's client, so all are replaced when a client is. */
+function operatingGroups(parts: WorkingParts): ServiceGroup[] {
   const { config } = parts
-  const reading = config.accounts.map((account) => readingSettings(account, config))
-  return createOperating(parts).map(({ service, settings }) => ({
+  const reading = config.accounts.map((account) => upstreamSettings(account, config))
+  return createBackgroundServices(parts).map(({ service, settings }) => ({
     name: service.name,
     settings: [settings, reading],
     make: async () => ({ services: [service] }),
@@ -39,13 +39,13 @@ function operatingGroups(parts: WorkingParts): Group[] {
 }
 
 /** Polls one account. */
-function accountGroup({ config, clients, ...common }: WorkingParts, account: AccountConfig): Group[] {
+function accountGroup({ config, clients, ...common }: WorkingParts, account: AccountConfig): ServiceGroup[] {
   const client = clients.get(account.name)
   if (client === undefined) return []
   return [
     {
       name: `poller of ${account.name}`,
-      settings: [...readingSettings(account, config), config.poll, config.replay],
+      settings: [...upstreamSettings(account, config), config.poll, config.replay],
       make: async () => ({
         services: [
           new AccountPoller({ ...common, account: account.name, client, policy: config, concurrency: config.upstream.concurrency }),
@@ -56,17 +56,17 @@ function accountGroup({ config, clients, ...common }: WorkingParts, account: Acc
   ]
 }
 
-/** Without a destination nothing of what pushes is loaded. */
-function pushGroups(parts: WorkingParts): Group[] {
+/** The push code is loaded only when there is a destination. */
+function pushGroups(parts: WorkingParts): ServiceGroup[] {
   const { config } = parts
   if (config.destinations.length === 0) return []
-  const sender = (destination: DestinationConfig): Group => ({
+  const sender = (destination: DestinationConfig): ServiceGroup => ({
     name: `destination ${destination.name}`,
     settings: [destination, config.upstream.proxy, config.shutdownGraceMs],
     endsFirst: true,
     make: async () => (await import('./pushing.ts')).makeSender(parts, destination),
   })
-  const fanOut: Group = {
+  const fanOut: ServiceGroup = {
     name: 'fan-out',
     settings: [config.destinations],
     endsFirst: true,
@@ -75,10 +75,10 @@ function pushGroups(parts: WorkingParts): Group[] {
   return [fanOut, ...config.destinations.map(sender)]
 }
 
-function storedWaits({ config, db, clock, log }: WorkingParts): Group {
+function dueTimes({ config, db, clock, log }: WorkingParts): ServiceGroup {
   const accounts = config.accounts.map(({ name }) => name)
   return {
-    name: 'stored waits',
+    name: 'due times',
     settings: [accounts, config.poll, config.replay],
     make: async () => ({ services: [new DueTimes({ db, clock, log, accounts, policy: config })] }),
   }

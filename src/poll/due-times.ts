@@ -30,7 +30,7 @@ export type DueTimesOptions = Omit<AccountDueTimesOptions, 'account'> & { readon
  * else wait until it has come there again.
  */
 export class DueTimes implements Service {
-  readonly name = 'stored waits'
+  readonly name = 'due times'
   readonly #o: DueTimesOptions
   /** How far the clock was ahead of the steady one when the stored times were right. */
   #lead: number

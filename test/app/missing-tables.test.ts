@@ -17,6 +17,6 @@ it.each(testDatabases)('a start names what somebody has taken away from the tabl
   const logDestination = { write: (line: string) => void written.push(line) }
   const serving = await startServing(async () => loadConfig(env), { role: 'receive', overrides: { logDestination } })
   onTestFinished(() => serving.stop())
-  expect(written.join('')).toContain('the database is not whole: it lacks the view quote_board')
+  expect(written.join('')).toContain('the database is incomplete: it lacks the view quote_board')
   expect(serving.receiver).not.toBeNull()
 })

@@ -41,7 +41,7 @@ it.each(testDatabases)(
     expect([await post(old), await post(fresh), await destinations()]).toEqual([204, 401, []])
 
     away = false
-    expect((await serving.reload()).applied).toEqual(['account default: 1 webhook secret, other than before', 'destination ams is new'])
+    expect((await serving.reload()).applied).toEqual(['account default: 1 webhook secret, changed', 'destination ams is new'])
     expect([await post(old), await post(fresh), await destinations()]).toEqual([401, 204, [{ destination: 'ams' }]])
     // A reload that cannot be noted is made all the same.
     deaf = true

@@ -12,9 +12,9 @@ import type { TestDatabase } from '../tools/databases.ts'
 
 /** What `serve` says when a reload is over, whatever became of it; a part of the line, by outcome. */
 const OUTCOMES = {
-  applied: 'the settings were reloaded',
-  refused: 'the settings were not reloaded',
-  unchanged: 'nothing is different',
+  applied: 'settings reloaded',
+  refused: 'settings not reloaded',
+  unchanged: 'nothing changed that',
 } as const
 
 export interface Pipe {

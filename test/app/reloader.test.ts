@@ -47,7 +47,7 @@ describe('reloads', () => {
     expect(two).toBe(three)
     expect(loads).toHaveLength(1)
     loads[0]?.resolve(second)
-    expect((await one).applied).toEqual(['account default: 1 webhook secret, other than before'])
+    expect((await one).applied).toEqual(['account default: 1 webhook secret, changed'])
     await asked.promise
     loads[1]?.resolve(second)
     expect(await two).toEqual({ applied: [], needsRestart: [], problems: [] })
@@ -58,7 +58,7 @@ describe('reloads', () => {
     const destinations = [{ name: 'a', kind: 'file', target: { type: 'folder', path: '/drop' } }]
     const wanted = loadConfig(withFile(JSON.stringify({ tax_id_fields: ['owner_no'], destinations }), account))
     const { reloader, lines, log } = rig(async () => wanted)
-    expect((await reloader.reload()).applied).toEqual(['destination a is new', 'tax_id_fields: other than before'])
+    expect((await reloader.reload()).applied).toEqual(['destination a is new', 'tax_id_fields: changed'])
     log.info({ ownerNo: '12-3456789' }, 'told')
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ ownerNo: '[redacted]', msg: 'told' })
     expect(wanted.destinations[0]?.taxIdFields).toEqual(['owner_no'])
@@ -78,7 +78,7 @@ describe('reloads', () => {
     })
     expect(await bad.reloader.reload()).toEqual({ applied: [], needsRestart: [], problems })
     expect(bad.applied).toEqual([])
-    expect(bad.lines.join('')).toContain('the settings were not reloaded, and nothing was changed: one is wrong; another is wrong')
+    expect(bad.lines.join('')).toContain('settings not reloaded, nothing changed: one is wrong; another is wrong')
     const failing = rig(async () => {
       throw new Error('the disk is gone')
     })

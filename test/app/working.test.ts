@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { Clients } from '../../src/app/clients.ts'
+import { UpstreamClients } from '../../src/app/clients.ts'
 import { type WorkingParts, workingGroups } from '../../src/app/working.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentObserver } from '../../src/base/observer.ts'
@@ -30,7 +30,7 @@ async function groupsOf(): Promise<Groups> {
   const { db, close } = await (testDatabases[0] as (typeof testDatabases)[number]).open()
   onTestFinished(close)
   const common = { db, clock: systemClock, log: silentLog, observer: silentObserver, senders: new Set<never>(), restMs: () => 0 }
-  const all = new Clients(common)
+  const all = new UpstreamClients(common)
   return (config) => {
     const parts: WorkingParts = { ...common, config, clients: all.prepare(config).clients }
     const made = workingGroups(parts)
@@ -50,7 +50,7 @@ it('a reload touches what goes by the settings that changed, and nothing else', 
   const before = configOf(SETTINGS)
   const all = (from: string, to: string) => touched(groups, before, configOf(SETTINGS.replaceAll(from, to)))
   const stages = (from: string, to: string) =>
-    all(from, to).filter((name) => /^(?:listener|worker|stored waits|poller of .*|fan-out|destination .*)$/.test(name))
+    all(from, to).filter((name) => /^(?:listener|worker|due times|poller of .*|fan-out|destination .*)$/.test(name))
   expect(groups(before).size).toBeGreaterThan(7)
   expect(all(hook(1), hook(4))).toEqual([])
   expect(stages('bas_one-secret', 'bas_new-secret')).toEqual(['poller of acme'])
@@ -58,7 +58,7 @@ it('a reload touches what goes by the settings that changed, and nothing else', 
   expect(stages('name: bi,', 'name: bi2,')).toEqual(['fan-out', 'destination bi', 'destination bi2'])
   expect(stages('\ndestinations:', '\nreconcile: { budget: 1h }\ndestinations:')).toEqual([])
   expect(all('\ndestinations:', '\nreconcile: { budget: 1h }\ndestinations:')).toContain('reconcile')
-  expect(stages('\ndestinations:', '\npoll: { active: 30s }\ndestinations:')).toEqual(['stored waits', 'poller of acme', 'poller of beta'])
+  expect(stages('\ndestinations:', '\npoll: { active: 30s }\ndestinations:')).toEqual(['due times', 'poller of acme', 'poller of beta'])
   expect(all('\ndestinations:', '\nlog: { level: debug }\nops: { tokens: "ann:a-token-of-16-chars" }\ndestinations:')).toEqual([])
 })
 
@@ -70,7 +70,9 @@ it('whatever the settings say, somebody goes by it', async () => {
   const before = configOf(SETTINGS)
   for (const key of Object.keys(before).filter((name) => !ELSEWHERE.includes(name)) as (keyof Config)[]) {
     const after = { ...before, [key]: otherThan(before[key]) }
-    expect(touched(groups, before, after), `of a reload that changes ${key} nobody hears; see src/app/operating.ts`).not.toEqual([])
+    expect(touched(groups, before, after), `of a reload that changes ${key} nobody hears; see src/app/background-services.ts`).not.toEqual(
+      [],
+    )
   }
 })
 

@@ -49,7 +49,7 @@ export const startPoints: readonly KillPoint[] = [
   { transaction: 'migrate', before: nothing },
   { transaction: 'accounts', before: nothing },
   { transaction: 'process-beat', before: nothing },
-  // Only a start with other settings looks through the stored waits.
+  // Only a start with other settings looks through the stored due times.
   ...['waits-shortened', 'waits-checked'].map(
     (transaction): KillPoint => ({
       transaction,

@@ -1,5 +1,5 @@
-import type { Made } from '../../src/app/groups.ts'
 import { makeFanOut, makeSender, type PushingParts } from '../../src/app/pushing.ts'
+import type { GroupServices } from '../../src/app/service-groups.ts'
 import type { Service } from '../../src/base/service.ts'
 import type { Sender } from '../../src/push/send/sender.ts'
 
@@ -12,8 +12,8 @@ export interface Pushing {
 /** Makes what pushes to every destination of the settings; nothing runs yet. */
 export function createPushing(common: Omit<PushingParts, 'senders'>): Pushing {
   const parts = { ...common, senders: new Set<Sender>() }
-  const made: Made[] = [makeFanOut(parts), ...common.config.destinations.map((destination) => makeSender(parts, destination))]
-  for (const each of made) each.begin?.()
+  const made: GroupServices[] = [makeFanOut(parts), ...common.config.destinations.map((destination) => makeSender(parts, destination))]
+  for (const each of made) each.onStart?.()
   return {
     services: made.flatMap((each) => each.services),
     async close() {

@@ -80,7 +80,7 @@ function withoutRemoved(holes: readonly LogHole[], firstSeq: number): LogHole[] 
 /** They stand in one row, and of a row a run tells once. */
 function foundMisstated(ends: readonly MisstatedEnd[], repaired: boolean): FoundDifference {
   const fields = ends.map(({ column: field, said: mirror, is: service }) => ({ field, mirror, service }))
-  const detail = `${ends.map(misstatedText).join('; ')}${repaired ? ': it says so again, and the numbering goes on' : ''}`
+  const detail = `${ends.map(misstatedText).join('; ')}${repaired ? '; corrected, and the numbering continues' : ''}`
   return finding({ kind: 'different', entity: 'mirror_info', fields, repaired, detail })
 }
 

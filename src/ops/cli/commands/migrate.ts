@@ -28,7 +28,7 @@ export function addMigrate(program: Command, c: CommandContext): void {
         const taken = await migrate(db, undefined, migrating(c))
         if (taken.length > 0) c.host.stdout.write(`migrated: ${taken.join(', ')}\n`)
         const missing = await missingParts(db.read)
-        if (missing.length > 0) throw new FatalError(`the database is not whole: ${missingText(missing)}`)
+        if (missing.length > 0) throw new FatalError(`the database is incomplete: ${missingText(missing)}`)
         if (taken.length === 0) c.host.stdout.write('nothing to migrate\n')
         if (options.newEpoch) {
           const note = { who: 'command', action: 'log.new-epoch', target: null, detail: {} }

@@ -10,31 +10,31 @@ import { Discovery } from '../poll/discovery.ts'
 import type { Db } from '../store/engine/db.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 
-export interface OperatingParts {
+export interface BackgroundParts {
   readonly config: Config
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
-  /** The client of each account of the settings, by its name. */
+  /** The client of each configured account, by name. */
   readonly clients: ReadonlyMap<string, UpstreamClient>
 }
 
-/** A service that runs in every process that works, and what of the settings it goes by. */
-export interface Operating {
+/** A service that runs in every process that works, and the settings that it uses. */
+export interface BackgroundService {
   readonly service: Service
   /**
-   * When a reload changes one of these, the service is stopped and made anew; otherwise it is left alone. What reading from the service
-   * goes by (the accounts but for their webhook secrets, `upstream`) need not be named: it counts for all.
+   * A reload that changes one of these replaces the service; otherwise it keeps running. What `upstreamSettings` names counts for all
+   * and need not be listed.
    */
   readonly settings: readonly unknown[]
 }
 
 /**
- * The services around the mirror that are neither a stage nor a server: what watches, proves, cleans up and warns. Making one does
- * nothing yet. What only some need, like a library for cron or e-mail, is loaded by `lazily`, so that the start is not slower for it.
+ * The services that are neither a stage nor a server: alarms, reconciliation, retention, discovery. Creating one starts nothing. Libraries
+ * that only some of them need, such as cron or e-mail, are loaded by `lazily`, to keep the start fast.
  */
-export function createOperating(parts: OperatingParts): Operating[] {
+export function createBackgroundServices(parts: BackgroundParts): BackgroundService[] {
   const { config, db, log, observer } = parts
   const names = config.accounts.map((account) => account.name)
   return [
@@ -46,8 +46,8 @@ export function createOperating(parts: OperatingParts): Operating[] {
   ]
 }
 
-/** Looks for submissions of those accounts whose settings name paths to be probed. */
-function discoveries({ config, clients, ...common }: OperatingParts): Operating[] {
+/** Discovers submissions of accounts whose settings name paths to probe. */
+function discoveries({ config, clients, ...common }: BackgroundParts): BackgroundService[] {
   return config.accounts.flatMap((settings) => {
     const client = clients.get(settings.name)
     if (settings.discovery === undefined || client === undefined) return []
@@ -56,8 +56,8 @@ function discoveries({ config, clients, ...common }: OperatingParts): Operating[
   })
 }
 
-/** Reconciles by the timetable, and whenever somebody asks for it. */
-function reconciling({ config, clients, ...common }: OperatingParts): Operating {
+/** Reconciles on schedule and on request. */
+function reconciling({ config, clients, ...common }: BackgroundParts): BackgroundService {
   const { database, reconcile, cronTimezone, upstream } = config
   const destinations = config.destinations.map(({ name }) => name)
   const service = lazily('reconcile', async () => {
@@ -70,7 +70,7 @@ function reconciling({ config, clients, ...common }: OperatingParts): Operating 
 }
 
 /** Removes what is older than the settings say. */
-function retention({ config, ...common }: OperatingParts): Operating {
+function retention({ config, ...common }: BackgroundParts): BackgroundService {
   const service = lazily('retention', async () => {
     const { Retention } = await import('../ops/retention/retention.ts')
     return new Retention({ ...common, config })
@@ -78,16 +78,16 @@ function retention({ config, ...common }: OperatingParts): Operating {
   return { service, settings: [config.retention, config.cronTimezone, config.destinations.map(({ name }) => name)] }
 }
 
-/** Looks for what operators should know of, and tells them. */
-function alarming({ config, clients, ...common }: OperatingParts): Operating[] {
+/** Evaluates the alarm rules and notifies operators. */
+function alarming({ config, clients, ...common }: BackgroundParts): BackgroundService[] {
   const { clock } = common
   const proxy = proxySettings(config)
-  const watch = lazily('watching for alarms', async () => {
+  const watch = lazily('alarm watch', async () => {
     const { AlarmWatch } = await import('../ops/alarms/alarm-watch.ts')
     return new AlarmWatch({ ...common, config, clients, senders: new Senders(config.operators, { clock, proxy }) })
   })
   const watched = { service: watch, settings: [config.destinations, config.operators, config.poll, config.reconcile, config.cronTimezone] }
-  // One for each: an operator that does not answer keeps nobody else waiting.
+  // One notifier each, so that an operator that does not answer delays nobody else.
   const telling = config.operators.map((operator) => ({
     service: new Notifier({ ...common, senders: new Senders([operator], { clock, proxy }) }),
     settings: [operator],
@@ -95,7 +95,7 @@ function alarming({ config, clients, ...common }: OperatingParts): Operating[] {
   return [watched, ...telling]
 }
 
-/** A service whose code is loaded when it begins. */
+/** A service whose code is loaded when it starts. */
 export function lazily(name: string, load: () => Promise<Service>): Service {
   let service: Service | null = null
   return {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
-import { createOperating } from '../../src/app/operating.ts'
+import { createBackgroundServices } from '../../src/app/background-services.ts'
 import { hook } from '../config/support.ts'
 import { openWatch } from '../ops/alarms/rig.ts'
 import { startReceiver } from '../push/receiver.ts'
@@ -23,7 +23,7 @@ it.each(testDatabases)('an operator who does not answer keeps nobody else waitin
   await deliver(1)
   await db.write('test', (tx) => sql`update sync_inbox set state = 'dead'`.execute(tx.sql))
   await look()
-  const telling = createOperating({ db, clock, config, log: parts.log, observer: parts.observer, clients: new Map() })
+  const telling = createBackgroundServices({ db, clock, config, log: parts.log, observer: parts.observer, clients: new Map() })
     .map(({ service }) => service)
     .filter(({ name }) => name.startsWith('telling'))
   const stopping = new AbortController()

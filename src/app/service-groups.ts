@@ -5,68 +5,68 @@ import { type Service, supervise } from '../base/service.ts'
 import { sameSettings } from '../config/same.ts'
 import type { Sharing } from '../store/upkeep/processes.ts'
 
-/** Services that begin and end together. */
-export interface Group {
-  /** No other group has it. */
+/** Services that start and stop together. */
+export interface ServiceGroup {
+  /** Unique among the groups. */
   readonly name: string
-  /** What of the settings it goes by: new settings that change none of it leave the group alone. */
+  /** The settings that the group uses. A reload that changes none of them leaves the group running. */
   readonly settings: readonly unknown[]
-  /** Whether it is told to end before the receiver is: what it has under way may need all of the time that there is. */
+  /** Stops before the receiver does, because its requests in flight may need the whole grace period. */
   readonly endsFirst?: boolean
-  /** Makes the services, which do nothing yet. */
-  make(): Promise<Made>
+  /** Creates the services without starting them. */
+  make(): Promise<GroupServices>
 }
 
-/** What a group made of the settings. */
-export interface Made {
+/** The services that a group created from the settings. */
+export interface GroupServices {
   readonly services: readonly Service[]
-  /** Is called just before the services begin. */
-  begin?(): void
-  /** How many processes do the same, this one included. */
+  /** Called just before the services start. */
+  onStart?(): void
+  /** Receives the number of processes that share the rate limit, this one included. */
   shareAmong?(sharing: Sharing): void
-  /** Breaks off what is under way and gives back what was used; also when the services never began. */
+  /** Aborts what is in flight and releases resources; called even when the services never started. */
   close?(): Promise<void>
 }
 
-/** Groups that are made, and those that have to end before they can begin. */
+/** The services to start, and the names of running groups that must stop first. */
 export interface GroupChange {
-  readonly made: ReadonlyMap<Group, Made>
+  readonly added: ReadonlyMap<ServiceGroup, GroupServices>
   readonly leaving: readonly string[]
 }
 
-export interface GroupsOptions {
+export interface ServiceGroupsOptions {
   readonly clock: Clock
   readonly log: Log
-  /** How long a group may take to end what it has in hand. */
+  /** How long a group may take to finish its work in flight, in milliseconds. */
   readonly graceMs: () => number
-  /** A service found that the process cannot go on. */
+  /** Called when a service fails in a way that the process cannot survive. */
   readonly onFailure: (error: unknown) => void
 }
 
 interface RunningGroup {
-  readonly group: Group
-  readonly made: Made
+  readonly group: ServiceGroup
+  readonly made: GroupServices
   readonly stopping: AbortController
   readonly ended: Promise<unknown>
 }
 
-/** The groups that run, and how they give way to others when the settings change. */
-export class Groups {
-  readonly #o: GroupsOptions
+/** Runs groups of services, and replaces those whose settings changed on a reload. */
+export class ServiceGroups {
+  readonly #o: ServiceGroupsOptions
   readonly #running = new Map<string, RunningGroup>()
   #sharing: Sharing = { reading: 1, pushing: 1 }
   #stopping = false
 
-  constructor(options: GroupsOptions) {
+  constructor(options: ServiceGroupsOptions) {
     this.#o = options
   }
 
   /**
-   * Makes of `groups` those that are new or go by other settings than the running ones; nothing begins or ends yet.
-   * @throws what making one throws; what was made before it is given back.
+   * Creates the groups that are new or whose settings changed. Nothing starts or stops yet.
+   * @throws what `make` throws; groups created before it are closed.
    */
-  async prepare(groups: readonly Group[]): Promise<GroupChange> {
-    const made = new Map<Group, Made>()
+  async prepare(groups: readonly ServiceGroup[]): Promise<GroupChange> {
+    const made = new Map<ServiceGroup, GroupServices>()
     try {
       for (const group of groups) if (!this.#isAsBefore(group)) made.set(group, await group.make())
     } catch (error) {
@@ -78,19 +78,19 @@ export class Groups {
       const group = wanted.get(name)
       return group === undefined || made.has(group)
     })
-    return { made, leaving }
+    return { added: made, leaving }
   }
 
-  /** Ends the groups that give way, all at once, then begins the new ones. Whatever runs besides goes on meanwhile. */
-  async change({ made, leaving }: GroupChange): Promise<void> {
+  /** Stops the leaving groups together, then starts the new ones. Other groups keep running. */
+  async change({ added: made, leaving }: GroupChange): Promise<void> {
     await Promise.all(leaving.map((name) => this.#end(name)))
     if (this.#stopping) return await closeAll(made.values())
     for (const [group, each] of made) this.#begin(group, each)
   }
 
-  /** Gives back what `prepare` made and nobody wants after all. */
+  /** Closes what `prepare` created, when the change is not made after all. */
   async discard(change: GroupChange): Promise<void> {
-    await closeAll(change.made.values())
+    await closeAll(change.added.values())
   }
 
   shareAmong(sharing: Sharing): void {
@@ -98,31 +98,31 @@ export class Groups {
     for (const { made } of this.#running.values()) made.shareAmong?.(sharing)
   }
 
-  /** From now on nothing begins any more, and those that end first, or all, finish what they have in hand. */
+  /** Starts no further group, and asks those that end first, or all, to finish their work in flight. */
   stop(which: 'first' | 'all'): void {
     this.#stopping = true
     for (const { group, stopping } of this.#running.values()) if (which === 'all' || group.endsFirst) stopping.abort()
   }
 
-  /** Resolves when none runs any more. */
+  /** Resolves when every group has stopped. */
   async ended(): Promise<void> {
     await Promise.allSettled([...this.#running.values()].map(({ ended }) => ended))
   }
 
-  /** Breaks off whatever still runs. */
+  /** Aborts what still runs. */
   async close(): Promise<void> {
     await closeAll([...this.#running.values()].map(({ made }) => made))
   }
 
-  #isAsBefore(group: Group): boolean {
+  #isAsBefore(group: ServiceGroup): boolean {
     const running = this.#running.get(group.name)
     return running !== undefined && sameSettings(running.group.settings, group.settings)
   }
 
-  #begin(group: Group, made: Made): void {
+  #begin(group: ServiceGroup, made: GroupServices): void {
     const { clock, log, onFailure } = this.#o
     const stopping = new AbortController()
-    made.begin?.()
+    made.onStart?.()
     made.shareAmong?.(this.#sharing)
     const ended = Promise.all(made.services.map((service) => supervise(service, clock, log, stopping.signal)))
     ended.catch(onFailure)
@@ -141,18 +141,22 @@ export class Groups {
     )
     const first = await Promise.race([ended, clock.sleep(graceMs(), over.signal).then(() => 'over' as const)])
     over.abort()
-    if (first === 'over') log.warn({ group: name }, `${name} did not finish what it had in hand within SHUTDOWN_GRACE; it is broken off`)
-    // What is broken off may still come back and look for what it used; nothing of that is shared with what takes its place.
+    if (first === 'over')
+      log.warn(
+        { group: name },
+        `${name} did not finish its work within SHUTDOWN_GRACE (${graceMs() / 1000} s) and was aborted; the work is done again later`,
+      )
+    // Aborted work may still touch these resources once; its replacement has its own.
     await running.made.close?.().catch((error: unknown) => log.warn({ group: name, err: error }, messageOf(error)))
     this.#running.delete(name)
   }
 }
 
-/** A group of one service that goes by no settings that can change while it runs. */
-export function lasting(name: string, create: () => Service): Group {
+/** A group of one service that uses no reloadable setting. */
+export function permanentGroup(name: string, create: () => Service): ServiceGroup {
   return { name, settings: [], make: async () => ({ services: [create()] }) }
 }
 
-async function closeAll(made: Iterable<Made>): Promise<void> {
+async function closeAll(made: Iterable<GroupServices>): Promise<void> {
   await Promise.allSettled([...made].map((each) => each.close?.()))
 }

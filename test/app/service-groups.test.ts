@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Group, Groups } from '../../src/app/groups.ts'
+import { type ServiceGroup, ServiceGroups } from '../../src/app/service-groups.ts'
 import { ManualClock, systemClock } from '../../src/base/clock.ts'
 import { FatalError } from '../../src/base/errors.ts'
 import { silentLog } from '../tools/databases.ts'
@@ -9,15 +9,15 @@ class Scene {
   readonly told: string[] = []
   readonly failures: unknown[] = []
   readonly clock = new ManualClock()
-  readonly groups: Groups
+  readonly groups: ServiceGroups
 
   constructor(clock = systemClock) {
     const onFailure = (error: unknown) => void this.failures.push(error)
-    this.groups = new Groups({ clock, log: silentLog, graceMs: () => 1_000, onFailure })
+    this.groups = new ServiceGroups({ clock, log: silentLog, graceMs: () => 1_000, onFailure })
   }
 
   /** A group that tells of everything that happens to it. @param end what it waits for when it is told to end. */
-  group(name: string, setting: unknown, end: Promise<void> = Promise.resolve()): Group {
+  group(name: string, setting: unknown, end: Promise<void> = Promise.resolve()): ServiceGroup {
     const tell = (what: string) => void this.told.push(`${name} ${setting}: ${what}`)
     return {
       name,
@@ -40,7 +40,7 @@ class Scene {
     }
   }
 
-  async change(...groups: Group[]): Promise<void> {
+  async change(...groups: ServiceGroup[]): Promise<void> {
     await this.groups.change(await this.groups.prepare(groups))
   }
 
@@ -50,7 +50,7 @@ class Scene {
   }
 }
 
-const refuses: Group = {
+const refuses: ServiceGroup = {
   name: 'refuses',
   settings: [],
   make: async () => {
