@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import { UsageError } from '../../src/base/errors.ts'
 import { type LoadOptions, loadConfig } from '../../src/config/config.ts'
+import { sharedFolder } from '../tools/compile-cache.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
@@ -31,8 +31,7 @@ export function problemsOf(env: Env, options?: LoadOptions): readonly string[] {
   }
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-config-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = mkdtempSync(join(sharedFolder() ?? tmpdir(), 'submission-mirror-config-'))
 let written = 0
 
 /** Writes a file for the test. @returns its path. */

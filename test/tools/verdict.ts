@@ -1,10 +1,11 @@
 /**
- * Reads the JSON report of a test run and prints `N passed, N failed`, alone on a line. Ends with 1 when a test failed, did not
- * run (skipped, or left for later), or when there was none at all.
+ * Reads the JSON reports of test runs. Prints `NAME: N passed, N failed` for each of several, and `N passed, N failed` of all, alone
+ * on the last line. Ends with 1 when a test failed, did not run (skipped, or left for later), or when a run had none.
  *
- *   node test/tools/verdict.ts REPORT.json
+ *   node test/tools/verdict.ts REPORT.json...
  */
 import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 
 interface Report {
   readonly numTotalTests: number
@@ -15,10 +16,20 @@ interface Report {
   readonly success: boolean
 }
 
-const report = JSON.parse(await readFile(process.argv[2] ?? '', 'utf8')) as Report
-const passed = report.numPassedTests
-const left = report.numTotalTests - passed - report.numFailedTests
-if (left > 0) console.log(`${left} tests did not run (${report.numPendingTests} skipped, ${report.numTodoTests} left for later)`)
-if (!report.success) console.log('the test run says of itself that it failed')
-console.log(`${passed} passed, ${report.numFailedTests} failed`)
-process.exitCode = report.success && passed > 0 && passed === report.numTotalTests ? 0 : 1
+const files = process.argv.slice(2)
+const total = { passed: 0, failed: 0 }
+let isWhole = files.length > 0
+for (const file of files) {
+  const name = basename(file, '.json')
+  const report = JSON.parse(await readFile(file, 'utf8')) as Report
+  const { numPassedTests: passed, numFailedTests: failed } = report
+  const left = report.numTotalTests - passed - failed
+  if (left > 0) console.log(`${name}: ${left} tests did not run (${report.numPendingTests} skipped, ${report.numTodoTests} left for later)`)
+  if (!report.success) console.log(`${name}: the test run says of itself that it failed`)
+  if (files.length > 1) console.log(`${name}: ${passed} passed, ${failed} failed`)
+  total.passed += passed
+  total.failed += failed
+  isWhole &&= report.success && passed > 0 && passed === report.numTotalTests
+}
+console.log(`${total.passed} passed, ${total.failed} failed`)
+process.exitCode = isWhole ? 0 : 1
