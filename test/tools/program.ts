@@ -1,4 +1,4 @@
-import { globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { sharedFolder } from './compile-cache.ts'
 
@@ -7,6 +7,9 @@ const ROOT = join(import.meta.dirname, '../..')
 const PROGRAMS = { main: 'src/main.ts', 'crash-child': 'test/crash/child.ts' } as const
 /** With parts that are no JavaScript, or that look for files of their own. */
 const APART = ['better-sqlite3', 'pg-native', 'ssh2-sftp-client']
+
+/** As deep as `src/config/sources`, from where the presets are looked for. */
+const FOLDER = 'dist/src/built'
 
 let built: Promise<string> | undefined
 
@@ -26,7 +29,6 @@ async function buildIn(folder: string): Promise<string> {
   // Where the program looks for what lies beside it: its presets, and packages.
   const own = mkdtempSync(join(folder, 'program-'))
   for (const name of ['config', 'node_modules', 'package.json']) symlinkSync(join(ROOT, name), join(own, name))
-  mkdirSync(join(own, 'dist'))
   const { rolldown } = await import('rolldown')
   const bundle = await rolldown({
     input: { ...absolute(PROGRAMS), ...threads() },
@@ -35,7 +37,7 @@ async function buildIn(folder: string): Promise<string> {
     external: APART,
     logLevel: 'warn',
   })
-  await bundle.write({ dir: join(own, 'dist/src'), format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' })
+  await bundle.write({ dir: join(own, FOLDER), format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' })
   await bundle.close()
   const shared = join(folder, 'program')
   try {
@@ -44,7 +46,7 @@ async function buildIn(folder: string): Promise<string> {
     // Another worker was first; what it made is the same.
     if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
   }
-  return join(shared, 'dist/src')
+  return join(shared, FOLDER)
 }
 
 /** The files that the sources start as threads, by a name beside their own. */
