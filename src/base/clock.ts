@@ -101,7 +101,11 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Full jitter: a time in [0, min(cap, base × 2^attempt)), so that many who failed together do not return together. */
+/**
+ * Exponential backoff with jitter, in milliseconds: between half of min(cap, base × 2^attempt) and all of it. It is never close to zero, and
+ * callers that failed together do not all return together.
+ * @param attempt 0 for the first wait.
+ */
 export function backoffMs(clock: Clock, attempt: number, baseMs: number, capMs: number): number {
-  return clock.random() * Math.min(capMs, baseMs * 2 ** Math.min(attempt, 40))
+  return Math.min(capMs, baseMs * 2 ** Math.min(attempt, 40)) * (0.5 + clock.random() / 2)
 }

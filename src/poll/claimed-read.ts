@@ -204,7 +204,7 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
     return 'gone'
   }
   const failures = oneMore(o, claim.failures)
-  const backoff = backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS) + FAILURE_BASE_MS / 2
+  const backoff = backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS)
   const askedMs = error instanceof TransientError ? (error.retryAfterMs ?? 0) : 0
   const dueInMs = Math.max(askedMs, backoff)
   const isFailing = failures >= FAILURES_TO_RANK || tookMs >= SLOW_FAILURE_MS

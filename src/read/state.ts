@@ -1,7 +1,7 @@
+import type { Priority } from '../base/limiter.ts'
 import type { Requirements } from '../model/records.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { UpstreamTransientError } from '../upstream/http/errors.ts'
-import type { Priority } from '../upstream/http/limiter.ts'
 import { readRequirements } from '../upstream/wire/wire.ts'
 
 /**

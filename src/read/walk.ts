@@ -1,10 +1,10 @@
 import type { Applied } from '../apply/apply.ts'
+import type { Priority } from '../base/limiter.ts'
 import type { EventFact, MessageFact, Origin, Place } from '../model/facts.ts'
 import type { Feed } from '../model/reads.ts'
 import type { TimeText } from '../model/time.ts'
 import type { Unreadable } from '../store/mirror/evidence.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
-import type { Priority } from '../upstream/http/limiter.ts'
 import { rawOf } from '../upstream/wire/fields.ts'
 import { readEvent, readMessage } from '../upstream/wire/wire.ts'
 

@@ -26,10 +26,10 @@ const BATCH = { sqlite: 100, postgres: 250 } as const
 const CONCURRENCY = { sqlite: 1, postgres: 2 } as const
 const LEASE_MS = 60_000
 /** Between two tries to give a batch back to a store that is away. */
-const RETURN_MS = { least: 200, base: 200, cap: 5_000 } as const
+const RETURN_MS = { base: 400, cap: 5_000 } as const
 /** Without a signal the inbox is looked at this often. */
 const SWEEP_MS = 1_000
-/** Tries before a delivery that cannot be applied is `dead`; with the backoff below that takes 44 minutes at most. */
+/** Tries before a delivery that cannot be applied is `dead`; with the backoff below that takes 43 minutes at most. */
 const MAX_ATTEMPTS = 10
 const RETRY_BASE_MS = 5_000
 const RETRY_CAP_MS = 3_600_000
@@ -142,7 +142,7 @@ export class Worker implements Service {
           return
         }
       }
-      await clock.sleep(RETURN_MS.least + backoffMs(clock, attempt, RETURN_MS.base, RETURN_MS.cap), signal)
+      await clock.sleep(backoffMs(clock, attempt, RETURN_MS.base, RETURN_MS.cap), signal)
     }
   }
 
@@ -170,7 +170,7 @@ export class Worker implements Service {
   /** Sets a delivery that cannot be applied back for a later try, or gives it up: it stays visible and can be replayed. */
   async #reschedule(delivery: ClaimedDelivery, error: unknown): Promise<void> {
     const dead = delivery.attempts + 1 >= MAX_ATTEMPTS
-    const retryInMs = RETRY_BASE_MS + backoffMs(this.#o.clock, delivery.attempts, RETRY_BASE_MS, RETRY_CAP_MS)
+    const retryInMs = backoffMs(this.#o.clock, delivery.attempts, RETRY_BASE_MS, RETRY_CAP_MS)
     const settlement: Settlement = {
       delivery,
       state: dead ? 'dead' : 'ready',

@@ -13,7 +13,6 @@ const AT_ONCE = 5
 const LEASE_MS = 180_000
 /** Pauses between the tries of one notice; one more try than pauses. After the last it is given up until it is repeated. */
 export const PAUSES_MS: readonly number[] = [10_000, 60_000, 300_000, 900_000, 3_600_000, 10_800_000]
-const LONGEST_PAUSE_MS = 3_600_000
 /** What has failed is kept in so many characters. */
 const ERROR_LENGTH = 300
 
@@ -87,5 +86,5 @@ export class Notifier implements Service {
 /** @returns how long to wait after so many tries, the last of which ended so; null when there is to be no other. */
 export function waitAfter(attempts: number, result: Extract<SendResult, { ok: false }>): number | null {
   const pauseMs = PAUSES_MS[attempts - 1]
-  return pauseMs === undefined ? null : Math.max(pauseMs, Math.min(LONGEST_PAUSE_MS, result.retryAfterMs ?? 0))
+  return pauseMs === undefined ? null : Math.max(pauseMs, result.retryAfterMs ?? 0)
 }

@@ -28,19 +28,19 @@ export class BatchLoop {
   readonly isBusy = false
 
   ring(): void {
-    this.#sending.parts.wake.ring()
+    this.#sending.parts.wakeUp.notify()
   }
 
   /** Sends until it is to stop, and ends what is under way. @throws what the store throws when lanes are claimed. */
   async run(): Promise<void> {
-    const { wake, clock, gate, stopping } = this.#sending.parts
+    const { wakeUp, clock, gate, stopping } = this.#sending.parts
     while (!stopping.aborted) {
       if (this.#gatherMs > 0) await clock.sleep(this.#gatherMs, stopping)
       await gate.refresh(false)
       while (!stopping.aborted && gate.deadMs === 0 && (await this.#sendBatch())) {
         // As long as there is more that has gathered. What comes meanwhile gathers anew: else a slow target would get it in crumbs.
       }
-      await wake.wait(gate.deadMs > 0 ? Math.min(gate.deadMs, SWEEP_MS) : SWEEP_MS, stopping)
+      await wakeUp.wait(gate.deadMs > 0 ? Math.min(gate.deadMs, SWEEP_MS) : SWEEP_MS, stopping)
     }
   }
 

@@ -1,21 +1,19 @@
+import { Circuit, type Permit } from '../../base/circuit.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
+import { RateLimiter } from '../../base/limiter.ts'
 import type { Log } from '../../base/log.ts'
 import type { Observer } from '../../base/observer.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { destinationStand, endPause, holdDestination, setDestinationState } from '../../store/outbox/destinations.ts'
-import { Circuit, type Permit } from '../../upstream/http/circuit.ts'
-import { RateLimiter } from '../../upstream/http/limiter.ts'
 import type { Outcome } from '../contract/delivery.ts'
 import { askedRestMs, isBroken } from '../contract/outcomes.ts'
 
 const FAILURES_TO_OPEN = 5
 const CIRCUIT_BASE_MS = 5_000
 const CIRCUIT_CAP_MS = 60_000
-/** Nobody is obeyed for longer than this. */
-const LONGEST_REST_MS = 3_600_000
 /** Rests that end so close to each other are one. */
 const SAME_REST_MS = 250
 /** This often it is looked what others have done to the destination. */
@@ -47,7 +45,6 @@ export class DestinationGate {
   /** The end of the circuit's newest pause, as the store was told it; null when it was not. */
   #pauseUntil: TimeText | null = null
   #heedAt = Number.NEGATIVE_INFINITY
-  #spareTurns = 0
   /** Writes one after another, so that the last one stands. */
   #writing: Promise<void> = Promise.resolve()
 
@@ -108,7 +105,7 @@ export class DestinationGate {
     if (stand === null) return
     if (this.deadMs > 0) {
       // Where the pause could not be written down, that the store knows of no failures says nothing.
-      if (stand.isOpen && stand.failures === 0 && this.#pauseUntil !== null) this.#circuit.tryNow()
+      if (stand.isOpen && stand.failures === 0 && this.#pauseUntil !== null) this.#circuit.probeNow()
     } else if (!stand.isOpen && !this.#stopped && this.#restUntil <= clock.steady()) {
       this.#holdBack()
       log.info({ destination: destination.name }, `destination ${destination.name} is stopped, or rests; what was claimed for it waits`)
@@ -124,19 +121,15 @@ export class DestinationGate {
   /** Waits for the turn that the rate gives. @returns false when `signal` aborted before. */
   async turn(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted || this.#limiter === null) return !signal.aborted
-    if (this.#spareTurns > 0) {
-      this.#spareTurns -= 1
-      return true
-    }
     return await this.#limiter.take('live', signal).then(
       () => true,
       () => false,
     )
   }
 
-  /** A turn that was waited for was of no use; the next one gets it. */
+  /** Gives back a turn that was not used. */
   release(): void {
-    this.#spareTurns += 1
+    this.#limiter?.release()
   }
 
   /** @returns leave for one try, to be settled; null when nothing may be sent now. */
@@ -154,7 +147,7 @@ export class DestinationGate {
     else if (permit.probe && found === 'dead') this.#pause()
     // "At once" asks for nothing.
     const askedMs = (outcome && askedRestMs(outcome)) ?? 0
-    if (askedMs > 0) this.#asked(Math.min(askedMs, LONGEST_REST_MS))
+    if (askedMs > 0) this.#asked(askedMs)
     if (outcome?.type === 'stop') this.#stop(outcome)
   }
 

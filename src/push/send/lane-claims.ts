@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
+import type { WakeUp } from '../../base/wakeup.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { releaseMappedLanes } from '../../store/outbox/push-map.ts'
@@ -9,7 +10,6 @@ import type { DeliveryKind } from '../contract/delivery.ts'
 import type { DestinationGate } from './destination-gate.ts'
 import type { Limits, RowSender } from './row-sender.ts'
 import type { Settler } from './settler.ts'
-import type { Wake } from './wake.ts'
 
 /** Without a ring the outbox is looked at this often. */
 export const SWEEP_MS = 1_000
@@ -32,7 +32,7 @@ export interface SendContext {
   readonly gate: DestinationGate
   readonly rowSender: RowSender
   readonly settler: Settler
-  readonly wake: Wake
+  readonly wakeUp: WakeUp
   /** Nothing new is begun after it. */
   readonly stopping: AbortSignal
   /** What is under way is broken off. */

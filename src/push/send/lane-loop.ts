@@ -66,12 +66,12 @@ export class LaneLoop {
   }
 
   async #step(): Promise<void> {
-    const { wake, gate, stopping } = this.#sending.parts
+    const { wakeUp, gate, stopping } = this.#sending.parts
     await gate.refresh(this.#queue.length + this.#running > 0)
     const { deadMs } = gate
     const room = deadMs > 0 || this.#drained ? 0 : this.#room()
     if (room > 0) await this.#claim(room)
-    else if (!(await wake.wait(deadMs > 0 ? Math.min(deadMs, SWEEP_MS) : SWEEP_MS, stopping))) this.#drained = false
+    else if (!(await wakeUp.wait(deadMs > 0 ? Math.min(deadMs, SWEEP_MS) : SWEEP_MS, stopping))) this.#drained = false
   }
 
   /** How many lanes to claim now. */
@@ -122,7 +122,7 @@ export class LaneLoop {
     const result = await courier.sendLane(lane, this.#sending.limits(leaseUntil), held.paid).finally(() => {
       this.#running -= 1
       this.#startNext()
-      if (!this.#drained && this.#room() > 0) this.#sending.parts.wake.ring()
+      if (!this.#drained && this.#room() > 0) this.#sending.parts.wakeUp.notify()
     })
     await this.#sending.settle(result, leaseUntil)
     const { next, rows } = result
@@ -140,6 +140,6 @@ export class LaneLoop {
 
   #look(): void {
     this.#drained = false
-    this.#sending.parts.wake.ring()
+    this.#sending.parts.wakeUp.notify()
   }
 }

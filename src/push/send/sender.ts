@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { Observer } from '../../base/observer.ts'
 import type { Service } from '../../base/service.ts'
+import { WakeUp } from '../../base/wakeup.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { releaseAllLanes } from '../../store/outbox/work.ts'
@@ -12,7 +13,6 @@ import { LaneClaims, SWEEP_MS } from './lane-claims.ts'
 import { LaneLoop } from './lane-loop.ts'
 import { RowSender } from './row-sender.ts'
 import { Settler } from './settler.ts'
-import { Wake } from './wake.ts'
 
 /** At most this long done lanes wait to be settled together, while many are under way. */
 const GATHER_MS = 32
@@ -87,8 +87,8 @@ export class Sender implements Service {
     const gatherMs = () => (loop.isBusy ? GATHER_MS : 0)
     const { name, idempotent } = destination
     const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs, over })
-    const wake = new Wake(clock)
-    const sending = new LaneClaims({ db, clock, log, destination, kind, gate, rowSender: courier, settler, wake, stopping, over })
+    const wakeUp = new WakeUp(clock)
+    const sending = new LaneClaims({ db, clock, log, destination, kind, gate, rowSender: courier, settler, wakeUp, stopping, over })
     const loop = kind.batch.type === 'many' ? new BatchLoop(sending, kind.batch) : new LaneLoop(sending)
     return loop
   }

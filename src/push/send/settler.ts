@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import { backoffMs, type Clock } from '../../base/clock.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Db } from '../../store/engine/db.ts'
@@ -92,7 +92,7 @@ export class Settler {
         left = again ? left.filter(({ until }) => until > clock.now()) : []
         if (attempt === 0 || left.length === 0)
           log.error({ destination, err: error }, `what was sent could not be written down: ${messageOf(error)}`)
-        if (left.length > 0) await clock.sleep(Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** attempt), over)
+        if (left.length > 0) await clock.sleep(backoffMs(clock, attempt, RETRY_BASE_MS, RETRY_CAP_MS), over)
       }
     }
   }

@@ -67,7 +67,7 @@ export async function attempt<T>(
         if (pauses.ms > PAUSES_MS) return { ok: false, failure }
         await clock.sleep(waitMs, signal)
       } else {
-        const waitMs = Math.max(asked, BASE_MS + backoffMs(clock, tries, BASE_MS, CAP_MS))
+        const waitMs = Math.max(asked, backoffMs(clock, tries, BASE_MS, CAP_MS))
         const paused = pauses.ms - pausedBefore
         if (tries >= TRIES || clock.now() + waitMs - paused > startedAt + WITHIN_MS) return { ok: false, failure }
         tries += 1
@@ -100,7 +100,7 @@ export async function attemptFeed<T>(
       if (failure === null) throw error
       if (failure.class !== 'cursor' && failure.class !== 'stalled') return { ok: false, failure }
       if (tries >= TRIES) return { ok: false, failure: { ...failure, tries } }
-      await clock.sleep(BASE_MS + backoffMs(clock, tries, BASE_MS, CAP_MS), signal)
+      await clock.sleep(backoffMs(clock, tries, BASE_MS, CAP_MS), signal)
       signal.throwIfAborted()
     }
   }

@@ -4,6 +4,7 @@ import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Observer } from '../../base/observer.ts'
 import type { Service } from '../../base/service.ts'
+import { WakeUp } from '../../base/wakeup.ts'
 import type { DatabaseConfig, Db } from '../../store/engine/db.ts'
 import { requestSlot } from '../../store/reconcile/slots.ts'
 import { claimWaitingRun, endAbandoned, ensureReconcile } from '../../store/reconcile/work.ts'
@@ -38,25 +39,25 @@ export class Reconciler implements Service {
   readonly name = 'reconcile'
   readonly #o: ReconcilerOptions
   readonly #running = new Map<string, Promise<void>>()
-  #bell = new AbortController()
+  readonly #wakeUp: WakeUp
 
   constructor(options: ReconcilerOptions) {
     this.#o = options
+    this.#wakeUp = new WakeUp(options.clock)
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { db, clock, clients, timetable } = this.#o
+    const { db, clients, timetable } = this.#o
     await ensureReconcile(db, [...clients.keys()])
     await endAbandoned(db, [...clients.keys()])
-    const ring = () => this.#bell.abort()
-    const task = timetable && cron.schedule(timetable.cron, ring, { timezone: timetable.timeZone, suppressMissedWarning: true })
+    const due = () => this.#wakeUp.notify()
+    const task = timetable && cron.schedule(timetable.cron, due, { timezone: timetable.timeZone, suppressMissedWarning: true })
     const over = new AbortController()
     const work = AbortSignal.any([signal, over.signal])
     try {
       while (!signal.aborted) {
-        this.#bell = new AbortController()
         await this.look(work)
-        await clock.sleep(LOOK_MS, AbortSignal.any([signal, this.#bell.signal]))
+        await this.#wakeUp.wait(LOOK_MS, signal)
       }
     } finally {
       over.abort()
@@ -105,7 +106,7 @@ export class Reconciler implements Service {
       account,
       work.then((ended) => {
         this.#running.delete(account)
-        if (ended) this.#bell.abort()
+        if (ended) this.#wakeUp.notify()
       }),
     )
   }

@@ -123,7 +123,7 @@ export class SqliteDb implements Db {
       } catch (error) {
         if (!isBusy(error) || systemClock.now() >= deadline) throw error
       }
-      await systemClock.sleep(1 + backoffMs(systemClock, attempt, RETRY_BASE_MS, RETRY_CAP_MS))
+      await systemClock.sleep(backoffMs(systemClock, attempt, RETRY_BASE_MS, RETRY_CAP_MS))
     }
   }
 

@@ -1,12 +1,12 @@
 import { abortable } from '../../base/abortable.ts'
+import { type Aliveness, Circuit, type Permit } from '../../base/circuit.ts'
 import type { Clock } from '../../base/clock.ts'
 import { TransientError } from '../../base/errors.ts'
+import { type Priority, RateLimiter } from '../../base/limiter.ts'
 import type { Observer } from '../../base/observer.ts'
 import { clockSkewMs, failureOf, type HttpAnswer, retryAfterMs } from './answer.ts'
-import { Circuit, type Outcome, type Permit } from './circuit.ts'
 import { type UpstreamClass, UpstreamTransientError, upstreamClass } from './errors.ts'
 import type { Http, Parts } from './http.ts'
-import { type Priority, RateLimiter } from './limiter.ts'
 import type { Call } from './operations.ts'
 
 export interface Manner {
@@ -151,7 +151,7 @@ export class Channel {
   }
 }
 
-function circuitOutcome(outcome: 'ok' | UpstreamClass | null): Outcome {
+function circuitOutcome(outcome: 'ok' | UpstreamClass | null): Aliveness {
   if (outcome === null) return 'unknown'
   return outcome === 'network' || outcome === 'unavailable' ? 'dead' : 'alive'
 }

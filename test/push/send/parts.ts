@@ -1,12 +1,12 @@
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
+import { WakeUp } from '../../../src/base/wakeup.ts'
 import type { DestinationConfig } from '../../../src/config/config.ts'
 import type { DeliveryKind } from '../../../src/push/contract/delivery.ts'
 import { DestinationGate } from '../../../src/push/send/destination-gate.ts'
 import { LaneClaims } from '../../../src/push/send/lane-claims.ts'
 import { RowSender } from '../../../src/push/send/row-sender.ts'
 import { Settler } from '../../../src/push/send/settler.ts'
-import { Wake } from '../../../src/push/send/wake.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { silentLog as log } from '../../tools/databases.ts'
 import { testKind } from '../kind.ts'
@@ -19,5 +19,5 @@ export function sendingOf(db: Db, destination: DestinationConfig, kind: Delivery
   const { name, idempotent } = destination
   const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs: () => 0, over: signal })
   const courier = new RowSender({ ...common, gate })
-  return new LaneClaims({ ...common, gate, rowSender: courier, settler, wake: new Wake(clock), stopping: signal, over: signal })
+  return new LaneClaims({ ...common, gate, rowSender: courier, settler, wakeUp: new WakeUp(clock), stopping: signal, over: signal })
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { ManualClock } from '../../../src/base/clock.ts'
-import { Circuit, type Outcome } from '../../../src/upstream/http/circuit.ts'
+import { type Aliveness, Circuit } from '../../src/base/circuit.ts'
+import { ManualClock } from '../../src/base/clock.ts'
 
 function bench() {
   const clock = new ManualClock()
   const circuit = new Circuit(clock)
-  const send = (outcome: Outcome) => {
+  const send = (outcome: Aliveness) => {
     const permit = circuit.admit()
     if (permit) circuit.settle(permit, outcome)
     return permit

@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts'
+import { backoffMs, type Clock } from './clock.ts'
 
 export interface CircuitLimits {
-  /** So many failures in a row, and the service is thought dead. */
+  /** Failures in a row after which the other side counts as dead. */
   readonly failuresToOpen: number
   readonly backoffBaseMs: number
   readonly backoffCapMs: number
@@ -9,18 +9,19 @@ export interface CircuitLimits {
 
 const LIMITS: CircuitLimits = { failuresToOpen: 10, backoffBaseMs: 1_000, backoffCapMs: 60_000 }
 
-/** Leave to send one request; it is given back with what became of it. */
+/** Permission to send one request. Give it back with the outcome. */
 export interface Permit {
   readonly probe: boolean
 }
 
-/** `alive`: the service answered, whatever it said. `dead`: it did not, or not usefully. `unknown`: we gave up ourselves. */
-export type Outcome = 'alive' | 'dead' | 'unknown'
+/** `alive`: it answered, whatever it said. `dead`: no answer, or no useful one. `unknown`: we gave up ourselves. */
+export type Aliveness = 'alive' | 'dead' | 'unknown'
 
 /**
- * Spares a dead service, and whoever waits for it. Closed, everything passes. After ten failures in a row it opens: nothing
- * passes until a backoff has gone by, which doubles up to a minute with each opening. Then it is half open: one request
- * is the probe, and its outcome closes the circuit or opens it again. A request from before that still succeeds closes it too.
+ * Circuit breaker: spares a dead server, and whoever waits for it.
+ * Closed: everything passes. After a number of failures in a row it opens: nothing passes until a backoff has gone by, which doubles with
+ * each opening. Then it is half open: one request is the probe, and its outcome closes the circuit or opens it again. A request sent before
+ * the opening that still succeeds closes it too.
  */
 export class Circuit {
   readonly #clock: Clock
@@ -30,7 +31,7 @@ export class Circuit {
   #openUntil: number | null = null
   #probing = false
 
-  /** @param limits ten failures, and from a second to a minute, when left out. */
+  /** @param limits default: ten failures, and between a second and a minute. */
   constructor(clock: Clock, limits = LIMITS) {
     this.#clock = clock
     this.#limits = limits
@@ -45,26 +46,26 @@ export class Circuit {
     return this.#openUntil !== null
   }
 
-  /** Whether the next request is the one that finds out whether the service is alive again. */
+  /** Whether the next request is the probe. */
   get awaitsProbe(): boolean {
     return this.isOpen && this.waitMs() === 0
   }
 
-  /** @returns for how long nothing passes, in milliseconds; 0 when something may. */
+  /** @returns for how long nothing passes, in milliseconds; 0 when a request may be sent now. */
   waitMs(): number {
     if (this.#openUntil === null) return 0
     const waitMs = Math.max(0, this.#openUntil - this.#clock.steady())
     return this.#probing ? Math.max(waitMs, this.#limits.backoffBaseMs) : waitMs
   }
 
-  /** @returns leave to send, to be settled afterwards; null when nothing passes now. */
+  /** @returns a permit, to be settled afterwards; null when nothing passes now. */
   admit(): Permit | null {
     if (this.waitMs() > 0) return null
     this.#probing = this.isOpen
     return { probe: this.#probing }
   }
 
-  settle(permit: Permit, outcome: Outcome): void {
+  settle(permit: Permit, outcome: Aliveness): void {
     if (permit.probe) this.#probing = false
     if (outcome === 'alive') {
       this.#failures = 0
@@ -77,8 +78,8 @@ export class Circuit {
     }
   }
 
-  /** Somebody says that the service is alive again: the next request is the probe, at once. */
-  tryNow(): void {
+  /** Somebody says that the server is alive again: the next request is the probe, without waiting for the backoff. */
+  probeNow(): void {
     if (!this.isOpen || this.#probing) return
     this.#openings = 0
     this.#openUntil = this.#clock.steady()
@@ -86,9 +87,7 @@ export class Circuit {
 
   #open(): void {
     const { backoffBaseMs, backoffCapMs } = this.#limits
-    const backoffMs = Math.min(backoffCapMs, backoffBaseMs * 2 ** Math.min(this.#openings, 16))
+    this.#openUntil = this.#clock.steady() + backoffMs(this.#clock, this.#openings, backoffBaseMs, backoffCapMs)
     this.#openings += 1
-    // Between half of it and all of it: never at once, and not all processes together.
-    this.#openUntil = this.#clock.steady() + backoffMs * (0.5 + this.#clock.random() / 2)
   }
 }

@@ -1,10 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { ManualClock } from '../../../src/base/clock.ts'
-import { TransientError } from '../../../src/base/errors.ts'
-import { RateLimiter } from '../../../src/upstream/http/limiter.ts'
-import { CountingClock } from '../../tools/counting-clock.ts'
-import { thrownBy } from '../service.ts'
+import { ManualClock } from '../../src/base/clock.ts'
+import { TransientError } from '../../src/base/errors.ts'
+import { RateLimiter } from '../../src/base/limiter.ts'
+import { CountingClock } from '../tools/counting-clock.ts'
+import { thrownBy } from '../upstream/service.ts'
 
 /** A limiter whose callers are counted as they are let through. */
 function bench(requestsPerSecond: number, clock = new ManualClock()) {

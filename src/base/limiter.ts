@@ -1,0 +1,179 @@
+import { abortable } from './abortable.ts'
+import type { Clock } from './clock.ts'
+import { TransientError } from './errors.ts'
+
+/** `live` work keeps the mirror fresh. `background` work can wait: reconciling, and looking for submissions. */
+export type Priority = 'live' | 'background'
+
+/** The lowest rate that throttling leads to, in requests a second. */
+const FLOOR_RPS = 0.1
+/** Share of the full rate that comes back in each second without throttling: from nothing to all in 200 s. */
+const RECOVERY_PER_SECOND = 0.005
+/** Longest pause in which callers wait. In a longer one they are refused, so that no lease is held through it. */
+const PATIENCE_MS = 5_000
+/** Unused time saves up this many seconds' worth of requests, but always one request. */
+const BURST_SECONDS = 0.1
+/** Every tenth turn is for background work, when some waits, so that live work never starves it. */
+const BACKGROUND_TURN = 10
+
+/**
+ * Rate limiter: a token bucket with a queue. The bucket holds a tenth of a second's worth, so there are no bursts. When the other side
+ * throttles, the rate halves, and during a pause that it asked for nothing passes; then the rate recovers little by little (trap 49).
+ */
+export class RateLimiter {
+  readonly #clock: Clock
+  readonly #fullRps: number
+  readonly #waiting: Record<Priority, PromiseWithResolvers<void>[]> = { live: [], background: [] }
+  #processes = 1
+  #rps: number
+  #tokens = 1
+  #countedAt: number
+  #pausedUntil = Number.NEGATIVE_INFINITY
+  #loweredAt = Number.NEGATIVE_INFINITY
+  #turn = 0
+  #isRunning = false
+  /** Ends the sleep before the next turn: a timer that nobody needs would hold up the end of the process. */
+  #sleeping = new AbortController()
+  #isClosed = false
+
+  /** @param requestsPerSecond the full rate, which is never exceeded. */
+  constructor(clock: Clock, requestsPerSecond: number) {
+    this.#clock = clock
+    this.#fullRps = requestsPerSecond
+    this.#rps = requestsPerSecond
+    this.#countedAt = clock.steady()
+  }
+
+  /** Requests a second that are allowed now. */
+  get rate(): number {
+    this.#count()
+    return this.#rps
+  }
+
+  /** For how long every caller will be refused because the other side asked for a pause, in milliseconds; 0 in a short pause. */
+  get pausedMs(): number {
+    const pauseMs = this.#pausedUntil - this.#clock.steady()
+    return pauseMs > PATIENCE_MS ? pauseMs : 0
+  }
+
+  /** Shares the full rate: each of `processes` that use it takes an equal part. */
+  shareAmong(processes: number): void {
+    this.#count()
+    const before = this.#ceiling
+    this.#processes = Math.max(1, processes)
+    // A rate that throttling has lowered keeps its proportion.
+    this.#rps = Math.max(this.#floor, this.#rps * (this.#ceiling / before))
+  }
+
+  /**
+   * Waits for a turn: first come, first served, live work before background work.
+   * @throws TransientError at once, with `retryAfterMs`, in a pause longer than a few seconds; without it when the limiter is closed.
+   * @throws the reason of `signal` when it aborts.
+   */
+  async take(priority: Priority = 'live', signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    if (this.#isClosed) throw closedError()
+    if (this.pausedMs > 0) throw pausedError(this.pausedMs)
+    const waiting = this.#waiting[priority]
+    const turn = Promise.withResolvers<void>()
+    waiting.push(turn)
+    if (!this.#isRunning) void this.#run()
+    try {
+      await abortable(turn.promise, signal)
+    } finally {
+      const position = waiting.indexOf(turn)
+      if (position >= 0) waiting.splice(position, 1)
+      if (this.#next() === null) this.#sleeping.abort()
+    }
+  }
+
+  /** Gives back a turn that was not used. */
+  release(): void {
+    this.#tokens += 1
+    this.#sleeping.abort()
+  }
+
+  /**
+   * The other side throttled a request.
+   * @param pauseMs the pause that it asked for; 0 when it asked for none.
+   * @param sentAt when that request was sent, by the steady clock: requests that were in flight together lower the rate once.
+   */
+  throttled(pauseMs: number, sentAt: number): void {
+    this.#count()
+    const now = this.#clock.steady()
+    if (sentAt >= this.#loweredAt) {
+      this.#rps = Math.max(this.#floor, this.#rps / 2)
+      this.#loweredAt = now
+    }
+    this.#tokens = 0
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + pauseMs)
+    if (pauseMs > PATIENCE_MS) this.#refuseAll(pausedError(pauseMs))
+  }
+
+  /** Refuses every caller from now on, those who wait already too. */
+  close(): void {
+    this.#isClosed = true
+    this.#refuseAll(closedError())
+  }
+
+  get #ceiling(): number {
+    return this.#fullRps / this.#processes
+  }
+
+  get #floor(): number {
+    return Math.min(FLOOR_RPS, this.#ceiling)
+  }
+
+  /** Adds the tokens, and the share of the rate, that the time since the last call has brought. */
+  #count(): void {
+    const now = this.#clock.steady()
+    const seconds = Math.max(0, now - this.#countedAt) / 1000
+    this.#countedAt = now
+    this.#rps = Math.min(this.#ceiling, this.#rps + seconds * RECOVERY_PER_SECOND * this.#ceiling)
+    this.#tokens = Math.min(Math.max(1, this.#rps * BURST_SECONDS), this.#tokens + seconds * this.#rps)
+  }
+
+  /** Time until the next turn. */
+  #waitMs(): number {
+    this.#count()
+    const tokenMs = Math.ceil(((1 - this.#tokens) / this.#rps) * 1000)
+    return Math.max(tokenMs, this.#pausedUntil - this.#clock.steady(), 0)
+  }
+
+  /** Gives turns, one by one, as long as anybody waits. */
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    for (let priority = this.#next(); priority !== null; priority = this.#next()) {
+      const waitMs = this.#waitMs()
+      if (waitMs > 0) {
+        this.#sleeping = new AbortController()
+        await this.#clock.sleep(waitMs, this.#sleeping.signal)
+        continue
+      }
+      this.#tokens -= 1
+      this.#turn += 1
+      this.#waiting[priority].shift()?.resolve()
+    }
+    this.#isRunning = false
+  }
+
+  #next(): Priority | null {
+    const { live, background } = this.#waiting
+    if (background.length > 0 && (live.length === 0 || this.#turn % BACKGROUND_TURN === BACKGROUND_TURN - 1)) return 'background'
+    return live.length > 0 ? 'live' : null
+  }
+
+  #refuseAll(error: TransientError): void {
+    const { live, background } = this.#waiting
+    for (const turn of [...live.splice(0), ...background.splice(0)]) turn.reject(error)
+    this.#sleeping.abort()
+  }
+}
+
+function pausedError(pauseMs: number): TransientError {
+  return new TransientError('the service asked for a pause', { retryAfterMs: pauseMs })
+}
+
+function closedError(): TransientError {
+  return new TransientError('the client is closed')
+}
