@@ -5,8 +5,8 @@ import type { Path } from './names.ts'
 import { isTree, type Tree } from './reading.ts'
 import { parseYaml } from './yaml.ts'
 
-/** Presets lie in `config/presets/` beside `src/`, which is one folder further up from what is compiled into `dist/src/`. */
-const FOLDERS = ['../../../config/presets', '../../../../config/presets'].map((path) => join(import.meta.dirname, path))
+/** `config/presets/` of the project: some levels above this file, fewer in the sources than in what is compiled into `dist/`. */
+const FOLDERS = [2, 3, 4].map((levels) => join(import.meta.dirname, '../'.repeat(levels), 'config/presets'))
 
 /** A settings file in which every destination that names a preset stands on top of it, and what was wrong with the names. */
 export interface WithPresets {
