@@ -73,7 +73,7 @@ describe.each(testDatabases)('alarms of a served mirror on $name', (database) =>
           severity: 'warning',
           account: 'default',
           destination: null,
-          runbook: 'docker/README.md#a-delivery-is-dead',
+          runbook: 'docker/runbook.md#a-delivery-is-dead',
         },
       },
     ])

@@ -84,12 +84,12 @@ test('the operators that the example comments out load, when their secrets are t
     ['mail', 'email'],
   ])
   const reference = read('config/README.md')
-  const section = reference.slice(reference.indexOf('\n## Operators'))
+  const section = reference.slice(reference.indexOf('\n## Who is told of alarms?'))
   for (const option of operatorSchema.options) for (const key of Object.keys(option.shape)) expect(section, key).toContain(`\`${key}\``)
 })
 
 test('the reference tells of every key of a destination, and of every personal column', () => {
-  const reference = read('config/README.md')
+  const reference = read('config/destinations.md')
   for (const option of destinationSchema.options)
     for (const key of Object.keys(option.shape)) expect(reference, key).toMatch(new RegExp(`\`${key}[\`.]`))
   for (const column of personalColumns) expect(reference).toContain(`\`${column}\``)

@@ -3,7 +3,15 @@ import { expect, it } from 'vitest'
 import { alarmNames } from '../../src/ops/alarms/rules.ts'
 import { runHere } from '../app/run.ts'
 
-const documents = ['docker/README.md', 'config/README.md', 'README.md', 'migrations/README.md']
+const documents = [
+  'README.md',
+  'config/README.md',
+  'config/destinations.md',
+  'config/presets/README.md',
+  'docker/README.md',
+  'docker/runbook.md',
+  'migrations/README.md',
+]
 
 /** Commands that are written out anywhere as code, in their words. */
 async function commandsIn(path: string): Promise<string[][]> {

@@ -20,7 +20,7 @@ const LATER_MS = 6 * 60_000
 
 /**
  * The runbook's steps, taken as they are written: an installation in which much is wrong at once tells its operator, is mended by the
- * commands and settings that docker/README.md names, and says that it is over.
+ * commands and settings that docker/runbook.md names, and says that it is over.
  */
 it('what the runbook says mends what the alarms tell', { timeout: 240_000 }, async () => {
   const { sandbox, opened } = await openQuietWorld()

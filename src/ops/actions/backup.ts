@@ -12,7 +12,7 @@ import { MismatchError } from '../output/refusals.ts'
 export function sqliteFileOf(database: DatabaseConfig): string {
   if (database.kind === 'postgres') {
     throw new MismatchError([
-      'backup is for SQLite; this database is Postgres: back it up with pg_dump or with the server itself, as docker/README.md, "Backup and restore", tells',
+      'backup is for SQLite; this database is Postgres: back it up with pg_dump or with the server itself, as docker/README.md, "Back up and restore", tells',
     ])
   }
   refuseWhenGone(database)

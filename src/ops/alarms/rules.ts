@@ -12,13 +12,13 @@ export interface AlarmRule {
   readonly forMs: number
   /** What it is about, in a few words: for lists, rules and boards. */
   readonly title: string
-  /** The heading in docker/README.md that says what to do. */
+  /** The heading in docker/runbook.md that says what to do. */
   readonly runbook: string
 }
 
 /**
  * Every alarm there is, by its name: part of the contract, as the names of metrics are. Each ends when it has not been so for
- * `CLEAR_AFTER_MS`: one that comes and goes does not fire again and again. docker/README.md tells when each fires.
+ * `CLEAR_AFTER_MS`: one that comes and goes does not fire again and again. docker/runbook.md tells when each fires.
  */
 export const rules = {
   store_unavailable: rule('critical', MINUTE, 'The database cannot be written', 'Deliveries cannot be stored'),
@@ -56,7 +56,7 @@ export const CLEAR_AFTER_MS = 5 * MINUTE
 
 /** @returns the place of the runbook that says what to do, as a relative link. */
 export function runbookOf(name: AlarmName): string {
-  return `docker/README.md#${rules[name].runbook.toLowerCase().replaceAll(' ', '-')}`
+  return `docker/runbook.md#${rules[name].runbook.toLowerCase().replaceAll(' ', '-')}`
 }
 
 function rule(severity: AlarmSeverity, forMs: number, title: string, runbook: string): AlarmRule {

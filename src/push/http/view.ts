@@ -3,7 +3,7 @@ import type { PushItem } from '../contract/delivery.ts'
 import type { TemplateInput } from './templates.ts'
 
 /**
- * What templates see as `$`: the change, named as in the body of a webhook, and what belongs to it. `config/presets/README.md` lists it.
+ * What templates see as `$`: the change, named as in the body of a webhook, and what belongs to it. `config/destinations.md` lists it.
  * No secret is in it.
  */
 export function viewOf(item: PushItem, settings: HttpDestination['settings']): TemplateInput {

@@ -16,7 +16,7 @@ const WRITING_SHARE = 0.6
 /** There was no time left for it: rows before it went first. */
 const UNTRIED: Outcome = { type: 'untried' }
 
-/** Puts changes as files into a folder, near or behind SFTP. `config/README.md` says how files are named and what is in them. */
+/** Puts changes as files into a folder, near or behind SFTP. `config/destinations.md` says how files are named and what is in them. */
 export function createFile(destination: FileDestination, context: KindContext): DeliveryKind {
   return new FileKind(destination, context)
 }

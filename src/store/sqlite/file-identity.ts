@@ -6,7 +6,7 @@ type Identity = string | null
 
 /** What to do about a file that only a running process still has. */
 export const GET_BACK =
-  'move it back, or copy it out before that process ends, as docker/README.md, "Deliveries cannot be stored", tells; a new start would begin without it'
+  'move it back, or copy it out before that process ends, as docker/runbook.md, "Deliveries cannot be stored", tells; a new start would begin without it'
 
 /**
  * The file of a database that is open, and its write-ahead log. Deleted, moved or replaced by somebody they can be written on, and SQLite

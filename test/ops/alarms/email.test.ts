@@ -49,7 +49,7 @@ describe('an e-mail operator', () => {
     expect(words(first?.source)).toContain('Content-Type: text/plain')
     expect(words(first?.source)).toContain(
       '3 deliveries were given up; look at them.\n\nAlarm: inbox_dead (account acme), warning\nSince: 2026-01-05 10:00:00 UTC\n' +
-        'What to do: docker/README.md#a-delivery-is-dead\n',
+        'What to do: docker/runbook.md#a-delivery-is-dead\n',
     )
     expect(words(second?.source)).toContain('Subject: [submission-mirror] over: Deliveries were given up (account acme)')
     expect(words(second?.source)).toContain('Over since 2026-01-05 12:00:00 UTC, after 2 h. What it said:')

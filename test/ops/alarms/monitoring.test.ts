@@ -9,6 +9,7 @@ import { startSandbox } from '../../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import { accountEnv, databaseEnv, type ServeProcess, startServe } from '../../e2e/serve.ts'
 import { type OpenedDatabase, silentLog, testDatabases } from '../../tools/databases.ts'
+import { sectionsOf } from '../../tools/markdown.ts'
 import { until } from '../../tools/until.ts'
 import { type Expression, readExpression } from './promql.ts'
 
@@ -45,20 +46,12 @@ async function read(path: string): Promise<string> {
 
 const alerts = parse(await read('docker/prometheus/alerts.yaml')) as { groups: { name: string; rules: PrometheusRule[] }[] }
 const dashboard = JSON.parse(await read('docker/grafana/dashboard.json')) as Dashboard
-const runbook = await read('docker/README.md')
+const runbook = await read('docker/runbook.md')
 const promRules = alerts.groups.flatMap((group) => group.rules)
 const pascal = (name: string) => name.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** The headings of the runbook, as the links to them are written, with what stands below each. */
-const sections = new Map(
-  runbook
-    .split(/^#{2,4} /m)
-    .slice(1)
-    .map((text) => {
-      const heading = text.split('\n', 1)[0] ?? ''
-      return [heading.toLowerCase().replaceAll(' ', '-'), text] as const
-    }),
-)
+const sections = sectionsOf(runbook)
 
 describe('the rules for Prometheus and the dashboard, against a running product', () => {
   let opened: OpenedDatabase
@@ -204,12 +197,12 @@ describe('the dashboard', () => {
 
 describe('the runbook', () => {
   it('has a row and a section for each alarm, and for nothing else', () => {
-    const alarms = sections.get('alarms') ?? ''
+    const alarms = sections.get('which-alarm-fires-when') ?? ''
     const rows = [...alarms.matchAll(/^\| `(\w+)` \| (.+) \| \[(.+)\]\(#([\w-]+)\) \|$/gm)]
     expect(rows.map(([, name]) => name)).toEqual(alarmNames)
     for (const [, name, , heading, anchor = ''] of rows) {
       const rule = rules[name as AlarmName]
-      expect([heading, `docker/README.md#${anchor}`], name).toEqual([rule.runbook, runbookOf(name as AlarmName)])
+      expect([heading, `docker/runbook.md#${anchor}`], name).toEqual([rule.runbook, runbookOf(name as AlarmName)])
       expect(sections.get(anchor), name).toContain(`Alarm \`${name}\``)
     }
     const told = [...sections.values()].flatMap((text) => [...text.matchAll(/^Alarm `(\w+)`/gm)].map((match) => match[1] ?? ''))

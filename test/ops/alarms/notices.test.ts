@@ -86,7 +86,7 @@ describe.each(testDatabases)('operators on $name', (database) => {
       ...{ name: 'inbox_dead', severity: 'warning', account: 'acme', destination: null, state: 'firing' },
       ...{ since: expect.any(String), last_at: expect.any(String), resolved_at: null },
       text: '1 delivery of account acme could not be applied and was given up; `submission-mirror inbox list --state dead` tells why, `inbox replay` tries again, `inbox skip` gives up for good',
-      runbook: 'docker/README.md#a-delivery-is-dead',
+      runbook: 'docker/runbook.md#a-delivery-is-dead',
     })
     expect(third?.data).toMatchObject({ state: 'resolved', since: first?.data.since, resolved_at: expect.any(String) })
     expect(new Set([first?.id, second?.id, third?.id]).size).toBe(3)

@@ -162,7 +162,7 @@ it('the steps of the runbook end what they are about', { timeout: 240_000 }, asy
 
 describe.each(testDatabases)('the statements of the runbook on $name', (database) => {
   it('are understood', async () => {
-    const runbook = await readFile(new URL('../../../docker/README.md', import.meta.url), 'utf8')
+    const runbook = await readFile(new URL('../../../docker/runbook.md', import.meta.url), 'utf8')
     const statements = [...runbook.matchAll(/(?:^ *|`)(select [^`;…]+)[`;]/gm)].map(([, statement = '']) => statement)
     expect(statements.length).toBeGreaterThan(5)
     const opened = await database.open()

@@ -42,7 +42,7 @@ export function addRestore(program: Command, c: CommandContext): void {
       const { database } = settingsOf(c, { accounts: 'optional', problems: [] })
       if (database.kind === 'postgres') {
         throw new UsageError([
-          'restore is for SQLite; this database is Postgres: restore it with pg_restore or with the server itself, then run `submission-mirror migrate --new-epoch`, as docker/README.md, "Backup and restore", tells',
+          'restore is for SQLite; this database is Postgres: restore it with pg_restore or with the server itself, then run `submission-mirror migrate --new-epoch`, as docker/README.md, "Back up and restore", tells',
         ])
       }
       const { facts, migrated, epoch, aside } = await restoreSqlite(database, file, { clock: c.clock, log: silentLog(), who: 'command' })
