@@ -15,6 +15,7 @@ const SCHEMA = 'mirror'
 
 let sqliteTemplate: string | undefined
 let postgresTemplate: Promise<void> | undefined
+const servers = new Map<string, Promise<pg.Client>>()
 
 /**
  * Makes a database with all its tables at `path`, where none is: a copy of one that is migrated once a run, for migrating takes longer
@@ -29,23 +30,21 @@ export async function copyMigrated(path: string): Promise<void> {
 export async function createMigrated(url: string): Promise<Extract<DatabaseConfig, { kind: 'postgres' }>> {
   postgresTemplate ??= makePostgres(url)
   await postgresTemplate
-  return onServer(url, async (client) => {
-    const washed = await takeWashed(client)
-    if (washed !== undefined) return configOf(url, washed)
-    const name = `test_${randomBytes(8).toString('hex')}`
-    await client.query(`create database ${name} template ${TEMPLATE} strategy file_copy`)
-    return configOf(url, name)
-  })
+  const client = await serverAt(url)
+  const washed = await takeWashed(client)
+  if (washed !== undefined) return configOf(url, washed)
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await client.query(`create database ${name} template ${TEMPLATE} strategy file_copy`)
+  return configOf(url, name)
 }
 
 /** Ends the use of a database: somebody else gets it, emptied, or it is removed. */
 export async function giveBack(config: Extract<DatabaseConfig, { kind: 'postgres' }>, url: string): Promise<void> {
   const own = config.url.reveal()
   const name = new URL(own).pathname.slice(1)
-  await onServer(url, async (client) => {
-    const isWashed = await onServer(own, (used) => wash(client, used, SCHEMA)).catch(() => false)
-    await (isWashed ? keepWashed(client, name) : client.query(`drop database if exists ${name} with (force)`))
-  })
+  const client = await serverAt(url)
+  const isWashed = await onServer(own, (used) => wash(client, used, SCHEMA)).catch(() => false)
+  await (isWashed ? keepWashed(client, name) : client.query(`drop database if exists ${name} with (force)`))
 }
 
 /** Of several workers that make it at once each makes its own, and all use the last. */
@@ -92,6 +91,21 @@ function configOf(url: string, database: string): Extract<DatabaseConfig, { kind
   own.pathname = `/${database}`
   const secret = { reveal: () => own.href }
   return { kind: 'postgres', url: secret, schema: SCHEMA, listenUrl: secret }
+}
+
+/** The connection of this process to a server, which stays open for the next database. */
+function serverAt(url: string): Promise<pg.Client> {
+  const known = servers.get(url) ?? connect(url)
+  servers.set(url, known)
+  return known
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  // The server ends with the run, be it before this process.
+  client.on('error', () => servers.delete(url))
+  await client.connect()
+  return client
 }
 
 async function onServer<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {

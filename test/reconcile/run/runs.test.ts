@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
 import { readKinds } from '../../../src/model/reads.ts'
 import { LeaseLostError } from '../../../src/store/engine/leases.ts'
@@ -11,6 +11,8 @@ import { failureOf } from '../../../src/upstream/http/answer.ts'
 import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { ACCOUNT, RunRig } from '../rig.ts'
 
+/** Nobody waits longer than a moment. */
+const hasty: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 5), signal) }
 /** Our clock, so much later: on SQLite leases end by it. */
 const later = (ms: number) => ({ ...systemClock, now: () => Date.now() + ms })
 
@@ -184,8 +186,7 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     }
     const client = { ...rig.client, events: refuse, thread: refuse }
     // The pauses between its tries tell nothing here.
-    const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), signal) }
-    const run = await rig.reconcile({ no_state: true }, { concurrency: 1, client, clock })
+    const run = await rig.reconcile({ no_state: true }, { concurrency: 1, client, clock: hasty })
     expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringMatching(/refuses every read: .*broken \uFFFD row/) })
     const details = (await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).map(({ detail }) => detail)
     expect(details.length).toBeGreaterThan(0)
@@ -266,7 +267,7 @@ it('an account that is stopped while a run reads it ends the run', async () => {
 it('a service that answers nobody any more ends the run', { timeout: 120_000 }, async () => {
   const rig = await RunRig.open(sqlite, 8)
   for (const operation of ['requirements', 'events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 503, operation })
-  const run = await rig.reconcile({ no_state: true }, { concurrency: 1 })
+  const run = await rig.reconcile({ no_state: true }, { concurrency: 1, clock: hasty })
   expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('does not answer') })
   expect(run.submissions_done).toBeLessThan(8)
   expect(await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).not.toEqual([])
@@ -278,15 +279,14 @@ it('some submissions that cannot be read end no run as long as others can be bet
   const failing = [rig.ids[0], rig.ids[3], rig.ids[6]]
   for (const submissionId of failing)
     for (const operation of readKinds) rig.sandbox.faults.add({ kind: 'status', status: 403, operation, submissionId })
-  const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), signal) }
-  const run = await rig.reconcile({}, { concurrency: 1, clock })
+  const run = await rig.reconcile({}, { concurrency: 1, clock: hasty })
   expect(run).toMatchObject({ state: 'done', submissions_done: 7, unreadable: 9 })
 })
 
 it('a service that refuses whatever it is asked ends the run', async () => {
   const rig = await RunRig.open(sqlite, 8)
   for (const operation of ['requirements', 'events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 403, operation })
-  const run = await rig.reconcile({}, { concurrency: 1 })
+  const run = await rig.reconcile({}, { concurrency: 1, clock: hasty })
   expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('refuses every read') })
   expect(run.submissions_done).toBeLessThan(8)
 })
