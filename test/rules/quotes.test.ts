@@ -1,0 +1,23 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+
+const project = join(import.meta.dirname, '../..')
+
+/** The sources as one text, in which a message that is written over several lines is whole again. */
+function sources(): string {
+  const files = readdirSync(join(project, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'))
+  return files
+    .map((path) => readFileSync(join(project, 'src', path), 'utf8'))
+    .join('\n')
+    .replace(/['`] \+\s*['`]/g, '')
+    .toLowerCase()
+}
+
+it('what the runbook quotes, in italics, is what the program says', () => {
+  const prose = readFileSync(join(project, 'docker/runbook.md'), 'utf8').replace(/```[\s\S]*?```|`[^`\n]*`/g, '')
+  const quotes = [...prose.matchAll(/(?<!\*)\*([^*\n]+)\*(?!\*)/g)].map(([, quote = '']) => quote)
+  const program = sources()
+  expect(quotes.length).toBeGreaterThan(15)
+  expect(quotes.filter((quote) => !program.includes(quote.toLowerCase()))).toEqual([])
+})
