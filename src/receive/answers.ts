@@ -1,12 +1,12 @@
-/** Everything that the receiver answers; a sender acts on nothing but the status. */
+/** Every status of the receiver. Senders act on the status alone. */
 export type Status = 204 | 401 | 404 | 413 | 429 | 503
 
 export interface Answer {
   readonly status: Status
   readonly body: string
-  /** Seconds, for the header `Retry-After`. */
+  /** Value of the header `Retry-After`, in seconds. */
   readonly retryAfter: string | null
-  /** The status as a label. */
+  /** The status as a metric label. */
   readonly label: string
 }
 

@@ -1,14 +1,14 @@
 import { isIPv6 } from 'node:net'
 
 const WINDOW_MS = 60_000
-/** More than so many in a window are too many. */
-const MAX_IN_WINDOW = 20
+const MAX_PER_WINDOW = 20
 const MAX_ADDRESSES = 10_000
-/** Behind a proxy that is trusted an address is whatever the proxy wrote. */
+/** Behind a trusted proxy the address is whatever text the proxy sent. */
 const MAX_ADDRESS_LENGTH = 64
 
-/** Counts bad signatures by the address they came from. The oldest addresses are forgotten when there are too many. */
+/** Counts bad signatures (or tokens) by sender address. Beyond 10,000 addresses the oldest is forgotten. */
 export class BadSignatures {
+  /** Times of the last 20 failures of each address. Addresses are in the order of their last failure. */
   readonly #times = new Map<string, number[]>()
 
   /**
@@ -20,49 +20,33 @@ export class BadSignatures {
     const key = keyOf(address)
     const times = this.#times.get(key) ?? []
     const limited = isFull(times, now)
-    times.push(now)
-    if (times.length > MAX_IN_WINDOW) times.shift()
-    // Taken out and put back: a Map keeps the order in which keys were put in.
     this.#times.delete(key)
-    this.#times.set(key, times)
-    if (this.#times.size > MAX_ADDRESSES) this.#forgetOldest()
+    this.#times.set(key, [...times, now].slice(-MAX_PER_WINDOW))
+    const [oldest] = this.#times.keys()
+    if (this.#times.size > MAX_ADDRESSES && oldest !== undefined) this.#times.delete(oldest)
     return limited
   }
 
-  /** @returns whether one more bad signature from the address would be too many. */
+  /** @returns whether one more bad signature from the address would exceed the limit. */
   isLimited(address: string, now: number): boolean {
-    if (this.#times.size === 0) return false
-    return isFull(this.#times.get(keyOf(address)) ?? [], now)
-  }
-
-  #forgetOldest(): void {
-    for (const oldest of this.#times.keys()) {
-      this.#times.delete(oldest)
-      return
-    }
+    return this.#times.size > 0 && isFull(this.#times.get(keyOf(address)) ?? [], now)
   }
 }
 
-/** The last 20 times are all that must be known. */
 function isFull(times: readonly number[], now: number): boolean {
   const oldest = times[0]
-  return times.length >= MAX_IN_WINDOW && oldest !== undefined && now - oldest < WINDOW_MS
+  return times.length >= MAX_PER_WINDOW && oldest !== undefined && now - oldest < WINDOW_MS
 }
 
-/** One customer has a whole /64 of IPv6 addresses, so that is what counts as one. */
+/** IPv6 addresses count by their first 64 bits, which is what one customer gets. IPv4 addresses mapped to IPv6 count as IPv4. */
 function keyOf(address: string): string {
-  const known = address.slice(0, MAX_ADDRESS_LENGTH)
-  if (!isIPv6(known)) return known
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(known)
+  const text = address.slice(0, MAX_ADDRESS_LENGTH)
+  if (!isIPv6(text)) return text
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(text)
   if (mapped?.[1] !== undefined) return mapped[1]
-  const [head = '', tail] = known.split('::')
-  const groups = head.split(':').filter((group) => group !== '')
-  if (tail !== undefined) {
-    const after = tail.split(':').filter((group) => group !== '').length
-    while (groups.length + after < 8) groups.push('0')
-    groups.push(...tail.split(':'))
-  }
-  return groups
+  const [head = [], tail = []] = text.split('::').map((part) => part.split(':').filter((group) => group !== ''))
+  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0')
+  return [...head, ...zeros, ...tail]
     .slice(0, 4)
     .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
     .join(':')

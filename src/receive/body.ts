@@ -1,63 +1,61 @@
 import type { Readable } from 'node:stream'
-import type { Budget } from './budget.ts'
-import type { Deadline } from './deadlines.ts'
+import type { Deadline } from './deadline.ts'
+import type { MemoryBudget } from './memory-budget.ts'
 
 /**
- * `too_large`: longer than the limit · `no_room`: the bodies of other requests fill the memory that all may take · `late`: the
- * deadline passed · `cut`: the sender went away.
+ * `too_large`: longer than the limit · `no_room`: the memory for all bodies is used up · `late`: the deadline passed · `cut`: the sender
+ * disconnected.
  */
 export type BodyFault = 'too_large' | 'no_room' | 'late' | 'cut'
 
 export interface BodyLimits {
   /** Bytes of one body, whether its length was announced or not. */
   readonly limitBytes: number
-  /** Bytes of all bodies. What a body that was read whole has taken is given back by whoever reads it. */
-  readonly memory: Budget
+  /** Memory for all bodies. The caller releases the bytes of a body that was read whole. */
+  readonly memory: MemoryBudget
   readonly deadline: Deadline
 }
 
-/** A chunk costs some hundred bytes beside what it holds, and a sender may make each byte a chunk: that many are copied into one. */
-const CHUNKS_COPIED = 256
+/** A sender may send each byte as its own chunk, and a chunk costs some hundred bytes of memory. This many are merged into one. */
+const CHUNKS_MERGED = 256
 
-/** @returns the raw bytes, or why there are none. What still arrives of a refused body is read and dropped. Never rejects. */
+/** @returns the raw bytes, or why there are none. The rest of a refused body is read and dropped. Never rejects. */
 export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer | BodyFault> {
   const { limitBytes, memory, deadline } = limits
   return new Promise((resolve) => {
+    /** Merged chunks first, then single ones. */
     const chunks: Buffer[] = []
-    /** How many of them, from the first, are copies of many. */
-    let copies = 0
+    let merged = 0
     let length = 0
 
-    const stop = (result: Buffer | BodyFault) => {
+    const finish = (result: Buffer | BodyFault) => {
       stream.off('data', onData)
       stream.off('end', onEnd)
-      stream.off('close', onCut)
+      stream.off('close', onClose)
       deadline.onExpiry(null)
       if (!Buffer.isBuffer(result)) {
-        memory.give(length)
+        memory.release(length)
         stream.resume()
       }
       resolve(result)
     }
     const onData = (chunk: Buffer) => {
-      if (length + chunk.length > limitBytes) return stop('too_large')
-      if (!memory.take(chunk.length)) return stop('no_room')
+      if (length + chunk.length > limitBytes) return finish('too_large')
+      if (!memory.reserve(chunk.length)) return finish('no_room')
       length += chunk.length
-      if (chunks.push(chunk) - copies < CHUNKS_COPIED) return
-      chunks.push(Buffer.concat(chunks.splice(copies)))
-      copies += 1
+      if (chunks.push(chunk) - merged < CHUNKS_MERGED) return
+      chunks.push(Buffer.concat(chunks.splice(merged)))
+      merged += 1
     }
-    const onEnd = () => stop(Buffer.concat(chunks, length))
-    const onCut = () => stop('cut')
+    const onEnd = () => finish(Buffer.concat(chunks, length))
+    const onClose = () => finish('cut')
 
-    if (deadline.expired) return stop('late')
-    deadline.onExpiry(() => stop('late'))
+    if (deadline.expired) return finish('late')
+    deadline.onExpiry(() => finish('late'))
     stream.on('data', onData)
     stream.on('end', onEnd)
-    stream.on('close', onCut)
-    // A stream without a listener for its error ends the process; `close` follows it.
-    stream.on('error', ignore)
+    stream.on('close', onClose)
+    // A stream error without a listener would end the process. `close` follows it.
+    stream.on('error', () => {})
   })
 }
-
-function ignore(): void {}

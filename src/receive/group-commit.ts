@@ -2,11 +2,11 @@ import { messageOf, TransientError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { NewDelivery } from '../store/inbox/append.ts'
-import type { Deadline } from './deadlines.ts'
+import type { Deadline } from './deadline.ts'
 
-/** The store, as far as it is needed here; see InboxAppender. */
+/** What is needed of the database here; see InboxAppender. */
 export interface Appender {
-  /** Whether the event loop stands still while a transaction is committed, so that a larger batch costs nobody anything. */
+  /** Whether a commit blocks the event loop. Then a larger batch delays nobody. */
   readonly blocking?: boolean
   append(deliveries: readonly NewDelivery[]): Promise<readonly (Error | null)[]>
 }
@@ -15,16 +15,16 @@ export interface GroupCommitOptions {
   readonly appender: Appender
   readonly log: Log
   readonly observer: Observer
-  /** Bodies that may wait; beyond it deliveries are refused at once. */
+  /** Bytes of bodies that may wait; beyond that deliveries are refused at once. */
   readonly waitingBytes: number
 }
 
 /** Deliveries that may wait. */
 const WAITING_ROWS = 4_096
-/** What one transaction holds at most; a larger body goes alone. */
+/** Limits of one transaction; a larger body gets a transaction of its own. */
 const BATCH_ROWS = 512
 const BATCH_BYTES = 8 << 20
-/** How often the event loop may turn before a batch begins, as long as each turn brings more deliveries. */
+/** Turns of the event loop to wait before a batch begins, as long as each turn brings more deliveries. */
 const MAX_TURNS = { blocking: 8, other: 1 } as const
 
 interface Waiting {
@@ -34,8 +34,8 @@ interface Waiting {
 }
 
 /**
- * Stores deliveries, all that wait at a moment in one transaction, one transaction at a time: a commit to disk costs the same
- * for one delivery as for many. Each is told when its own transaction is over, and never before.
+ * Group commit: stores all waiting deliveries in one transaction, one transaction at a time, because a commit to disk costs the same for
+ * one delivery as for many. `add` resolves after the delivery's own transaction, never before.
  */
 export class GroupCommit {
   readonly #o: GroupCommitOptions
@@ -49,13 +49,13 @@ export class GroupCommit {
   }
 
   /**
-   * @returns null when the delivery is durably stored, else why it is not, or why that cannot be known. It waits no longer than
-   * `deadline`; one that is still waiting then is not stored. Never rejects.
+   * Waits until `deadline` at most; a delivery that has not been taken into a transaction by then is not stored.
+   * @returns null when the delivery is durably stored; else why it is not, or why the outcome is unknown. Never rejects.
    */
   add(delivery: NewDelivery, deadline: Deadline): Promise<Error | null> {
     if (deadline.expired) return Promise.resolve(tooLate())
     if (this.#waiting.length >= WAITING_ROWS || this.#waitingBytes + delivery.body.length > this.#o.waitingBytes) {
-      return Promise.resolve(new TransientError('too many deliveries wait to be stored'))
+      return Promise.resolve(new TransientError('too many deliveries are waiting to be stored'))
     }
     return new Promise((resolve) => {
       deadline.onExpiry(() => resolve(tooLate()))
@@ -76,8 +76,8 @@ export class GroupCommit {
   }
 
   /**
-   * Lets requests that have arrived be read, which takes a few hundred microseconds. A store that blocks gets all of them in one
-   * commit; one that does not works at one half of them while the other half is read.
+   * Lets requests that have arrived be read, which takes a few hundred microseconds. SQLite, which blocks, gets all of them in one
+   * commit. Postgres commits one half of them while the other half is read.
    */
   async #gather(): Promise<void> {
     const maxTurns = this.#o.appender.blocking ? MAX_TURNS.blocking : MAX_TURNS.other
@@ -99,7 +99,7 @@ export class GroupCommit {
       if (batch.length >= BATCH_ROWS || (batch.length > 0 && bytes + length > BATCH_BYTES)) break
       taken += 1
       this.#waitingBytes -= length
-      // Its sender was told to come again.
+      // Its sender was already answered 503.
       if (waiting.deadline.expired) continue
       bytes += length
       batch.push(waiting)
@@ -121,30 +121,34 @@ export class GroupCommit {
     observer.set('inbox_append_rows', batch.length)
     for (const [position, waiting] of batch.entries()) {
       const outcome = outcomes[position]
-      // An appender that says nothing of a delivery has not said that it is stored.
-      waiting.resolve(outcome === undefined ? new TransientError('the store gave no outcome for this delivery') : outcome)
+      // Without an outcome, nothing says that the delivery is stored (invariant 1).
+      waiting.resolve(outcome === undefined ? new TransientError('the database gave no outcome for this delivery') : outcome)
     }
     this.#report(batch, outcomes)
   }
 
-  /** One line when storing begins to fail and one when it works again, however many deliveries come between. */
+  /** Logs one line when storing begins to fail and one when it works again. */
   #report(batch: readonly Waiting[], outcomes: readonly (Error | null)[]): void {
     const { log } = this.#o
     const failures = outcomes.filter((outcome) => outcome !== null)
     const [failure] = failures
-    // A lone delivery that fails over something in itself says nothing about the store.
+    // A single delivery that fails for a reason of its own says nothing about the database.
     if (failure !== undefined && failures.length === batch.length && (batch.length > 1 || failure instanceof TransientError)) {
-      if (this.#refused === 0) log.error({ err: failure }, `deliveries cannot be stored now and are answered 503: ${messageOf(failure)}`)
+      if (this.#refused === 0)
+        log.error({ err: failure }, `deliveries cannot be stored now and are answered 503 (${messageOf(failure)}). The sender repeats them`)
       this.#refused += batch.length
       return
     }
     for (const [position, outcome] of outcomes.entries()) {
       if (outcome === null) continue
       const { account, deliveryId } = (batch[position] as Waiting).delivery
-      log.error({ account, delivery: deliveryId, err: outcome }, `a delivery could not be stored: ${messageOf(outcome)}`)
+      log.error(
+        { account, delivery: deliveryId, err: outcome },
+        `delivery ${deliveryId} could not be stored and was answered 503: ${messageOf(outcome)}`,
+      )
     }
     if (this.#refused > 0 && failures.length < batch.length) {
-      log.info({ refused: this.#refused }, 'deliveries are stored again')
+      log.info({ refused: this.#refused }, `deliveries are stored again; ${this.#refused} were answered 503`)
       this.#refused = 0
     }
   }

@@ -1,4 +1,6 @@
 import type { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import PQueue from 'p-queue'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
@@ -15,12 +17,11 @@ import {
 import { type Answer, answers } from './answers.ts'
 import { BadSignatures } from './bad-signatures.ts'
 import { readBody } from './body.ts'
-import { Budget } from './budget.ts'
-import { type Deadline, Deadlines } from './deadlines.ts'
+import { Deadline } from './deadline.ts'
 import { type Appender, GroupCommit } from './group-commit.ts'
-import { NO_ACCOUNT, type RefusedRequest, Rejections, type RejectReason } from './rejections.ts'
+import { MemoryBudget } from './memory-budget.ts'
+import { NO_ACCOUNT, Rejections, type RejectReason } from './rejections.ts'
 import type { SecretUses } from './secret-uses.ts'
-import { Semaphore } from './semaphore.ts'
 import { storedHeaders } from './stored-headers.ts'
 
 export interface ReceiverOptions {
@@ -36,10 +37,10 @@ export interface ReceiverOptions {
 
 /** A POST to one of the webhook paths. */
 export interface DeliveryRequest {
-  /** As the path names it; undefined on the path of the default account. */
+  /** The account in the path; undefined on the path of the default account. */
   readonly account: string | undefined
   readonly path: string
-  /** The sender's, or the one that a trusted proxy names; `unknown` when there is none to be told. */
+  /** The sender's address, or the one that a trusted proxy names; `unknown` when the sender has already disconnected. */
   readonly address: string
   readonly headers: HeaderValues
   readonly body: Readable
@@ -47,48 +48,55 @@ export interface DeliveryRequest {
 
 /** The sender waits 10 s (trap 29). */
 const ANSWER_WITHIN_MS = 8_000
-/** What the bodies of all requests together may take, and again what waits to be stored. */
+/** Memory for the bodies of all requests in flight, and as much again for those that wait to be stored. */
 const MEMORY_BYTES = 64 << 20
-/** Bodies above this take more than a quarter of a millisecond to verify. */
+/** Verifying a larger body takes more than a quarter of a millisecond. */
 const CHEAP_BODY_BYTES = 32 << 10
+/** Large bodies from senders of many bad signatures that may wait to be verified. */
+const MAX_SUSPECTS = 32
 
 interface ReceivingAccount {
   readonly name: string
-  /** Another one when its secrets change: a delivery whose body is still coming then goes by the new ones. */
+  /** Replaced when the secrets change; requests in flight then use the new secrets. */
   verifier: DeliveryVerifier
 }
 
+/** A request and what goes with it through all the checks. `account` is null when the path names none of ours. */
+interface InFlight {
+  readonly request: DeliveryRequest
+  readonly account: ReceivingAccount | null
+  readonly deadline: Deadline
+}
+
 /**
- * Takes deliveries: a known account, then the cheap checks of the headers, then the body, its signature, and the inbox. An answer
- * of 204 means that the delivery is durably stored (invariant 1); after a good signature the only other answer is 503 (invariant 11).
- * It neither parses nor judges what a delivery says.
+ * Receives deliveries. The checks run from cheap to costly: account, headers, body, signature; then the delivery goes into the inbox.
+ * 204 means durably stored (invariant 1). After a good signature the only other answer is 503 (invariant 11). The receiver neither
+ * parses nor judges what a delivery says.
  */
 export class Receiver {
   readonly #o: ReceiverOptions
   #accounts: ReadonlyMap<string, ReceivingAccount> = new Map()
   #default: ReceivingAccount | undefined
   readonly #commits: GroupCommit
-  readonly #deadlines: Deadlines
-  readonly #memory: Budget
+  readonly #memory: MemoryBudget
   readonly #badSignatures = new BadSignatures()
   readonly #rejections: Rejections
-  readonly #suspects = new Semaphore()
+  readonly #suspects = new PQueue({ concurrency: 1 })
   #draining = false
-  #inHand = 0
-  readonly #emptied = Promise.withResolvers<void>()
+  #inFlight = 0
+  readonly #drained = Promise.withResolvers<void>()
 
   constructor(options: ReceiverOptions) {
-    const { clock, log, observer, bodyLimitBytes } = options
+    const { log, observer, bodyLimitBytes } = options
     this.#o = options
     this.setAccounts(options.accounts)
     const memoryBytes = Math.max(MEMORY_BYTES, 2 * bodyLimitBytes)
-    this.#memory = new Budget(memoryBytes)
+    this.#memory = new MemoryBudget(memoryBytes)
     this.#commits = new GroupCommit({ appender: options.appender, log, observer, waitingBytes: memoryBytes })
-    this.#deadlines = new Deadlines(clock, ANSWER_WITHIN_MS)
     this.#rejections = new Rejections({ store: options.rejectedStore, badSignatures: this.#badSignatures, log, observer })
   }
 
-  /** Takes deliveries for these accounts from now on. @throws Error when a webhook secret is none; then nothing has changed. */
+  /** Receives deliveries for these accounts from now on. @throws Error when a webhook secret is malformed; then nothing changes. */
   setAccounts(accounts: readonly AccountConfig[]): void {
     const verifiers = accounts.map(({ name, webhookSecrets }) => ({ name, verifier: new DeliveryVerifier(webhookSecrets) }))
     this.#accounts = new Map(
@@ -102,119 +110,113 @@ export class Receiver {
     return this.#draining
   }
 
-  /** Never rejects. A sender that went away gets an answer too, which nobody hears. */
+  /** Never rejects. A sender that disconnected gets an answer too, which nobody reads. */
   async receive(request: DeliveryRequest): Promise<Answer> {
     const startedAt = performance.now()
-    const deadline = this.#deadlines.start()
-    this.#inHand += 1
-    const account = request.account === undefined ? this.#default : this.#accounts.get(request.account)
-    let answer: Answer
-    try {
-      if (this.#draining) answer = answers.unavailable
-      else if (account === undefined) answer = this.#refuse(request, null, deadline, 'unknown_account', null)
-      else answer = await this.#receiveFor(account, request, deadline)
-    } catch (error) {
-      this.#o.log.error({ account: account?.name, err: error }, 'a delivery met an unexpected error and is answered 503')
-      answer = answers.unavailable
-    }
+    const deadline = new Deadline(this.#o.clock, ANSWER_WITHIN_MS)
+    const account = (request.account === undefined ? this.#default : this.#accounts.get(request.account)) ?? null
+    this.#inFlight += 1
+    const answer = await this.#answer({ request, account, deadline })
     deadline.end()
     const labels = { account: account?.name ?? NO_ACCOUNT }
     this.#o.observer.count('deliveries_total', { ...labels, answer: answer.label })
     this.#o.observer.time('acknowledge_seconds', (performance.now() - startedAt) / 1000, labels)
-    this.#inHand -= 1
-    if (this.#draining && this.#inHand === 0) this.#emptied.resolve()
+    this.#inFlight -= 1
+    if (this.#draining && this.#inFlight === 0) this.#drained.resolve()
     return answer
   }
 
-  /** From now on every request is answered 503. Resolves when those in hand are answered and what they left is written. */
+  /** From now on every new request is answered 503. Resolves when those in flight are answered and what was rejected is written. */
   async drain(): Promise<void> {
     this.#draining = true
-    if (this.#inHand === 0) this.#emptied.resolve()
-    await this.#emptied.promise
-    this.#deadlines.close()
+    if (this.#inFlight === 0) this.#drained.resolve()
+    await this.#drained.promise
     await this.#o.rejectedStore.settled()
   }
 
-  async #receiveFor(account: ReceivingAccount, request: DeliveryRequest, deadline: Deadline): Promise<Answer> {
-    const { bodyLimitBytes } = this.#o
-    const checked = checkHeaders(request.headers, deadline.startedAt)
-    if (!checked.ok) return this.#refuse(request, account, deadline, checked.reason, null)
-    if (Number(request.headers['content-length']) > bodyLimitBytes) return this.#refuse(request, account, deadline, 'body_too_large', null)
-    const body = await readBody(request.body, { limitBytes: bodyLimitBytes, memory: this.#memory, deadline })
-    if (body === 'too_large') return this.#refuse(request, account, deadline, 'body_too_large', null)
-    if (typeof body === 'string') {
-      this.#o.log.debug(
-        { account: account.name, delivery: checked.claims[0].deliveryId, reason: body },
-        'the body of a delivery did not arrive',
+  async #answer(inFlight: InFlight): Promise<Answer> {
+    const { account } = inFlight
+    try {
+      if (this.#draining) return answers.unavailable
+      return account === null ? this.#reject(inFlight, 'unknown_account') : await this.#receiveFor(account, inFlight)
+    } catch (error) {
+      this.#o.log.error(
+        { account: account?.name, err: error },
+        'a delivery was answered 503 because of an unexpected error; it will be sent again',
       )
       return answers.unavailable
     }
+  }
+
+  async #receiveFor(account: ReceivingAccount, inFlight: InFlight): Promise<Answer> {
+    const { request, deadline } = inFlight
+    const limitBytes = this.#o.bodyLimitBytes
+    const checked = checkHeaders(request.headers, deadline.startedAt)
+    if (!checked.ok) return this.#reject(inFlight, checked.reason)
+    if (Number(request.headers['content-length']) > limitBytes) return this.#reject(inFlight, 'body_too_large')
+    const body = await readBody(request.body, { limitBytes, memory: this.#memory, deadline })
+    if (body === 'too_large') return this.#reject(inFlight, 'body_too_large')
+    if (typeof body === 'string') {
+      const about = { account: account.name, delivery: checked.claims[0].deliveryId, reason: body }
+      this.#o.log.debug(about, `the body of a delivery could not be read (${body}); answered 503`)
+      return answers.unavailable
+    }
     try {
-      return await this.#verifyAndStore(account, request, checked.claims, body, deadline)
+      const verified = await this.#verify(account, inFlight, checked.claims, body)
+      if (verified === null) return answers.unavailable
+      return verified.ok ? await this.#store(account, inFlight, verified, body) : this.#reject(inFlight, verified.reason, body)
     } finally {
-      this.#memory.give(body.length)
+      this.#memory.release(body.length)
     }
   }
 
-  async #verifyAndStore(
-    account: ReceivingAccount,
-    request: DeliveryRequest,
+  /**
+   * A good signature is never limited, so senders of too many bad ones are verified too. Their large bodies are verified one at a time, with
+   * a turn of the event loop before each.
+   * @returns null when too many of those wait.
+   */
+  async #verify(
+    { verifier }: ReceivingAccount,
+    { request, deadline }: InFlight,
     claims: SignatureClaims,
     body: Buffer,
-    deadline: Deadline,
-  ): Promise<Answer> {
-    const { log, observer, secretUses } = this.#o
-    const { verifier } = account
-    const verified = await this.#verify(verifier, request, claims, body, deadline)
-    if (verified === null) return answers.unavailable
-    if (!verified.ok) return this.#refuse(request, account, deadline, verified.reason, body)
-    observer.count('deliveries_verified_total', { account: account.name, secret: String(verified.secret) })
-    secretUses.note(account.name, verifier.tags[verified.secret - 1] ?? '', deadline.startedAt)
-    const failure = await this.#commits.add(
-      {
-        account: account.name,
-        deliveryId: verified.deliveryId,
-        receivedAt: timeFromMs(deadline.startedAt),
-        headers: storedHeaders(verified.headers, request.headers),
-        body,
-        secret: verified.secret,
-      },
-      deadline,
-    )
-    if (log.isLevelEnabled('debug')) {
-      const about = { account: account.name, delivery: verified.deliveryId, bytes: body.length }
-      log.debug(
-        failure === null ? about : { ...about, err: failure },
-        failure === null ? 'a delivery was stored' : 'a delivery was not stored',
-      )
-    }
-    return failure === null ? answers.stored : answers.unavailable
-  }
-
-  /** @returns null when too many suspicious bodies wait to be verified. */
-  #verify(
-    verifier: DeliveryVerifier,
-    request: DeliveryRequest,
-    claims: SignatureClaims,
-    body: Buffer,
-    deadline: Deadline,
-  ): VerifyResult | Promise<VerifyResult | null> {
-    // A good signature is never limited, so even who sent too many bad ones is verified, but not at everybody's cost.
+  ): Promise<VerifyResult | null> {
     if (body.length <= CHEAP_BODY_BYTES || !this.#badSignatures.isLimited(request.address, deadline.startedAt)) {
       return verifier.verify(claims, body)
     }
-    return this.#suspects.pass(() => verifier.verify(claims, body))
+    if (this.#suspects.size + this.#suspects.pending >= MAX_SUSPECTS) return null
+    return await this.#suspects.add(async () => {
+      await nextTurn()
+      return verifier.verify(claims, body)
+    })
   }
 
-  #refuse(
-    request: DeliveryRequest,
-    account: ReceivingAccount | null,
-    deadline: Deadline,
-    reason: RejectReason,
-    body: Buffer | null,
-  ): Answer {
+  async #store(
+    { name: account, verifier }: ReceivingAccount,
+    { request, deadline }: InFlight,
+    verified: VerifyResult & { readonly ok: true },
+    body: Buffer,
+  ): Promise<Answer> {
+    const { log, observer, secretUses } = this.#o
+    const { deliveryId, secret } = verified
+    observer.count('deliveries_verified_total', { account, secret: String(secret) })
+    secretUses.note(account, verifier.tags[secret - 1] ?? '', deadline.startedAt)
+    const headers = storedHeaders(verified.headers, request.headers)
+    const failure = await this.#commits.add(
+      { account, deliveryId, receivedAt: timeFromMs(deadline.startedAt), headers, body, secret },
+      deadline,
+    )
+    if (failure === null) {
+      log.debug({ account, delivery: deliveryId, bytes: body.length }, 'a delivery was stored')
+      return answers.stored
+    }
+    log.debug({ account, delivery: deliveryId, bytes: body.length, err: failure }, 'a delivery was not stored')
+    return answers.unavailable
+  }
+
+  /** @param body null when it was not read. */
+  #reject({ request, account, deadline }: InFlight, reason: RejectReason, body: Buffer | null = null): Answer {
     const { path, address, headers } = request
-    const refused: RefusedRequest = { account: account?.name ?? null, path, address, headers, receivedAt: deadline.startedAt, body }
-    return this.#rejections.refuse(refused, reason)
+    return this.#rejections.reject({ account: account?.name ?? null, path, address, headers, receivedAt: deadline.startedAt, body }, reason)
   }
 }

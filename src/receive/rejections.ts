@@ -8,9 +8,9 @@ import type { BadSignatures } from './bad-signatures.ts'
 
 export type RejectReason = SignatureFault | 'unknown_account' | 'body_too_large'
 
-/** What is known of a request that is refused. */
-export interface RefusedRequest {
-  /** null when its path names no account of ours. */
+/** What is known of a rejected request. */
+export interface RejectedRequest {
+  /** null when the path names no configured account. */
   readonly account: string | null
   readonly path: string
   readonly address: string
@@ -28,7 +28,7 @@ export interface RejectionsOptions {
   readonly observer: Observer
 }
 
-/** Kept and shown; whatever else a stranger sends is not ours to keep. */
+/** Headers that are kept and shown. Anything else a stranger sends is dropped. */
 const KEPT_HEADERS = [
   'svix-id',
   'svix-timestamp',
@@ -44,10 +44,10 @@ const KEPT_HEADERS = [
 
 const MAX_LOGGED_LENGTH = 128
 
-/** The label of requests whose path names no account: paths are a stranger's, and labels are for ever. */
+/** The account label of requests to an unknown path. Paths come from strangers, so they never become labels. */
 export const NO_ACCOUNT = 'unknown'
 
-/** What is done with a delivery that is refused: it is counted, and, within the bounds of the store, logged and kept. */
+/** Counts rejected deliveries. Logs and keeps them too, within the limits of `RejectedStore`. */
 export class Rejections {
   readonly #o: RejectionsOptions
 
@@ -55,8 +55,8 @@ export class Rejections {
     this.#o = options
   }
 
-  /** @returns what the sender is told. */
-  refuse(request: RefusedRequest, reason: RejectReason): Answer {
+  /** @returns the answer to the sender. */
+  reject(request: RejectedRequest, reason: RejectReason): Answer {
     const { store, log, observer } = this.#o
     const account = request.account ?? NO_ACCOUNT
     observer.count('deliveries_rejected_total', { account, reason })
@@ -73,13 +73,13 @@ export class Rejections {
       const path = request.path.slice(0, MAX_LOGGED_LENGTH)
       const about = { account, reason, address: request.address, path, delivery: deliveryIdOf(request.headers) }
       if (reason === 'body_too_large')
-        log.error(about, 'a delivery over WEBHOOK_BODY_LIMIT was refused: it will be lost unless the limit is raised')
-      else log.warn({ ...about, notKeptSoFar: store.passedOver }, `a delivery was refused: ${reason}`)
+        log.error(about, 'a delivery larger than WEBHOOK_BODY_LIMIT was answered 413. It is lost unless the limit is raised in time')
+      else log.warn({ ...about, notKeptSoFar: store.passedOver }, `a delivery was rejected: ${reason}`)
     }
     return this.#answer(request, reason)
   }
 
-  #answer(request: RefusedRequest, reason: RejectReason): Answer {
+  #answer(request: RejectedRequest, reason: RejectReason): Answer {
     if (reason === 'unknown_account') return answers.unknown
     if (reason === 'body_too_large') return answers.tooLarge
     return this.#o.badSignatures.note(request.address, request.receivedAt) ? answers.tooManyBad : answers.unsigned

@@ -7,29 +7,29 @@ import { storedHeaders } from './stored-headers.ts'
 export interface ReplayRejectedOptions {
   readonly store: RejectedStore
   readonly appender: Appender
-  /** By the account's name. */
+  /** By account name. */
   readonly verifiers: ReadonlyMap<string, DeliveryVerifier>
-  /** Only those of this account; all when left out. */
+  /** Only deliveries of this account; of all accounts when left out. */
   readonly account?: string
-  /** Only those that came at this time or later. */
+  /** Only deliveries received at this time or later. */
   readonly since?: TimeText | undefined
-  /** Only those that came before this time. */
+  /** Only deliveries received before this time. */
   readonly until?: TimeText | undefined
 }
 
 export interface ReplayedRejected {
-  /** Verified now, and in the inbox. */
+  /** Verified now and stored in the inbox. */
   readonly accepted: number
-  /** Still refused, by reason. */
+  /** Still rejected, by reason. */
   readonly refused: Readonly<Record<string, number>>
 }
 
-/** More than are ever kept. */
+/** More than `RejectedStore` ever keeps. */
 const MAX_ROWS = 10_000
 
 /**
- * Verifies refused deliveries again, the oldest first, after a secret was mended: each as of the time of its arrival, so that its
- * timestamp does not count as stale by now. The good ones go into the inbox, where a repeat that came meanwhile changes nothing.
+ * Verifies rejected deliveries again, oldest first, after a secret was corrected. Each is judged as of the time it was received, so its
+ * timestamp is not stale. The good ones go into the inbox, which ignores those that were sent again meanwhile.
  * @throws TransientError when the database cannot store one; those before it stay accepted.
  */
 export async function replayRejected(options: ReplayRejectedOptions): Promise<ReplayedRejected> {
@@ -51,12 +51,12 @@ function isWithin(receivedAt: TimeText, { since, until }: ReplayRejectedOptions)
   return (since === undefined || receivedAt >= since) && (until === undefined || receivedAt < until)
 }
 
-/** @returns why it is still refused, or null when it was accepted. */
+/** @returns why it is still rejected, or null when it was accepted. */
 async function replayOne({ store, appender, verifiers }: ReplayRejectedOptions, record: RejectedRecord): Promise<string | null> {
   const { account, body, receivedAt } = record
   const verifier = account === null ? undefined : verifiers.get(account)
   if (account === null || verifier === undefined) return 'unknown_account'
-  // It was refused for its headers or its size, which are what they were.
+  // It was rejected for its headers or its size, and those have not changed.
   if (body === null) return record.reason
   if (record.cut) return 'body_cut'
   const verified = verifier.verifyAt(msFromTime(receivedAt), record.headers, body)
@@ -64,7 +64,7 @@ async function replayOne({ store, appender, verifiers }: ReplayRejectedOptions, 
   const { deliveryId, secret } = verified
   const headers = storedHeaders(verified.headers, record.headers)
   const [failure] = await appender.append([{ account, deliveryId, receivedAt, headers, body, secret }])
-  if (failure !== null) throw failure ?? new Error('the store gave no outcome for a delivery')
+  if (failure !== null) throw failure ?? new Error('the database gave no outcome for a delivery')
   await store.markReplayed(record.id)
   return null
 }

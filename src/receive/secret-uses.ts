@@ -6,12 +6,12 @@ import { timeFromMs } from '../model/time.ts'
 import type { Db } from '../store/engine/db.ts'
 import { noteSecretUses, type SecretUse } from '../store/reads/webhook-secrets.ts'
 
-/** What a person looks at need not be newer. */
-const EVERY_MS = 10_000
+/** Only people read these times; they need not be newer. */
+const WRITE_EVERY_MS = 10_000
 
 /**
- * Writes down when each webhook secret verified a delivery last, so that operators see when an old one can go (trap 37). A delivery
- * costs no more than an entry in memory, and what is lost with a process is written at the next delivery.
+ * Records when each webhook secret last verified a delivery, so that operators see when an old secret can be removed (trap 37). Times
+ * are collected in memory and written every 10 s. A crash loses some; the next delivery brings them back.
  */
 export class SecretUses implements Service {
   readonly name = 'webhook secrets'
@@ -26,7 +26,7 @@ export class SecretUses implements Service {
     this.#log = log
   }
 
-  /** A secret of the account has verified a delivery. @param tag see `secretTag`. */
+  /** Notes that a secret of the account verified a delivery. @param tag see `secretTag`. */
   note(account: string, tag: string, atMs: number): void {
     const key = `${account} ${tag}`
     const known = this.#pending.get(key)
@@ -36,12 +36,12 @@ export class SecretUses implements Service {
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#clock.sleep(EVERY_MS, signal)
+      await this.#clock.sleep(WRITE_EVERY_MS, signal)
       await this.write()
     }
   }
 
-  /** Writes what was noted. A store that is away is no reason to fail: the next turn writes it. */
+  /** Writes what was noted. When the database is down, the next call writes it. */
   async write(): Promise<void> {
     if (this.#pending.size === 0) return
     const pending = this.#pending
@@ -51,7 +51,10 @@ export class SecretUses implements Service {
       await noteSecretUses(this.#db, uses)
     } catch (error) {
       for (const { account, tag, atMs } of pending.values()) this.note(account, tag, atMs)
-      this.#log.debug({ err: error }, `the last uses of webhook secrets could not be written yet: ${messageOf(error)}`)
+      this.#log.debug(
+        { err: error },
+        `the last uses of webhook secrets could not be written (${messageOf(error)}); retrying in ${WRITE_EVERY_MS / 1000} s`,
+      )
     }
   }
 }

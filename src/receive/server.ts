@@ -9,16 +9,16 @@ export interface StartReceiverOptions extends Omit<ReceiverOptions, 'bodyLimitBy
 }
 
 export interface RunningReceiver {
-  /** Where it listens; the port is the real one when port 0 was asked for. */
+  /** Where it listens; the actual port when port 0 was configured. */
   readonly address: { readonly host: string; readonly port: number }
   /**
-   * Takes deliveries for these accounts, by these secrets, from now on; nothing that is under way is broken off.
-   * @throws Error when a webhook secret is none; then nothing has changed.
+   * Receives deliveries for these accounts and secrets from now on. Requests in flight continue.
+   * @throws Error when a webhook secret is malformed; then nothing changes.
    */
   setAccounts(accounts: readonly AccountConfig[]): void
   /**
-   * Stops listening, answers what is in hand, and closes every connection.
-   * @param graceMs after this long, connections are cut whatever is in hand.
+   * Stops listening, answers requests in flight, and closes every connection.
+   * @param graceMs after this long connections are closed, whether answered or not.
    */
   stop(graceMs: number): Promise<void>
 }
@@ -26,16 +26,16 @@ export interface RunningReceiver {
 const MAX_CONNECTIONS = 1_024
 const MAX_HEADER_BYTES = 16 << 10
 const HEADERS_WITHIN_MS = 5_000
-/** A little longer than a request's own deadline, which therefore answers first. */
+/** Longer than the receiver's own deadline, so that the receiver answers first. */
 const REQUEST_WITHIN_MS = 9_000
 const CHECK_CONNECTIONS_MS = 1_000
-/** Longer than common balancers keep an idle connection, so that they never use one that is being closed. */
+/** Longer than common load balancers keep an idle connection, so that they never reuse one that is being closed. */
 const KEEP_ALIVE_MS = 72_000
 
 /**
- * Starts the receiver on its own port, with the webhook paths and nothing else: `POST /webhooks/{account}`, and `POST /webhooks` for the
- * default account.
- * @throws Error when the address cannot be listened on, or a webhook secret is none.
+ * Starts the receiver on its own port. It has only the webhook paths: `POST /webhooks/{account}`, and `POST /webhooks` for the default
+ * account.
+ * @throws Error when the address cannot be listened on, or a webhook secret is malformed.
  */
 export async function startReceiver(options: StartReceiverOptions): Promise<RunningReceiver> {
   const { config, log, clock } = options
@@ -45,22 +45,22 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
   const { server } = app
   const bound = server.address()
   server.maxConnections = MAX_CONNECTIONS
-  // Node would answer 417 by itself to what a sender expects, were it not 100-continue.
+  // Node by itself answers 417 to any `Expect` header but 100-continue.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  // When all places are taken, those who hold one for nothing give it back.
+  // When no connection is left, idle ones are closed.
   server.on('drop', () => server.closeIdleConnections())
   const port = typeof bound === 'object' && bound !== null ? bound.port : config.port
-  log.info({ origin }, 'the receiver listens')
+  log.info({ origin }, `the receiver listens on ${origin}`)
   return {
     address: { host: config.host, port },
     setAccounts: (accounts) => receiver.setAccounts(accounts),
     async stop(graceMs) {
-      const over = new AbortController()
+      const drainedEarly = new AbortController()
       const closed = app.close()
       const drained = receiver.drain()
-      await Promise.race([drained, clock.sleep(graceMs, over.signal)])
-      over.abort()
-      // Answers are on their way by the next turn; connections that wait for nothing, or never said anything, are left.
+      await Promise.race([drained, clock.sleep(graceMs, drainedEarly.signal)])
+      drainedEarly.abort()
+      // By the next turn all answers are written. Only idle connections remain.
       await new Promise<void>((resolve) => setImmediate(resolve))
       server.closeAllConnections()
       await closed
@@ -75,7 +75,7 @@ function createServer(receiver: Receiver, options: StartReceiverOptions): Fastif
     trustProxy: config.trustProxy,
     requestTimeout: REQUEST_WITHIN_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // While draining the receiver answers by itself, with Retry-After.
+    // While draining, the receiver itself answers 503, with Retry-After.
     return503OnClosing: false,
     http: {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -83,13 +83,13 @@ function createServer(receiver: Receiver, options: StartReceiverOptions): Fastif
       connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
     },
     frameworkErrors: (_error, _request, reply) => send(receiver, reply, answers.unknown),
-    // No request was understood, so there is none to answer.
+    // No request was parsed, so there is nothing to answer.
     clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket) {
-      log.debug({ code: error.code }, 'a connection was closed: no request could be read from it')
+      log.debug({ code: error.code }, 'a connection was closed because no HTTP request could be read from it')
       socket.destroy()
     },
   })
-  // Bodies are read by the receiver itself, as raw bytes, whatever they say that they are.
+  // The receiver reads bodies itself, as raw bytes, whatever their Content-Type.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
 
@@ -97,7 +97,7 @@ function createServer(receiver: Receiver, options: StartReceiverOptions): Fastif
     const answer = await receiver.receive({
       account: accountOf(request),
       path: request.url,
-      // Of a sender that has broken off already the system tells none.
+      // The system no longer knows the address of a sender that disconnected.
       address: request.ip ?? 'unknown',
       headers: request.headers,
       body: request.raw,
@@ -108,11 +108,10 @@ function createServer(receiver: Receiver, options: StartReceiverOptions): Fastif
   app.post('/webhooks', handle)
   app.setNotFoundHandler((_request, reply) => send(receiver, reply, answers.unknown))
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    // Before any of our code runs, Fastify refuses a method that must say its Content-Type, and a type that it cannot read; types are none
-    // of our business.
+    // Fastify refuses a missing or malformed Content-Type before our code runs. The receiver accepts any type.
     if (request.is404) return send(receiver, reply, answers.unknown)
     if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return handle(request, reply)
-    log.error({ err: error }, 'a request met an unexpected error and is answered 503')
+    log.error({ err: error }, 'a request was answered 503 because of an unexpected error')
     return send(receiver, reply, answers.unavailable)
   })
   return app

@@ -1,6 +1,6 @@
 import type { HeaderValues } from '../upstream/webhook/signature.ts'
 
-/** @returns with the body: all that is needed to verify a stored delivery once more, and to know how to read it. */
+/** @returns the headers kept with a body: enough to verify the delivery again and to know how its body is encoded. */
 export function storedHeaders(verified: Readonly<Record<string, string>>, headers: HeaderValues): Record<string, string> {
   const stored: Record<string, string> = { ...verified }
   for (const name of ['content-type', 'content-encoding']) {

@@ -3,15 +3,15 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { readBody } from '../../src/receive/body.ts'
-import { Budget } from '../../src/receive/budget.ts'
-import { Deadlines } from '../../src/receive/deadlines.ts'
+import { Deadline } from '../../src/receive/deadline.ts'
+import { MemoryBudget } from '../../src/receive/memory-budget.ts'
 
 describe('readBody', () => {
   const TIME_MS = 8_000
 
-  function reading(limitBytes: number, memory = new Budget(limitBytes)) {
+  function reading(limitBytes: number, memory = new MemoryBudget(limitBytes)) {
     const clock = new ManualClock()
-    const deadline = new Deadlines(clock, TIME_MS).start()
+    const deadline = new Deadline(clock, TIME_MS)
     const stream = new PassThrough()
     const body = readBody(stream, { limitBytes, memory, deadline })
     return { stream, body, clock, memory, deadline }
@@ -50,8 +50,8 @@ describe('readBody', () => {
     ['no_room', ({ stream }) => stream.write(Buffer.alloc(40))],
     ['late', ({ clock }) => clock.advance(TIME_MS)],
     ['cut', ({ stream }) => stream.destroy(new Error('the connection was reset'))],
-  ])('gives back, once, what a body held that is refused as %s, and drops the rest of it', async (fault, refuse) => {
-    const memory = new Budget(60)
+  ])('releases once the memory of a body refused as %s, and drops the rest of it', async (fault, refuse) => {
+    const memory = new MemoryBudget(60)
     const one = reading(100, memory)
     one.stream.write(Buffer.alloc(40))
     await turn()
@@ -59,20 +59,20 @@ describe('readBody', () => {
     expect(await one.body).toBe(fault)
     one.stream.end(Buffer.alloc(1_000))
     await turn()
-    expect([one.stream.readableLength, memory.take(60), memory.take(1)]).toEqual([0, true, false])
+    expect([one.stream.readableLength, memory.reserve(60), memory.reserve(1)]).toEqual([0, true, false])
   })
 
-  it('leaves what a whole body holds to whoever reads it, though the stream is closed and the time ends after that', async () => {
+  it('leaves the memory of a whole body to the caller, though the stream closes and the deadline passes after that', async () => {
     const { stream, body, memory, clock } = reading(100)
     stream.end(Buffer.alloc(100))
     expect(await body).toHaveLength(100)
     clock.advance(TIME_MS)
     await turn()
     expect(stream.closed).toBe(true)
-    expect(memory.take(1)).toBe(false)
+    expect(memory.reserve(1)).toBe(false)
   })
 
-  it('keeps nothing of a request whose time is over already', async () => {
+  it('keeps nothing of a request whose deadline has passed', async () => {
     const { clock, deadline, memory } = reading(100)
     clock.advance(TIME_MS)
     await turn()
@@ -80,10 +80,10 @@ describe('readBody', () => {
     stream.end(Buffer.alloc(10))
     expect(await readBody(stream, { limitBytes: 100, memory, deadline })).toBe('late')
     await turn()
-    expect([stream.readableLength, memory.take(100)]).toEqual([0, true])
+    expect([stream.readableLength, memory.reserve(100)]).toEqual([0, true])
   })
 
-  it('copies what comes in many small chunks twice, and not with each of them again', async () => {
+  it('copies a body of many small chunks twice, not once per chunk', async () => {
     const concat = vi.spyOn(Buffer, 'concat')
     onTestFinished(() => concat.mockRestore())
     const { stream, body } = reading(10_000)

@@ -52,7 +52,7 @@ describe('the database away', () => {
     expect((await inboxOf(db)).map((row) => row.delivery_id)).toEqual(['msg_1', 'msg_2'])
     const said = lines.map((line) => String(line['msg']))
     expect(said.filter((line) => line.startsWith('deliveries cannot be stored now'))).toHaveLength(1)
-    expect(said).toContain('deliveries are stored again')
+    expect(said.filter((line) => line.startsWith('deliveries are stored again'))).toHaveLength(1)
   })
 
   it('Postgres killed under load: nothing that was acknowledged is lost', async () => {

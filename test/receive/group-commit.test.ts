@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { TransientError } from '../../src/base/errors.ts'
-import { Deadlines } from '../../src/receive/deadlines.ts'
+import { Deadline } from '../../src/receive/deadline.ts'
 import { GroupCommit } from '../../src/receive/group-commit.ts'
 import type { NewDelivery } from '../../src/store/inbox/append.ts'
 import { Counts, recordingLog } from './support.ts'
@@ -23,12 +23,12 @@ function delivery(n: number, bytes = 10): NewDelivery {
 function begin(over: { waitingBytes?: number } = {}) {
   const appender = new HeldAppender()
   const clock = new ManualClock()
-  const deadlines = new Deadlines(clock, 8_000)
+  const start = () => new Deadline(clock, 8_000)
   const counts = new Counts()
   const { log, lines } = recordingLog()
   const commits = new GroupCommit({ appender, log, observer: counts, waitingBytes: 64 * MIB, ...over })
-  const add = (n: number, bytes?: number) => commits.add(delivery(n, bytes), deadlines.start())
-  return { appender, clock, counts, lines, commits, deadlines, add }
+  const add = (n: number, bytes?: number) => commits.add(delivery(n, bytes), start())
+  return { appender, clock, counts, lines, commits, start, add }
 }
 
 const idsOf = (deliveries: readonly NewDelivery[]) => deliveries.map((one) => one.deliveryId)
@@ -46,7 +46,7 @@ async function storeAll(appender: HeldAppender, count: number): Promise<number[]
 }
 
 describe('GroupCommit', () => {
-  it('stores all that wait in one transaction, one at a time, and tells each after its own', async () => {
+  it('stores all waiting deliveries in one transaction, one at a time, and resolves each after its own', async () => {
     const { appender, add, counts } = begin()
     const told: string[] = []
     const adding = [1, 2, 3].map((n) => add(n).then((failure) => told.push(`${n} ${failure}`)))
@@ -75,7 +75,7 @@ describe('GroupCommit', () => {
     expect(lines).toMatchObject([{ level: 50, delivery: 'msg_2' }])
   })
 
-  it('invariant 1: what the store does not say to be stored is not', async () => {
+  it('invariant 1: a delivery without an outcome does not count as stored', async () => {
     const { appender, add } = begin()
     const adding = Promise.all([add(1), add(2)])
     ;(await appender.next()).end([null])
@@ -99,7 +99,7 @@ describe('GroupCommit', () => {
     expect(lines).toMatchObject([{ level: 50 }, { level: 30, refused: 6 }])
   })
 
-  it('refuses at once what is too much to wait, by number and by bytes', async () => {
+  it('refuses at once when too many deliveries or bytes are waiting', async () => {
     const rows = begin()
     const waiting = Array.from({ length: 4_096 }, (_, n) => rows.add(n))
     expect(await rows.add(4_096)).toEqual(expect.any(TransientError))
@@ -133,15 +133,15 @@ describe('GroupCommit', () => {
     await Promise.all(large)
   })
 
-  it('trap 29: nobody waits longer than the deadline, and what still waited then is not stored', async () => {
+  it('trap 29: no delivery waits beyond its deadline, and one that still waits then is not stored', async () => {
     const { appender, add, clock } = begin()
-    const inHand = add(1)
+    const inFlight = add(1)
     const batch = await appender.next()
     const waiting = add(2)
     clock.advance(7_999)
     const young = add(3)
     clock.advance(1)
-    expect(await inHand).toEqual(expect.any(TransientError))
+    expect(await inFlight).toEqual(expect.any(TransientError))
     expect(await waiting).toEqual(expect.any(TransientError))
     batch.end([null])
     const next = await appender.next()
@@ -150,9 +150,9 @@ describe('GroupCommit', () => {
     expect(await young).toBeNull()
   })
 
-  it('trap 29: what comes when its time is over already is told so at once, and is not stored', async () => {
-    const { appender, add, clock, commits, deadlines } = begin()
-    const late = deadlines.start()
+  it('trap 29: a delivery whose deadline has passed is refused at once and not stored', async () => {
+    const { appender, add, clock, commits, start } = begin()
+    const late = start()
     const over = new Promise<void>((resolve) => late.onExpiry(resolve))
     clock.advance(8_000)
     await over
@@ -164,7 +164,7 @@ describe('GroupCommit', () => {
     expect(await next).toBeNull()
   })
 
-  it('tells of each outage of the store when it begins and when it is over, and not of every delivery', async () => {
+  it('logs each outage of the database when it begins and when it ends, not every delivery', async () => {
     const { appender, add, lines } = begin()
     const told = ['cannot be stored now', 'are stored again']
     const heard = () => lines.flatMap((line) => told.filter((text) => JSON.stringify(line).includes(text)))

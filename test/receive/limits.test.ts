@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { BadSignatures } from '../../src/receive/bad-signatures.ts'
-import { Budget } from '../../src/receive/budget.ts'
-import { Deadlines } from '../../src/receive/deadlines.ts'
-import { Semaphore } from '../../src/receive/semaphore.ts'
+import { Deadline } from '../../src/receive/deadline.ts'
+import { MemoryBudget } from '../../src/receive/memory-budget.ts'
 
 describe('BadSignatures', () => {
   it('limits an address after 20 in a minute, until fewer than 20 lie within the last minute', () => {
@@ -53,32 +52,12 @@ describe('BadSignatures', () => {
   })
 })
 
-describe('NarrowDoor', () => {
-  it('lets one through at a time, in order, others between them, and refuses when too many wait', async () => {
-    const semaphore = new Semaphore()
-    const order: string[] = []
-    const passing = Array.from({ length: 32 }, (_, n) => semaphore.pass(() => order.push(`${n}`)))
-    expect(await semaphore.pass(() => order.push('refused'))).toBeNull()
-    setImmediate(() => order.push('between'))
-    await Promise.all(passing)
-    expect(order.filter((entry) => entry !== 'between')).toEqual(Array.from({ length: 32 }, (_, n) => `${n}`))
-    expect(order.indexOf('between')).toBeLessThan(32)
-    await expect(
-      semaphore.pass(() => {
-        throw new RangeError('no')
-      }),
-    ).rejects.toThrow(RangeError)
-    expect(await semaphore.pass(() => 'goes on')).toBe('goes on')
-  })
-})
-
-describe('Deadlines', () => {
-  it('expire in their order, each after its own time, unless they end before', async () => {
+describe('Deadline', () => {
+  it('expires once after its time, unless it ends before', async () => {
     const clock = new ManualClock()
-    const deadlines = new Deadlines(clock, 8_000)
     const expired: string[] = []
     const start = (name: string) => {
-      const deadline = deadlines.start()
+      const deadline = new Deadline(clock, 8_000)
       deadline.onExpiry(() => expired.push(name))
       return deadline
     }
@@ -98,25 +77,20 @@ describe('Deadlines', () => {
     b.end()
     clock.advance(3_000)
     await settle()
-    expect(expired).toEqual(['a', 'c'])
+    expect([expired, b.expired]).toEqual([['a', 'c'], false])
     const d = start('d')
     d.onExpiry(null)
     clock.advance(8_000)
     await settle()
     expect([expired, d.expired]).toEqual([['a', 'c'], true])
-    start('e')
-    deadlines.close()
-    clock.advance(8_000)
-    await settle()
-    expect(expired).toEqual(['a', 'c'])
   })
 })
 
-describe('Budget', () => {
-  it('gives out no more than there is', () => {
-    const budget = new Budget(10)
-    expect([budget.take(6), budget.take(5), budget.take(4)]).toEqual([true, false, true])
-    budget.give(6)
-    expect([budget.take(7), budget.take(6)]).toEqual([false, true])
+describe('MemoryBudget', () => {
+  it('reserves no more than there is', () => {
+    const budget = new MemoryBudget(10)
+    expect([budget.reserve(6), budget.reserve(5), budget.reserve(4)]).toEqual([true, false, true])
+    budget.release(6)
+    expect([budget.reserve(7), budget.reserve(6)]).toEqual([false, true])
   })
 })

@@ -16,7 +16,7 @@ it('of many that are refused at once only those that are kept are logged, and no
   const rejections = new Rejections({ store, badSignatures: new BadSignatures(), log, observer })
   const headers = { 'webhook-id': 'i'.repeat(1_000) }
   const refused = { account: null, path: `/webhooks/${'p'.repeat(1_000)}`, address: '192.0.2.1', headers, receivedAt: 0, body: null }
-  for (let n = 0; n < 100; n += 1) expect(rejections.refuse(refused, 'unknown_account').status).toBe(404)
+  for (let n = 0; n < 100; n += 1) expect(rejections.reject(refused, 'unknown_account').status).toBe(404)
   await store.settled()
   expect(observer.of('deliveries_rejected_total', { account: 'unknown', reason: 'unknown_account' })).toBe(100)
   expect(lines.length).toBe((await store.list({ limit: 100 })).length)

@@ -1,0 +1,34 @@
+import type { Clock } from '../base/clock.ts'
+
+/** The time within which a request must be answered. `end` it when the request is answered. */
+export class Deadline {
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+  readonly #ended = new AbortController()
+  #expired = false
+  #action: (() => void) | null = null
+
+  constructor(clock: Clock, ms: number) {
+    this.startedAt = clock.now()
+    void clock.sleep(ms, this.#ended.signal).then(() => this.#expire())
+  }
+
+  get expired(): boolean {
+    return this.#expired
+  }
+
+  /** Calls `action` on expiry, in place of the action set before; null for none. After expiry it has no effect. */
+  onExpiry(action: (() => void) | null): void {
+    this.#action = action
+  }
+
+  end(): void {
+    this.#ended.abort()
+  }
+
+  #expire(): void {
+    if (this.#ended.signal.aborted) return
+    this.#expired = true
+    this.#action?.()
+  }
+}
