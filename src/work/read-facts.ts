@@ -5,21 +5,21 @@ import type { ClaimedDelivery, Settlement } from '../store/inbox/work.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { type Delivery, readDelivery, SELF_DELIVERY_TYPE } from '../upstream/webhook/delivery.ts'
 
-/** A delivery, read: what to apply, how to settle it, and whether it can only be answered by a sweep. */
+/** A delivery that was read: the facts to apply, and how to settle it. */
 export interface ReadDelivery {
   readonly facts: readonly Fact[]
   readonly settlement: Settlement
-  /** Something happened, but the delivery does not say where: the active submissions are to be read. */
+  /** The delivery does not say where something happened, so the active submissions must be read. */
   readonly sweep: boolean
-  /** It told of events that cannot be read here. */
+  /** The delivery was about events, and none of them could be read. */
   readonly unreadableEvents: boolean
 }
 
 const origin = { via: 'webhook', cause: 'webhook', fromReplay: false, firstWalk: false } as const satisfies Origin
 
 /**
- * Turns claimed deliveries into facts. A message is applied as the spec shows it; of anything else whole events are applied, and
- * the feeds of every submission that is named (under `submission_id`, or by an id that is known) are woken (invariant 11).
+ * Turns claimed deliveries into facts. Messages that match the spec are applied. From any other delivery whole events are applied, and the
+ * feeds of every submission it names are woken: ids under `submission_id`, or else known ids anywhere in the body (invariant 11).
  */
 export async function readDeliveries(db: Db, claimed: readonly ClaimedDelivery[]): Promise<ReadDelivery[]> {
   const read = claimed.map((delivery) => ({ delivery, content: readDelivery(delivery.body) }))
@@ -36,61 +36,47 @@ async function knownAmong(db: Db, read: readonly { delivery: ClaimedDelivery; co
 
 function factsOf(delivery: ClaimedDelivery, content: Delivery, known: ReadonlySet<string>): ReadDelivery {
   const { account } = delivery
-  // Our own, which only shows that deliveries arrive.
-  if (content.type === SELF_DELIVERY_TYPE) {
-    return { facts: [], settlement: settle(delivery, content, null, 'done', null), sweep: false, unreadableEvents: false }
-  }
-  if (content.message !== null) {
-    const { submissionId, message } = content.message
-    return {
-      facts: [
-        { kind: 'message', account, submissionId, message, ...origin },
-        { kind: 'wake', account, submissionId, cause: 'webhook', reads: ['thread'] },
-      ],
-      settlement: settle(delivery, content, submissionId, 'done', null),
-      sweep: false,
-      unreadableEvents: false,
-    }
+  const { type: kind, message } = content
+  const none = { facts: [], sweep: false, unreadableEvents: false }
+  // Sent by `doctor` to check that deliveries arrive.
+  if (kind === SELF_DELIVERY_TYPE) return { ...none, settlement: { delivery, state: 'done', submissionId: null, kind, error: null } }
+  if (message !== null) {
+    const { submissionId } = message
+    const facts: Fact[] = [
+      { kind: 'message', account, submissionId, message: message.message, ...origin },
+      { kind: 'wake', account, submissionId, cause: 'webhook', reads: ['thread'] },
+    ]
+    return { ...none, facts, settlement: { delivery, state: 'done', submissionId, kind, error: null } }
   }
   const ids = content.submissionIds.length > 0 ? content.submissionIds : content.otherIds.filter((id) => known.has(`${account} ${id}`))
   const facts: Fact[] = content.events.map(({ submissionId, event }) => ({ kind: 'event', account, submissionId, event, ...origin }))
   for (const submissionId of ids) facts.push({ kind: 'wake', account, submissionId, cause: 'webhook', reads: feeds })
-  // Whatever event could be taken lies in what names its submission.
-  const understood = content.type === 'submission.events' && ids.length > 0
+  const error = asideReason(content, ids.length > 0)
   return {
     facts,
-    settlement: settle(
+    settlement: {
       delivery,
-      content,
-      ids.length === 1 ? (ids[0] ?? null) : null,
-      understood ? 'done' : 'aside',
-      understood ? null : whyAside(content, ids.length > 0),
-    ),
+      state: error === null ? 'done' : 'aside',
+      submissionId: ids.length === 1 ? (ids[0] ?? null) : null,
+      kind,
+      error,
+    },
     sweep: ids.length === 0,
-    unreadableEvents: content.type === 'submission.events' && content.events.length === 0,
+    unreadableEvents: kind === 'submission.events' && content.events.length === 0,
   }
-}
-
-function settle(
-  delivery: ClaimedDelivery,
-  content: Delivery,
-  submissionId: string | null,
-  state: Settlement['state'],
-  error: string | null,
-): Settlement {
-  return { delivery, state, submissionId, kind: content.type, error }
 }
 
 const UNNAMED = 'it names no submission; the active ones are read instead'
 
-/** @param named whether it is known which submission it is about. */
-function whyAside(content: Delivery, named: boolean): string {
-  if (!content.isJson) return 'the body is no JSON'
-  if (content.type === 'submission.message') {
-    return `the message is not what the specification says${named ? '; its feed is read instead' : `, and ${UNNAMED}`}`
+/**
+ * @param isNamed whether the delivery names a submission.
+ * @returns why the delivery is set aside; null when it was understood.
+ */
+function asideReason({ type, isJson }: Delivery, isNamed: boolean): string | null {
+  if (!isJson) return 'the body is not JSON'
+  if (type === 'submission.message') {
+    return `the message does not match the specification${isNamed ? '; its feed is read instead' : `, and ${UNNAMED}`}`
   }
-  if (content.type === 'submission.events') return UNNAMED
-  return content.type === null
-    ? 'the body has no type'
-    : `the type ${JSON.stringify(content.type.slice(0, 80))} is not known to this release`
+  if (type === 'submission.events') return isNamed ? null : UNNAMED
+  return type === null ? 'the body has no type' : `this release does not know the type ${JSON.stringify(type.slice(0, 80))}`
 }

@@ -20,16 +20,14 @@ import {
 import { noteUnreadableEvents, requestSweep } from '../store/reads/accounts.ts'
 import { type ReadDelivery, readDeliveries } from './read-facts.ts'
 
-/** Deliveries claimed and applied together: as many as keep a transaction on SQLite under its 20 ms. */
+/** Deliveries in one batch: as many as keep a transaction on SQLite under its 20 ms. */
 const BATCH = { sqlite: 100, postgres: 250 } as const
-/** Batches under way at a time. SQLite has one writer. */
+/** Batches in flight at a time. SQLite has one writer. */
 const CONCURRENCY = { sqlite: 1, postgres: 2 } as const
 const LEASE_MS = 60_000
-/** Between two tries to give a batch back to a store that is away. */
-const RETURN_MS = { base: 400, cap: 5_000 } as const
-/** Without a signal the inbox is looked at this often. */
-const SWEEP_MS = 1_000
-/** Tries before a delivery that cannot be applied is `dead`; with the backoff below that takes 43 minutes at most. */
+/** How often the inbox is polled when no signal comes. */
+const POLL_MS = 1_000
+/** Attempts before a delivery that cannot be applied is `dead`. With the backoff below they take 43 minutes at most. */
 const MAX_ATTEMPTS = 10
 const RETRY_BASE_MS = 5_000
 const RETRY_CAP_MS = 3_600_000
@@ -39,19 +37,20 @@ export interface WorkerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
-  /** Milliseconds to rest after a batch that took `workedMs`: the receiver may share its thread with us. */
+  /** Milliseconds to rest after a batch that took `workedMs`: the receiver may share its thread with the worker. */
   readonly restMs: (workedMs: number) => number
 }
 
 /**
- * inbox -> read -> apply -> settle. Claims are leases; a batch is applied and settled in one transaction; when that fails, its
- * deliveries are tried one by one, so that a poisoned one is set back alone and never blocks the others (trap 30).
+ * inbox -> read -> apply -> settle. The worker claims a batch under a lease, and applies and settles it in one transaction. When that
+ * fails, it applies the deliveries one by one, so that a poisoned delivery is rescheduled alone and never blocks the others (trap 30).
  */
 export class Worker implements Service {
   readonly name = 'worker'
   readonly #o: WorkerOptions
   readonly #queue: PQueue
-  readonly #returning = new Set<Promise<void>>()
+  /** Batches that failed because of the database. They are released when the worker starts again, before their leases end. */
+  #unfinished: (readonly ClaimedDelivery[])[] = []
 
   constructor(options: WorkerOptions) {
     this.#o = options
@@ -60,23 +59,21 @@ export class Worker implements Service {
 
   async run(signal: AbortSignal): Promise<void> {
     const { db, clock } = this.#o
+    await this.#releaseLeftClaims()
     let failure: unknown
     try {
-      // Only one process works on SQLite (invariant 13), and it has nothing in hand yet: what is claimed was left by one that was killed.
-      if (db.kind === 'sqlite') await releaseAllDeliveries(db)
       while (!signal.aborted && failure === undefined) {
         const startedAt = performance.now()
-        const leaseEndsAt = clock.now() + LEASE_MS
         const batch = await claimDeliveries(db, BATCH[db.kind], LEASE_MS)
         if (batch.length === 0) {
-          await db.signals.wait('inbox', SWEEP_MS, signal)
+          await db.signals.wait('inbox', POLL_MS, signal)
           continue
         }
         void this.#queue
           .add(() => this.#work(batch))
           .catch((error: unknown) => {
             failure = error
-            this.#return(batch, leaseEndsAt, signal)
+            this.#unfinished.push(batch)
           })
         await this.#waitForSlot()
         const restMs = this.#o.restMs(performance.now() - startedAt)
@@ -85,64 +82,45 @@ export class Worker implements Service {
     } finally {
       await this.#queue.onIdle()
     }
-    if (failure !== undefined && !signal.aborted) throw failure
-    await Promise.all(this.#returning)
     if (failure !== undefined) throw failure
   }
 
-  /** What is claimed and waits for a place only ages, so nothing is claimed before there is one. */
+  /** @throws what the database throws; the supervisor then starts the worker again, with backoff. */
+  async #releaseLeftClaims(): Promise<void> {
+    const { db } = this.#o
+    // On SQLite only one process works (invariant 13), so every claim was left by this worker or by a killed process.
+    if (db.kind === 'sqlite') await releaseAllDeliveries(db)
+    else for (const batch of this.#unfinished) await releaseDeliveries(db, batch)
+    this.#unfinished = []
+  }
+
+  /** Claim only when a slot is free: a claimed batch that waits only uses up its lease. */
   async #waitForSlot(): Promise<void> {
     while (this.#queue.pending >= this.#queue.concurrency) await once(this.#queue, 'next')
   }
 
-  /** Applies a batch, or sets back what of it cannot be. Whoever took it over meanwhile does that instead. @throws what is the store's fault. */
+  /**
+   * Applies a batch; deliveries that fail are rescheduled. If the lease was lost, another worker owns the batch and this does nothing.
+   * @throws errors of the database.
+   */
   async #work(batch: readonly ClaimedDelivery[]): Promise<void> {
     try {
-      await this.#applyOrSetBack(batch)
+      await this.#applyOrReschedule(batch)
     } catch (error) {
       if (!(error instanceof LeaseLostError)) throw error
       this.#o.log.warn({ deliveries: batch.length }, messageOf(error))
     }
   }
 
-  async #applyOrSetBack(batch: readonly ClaimedDelivery[]): Promise<void> {
+  async #applyOrReschedule(batch: readonly ClaimedDelivery[]): Promise<void> {
     try {
       await this.#apply(batch)
     } catch (error) {
-      // The lease was lost, or the store is away or damaged: nothing is wrong with the deliveries.
+      // The lease was lost, or the database is down or damaged: nothing is wrong with the deliveries.
       if (error instanceof LeaseLostError || error instanceof TransientError || error instanceof FatalError) throw error
-      if (batch.length === 1 && batch[0]) await this.#reschedule(batch[0], error)
-      else for (const delivery of batch) await this.#work([delivery])
-    }
-  }
-
-  /**
-   * Gives a batch back that the store went away under, as soon as it is there again, while the supervisor starts the worker anew: else it
-   * would wait for the end of its lease. Whatever of it is settled already stays so.
-   */
-  #return(batch: readonly ClaimedDelivery[], leaseEndsAt: number, signal: AbortSignal): void {
-    const returning = this.#release(batch, leaseEndsAt, signal).finally(() => this.#returning.delete(returning))
-    this.#returning.add(returning)
-  }
-
-  /** Never rejects: when it cannot be done, the lease ends by itself. */
-  async #release(batch: readonly ClaimedDelivery[], leaseEndsAt: number, signal: AbortSignal): Promise<void> {
-    const { db, clock, log } = this.#o
-    for (let attempt = 0; ; attempt++) {
-      try {
-        await releaseDeliveries(db, batch)
-        db.signals.notify('inbox')
-        return
-      } catch (error) {
-        if (signal.aborted || clock.now() >= leaseEndsAt || !(error instanceof TransientError)) {
-          log.warn(
-            { deliveries: batch.length },
-            `deliveries wait for the end of their lease, they could not be given back: ${messageOf(error)}`,
-          )
-          return
-        }
-      }
-      await clock.sleep(backoffMs(clock, attempt, RETURN_MS.base, RETURN_MS.cap), signal)
+      const [delivery] = batch
+      if (batch.length === 1 && delivery) await this.#reschedule(delivery, error)
+      else for (const one of batch) await this.#work([one])
     }
   }
 
@@ -158,7 +136,7 @@ export class Worker implements Service {
     this.#report(settlements)
   }
 
-  /** Notes, by account, what the deliveries told of and did not show. */
+  /** Notes, by account, events that could not be read, and requests a sweep where a delivery names no submission. */
   async #noteGaps(tx: Tx, read: readonly ReadDelivery[]): Promise<void> {
     const accounts = (items: readonly ReadDelivery[]) => [...new Set(items.map((item) => item.settlement.delivery.account))].sort()
     for (const account of accounts(read.filter((item) => item.unreadableEvents))) {
@@ -167,7 +145,7 @@ export class Worker implements Service {
     for (const account of accounts(read.filter((item) => item.sweep))) await requestSweep(tx, account)
   }
 
-  /** Sets a delivery that cannot be applied back for a later try, or gives it up: it stays visible and can be replayed. */
+  /** Reschedules a delivery that could not be applied. After the last attempt it is dead: it stays visible and can be replayed. */
   async #reschedule(delivery: ClaimedDelivery, error: unknown): Promise<void> {
     const dead = delivery.attempts + 1 >= MAX_ATTEMPTS
     const retryInMs = backoffMs(this.#o.clock, delivery.attempts, RETRY_BASE_MS, RETRY_CAP_MS)
@@ -179,13 +157,13 @@ export class Worker implements Service {
       error: messageOf(error).slice(0, 1_000),
       ...(dead ? {} : { retryInMs }),
     }
-    await this.#o.db.write('inbox-set-back', (tx) => settleDeliveries(tx, [settlement]))
+    await this.#o.db.write('inbox-reschedule', (tx) => settleDeliveries(tx, [settlement]))
     this.#report([settlement])
     this.#o.log.error(
       { account: delivery.account, delivery: delivery.deliveryId, attempts: delivery.attempts + 1, err: error },
       dead
-        ? `delivery ${delivery.deliveryId} could not be applied and is dead; see \`submission-mirror inbox show ${delivery.deliveryId}\`, then \`inbox replay\``
-        : `delivery ${delivery.deliveryId} could not be applied and will be tried again`,
+        ? `delivery ${delivery.deliveryId} could not be applied in ${MAX_ATTEMPTS} attempts and is dead; see \`submission-mirror inbox show ${delivery.deliveryId}\`, then \`inbox replay\``
+        : `delivery ${delivery.deliveryId} could not be applied and will be tried again in ${Math.round(retryInMs / 1000)} s: ${messageOf(error)}`,
     )
   }
 
@@ -200,7 +178,10 @@ export class Worker implements Service {
           `delivery ${delivery.deliveryId} was set aside: ${error}`,
         )
       } else {
-        log.debug({ account: delivery.account, delivery: delivery.deliveryId, kind, submission: submissionId, state }, 'delivery worked')
+        log.debug(
+          { account: delivery.account, delivery: delivery.deliveryId, kind, submission: submissionId, state },
+          `delivery ${delivery.deliveryId} is settled: ${state}`,
+        )
       }
     }
   }

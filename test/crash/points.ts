@@ -66,7 +66,7 @@ export const inboxPoints: readonly KillPoint[] = [
   { transaction: 'inbox-claim', later: 3, provoke: workOn },
   { transaction: 'inbox-apply', later: 3, provoke: workOn },
   {
-    transaction: 'inbox-set-back',
+    transaction: 'inbox-reschedule',
     async provoke(rig) {
       await rig.arm('inbox-apply:before-commit 1 refuse')
       work(rig)

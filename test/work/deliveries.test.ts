@@ -186,8 +186,8 @@ describe.each(testDatabases)('working on deliveries on $name', (database) => {
     expect(await rowsOf(rig.db, threadMessages)).toHaveLength(1)
     expect(rig.counted('deliveries_settled_total', { state: 'aside' })).toBe(broken.length)
     const reasons = (await inbox(rig)).map((row) => row.error)
-    expect(reasons[5]).toBe('the message is not what the specification says; its feed is read instead')
-    expect(reasons[6]).toBe('the message is not what the specification says, and it names no submission; the active ones are read instead')
+    expect(reasons[5]).toBe('the message does not match the specification; its feed is read instead')
+    expect(reasons[6]).toBe('the message does not match the specification, and it names no submission; the active ones are read instead')
     // The message that could not be read is found in its feed.
     expect(await woken(rig)).toContain(`${ID} thread`)
   })

@@ -47,7 +47,7 @@ describe.each(testDatabases)('a worker that loses its lease on $name', (database
     const rig = await Rig.open(database)
     const cure = await poison(rig.db, 'thread_messages', 'message_id', uuid(2, 1))
     await rig.deliver([messageOf(1)], { ids: ['msg_1'] })
-    const worker = rig.startWorker(takenOver(rig.db, 'inbox-set-back'))
+    const worker = rig.startWorker(takenOver(rig.db, 'inbox-reschedule'))
     await rig.until('the loss is noticed', () => rig.logged('the lease was lost'))
     await rig.deliver([messageOf(2)], { ids: ['msg_2'] })
     await rig.until('the next is applied', () => rig.counted('deliveries_settled_total', { state: 'done' }) === 1)

@@ -25,7 +25,7 @@ function away(db: Db, failing: Record<string, number>, why: Error = new Transien
   })
 }
 
-describe.each(testDatabases)('a worker whose store goes away on $name', (database) => {
+describe.each(testDatabases)('a worker whose database goes down on $name', (database) => {
   async function worked(rig: Rig, failing: Record<string, number>): Promise<() => Promise<void>> {
     const abort = new AbortController()
     const worker = new Worker({
@@ -44,7 +44,7 @@ describe.each(testDatabases)('a worker whose store goes away on $name', (databas
     return stop
   }
 
-  it('gives its batch back when the store is there again, and does not wait for the end of the lease', async () => {
+  it('releases its batch when the database is back, before the lease ends', async () => {
     const rig = await Rig.open(database)
     await rig.deliver([messageOf(1), messageOf(2)], { ids: ['msg_1', 'msg_2'] })
     const failing = { 'inbox-apply': 1, 'inbox-release': 3 }
@@ -56,7 +56,7 @@ describe.each(testDatabases)('a worker whose store goes away on $name', (databas
     )
   })
 
-  it('gives back what is left of a batch of which one was set back, whose wait stays', async () => {
+  it('releases what is left of a batch; a delivery that was rescheduled keeps its wait', async () => {
     const rig = await Rig.open(database)
     const cure = await poison(rig.db, 'thread_messages', 'message_id', uuid(2, 1))
     await rig.deliver([messageOf(1), messageOf(2)], { ids: ['msg_1', 'msg_2'] })
@@ -69,7 +69,7 @@ describe.each(testDatabases)('a worker whose store goes away on $name', (databas
     })
     db.write = async (name, work, options) => {
       const result = await write(name, work, options)
-      if (name === 'inbox-set-back') failing['inbox-apply'] = 1
+      if (name === 'inbox-reschedule') failing['inbox-apply'] = 1
       return result
     }
     await worked(rig, failing)
@@ -83,16 +83,16 @@ describe.each(testDatabases)('a worker whose store goes away on $name', (databas
     await cure()
   })
 
-  it('ends at once when it is told to stop while the store is away', async () => {
+  it('stops at once while the database is down', async () => {
     const rig = await Rig.open(database)
     await rig.deliver([messageOf(1)])
     const failing = { 'inbox-apply': 1, 'inbox-release': 1_000 }
     const stop = await worked(rig, failing)
-    await rig.until('it tries to give back', () => failing['inbox-release'] < 1_000)
+    await rig.until('it attempts to release', () => failing['inbox-release'] < 1_000)
     await stop()
   })
 
-  it('ends the process over a damaged database, and blames no delivery for it', async () => {
+  it('ends the process when the database is damaged, and counts no attempt for its deliveries', async () => {
     const rig = await Rig.open(database)
     await rig.deliver([messageOf(1), messageOf(2)])
     const why = new FatalError('the database is damaged')
