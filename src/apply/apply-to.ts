@@ -2,8 +2,8 @@ import type { EventFact, Fact, MessageFact } from '../model/facts.ts'
 import { applyAbsent } from './absent.ts'
 import { applyDerived } from './derived.ts'
 import { applyEvents } from './market-events.ts'
-import { applyRequirements } from './requirements.ts'
 import type { ApplySession } from './session.ts'
+import { applyState } from './state.ts'
 import { applyReachability, lockSubmissions } from './submissions.ts'
 import { applyMessages } from './thread-messages.ts'
 
@@ -23,7 +23,7 @@ export async function applyTo(session: ApplySession, facts: readonly Fact[]): Pr
   )
   let stale = 0
   for (const fact of facts) {
-    if (fact.kind === 'state' && !(await applyRequirements(session, fact))) stale += 1
+    if (fact.kind === 'state' && !(await applyState(session, fact))) stale += 1
     if (fact.kind === 'reach') applyReachability(session, fact)
     if (fact.kind === 'absent') await applyAbsent(session, fact)
     if (fact.kind === 'derived') await applyDerived(session, fact)

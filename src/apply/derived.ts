@@ -2,7 +2,7 @@ import { isDamaged } from '../model/damaged.ts'
 import type { MarketEventRow } from '../model/entities/market-events.ts'
 import type { DerivedFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
-import { isOfRail, laneOf, ofRail } from './market-events.ts'
+import { isOfRail, laneOf, ofRail } from './lanes.ts'
 import type { ApplySession } from './session.ts'
 
 /**

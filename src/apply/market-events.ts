@@ -4,6 +4,7 @@ import { identityOf } from '../model/entity.ts'
 import type { EventFact } from '../model/facts.ts'
 import { firstSeen, goneAfter, mergeFound } from '../model/merge.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
+import { isOfRail, laneKey, laneOf } from './lanes.ts'
 import type { ApplySession } from './session.ts'
 import { touchSubmission } from './submissions.ts'
 
@@ -76,67 +77,6 @@ function isNewer(lane: LaneRow, row: MarketEventRow): boolean {
   return shown > `${row.occurred_at} ${row.event_id}`
 }
 
-/**
- * Whether a rail has named the lane. Three columns say so, each by itself: the word of two of them counts, so that a hand that alters one
- * neither makes a lane that only events tell of go with the rail, nor empties one that the rail has told of.
- */
-export function isOfRail({ state_source, state_event_id, raw }: LaneRow): boolean {
-  const [ofNoEvent, shown] = [state_event_id === null, raw !== null]
-  return state_source === 'rail' ? ofNoEvent || shown : ofNoEvent && shown
-}
-
-/** What a lane that a rail has named says of where its state comes from. */
-export const ofRail = { state_source: 'rail', state_event_id: null, state_occurred_at: null } as const
-
-/** A lane as an event tells it: it is there. */
-export function laneOf(row: MarketEventRow, lane: LaneRow | null): LaneRow {
-  return {
-    ...(lane ?? emptyLane(laneKey(row))),
-    market_name: row.market_name,
-    lines: row.market_lines,
-    program_category: row.category,
-    status: row.status,
-    status_label: row.status_label,
-    state_source: 'event',
-    state_event_id: row.event_id,
-    state_occurred_at: row.occurred_at,
-    gone_at: null,
-  }
-}
-
-/** A lane of which nothing is said. */
-export function emptyLane({ account, submission_id, lane_id }: Pick<LaneRow, 'account' | 'submission_id' | 'lane_id'>): LaneRow {
-  return {
-    account,
-    submission_id,
-    lane_id,
-    market_id: null,
-    market_name: null,
-    program: null,
-    program_id: null,
-    program_category: null,
-    lines: null,
-    status: null,
-    status_label: null,
-    submit_ready: null,
-    gapped: null,
-    unmet_labels: null,
-    bound: null,
-    chip: null,
-    carrier_api_session_ids: null,
-    next_step: null,
-    state_source: 'event',
-    state_event_id: null,
-    state_occurred_at: null,
-    gone_at: null,
-    raw: null,
-  }
-}
-
 function keyOf(fact: EventFact): { account: string; submission_id: string; event_id: string } {
   return { account: fact.account, submission_id: fact.submissionId, event_id: fact.event.event_id }
-}
-
-function laneKey(row: MarketEventRow): Pick<LaneRow, 'account' | 'submission_id' | 'lane_id'> {
-  return { account: row.account, submission_id: row.submission_id, lane_id: String(row.lane_id) }
 }

@@ -1,12 +1,11 @@
 import type { Change } from '../model/change.ts'
-import { type LaneRow, lanes } from '../model/entities/lanes.ts'
-import { type MarketEventRow, marketEvents } from '../model/entities/market-events.ts'
-import { type QuoteHistoryRow, quoteHistory } from '../model/entities/quote-history.ts'
-import { type QuoteRow, quotes } from '../model/entities/quotes.ts'
-import { type SourceOfferRow, sourceOffers } from '../model/entities/source-offers.ts'
+import { lanes } from '../model/entities/lanes.ts'
+import { marketEvents } from '../model/entities/market-events.ts'
 import { type SubmissionRow, submissions } from '../model/entities/submissions.ts'
-import { type ThreadAttachmentRow, threadAttachments } from '../model/entities/thread-attachments.ts'
-import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-messages.ts'
+import { threadAttachments } from '../model/entities/thread-attachments.ts'
+import { threadMessages } from '../model/entities/thread-messages.ts'
+import { entities } from '../model/entities.ts'
+import type { Entity, RowOf } from '../model/entity.ts'
 import type { Origin, Place } from '../model/facts.ts'
 import type { ReadKind } from '../model/reads.ts'
 import { msFromTime, type TimeText } from '../model/time.ts'
@@ -22,14 +21,12 @@ const BACKFILL_AFTER_MS = 3_600_000
 export class ApplySession {
   readonly access: MirrorAccess
   readonly now: TimeText
+  readonly #sets: ReadonlyMap<string, WorkingSet>
   readonly submissions: WorkingSet<SubmissionRow>
-  readonly marketEvents: WorkingSet<MarketEventRow>
-  readonly threadMessages: WorkingSet<ThreadMessageRow>
-  readonly threadAttachments: WorkingSet<ThreadAttachmentRow>
-  readonly lanes: WorkingSet<LaneRow>
-  readonly quotes: WorkingSet<QuoteRow>
-  readonly sourceOffers: WorkingSet<SourceOfferRow>
-  readonly quoteHistory: WorkingSet<QuoteHistoryRow>
+  readonly marketEvents: WorkingSet<RowOf<typeof marketEvents>>
+  readonly threadMessages: WorkingSet<RowOf<typeof threadMessages>>
+  readonly threadAttachments: WorkingSet<RowOf<typeof threadAttachments>>
+  readonly lanes: WorkingSet<RowOf<typeof lanes>>
   readonly wakes: Wake[] = []
   readonly replays = new Map<string, Place>()
   readonly arrivals: Arrival[] = []
@@ -39,14 +36,19 @@ export class ApplySession {
   constructor(access: MirrorAccess, now: TimeText) {
     this.access = access
     this.now = now
-    this.submissions = new WorkingSet(access, submissions)
-    this.marketEvents = new WorkingSet(access, marketEvents)
-    this.threadMessages = new WorkingSet(access, threadMessages)
-    this.threadAttachments = new WorkingSet(access, threadAttachments)
-    this.lanes = new WorkingSet(access, lanes)
-    this.quotes = new WorkingSet(access, quotes)
-    this.sourceOffers = new WorkingSet(access, sourceOffers)
-    this.quoteHistory = new WorkingSet(access, quoteHistory)
+    this.#sets = new Map(entities.map((entity) => [entity.table, new WorkingSet(access, entity)]))
+    this.submissions = this.of(submissions)
+    this.marketEvents = this.of(marketEvents)
+    this.threadMessages = this.of(threadMessages)
+    this.threadAttachments = this.of(threadAttachments)
+    this.lanes = this.of(lanes)
+  }
+
+  /** The working set of a table. */
+  of<E extends Entity>({ table }: E): WorkingSet<RowOf<E>> {
+    const set = this.#sets.get(table)
+    if (set === undefined) throw new Error(`${table} is no table of service data`)
+    return set as unknown as WorkingSet<RowOf<E>>
   }
 
   wake(place: Place, ...reads: ReadKind[]): void {
@@ -83,19 +85,11 @@ export class ApplySession {
 
   /** Writes every working set, parents before what hangs on them. */
   async flush(): Promise<void> {
-    await this.submissions.flush()
-    await this.marketEvents.flush()
-    await this.threadMessages.flush()
-    await this.threadAttachments.flush()
-    await this.lanes.flush()
-    await this.quotes.flush()
-    await this.sourceOffers.flush()
-    await this.quoteHistory.flush()
+    for (const set of this.#sets.values()) await set.flush()
   }
 
   /** What `flush` wrote that is no row of the change log, because only `raw` differed. */
   get rawOnly(): Change[] {
-    const sets = [this.submissions, this.marketEvents, this.threadMessages, this.threadAttachments]
-    return [...sets, this.lanes, this.quotes, this.sourceOffers, this.quoteHistory].flatMap((set) => set.rawOnly)
+    return [...this.#sets.values()].flatMap((set) => set.rawOnly)
   }
 }

@@ -1,16 +1,15 @@
 import { isDamaged } from '../model/damaged.ts'
 import { type LaneRow, lanes } from '../model/entities/lanes.ts'
 import { type MarketEventRow, marketEvents } from '../model/entities/market-events.ts'
-import { quoteHistory } from '../model/entities/quote-history.ts'
-import { quotes } from '../model/entities/quotes.ts'
-import { sourceOffers } from '../model/entities/source-offers.ts'
 import { type SubmissionRow, submissions } from '../model/entities/submissions.ts'
 import { threadAttachments } from '../model/entities/thread-attachments.ts'
 import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-messages.ts'
-import type { Row } from '../model/entity.ts'
+import { entities } from '../model/entities.ts'
+import { columnsWhere, type Entity, ownKey, type Row } from '../model/entity.ts'
 import type { EventFact, MessageFact, StateFact } from '../model/facts.ts'
 import type { Json } from '../model/json.ts'
 import { hasValue } from '../model/merge.ts'
+import { shownOf, type View } from '../model/view.ts'
 import type { MirrorReader } from '../store/mirror/reader.ts'
 import { newestAmong } from '../store/mirror/reader.ts'
 
@@ -27,7 +26,7 @@ import { newestAmong } from '../store/mirror/reader.ts'
 export function isUnchanged(
   reader: MirrorReader,
   submissionId: string,
-  state: StateFact | null,
+  states: readonly StateFact[],
   records: readonly (EventFact | MessageFact)[] | null,
 ): boolean {
   const submission = reader.wholeOf(submissions, submissionId)?.[0] as SubmissionRow | undefined
@@ -38,7 +37,7 @@ export function isUnchanged(
   return (
     sameRecords(reader, submissionId, events, messages, records) &&
     sameDerived(reader, submission, events, messages) &&
-    (state === null || sameState(reader, submission, state))
+    states.every((state) => sameState(reader, submission, state))
   )
 }
 
@@ -89,46 +88,38 @@ function isPlainlyOfRail(lane: LaneRow): boolean {
   return lane.state_source === 'rail' && lane.state_event_id === null && lane.state_occurred_at === null
 }
 
-function sameState(reader: MirrorReader, submission: SubmissionRow, { requirements }: StateFact): boolean {
-  const { raw, ...columns } = requirements.submission
-  if (!sameColumns(submission, columns) || withoutTimes(submission.raw) !== withoutTimes(raw)) return false
-  const { rail } = requirements
-  if (rail === null) return true
-  const { submission_id: id } = submission
-  if (
-    !sameSet(reader.wholeOf(lanes, id), rail.lanes.length, (row) => rail.lanes.find(({ lane }) => lane.lane_id === row['lane_id'])?.lane)
-  ) {
-    return false
-  }
-  const laneOf = new Map(rail.lanes.map((lane) => [lane.lane.lane_id, lane]))
-  const quoteCount = rail.lanes.reduce((sum, lane) => sum + lane.quotes.length, 0)
-  const offerCount = rail.lanes.reduce((sum, lane) => sum + lane.sourceOffers.length, 0)
-  const history = rail.quoteHistory ?? []
-  return (
-    sameSet(reader.wholeOf(quotes, id), quoteCount, (row) =>
-      laneOf.get(String(row['lane_id']))?.quotes.find((quote) => quote.quote_id === row['quote_id']),
-    ) &&
-    sameSet(reader.wholeOf(sourceOffers, id), offerCount, (row) =>
-      laneOf.get(String(row['lane_id']))?.sourceOffers.find((offer) => offer.presentation_id === row['presentation_id']),
-    ) &&
-    sameSet(reader.wholeOf(quoteHistory, id), history.length, (row) => history.find((item) => item.history_key === row['history_key']))
-  )
+function sameState(reader: MirrorReader, row: SubmissionRow, { view }: StateFact): boolean {
+  return sameSubmission(row, view) && entities.every((entity) => sameList(reader.wholeOf(entity, row.submission_id), entity, view))
 }
 
-/** Whether the rows that are not marked as gone are those that are shown, each with the same columns. */
-function sameSet(rows: readonly Row[] | null, shown: number, saidOf: (row: Row) => object | undefined): boolean {
-  const present = rows?.filter((row) => !hasValue(row['gone_at']))
-  return present?.length === shown && present.every((row) => isShown(row, saidOf(row)))
+function sameSubmission(row: SubmissionRow, { submission }: View): boolean {
+  if (submission === null) return true
+  const { raw, ...columns } = submission
+  return sameColumns(row, columns) && withoutTimes(row.raw) === withoutTimes(raw ?? null)
 }
 
-function isShown(row: Row | undefined, said: object | undefined): boolean {
-  if (row === undefined || said === undefined || row['gone_at'] !== null) return false
-  return !isDamaged(row['first_seen_at']) && !isDamaged(row['first_seen_via']) && sameColumns(row, said)
+/** Whether the rows of a table that are not marked as gone are those that the view shows, each with the same columns. */
+function sameList(rows: readonly Row[] | null, entity: Entity, view: View): boolean {
+  const shown = shownOf(view, entity)
+  if (shown === null) return true
+  const present = rows?.filter((row) => !hasValue(row['gone_at']) && shown.covers(row))
+  if (present?.length !== shown.rows.length) return false
+  const [key, volatile] = [ownKey(entity), new Set(columnsWhere(entity, (field) => field.volatile === true))]
+  const keyOf = (row: Row) => JSON.stringify(key.map((column) => row[column]))
+  const said = new Map(shown.rows.map((row) => [keyOf(row), row]))
+  return present.every((row) => isShown(row, said.get(keyOf(row)), volatile))
 }
 
-function sameColumns(row: object, said: object): boolean {
+const NONE: ReadonlySet<string> = new Set()
+
+function isShown(row: Row | undefined, said: object | undefined, volatile = NONE): boolean {
+  if (row === undefined || said === undefined || (row['gone_at'] ?? null) !== null) return false
+  return !isDamaged(row['first_seen_at']) && !isDamaged(row['first_seen_via']) && sameColumns(row, said, volatile)
+}
+
+function sameColumns(row: object, said: object, volatile = NONE): boolean {
   for (const column in said) {
-    if (!same((row as Row)[column] ?? null, (said as Row)[column] ?? null)) return false
+    if (!volatile.has(column) && !same((row as Row)[column] ?? null, (said as Row)[column] ?? null)) return false
   }
   return true
 }

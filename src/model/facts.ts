@@ -1,6 +1,7 @@
-import type { ReadKind } from './reads.ts'
-import type { Cause, MarketEvent, Requirements, ThreadMessage, Via } from './records.ts'
+import type { ReadKind, StateRead } from './reads.ts'
+import type { Cause, MarketEvent, ThreadMessage, Via } from './records.ts'
 import type { TimeText } from './time.ts'
+import type { View } from './view.ts'
 
 /** Where a fact belongs. */
 export interface Place {
@@ -37,11 +38,12 @@ export interface MessageFact extends Place, Origin {
   readonly message: ThreadMessage
 }
 
-/** A requirements view that was read. */
+/** A view of the state that was read. */
 export interface StateFact extends Place {
   readonly kind: 'state'
+  readonly read: StateRead
   readonly cause: Cause
-  readonly requirements: Requirements
+  readonly view: View
   /** The number that the read took before it was sent (invariant 6). */
   readonly readNo: number
   readonly readAt: TimeText

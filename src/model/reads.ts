@@ -1,8 +1,11 @@
-/** The reads of a submission: the two feeds, and the view of its state. */
+/** The reads of a submission: the two feeds, and the views of its state. */
 export type ReadKind = 'events' | 'thread' | 'requirements'
 /** Reads of a feed, page by page. */
 export const feeds = ['events', 'thread'] as const satisfies readonly ReadKind[]
 export type Feed = (typeof feeds)[number]
+/** Reads of the state, each a view of what is now. */
+export type StateRead = Exclude<ReadKind, Feed>
+export const stateReads = ['requirements'] as const satisfies readonly StateRead[]
 export const readKinds = ['events', 'thread', 'requirements'] as const satisfies readonly ReadKind[]
 
 export function isFeed(read: ReadKind): read is Feed {

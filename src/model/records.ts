@@ -6,6 +6,7 @@ import type { SourceOfferRow } from './entities/source-offers.ts'
 import type { SubmissionRow } from './entities/submissions.ts'
 import type { ThreadAttachmentRow } from './entities/thread-attachments.ts'
 import type { ThreadMessageRow } from './entities/thread-messages.ts'
+import type { Row } from './entity.ts'
 
 /** How something reached us: which way a row was first seen, and what caused a change. */
 export type Via = 'webhook' | 'poll' | 'backfill' | 'reconcile'
@@ -38,6 +39,20 @@ export type CompleteLists<Lists extends string> = { readonly [List in Lists]: bo
  */
 export type Reported<Columns, Always extends keyof Columns> = Partial<Columns> & Pick<Columns, Always>
 
+/** A list of a view: rows of one table. */
+export interface ViewList {
+  readonly table: string
+  /** Key columns that all its rows share beside the submission: empty, or the key of the row that they hang on. */
+  readonly of: Row
+  /** In columns, the key below the submission included. What the view does not speak of is left out: the last value stands. */
+  readonly rows: readonly Row[]
+  /**
+   * Whether the list was there and every item of it could be read. Only from a whole list may be concluded that what it does not show is
+   * gone (invariant 7).
+   */
+  readonly whole: boolean
+}
+
 /** A lane of the rail with what hangs on it. */
 export interface RailLane {
   readonly lane: Reported<Omit<LaneRow, Placed | 'state_source' | 'state_event_id' | 'state_occurred_at' | 'gone_at'>, 'lane_id' | 'raw'>
@@ -68,4 +83,6 @@ export interface Requirements {
     /** Items that could not be read, as JSON text. */
     readonly unreadable: readonly string[]
   } | null
+  /** What else it shows, table by table. */
+  readonly lists: readonly ViewList[]
 }

@@ -4,6 +4,7 @@ import { FatalError, messageOf, TransientError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Fact } from '../model/facts.ts'
+import { isFeed, type StateRead } from '../model/reads.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
 import { readState } from '../read/state.ts'
@@ -73,7 +74,7 @@ export async function carryOutRead(o: ClaimedReadOptions, claim: ReadClaim, sign
 async function make(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal): Promise<ClaimedReadEnd> {
   const startedAt = o.clock.now()
   try {
-    const end = claim.read === 'requirements' ? await readSubmissionState(o, claim, signal) : await readFeed(o, claim, signal)
+    const end = isFeed(claim.read) ? await readFeed(o, claim, signal) : await readSubmissionState(o, claim, claim.read, signal)
     o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: end })
     return end
   } catch (error) {
@@ -164,14 +165,14 @@ function activityOf(o: ClaimedReadOptions, claim: ReadClaim, end: WalkEnd, chang
   return end.newestAt < now ? end.newestAt : now
 }
 
-async function readSubmissionState(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal): Promise<'read'> {
-  const requirements = await readState(o.client, claim.submissionId, signal)
+async function readSubmissionState(o: ClaimedReadOptions, claim: ReadClaim, read: StateRead, signal: AbortSignal): Promise<'read'> {
+  const view = await readState(o.client, read, claim.submissionId, signal)
   await inApplyTransaction(o.db, o.observer, 'state-read', async (transaction) => {
     const readAt = timeFromMs(o.clock.now())
     const { account, submissionId, readNo } = claim
-    const state: Fact = { kind: 'state', account, submissionId, cause: o.cause, requirements, readNo, readAt }
+    const state: Fact = { kind: 'state', read, account, submissionId, cause: o.cause, view, readNo, readAt }
     const applied = await transaction.apply([state, ...foundAgain(o, claim)])
-    const unreadable = (requirements.rail?.unreadable ?? []).map((raw) => ({ account, submission_id: submissionId, read: claim.read, raw }))
+    const unreadable = view.unreadable.map((raw) => ({ account, submission_id: submissionId, read, raw }))
     await keepUnreadable(o, transaction.tx, claim, unreadable)
     const changed = applied.changes > 0
     const activeAt = changed && claim.lastReadAt !== null ? readAt : (claim.activeAt ?? readAt)

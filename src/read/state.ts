@@ -1,26 +1,32 @@
 import type { Priority } from '../base/limiter.ts'
-import type { Requirements } from '../model/records.ts'
+import type { StateRead } from '../model/reads.ts'
+import { type View, viewOf } from '../model/view.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { UpstreamTransientError } from '../upstream/http/errors.ts'
 import { readRequirements } from '../upstream/wire/wire.ts'
 
+type Reader = (client: UpstreamClient, submissionId: string, signal: AbortSignal, priority?: Priority) => Promise<View | null>
+
+/** How each read of the state is made; null: the answer is no such view. */
+const readers: Readonly<Record<StateRead, Reader>> = {
+  requirements: async (client, ...asked) => {
+    const requirements = readRequirements(await client.requirements(...asked))
+    return requirements && viewOf(requirements)
+  },
+}
+
 /**
- * Reads the requirements view of a submission, the one documented source of its state (trap 11).
- * @throws what the client throws; an answer that is no requirements view is transient, like any other that cannot be used.
+ * Reads a view of a submission's state. The requirements view is the one documented source of it (trap 11).
+ * @throws what the client throws; an answer that is no such view is transient, like any other that cannot be used.
  */
 export async function readState(
   client: UpstreamClient,
+  read: StateRead,
   submissionId: string,
   signal: AbortSignal,
   priority?: Priority,
-): Promise<Requirements> {
-  const requirements = readRequirements(await client.requirements(submissionId, signal, priority))
-  if (requirements === null) {
-    throw new UpstreamTransientError(
-      'unavailable',
-      { operation: 'requirements', submissionId, withCursor: false },
-      'the answer is no requirements view',
-    )
-  }
-  return requirements
+): Promise<View> {
+  const view = await readers[read](client, submissionId, signal, priority)
+  if (view !== null) return view
+  throw new UpstreamTransientError('unavailable', { operation: read, submissionId, withCursor: false }, `the answer is no ${read} view`)
 }

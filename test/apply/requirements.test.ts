@@ -184,11 +184,11 @@ describe.each(testDatabases)('requirements views on $name', ({ open }) => {
     const deep = (n: number) => {
       const fact = view([wireLane(1)])
       const raw = `{"odd":${'['.repeat(5_000)}${n}${']'.repeat(5_000)}}`
-      return { ...fact, requirements: { ...fact.requirements, submission: { ...fact.requirements.submission, raw } } }
+      return { ...fact, view: { ...fact.view, submission: { ...fact.view.submission, raw } } }
     }
     await applyAll(db, [deep(1)])
     await applyAll(db, [deep(2)])
-    expect((await rowsOf(db, submissions))[0]?.['raw']).toBe(deep(2).requirements.submission.raw)
+    expect((await rowsOf(db, submissions))[0]?.['raw']).toBe(deep(2).view.submission.raw)
   })
 
   it('trap 77: hedge_obtains stands in raw under its own name', async () => {

@@ -57,7 +57,7 @@ describe.each(testDatabases)('comparing plainly, on $name', ({ open }) => {
     return (await Promise.all(facts.map((some) => compareFacts(reader, some, NOW)))).some(differs)
   }
 
-  const isSame = (reader: MirrorReader) => isUnchanged(reader, submissionId, state, records)
+  const isSame = (reader: MirrorReader) => isUnchanged(reader, submissionId, [state], records)
 
   function write(db: Db, entity: Entity, column: string, row: Row): Promise<number> {
     return db.write('test', (tx) => tx.updateMany(entity, [column], [row]))

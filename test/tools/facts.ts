@@ -1,6 +1,7 @@
 import type { EventFact, Fact, MessageFact, Origin, StateFact } from '../../src/model/facts.ts'
 import type { Json } from '../../src/model/json.ts'
 import { timeFromMs } from '../../src/model/time.ts'
+import { viewOf } from '../../src/model/view.ts'
 import { readEvent, readMessage, readRequirements } from '../../src/upstream/wire/wire.ts'
 
 /** A uuid that ends in `n`, of a family of its own. */
@@ -118,7 +119,8 @@ export function messageFact(account: string, submissionId: string, wire: unknown
 export function stateFact(account: string, submissionId: string, wire: unknown, readNo: number, readAtMs = START_MS): StateFact {
   const requirements = readRequirements(wire)
   if (requirements === null) throw new Error(`not a requirements view: ${JSON.stringify(wire)}`)
-  return { kind: 'state', account, submissionId, cause: 'poll', requirements, readNo, readAt: timeFromMs(readAtMs) }
+  const view = viewOf(requirements)
+  return { kind: 'state', read: 'requirements', account, submissionId, cause: 'poll', view, readNo, readAt: timeFromMs(readAtMs) }
 }
 
 export function trackFact(account: string, submissionId: string): Fact {

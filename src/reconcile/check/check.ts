@@ -1,7 +1,7 @@
 import type PQueue from 'p-queue'
 import { type Differences, differs } from '../../apply/compare.ts'
 import type { EventFact, Fact, MessageFact, Place, StateFact } from '../../model/facts.ts'
-import { type Feed, feeds, type ReadKind } from '../../model/reads.ts'
+import { type Feed, feeds, type ReadKind, type StateRead, stateReads } from '../../model/reads.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { readState } from '../../read/state.ts'
@@ -62,7 +62,7 @@ export class SubmissionCheck {
   readonly #mender: Mender
   readonly #signal: AbortSignal
   #compared = 0
-  #state: StateFact | null = null
+  readonly #states = new Map<StateRead, StateFact>()
   /** Before the first page; behind the last it is looked at once more. */
   #stateLooked = false
   readonly #doubts = new PendingCorrections()
@@ -87,7 +87,7 @@ export class SubmissionCheck {
     const read = await this.#o.slots.add(() => this.#readAll())
     const { replays, failures } = read
     const [failed] = failures
-    const nothingRead = replays.length === 0 && this.#state === null
+    const nothingRead = replays.length === 0 && this.#states.size === 0
     const isThere = failures.every(({ failure }) => failure.class !== 'gone')
     if (failed && nothingRead && failures.every(({ failure }) => failure.class === 'gone'))
       return await this.#gone(failed.read, failed.failure)
@@ -98,8 +98,8 @@ export class SubmissionCheck {
     }
     const records = replays.flatMap((replay) => replay.facts ?? [])
     const isWhole = replays.length === feeds.length && replays.every((replay) => replay.facts !== null)
-    const said = { submissionId: this.#place.submissionId, state: this.#state, records, isWhole, isThere }
-    const verdict = await this.#o.comparer.compare(said)
+    const states = [...this.#states.values()]
+    const verdict = await this.#o.comparer.compare({ submissionId: this.#place.submissionId, states, records, isWhole, isThere })
     await this.#mendVerdict(verdict, records)
     const reader = this.#mender.mended ? new MirrorReader(db.read, account) : verdict.reader
     for (const replay of replays) await this.#lookForAbsent(reader, replay, begunAt)
@@ -110,7 +110,7 @@ export class SubmissionCheck {
         unreadable.map(({ raw }) => raw),
       )
     }
-    await this.#mender.keepUnreadable('requirements', this.#state?.requirements.rail?.unreadable ?? [])
+    for (const [read, { view }] of this.#states) await this.#mender.keepUnreadable(read, view.unreadable)
     return { proved: this.#o.withState && !this.#mender.left, compared: this.#compared, failure: null }
   }
 
@@ -118,12 +118,12 @@ export class SubmissionCheck {
   async #readAll(): Promise<{ replays: readonly Replay[]; failures: readonly Unread[] }> {
     const replays: Replay[] = []
     const failures: Unread[] = []
-    if (this.#o.withState) {
-      const read = await this.#readState(0)
-      if (read.ok) {
-        this.#state = read.value
-        this.#compared += rowsOf(read.value)
-      } else failures.push({ read: 'requirements', failure: read.failure })
+    for (const read of this.#o.withState ? stateReads : []) {
+      const state = await this.#readState(read, 0)
+      if (state.ok) {
+        this.#states.set(read, state.value)
+        this.#compared += rowsOf(state.value)
+      } else failures.push({ read, failure: state.failure })
     }
     for (const feed of feeds) {
       const read = await this.#replay(feed, (page) => this.#mendPage(page))
@@ -135,11 +135,11 @@ export class SubmissionCheck {
     return { replays, failures }
   }
 
-  #readState(readNo: number): Promise<Attempt<StateFact>> {
+  #readState(read: StateRead, readNo: number): Promise<Attempt<StateFact>> {
     const { client, clock } = this.#o
     return attempt(clock, client, this.#signal, async () => {
-      const requirements = await readState(client, this.#place.submissionId, this.#signal, 'background')
-      return { kind: 'state', ...this.#place, cause: 'reconcile', requirements, readNo, readAt: timeFromMs(clock.now()) }
+      const view = await readState(client, read, this.#place.submissionId, this.#signal, 'background')
+      return { kind: 'state', read, ...this.#place, cause: 'reconcile', view, readNo, readAt: timeFromMs(clock.now()) }
     })
   }
 
@@ -151,16 +151,16 @@ export class SubmissionCheck {
 
   /** Compares a page of a long feed while the next is read. */
   async #mendPage(page: Records): Promise<void> {
-    if (this.#state !== null && !this.#stateLooked) {
+    if (!this.#stateLooked) {
       this.#stateLooked = true
-      if (differs(await this.#mender.compare([this.#state]))) await this.#mendState()
+      await this.#mendStates()
     }
     if (page.length > 0) await this.#mendRecords(page, await this.#mender.compare(page))
   }
 
   async #mendVerdict(verdict: Verdict, records: Records): Promise<void> {
     const stateDiffers = differs(verdict.state)
-    if (stateDiffers) await this.#o.slots.add(() => this.#mendState())
+    if (stateDiffers) await this.#o.slots.add(() => this.#mendStates())
     // With the lanes in place, less may differ than before.
     await this.#mendRecords(records, stateDiffers && records.length > 0 ? await this.#mender.compare(records) : verdict.records)
     await this.#confirm()
@@ -169,7 +169,7 @@ export class SubmissionCheck {
   /** Puts records right; those in which something would be emptied or changed wait for a second replay. */
   async #mendRecords(records: Records, differences: Differences): Promise<void> {
     const { facts, differ } = this.#doubts.hold(records, differences)
-    if (differ && facts.length > 0) await this.#mender.mend(facts, false)
+    if (differ && facts.length > 0) await this.#mender.mend(facts, null)
   }
 
   /** Replays once more the feeds of which records wait, and corrects what both replays say. */
@@ -192,28 +192,34 @@ export class SubmissionCheck {
     const waiting = this.#doubts.filter(page)
     if (waiting.length === 0) return
     const facts = this.#doubts.confirm(waiting, await this.#mender.compare(waiting))
-    if (facts.length > 0) await this.#mender.mend(facts, false)
+    if (facts.length > 0) await this.#mender.mend(facts, null)
   }
 
   async #abandon(feed: Feed, why: string): Promise<void> {
     await this.#mender.leave(this.#doubts.discard(this.#place.submissionId, feed, why))
   }
 
+  async #mendStates(): Promise<void> {
+    for (const [read, state] of this.#states) {
+      if (differs(await this.#mender.compare([state]))) await this.#mendState(read)
+    }
+  }
+
   /**
    * Reads the state a second time, so that what has moved since is not taken for drift, and puts right what differs then too. A read that
    * was overtaken by another says nothing of what that one left: it is made once more.
    */
-  async #mendState(): Promise<void> {
+  async #mendState(read: StateRead): Promise<void> {
     const { db, account, dryRun } = this.#o
     for (let tries = 1; tries <= STATE_TRIES; tries += 1) {
-      const readNo = dryRun ? 0 : await takeReadNumber(db, account, this.#place.submissionId)
-      const again = await this.#readState(readNo ?? 0)
-      if (!again.ok) return await this.#leaveUnread('requirements', again.failure)
-      this.#state = again.value
-      if (await this.#mender.mend([again.value], true)) return
+      const readNo = dryRun ? 0 : await takeReadNumber(db, account, this.#place.submissionId, read)
+      const again = await this.#readState(read, readNo ?? 0)
+      if (!again.ok) return await this.#leaveUnread(read, again.failure)
+      this.#states.set(read, again.value)
+      if (await this.#mender.mend([again.value], read)) return
     }
     const reason = 'each time another read, sent later, was applied first'
-    await this.#leaveUnread('requirements', { class: 'overtaken', reason, tries: STATE_TRIES })
+    await this.#leaveUnread(read, { class: 'overtaken', reason, tries: STATE_TRIES })
   }
 
   async #lookForAbsent(reader: MirrorReader, replay: Replay, begunAt: TimeText): Promise<void> {
@@ -240,13 +246,13 @@ export class SubmissionCheck {
     const goneAt = timeFromMs(this.#o.clock.now())
     const split = feed === 'events' ? { events: ids, messages: [] } : { events: [], messages: ids }
     const fact: Fact = { kind: 'absent', ...this.#place, cause: 'reconcile', ...split, attachments, goneAt }
-    await this.#mender.mend([fact], false)
+    await this.#mender.mend([fact], null)
   }
 
   /** Puts right what follows from the records, and, when it is, that the submission is there. */
   async #mendDerived(isThere: boolean): Promise<void> {
     const facts = derivedFacts(this.#place, timeFromMs(this.#o.clock.now()), isThere)
-    if (differs(await this.#mender.compare(facts))) await this.#mender.mend(facts, false)
+    if (differs(await this.#mender.compare(facts))) await this.#mender.mend(facts, null)
   }
 
   /** Asked for it, the service would tell of the submission whose id it is in lower case, which is another here. */
@@ -288,8 +294,6 @@ export class SubmissionCheck {
 }
 
 /** How many rows a view shows. */
-function rowsOf({ requirements: { rail } }: StateFact): number {
-  const lanes = rail?.lanes ?? []
-  const hanging = lanes.reduce((sum, lane) => sum + 1 + lane.quotes.length + lane.sourceOffers.length, 0)
-  return 1 + hanging + (rail?.quoteHistory?.length ?? 0)
+function rowsOf({ view }: StateFact): number {
+  return view.lists.reduce((sum, { rows }) => sum + rows.length, 1)
 }

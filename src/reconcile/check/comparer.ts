@@ -15,7 +15,7 @@ const WHOLE_ROWS = 1_000
 /** What the service says of a submission. */
 export interface Said {
   readonly submissionId: string
-  readonly state: StateFact | null
+  readonly states: readonly StateFact[]
   /** Of the feeds that came on one page each. */
   readonly records: readonly (EventFact | MessageFact)[]
   /** Those are all the records that there are. */
@@ -94,10 +94,10 @@ export class Comparer {
 
   async #verdict(reader: MirrorReader, said: Said): Promise<Verdict> {
     const { submissionId, isWhole, isThere } = said
-    if (isUnchanged(reader, submissionId, said.state, isWhole ? said.records : null))
+    if (isUnchanged(reader, submissionId, said.states, isWhole ? said.records : null))
       return { state: NONE, records: NONE, derived: NONE, reader }
     const now = timeFromMs(this.#clock.now())
-    const state = said.state === null ? NONE : await compareFacts(reader, [said.state], now)
+    const state = said.states.length === 0 ? NONE : await compareFacts(reader, said.states, now)
     const records = said.records.length === 0 ? NONE : await compareFacts(reader, said.records, now)
     const derived = await compareFacts(reader, derivedFacts({ account: this.#account, submissionId }, now, isThere), now)
     return { state, records, derived, reader }

@@ -2,7 +2,7 @@ import type { Differences } from '../../apply/compare.ts'
 import type { Change } from '../../model/change.ts'
 import { feedOf, fieldOf } from '../../model/entities.ts'
 import type { Row } from '../../model/entity.ts'
-import type { ReadKind } from '../../model/reads.ts'
+import type { ReadKind, StateRead } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { FieldDifference, FindingKind } from '../../store/schema/tables-reconcile.ts'
 
@@ -57,15 +57,15 @@ export class Finder {
   }
 
   /**
-   * @param ofState whether they were found by a read of the state, else by a replay.
+   * @param state the read of the state by which they were found; null: a replay.
    * @param repaired whether they were put right.
    */
-  found(differences: Differences, ofState: boolean, repaired: boolean): FoundDifference[] {
+  found(differences: Differences, state: StateRead | null, repaired: boolean): FoundDifference[] {
     const recordsDiffer = this.#recordsDiffered || hasRecords(differences)
     const changes = [...differences.changed, ...differences.rawOnly]
     return changes
-      .filter((change) => this.#isNew(change, !ofState && recordsDiffer))
-      .map((change) => this.#findingOf(change, ofState, repaired))
+      .filter((change) => this.#isNew(change, state === null && recordsDiffer))
+      .map((change) => this.#findingOf(change, state, repaired))
   }
 
   /** Those findings were kept: from now on they are reported. A transaction that is begun again must not see this. */
@@ -83,8 +83,8 @@ export class Finder {
     return !(recordsDiffer && onlyFollows)
   }
 
-  #findingOf(change: Change, ofState: boolean, repaired: boolean): FoundDifference {
-    const read = ofState ? 'requirements' : readOf(change)
+  #findingOf(change: Change, state: StateRead | null, repaired: boolean): FoundDifference {
+    const read = state ?? readOf(change)
     const { entity, entity_id: entityId, operation } = change
     const about = { submissionId: this.#submissionId, entity, entityId, read, repaired }
     if (operation === 'insert') return finding({ ...about, kind: 'missing', detail: this.#missing(change) })

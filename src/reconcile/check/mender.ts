@@ -3,7 +3,7 @@ import { type Differences, DryRun } from '../../apply/compare.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Observer } from '../../base/observer.ts'
 import type { Fact, Place } from '../../model/facts.ts'
-import type { ReadKind } from '../../model/reads.ts'
+import type { ReadKind, StateRead } from '../../model/reads.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { noteUnreadable, type Unreadable } from '../../store/mirror/evidence.ts'
@@ -54,23 +54,23 @@ export class Mender {
 
   /**
    * Applies facts and reports what that changed.
-   * @param ofState whether they come of a read of the state, else of a replay.
+   * @param state the read of the state that they come of; null: a replay.
    * @returns false when a read of the state came too late: another, sent after it, has been applied (invariant 6).
    */
-  async mend(facts: readonly Fact[], ofState: boolean): Promise<boolean> {
+  async mend(facts: readonly Fact[], state: StateRead | null): Promise<boolean> {
     const { db, observer, clock, recorder, dryRun } = this.#o
     if (!this.#mended) await this.#lookBefore()
     this.#mended = true
     if (dryRun) {
       const differences = await this.#rehearsal.apply(facts, timeFromMs(clock.now()))
-      const found = this.#finder.found(differences, ofState, false)
+      const found = this.#finder.found(differences, state, false)
       await recorder.keepAlone(found)
       this.#finder.reported(differences, found)
       return true
     }
     return await inApplyTransaction(db, observer, 'reconcile-repair', async (transaction) => {
       const applied = await transaction.apply(facts)
-      const found = this.#finder.found(applied, ofState, true)
+      const found = this.#finder.found(applied, state, true)
       await recorder.keep(transaction.tx, found)
       transaction.tx.afterCommit(() => this.#finder.reported(applied, found))
       return applied.stale === 0

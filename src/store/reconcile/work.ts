@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { type Json, storableText } from '../../model/json.ts'
+import type { StateRead } from '../../model/reads.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, TableSpec, Tx } from '../engine/db.ts'
 import { LeaseLostError } from '../engine/leases.ts'
@@ -306,14 +307,14 @@ export async function releaseRun(db: Db, claim: RunClaim): Promise<void> {
 }
 
 /** A number for a state read (invariant 6); null when the submission is not polled. */
-export async function takeReadNumber(db: Db, account: string, submissionId: string): Promise<number | null> {
+export async function takeReadNumber(db: Db, account: string, submissionId: string, read: StateRead): Promise<number | null> {
   return db.write('reconcile-number', async (tx) => {
     const row = await tx.sql
       .updateTable('sync_reads')
       .set({ issued_no: nextReadNumber(tx) })
       .where('account', '=', account)
       .where('submission_id', '=', submissionId)
-      .where('read', '=', 'requirements')
+      .where('read', '=', read)
       .returning('issued_no')
       .executeTakeFirst()
     return row?.issued_no ?? null

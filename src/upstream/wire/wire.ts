@@ -124,5 +124,5 @@ export function readRequirements(raw: unknown): Requirements | null {
   if (!view || kept === null) return null
   const { insured_name, lines, effective_date, state, marketing_status, marketing_hint, form_fill_active } = view
   const columns = { insured_name, lines, effective_date, state, marketing_status, marketing_hint, form_fill_active }
-  return { submission: { ...said(columns, raw), raw: kept }, rail: readRail(view['rail']) }
+  return { submission: { ...said(columns, raw), raw: kept }, rail: readRail(view['rail']), lists: [] }
 }

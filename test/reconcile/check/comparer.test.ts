@@ -7,7 +7,7 @@ it.each(testDatabases)('a mirror that cannot be read is told to each who waits f
   const { db, close } = await open()
   await close()
   const comparer = new Comparer(db, db.clock, 'acme')
-  const said = { state: null, records: [], isWhole: true, isThere: true }
+  const said = { states: [], records: [], isWhole: true, isThere: true }
   for (let round = 0; round < 2; round += 1) {
     const asked = Array.from({ length: 6 }, (_, n) => comparer.compare({ submissionId: uuid(9, n), ...said }))
     for (const { status } of await Promise.allSettled(asked)) expect(status).toBe('rejected')

@@ -151,8 +151,8 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
     await settle(db, claim, { cursor: 'of the next read' })
     expect(await row(db)).toMatchObject({ cursor: 'of the next read', issued_no: 71, cursor_no: 71 })
     await damaged({ applied_no: 80 })
-    expect(await takeReadNumber(db, ACCOUNT, place.submissionId)).toBe(81)
-    expect(await takeReadNumber(db, ACCOUNT, place.submissionId)).toBe(82)
+    expect(await takeReadNumber(db, ACCOUNT, place.submissionId, 'requirements')).toBe(81)
+    expect(await takeReadNumber(db, ACCOUNT, place.submissionId, 'requirements')).toBe(82)
   })
 })
 

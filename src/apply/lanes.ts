@@ -1,0 +1,72 @@
+import { type LaneRow, lanes } from '../model/entities/lanes.ts'
+import type { MarketEventRow } from '../model/entities/market-events.ts'
+import type { StateFact } from '../model/facts.ts'
+import { hasValue, sameRaw } from '../model/merge.ts'
+import type { Shown } from '../model/view.ts'
+import type { ApplySession } from './session.ts'
+
+/**
+ * Applies the lanes of a rail. They are no plain list: a lane may be known from events before a rail names it (invariant 5), and one that
+ * was not known asks for a replay (trap 8).
+ */
+export async function applyRailLanes(session: ApplySession, fact: StateFact, shown: Shown): Promise<void> {
+  const stored = await session.lanes.loadSubmission(fact.account, fact.submissionId)
+  const place = { account: fact.account, submission_id: fact.submissionId }
+  const rows = shown.rows.map((row) => ({ ...row, ...place, ...ofRail, gone_at: null }) as unknown as LaneRow)
+  await session.lanes.load(rows)
+  const named = new Set<string>()
+  for (const row of rows) {
+    const before = session.lanes.get(row)
+    named.add(row.lane_id)
+    if (before === null) session.requestReplay(fact)
+    const raw = before !== null && sameRaw(before.raw, row.raw) ? before.raw : row.raw
+    // What an event said of it counts no more, for one that comes only now says nothing of it either (invariants 2 and 5).
+    const unsaid = before !== null && !isOfRail(before) ? emptyLane(before) : {}
+    session.lanes.merge({ ...unsaid, ...row, raw }, fact.cause)
+  }
+  for (const lane of stored) {
+    // A lane that only events have named was never in the rail, so it cannot be gone from it.
+    if (!isOfRail(lane) || hasValue(lane.gone_at) || named.has(lane.lane_id) || !shown.saysGone(lane)) continue
+    session.lanes.put({ ...lane, gone_at: fact.readAt }, fact.cause)
+  }
+}
+
+/**
+ * Whether a rail has named the lane. Three columns say so, each by itself: the word of two of them counts, so that a hand that alters one
+ * neither makes a lane that only events tell of go with the rail, nor empties one that the rail has told of.
+ */
+export function isOfRail({ state_source, state_event_id, raw }: LaneRow): boolean {
+  const [ofNoEvent, shown] = [state_event_id === null, raw !== null]
+  return state_source === 'rail' ? ofNoEvent || shown : ofNoEvent && shown
+}
+
+/** What a lane that a rail has named says of where its state comes from. */
+export const ofRail = { state_source: 'rail', state_event_id: null, state_occurred_at: null } as const
+
+/** A lane as an event tells it: it is there. */
+export function laneOf(row: MarketEventRow, lane: LaneRow | null): LaneRow {
+  return {
+    ...(lane ?? emptyLane(laneKey(row))),
+    market_name: row.market_name,
+    lines: row.market_lines,
+    program_category: row.category,
+    status: row.status,
+    status_label: row.status_label,
+    state_source: 'event',
+    state_event_id: row.event_id,
+    state_occurred_at: row.occurred_at,
+    gone_at: null,
+  }
+}
+
+/** A lane of which nothing is said. */
+function emptyLane({ account, submission_id, lane_id }: LaneKey): LaneRow {
+  const blank = Object.fromEntries(Object.keys(lanes.columns).map((column) => [column, null])) as unknown as LaneRow
+  return { ...blank, account, submission_id, lane_id, state_source: 'event' }
+}
+
+type LaneKey = Pick<LaneRow, 'account' | 'submission_id' | 'lane_id'>
+
+export function laneKey(row: MarketEventRow): LaneKey {
+  return { account: row.account, submission_id: row.submission_id, lane_id: String(row.lane_id) }
+}

@@ -1,0 +1,75 @@
+import { lanes } from '../model/entities/lanes.ts'
+import type { SubmissionRow } from '../model/entities/submissions.ts'
+import { entities } from '../model/entities.ts'
+import type { Entity, Row } from '../model/entity.ts'
+import type { StateFact } from '../model/facts.ts'
+import type { Json } from '../model/json.ts'
+import { hasValue, sameRaw, sameText } from '../model/merge.ts'
+import { type Shown, shownOf } from '../model/view.ts'
+import { applyRailLanes } from './lanes.ts'
+import type { ApplySession } from './session.ts'
+
+/**
+ * Applies a view of the state: the submission's columns, and the rows of its lists. What the view no longer shows is marked gone, never
+ * deleted (invariant 7). What the view does not speak of stands.
+ * @returns false when a view that was asked for later has been applied already (invariant 6, trap 81).
+ */
+export async function applyState(session: ApplySession, fact: StateFact): Promise<boolean> {
+  if (!(await session.access.takeApplied(fact, fact.read, fact.readNo))) return false
+  applySubmission(session, fact)
+  for (const entity of entities) {
+    const shown = shownOf(fact.view, entity)
+    if (shown === null) continue
+    if (entity.table === lanes.table) await applyRailLanes(session, fact, shown)
+    else await applyRows(session, entity, fact, shown)
+  }
+  return true
+}
+
+function applySubmission(session: ApplySession, fact: StateFact): void {
+  const { submission } = fact.view
+  const stored = session.submissions.get({ account: fact.account, submission_id: fact.submissionId })
+  if (submission === null || stored === null) return
+  const next: SubmissionRow = { ...stored, ...submission }
+  // Every read bears a new time of making; that alone is no change.
+  if (sameView(stored.raw, next.raw)) next.raw = stored.raw
+  session.submissions.put(next, fact.cause)
+}
+
+/** Sets what the view shows, and marks as gone what it no longer does. */
+async function applyRows(session: ApplySession, entity: Entity, fact: StateFact, shown: Shown): Promise<void> {
+  const set = session.of(entity)
+  const [marks, keepsRaw] = ['gone_at' in entity.columns, 'raw' in entity.columns]
+  const place = { account: fact.account, submission_id: fact.submissionId }
+  const rows = shown.rows.map((row): Row => ({ ...row, ...place, ...(marks && { gone_at: null }) }))
+  const stored = await set.loadSubmission(fact.account, fact.submissionId)
+  await set.load(rows)
+  for (const row of rows) {
+    const before = set.get(row)
+    const raw = before !== null && sameRaw(before['raw'], row['raw']) ? before['raw'] : row['raw']
+    set.merge({ ...row, ...(keepsRaw && { raw: raw ?? null }) }, fact.cause)
+  }
+  if (!marks) return
+  const idOf = (row: Row) => JSON.stringify(entity.key.map((column) => row[column]))
+  const present = new Set(rows.map(idOf))
+  for (const row of stored) {
+    if (!hasValue(row['gone_at']) && !present.has(idOf(row)) && shown.saysGone(row)) set.put({ ...row, gone_at: fact.readAt }, fact.cause)
+  }
+}
+
+/** Whether two requirements views say the same, leaving aside when each was made. */
+function sameView(a: string | null, b: string | null): boolean {
+  return a === b || (a !== null && b !== null && sameText(a, b, withoutTimes))
+}
+
+const VOLATILE = new Set(['generated_at', 'evaluated_at'])
+
+function withoutTimes(value: Json): Json {
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map(withoutTimes)
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => !VOLATILE.has(key))
+      .map(([key, item]) => [key, withoutTimes(item)]),
+  )
+}
