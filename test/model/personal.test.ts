@@ -14,7 +14,7 @@ describe('personal columns', () => {
     const documented = text.split(/^### /m).flatMap((section) => {
       const table = section.split('\n', 1)[0] ?? ''
       if (!entities.some((entity) => entity.table === table)) return []
-      return [...section.matchAll(/^\| `(\w+)` \| (\w+) \| (?:personal|free) \|/gm)].flatMap(([, column = '', kind]) =>
+      return [...section.matchAll(/^\| `(\w+)` \| (\w+) \| .* \| (?:personal|free) \|$/gm)].flatMap(([, column = '', kind]) =>
         kind === 'raw' ? [] : [`${table}.${column}`],
       )
     })

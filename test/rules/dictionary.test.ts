@@ -4,10 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { entities } from '../../src/model/entities.ts'
 import type { Query } from '../../src/store/engine/db.ts'
 import { type OpenedDatabase, testDatabases } from '../tools/databases.ts'
+import { DICTIONARY, dictionary } from '../tools/dictionary.ts'
 
 /**
- * The data dictionary promises to name every public column, with its type on both databases, and to give SQL that runs. Here it is
- * held against the databases that the migrations make.
+ * The data dictionary promises to name every public column, with its type on both databases. Here it is held
+ * against the databases that the migrations make.
  */
 
 /** The types that each kind of column has; Postgres's as its catalogue spells them. */
@@ -23,7 +24,7 @@ const types: Readonly<Record<string, Readonly<Record<'sqlite' | 'postgres', stri
   raw: { sqlite: 'text', postgres: 'json' },
 }
 
-const text = await readFile(new URL('../../migrations/README.md', import.meta.url), 'utf8')
+const text = await readFile(DICTIONARY, 'utf8')
 
 /** Table or view -> column -> kind, in the order in which they stand. */
 const documented = new Map(
@@ -31,19 +32,10 @@ const documented = new Map(
     .split(/^### /m)
     .slice(1)
     .map((section) => {
-      const rows = [...section.matchAll(/^\| `(\w+)` \| (\w+) \| (?:–|business|personal|free) \|/gm)]
+      const rows = [...section.matchAll(/^\| `(\w+)` \| (\w+) \| .* \| (?:–|business|personal|free|document|tax id) \|$/gm)]
       return [section.split('\n', 1)[0] ?? '', new Map(rows.map(([, column = '', kind = '']) => [column, kind]))] as const
     }),
 )
-
-/** @returns the statements of the examples that are meant for a database. */
-function examplesFor(name: 'sqlite' | 'postgres'): string[] {
-  const other = name === 'sqlite' ? '-- Postgres' : '-- SQLite'
-  return [...text.matchAll(/```sql\n(.*?)```/gs)]
-    .flatMap(([, block = '']) => block.split(/(?=^-- (?:SQLite|Postgres)$)/m))
-    .filter((part) => part.trim() !== '' && !part.startsWith(other))
-    .map((part) => part.trim().replace(/;$/, ''))
-}
 
 interface Column {
   readonly relation: string
@@ -91,41 +83,13 @@ describe.each(testDatabases)('the data dictionary, against $name', ({ name, open
       expect(told, relation).toEqual(made.map((column) => [column.name, column.type]))
     }
   })
-
-  it('gives SQL that runs', async () => {
-    const examples = examplesFor(name)
-    expect(examples.length).toBeGreaterThan(5)
-    // One of them writes.
-    for (const example of examples) await opened.db.write('test', (tx) => sql.raw(example).execute(tx.sql))
-  })
-
-  it('gives a list of the newest movement that begins with it, and not with the submissions in which nothing has moved', async () => {
-    const moved = examplesFor(name).find((example) => example.includes('order by last_event_at'))
-    await opened.db.write('test', (tx) =>
-      sql`insert into submissions (account, submission_id, tracked_at, tracked_via, last_event_at) values
-        ('a', 'still', '2026-11-21T10:00:00.000000Z', 'command', null),
-        ('a', 'older', '2026-11-21T10:00:00.000000Z', 'webhook', '2026-11-21T11:00:00.000000Z'),
-        ('a', 'newer', '2026-11-21T10:00:00.000000Z', 'webhook', '2026-11-21T12:00:00.000000Z')`.execute(tx.sql),
-    )
-    const { rows } = await sql.raw<{ last_event_at: unknown }>(moved ?? '').execute(opened.db.read.sql)
-    expect(rows.map(({ last_event_at }) => last_event_at === null)).toEqual([false, false, true])
-  })
-
-  it('gives a way to a field in `raw`, also beside text that Postgres takes for none', async () => {
-    const fields = examplesFor(name).find((example) => /\braw\b/.test(example)) ?? ''
-    const view = { marketing_hint: 'wait\u0000 \ud800 \\u0000 🚚', forms: ['acord_125', 'acord_126'] }
-    await opened.db.write('test', (tx) =>
-      sql`insert into submissions (account, submission_id, tracked_at, tracked_via, raw) values
-        ('a', 'odd', '2026-11-21T10:00:00.000000Z', 'command', ${JSON.stringify(view)})`.execute(tx.sql),
-    )
-    const { rows } = await sql.raw<Record<string, unknown>>(fields).execute(opened.db.read.sql)
-    const odd = rows.find(({ submission_id }) => submission_id === 'odd')
-    const [found] = Object.entries(odd ?? {}).filter(([column]) => column !== 'submission_id')
-    expect(typeof found?.[1] === 'string' ? JSON.parse(found[1]) : found?.[1]).toEqual(view.forms)
-  })
 })
 
 describe('the data dictionary', () => {
+  it('is what `node test/tools/dictionary.ts` makes of the descriptions', () => {
+    expect(text === dictionary(text), 'run `node test/tools/dictionary.ts`').toBe(true)
+  })
+
   it('gives the columns of the mirror the kinds that the program gives them', () => {
     for (const { table, columns } of entities) {
       const kinds = [...(documented.get(table) ?? [])].map(([column, kind]) => [column, kind === 'cents' ? 'int' : kind])

@@ -8,6 +8,7 @@ import { dbTime } from '../engine/sql.ts'
 import { isLockTimeout } from '../postgres/errors.ts'
 import { columnTypes } from '../schema/column-types.ts'
 import type { Migration } from '../schema/migration.ts'
+import { missingComments, writeComments } from './comments.ts'
 
 /** The database is not up to date, or has no tables at all; the message says how to make it so. */
 export class SchemaBehindError extends FatalError {}
@@ -40,7 +41,7 @@ interface Applied {
 
 /**
  * Brings the schema up to date. Each step commits together with its record, behind a lock that only one process has, so
- * that several may start at once. On Postgres the schema itself is made when it is missing.
+ * that several may start at once. On Postgres the schema itself is made when it is missing, and tables and columns bear comments.
  * @returns the names of the steps that were taken now.
  * @throws FatalError when a later release has changed the database so that this one no longer runs on it; UsageError when a new one cannot
  * hold every text; TransientError when the database is away; the reason of `signal` when it aborts: the steps that were taken stay.
@@ -56,7 +57,7 @@ export async function migrate(
     signal?.throwIfAborted()
     try {
       const name = await db.write('migrate', (tx) => takeNext(tx, migrations, waitMs), { patient: true })
-      if (name === null) return taken
+      if (name === null) break
       taken.push(name)
     } catch (error) {
       if (!isLockTimeout(error)) throw error
@@ -64,6 +65,23 @@ export async function migrate(
       await systemClock.sleep(waitMs * REST_SHARE, signal)
       waitMs = Math.min(waitMs * 2, LONGEST_LOCK_WAIT_MS)
     }
+  }
+  await keepComments(db)
+  return taken
+}
+
+/** Brings the comments on tables and columns up to date. One read, where they are. */
+async function keepComments(db: Db): Promise<void> {
+  if ((await missingComments(db.read)).length === 0) return
+  try {
+    await db.write('migrate-comments', async (tx) => {
+      await lockPostgresSchema(tx)
+      await sql.raw(`set local lock_timeout = ${LONGEST_LOCK_WAIT_MS}`).execute(tx.sql)
+      await writeComments(tx, await missingComments(tx))
+    })
+  } catch (error) {
+    // Something such as a vacuum of a large table goes on; nothing depends on a comment, and the next migration writes it.
+    if (!isLockTimeout(error)) throw error
   }
 }
 

@@ -1,0 +1,29 @@
+import { entities } from '../../model/entities.ts'
+import { accountCompleteness, arrivalCounts, arrivals, completeness } from './relations/completeness.ts'
+import { changes, mirrorInfo } from './relations/log.ts'
+import { alarms, operatorActions } from './relations/operations.ts'
+import { pushMap, pushStatus } from './relations/push.ts'
+import { reconcileFindings, reconcileRuns } from './relations/reconcile.ts'
+import { type Relation, relationOf } from './relations/relation.ts'
+import { activityTimeline, freshness, quoteBoard, submissionOverview } from './relations/views.ts'
+
+/** Every public table, then every view, in the order of the data dictionary. */
+export const relations: readonly Relation[] = [
+  ...entities.map(relationOf),
+  changes,
+  mirrorInfo,
+  pushMap,
+  operatorActions,
+  reconcileRuns,
+  reconcileFindings,
+  arrivalCounts,
+  alarms,
+  freshness,
+  submissionOverview,
+  activityTimeline,
+  quoteBoard,
+  pushStatus,
+  arrivals,
+  completeness,
+  accountCompleteness,
+]

@@ -1,0 +1,39 @@
+/** What each table of the program's own holds. A release may change them without notice. */
+export const internalTables: Readonly<Record<string, string>> = {
+  sync_inbox:
+    'every delivery, its body as received, what became of it (`ready`, `done`, `aside`, `dead`) and why. `submission-mirror ' +
+    'inbox list` shows it',
+  sync_rejected: 'a bounded number of refused deliveries with the reason; `inbox list --rejected`',
+  sync_reads: 'for each submission and read: cursor, when it is due, lease, failures, the last error',
+  sync_accounts: "each account's state (`active`, `parked`, `paused`), the reason, the brokerage that is pinned; `account list`",
+  sync_arrivals:
+    'what a feed showed first, as news, whether it was a replay that did, and what a webhook told of only later: what tells ' +
+    'a lost webhook. `arrivals` shows it',
+  sync_discovery:
+    'each path that is probed for submissions, when it is due, how it ended last, and the last answer (its first 1 MiB; 16 ' +
+    'KiB of each path with an id in it)',
+  sync_conflicts: 'records that contradicted what was kept of them, with both versions; of one record some 100 at most',
+  sync_unreadable: "items of a feed that are not what the service's specification says; of one feed of a submission some 1,000 at most",
+  sync_processes: 'the processes that run, with their last sign of life',
+  sync_counters: 'counters that outlive a process',
+  sync_destinations:
+    'for each destination: state, the newest change that was fanned out to it, counters, how far a snapshot has come; ' +
+    '`destination list`',
+  sync_outbox: 'what goes, or went, to each destination, row by row; `push_status` shows it, and `outbox list`',
+  sync_push_lanes: 'submissions that have something to send, by destination: when they are due, who is sending, what blocks them',
+  sync_remote_ids: 'what each destination calls the records that it took',
+  sync_reconcile: 'for each account the run in progress, and which process has it until when',
+  sync_proofs:
+    'for each submission when a reconcile run, other than a dry one, last came by, which one last proved it equal to what ' +
+    'the service shows, and when',
+  sync_webhook_secrets:
+    'for each account and webhook secret when it verified a delivery last; `account list`. A secret is known by a short tag ' +
+    'that is made of it and that nothing can be made of',
+  sync_operator_notices: 'for each operator and alarm: what was told last, or is to be told, with its tries',
+  sync_delivery_rhythm: 'for each account: when the last delivery came, and how long the pauses between two usually are',
+  sync_alarm_watch: 'which process looks for alarms, when one did last, and how far deliveries were learned from',
+  sync_upkeep: 'what one process does for all, such as retention: whose turn it is, how far it came, what it did',
+  sync_inbox_left: 'deliveries that were not worked yet when retention passed them',
+  sync_log_epochs: 'the numberings of the change log: behind which number each began, and why',
+  sync_migrations: 'the migrations that were applied',
+}

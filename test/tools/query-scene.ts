@@ -1,0 +1,70 @@
+import { sql } from 'kysely'
+import { ManualClock } from '../../src/base/clock.ts'
+import type { Json } from '../../src/model/json.ts'
+import type { Db } from '../../src/store/engine/db.ts'
+import {
+  at,
+  byPoll,
+  byWebhook,
+  eventFact,
+  messageFact,
+  START_MS,
+  stateFact,
+  uuid,
+  wireEvent,
+  wireLane,
+  wireMessage,
+  wireRequirements,
+} from './facts.ts'
+import { applyAll } from './mirror.ts'
+
+/** The mirror that the answers in migrations/queries.md are told of: two submissions of the account `acme`, the second not yet read. */
+
+const BAKERY = uuid(9, 1)
+const ROOFING = uuid(9, 2)
+
+/** The clock of the program in that mirror. */
+export const sceneClock = new ManualClock(START_MS + 3_600_000)
+
+export async function fillScene(db: Db): Promise<void> {
+  const quote = (n: number, total_cents: number): Record<string, Json> => ({
+    quote_id: uuid(7, n),
+    premium_display: `$${total_cents / 100}`,
+    total_cents,
+    lines: ['general_liability'],
+    is_revision: n > 1,
+  })
+  const lanes = [
+    wireLane(1, { market_name: 'Alder Point', status_label: 'Quoted', chip: 'quoted', quotes: [quote(1, 125_000), quote(2, 118_000)] }),
+    wireLane(2, { market_name: 'Birch Mutual', status_label: 'Needs information', gapped: true, unmet_labels: ['Loss runs', 'Payroll'] }),
+  ]
+  const market = { name: 'Alder Point', lane_id: uuid(3, 1) }
+  await applyAll(db, [
+    eventFact('acme', BAKERY, wireEvent(1, { type: 'market_attached', status_label: 'Attached' }, market), byWebhook),
+    eventFact('acme', BAKERY, wireEvent(30, { type: 'quote_received', status_label: 'Quoted' }, market), byPoll),
+    messageFact('acme', BAKERY, wireMessage(31, { subject: 'Your quotes' }), byWebhook),
+    stateFact('acme', BAKERY, wireRequirements(BAKERY, lanes, { forms: ['acord_125', 'acord_126'] }), 1),
+    messageFact('acme', ROOFING, wireMessage(5, { subject: 'We received your submission', attachments: [] }), byWebhook),
+  ])
+  await db.write('scene', async (tx) => {
+    for (const statement of extras) await sql.raw(statement).execute(tx.sql)
+  })
+}
+
+const extras = [
+  `update sync_reads set last_read_at = '2026-01-05T12:55:00.000000Z', last_replay_at = '2026-01-05T12:40:00.000000Z'
+    where submission_id = '${BAKERY}'`,
+  `insert into sync_proofs (account, submission_id, run_id, visited_at, proved_at)
+    values ('acme', '${BAKERY}', 'run-1', '2026-01-05T12:50:00.000000Z', '2026-01-05T12:50:00.000000Z')`,
+  `insert into sync_destinations (destination, state, cursor, log_epoch, failures, queued, dead, unknown)
+    values ('agency', 'active', 4, 'one', 0, 1, 1, 0)`,
+  ...[
+    [1, 'delivered', 'null'],
+    [2, 'dead', "'HTTP 422: the client does not exist'"],
+    [3, 'ready', 'null'],
+  ].map(
+    ([seq, state, error]) => `insert into sync_outbox (destination, account, lane, submission_id, entity, entity_id, operation, cause, seq,
+      message_id, state, attempts, uncertain, queued_at, error) values ('agency', 'acme', '${BAKERY}', '${BAKERY}', 'market_events',
+      '["${BAKERY}","${uuid(1, Number(seq))}"]', 'insert', 'webhook', ${seq}, 'message-${seq}', '${state}', 0, 0, '${at(40)}', ${error})`,
+  ),
+]
