@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Query, Tx } from '../engine/db.ts'
-import { relations } from '../schema/relations.ts'
 import type { Relation } from '../schema/relations/relation.ts'
+import { relations } from '../schema/relations.ts'
 
 /** A comment on a table or view, or on one of its columns. */
 export interface Comment {
