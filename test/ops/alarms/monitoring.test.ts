@@ -200,8 +200,10 @@ describe('the runbook', () => {
     const alarms = sections.get('which-alarm-fires-when') ?? ''
     const rows = [...alarms.matchAll(/^\| `(\w+)` \| (.+) \| \[(.+)\]\(#([\w-]+)\) \|$/gm)]
     expect(rows.map(([, name]) => name)).toEqual(alarmNames)
-    for (const [, name, , heading, anchor = ''] of rows) {
+    for (const [, name, when, heading, anchor = ''] of rows) {
       const rule = rules[name as AlarmName]
+      const minutes = rule.forMs / 60_000
+      if (minutes > 0) expect(when, name).toMatch(new RegExp(`for ${minutes} minutes?$`))
       expect([heading, `docker/runbook.md#${anchor}`], name).toEqual([rule.runbook, runbookOf(name as AlarmName)])
       expect(sections.get(anchor), name).toContain(`Alarm \`${name}\``)
     }
