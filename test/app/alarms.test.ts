@@ -82,11 +82,9 @@ describe.each(testDatabases)('alarms of a served mirror on $name', (database) =>
     )
     const list = await runHere(['alarm', 'list'], env)
     expect([list.code, list.err]).toEqual([0, ''])
-    expect(list.out).toMatch(
-      /^alarm +severity +account +destination +state +for +over since +told\ninbox_dead +warning +default +- +firing +\d+ s +- +2\d{3}-/,
-    )
-    expect(list.out).toContain(
-      '\ninbox_dead: 1 delivery of account default could not be applied and was given up; `submission-mirror inbox list',
+    expect(list.out).toMatch(/^alarm +severity +account +state +for +told ago\ninbox_dead +warning +default +firing +\d+ s +\d+ s$/m)
+    expect(list.out.replaceAll(/\s+/g, ' ')).toContain(
+      ' what: 1 delivery of account default could not be applied and was given up; `submission-mirror inbox list',
     )
     const rows = json<{ name: string; state: string; notified_at: string | null }[]>(await runHere(['alarm', 'list', '--json'], env))
     expect(rows).toMatchObject([{ name: 'inbox_dead', state: 'firing', notified_at: expect.any(String) }])

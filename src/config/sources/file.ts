@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Environment } from './environment.ts'
 import type { Path } from './names.ts'
@@ -30,6 +31,7 @@ export function nameInFile(path: Path): string {
 export function readConfigFile(env: Environment): FileReading {
   const path = env['CONFIG_FILE']?.trim()
   if (!path) return NOTHING
+  if (!existsSync(path)) return broken(`CONFIG_FILE=${path} does not exist. Check the path.`)
   const read = readText(path)
   if ('problem' in read) return broken(`CONFIG_FILE names a file ${read.problem}`)
   const parsed = parseYaml(read.text, 'CONFIG_FILE')

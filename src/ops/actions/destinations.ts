@@ -4,9 +4,9 @@ import type { ProbeResult } from '../../push/contract/delivery.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { noteAround, noting } from '../../store/operators/actions.ts'
 import { type DestinationRow, listDestinations, makeLanesDue, setDestinationState } from '../../store/outbox/destinations.ts'
+import { resumeHint } from '../alarms/resume-hint.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
-import { resumeHint } from '../status/resume-hint.ts'
 import { type ActionContext, untilDone } from './context.ts'
 
 /** Lanes hastened in one transaction, which stays short (invariant 13). */

@@ -4,8 +4,8 @@ import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/operato
 import { type DestinationRow, listDestinations } from '../../store/outbox/destinations.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { ago, pluralize, shortTime } from '../output/text.ts'
-import { resumeHint } from '../status/resume-hint.ts'
 import { type Condition, levelOf, ofDestination } from './condition.ts'
+import { resumeHint } from './resume-hint.ts'
 import type { Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000

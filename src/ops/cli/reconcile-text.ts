@@ -1,17 +1,15 @@
 import { printable } from '../../base/printable.ts'
 import type { FindingRow, RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/tables-reconcile.ts'
-import { table } from '../output/table.ts'
-import { pluralize, printableLine, shortTime } from '../output/text.ts'
+import type { Table } from '../output/table.ts'
+import { ago, pluralize, printableLine, shortTime } from '../output/text.ts'
 
 /** What a run came to, in a few lines. */
 export function runSummary(run: RunRow): string {
-  const found = findingKinds.filter((kind) => run[kind] > 0).map((kind) => `${run[kind]} ${kind}`)
-  const left = findingKinds.reduce((sum, kind) => sum + run[kind], 0) - run.repaired
   const lines = [
     `run ${run.run_id} of account ${run.account}: ${stateOf(run)}`,
     `${run.submissions_done} of ${pluralize(run.submissions_total, 'submission')} looked at, ${pluralize(run.rows_compared, 'row')} compared`,
-    found.length === 0 ? 'nothing was found' : `found: ${found.join(', ')}; ${run.repaired} repaired, ${left} left`,
+    foundText(run),
   ]
   if (run.known > 0) lines.push(knownText(run.known))
   if (run.note !== null) lines.push(printableLine(run.note, 500))
@@ -31,30 +29,41 @@ function stateOf(run: RunRow): string {
 }
 
 /** Runs as a list. */
-export function runsTable(runs: readonly RunRow[]): string {
-  return table(
-    ['run', 'account', 'by', 'state', 'started', 'ended', 'done', 'of', ...findingKinds, 'repaired', 'known', 'code', 'note'],
-    runs.map((run) => [
-      ...[run.run_id, run.account, run.requested_by, run.state, shortTime(run.started_at), shortTime(run.ended_at)],
-      ...[
-        run.submissions_done,
-        run.submissions_total,
-        ...findingKinds.map((kind) => run[kind]),
-        run.repaired,
-        run.known,
-        run.exit_code,
-        run.note,
-      ],
+export function runsTable(runs: readonly RunRow[], nowMs: number): Omit<Table, 'width'> {
+  return {
+    title: 'Reconcile runs, the newest first',
+    headings: [{ heading: 'run', fit: 'whole' }, ...['account', 'state', 'age', 'done', 'left'], { heading: 'outcome', fit: 'below' }],
+    rows: runs.map((run) => [
+      ...[run.run_id, run.account, run.state, ago(run.requested_at, nowMs)],
+      ...[`${run.submissions_done}/${run.submissions_total}`, leftBy(run), outcomeOfRun(run)],
     ]),
-  )
+  }
+}
+
+function outcomeOfRun(run: RunRow): string {
+  const code = run.exit_code === null ? [] : [`exit code ${run.exit_code}`]
+  const known = run.known > 0 ? [`${run.known} known`] : []
+  const note = run.note === null ? [] : [run.note]
+  return [`by ${run.requested_by}`, ...code, foundText(run), ...known, ...note].join('; ')
+}
+
+function foundText(run: RunRow): string {
+  const found = findingKinds.filter((kind) => run[kind] > 0).map((kind) => `${run[kind]} ${kind}`)
+  return found.length === 0 ? 'nothing was found' : `found: ${found.join(', ')}; ${run.repaired} repaired, ${leftBy(run)} left`
+}
+
+/** Findings that were not repaired. */
+function leftBy(run: RunRow): number {
+  return findingKinds.reduce((sum, kind) => sum + run[kind], 0) - run.repaired
 }
 
 /** Findings as a list. */
-export function findingsTable(findings: readonly FindingRow[]): string {
-  return table(
-    ['no', 'kind', 'submission', 'what', 'outcome', 'detail'],
-    findings.map((one) => [one.finding_no, one.kind, one.submission_id, whatOf(one), outcomeOf(one), one.detail]),
-  )
+export function findingsTable(findings: readonly FindingRow[]): Omit<Table, 'width'> {
+  return {
+    title: 'Findings',
+    headings: ['no', 'kind', 'submission', 'outcome', { heading: 'what', fit: 'below' }, { heading: 'detail', fit: 'below' }],
+    rows: findings.map((one) => [one.finding_no, one.kind, one.submission_id, outcomeOf(one), whatOf(one), one.detail]),
+  }
 }
 
 function whatOf(one: FindingRow): string | null {

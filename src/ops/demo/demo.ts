@@ -206,32 +206,32 @@ async function summarize(w: Watching, compared: readonly Compared[]): Promise<vo
   w.screen.text(serviceTable(await w.service.stats()))
   w.screen.heading('How events and messages reached the mirror')
   w.screen.text(
-    table(
-      ['way', 'records'],
-      [
+    table({
+      headings: ['way', 'records'],
+      rows: [
         ['by webhook', tally.webhook],
         ['by polling, before their webhook came or without one', tally.poll],
         ['of which no webhook ever told: visible late, behind the cursor', late],
         ['by polling, after their webhook was lost', tally.found],
         ['by reading the history of tracked submissions', tally.history],
       ],
-    ),
+    }),
   )
   w.screen.heading('The mirror and the service, record by record')
   w.screen.text(
-    table(
-      ['table', 'shown by the service', 'different in the mirror'],
-      compared.map((each) => [each.table, each.shown, each.differences.length]),
-    ),
+    table({
+      headings: ['table', 'shown by the service', 'different in the mirror'],
+      rows: compared.map((each) => [each.table, each.shown, each.differences.length]),
+    }),
   )
 }
 
 function summarizeAms(w: Watching, v: AmsVerdict): void {
   w.screen.heading('The change log and the AMS, change by change')
   w.screen.text(
-    table(
-      ['what', 'changes'],
-      [
+    table({
+      headings: ['what', 'changes'],
+      rows: [
         ['logged by the mirror', v.logged],
         ['arrived at the AMS', v.arrived],
         ['refused by it at first, and sent again', v.refused],
@@ -241,7 +241,7 @@ function summarizeAms(w: Watching, v: AmsVerdict): void {
         ['under another id when it came again', v.otherIds],
         ['with a bad signature', w.ams.badSignatures],
       ],
-    ),
+    }),
   )
 }
 
@@ -258,9 +258,9 @@ async function reconcile(w: Watching, settings: Readonly<Record<string, string>>
 function serviceTable({ deliveries, requests, faults }: ServiceStats): string {
   const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((total, n) => total + n, 0)
   const ofRequests = Object.fromEntries(Object.entries(faults).filter(([kind]) => !SHOWN_ELSEWHERE.has(kind)))
-  return table(
-    ['what', 'times'],
-    [
+  return table({
+    headings: ['what', 'times'],
+    rows: [
       ['deliveries sent', deliveries.queued],
       ['deliveries lost on the way', deliveries.lost],
       ['sent twice, under one id or two', deliveries.duplicated + deliveries.twinned],
@@ -268,7 +268,7 @@ function serviceTable({ deliveries, requests, faults }: ServiceStats): string {
       ['requests answered', sum(requests)],
       ['faults in them: refusals, hangs, broken and short pages', sum(ofRequests)],
     ],
-  )
+  })
 }
 
 function finish(w: Watching, compared: readonly Compared[], pushed: boolean, proven: boolean, path: string): boolean {

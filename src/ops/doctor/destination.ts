@@ -4,8 +4,9 @@ import type { Db } from '../../store/engine/db.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { probeDestination } from '../actions/probe.ts'
+import { resumeHint } from '../alarms/resume-hint.ts'
 import { ago, pluralize } from '../output/text.ts'
-import { type DestinationStatus, pushWarnings, readPushStatus } from '../status/destinations.ts'
+import { type DestinationStatus, readPushStatus } from '../status/destinations.ts'
 import { bad, type DoctorParts, type Finding, good } from './finding.ts'
 
 /** Changes that a healthy destination has not got by then are worth a word. */
@@ -50,4 +51,29 @@ async function lateness(db: Db, now: number, status: DestinationStatus): Promise
   if (blocked) return null
   const list = `\`submission-mirror outbox list --destination ${destination} --state ready\``
   return `${pluralize(status.queued, 'change')} wait, the oldest for ${ago(oldest, now)}; ${list} tells why`
+}
+
+/** What an operator should look into, a sentence each, which says what to do. */
+function pushWarnings(d: DestinationStatus): string[] {
+  const name = `destination ${d.destination}`
+  const list = (state: string) => `\`submission-mirror outbox list --destination ${d.destination} --state ${state}\``
+  const warnings: string[] = []
+  if (d.state !== null && d.state !== 'active')
+    warnings.push(`${name} is ${d.state}: ${d.reason ?? 'no reason is kept'}; ${resumeHint(d.destination, d.state)}`)
+  if (d.dead > 0) warnings.push(`${name} has ${pluralize(d.dead, 'dead letter')}; see ${list('dead')}, then retry or skip them`)
+  if (d.unknown > 0) {
+    warnings.push(
+      `${name} has ${pluralize(d.unknown, 'change')} that may have arrived or not; look into the AMS for each of ${list('unknown')}, then skip or retry it`,
+    )
+  }
+  if (d.unmapped_lanes > 0) {
+    warnings.push(
+      `${name} has ${pluralize(d.unmapped_lanes, 'submission')} without a client of the AMS; map them with \`submission-mirror destination map\``,
+    )
+  }
+  if (d.held_lanes > 0)
+    warnings.push(
+      `${name} has ${pluralize(d.held_lanes, 'submission')} waiting behind a dead letter or an unknown outcome; retry or skip it`,
+    )
+  return warnings
 }

@@ -1,25 +1,125 @@
-import { printableLine } from './text.ts'
+import { printableLine, wrapped } from './text.ts'
 
 /** Longer than the program's own sentences with two ids in them, and than the key of a quote: what is cut there comes from others. */
 const LONGEST_CELL = 240
+/** No column that can be shortened gets narrower. */
+const NARROWEST = 9
+const GAP = '  '
+/** A number, an age or a share: aligned to the right. */
+const NUMBER = /^(-|[\d.]+( (s|min|h|d|%))?)$/
 
-/** A value of a table's cell; null and undefined are shown as `-`. */
+/** A long word with a digit in it: both ends tell it apart. */
+const ID = /^(?=.*\d)\S{16,}$/
+
+/** A value of a table's cell; null, undefined and '' are shown as `-`. */
 export type Cell = string | number | null | undefined
 
 /**
- * @returns the rows below their headings, columns aligned by spaces (numbers to the right), each line ended. Without rows only the
- * headings.
+ * A heading alone, or with how its column gives way when the table is too wide. `shorten` (a heading alone): cells lose their middle. `whole`:
+ * they stay, because the next command needs them. `below`: they go below their rows, wrapped, when the whole table does not fit.
  */
-export function table(headings: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const texts = rows.map((row) => headings.map((_, column) => cellText(row[column])))
-  const widths = headings.map((heading, column) => Math.max(heading.length, ...texts.map((row) => row[column]?.length ?? 0)))
-  const right = headings.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number' || row[column] == null))
-  const line = (cells: readonly string[]) =>
-    `${cells
-      .map((cell, column) => (right[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
-      .join('  ')
+export type Heading = string | { readonly heading: string; readonly fit: 'whole' | 'below' }
+
+export interface Table {
+  /** Left out where a heading stands above it already. */
+  readonly title?: string
+  readonly headings: readonly Heading[]
+  readonly rows: readonly (readonly Cell[])[]
+  /** Columns of the terminal. 80 when left out. */
+  readonly width?: number | undefined
+}
+
+interface Column {
+  readonly heading: string
+  readonly fit: 'shorten' | 'whole' | 'below'
+  readonly cells: readonly string[]
+  readonly isNumber: boolean
+}
+
+/**
+ * @returns the title, the headings and the rows, in columns aligned by spaces (numbers and ages to the right), each line ended. Columns
+ * without any value are left out; a column that says the same in all rows goes into the title when the table is too wide. Without rows:
+ * nothing.
+ */
+export function table({ title, headings, rows, width = 80 }: Table): string {
+  if (rows.length === 0) return ''
+  const all = headings.map((heading, index) => columnOf(heading, rows, index)).filter(hasValues)
+  const isWide = totalOf(all.map(naturalWidth)) > width
+  const common = isWide ? all.filter(isCommon) : []
+  const below = isWide ? all.filter(({ fit }) => fit === 'below') : []
+  const columns = all.filter((column) => !common.includes(column) && !below.includes(column))
+  const widths = fittingWidths(columns, width)
+  const line = (texts: readonly string[]) =>
+    `${texts
+      .map((text, index) => padded(text, columns[index], widths[index] ?? 0))
+      .join(GAP)
       .trimEnd()}\n`
-  return [headings, ...texts].map(line).join('')
+  const row = (n: number) => [
+    line(columns.map(({ cells }) => cells[n] ?? '')),
+    ...below.map(({ heading, cells }) => (cells[n] === '-' ? '' : wrapped(`${heading}: ${cells[n]}`, width, '    '))),
+  ]
+  const said = common.map(({ heading, cells }) => `${heading} ${cells[0]}`).join(', ')
+  return [
+    ...(title === undefined ? [] : [wrapped(said === '' ? title : `${title} (${said})`, width)]),
+    line(columns.map(({ heading }) => heading)),
+    ...rows.flatMap((_, n) => row(n)),
+  ].join('')
+}
+
+function padded(text: string, column: Column | undefined, width: number): string {
+  return column?.isNumber ? text.padStart(width) : shortened(text, width).padEnd(width)
+}
+
+function columnOf(heading: Heading, rows: Table['rows'], index: number): Column {
+  const { heading: name, fit } = typeof heading === 'string' ? ({ heading, fit: 'shorten' } as const) : heading
+  const cells = rows.map((row) => cellText(row[index]))
+  return { heading: name, fit, cells, isNumber: cells.every((cell) => NUMBER.test(cell)) }
+}
+
+function hasValues({ cells }: Column): boolean {
+  return cells.some((cell) => cell !== '-')
+}
+
+function naturalWidth({ heading, cells }: Column): number {
+  return cells.reduce((widest, cell) => Math.max(widest, cell.length), heading.length)
+}
+
+function totalOf(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length)
+}
+
+/** Takes from the widest column that can be shortened until all fit: first from ids, then from words. */
+function fittingWidths(columns: readonly Column[], width: number): number[] {
+  const widths = columns.map(naturalWidth)
+  const spareOf = (isEligible: (column: Column) => boolean) =>
+    columns.map((column, index) => {
+      const now = widths[index] ?? 0
+      return isEligible(column) && now > Math.max(NARROWEST, column.heading.length) ? now : 0
+    })
+  for (let excess = totalOf(widths) - width; excess > 0; excess--) {
+    const ids = spareOf(isOfIds)
+    const spare = ids.some((each) => each > 0) ? ids : spareOf(({ fit, isNumber }) => fit === 'shorten' && !isNumber)
+    const widest = spare.indexOf(Math.max(...spare))
+    if (spare[widest] === 0) break
+    widths[widest] = (widths[widest] ?? 0) - 1
+  }
+  return widths
+}
+
+function isOfIds({ cells, fit }: Column): boolean {
+  return fit === 'shorten' && cells.every((cell) => cell === '-' || ID.test(cell))
+}
+
+/** Whether all of several rows say the same, in a column of words behind the first. */
+function isCommon({ cells, fit, isNumber }: Column, index: number): boolean {
+  return index > 0 && fit === 'shorten' && !isNumber && cells.length > 1 && cells.every((cell) => cell === cells[0])
+}
+
+/** @returns the text without its middle when it is too long: ids are told apart by both ends. */
+function shortened(text: string, length: number): string {
+  if (text.length <= length) return text
+  const end = Math.floor((length - 1) / 2)
+  return `${text.slice(0, length - 1 - end)}…${end === 0 ? '' : text.slice(-end)}`
 }
 
 function cellText(cell: Cell): string {

@@ -9,6 +9,22 @@ export function printableLine(text: string, limit = 200): string {
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line
 }
 
+/** Text in lines of at most `width` columns, broken between words, each begun with `indent` (all but the first with `hanging`) and ended. What stands in backticks stays whole. */
+export function wrapped(text: string, width: number, indent = '', hanging = indent): string {
+  const lines: string[] = []
+  let begin = indent
+  let line = begin
+  for (const [word] of text.matchAll(/\S*`[^`]*`\S*|\S+/g)) {
+    if (line.length > begin.length && line.length + 1 + word.length > width) {
+      lines.push(line)
+      begin = hanging
+      line = begin
+    }
+    line += line.length > begin.length ? ` ${word}` : word
+  }
+  return [...lines, line].map((each) => `${each}\n`).join('')
+}
+
 /** A time as people read it in a table: to the second. `-` for none. */
 export function shortTime(time: TimeText | null): string {
   return time === null ? '-' : `${time.slice(0, 10)} ${time.slice(11, 19)}`
@@ -16,8 +32,16 @@ export function shortTime(time: TimeText | null): string {
 
 /** How long ago, in one unit: `42 s`, `7 min`, `3 h`, `12 d`. `-` for none. */
 export function ago(time: TimeText | null, nowMs: number): string {
-  if (time === null) return '-'
-  const seconds = Math.max(0, Math.round((nowMs - msFromTime(time)) / 1000))
+  return time === null ? '-' : span(nowMs - msFromTime(time))
+}
+
+/** In how long, in the same unit. `-` for none, and `0 s` for what is over. */
+export function until(time: TimeText | null, nowMs: number): string {
+  return time === null ? '-' : span(msFromTime(time) - nowMs)
+}
+
+function span(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000))
   if (seconds < 120) return `${seconds} s`
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
   if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`

@@ -4,7 +4,7 @@ import { accountCompleteness } from '../../store/completeness/ledger.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { webhookLoss } from '../../store/operators/alarm-signs.ts'
 import { discoveryStatus } from '../../store/reads/discovery.ts'
-import { table } from '../output/table.ts'
+import type { Table } from '../output/table.ts'
 import { ago, pluralize } from '../output/text.ts'
 
 const DAY_MS = 86_400_000
@@ -103,43 +103,33 @@ export function completenessWarnings(account: string, c: CompletenessStatus | nu
   return [...loss, ...probes, ...limits]
 }
 
-/** The tables of completeness, for a terminal, and what they cannot say. */
-export function completenessText(
+/** The tables of completeness, for a terminal. */
+export function completenessTables(
   accounts: readonly { account: string; completeness: CompletenessStatus | null }[],
   nowMs: number,
-): string[] {
+): Table[] {
   const known = accounts.flatMap(({ account, completeness: c }) => (c === null ? [] : [{ account, c }]))
   const probed = known.flatMap(({ account, c }) => c.discovery.map((path) => ({ account, path })))
   return [
-    table(
-      [
-        'account',
-        'proven',
-        'never proven',
-        'oldest proof',
-        'by webhook',
-        'by poll',
-        'backfill',
-        'by reconcile',
-        'webhooks lost',
-        'in 24 h',
-      ],
-      known.map(({ account, c }) => [
-        ...[account, c.proven, c.unproven, ago(c.oldest_proof_at, nowMs)],
-        ...[c.known_by.webhook, c.known_by.poll, c.known_by.backfill, c.known_by.reconcile],
-        c.webhook_loss_ratio === null ? '-' : percent(c.webhook_loss_ratio),
-        c.webhook_loss_day.expected === 0 ? '-' : percent(c.webhook_loss_day.lost / c.webhook_loss_day.expected),
+    {
+      title: 'Proofs by reconciling',
+      headings: ['account', 'proven', 'never proven', 'oldest proof'],
+      rows: known.map(({ account, c }) => [account, c.proven, c.unproven, ago(c.oldest_proof_at, nowMs)]),
+    },
+    {
+      title: 'How events and messages became known',
+      headings: ['account', 'by webhook', 'by poll', 'backfill', 'by reconcile', 'webhooks lost', 'in 24 h'],
+      rows: known.map(({ account, c }) => [
+        ...[account, c.known_by.webhook, c.known_by.poll, c.known_by.backfill, c.known_by.reconcile],
+        c.webhook_loss_ratio === null ? null : percent(c.webhook_loss_ratio),
+        c.webhook_loss_day.expected === 0 ? null : percent(c.webhook_loss_day.lost / c.webhook_loss_day.expected),
       ]),
-    ),
-    ...(probed.length === 0
-      ? []
-      : [
-          table(
-            ['account', 'probed path', 'paths', 'failing', 'oldest answer', 'submissions found'],
-            probed.map(({ account, path: p }) => [account, p.path, p.paths, p.failing, ago(p.oldest_answer_at, nowMs), p.found]),
-          ),
-        ]),
-    `${COMPLETENESS_SCOPE}\n`,
+    },
+    {
+      title: 'Paths probed for submissions',
+      headings: ['account', 'path', 'paths', 'failing', 'oldest answer', 'found'],
+      rows: probed.map(({ account, path: p }) => [account, p.path, p.paths, p.failing, ago(p.oldest_answer_at, nowMs), p.found]),
+    },
   ]
 }
 

@@ -5,7 +5,6 @@ import { countBlockedLanes } from '../../store/outbox/blocked-lanes.ts'
 import { listDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
 import type { DestinationState } from '../../store/schema/tables.ts'
 import { pluralize } from '../output/text.ts'
-import { resumeHint } from './resume-hint.ts'
 
 /** A destination, in numbers. Its names stay: `status --json` and `destination list --json` print it. */
 export interface DestinationStatus {
@@ -53,32 +52,11 @@ export async function readPushStatus(q: Query, configured: readonly DestinationC
   return all
 }
 
-/** What an operator should look into, a sentence each, which says what to do. */
-export function pushWarnings(d: DestinationStatus): string[] {
-  const name = `destination ${d.destination}`
-  const list = (state: string) => `\`submission-mirror outbox list --destination ${d.destination} --state ${state}\``
-  const warnings: string[] = []
-  if (d.state !== null && d.state !== 'active')
-    warnings.push(`${name} is ${d.state}: ${d.reason ?? 'no reason is kept'}; ${resumeHint(d.destination, d.state)}`)
-  if (d.dead > 0) warnings.push(`${name} has ${pluralize(d.dead, 'dead letter')}; see ${list('dead')}, then retry or skip them`)
-  if (d.unknown > 0) {
-    warnings.push(
-      `${name} has ${pluralize(d.unknown, 'change')} that may have arrived or not; look into the AMS for each of ${list('unknown')}, then skip or retry it`,
-    )
-  }
-  if (d.unmapped_lanes > 0) {
-    warnings.push(
-      `${name} has ${pluralize(d.unmapped_lanes, 'submission')} without a client of the AMS; map them with \`submission-mirror destination map\``,
-    )
-  }
-  if (d.held_lanes > 0)
-    warnings.push(
-      `${name} has ${pluralize(d.held_lanes, 'submission')} waiting behind a dead letter or an unknown outcome; retry or skip it`,
-    )
-  if (d.kind === null && d.queued > 0) {
-    warnings.push(
-      `${name} is not in the settings any more, and ${pluralize(d.queued, 'change')} for it would wait for ever; put it back, or \`submission-mirror outbox skip --destination ${d.destination} --state ready\` gives them up`,
-    )
-  }
-  return warnings
+/** What an operator should know of a destination though it needs nobody now. */
+export function destinationNotes({ destination, kind, queued }: DestinationStatus): string[] {
+  if (kind !== null || queued === 0) return []
+  return [
+    `destination ${destination} is not in the settings any more, and ${pluralize(queued, 'change')} for it would wait for ever; put it back, ` +
+      `or give them up with \`submission-mirror outbox skip --destination ${destination} --state ready\``,
+  ]
 }

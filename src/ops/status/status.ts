@@ -3,22 +3,33 @@ import type { TimeText } from '../../model/time.ts'
 import { lostWebhooks } from '../../store/completeness/lost-webhooks.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { countInbox } from '../../store/inbox/queries.ts'
-import { type AlarmRow, listAlarms } from '../../store/operators/alarms.ts'
 import type { InboxState } from '../../store/schema/tables.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
+import { readHealth } from '../../store/upkeep/health.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { countEvidence, freshnessStatus, readsStatus } from '../../store/upkeep/status.ts'
 import { pluralize } from '../output/text.ts'
 import { knownAccounts, type ShownState } from './accounts.ts'
 import { COMPLETENESS_SCOPE, type CompletenessStatus, completenessStatus, completenessWarnings } from './completeness.ts'
-import { type DestinationStatus, pushWarnings, readPushStatus } from './destinations.ts'
+import { type DestinationStatus, destinationNotes, readPushStatus } from './destinations.ts'
+import { type Expected, judge, type VerdictWord } from './verdict.ts'
+import { type Need, needOf, sentenceOf } from './verdict-text.ts'
 import { type SecretState, secretStates } from './webhook-secrets.ts'
 
-/** From this share of the rate on, the demand is warned about: what is due begins to wait. */
+/** Share of the allowed rate from which on what is due begins to wait. */
 const WARN_SHARE = 0.7
 
+/** What the mirror is judged to be. Its names stay: `status --json` prints it. */
+export interface Verdict {
+  readonly verdict: VerdictWord
+  /** The verdict and its reasons, for people. */
+  readonly sentence: string
+  /** What needs a person; empty unless the verdict is `attention`. */
+  readonly needs: readonly Need[]
+}
+
 /** What `status --json` prints. Its names stay. */
-export interface Status {
+export interface Status extends Verdict {
   readonly version: string
   readonly database: 'sqlite' | 'postgres'
   readonly accounts: readonly AccountStatus[]
@@ -66,9 +77,31 @@ export interface AccountStatus {
   readonly completeness: CompletenessStatus | null
 }
 
-/** Looks at everything; on a large database this takes a moment. */
-export async function readStatus(db: Db, version: string, config: Pick<Config, 'accounts' | 'destinations' | 'upstream'>): Promise<Status> {
+/** The settings that a mirror is judged by. */
+type StatusConfig = Pick<Config, 'accounts' | 'destinations' | 'upstream' | 'poll'>
+
+/** Judges the mirror by what the database holds, never by the memory of a process. */
+export async function readVerdict({ read, clock }: Db, { accounts, destinations, poll }: StatusConfig): Promise<Verdict> {
+  const names = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name)
+  const expected: Expected = {
+    nowMs: clock.now(),
+    accounts: names(accounts),
+    destinations: names(destinations),
+    dormantMs: poll.dormantMs,
+  }
+  const health = await readHealth(read)
+  const judgement = judge(health, expected)
+  return {
+    verdict: judgement.verdict,
+    sentence: sentenceOf(judgement, health, expected),
+    needs: judgement.matters.map(needOf),
+  }
+}
+
+/** Looks at everything; on a large database this takes a second or two. */
+export async function readStatus(db: Db, version: string, config: StatusConfig): Promise<Status> {
   const q = db.read
+  const verdict = await readVerdict(db, config)
   const inbox = await countInbox(q)
   const readsOf = await readsStatus(q)
   const secrets = await secretStates(q, config.accounts)
@@ -104,41 +137,40 @@ export async function readStatus(db: Db, version: string, config: Pick<Config, '
     started_at,
   }))
   return {
+    ...verdict,
     ...{ version, database: db.kind, accounts, destinations },
     change_log: { first_seq: firstSeq, last_seq: lastSeq },
     processes,
     scope: COMPLETENESS_SCOPE,
-    warnings: [...accounts.flatMap(warningsOf), ...destinations.flatMap(pushWarnings), ...alarmWarnings(await listAlarms(q))],
+    warnings: [
+      ...verdict.needs.map(({ what, mend }) => `${what}; ${'command' in mend ? `\`${mend.command}\`` : `see ${mend.runbook}`}`),
+      ...notesOf({ accounts, destinations }),
+    ],
   }
 }
 
-function warningsOf(a: AccountStatus): string[] {
-  const warnings: string[] = []
+/** What an operator should know though it needs nobody now, a sentence each. */
+export function notesOf({ accounts, destinations }: Pick<Status, 'accounts' | 'destinations'>): string[] {
+  return [...accounts.flatMap(accountNotes), ...destinations.flatMap(destinationNotes)]
+}
+
+function accountNotes(a: AccountStatus): string[] {
+  const notes: string[] = []
   if (a.state === 'not configured')
-    warnings.push(`account ${a.account} is not configured: nothing is received or read for it any more; its rows stay as they are`)
-  else if (a.state === 'not started') warnings.push(`account ${a.account} is not started: \`submission-mirror serve\` never ran with it`)
-  else if (a.state !== 'active') warnings.push(`account ${a.account} is ${a.state}: ${a.reason ?? 'no reason is kept'}`)
+    notes.push(`account ${a.account} is not configured: nothing is received or read for it any more; its rows stay as they are`)
+  if (a.state === 'not started') notes.push(`account ${a.account} is not started: \`submission-mirror serve\` never ran with it`)
   const share = a.limit_rps === null ? 0 : a.demand_rps / a.limit_rps
   if (share >= WARN_SHARE) {
-    warnings.push(
-      `account ${a.account} asks for ${a.demand_rps} requests a second, ${Math.round(share * 100)} % of UPSTREAM_RPS (${a.limit_rps}); ` +
-        'raise it as far as the service allows, or lengthen POLL_*',
+    notes.push(
+      `account ${a.account} needs ${a.demand_rps} requests a second, ${Math.round(share * 100)} % of UPSTREAM_RPS (${a.limit_rps}); ` +
+        'raise UPSTREAM_RPS as far as the service allows, or lengthen POLL_*',
     )
   }
-  if (a.inbox.dead > 0)
-    warnings.push(
-      `account ${a.account} has ${pluralize(a.inbox.dead, 'dead delivery', 'dead deliveries')}; see \`submission-mirror inbox list --state dead\``,
+  if (a.conflicts > 0)
+    notes.push(
+      `account ${a.account} has ${pluralize(a.conflicts, 'record')} that contradict what was kept; both versions are in sync_conflicts`,
     )
-  if (a.conflicts > 0) warnings.push(`account ${a.account} has ${pluralize(a.conflicts, 'contradiction')}, kept in sync_conflicts`)
   if (a.unreadable > 0)
-    warnings.push(`account ${a.account} has ${pluralize(a.unreadable, 'item')} that could not be read, kept in sync_unreadable`)
-  warnings.push(...completenessWarnings(a.account, a.completeness))
-  return warnings
-}
-
-function alarmWarnings(alarms: readonly AlarmRow[]): string[] {
-  const firing = alarms.filter(({ state }) => state === 'firing')
-  if (firing.length === 0) return []
-  const names = [...new Set(firing.map(({ name }) => name))].join(', ')
-  return [`${pluralize(firing.length, 'alarm')} ${firing.length === 1 ? 'fires' : 'fire'} (${names}); see \`submission-mirror alarm list\``]
+    notes.push(`account ${a.account} has ${pluralize(a.unreadable, 'item')} that could not be read; see sync_unreadable`)
+  return [...notes, ...completenessWarnings(a.account, a.completeness)]
 }

@@ -48,10 +48,10 @@ export async function findRun(q: Query, runId: string): Promise<RunRow | null> {
 }
 
 /**
- * The newest run of the account that has ended and was about all of it, or null. What an operator narrowed or broke off says nothing of the
- * rest.
+ * Runs of the account that have ended, the newest first, up to the newest one that was about all of it. What was stopped says nothing.
+ * @returns at most 100, when so many narrowed ones are newer than any whole one.
  */
-export async function lastEndedRun(q: Query, account: string): Promise<RunRow | null> {
+export async function endedRuns(q: Query, account: string): Promise<RunRow[]> {
   const rows = await q.sql
     .selectFrom('reconcile_runs')
     .selectAll()
@@ -62,10 +62,20 @@ export async function lastEndedRun(q: Query, account: string): Promise<RunRow | 
     .orderBy('requested_at', 'desc')
     .limit(NEWEST_RUNS)
     .execute()
-  return rows.find(({ options }) => !isNarrowed(options)) ?? null
+  const whole = rows.findIndex(({ options }) => !isNarrowed(options))
+  return whole === -1 ? rows : rows.slice(0, whole + 1)
 }
 
-function isNarrowed({ submissions, since, active_only }: RunOptions): boolean {
+/**
+ * The newest run of the account that has ended and was about all of it, or null. What an operator narrowed or broke off says nothing of the
+ * rest.
+ */
+export async function lastEndedRun(q: Query, account: string): Promise<RunRow | null> {
+  return (await endedRuns(q, account)).findLast(({ options }) => !isNarrowed(options)) ?? null
+}
+
+/** Whether a run looked at some submissions only. */
+export function isNarrowed({ submissions, since, active_only }: RunOptions): boolean {
   return submissions !== undefined || since !== undefined || active_only === true
 }
 

@@ -11,7 +11,7 @@ export const COUNT_CAP = 100_000
 export const SMALL_COUNT_CAP = 10_000
 
 /** The rows that `from` (everything after `from` of a select) gives, counted no further than `cap`. */
-async function countCapped(q: Query, from: RawBuilder<unknown>, cap = COUNT_CAP): Promise<number> {
+export async function countCapped(q: Query, from: RawBuilder<unknown>, cap = COUNT_CAP): Promise<number> {
   const { rows } = await sql<{ n: number }>`
     select count(*) as n from (select 1 as one from ${from} limit ${sql.lit(cap)}) as capped`.execute(q.sql)
   return rows[0]?.n ?? 0

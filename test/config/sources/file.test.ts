@@ -203,7 +203,7 @@ describe('references', () => {
 describe('a file that cannot be understood', () => {
   test('is one problem, and nobody asks for the accounts that it may hold', () => {
     expect(problemsOf({ CONFIG_FILE: '/nowhere/mirror.yaml' })).toEqual([
-      'CONFIG_FILE names a file that cannot be read (ENOENT); mend the path or its rights',
+      expect.stringMatching(/^CONFIG_FILE=\S+ does not exist\. Check the path\.$/),
     ])
     expect(problemsOf(withFile('- a list\n'))).toEqual(['CONFIG_FILE must hold keys and values, such as `accounts:`'])
     expect(problemsOf(withFile('a: *nothing\n'))).toEqual([expect.stringMatching(/alias/)])

@@ -155,7 +155,7 @@ describe.each(testDatabases)('commands on $name', (database) => {
     expect(stopped).toMatchObject({ code: 1 })
     expect(stopped.err).toContain('account default is stopped')
     expect((await runHere(['account', 'list'], env)).out).toMatch(/^default +parked/m)
-    expect((await runHere(['status'], env)).out).toContain('warning: account default is parked: the service refuses the credentials')
+    expect((await runHere(['status'], env)).out).toContain('• account default is parked: the service refuses the credentials')
     const resumed = await runHere(['account', 'resume', ACCOUNT], env)
     expect(resumed).toMatchObject({ code: 0, err: '' })
     expect(resumed.out).toContain('it asks the service again as soon as `submission-mirror serve` runs')

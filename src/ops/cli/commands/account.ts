@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 import { resumeAccount, shownAccounts } from '../../actions/accounts.ts'
-import { table } from '../../output/table.ts'
-import { shortTime } from '../../output/text.ts'
+import { ago, until } from '../../output/text.ts'
 import { secretsText } from '../../status/webhook-secrets.ts'
-import { actionContextOf, type CommandContext, printJson, withStore } from './context.ts'
+import { actionContextOf, type CommandContext, printJson, printTable, withStore } from './context.ts'
 
 /** `account list|resume` */
 export function addAccount(program: Command, c: CommandContext): void {
@@ -25,15 +24,16 @@ async function list(c: CommandContext, json: boolean): Promise<void> {
     const accounts = await shownAccounts(db.read, config.accounts)
     if (json) return printJson(c, accounts)
     const now = c.clock.now()
-    c.host.stdout.write(
-      table(
-        ['account', 'state', 'since', 'tries again', 'brokerage', 'client id', 'last good signature by secret', 'reason'],
-        accounts.map((a) => [
-          ...[a.account, a.state, shortTime(a.since), shortTime(a.retry_at), a.brokerage, a.client_id],
-          ...[secretsText(a.webhook_secrets, now), a.reason],
-        ]),
-      ),
-    )
+    const headings = [
+      ...['account', 'state', 'for', 'next try', 'brokerage', 'client id'],
+      { heading: 'last good signature by secret', fit: 'below' } as const,
+      { heading: 'reason', fit: 'below' } as const,
+    ]
+    const rows = accounts.map((a) => [
+      ...[a.account, a.state, ago(a.since, now), until(a.retry_at, now), a.brokerage, a.client_id],
+      ...[secretsText(a.webhook_secrets, now), a.reason],
+    ])
+    printTable(c, { title: 'Accounts', headings, rows }, 'There is no account yet.')
   })
 }
 

@@ -2,10 +2,10 @@ import type { Command } from 'commander'
 import { type AlarmRow, listAlarms, listNotices } from '../../../store/operators/alarms.ts'
 import { notedTests } from '../../actions/alarms.ts'
 import { testOperators } from '../../alarms/operator-test.ts'
-import { table } from '../../output/table.ts'
-import { ago, printableLine, shortTime } from '../../output/text.ts'
+import type { Cell } from '../../output/table.ts'
+import { ago, printableLine, wrapped } from '../../output/text.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { actionContextOf, type CommandContext, notedWhereItCan, printJson, settingsOf, withStore } from './context.ts'
+import { actionContextOf, type CommandContext, notedWhereItCan, printJson, printTable, settingsOf, widthsOf, withStore } from './context.ts'
 
 /** `alarm list|test` */
 export function addAlarm(program: Command, c: CommandContext): void {
@@ -30,24 +30,27 @@ async function list(c: CommandContext, all: boolean, json: boolean): Promise<voi
     const failing = (await listNotices(db.read)).filter(({ error }) => error !== null)
     if (json) return printJson(c, rows)
     const now = c.clock.now()
-    if (rows.length === 0) c.host.stdout.write('nothing fires\n')
-    else c.host.stdout.write(textOf(rows, now))
-    for (const { operator, name, error } of failing)
-      c.host.stdout.write(`warning: operator ${operator} could not be told of alarm ${name}: ${printableLine(error ?? '', 300)}\n`)
+    const title = all ? 'Alarms that fire or are over' : 'Alarms that fire'
+    printTable(c, { title, headings: HEADINGS, rows: rows.map((row) => rowOf(row, now)) }, all ? 'No alarm has fired.' : 'No alarm fires.')
+    for (const { operator, name, error } of failing) {
+      const warning = `warning: operator ${operator} could not be told of alarm ${name}: ${printableLine(error ?? '', 300)}`
+      c.host.stdout.write(wrapped(warning, widthsOf(c).text))
+    }
   })
 }
 
-function textOf(rows: readonly AlarmRow[], now: number): string {
-  const lines = table(
-    ['alarm', 'severity', 'account', 'destination', 'state', 'for', 'over since', 'told'],
-    rows.map((row) => [
-      ...[row.name, row.severity, row.account, row.destination, row.state],
-      ...[row.state === 'firing' ? ago(row.since, now) : null, row.state === 'firing' ? null : shortTime(row.resolved_at)],
-      shortTime(row.notified_at),
-    ]),
-  )
-  const firing = rows.filter(({ state }) => state === 'firing')
-  return `${lines}${firing.map(({ name, text }) => `\n${name}: ${printableLine(text, 600)}\n`).join('')}`
+const HEADINGS = [
+  ...['alarm', 'severity', 'account', 'destination', 'state', 'for', 'over for', 'told ago'],
+  { heading: 'what', fit: 'below' } as const,
+]
+
+function rowOf(row: AlarmRow, now: number): readonly Cell[] {
+  const isFiring = row.state === 'firing'
+  return [
+    ...[row.name, row.severity, row.account, row.destination, row.state],
+    ...[isFiring ? ago(row.since, now) : null, isFiring ? null : ago(row.resolved_at, now), ago(row.notified_at, now)],
+    isFiring ? row.text : null,
+  ]
 }
 
 async function test(c: CommandContext, name: string | undefined, json: boolean): Promise<void> {

@@ -14,6 +14,7 @@ import { refuseWhenGone } from '../../../store/open/serve-lock.ts'
 import type { ProcessRole } from '../../../store/upkeep/processes.ts'
 import { accountNamed } from '../../actions/accounts.ts'
 import type { ActionContext } from '../../actions/context.ts'
+import { type Table, table } from '../../output/table.ts'
 import { destinationProblems } from '../destination-problems.ts'
 import { knownNames } from '../known-names.ts'
 
@@ -24,6 +25,10 @@ export interface Parts {
   /** Serves the emulator until the host's signal aborts. @param options as they stand on the command line. */
   sandbox(options: Readonly<Record<string, unknown>>): Promise<void>
 }
+
+/** Columns of a terminal that does not say how many it has, and the fewest that are believed. */
+const WIDTH = 80
+const NARROWEST = 40
 
 /** What every command gets. A command's exit code is 0 unless it says otherwise. */
 export interface CommandContext {
@@ -178,6 +183,26 @@ export async function notedWhereItCan<T>(
 /** Commands log nothing: they say what they have to say themselves. */
 export function silentLog(): Log {
   return createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
+}
+
+/** How wide what a command writes may be. */
+export interface Widths {
+  /** Columns of a table: those of the terminal, else 80. */
+  readonly table: number
+  /** Columns of a line of text: those of the terminal. What a program reads is not broken into lines. */
+  readonly text: number
+}
+
+/** @returns the widths that COLUMNS or the terminal ask for. */
+export function widthsOf({ host }: CommandContext): Widths {
+  const wanted = Number(host.env['COLUMNS']) || (host.stdout.columns ?? 0)
+  const known = wanted === 0 ? null : Math.max(NARROWEST, wanted)
+  return { table: known ?? WIDTH, text: known ?? Number.POSITIVE_INFINITY }
+}
+
+/** Writes a table, or that there is nothing to list. */
+export function printTable(c: CommandContext, list: Omit<Table, 'width'>, none: string): void {
+  c.host.stdout.write(list.rows.length === 0 ? `${none}\n` : table({ ...list, width: widthsOf(c).table }))
 }
 
 /** Writes a value as JSON, for programs. */

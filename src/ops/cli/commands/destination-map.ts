@@ -6,9 +6,9 @@ import { parseCount, parseSubmissionId, readTextFile } from '../../actions/argum
 import { fieldProblem, type MapTarget, readMapFile, rowOf } from '../../actions/map-file.ts'
 import { importMappings, mapTarget, shownMapping } from '../../actions/mappings.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
-import { table } from '../../output/table.ts'
-import { firstProblems, pluralize, shortTime } from '../../output/text.ts'
-import { actionContextOf, type CommandContext, printJson, withStore } from './context.ts'
+import type { Table } from '../../output/table.ts'
+import { ago, firstProblems, pluralize } from '../../output/text.ts'
+import { actionContextOf, type CommandContext, printJson, printTable, withStore } from './context.ts'
 
 const MAX_LISTED = 100_000
 
@@ -66,7 +66,7 @@ async function map(c: CommandContext, name: string, options: MapOptions): Promis
       await refuseUnknownNames(db.read, config, filter)
       const mappings = await listMappings(db.read, filter, limit)
       if (options.json) printJson(c, mappings.map(shownMapping))
-      else c.host.stdout.write(tableOf(mappings))
+      else printTable(c, tableOf(mappings, c.clock.now()), 'No submission is mapped.')
       return
     }
     const target = mapTarget(config, name)
@@ -105,12 +105,13 @@ async function store(c: CommandContext, db: Db, destination: string, rows: reado
   if (unknown > 0) c.host.stdout.write(`${unknown} of these submissions not known to the mirror yet\n`)
 }
 
-function tableOf(mappings: readonly StoredMapping[]): string {
-  return table(
-    ['destination', 'account', 'submission', 'client', 'policy', 'fields', 'mapped', 'by'],
-    mappings.map((m) => [
+function tableOf(mappings: readonly StoredMapping[], now: number): Omit<Table, 'width'> {
+  return {
+    title: 'Submissions and their clients',
+    headings: ['destination', 'account', 'submission', 'client', 'policy', 'fields', 'age', 'by'],
+    rows: mappings.map((m) => [
       ...[m.destination, m.account, m.submissionId, m.client, m.policy],
-      ...[Object.keys(m.fields).length === 0 ? null : JSON.stringify(m.fields), shortTime(m.mappedAt), m.mappedVia],
+      ...[Object.keys(m.fields).length === 0 ? null : JSON.stringify(m.fields), ago(m.mappedAt, now), m.mappedVia],
     ]),
-  )
+  }
 }

@@ -3,11 +3,19 @@ import type { Config } from '../../../config/config.ts'
 import type { DestinationRow } from '../../../store/outbox/destinations.ts'
 import { destinationNamed, notedProbe, pauseDestination, resumeDestination } from '../../actions/destinations.ts'
 import { probeDestination } from '../../actions/probe.ts'
-import { table } from '../../output/table.ts'
-import { ago, printableLine, shortTime } from '../../output/text.ts'
+import { ago, printableLine, until } from '../../output/text.ts'
 import { readPushStatus } from '../../status/destinations.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { actionContextOf, type CommandContext, notedWhereItCan, printJson, sendingSettingsOf, silentLog, withStore } from './context.ts'
+import {
+  actionContextOf,
+  type CommandContext,
+  notedWhereItCan,
+  printJson,
+  printTable,
+  sendingSettingsOf,
+  silentLog,
+  withStore,
+} from './context.ts'
 import { addMap } from './destination-map.ts'
 
 /** `destination list|pause|resume|test|map` */
@@ -42,15 +50,15 @@ async function list(c: CommandContext, json: boolean): Promise<void> {
     const destinations = await readPushStatus(db.read, config.destinations)
     if (json) return printJson(c, destinations)
     const now = c.clock.now()
-    c.host.stdout.write(
-      table(
-        ['destination', 'kind', 'state', 'since', 'queued', 'oldest', 'dead', 'unknown', 'tries again', 'reason'],
-        destinations.map((d) => [
-          ...[d.destination, d.kind, d.state, shortTime(d.since), d.queued, ago(d.oldest_queued_at, now), d.dead, d.unknown],
-          ...[shortTime(d.retry_at), d.reason],
-        ]),
-      ),
-    )
+    const headings = [
+      ...['destination', 'kind', 'state', 'for', 'queued', 'oldest', 'dead', 'unknown', 'next try'],
+      { heading: 'reason', fit: 'below' } as const,
+    ]
+    const rows = destinations.map((d) => [
+      ...[d.destination, d.kind, d.state, ago(d.since, now), d.queued, ago(d.oldest_queued_at, now), d.dead, d.unknown],
+      ...[until(d.retry_at, now), d.reason],
+    ])
+    printTable(c, { title: 'Destinations', headings, rows }, 'There is no destination.')
   })
 }
 

@@ -2,8 +2,10 @@ import type { Command } from 'commander'
 import type { Config } from '../../../config/config.ts'
 import { destinationNamed } from '../../actions/destinations.ts'
 import { diagnose } from '../../doctor/doctor.ts'
+import type { Finding } from '../../doctor/finding.ts'
+import { pluralize, wrapped } from '../../output/text.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { type CommandContext, printJson, sendingSettingsOf, silentLog } from './context.ts'
+import { type CommandContext, printJson, sendingSettingsOf, silentLog, widthsOf } from './context.ts'
 
 /** `doctor [--destination NAME] [--json]` */
 export function addDoctor(program: Command, c: CommandContext): void {
@@ -20,12 +22,16 @@ export function addDoctor(program: Command, c: CommandContext): void {
       const accounts = destination === undefined ? 'needed' : 'optional'
       const config = await sendingSettingsOf(c, { accounts, problems: [], check: onlyOf })
       const only = onlyOf(config)
-      const found: object[] = []
+      const found: Finding[] = []
+      if (!options.json) c.host.stdout.write('Checks\n')
       for await (const finding of diagnose({ config, clock: c.clock, log: silentLog(), host: c.host }, only)) {
         found.push(finding)
         if (!finding.ok) c.exitCode = exitCodes.failed
-        if (!options.json) c.host.stdout.write(`${finding.ok ? '✓' : '✗'} ${finding.about}: ${finding.text}\n`)
+        const { ok, about, text } = finding
+        if (!options.json) c.host.stdout.write(wrapped(`${ok ? '✓' : '✗'} ${about}: ${text}`, widthsOf(c).text, '', '  '))
       }
-      if (options.json) printJson(c, found)
+      if (options.json) return printJson(c, found)
+      const failed = found.filter(({ ok }) => !ok).length
+      c.host.stdout.write(`\n${pluralize(found.length, 'check')}, ${failed} failed\n`)
     })
 }

@@ -6,9 +6,8 @@ import { RejectedStore } from '../../../store/inbox/rejected.ts'
 import { parseChoice, parseCount, parseMoment, parseSubmissionId } from '../../actions/arguments.ts'
 import { rejectedFields, type ShownDelivery, type ShownRejected, showDeliveries, showRejected } from '../../actions/inbox.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
-import { table } from '../../output/table.ts'
-import { printableLine, shortTime } from '../../output/text.ts'
-import { type CommandContext, printJson, withStore } from './context.ts'
+import { ago, printableLine } from '../../output/text.ts'
+import { type CommandContext, printJson, printTable, withStore } from './context.ts'
 import { addReplay } from './inbox-replay.ts'
 import { addSkip } from './inbox-skip.ts'
 
@@ -67,18 +66,16 @@ async function list(c: CommandContext, options: ListOptions): Promise<void> {
     if (options.rejected) return listRejected(c, new RejectedStore(db, log), filter, limit, options.json ?? false)
     const deliveries = await listDeliveries(db.read, filter, limit)
     if (options.json) return printJson(c, deliveries)
+    const now = c.clock.now()
+    const headings = [
+      ...['number', 'age', 'delivery', 'account', 'state', 'kind', 'submission', 'tries'],
+      { heading: 'error', fit: 'below' } as const,
+    ]
     const rows = deliveries.map((d) => [
-      d.inbox_id,
-      d.delivery_id,
-      d.account,
-      shortTime(d.received_at),
-      d.state,
-      d.kind,
-      d.submission_id,
-      d.attempts,
+      ...[d.inbox_id, ago(d.received_at, now), d.delivery_id, d.account, d.state, d.kind, d.submission_id, d.attempts],
       d.error,
     ])
-    c.host.stdout.write(table(['number', 'delivery', 'account', 'received', 'state', 'kind', 'submission', 'tries', 'error'], rows))
+    printTable(c, { title: 'Deliveries, the newest first', headings, rows }, 'No delivery.')
   })
 }
 
@@ -87,17 +84,13 @@ async function listRejected(c: CommandContext, store: RejectedStore, filter: Inb
   const all = await store.list({ limit: MAX_LISTED, ...(account !== undefined && { account }) })
   const rejected = all.filter((each) => each.receivedAt >= since).slice(0, limit)
   if (json) return printJson(c, rejected.map(rejectedFields))
+  const now = c.clock.now()
+  const headings = ['number', 'age', 'account', 'reason', 'address', 'path', 'bytes', 'replayed']
   const rows = rejected.map((r) => [
-    r.id,
-    shortTime(r.receivedAt),
-    r.account,
-    r.reason,
-    r.address,
-    r.path,
-    r.bodyBytes,
-    shortTime(r.replayedAt),
+    ...[r.id, ago(r.receivedAt, now), r.account, r.reason, r.address, r.path, r.bodyBytes],
+    r.replayedAt === null ? null : `${ago(r.replayedAt, now)} ago`,
   ])
-  c.host.stdout.write(table(['number', 'received', 'account', 'reason', 'address', 'path', 'bytes', 'replayed'], rows))
+  printTable(c, { title: 'Refused deliveries, the newest first', headings, rows }, 'No refused delivery.')
 }
 
 async function show(c: CommandContext, id: string, options: { rejected?: boolean; json?: boolean }): Promise<void> {

@@ -4,9 +4,8 @@ import { printable } from '../../../base/printable.ts'
 import { findOutboxRows, listedStates, listOutbox, type OutboxEntry } from '../../../store/outbox/queries.ts'
 import { parseCount } from '../../actions/arguments.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
-import { table } from '../../output/table.ts'
-import { printableLine, shortTime } from '../../output/text.ts'
-import { type CommandContext, printJson, withStore } from './context.ts'
+import { ago, printableLine, until } from '../../output/text.ts'
+import { type CommandContext, printJson, printTable, withStore } from './context.ts'
 import { type ChoiceOptions, filterOf, withChoice } from './outbox-choice.ts'
 import { addRetryAndSkip } from './outbox-settle.ts'
 
@@ -41,15 +40,16 @@ async function list(c: CommandContext, options: ListOptions): Promise<void> {
     await refuseUnknownNames(db.read, config, filter)
     const entries = await listOutbox(db.read, filter, limit)
     if (options.json) return printJson(c, entries)
-    c.host.stdout.write(
-      table(
-        ['number', 'destination', 'account', 'submission', 'change', 'seq', 'state', 'tries', 'queued', 'next try', 'status', 'error'],
-        entries.map((e) => [
-          ...[e.outbox_id, e.destination, e.account, e.submission_id, `${e.entity}.${e.operation}`, e.seq, e.state, e.attempts],
-          ...[shortTime(e.queued_at), shortTime(e.next_try_at), e.status, e.error],
-        ]),
-      ),
-    )
+    const now = c.clock.now()
+    const headings = [
+      ...['number', 'age', 'destination', 'account', 'submission', 'change', 'seq', 'state', 'tries', 'next try'],
+      { heading: 'error', fit: 'below' } as const,
+    ]
+    const rows = entries.map((e) => [
+      ...[e.outbox_id, ago(e.queued_at, now), e.destination, e.account, e.submission_id, `${e.entity}.${e.operation}`, e.seq, e.state],
+      ...[e.attempts, until(e.next_try_at, now), e.error],
+    ])
+    printTable(c, { title: 'Changes on their way, the newest first', headings, rows }, 'No change.')
   })
 }
 

@@ -6,10 +6,11 @@ import type { Db } from '../../../store/engine/db.ts'
 import { findRun, listFindings, listRuns, type RunRow } from '../../../store/reconcile/runs.ts'
 import { parseCount } from '../../actions/arguments.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'
+import { table } from '../../output/table.ts'
 import { printableLine } from '../../output/text.ts'
 import { findingsTable, runSummary, runsTable } from '../reconcile-text.ts'
 import { reportProblem, writeReportFile } from '../report-file.ts'
-import { type CommandContext, printJson, withStore } from './context.ts'
+import { type CommandContext, printJson, printTable, widthsOf, withStore } from './context.ts'
 
 const MAX_LISTED = 10_000
 const PAGE = 1_000
@@ -39,7 +40,7 @@ async function list(c: CommandContext, options: { account?: string; limit: strin
     await refuseUnknownNames(db.read, config, { account: options.account })
     const runs = await listRuns(db.read, { account: options.account, limit })
     if (options.json) return printJson(c, runs)
-    c.host.stdout.write(runsTable(runs))
+    printTable(c, runsTable(runs, c.clock.now()), 'No run.')
   })
 }
 
@@ -58,7 +59,7 @@ async function show(c: CommandContext, id: string, options: { json?: boolean; re
     if (options.report !== undefined) await writeReport(c, db, run.run_id, options.report)
     if (options.json || options.report !== undefined) return
     stdout.write(runSummary(run))
-    for await (const page of findingsOf(db, run.run_id)) stdout.write(`\n${findingsTable(page)}`)
+    for await (const page of findingsOf(db, run.run_id)) stdout.write(`\n${table({ ...findingsTable(page), width: widthsOf(c).table })}`)
   })
 }
 

@@ -12,11 +12,12 @@ import { claimNewRun } from '../../../store/reconcile/work.ts'
 import type { RunOptions } from '../../../store/schema/tables-reconcile.ts'
 import { parseCount, parseMoment, parseSubmissionId } from '../../actions/arguments.ts'
 import { accountsOfRun, futureProblem, runNote } from '../../actions/reconcile.ts'
+import { table } from '../../output/table.ts'
 import { ReconcileScreen } from '../reconcile-screen.ts'
 import { findingsTable, runSummary } from '../reconcile-text.ts'
 import { reportProblem } from '../report-file.ts'
 import { keepMemorySmall } from '../small-memory.ts'
-import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
+import { accountOf, type CommandContext, type OpenStore, widthsOf, withStore } from './context.ts'
 import { readingBeside } from './reading-beside.ts'
 import { addReconcileList, writeReport, writeRunJson } from './reconcile-list.ts'
 
@@ -137,7 +138,7 @@ async function print(c: CommandContext, db: Db, run: RunRow): Promise<void> {
   const { stdout } = c.host
   stdout.write(runSummary(run))
   const findings = await listFindings(db.read, { runId: run.run_id, limit: PRINTED + 1 })
-  if (findings.length > 0) stdout.write(`\n${findingsTable(findings.slice(0, PRINTED))}`)
+  if (findings.length > 0) stdout.write(`\n${table({ ...findingsTable(findings.slice(0, PRINTED)), width: widthsOf(c).table })}`)
   if (findings.length > PRINTED) stdout.write(`… \`submission-mirror reconcile show ${run.run_id}\` shows them all\n`)
 }
 

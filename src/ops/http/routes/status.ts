@@ -3,8 +3,19 @@ import { readStatus } from '../../status/status.ts'
 import { answers } from '../api/answers.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
 
+const need = z.object({
+  kind: z.string(),
+  what: z.string(),
+  since: z.string().nullable(),
+  count: z.int(),
+  mend: z.union([z.object({ command: z.string() }), z.object({ runbook: z.string() })]),
+})
+
 const status = z
   .looseObject({
+    verdict: z.enum(['complete', 'catching_up', 'attention']).meta({ description: 'what the mirror is judged to be' }),
+    sentence: z.string().meta({ description: 'the verdict and its reasons, for people' }),
+    needs: z.array(need).meta({ description: 'what needs a person; empty unless the verdict is `attention`' }),
     version: z.string(),
     database: z.enum(['sqlite', 'postgres']),
     accounts: z.array(z.looseObject({ account: z.string(), state: z.string(), submissions: z.int() })),
@@ -16,7 +27,7 @@ const status = z
   .meta({ id: 'Status' })
 
 const schema = {
-  summary: 'how the mirror is: accounts, reads, freshness, inbox, change log, destinations',
+  summary: 'whether the mirror is complete and fresh, what needs a person, and accounts, reads, freshness, inbox, change log, destinations',
   description: 'What `submission-mirror status --json` prints. On a large database this takes a moment.',
   tags: ['status'],
   response: answers('the status', status),

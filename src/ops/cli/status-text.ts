@@ -1,0 +1,92 @@
+import { type Table, table } from '../output/table.ts'
+import { ago, printableLine, wrapped } from '../output/text.ts'
+import { completenessTables } from '../status/completeness.ts'
+import { notesOf, type Status } from '../status/status.ts'
+import type { Need } from '../status/verdict-text.ts'
+import { secretsText } from '../status/webhook-secrets.ts'
+import type { Widths } from './commands/context.ts'
+
+/** What `status` prints: the verdict, what needs a person, then tables, notes, and what "complete" means. */
+export function statusText(status: Status, nowMs: number, widths: Widths): string {
+  const tables = [...accountTables(status, nowMs), ...completenessTables(status.accounts, nowMs), ...otherTables(status, nowMs)]
+  const { first_seq, last_seq } = status.change_log
+  const log = last_seq < first_seq ? 'The change log is empty.' : `The change log holds changes ${first_seq} to ${last_seq}.`
+  const notes = notesOf(status).map((note) => wrapped(`warning: ${printableLine(note, 500)}`, widths.text))
+  return [
+    wrapped(printableLine(status.sentence, 500), widths.text),
+    status.needs.map((need) => needText(need, nowMs, widths.text)).join(''),
+    ...tables.map((each) => table({ ...each, width: widths.table })),
+    `${log}\n`,
+    notes.join(''),
+    wrapped(status.scope, widths.text),
+  ]
+    .filter((part) => part !== '')
+    .join('\n')
+}
+
+function needText({ what, since, mend }: Need, nowMs: number, width: number): string {
+  const age = since === null ? '' : ` (for ${ago(since, nowMs)})`
+  // Not wrapped: it is there to be copied.
+  const way = 'command' in mend ? `    ${mend.command}\n` : `    see ${mend.runbook}\n`
+  return `${wrapped(`• ${what}${age}`, width, '', '  ')}${way}`
+}
+
+function accountTables({ accounts }: Status, nowMs: number): Table[] {
+  return [
+    {
+      title: 'Accounts',
+      headings: ['account', 'state', 'submissions', 'unreachable', 'overdue', 'due since', 'failing'],
+      rows: accounts.map((a) => [
+        ...[a.account, a.state, a.submissions, a.unreachable],
+        ...[a.reads.overdue, ago(a.reads.oldest_due_at, nowMs), a.reads.failing],
+      ]),
+    },
+    {
+      title: 'Requests to the service, a second',
+      headings: ['account', 'needed', 'limit', 'used'],
+      rows: accounts.map((a) => [
+        ...[a.account, a.demand_rps, a.limit_rps],
+        a.limit_rps === null ? null : `${Math.round((a.demand_rps / a.limit_rps) * 100)} %`,
+      ]),
+    },
+    {
+      title: 'Freshness: how long ago submissions were read',
+      headings: ['account', 'read', 'oldest', 'median', 'never read'],
+      rows: accounts.flatMap((a) => a.freshness.map((f) => [a.account, f.read, ago(f.oldest_at, nowMs), ago(f.median_at, nowMs), f.never])),
+    },
+    {
+      title: 'Deliveries',
+      headings: ['account', 'ready', 'done', 'aside', 'dead', 'lost events', 'lost messages'],
+      rows: accounts.map((a) => [
+        ...[a.account, a.inbox.ready, a.inbox.done, a.inbox.aside, a.inbox.dead],
+        ...[a.lost_webhooks['market_events'] ?? 0, a.lost_webhooks['thread_messages'] ?? 0],
+      ]),
+    },
+  ]
+}
+
+function otherTables({ accounts, destinations, change_log, processes }: Status, nowMs: number): Table[] {
+  return [
+    {
+      title: 'Webhook secrets: the last good signature of each',
+      headings: ['account', 'secrets'],
+      // One alone needs no watching; of two, one is there to go.
+      rows: accounts
+        .filter(({ webhook_secrets }) => webhook_secrets.length > 1)
+        .map((a) => [a.account, secretsText(a.webhook_secrets, nowMs)]),
+    },
+    {
+      title: 'Destinations',
+      headings: ['destination', 'state', 'queued', 'oldest', 'not queued', 'unmapped', 'held', 'dead', 'unknown'],
+      rows: destinations.map((d) => [
+        ...[d.destination, d.state, d.queued, ago(d.oldest_queued_at, nowMs), d.cursor === null ? null : change_log.last_seq - d.cursor],
+        ...[d.unmapped_lanes, d.held_lanes, d.dead, d.unknown],
+      ]),
+    },
+    {
+      title: 'Processes',
+      headings: ['process', 'role', 'version', 'running for'],
+      rows: processes.map((p) => [p.process_id, p.role, p.version, ago(p.started_at, nowMs)]),
+    },
+  ]
+}

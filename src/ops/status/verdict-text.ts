@@ -1,0 +1,133 @@
+import { laterTime, type TimeText } from '../../model/time.ts'
+import type { Health } from '../../store/upkeep/health.ts'
+import { type AlarmName, rules, runbookOf } from '../alarms/rules.ts'
+import { ago, pluralize, printableLine } from '../output/text.ts'
+import { type Expected, type Judgement, type Lateness, type Matter, type NeedKind, servedAccounts } from './verdict.ts'
+
+/** How many reasons the sentence names; the others are counted. */
+const NAMED = 2
+
+/** How a matter is mended: by a command, or by what a runbook says. */
+export type Mend = { readonly command: string } | { readonly runbook: string }
+
+/** A matter that needs a person, as `status --json` prints it. Its names stay. */
+export interface Need {
+  readonly kind: NeedKind
+  readonly what: string
+  readonly since: TimeText | null
+  readonly count: number
+  readonly mend: Mend
+}
+
+/** @returns the verdict in one sentence, which begins with `Complete and fresh`, `Catching up` or `Needs attention`. */
+export function sentenceOf(judgement: Judgement, health: Health, expected: Expected): string {
+  const { verdict, matters, late } = judgement
+  const unserved = health.isServed ? '' : '; no process is running'
+  if (verdict === 'attention') return `Needs attention: ${together(matters.map(headline))}${unserved}.`
+  if (verdict === 'catching_up') return `Catching up: ${together(late.map((each) => lateText(each, expected.nowMs)))}${unserved}.`
+  return `Complete and fresh: ${completeText(health, expected)}.`
+}
+
+/** @returns the matter as lists show it. */
+export function needOf(matter: Matter): Need {
+  const { kind, since, count, reason } = matter
+  const what = printableLine(reason === null ? headline(matter) : `${headline(matter)}: ${reason}`, 600)
+  return { kind, what, since, count, mend: mendOf(matter) }
+}
+
+/** @returns the matter in a few words. */
+function headline({ kind, count, account, destination, name, behind }: Matter): string {
+  const were = count === 1 ? 'was' : 'were'
+  const waits = (n: number) => `${pluralize(n, 'submission')} ${n === 1 ? 'waits' : 'wait'}`
+  const andBehind = behind > 0 ? `, and ${waits(behind)} behind ${count === 1 ? 'it' : 'them'}` : ''
+  switch (kind) {
+    case 'account_stopped':
+      return `account ${account} is ${name}`
+    case 'destination_stopped':
+      return `destination ${destination} is ${name}`
+    case 'alarm':
+      return `alarm ${name} fires`
+    case 'dead_deliveries':
+      return `${pluralize(count, 'delivery', 'deliveries')} of account ${account} ${were} given up`
+    case 'dead_changes':
+      return `${pluralize(count, 'change')} for destination ${destination} ${were} given up${andBehind}`
+    case 'unknown_changes':
+      return `${pluralize(count, 'change')} may or may not have reached destination ${destination}${andBehind}`
+    case 'held_submissions':
+      return `${waits(count)} at destination ${destination} behind a change that was given up`
+    case 'unmapped_submissions':
+      return `${waits(count)} at destination ${destination} for a client of the AMS`
+    case 'run_not_clean':
+      return count > 0
+        ? `reconciling account ${account} left ${pluralize(count, 'difference')}`
+        : `reconciling account ${account} could not check everything`
+  }
+}
+
+function mendOf({ kind, count, account, destination, name }: Matter): Mend {
+  const command = (text: string) => ({ command: `submission-mirror ${text}` })
+  switch (kind) {
+    case 'account_stopped':
+      return command(`account resume ${account}`)
+    case 'destination_stopped':
+      return command(`destination resume ${destination}`)
+    case 'alarm':
+      return isAlarm(name) ? { runbook: runbookOf(name) } : command('alarm list')
+    case 'dead_deliveries':
+      return command(`inbox replay --account ${account} --state dead`)
+    case 'dead_changes':
+      return command(`outbox retry --destination ${destination} --state dead`)
+    case 'unknown_changes':
+    case 'held_submissions':
+      return command(`outbox list --destination ${destination} --state ${kind === 'held_submissions' ? 'held' : 'unknown'}`)
+    case 'unmapped_submissions':
+      return command(`destination map ${destination} --file clients.csv`)
+    case 'run_not_clean':
+      return command(count > 0 ? `reconcile --account ${account}` : `reconcile show ${name}`)
+  }
+}
+
+/** An alarm may have been stored by a newer release. */
+function isAlarm(name: string | null): name is AlarmName {
+  return name !== null && Object.hasOwn(rules, name)
+}
+
+function lateText({ kind, of, count, since }: Lateness, nowMs: number): string {
+  const n = count ?? 0
+  const age = ago(since, nowMs)
+  switch (kind) {
+    case 'not_served':
+      return of === null ? 'the mirror is empty and was never served' : `account ${of} was never read from the service`
+    case 'never_read':
+      return `${pluralize(n, 'submission')} of account ${of} ${n === 1 ? 'was' : 'were'} never read to the end`
+    case 'deliveries':
+      return `${pluralize(n, 'delivery', 'deliveries')} ${n === 1 ? 'waits' : 'wait'}, the oldest for ${age}`
+    case 'wakes':
+      return `news of account ${of} waits to be read for ${age}`
+    case 'reads':
+      return `reads of account ${of} are overdue by ${age}`
+    case 'failing':
+      return `${pluralize(n, 'read')} of account ${of} ${n === 1 ? 'fails' : 'fail'} again and again`
+    case 'stale':
+      return `a submission of account ${of} was not read for ${age}`
+    case 'pushes':
+      return `changes for destination ${of} wait for ${age}`
+  }
+}
+
+/** What is complete, and where that ends to be known. */
+function completeText(health: Health, expected: Expected): string {
+  const accounts = servedAccounts(health, expected)
+  const total = accounts.reduce((n, { submissions }) => n + submissions, 0)
+  const unreachable = accounts.reduce((n, each) => n + each.unreachable, 0)
+  const newest = accounts.reduce<TimeText | null>((time, { newestReadAt }) => laterTime(time, newestReadAt), null)
+  const known = total === 0 ? 'no submission is known yet' : `${pluralize(total, 'submission')}, each read to the end, and nothing waits`
+  const hidden = unreachable === 0 ? '' : `; the service does not show ${unreachable} of them any more`
+  if (health.isServed) return `${known}${hidden}`
+  return `${known}${hidden}; no process is running${newest === null ? '' : `, and the last read was ${ago(newest, expected.nowMs)} ago`}`
+}
+
+function together(parts: readonly string[]): string {
+  const more = parts.length - NAMED
+  return [...parts.slice(0, NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+}

@@ -1,0 +1,144 @@
+import { sql } from 'kysely'
+import { readKinds } from '../../model/records.ts'
+import { earlierTime, type TimeText } from '../../model/time.ts'
+import type { Query } from '../engine/db.ts'
+import { oldestBehind, oldestBlocked, oldestSendable } from '../operators/alarm-push-signs.ts'
+import { failingReads, newestRead, stalestRead } from '../operators/alarm-signs.ts'
+import { type AlarmRow, listAlarms } from '../operators/alarms.ts'
+import { countBlockedLanes } from '../outbox/blocked-lanes.ts'
+import { type DestinationRow, listDestinations } from '../outbox/destinations.ts'
+import { listAccounts } from '../reads/accounts.ts'
+import { endedRuns, type RunRow } from '../reconcile/runs.ts'
+import type { AccountsTable } from '../schema/tables.ts'
+import { COUNT_CAP, changeLogEnds, countCapped, inboxGauges, oldestDue } from './gauges.ts'
+import { listProcesses } from './processes.ts'
+
+/** A read that has failed, or met a cursor that does not move, so often in a row is behind; once or twice is normal. */
+const OFTEN = { failures: 5, stalls: 5 }
+
+/** How many there are, counted no further than `COUNT_CAP`, and since when the oldest is there. */
+export interface Pile {
+  readonly count: number
+  readonly oldestAt: TimeText | null
+}
+
+/** What the verdict needs to know of one account. */
+export interface AccountHealth extends Pick<AccountsTable, 'account' | 'state' | 'reason' | 'since' | 'brokerage'> {
+  readonly submissions: number
+  /** Of which the service does not show any more; the counts below leave them out. */
+  readonly unreachable: number
+  /** Submissions of which one of the reads never came to its end, counted no further than `COUNT_CAP`. */
+  readonly neverRead: number
+  /** When the oldest read was due that a delivery or an operator woke. */
+  readonly oldestWakeAt: TimeText | null
+  /** When the oldest read was due that the timetable asks for. */
+  readonly oldestReadDueAt: TimeText | null
+  /** Reads that have failed several times in a row, of the 200 that are due first. */
+  readonly failing: number
+  readonly newestReadAt: TimeText | null
+  readonly stalestReadAt: TimeText | null
+  readonly dead: Pile
+  /** Ended runs, the newest first, up to the newest one that was about the whole account. */
+  readonly runs: readonly RunRow[]
+}
+
+/** What the verdict needs to know of one destination. */
+export interface DestinationHealth extends Pick<DestinationRow, 'destination' | 'state' | 'reason' | 'since'> {
+  readonly dead: Pile
+  readonly unknown: Pile
+  readonly held: Pile
+  readonly unmapped: Pile
+  /** When the oldest change was made or queued that could be sent. */
+  readonly oldestUnsentAt: TimeText | null
+}
+
+/** Everything that the verdict is judged by, as the database has it. */
+export interface Health {
+  readonly accounts: readonly AccountHealth[]
+  readonly destinations: readonly DestinationHealth[]
+  /** Deliveries that wait to be applied, of all accounts. */
+  readonly inbox: Pile
+  readonly alarms: readonly AlarmRow[]
+  /** Whether a process works on the database now. */
+  readonly isServed: boolean
+}
+
+/** Reads it. Every query ends at an index and most at a limit, so that it may be asked every few seconds. */
+export async function readHealth(q: Query): Promise<Health> {
+  const rows = await listAccounts(q)
+  const gauges = await inboxGauges(
+    q,
+    rows.map(({ account }) => account),
+  )
+  const pileOf = (state: 'ready' | 'dead', account: string | null): Pile =>
+    gauges.find((gauge) => gauge.state === state && gauge.account === account) ?? { count: 0, oldestAt: null }
+  const accounts: AccountHealth[] = []
+  for (const row of rows) accounts.push({ ...(await accountHealth(q, row)), dead: pileOf('dead', row.account) })
+  const { lastSeq } = await changeLogEnds(q)
+  const destinations: DestinationHealth[] = []
+  for (const row of await listDestinations(q)) destinations.push(await destinationHealth(q, row, lastSeq))
+  return {
+    ...{ accounts, destinations, inbox: pileOf('ready', null) },
+    alarms: (await listAlarms(q)).filter(({ state }) => state === 'firing'),
+    isServed: (await listProcesses(q)).length > 0,
+  }
+}
+
+async function accountHealth(q: Query, row: AccountsTable): Promise<Omit<AccountHealth, 'dead'>> {
+  const { account, state, reason, since, brokerage } = row
+  const due = await oldestDue(q, account)
+  const count = async (where = sql``) => await countAll(q, sql`submissions where account = ${account} ${where}`)
+  return {
+    ...{ account, state, reason, since, brokerage },
+    submissions: await count(),
+    unreachable: await count(sql`and unreachable_since is not null`),
+    neverRead: await neverRead(q, account),
+    oldestWakeAt: due.live,
+    oldestReadDueAt: due.routine,
+    failing: (await failingReads(q, account, OFTEN)).longFailing,
+    newestReadAt: await newestRead(q, account),
+    stalestReadAt: await stalestRead(q, account),
+    runs: await endedRuns(q, account),
+  }
+}
+
+async function countAll(q: Query, from: ReturnType<typeof sql>): Promise<number> {
+  const { rows } = await sql<{ n: number }>`select count(*) as n from ${from}`.execute(q.sql)
+  return rows[0]?.n ?? 0
+}
+
+async function neverRead(q: Query, account: string): Promise<number> {
+  const isShown = sql`not exists (select 1 from submissions s where s.account = r.account and s.submission_id = r.submission_id
+    and s.unreachable_since is not null)`
+  // A kind of read at a time, so that each goes by the index of freshness.
+  const parts = readKinds.map(
+    (read) => sql`select * from (select r.submission_id from sync_reads r
+      where r.account = ${account} and r.read = ${sql.lit(read)} and r.last_read_at is null and ${isShown} limit ${sql.lit(COUNT_CAP)}) as ${sql.ref(read)}`,
+  )
+  return await countCapped(q, sql`(select distinct submission_id from (${sql.join(parts, sql` union all `)}) as each_kind) as never_read`)
+}
+
+async function destinationHealth(q: Query, row: DestinationRow, lastSeq: number): Promise<DestinationHealth> {
+  const { destination, state, reason, since, cursor, queued, dead, unknown } = row
+  const blocked = await countBlockedLanes(q, destination)
+  const pile = async (count: number, oldest: () => Promise<TimeText | null>) => ({ count, oldestAt: count === 0 ? null : await oldest() })
+  const unsent = queued === 0 ? null : await oldestSendable(q, destination)
+  const behind = cursor < lastSeq ? await oldestBehind(q, cursor) : null
+  return {
+    ...{ destination, state, reason, since },
+    dead: await pile(dead, () => oldestStopped(q, destination, 'dead')),
+    unknown: await pile(unknown, () => oldestStopped(q, destination, 'unknown')),
+    held: await pile(blocked.held, () => oldestBlocked(q, destination, 'held')),
+    unmapped: await pile(blocked.unmapped, () => oldestBlocked(q, destination, 'unmapped')),
+    oldestUnsentAt: earlierTime(unsent, behind),
+  }
+}
+
+/** When the first of those changes of a destination was given up that are still so. */
+async function oldestStopped(q: Query, destination: string, state: 'dead' | 'unknown'): Promise<TimeText | null> {
+  const { rows } = await sql<{ at: TimeText | null }>`
+    select coalesce(settled_at, queued_at) as at from sync_outbox
+    where destination = ${destination} and state = ${sql.lit(state)} and state in ('dead', 'unknown', 'skipped')
+    order by outbox_id limit 1`.execute(q.sql)
+  return rows[0]?.at ?? null
+}

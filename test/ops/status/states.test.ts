@@ -1,0 +1,240 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../../src/config/config.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
+import { readVerdict, type Verdict } from '../../../src/ops/status/status.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { handOver } from '../../../src/store/operators/alarms.ts'
+import { ensureDestinations, setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { ensureAccounts, stopAccount } from '../../../src/store/reads/accounts.ts'
+import type { ReadsTable } from '../../../src/store/schema/tables.ts'
+import type { RunOptions } from '../../../src/store/schema/tables-reconcile.ts'
+import { json, runHere } from '../../app/run.ts'
+import { account as environment } from '../../config/support.ts'
+import { databaseEnv } from '../../e2e/serve.ts'
+import { run } from '../../reconcile/report/sample.ts'
+import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
+import { trackFact, uuid } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const ACCOUNT = 'default'
+const one = uuid(9, 1)
+const two = uuid(9, 2)
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+describe.each(testDatabases)('the verdict on $name', (database) => {
+  let opened: OpenedDatabase
+  let db: Db
+
+  beforeEach(async () => {
+    opened = await database.open()
+    db = opened.db
+  })
+  afterEach(() => opened.close())
+
+  const verdict = (): Promise<Verdict> => readVerdict(db, loadConfig(environment))
+  const at = (agoMs: number) => timeFromMs(Date.now() - agoMs)
+  const kinds = async () => (await verdict()).needs.map(({ kind }) => kind)
+
+  /** Two submissions that were read a minute ago, and are due in an hour. */
+  async function fresh(): Promise<void> {
+    await ensureAccounts(db, [ACCOUNT])
+    await applyAll(db, [trackFact(ACCOUNT, one), trackFact(ACCOUNT, two)])
+    await db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set({ brokerage: 'b1' }).execute())
+    await reads({ rank: 1, due_at: at(-HOUR), last_read_at: at(MINUTE) })
+  }
+
+  async function reads(values: Partial<ReadsTable>, submissionId?: string): Promise<void> {
+    await db.write('test', (tx) => {
+      const all = tx.sql.updateTable('sync_reads').set(values)
+      return (submissionId === undefined ? all : all.where('submission_id', '=', submissionId)).execute()
+    })
+  }
+
+  async function deliver(state: 'ready' | 'dead', agoMs: number): Promise<void> {
+    const row = { account: ACCOUNT, delivery_id: `msg_${state}`, received_at: at(agoMs), headers: '{}', body: null, secret: 0, state }
+    const rest = {
+      attempts: 1,
+      available_at: at(agoMs),
+      lease_token: null,
+      submission_id: null,
+      kind: null,
+      error: 'broken',
+      settled_at: null,
+    }
+    await db.write('test', (tx) =>
+      tx.sql
+        .insertInto('sync_inbox')
+        .values({ ...row, ...rest })
+        .execute(),
+    )
+  }
+
+  async function reconciled(name: string, requestedAgoMs: number, exitCode: number, left: number, options: RunOptions): Promise<void> {
+    const row = run({ run_id: name, account: ACCOUNT, options, exit_code: exitCode, different: left, requested_at: at(requestedAgoMs) })
+    await db.write('test', (tx) =>
+      tx.sql
+        .insertInto('reconcile_runs')
+        .values({ ...row, options: JSON.stringify(options) as never })
+        .execute(),
+    )
+  }
+
+  it('tells of a mirror that was never served, and of one that knows no submission yet', async () => {
+    expect(await verdict()).toMatchObject({ verdict: 'catching_up', needs: [] })
+    expect((await verdict()).sentence).toBe('Catching up: account default was never read from the service; no process is running.')
+    await ensureAccounts(db, [ACCOUNT])
+    expect((await verdict()).verdict).toBe('catching_up')
+    await db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set({ brokerage: 'b1' }).execute())
+    expect(await verdict()).toMatchObject({
+      verdict: 'complete',
+      sentence: expect.stringMatching(/^Complete and fresh: no submission is known/),
+    })
+  })
+
+  it('is complete when everything was read, and says how far that is known', async () => {
+    await fresh()
+    expect(await verdict()).toEqual({
+      verdict: 'complete',
+      sentence: expect.stringMatching(
+        /^Complete and fresh: 2 submissions, each read to the end, and nothing waits; no process is running, and the last read was \d+ s ago\.$/,
+      ),
+      needs: [],
+    })
+  })
+
+  it('catches up while a submission was never read to the end, unless the service does not show it', async () => {
+    await fresh()
+    await reads({ last_read_at: null }, two)
+    expect(await verdict()).toMatchObject({ verdict: 'catching_up', sentence: expect.stringContaining('1 submission of account default') })
+    await db.write('test', (tx) =>
+      tx.sql
+        .updateTable('submissions')
+        .set({ unreachable_since: at(HOUR) })
+        .where('submission_id', '=', two)
+        .execute(),
+    )
+    expect(await verdict()).toMatchObject({ verdict: 'complete', sentence: expect.stringContaining('does not show 1 of them') })
+  })
+
+  it('catches up while a wake, a due read, a failing or a stale read, or a delivery is late', async () => {
+    await fresh()
+    const sentence = async () => (await verdict()).sentence
+    await reads({ rank: 0, due_at: at(2 * MINUTE) }, one)
+    expect(await sentence()).toMatch(/^Catching up: news of account default waits to be read for 120 s|2 min/)
+    await reads({ rank: 1, due_at: at(10 * MINUTE) }, one)
+    expect(await sentence()).toMatch(/^Catching up: reads of account default are overdue by 10 min/)
+    await reads({ rank: 2, due_at: at(-HOUR), failures: 6 }, one)
+    expect(await sentence()).toMatch(/^Catching up: 3 reads of account default fail again and again/)
+    await reads({ rank: 1, failures: 0, last_read_at: at(40 * 24 * HOUR) }, one)
+    expect(await sentence()).toMatch(/^Catching up: a submission of account default was not read for 40 d/)
+    await reads({ last_read_at: at(MINUTE) }, one)
+    await deliver('ready', 5 * MINUTE)
+    expect(await sentence()).toMatch(/^Catching up: 1 delivery waits, the oldest for 5 min/)
+  })
+
+  it('needs attention for an account that is stopped, a dead delivery, and an alarm', async () => {
+    await fresh()
+    await stopAccount(db, ACCOUNT, 'paused', 'many submissions are not found', HOUR)
+    await deliver('dead', 3 * HOUR)
+    const alarm = {
+      account: '',
+      destination: '',
+      since: at(HOUR),
+      last_at: at(0),
+      resolved_at: null,
+      text: 'it is full',
+      notified_at: null,
+    }
+    await handOver(db, { ...alarm, severity: 'critical', name: 'disk_space', state: 'firing' }, [])
+    expect(await verdict()).toEqual({
+      verdict: 'attention',
+      sentence: 'Needs attention: account default is paused; alarm disk_space fires; and 1 more; no process is running.',
+      needs: [
+        {
+          ...{
+            kind: 'account_stopped',
+            what: 'account default is paused: many submissions are not found',
+            since: expect.any(String),
+            count: 1,
+          },
+          mend: { command: 'submission-mirror account resume default' },
+        },
+        {
+          ...{ kind: 'alarm', what: 'alarm disk_space fires: it is full', since: alarm.since, count: 1 },
+          mend: { runbook: expect.stringMatching(/#the-disk-fills$/) },
+        },
+        {
+          ...{ kind: 'dead_deliveries', what: '1 delivery of account default was given up', since: expect.any(String), count: 1 },
+          mend: { command: 'submission-mirror inbox replay --account default --state dead' },
+        },
+      ],
+    })
+  })
+
+  it('needs attention for what a destination holds, and for one that is stopped', async () => {
+    await fresh()
+    await ensureDestinations(db, [{ name: 'ams', start: 'now' }])
+    // Settings without an account: whoever only looks into the database.
+    const looked = async () => json<Verdict>(await runHere(['status', '--json'], databaseEnv(opened.config)))
+    expect((await looked()).verdict).toBe('complete')
+    const lane = { destination: 'ams', account: ACCOUNT, due_at: at(HOUR), lease_token: null, held_by: null }
+    await db.write('test', (tx) =>
+      tx.sql
+        .insertInto('sync_push_lanes')
+        .values({ ...lane, lane: one, blocked: 'held' })
+        .execute(),
+    )
+    expect(await looked()).toMatchObject({ verdict: 'attention', needs: [{ kind: 'held_submissions', count: 1 }] })
+    await db.write('test', (tx) => tx.sql.updateTable('sync_push_lanes').set({ blocked: 'unmapped' }).execute())
+    expect((await looked()).needs).toMatchObject([{ kind: 'unmapped_submissions', count: 1 }])
+    await db.write('test', (tx) => tx.sql.updateTable('sync_destinations').set({ dead: 2, unknown: 1 }).execute())
+    await setDestinationState(db, 'ams', 'parked', 'answered 401')
+    expect((await looked()).needs.map(({ kind, count }) => [kind, count])).toEqual([
+      ['destination_stopped', 1],
+      ['dead_changes', 2],
+      ['unknown_changes', 1],
+      ['unmapped_submissions', 1],
+    ])
+  })
+
+  it('needs attention for a reconcile run that was not clean, until one is that looked at the same', async () => {
+    await fresh()
+    await reconciled('clean', 5 * HOUR, 0, 0, {})
+    expect(await kinds()).toEqual([])
+    await reconciled('narrowed', 4 * HOUR, 3, 2, { submissions: [one], dry_run: true })
+    expect((await verdict()).needs).toMatchObject([
+      { kind: 'run_not_clean', count: 2, mend: { command: 'submission-mirror reconcile --account default' } },
+    ])
+    await reconciled('mended', 3 * HOUR, 0, 0, { submissions: [one] })
+    expect(await kinds()).toEqual([])
+    await reconciled('nightly', 2 * HOUR, 1, 0, {})
+    expect((await verdict()).needs).toMatchObject([
+      { kind: 'run_not_clean', mend: { command: 'submission-mirror reconcile show nightly' } },
+    ])
+  })
+
+  it('stands first in what `status` prints, then what needs a person, then tables with titles, in 80 columns', async () => {
+    await fresh()
+    await deliver('dead', 3 * HOUR)
+    const { out } = await runHere(['status'], { ...databaseEnv(opened.config), COLUMNS: '80' })
+    const parts = out.split('\n\n')
+    expect(parts.slice(0, 2).map((part) => part.replaceAll(/\s+/g, ' '))).toEqual([
+      'Needs attention: 1 delivery of account default was given up; no process is running.',
+      '• 1 delivery of account default was given up (for 3 h) submission-mirror inbox replay --account default --state dead',
+    ])
+    expect(parts.map((part) => part.split('\n')[0])).toEqual([
+      ...[
+        'Needs attention: 1 delivery of account default was given up; no process is',
+        '• 1 delivery of account default was given up (for 3 h)',
+      ],
+      ...['Accounts', 'Requests to the service, a second', 'Freshness: how long ago submissions were read', 'Deliveries'],
+      ...['Proofs by reconciling', 'How events and messages became known', expect.stringMatching(/^The change log/)],
+      expect.stringMatching(/^Complete means/),
+    ])
+    expect(parts[5]).toBe(
+      'Deliveries\naccount  ready  done  aside  dead  lost events  lost messages\ndefault      0     0      0     1            0              0',
+    )
+    for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+  })
+})

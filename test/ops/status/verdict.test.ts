@@ -1,0 +1,238 @@
+import { describe, expect, it } from 'vitest'
+import { type TimeText, timeFromMs } from '../../../src/model/time.ts'
+import { type Expected, judge, lateAfterMs, type NeedKind } from '../../../src/ops/status/verdict.ts'
+import { needOf, sentenceOf } from '../../../src/ops/status/verdict-text.ts'
+import type { AccountHealth, DestinationHealth, Health } from '../../../src/store/upkeep/health.ts'
+import { run } from '../../reconcile/report/sample.ts'
+
+const nowMs = Date.UTC(2026, 10, 20, 10)
+const S = 1_000
+const MINUTE = 60 * S
+const DAY = 86_400_000
+const nothing = { count: 0, oldestAt: null }
+const expected: Expected = { nowMs, accounts: ['acme'], destinations: ['ams'], dormantMs: 7 * DAY }
+
+function ago(ms: number): TimeText {
+  return timeFromMs(nowMs - ms)
+}
+
+const acme: AccountHealth = {
+  ...{ account: 'acme', state: 'active', reason: null, since: null, brokerage: 'b1', submissions: 12, unreachable: 0, neverRead: 0 },
+  ...{ oldestWakeAt: null, oldestReadDueAt: ago(-MINUTE), failing: 0, newestReadAt: ago(MINUTE), stalestReadAt: ago(DAY) },
+  ...{ dead: nothing, runs: [] },
+}
+const ams: DestinationHealth = {
+  ...{ destination: 'ams', state: 'active', reason: null, since: null, oldestUnsentAt: null },
+  ...{ dead: nothing, unknown: nothing, held: nothing, unmapped: nothing },
+}
+
+function health(given: { account?: Partial<AccountHealth>; destination?: Partial<DestinationHealth> } & Partial<Health>): Health {
+  const { account, destination, ...rest } = given
+  return {
+    ...{ accounts: [{ ...acme, ...account }], destinations: [{ ...ams, ...destination }] },
+    ...{ inbox: nothing, alarms: [], isServed: true },
+    ...rest,
+  }
+}
+
+function told(given: Parameters<typeof health>[0], by: Partial<Expected> = {}) {
+  const snapshot = health(given)
+  const whole = { ...expected, ...by }
+  const judgement = judge(snapshot, whole)
+  return { ...judgement, sentence: sentenceOf(judgement, snapshot, whole), needs: judgement.matters.map(needOf) }
+}
+
+function alarm(name: string, account = '', destination = ''): Health['alarms'][number] {
+  const at = ago(2 * MINUTE)
+  return {
+    name,
+    account,
+    destination,
+    state: 'firing',
+    severity: 'warning',
+    since: at,
+    last_at: at,
+    resolved_at: null,
+    text: 'so it is',
+    notified_at: null,
+  }
+}
+
+describe('a mirror is complete and fresh', () => {
+  it('when everything was read and nothing waits', () => {
+    expect(told({})).toMatchObject({
+      ...{ verdict: 'complete', needs: [], late: [], since: null },
+      sentence: 'Complete and fresh: 12 submissions, each read to the end, and nothing waits.',
+    })
+    expect(told({ account: { submissions: 0, stalestReadAt: null, newestReadAt: null } })).toMatchObject({
+      verdict: 'complete',
+      sentence: 'Complete and fresh: no submission is known yet.',
+    })
+  })
+
+  it('as far as is known: what nobody shows or looks after is said', () => {
+    expect(told({ account: { unreachable: 2 }, isServed: false }).sentence).toBe(
+      'Complete and fresh: 12 submissions, each read to the end, and nothing waits; the service does not show 2 of them any more; ' +
+        'no process is running, and the last read was 60 s ago.',
+    )
+  })
+
+  it('though an account or a destination that the settings do not have any more is behind', () => {
+    const others = { accounts: [acme, { ...acme, account: 'old', state: 'parked' as const, neverRead: 3, oldestReadDueAt: ago(DAY) }] }
+    expect(told(others).verdict).toBe('complete')
+    expect(told({ destination: { destination: 'old', state: 'paused', oldestUnsentAt: ago(DAY) } }).verdict).toBe('complete')
+    // Settings without any account are those of somebody who only looks: then all counts.
+    expect(told(others, { accounts: [] }).verdict).toBe('attention')
+  })
+
+  it('after a run that repaired everything, or came to the end of its budget with nothing left', () => {
+    const repaired = run({ state: 'done', exit_code: 0, missing: 3, repaired: 3, unreadable: 0 })
+    const budget = run({ state: 'budget', exit_code: 4 })
+    for (const each of [repaired, budget]) expect(told({ account: { runs: [each] } }).verdict).toBe('complete')
+  })
+})
+
+describe('a mirror catches up', () => {
+  const old = (ms: number) => ago(ms + S)
+  it.each([
+    ['deliveries', { inbox: { count: 34, oldestAt: old(lateAfterMs.delivery) } }, '34 deliveries wait, the oldest for 31 s'],
+    ['wakes', { account: { oldestWakeAt: old(lateAfterMs.wake) } }, 'news of account acme waits to be read for 61 s'],
+    ['reads', { account: { oldestReadDueAt: old(lateAfterMs.read) } }, 'reads of account acme are overdue by 5 min'],
+    ['pushes', { destination: { oldestUnsentAt: old(lateAfterMs.push) } }, 'changes for destination ams wait for 5 min'],
+    ['never_read', { account: { neverRead: 5 } }, '5 submissions of account acme were never read to the end'],
+    ['failing', { account: { failing: 1 } }, '1 read of account acme fails again and again'],
+    ['stale', { account: { stalestReadAt: old(8 * DAY) } }, 'a submission of account acme was not read for 8 d'],
+    ['not_served', { account: { brokerage: null, newestReadAt: null } }, 'account acme was never read from the service'],
+    ['not_served', { accounts: [] }, 'account acme was never read from the service'],
+  ])('when %s are late', (kind, given, text) => {
+    expect(told(given)).toMatchObject({ verdict: 'catching_up', needs: [], late: [{ kind }], sentence: `Catching up: ${text}.` })
+  })
+
+  it('when it is empty and nobody ever served it', () => {
+    expect(told({ accounts: [], destinations: [], isServed: false }, { accounts: [] }).sentence).toBe(
+      'Catching up: the mirror is empty and was never served; no process is running.',
+    )
+  })
+
+  it('not when that is as old as it may be', () => {
+    const account = { oldestWakeAt: ago(lateAfterMs.wake), oldestReadDueAt: ago(lateAfterMs.read), stalestReadAt: ago(8 * DAY) }
+    const inbox = { count: 1, oldestAt: ago(lateAfterMs.delivery) }
+    expect(told({ account, inbox, destination: { oldestUnsentAt: ago(lateAfterMs.push) } }).verdict).toBe('complete')
+  })
+
+  it('since the oldest of it, of which the sentence names two', () => {
+    const account = { oldestWakeAt: ago(4 * MINUTE), oldestReadDueAt: ago(20 * MINUTE), neverRead: 1 }
+    expect(told({ account })).toMatchObject({
+      since: ago(20 * MINUTE),
+      sentence:
+        'Catching up: 1 submission of account acme was never read to the end; news of account acme waits to be read for 4 min; and 1 more.',
+    })
+  })
+})
+
+describe('a mirror needs attention', () => {
+  const some = { count: 2, oldestAt: ago(MINUTE) }
+  const cases: [NeedKind, Parameters<typeof health>[0], string, string][] = [
+    ['account_stopped', { account: { state: 'parked', reason: 'refused' } }, 'account acme is parked: refused', 'account resume acme'],
+    ['destination_stopped', { destination: { state: 'paused' } }, 'destination ams is paused', 'destination resume ams'],
+    [
+      'dead_deliveries',
+      { account: { dead: some } },
+      '2 deliveries of account acme were given up',
+      'inbox replay --account acme --state dead',
+    ],
+    [
+      'dead_changes',
+      { destination: { dead: some, held: { count: 1, oldestAt: null } } },
+      '2 changes for destination ams were given up, and 1 submission waits behind them',
+      'outbox retry --destination ams --state dead',
+    ],
+    [
+      'unknown_changes',
+      { destination: { unknown: some } },
+      '2 changes may or may not have reached destination ams',
+      'outbox list --destination ams --state unknown',
+    ],
+    [
+      'held_submissions',
+      { destination: { held: some } },
+      '2 submissions wait at destination ams behind a change that was given up',
+      'outbox list --destination ams --state held',
+    ],
+    [
+      'unmapped_submissions',
+      { destination: { unmapped: some } },
+      '2 submissions wait at destination ams for a client of the AMS',
+      'destination map ams --file clients.csv',
+    ],
+  ]
+  it.each(cases)('for %s', (kind, given, what, command) => {
+    const { verdict, needs, sentence } = told(given)
+    expect(verdict).toBe('attention')
+    expect(needs).toMatchObject([{ kind, what, mend: { command: `submission-mirror ${command}` } }])
+    expect(sentence).toMatch(/^Needs attention: .*\.$/)
+  })
+
+  it('whatever waits beside it', () => {
+    expect(told({ account: { dead: some, neverRead: 4, oldestReadDueAt: ago(DAY) } })).toMatchObject({
+      verdict: 'attention',
+      since: ago(MINUTE),
+    })
+  })
+
+  it('when an alarm fires, that is told where no other matter tells of it', () => {
+    expect(told({ alarms: [alarm('disk_space')] }).needs).toEqual([
+      {
+        kind: 'alarm',
+        what: 'alarm disk_space fires: so it is',
+        since: ago(2 * MINUTE),
+        count: 1,
+        mend: { runbook: expect.stringContaining('#the-disk-fills') },
+      },
+    ])
+    expect(told({ alarms: [alarm('of_a_newer_release')] }).needs).toMatchObject([{ mend: { command: 'submission-mirror alarm list' } }])
+    const stopped = { account: { state: 'parked' as const }, alarms: [alarm('account_stopped', 'acme'), alarm('account_stopped', 'other')] }
+    expect(told(stopped).needs.map(({ kind }) => kind)).toEqual(['account_stopped', 'alarm'])
+    expect(told({ alarms: [alarm('push_dead', '', 'ams')] }).needs.map(({ kind }) => kind)).toEqual(['alarm'])
+  })
+
+  it('names two matters and counts the others', () => {
+    const many = { account: { state: 'paused' as const, dead: some }, alarms: [alarm('disk_space'), alarm('clock_skew', 'acme')] }
+    expect(told(many).sentence).toBe('Needs attention: account acme is paused; alarm disk_space fires; and 2 more.')
+  })
+})
+
+describe('a reconcile run that was not clean needs attention', () => {
+  const left = run({ run_id: 'left', state: 'done', exit_code: 3, different: 2, repaired: 0, options: { dry_run: true } })
+  const clean = run({ run_id: 'clean', state: 'done', exit_code: 0, options: {} })
+  const kinds = (...runs: (typeof left)[]) => told({ account: { runs } }).needs
+
+  it('with what it left, or what it could not check', () => {
+    expect(kinds(left)).toMatchObject([
+      {
+        kind: 'run_not_clean',
+        count: 2,
+        what: 'reconciling account acme left 2 differences',
+        mend: { command: 'submission-mirror reconcile --account acme' },
+      },
+    ])
+    expect(kinds(run({ run_id: 'r1', state: 'failed', exit_code: 1, note: 'the service is away' }))).toMatchObject([
+      {
+        what: 'reconciling account acme could not check everything: the service is away',
+        mend: { command: 'submission-mirror reconcile show r1' },
+      },
+    ])
+  })
+
+  it('until a newer run that looked at the same is clean', () => {
+    const narrowed = run({ ...left, options: { submissions: ['a', 'b'], dry_run: true } })
+    expect(kinds(clean, left)).toEqual([])
+    expect(kinds(left, clean)).toHaveLength(1)
+    expect(kinds(narrowed, clean)).toHaveLength(1)
+    expect(kinds(run({ ...clean, options: { submissions: ['a'] } }), narrowed)).toHaveLength(1)
+    expect(kinds(run({ ...clean, options: { submissions: ['a', 'b', 'c'] } }), narrowed)).toEqual([])
+    expect(kinds(run({ ...clean, options: { submissions: ['a', 'b'], since: ago(DAY) } }), narrowed)).toHaveLength(1)
+    expect(kinds(run({ ...clean, options: { no_state: true } }), left)).toHaveLength(1)
+    expect(kinds(run({ ...clean, state: 'budget', exit_code: 4 }), left)).toHaveLength(1)
+  })
+})
