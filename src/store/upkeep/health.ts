@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { readKinds } from '../../model/records.ts'
+import { readKinds } from '../../model/reads.ts'
 import { earlierTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { oldestBehind, oldestBlocked, oldestSendable } from '../operators/alarm-push-signs.ts'

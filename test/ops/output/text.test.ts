@@ -97,6 +97,6 @@ describe('a table', () => {
       ].join('\n'),
     )
     const narrow = table({ headings: headings.slice(0, 5), rows: rows.slice(0, 1), width: 48 })
-    expect(narrow).toBe('number  account  submission  kind       run\n     1  default  3f2b8…0001  subm…ents  run-1\n')
+    expect(narrow).toBe('number  account  submission  kind          run\n     1  default  3f2b8…0001  submis…vents  run-1\n')
   })
 })
