@@ -68,7 +68,7 @@ const packages = {
   svix: ['src/upstream', 'src/push', 'src/sandbox', 'src/receive'],
   undici: ['src/upstream', 'src/push', 'src/sandbox'],
   'p-queue': ['src/receive', 'src/work', 'src/poll', 'src/reconcile', 'src/push'],
-  'node-cron': ['src/reconcile', 'src/config', 'src/base'],
+  'node-cron': ['src/reconcile', 'src/config'],
   jsonata: ['src/push'],
   'csv-stringify': ['src/push'],
   'ssh2-sftp-client': ['src/push'],

@@ -1,4 +1,4 @@
-import { cronValues } from '../../base/cron.ts'
+import cron from 'node-cron'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 
 /** When runs are due: five fields as cron writes them, in a time zone. */
@@ -20,15 +20,15 @@ const MOST_DAYS = 8 * 366
  * when they are put back and show it again.
  * @throws Error when the timetable is none.
  */
-export function lastSlot({ cron, timeZone }: Timetable, nowMs: number): TimeText {
+export function lastSlot({ cron: expression, timeZone }: Timetable, nowMs: number): TimeText {
   const offset = offsetsOf(timeZone)
   // The clocks have shown nothing later yet, also when they were put back a moment ago.
   const shown = nowMs + Math.max(offset(nowMs), offset(nowMs - MOST_BACK_MS))
-  for (const time of timesBefore(cron, shown)) {
+  for (const time of timesBefore(expression, shown)) {
     const at = firstShown(time, offset)
     if (at <= nowMs) return timeFromMs(at)
   }
-  throw new Error(`the timetable ${cron} has no time`)
+  throw new Error(`the timetable ${expression} has no time`)
 }
 
 /** How far the clocks of a zone are ahead of UTC at a moment, in ms. */
@@ -47,10 +47,10 @@ function offsetsOf(timeZone: string): Offset {
 }
 
 /** The times of a timetable up to `latest`, the last first; as the clocks show them, so that no zone has a part in it. */
-function* timesBefore(cron: string, latest: number): Generator<number> {
-  const [minutes, hours, days, months, weekdays] = (cronValues(cron) ?? []).map((values) => values.toSorted((a, b) => b - a))
-  if (!minutes || !hours || !days || !months || !weekdays) return
-  const [, , ofMonth, , ofWeek] = cron.split(' ')
+function* timesBefore(expression: string, latest: number): Generator<number> {
+  const { minute, hour, dayOfMonth: days, month: months, dayOfWeek: weekdays } = cron.parse(expression)
+  const [minutes, hours] = [minute, hour].map((values) => values.toSorted((a, b) => b - a)) as [number[], number[]]
+  const [, , ofMonth, , ofWeek] = expression.split(' ')
   const today = Math.floor(latest / DAY_MS) * DAY_MS
   for (let day = today; day > today - MOST_DAYS * DAY_MS; day -= DAY_MS) {
     const date = new Date(day)
