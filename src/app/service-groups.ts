@@ -3,7 +3,7 @@ import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { type Service, supervise } from '../base/service.ts'
 import { sameSettings } from '../config/same.ts'
-import type { Sharing } from '../store/upkeep/processes.ts'
+import type { ProcessCounts } from '../store/upkeep/processes.ts'
 
 /** Services that start and stop together. */
 export interface ServiceGroup {
@@ -23,7 +23,7 @@ export interface GroupServices {
   /** Called just before the services start. */
   onStart?(): void
   /** Receives the number of processes that share the rate limit, this one included. */
-  shareAmong?(sharing: Sharing): void
+  shareAmong?(sharing: ProcessCounts): void
   /** Aborts what is in flight and releases resources; called even when the services never started. */
   close?(): Promise<void>
 }
@@ -54,7 +54,7 @@ interface RunningGroup {
 export class ServiceGroups {
   readonly #o: ServiceGroupsOptions
   readonly #running = new Map<string, RunningGroup>()
-  #sharing: Sharing = { reading: 1, pushing: 1 }
+  #sharing: ProcessCounts = { reading: 1, pushing: 1 }
   #stopping = false
 
   constructor(options: ServiceGroupsOptions) {
@@ -93,7 +93,7 @@ export class ServiceGroups {
     await closeAll(change.added.values())
   }
 
-  shareAmong(sharing: Sharing): void {
+  shareAmong(sharing: ProcessCounts): void {
     this.#sharing = sharing
     for (const { made } of this.#running.values()) made.shareAmong?.(sharing)
   }

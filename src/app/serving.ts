@@ -4,13 +4,13 @@ import { createLog, KnownSecrets, type Log, type LogOptions } from '../base/log.
 import { type Config, secretValues } from '../config/config.ts'
 import { extraCaFault } from '../config/extra-ca.ts'
 import type { ReloadResult } from '../ops/actions/reload-result.ts'
-import { misstatedText, restateEnds } from '../store/changes/log-ends.ts'
-import { newEpochText, settleLogEpoch } from '../store/changes/log-epoch.ts'
+import { repairEnds, wrongEndText } from '../store/changes/log-ends.ts'
+import { checkLogEpoch, newEpochText } from '../store/changes/log-epoch.ts'
 import type { FailPoint } from '../store/engine/db.ts'
 import { checkSchema, migrate } from '../store/migrate/migrate.ts'
 import { missingIndexes, missingIndexText, missingParts, missingText } from '../store/migrate/schema-parts.ts'
 import { openDb } from '../store/open/open.ts'
-import { holdServeLock } from '../store/open/serve-lock.ts'
+import { acquireServeLock } from '../store/open/serve-lock.ts'
 import { Running, registerNames, type ServeRole } from './running.ts'
 
 /** Replacements that tests pass in. */
@@ -71,7 +71,7 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
   try {
     const { database } = config
     if (database.kind === 'sqlite') {
-      const lock = await holdServeLock(database)
+      const lock = await acquireServeLock(database)
       closing.defer(() => lock.release())
     }
     const db = await openDb(database, { clock, log, failPoint })
@@ -84,9 +84,9 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     const missing = await missingParts(db.read)
     if (missing.length > 0) log.error({ missing }, `the database is incomplete: ${missingText(missing)}`)
     for (const statement of await missingIndexes(db.read)) log.error({ statement }, missingIndexText(statement))
-    for (const end of await restateEnds(db)) log.warn({ ...end }, `${misstatedText(end)}; corrected, and the numbering continues`)
+    for (const end of await repairEnds(db)) log.warn({ ...end }, `${wrongEndText(end)}; corrected, and the numbering continues`)
     // Before anything is applied: a restored backup would reuse numbers (`seq`) that other changes already had.
-    const epoch = await settleLogEpoch(db)
+    const epoch = await checkLogEpoch(db)
     if (epoch !== null) log.warn({ ...epoch }, newEpochText(epoch))
     // Before anything is applied: a new destination misses no change from here on.
     await registerNames(db, config)

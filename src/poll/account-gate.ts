@@ -7,7 +7,7 @@ import type { Fact } from '../model/facts.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Db } from '../store/engine/db.ts'
 import { submissionIdsAfter, unreachableSince, wasUnreachable } from '../store/mirror/submissions.ts'
-import { readBefore, resetMisses, sampleRead, sampleUnread } from '../store/reads/account-reads.ts'
+import { countReadSubmissions, resetMisses, sampleReadSubmissions, sampleUnreadSubmissions } from '../store/reads/account-reads.ts'
 import { findAccount, isRetryDue, pinBrokerage, resumeAccount, stopAccount } from '../store/reads/accounts.ts'
 import type { ReadClaim } from '../store/reads/claims.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
@@ -108,7 +108,7 @@ export class AccountGate {
   async #noteGone({ submissionId, read }: Pick<ReadClaim, 'submissionId' | 'read'>, begunAt: number): Promise<boolean> {
     const { db, account } = this.#o
     const wasBelieved = await wasUnreachable(db.read, account, submissionId, timeFromMs(begunAt))
-    const known = await readBefore(db.read, account, 10)
+    const known = await countReadSubmissions(db.read, account, 10)
     // What was under way when the account was paused is part of the same wave.
     if (this.#wavePause !== null) {
       this.#wave.join(submissionId)
@@ -212,7 +212,7 @@ export class AccountGate {
     if (!reason.startsWith(WAVE_REASON)) return false
     const { db, account } = this.#o
     // All that was read may have been removed: then one that is new shows whether the account may be read.
-    const known = [...(await sampleRead(db.read, account, SAMPLE)), ...(await sampleUnread(db.read, account, SAMPLE))]
+    const known = [...(await sampleReadSubmissions(db.read, account, SAMPLE)), ...(await sampleUnreadSubmissions(db.read, account, SAMPLE))]
     const answers = await this.#ask([...new Set(known)], signal)
     return !answers.some(({ kind }) => kind === 'read')
   }
@@ -220,7 +220,7 @@ export class AccountGate {
   /** Some submissions of the account, those first that were read most recently. */
   async #known(limit: number): Promise<string[]> {
     const { db, account } = this.#o
-    const read = await sampleRead(db.read, account, limit)
+    const read = await sampleReadSubmissions(db.read, account, limit)
     return [...new Set([...read, ...(await submissionIdsAfter(db.read, account, '', limit))])].slice(0, limit)
   }
 

@@ -2,10 +2,10 @@ import PQueue from 'p-queue'
 import { messageOf } from '../base/errors.ts'
 import type { Service } from '../base/service.ts'
 import { timeFromMs } from '../model/time.ts'
-import { endSweep, sweepStep, takeSweep } from '../store/reads/account-reads.ts'
+import { claimSweep, endSweep, sweepStep } from '../store/reads/account-reads.ts'
 import { claimReads, type ReadClaim, releaseAllReads, releaseRead } from '../store/reads/claims.ts'
 import { rank } from '../store/reads/reads.ts'
-import { readsBeside } from '../store/upkeep/processes.ts'
+import { isCommandReading } from '../store/upkeep/processes.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
 import { carryOutRead, placesAt, READ_LEASE_MS } from './claimed-read.ts'
 import type { PollPolicy } from './intervals.ts'
@@ -63,7 +63,7 @@ export class AccountPoller implements Service {
   /** Only one process serves on SQLite (invariant 13), and it has no read in hand yet: what is claimed was left by one that was killed. */
   async #takeOver(): Promise<void> {
     const { db, account } = this.#o
-    if (db.kind === 'sqlite' && !(await readsBeside(db.read))) await releaseAllReads(db, account)
+    if (db.kind === 'sqlite' && !(await isCommandReading(db.read))) await releaseAllReads(db, account)
   }
 
   async #turn(signal: AbortSignal): Promise<void> {
@@ -135,7 +135,7 @@ export class AccountPoller implements Service {
 
   async #sweepIfWanted(signal: AbortSignal): Promise<void> {
     const { db, account, clock, observer, log } = this.#o
-    if (!(await takeSweep(db, account, SWEEP_EVERY_MS))) return
+    if (!(await claimSweep(db, account, SWEEP_EVERY_MS))) return
     observer.count('sweeps_total', { account })
     log.info({ account }, 'a delivery named no submission; the feeds of all active submissions are read')
     const activeSince = timeFromMs(clock.now() - SWEEP_ACTIVE_MS)

@@ -12,7 +12,7 @@ import { type FeedPage, type Walk, type WalkEnd, walkFeed } from '../read/walk.t
 import type { Db, Tx } from '../store/engine/db.ts'
 import { LeaseLostError, LONGEST_LEASE_MS } from '../store/engine/leases.ts'
 import { noteUnreadable, type Unreadable } from '../store/mirror/evidence.ts'
-import { markPage, type ReadClaim, type ReadSettlement, refuseCursor, settleRead } from '../store/reads/claims.ts'
+import { type ReadClaim, type ReadSettlement, recordPage, refuseCursor, settleRead } from '../store/reads/claims.ts'
 import { REPLAY_COALESCE_MS, rank } from '../store/reads/reads.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { AuthRefusedError, UpstreamPermanentError, upstreamClass } from '../upstream/http/errors.ts'
@@ -126,7 +126,7 @@ async function walk(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal
       const applied = await transaction.apply([...page.facts, ...(end === null ? [] : foundAgain(o, claim))])
       await keepUnreadable(o, transaction.tx, claim, page.unreadable)
       const mark = cursor === undefined ? {} : { cursor }
-      if (end === null) await markPage(transaction.tx, claim, { ...mark, leaseMs: READ_LEASE_MS })
+      if (end === null) await recordPage(transaction.tx, claim, { ...mark, leaseMs: READ_LEASE_MS })
       else await settleRead(transaction.tx, claim, { ...afterWalk(o, claim, walk, end, applied.inserted), ...mark })
       return applied
     })
@@ -151,8 +151,8 @@ function afterWalk(o: ClaimedReadOptions, claim: ReadClaim, walk: Walk, end: Wal
   if (walk.fromReplay) return { ...settled, replayDueInMs: replayIntervalMs(o.policy, quietMs, o.clock) }
   // The first walk was interrupted and went on from its cursor: only a whole one proves what lies behind it.
   if (walk.firstWalk) {
-    const askReplayInMs = Math.min(REPLAY_COALESCE_MS, replayIntervalMs(o.policy, quietMs, o.clock))
-    return { ...settled, dueInMs: Math.min(settled.dueInMs, askReplayInMs), askReplayInMs }
+    const requestReplayInMs = Math.min(REPLAY_COALESCE_MS, replayIntervalMs(o.policy, quietMs, o.clock))
+    return { ...settled, dueInMs: Math.min(settled.dueInMs, requestReplayInMs), requestReplayInMs }
   }
   return settled
 }
@@ -224,9 +224,9 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
 }
 
 /** A replay that fails again and again, over one page of old history perhaps, must not keep the news behind the cursor from being read. */
-function replayPutOff(claim: ReadClaim, failures: number): Pick<ReadSettlement, 'replayPutOffMs'> {
+function replayPutOff(claim: ReadClaim, failures: number): Pick<ReadSettlement, 'replayNotBeforeMs'> {
   const keepsOut = claim.replayDue && claim.cursor !== null && failures >= FAILURES_TO_RANK
-  return keepsOut ? { replayPutOffMs: FAILURE_CAP_MS } : {}
+  return keepsOut ? { replayNotBeforeMs: FAILURE_CAP_MS } : {}
 }
 
 /** What is asked for by hand, as often as somebody likes, neither puts off what the clock asks for nor confirms what it has found. */

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Service } from '../base/service.ts'
 import type { Db } from '../store/engine/db.ts'
-import { checkedWaits, noteCheckedWaits, shortenWaits, waitsBeyond } from '../store/reads/waits.ts'
+import { checkedIntervals, isDueBeyond, saveCheckedIntervals, shortenDueTimes } from '../store/reads/due-times.ts'
 import { type PollPolicy, pollIntervalMs, replayIntervalMs } from './intervals.ts'
 
 /** Reads looked at in one transaction. */
@@ -72,12 +72,12 @@ export class DueTimes implements Service {
  */
 export async function capDueTimes(o: AccountDueTimesOptions, wasPutBack: boolean, signal: AbortSignal): Promise<void> {
   const settings = new Map([...entriesOf('poll', o.policy.poll), ...entriesOf('replay', o.policy.replay)])
-  const checked = await checkedWaits(o.db.read, o.account)
+  const checked = await checkedIntervals(o.db.read, o.account)
   const changed = [...settings].filter(([name, ms]) => checked.get(name) !== ms)
   const isShorter = changed.some(([name, ms]) => ms < (checked.get(name) ?? Number.POSITIVE_INFINITY))
-  if (wasPutBack || isShorter || (await waitsBeyond(o.db.read, o.account, FAR_MS + Math.max(...Object.values(o.policy.poll)))))
+  if (wasPutBack || isShorter || (await isDueBeyond(o.db.read, o.account, FAR_MS + Math.max(...Object.values(o.policy.poll)))))
     await shortenAll(o, signal)
-  if (changed.length > 0 && !signal.aborted) await noteCheckedWaits(o.db, o.account, settings)
+  if (changed.length > 0 && !signal.aborted) await saveCheckedIntervals(o.db, o.account, settings)
 }
 
 async function shortenAll(o: AccountDueTimesOptions, signal: AbortSignal): Promise<void> {
@@ -88,7 +88,7 @@ async function shortenAll(o: AccountDueTimesOptions, signal: AbortSignal): Promi
     replayMs: replayIntervalMs(o.policy, quietMs, longestChance),
   })
   for (let after: string | null = ''; after !== null && !signal.aborted; ) {
-    after = await shortenWaits(o.db, o.account, after, STEP, longest)
+    after = await shortenDueTimes(o.db, o.account, after, STEP, longest)
     await o.clock.sleep(PAUSE_MS, signal)
   }
 }

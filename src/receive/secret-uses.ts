@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts'
 import type { Service } from '../base/service.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Db } from '../store/engine/db.ts'
-import { noteSecretUses, type SecretUse } from '../store/reads/webhook-secrets.ts'
+import { type SecretUse, saveSecretUses } from '../store/reads/webhook-secrets.ts'
 
 /** Only people read these times; they need not be newer. */
 const WRITE_EVERY_MS = 10_000
@@ -48,7 +48,7 @@ export class SecretUses implements Service {
     this.#pending = new Map()
     try {
       const uses = [...pending.values()].map(({ account, tag, atMs }): SecretUse => ({ account, tag, at: timeFromMs(atMs) }))
-      await noteSecretUses(this.#db, uses)
+      await saveSecretUses(this.#db, uses)
     } catch (error) {
       for (const { account, tag, atMs } of pending.values()) this.note(account, tag, atMs)
       this.#log.debug(

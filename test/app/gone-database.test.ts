@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { expect, it, onTestFinished } from 'vitest'
-import { holdServeLock } from '../../src/store/open/serve-lock.ts'
+import { acquireServeLock } from '../../src/store/open/serve-lock.ts'
 import { account } from '../config/support.ts'
 import { newSqlite } from '../tools/databases.ts'
 import { runHere } from './run.ts'
@@ -12,7 +12,7 @@ it.each([['status'], ['track', SUBMISSION], ['sync', SUBMISSION], ['migrate'], [
   async (...args) => {
     const { config, remove } = newSqlite()
     onTestFinished(remove)
-    const lock = await holdServeLock(config)
+    const lock = await acquireServeLock(config)
     onTestFinished(() => lock.release())
     const { code, out, err } = await runHere(args, { ...account, DATABASE_URL: `sqlite:${config.path}` })
     const said = (out + err).split('\n').find((line) => line.includes('there is no database'))

@@ -3,7 +3,7 @@ import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { readKinds } from '../../src/model/reads.ts'
 import { READ_LEASE_MS } from '../../src/poll/claimed-read.ts'
 import { claimReads } from '../../src/store/reads/claims.ts'
-import { beat } from '../../src/store/upkeep/processes.ts'
+import { recordHeartbeat } from '../../src/store/upkeep/processes.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { rowsOf } from '../tools/mirror.ts'
 import { Rig } from '../tools/poller.ts'
@@ -33,7 +33,7 @@ it('on SQLite a read that a killed process had in hand is made at once after the
 it('what a command reads beside the start is left to it', async () => {
   const rig = await Rig.open(sqlite)
   const id = await claimed(rig)
-  await beat(rig.db, { id: 'beside', role: 'sync', version: '1.2.3' })
+  await recordHeartbeat(rig.db, { id: 'beside', role: 'sync', version: '1.2.3' })
   const other = rig.sandbox.addSubmission(ACCOUNT)
   rig.sandbox.addEvent(ACCOUNT, other, { type: 'market_attached' })
   await rig.track([other])

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { migrations } from '../../migrations/index.ts'
 import { inApplyTransaction } from '../../src/apply/apply.ts'
 import { silentObserver } from '../../src/base/observer.ts'
-import { settleLogEpoch } from '../../src/store/changes/log-epoch.ts'
+import { checkLogEpoch } from '../../src/store/changes/log-epoch.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { InboxAppender } from '../../src/store/inbox/append.ts'
 import { checkSchema, migrate } from '../../src/store/migrate/migrate.ts'
@@ -41,7 +41,7 @@ describe.each(testDatabases)('an upgrade on $name', ({ open }) => {
       expect(await contents(db, tables)).toEqual(before)
       for (const view of await views(db)) await sql`select * from ${sql.table(view)}`.execute(db.read.sql)
       // What a start does, and the first things of its work.
-      await settleLogEpoch(db)
+      await checkLogEpoch(db)
       await ensureAccounts(db, ['acme'])
       const delivery = { account: 'acme', deliveryId: 'new', receivedAt: '2026-03-01T00:00:00.000000Z' as never, headers: {}, secret: 1 }
       expect(await new InboxAppender(db).append([{ ...delivery, body: Buffer.from('{}') }])).toEqual([null])

@@ -1,7 +1,7 @@
 import { listNames } from '../../base/list-names.ts'
 import type { AccountConfig, Config } from '../../config/config.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { noting } from '../../store/operators/actions.ts'
+import { auditedDb } from '../../store/operators/actions.ts'
 import { retryAccountNow } from '../../store/reads/accounts.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { ConflictError, MismatchError, NotFoundError } from '../output/refusals.ts'
@@ -49,7 +49,7 @@ export async function resumeAccount(a: ActionContext, configured: readonly Pick<
     throw new ConflictError([`account ${name} is not in the settings; put it back, then start \`serve\` anew`])
   const running = (await listProcesses(a.db.read)).some(({ role }) => role === 'all' || role === 'work')
   if (before.state === 'active') return { before, resumed: false, running }
-  await retryAccountNow(noting(a.db, { who: a.who, action: 'account.resume', target: name, detail: { was: before.state } }), name)
+  await retryAccountNow(auditedDb(a.db, { who: a.who, action: 'account.resume', target: name, detail: { was: before.state } }), name)
   return { before, resumed: true, running }
 }
 

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts'
-import { noteAround } from '../../store/operators/actions.ts'
+import { auditAction } from '../../store/operators/actions.ts'
 import { type OperatorTest, operatorsOf } from '../alarms/operator-test.ts'
 import type { ActionContext } from './context.ts'
 
@@ -15,7 +15,7 @@ export async function notedTests(
   send: () => Promise<OperatorTest[]>,
 ): Promise<OperatorTest[]> {
   operatorsOf(config, operator)
-  const { tests } = await noteAround(a.db, { who: a.who, action: 'alarm.test', target: operator, detail: {} }, async () => {
+  const { tests } = await auditAction(a.db, { who: a.who, action: 'alarm.test', target: operator, detail: {} }, async () => {
     const made = await send()
     const refused = made.filter(({ ok }) => !ok).map((each) => each.operator)
     return { tests: made, detail: { sent: made.length, refused }, failed: refused.length > 0 }

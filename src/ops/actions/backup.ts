@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { lostNumbers, type SqliteFacts } from '../../store/backup/facts.ts'
 import type { DatabaseConfig } from '../../store/engine/db.ts'
-import { refuseWhenGone } from '../../store/open/serve-lock.ts'
+import { requireDatabaseFile } from '../../store/open/serve-lock.ts'
 import { MismatchError } from '../output/refusals.ts'
 
 /**
@@ -15,7 +15,7 @@ export function sqliteFileOf(database: DatabaseConfig): string {
       'backup is for SQLite; this database is Postgres: back it up with pg_dump or with the server itself, as docker/README.md, "Back up and restore", tells',
     ])
   }
-  refuseWhenGone(database)
+  requireDatabaseFile(database)
   if (!existsSync(database.path)) throw new MismatchError([`there is no database at ${resolve(database.path)}; set DATABASE_URL`])
   return database.path
 }

@@ -2,7 +2,7 @@ import { listNames } from '../../base/list-names.ts'
 import type { Config, DestinationConfig } from '../../config/config.ts'
 import type { ProbeResult } from '../../push/contract/delivery.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { noteAround, noting } from '../../store/operators/actions.ts'
+import { auditAction, auditedDb } from '../../store/operators/actions.ts'
 import { type DestinationRow, listDestinations, makeLanesDue, setDestinationState } from '../../store/outbox/destinations.ts'
 import { resumeHint } from '../alarms/resume-hint.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
@@ -30,7 +30,7 @@ export async function pauseDestination(a: ActionContext, name: string, reason: s
   }
   if (state === 'paused' && reason === null) return before
   const said = printableLine(reason ?? `paused by ${a.who === 'command' ? 'an operator' : a.who}`)
-  const db = noting(a.db, { who: a.who, action: 'destination.pause', target: name, detail: { reason: said } })
+  const db = auditedDb(a.db, { who: a.who, action: 'destination.pause', target: name, detail: { reason: said } })
   await setDestinationState(db, name, 'paused', said, state)
   return before
 }
@@ -42,7 +42,7 @@ export async function pauseDestination(a: ActionContext, name: string, reason: s
  */
 export async function resumeDestination(a: ActionContext, name: string): Promise<DestinationRow> {
   const before = await knownDestination(a.db, name)
-  const db = noting(a.db, { who: a.who, action: 'destination.resume', target: name, detail: { was: before.state } })
+  const db = auditedDb(a.db, { who: a.who, action: 'destination.resume', target: name, detail: { was: before.state } })
   await setDestinationState(db, name, 'active', null)
   await untilDone(a, async (after) => ((await makeLanesDue(a.db, name, HASTENED)) === HASTENED ? after + HASTENED : null))
   return before
@@ -55,7 +55,7 @@ export async function notedProbe(
   probe: () => Promise<ProbeResult>,
 ): Promise<ProbeResult> {
   const note = { who: a.who, action: 'destination.test', target: name, detail: {} }
-  const { result } = await noteAround(a.db, note, async () => {
+  const { result } = await auditAction(a.db, note, async () => {
     const made = await probe()
     return { result: made, detail: { ok: made.ok }, failed: !made.ok }
   })

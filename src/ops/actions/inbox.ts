@@ -13,7 +13,7 @@ import {
   setAside,
 } from '../../store/inbox/queries.ts'
 import { RejectedStore, type RejectedSummary } from '../../store/inbox/rejected.ts'
-import { type ActionDetail, noteAround, noting } from '../../store/operators/actions.ts'
+import { type ActionDetail, auditAction, auditedDb } from '../../store/operators/actions.ts'
 import type { InboxState } from '../../store/schema/tables.ts'
 import { DeliveryVerifier } from '../../upstream/webhook/signature.ts'
 import { NotFoundError } from '../output/refusals.ts'
@@ -81,14 +81,14 @@ export async function settleIds(a: ActionContext, change: StateChange, ids: read
     found.push(...deliveries.map((delivery) => delivery.inbox_id))
   }
   if (unknown.length > 0) throw new NotFoundError(unknown)
-  return await change.change(noting(a.db, { who: a.who, action: `inbox.${change.name}`, target: null, detail: idsNoted(ids) }), found)
+  return await change.change(auditedDb(a.db, { who: a.who, action: `inbox.${change.name}`, target: null, detail: idsNoted(ids) }), found)
 }
 
 /** Does it with all deliveries that the filter names. @returns how many. */
 export async function settleAll(a: ActionContext, change: StateChange, filter: InboxFilter): Promise<number> {
   const note = { who: a.who, action: `inbox.${change.name}`, target: null, detail: filterNoted(filter) }
   const done = change.name === 'replay' ? 'replayed' : 'skipped'
-  const { changed } = await noteAround(a.db, note, async () => {
+  const { changed } = await auditAction(a.db, note, async () => {
     let n = 0
     await untilDone(a, async (after) => {
       const step = await changeDeliveries(a.db, change.change, filter, after, STEP)
@@ -109,7 +109,7 @@ export async function replayRefused(
 ): Promise<ReplayedRejected> {
   const { account, since, until } = filter
   const note = { who: a.who, action: 'rejected.replay', target: account ?? null, detail: filterNoted({ since, until }) }
-  return await noteAround(a.db, note, async () => {
+  return await auditAction(a.db, note, async () => {
     const replayed = await replayRejected({
       store: new RejectedStore(a.db, log),
       appender: new InboxAppender(a.db),

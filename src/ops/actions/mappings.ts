@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts'
 import { knownSubmissions } from '../../store/mirror/submissions.ts'
-import { noteAround } from '../../store/operators/actions.ts'
+import { auditAction } from '../../store/operators/actions.ts'
 import { type MappingRow, type StoredMapping, storeMappings } from '../../store/outbox/push-map.ts'
 import { MismatchError } from '../output/refusals.ts'
 import { type ActionContext, inSteps } from './context.ts'
@@ -39,7 +39,7 @@ export async function importMappings(
 ): Promise<{ readonly unknown: number }> {
   // Which client a submission belongs to is in the table; the note need not repeat it.
   const note = { who: a.who, action: 'mapping.import', target: destination, detail: { rows: rows.length } }
-  return await noteAround(a.db, note, async () => {
+  return await auditAction(a.db, note, async () => {
     let unknown = 0
     await inSteps(a, rows, STEP, async (step) => {
       await storeMappings(a.db, step, via)

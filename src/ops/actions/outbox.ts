@@ -1,5 +1,5 @@
 import type { Db } from '../../store/engine/db.ts'
-import { noteAround } from '../../store/operators/actions.ts'
+import { auditAction } from '../../store/operators/actions.ts'
 import {
   findOutboxRows,
   type OutboxEntry,
@@ -59,7 +59,7 @@ export async function settleOutbox(a: ActionContext & DestinationsWithLookup, ch
   const target = ('ids' in choice ? choice.destination : choice.filter.destination) ?? null
   const detail = 'ids' in choice ? idsNoted(choice.ids) : filterNoted({ ...choice.filter })
   const withLookup = change.name === 'retry' ? await destinationsWithLookup(a, target) : []
-  return await noteAround(a.db, { who: a.who, action: `outbox.${change.name}`, target, detail }, async () => {
+  return await auditAction(a.db, { who: a.who, action: `outbox.${change.name}`, target, detail }, async () => {
     let [changed, inFlight] = [0, 0]
     await untilDone(a, async (after) => {
       const step = await change.step(a.db, selection, after, STEP, withLookup)

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { type ActionNote, noting } from '../../store/operators/actions.ts'
+import { type AuditEntry, auditedDb } from '../../store/operators/actions.ts'
 import { candidatesOf } from '../../store/reconcile/queue.ts'
 import { requestRun } from '../../store/reconcile/runs.ts'
 import type { RunOptions } from '../../store/schema/tables-reconcile.ts'
@@ -43,7 +43,7 @@ export function futureProblem(since: TimeText | undefined, nowMs: number, field:
 }
 
 /** What is noted of a run that somebody asks for, or begins. */
-export function runNote(who: string, action: 'reconcile.request' | 'reconcile.run', account: string, options: RunOptions): ActionNote {
+export function runNote(who: string, action: 'reconcile.request' | 'reconcile.run', account: string, options: RunOptions): AuditEntry {
   const { submissions, ...others } = options
   return { who, action, target: account, detail: { ...others, ...(submissions && { submissions: idsNoted(submissions) }) } }
 }
@@ -53,6 +53,6 @@ export function runNote(who: string, action: 'reconcile.request' | 'reconcile.ru
  * @returns its id, or that of the same run that waits already.
  */
 export async function requestReconcile(a: ActionContext, account: string, options: RunOptions): Promise<string> {
-  const db = noting(a.db, runNote(a.who, 'reconcile.request', account, options))
+  const db = auditedDb(a.db, runNote(a.who, 'reconcile.request', account, options))
   return await requestRun(db, { account, options, requestedBy: `admin:${a.who}` })
 }

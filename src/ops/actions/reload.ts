@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { type ActionNote, noteAround } from '../../store/operators/actions.ts'
+import { type AuditEntry, auditAction } from '../../store/operators/actions.ts'
 import type { ReloadResult } from './reload-result.ts'
 
 type Reload = () => Promise<ReloadResult>
@@ -12,8 +12,8 @@ type Reload = () => Promise<ReloadResult>
  * @throws what the store throws when that cannot be noted; nothing is reloaded then.
  */
 export async function notedReload(db: Db, who: string, reload: Reload): Promise<ReloadResult> {
-  const note: ActionNote = { who, action: 'settings.reload', target: null, detail: {} }
-  const { result } = await noteAround(db, note, async () => {
+  const note: AuditEntry = { who, action: 'settings.reload', target: null, detail: {} }
+  const { result } = await auditAction(db, note, async () => {
     const made = await reload()
     const { applied, needsRestart, problems } = made
     return { result: made, detail: { applied, needs_restart: needsRestart, problems: problems.length }, failed: problems.length > 0 }

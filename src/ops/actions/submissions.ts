@@ -2,7 +2,7 @@ import { inApplyTransaction } from '../../apply/apply.ts'
 import type { Fact } from '../../model/facts.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { knownSubmissions } from '../../store/mirror/submissions.ts'
-import { noteAround, noting } from '../../store/operators/actions.ts'
+import { auditAction, auditedDb } from '../../store/operators/actions.ts'
 import { requestReads } from '../../store/reads/request-reads.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { type ActionContext, idsNoted, inSteps } from './context.ts'
@@ -19,7 +19,7 @@ export interface Tracked {
 /** Makes submissions known: their feeds are read from the beginning and kept up to date. @param ids distinct ones. */
 export async function trackSubmissions(a: ActionContext, account: string, ids: readonly string[]): Promise<Tracked> {
   const note = { who: a.who, action: 'submission.track', target: account, detail: idsNoted(ids) }
-  const { added } = await noteAround(a.db, note, async () => {
+  const { added } = await auditAction(a.db, note, async () => {
     let n = 0
     await inSteps(a, ids, STEP, async (step) => {
       const facts = step.map((submissionId): Fact => ({ kind: 'wake', account, submissionId, cause: 'command', reads: [] }))
@@ -38,7 +38,7 @@ export async function trackSubmissions(a: ActionContext, account: string, ids: r
  */
 export async function requestSync(a: ActionContext, account: string, ids: readonly string[]): Promise<void> {
   await refuseUntracked(a.db.read, account, ids)
-  await requestReads(noting(a.db, { who: a.who, action: 'submission.sync', target: account, detail: idsNoted(ids) }), account, ids)
+  await requestReads(auditedDb(a.db, { who: a.who, action: 'submission.sync', target: account, detail: idsNoted(ids) }), account, ids)
 }
 
 /** What to do about a submission that is not tracked. @param account null when it was looked for in every one. */

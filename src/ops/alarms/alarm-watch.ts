@@ -6,7 +6,7 @@ import type { Service } from '../../base/service.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { LeaseLostError } from '../../store/engine/leases.ts'
-import { type AlarmPlan, type AlarmRow, claimWatch, handOver, type NoticeRow, storeEvaluation } from '../../store/operators/alarms.ts'
+import { type AlarmPlan, type AlarmRow, claimWatch, type NoticeRow, reportAlarm, storeEvaluation } from '../../store/operators/alarms.ts'
 import { type Condition, keyOf, ofInstallation } from './condition.ts'
 import { learnRhythms } from './learn.ts'
 import { Outage, type PastOutage } from './outage.ts'
@@ -99,7 +99,7 @@ export class AlarmWatch implements Service {
   /** What this process alone may have seen, such as a network that was cut between it and the store. */
   async #handOver(): Promise<null> {
     const past = this.#outage.past()
-    if (past !== null) await handOver(this.#p.db, past.row, past.told)
+    if (past !== null) await reportAlarm(this.#p.db, past.row, past.told)
     return null
   }
 

@@ -11,7 +11,7 @@ const NEVER_MS = HOUR_MS
 /** So many records that no webhook told of are no chance. */
 const ENOUGH = 3
 
-/** What polls found that no webhook told of, see `unannouncedNews`. */
+/** What polls found that no webhook told of, see `unannouncedRecords`. */
 export interface News {
   readonly count: number
   readonly oldestAtMs: number | null

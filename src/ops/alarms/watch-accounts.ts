@@ -1,5 +1,5 @@
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
-import { failingReads, newEvidence, newestRead, stalestRead, timetableSince } from '../../store/operators/alarm-signs.ts'
+import { failingReads, newEvidence, newestRead, scheduledSince, stalestRead } from '../../store/operators/alarm-queries.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
 import type { AccountsTable } from '../../store/schema/tables.ts'
 import { oldestDue } from '../../store/upkeep/gauges.ts'
@@ -79,7 +79,7 @@ async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }
   const overdueMs = Math.max(lateMs(due.live, nowMs), lateMs(due.routine, nowMs))
   const { failing, longFailing } = await failingReads(q, account, LONG)
   const newest = await newestRead(q, account)
-  const silentSince = newest ?? (await timetableSince(q, account))
+  const silentSince = newest ?? (await scheduledSince(q, account))
   const silentMs = silentSince === null ? 0 : nowMs - msFromTime(silentSince)
   // Before anything else the service is asked whose credentials these are.
   const wanted = failing > 0 || overdueMs > NOT_OVERDUE_MS || brokerage === null

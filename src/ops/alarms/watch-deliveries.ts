@@ -1,6 +1,12 @@
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { LOST_AFTER_MS } from '../../store/completeness/lost-webhooks.ts'
-import { firstToldIn, type Refused, refusedSince, unannouncedNews, webhookLoss } from '../../store/operators/alarm-signs.ts'
+import {
+  firstWebhookHour,
+  type RejectedCount,
+  rejectedSince,
+  unannouncedRecords,
+  webhookLoss,
+} from '../../store/operators/alarm-queries.ts'
 import { ago, pluralize, shortTime } from '../output/text.ts'
 import { type Condition, levelOf, ofAccount } from './condition.ts'
 import { unknownRhythm } from './rhythm.ts'
@@ -22,7 +28,7 @@ const REFUSED_ENOUGH = 3
 export const deliveryWatcher: Watcher = {
   names: ['webhook_silence', 'webhook_loss', 'deliveries_refused', 'delivery_too_large'],
   async look(sight) {
-    const refused = await refusedSince(sight.q, timeFromMs(sight.nowMs - DAY_MS))
+    const refused = await rejectedSince(sight.q, timeFromMs(sight.nowMs - DAY_MS))
     const conditions: Condition[] = []
     for (const { name: account } of sight.config.accounts) {
       const own = refused.filter((each) => each.account === account)
@@ -33,10 +39,10 @@ export const deliveryWatcher: Watcher = {
   },
 }
 
-async function silence(account: string, { q, rhythms, nowMs }: Sight, refused: readonly Refused[]): Promise<Condition> {
+async function silence(account: string, { q, rhythms, nowMs }: Sight, refused: readonly RejectedCount[]): Promise<Condition> {
   const rhythm = rhythms.get(account) ?? unknownRhythm
   const { lastAtMs } = rhythm
-  const news = await unannouncedNews(q, account, {
+  const news = await unannouncedRecords(q, account, {
     // What a delivery told of is found within moments of it, also when the delivery itself says nothing that can be read.
     after: timeFromMs((lastAtMs ?? 0) + LOST_AFTER_MS),
     upTo: timeFromMs(nowMs - LOST_AFTER_MS),
@@ -56,7 +62,7 @@ async function silence(account: string, { q, rhythms, nowMs }: Sight, refused: r
 
 /** What came before the first webhook was not lost: there may have been no endpoint. That none ever comes is told by `silence`. */
 async function loss(account: string, { q, nowMs }: Sight): Promise<Condition> {
-  const first = await firstToldIn(q, account)
+  const first = await firstWebhookHour(q, account)
   const since = Math.max(nowMs - DAY_MS, first === null ? nowMs : msFromTime(first))
   const { expected, lost } = await webhookLoss(q, account, timeFromMs(since))
   const share = expected === 0 ? 0 : Math.min(1, lost / expected)
@@ -68,25 +74,25 @@ async function loss(account: string, { q, nowMs }: Sight): Promise<Condition> {
 }
 
 /** Those of which the sender had a signature to show: a stranger seldom has. */
-function signatureFaults(refused: readonly Refused[]): Refused[] {
+function signatureFaults(refused: readonly RejectedCount[]): RejectedCount[] {
   return refused.filter(({ reason }) => reason === 'wrong_signature' || reason === 'stale_timestamp')
 }
 
-function mendOf(faults: readonly Refused[]): string {
+function mendOf(faults: readonly RejectedCount[]): string {
   return onlyTimes(faults)
     ? 'set the clock of this machine by NTP'
     : 'compare WEBHOOK_SECRETS with the secret of the endpoint in the portal'
 }
 
 /** Whether nothing but their times was wrong, as far as was looked. */
-function onlyTimes(faults: readonly Refused[]): boolean {
+function onlyTimes(faults: readonly RejectedCount[]): boolean {
   return faults.every(({ reason }) => reason === 'stale_timestamp')
 }
 
 /** What was refused before the last delivery that was taken says nothing. A sender's tries come hours apart: what fires goes on meanwhile. */
 async function refusal(account: string, { q, rhythms, nowMs }: Sight): Promise<Condition> {
   const sinceMs = Math.max(nowMs - DAY_MS, rhythms.get(account)?.lastAtMs ?? 0)
-  const faults = signatureFaults(await refusedSince(q, timeFromMs(sinceMs))).filter((each) => each.account === account)
+  const faults = signatureFaults(await rejectedSince(q, timeFromMs(sinceMs))).filter((each) => each.account === account)
   const count = faults.reduce((total, each) => total + each.count, 0)
   const recent = faults.some(({ lastAt }) => msFromTime(lastAt) > nowMs - HOUR_MS)
   const then = onlyTimes(faults)
@@ -102,7 +108,7 @@ async function refusal(account: string, { q, rhythms, nowMs }: Sight): Promise<C
   )
 }
 
-function tooLarge(account: string, refused: readonly Refused[]): Condition {
+function tooLarge(account: string, refused: readonly RejectedCount[]): Condition {
   const count = refused.find(({ reason }) => reason === 'body_too_large')?.count ?? 0
   return ofAccount(
     account,

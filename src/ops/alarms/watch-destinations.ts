@@ -1,6 +1,6 @@
 import { earlierTime, msFromTime } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/operators/alarm-push-signs.ts'
+import { oldestBehind, oldestBlocked, oldestSendable } from '../../store/operators/push-alarm-queries.ts'
 import { type DestinationRow, listDestinations } from '../../store/outbox/destinations.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { ago, pluralize, shortTime } from '../output/text.ts'

@@ -1,6 +1,6 @@
 import { msFromTime } from '../../model/time.ts'
 import { lastSlot } from '../../reconcile/run/timetable.ts'
-import { reconciledSince, timetableSince } from '../../store/operators/alarm-signs.ts'
+import { reconciledSince, scheduledSince } from '../../store/operators/alarm-queries.ts'
 import { findAccount } from '../../store/reads/accounts.ts'
 import { lastEndedRun } from '../../store/reconcile/runs.ts'
 import { pluralize, shortTime } from '../output/text.ts'
@@ -32,7 +32,7 @@ async function overdue(account: string, { q, config, nowMs }: Sight): Promise<Co
   // An account that is stopped reads nothing: that is told already.
   if (cron === null || (await findAccount(q, account))?.state !== 'active') return none
   const slot = lastSlot({ cron, timeZone: config.cronTimezone }, nowMs - LATE_MS)
-  const since = await timetableSince(q, account)
+  const since = await scheduledSince(q, account)
   if (since === null || since > slot || (await reconciledSince(q, account, slot))) return none
   const text =
     `account ${account} was to be reconciled at ${shortTime(slot)} UTC and no run has begun or gone on since; see in \`submission-mirror status\` whether a ` +

@@ -6,14 +6,14 @@ import { FatalError, messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Config } from '../../config/config.ts'
 import { msFromTime } from '../../model/time.ts'
-import { megabytes } from '../../store/backup/copy.ts'
-import { misstatedEnds, misstatedText } from '../../store/changes/log-ends.ts'
+import { megabytes } from '../../store/backup/backup.ts'
+import { findWrongEnds, wrongEndText } from '../../store/changes/log-ends.ts'
 import { hasInfo } from '../../store/changes/log-epoch.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { checkSchema } from '../../store/migrate/migrate.ts'
 import { missingIndexes, missingIndexText, missingParts, missingRights, missingText, rightsText } from '../../store/migrate/schema-parts.ts'
 import { openDb } from '../../store/open/open.ts'
-import { isServeLockHeld, refuseWhenGone } from '../../store/open/serve-lock.ts'
+import { isServeLockHeld, requireDatabaseFile } from '../../store/open/serve-lock.ts'
 import { type DatabaseHealth, probeListening, readDatabaseHealth } from '../../store/upkeep/database-health.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
@@ -31,7 +31,7 @@ const LATE_MS = 49 * 3_600_000
 export async function openForDoctor(config: Config, { clock, log }: { readonly clock: Clock; readonly log: Log }): Promise<Db | Finding> {
   const { database } = config
   try {
-    refuseWhenGone(database)
+    requireDatabaseFile(database)
   } catch (error) {
     return bad(ABOUT, messageOf(error))
   }
@@ -66,8 +66,8 @@ export async function* examineDatabase(config: Config, db: Db): AsyncGenerator<F
   const serving = (await listProcesses(db.read)).filter(({ role }) => role !== 'sync' && role !== 'reconcile').length
   const tables = missing.length === 0 ? 'tables up to date, ' : ''
   yield good(ABOUT, `${config.database.kind}, ${tables}${pluralize(lastSeq, 'change')} logged, ${runningText(config, serving)}`)
-  for (const end of await misstatedEnds(db.read)) {
-    yield bad(ABOUT, `${misstatedText(end)}; \`submission-mirror reconcile\` puts it right, as the next start of \`serve\` does`)
+  for (const end of await findWrongEnds(db.read)) {
+    yield bad(ABOUT, `${wrongEndText(end)}; \`submission-mirror reconcile\` puts it right, as the next start of \`serve\` does`)
   }
   let health: DatabaseHealth
   try {

@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { oldestProof } from '../../store/completeness/ledger.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { webhookLoss } from '../../store/operators/alarm-signs.ts'
+import { webhookLoss } from '../../store/operators/alarm-queries.ts'
 import { listDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
 import { listAccounts } from '../../store/reads/accounts.ts'
 import {

@@ -4,13 +4,13 @@ import { timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import {
   type RetentionStep,
-  relieveInbox,
-  relieveLeft,
   removeChanges,
   removeFindings,
   removePushed,
   removeRejected,
-  type StepOrder,
+  type StepInput,
+  trimInbox,
+  trimLeftOver,
 } from '../../store/upkeep/retention.ts'
 import type { UpkeepLease } from '../../store/upkeep/upkeep.ts'
 import { pluralize } from '../output/text.ts'
@@ -33,7 +33,7 @@ export interface TurnResult {
 
 const DAY_MS = 86_400_000
 
-type Step = (order: StepOrder) => Promise<RetentionStep>
+type Step = (order: StepInput) => Promise<RetentionStep>
 
 /**
  * Removes all that is older than the settings say, step by step, with rests in between.
@@ -59,8 +59,8 @@ export async function takeTurn({ db, clock, config }: TurnParts, lease: UpkeepLe
     return removed
   }
   const rejected = await walk(days, (order) => removeRejected(db, order))
-  const left = await walk(days, (order) => relieveLeft(db, order))
-  const deliveries = left + (await walk(days, (order) => relieveInbox(db, order), lease.position))
+  const left = await walk(days, (order) => trimLeftOver(db, order))
+  const deliveries = left + (await walk(days, (order) => trimInbox(db, order), lease.position))
   const pushed = await walk(days, (order) => removePushed(db, order))
   const changes = await walk(changesDays, (order) => removeChanges(db, order, names))
   const findings = await walk(changesDays, (order) => removeFindings(db, order))

@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/errors.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { appendAndRemove, appendNothing } from '../../store/inbox/append.ts'
-import { beat, type ProcessEntry } from '../../store/upkeep/processes.ts'
+import { type ProcessEntry, recordHeartbeat } from '../../store/upkeep/processes.ts'
 
 /** Many who ask at once, or in a row, cost one look at the store. */
 const CACHE_MS = 1_000
@@ -49,7 +49,7 @@ export class Readiness {
 
   async #look(): Promise<string | null> {
     const answered = new AbortController()
-    const store = beat(this.#db, this.#entry, this.#appender.failing ? appendAndRemove : appendNothing).then(
+    const store = recordHeartbeat(this.#db, this.#entry, this.#appender.failing ? appendAndRemove : appendNothing).then(
       () => {
         this.#said = null
         return null

@@ -3,7 +3,7 @@ import { readEpochs } from '../../store/changes/log-epoch.ts'
 import type { Db, Tx } from '../../store/engine/db.ts'
 import { recordText, recordTimes } from '../../store/mirror/record-times.ts'
 import { type DestinationRow, findDestination } from '../../store/outbox/destinations.ts'
-import { changesToFanOut, holdLogEnd, lockFanOut, type NewOutboxRow, queueRows } from '../../store/outbox/fan-out.ts'
+import { changesToFanOut, lockFanOut, lockLogEnd, type NewOutboxRow, queueRows } from '../../store/outbox/fan-out.ts'
 import { type SnapshotRow, snapshotPage, stillToCome } from '../../store/outbox/snapshot-rows.ts'
 import { messageId } from '../contract/message-id.ts'
 import { wants } from './filter.ts'
@@ -26,7 +26,7 @@ export type SnapshotStep = 'moved' | 'ended' | 'idle'
 export function stepSnapshot(db: Db, destination: FanOutDestination, limit: number): Promise<SnapshotStep> {
   return db.write('push-snapshot', async (tx) => {
     await lockFanOut(tx)
-    const end = await holdLogEnd(tx)
+    const end = await lockLogEnd(tx)
     const state = await findDestination(tx, destination.name)
     if (state === null || state.snapshot === null) return 'idle'
     const { rows, cursor } = await knownChanges(tx, destination, state, limit, end.lastSeq)

@@ -7,7 +7,7 @@ import type { Observer } from '../../base/observer.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { destinationStand, endPause, holdDestination, setDestinationState } from '../../store/outbox/destinations.ts'
+import { backOffDestination, destinationReadiness, endBackoff, setDestinationState } from '../../store/outbox/destinations.ts'
 import type { Outcome } from '../contract/delivery.ts'
 import { askedRestMs, isBroken } from '../contract/outcomes.ts'
 
@@ -101,7 +101,7 @@ export class DestinationGate {
     this.#heedAt = clock.steady() + HEED_MS
     await this.settled()
     // A store that is away says nothing.
-    const stand = await destinationStand(db.read, destination.name).catch(() => null)
+    const stand = await destinationReadiness(db.read, destination.name).catch(() => null)
     if (stand === null) return
     if (this.deadMs > 0) {
       // Where the pause could not be written down, that the store knows of no failures says nothing.
@@ -168,7 +168,7 @@ export class DestinationGate {
       this.#pause()
     } else {
       log.info({ destination: name }, `destination ${name} answers again`)
-      this.#write((db) => endPause(db, name, this.#pauseUntil, this.#restUntil - clock.steady()))
+      this.#write((db) => endBackoff(db, name, this.#pauseUntil, this.#restUntil - clock.steady()))
     }
   }
 
@@ -178,7 +178,7 @@ export class DestinationGate {
     const pauseMs = this.#circuit.waitMs()
     this.#pauseUntil = null
     this.#write(async (db) => {
-      this.#pauseUntil = await holdDestination(db, name, pauseMs, failures)
+      this.#pauseUntil = await backOffDestination(db, name, pauseMs, failures)
     })
   }
 
@@ -190,7 +190,7 @@ export class DestinationGate {
     this.#brought += 1
     log.info({ destination: destination.name, pauseMs }, `destination ${destination.name} asks to be left alone for ${pauseMs} ms`)
     const { failures } = this.#circuit
-    this.#write((db) => holdDestination(db, destination.name, pauseMs, failures))
+    this.#write((db) => backOffDestination(db, destination.name, pauseMs, failures))
   }
 
   #stop(outcome: Extract<Outcome, { type: 'stop' }>): void {

@@ -8,7 +8,7 @@ import { readState } from '../../read/state.ts'
 import type { Held } from '../../store/mirror/absences.ts'
 import { MirrorReader } from '../../store/mirror/reader.ts'
 import type { Candidate } from '../../store/reconcile/queue.ts'
-import { misnamedReported } from '../../store/reconcile/runs.ts'
+import { isMisnamedReported } from '../../store/reconcile/runs.ts'
 import { restoreReads, takeReadNumber } from '../../store/reconcile/work.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { standing, stillUnshown, unshown } from './absences.ts'
@@ -260,7 +260,7 @@ export class SubmissionCheck {
     const { db, account, runId } = this.#o
     const { submissionId } = this.#place
     const about = { submissionId, entity: 'submissions', entityId: JSON.stringify([submissionId]) }
-    const standing = await misnamedReported(db.read, account, submissionId, runId)
+    const standing = await isMisnamedReported(db.read, account, submissionId, runId)
     const detail = 'its id is no uuid in lower case, so the service cannot have it: somebody has put it there; delete its rows by hand'
     await this.#mender.leave([finding({ ...about, kind: 'absent', standing, detail })])
     return { proved: false, compared: 0, failure: null }

@@ -2,13 +2,13 @@ import type { Clock } from '../../base/clock.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Db, Tx } from '../../store/engine/db.ts'
 import {
-  countFindings,
-  forgetFindings,
-  holdRun,
+  deleteFindings,
   insertFindings,
+  lockRun,
   type RunClaim,
   type RunCounts,
   saveProgress,
+  sumFindings,
   type Visited,
 } from '../../store/reconcile/work.ts'
 import { type FindingKind, findingKinds } from '../../store/schema/tables-reconcile.ts'
@@ -43,9 +43,9 @@ export class Recorder {
   /** Begins where the run stands. */
   static async open(db: Db, clock: Clock, claim: RunClaim): Promise<Recorder> {
     const recorder = new Recorder(db, clock, claim)
-    if (claim.resumed && claim.run.options.dry_run === true) await forgetFindings(db, claim)
+    if (claim.resumed && claim.run.options.dry_run === true) await deleteFindings(db, claim)
     else if (claim.resumed) {
-      const { counts, lastNo } = await countFindings(db.read, claim.run.run_id)
+      const { counts, lastNo } = await sumFindings(db.read, claim.run.run_id)
       Object.assign(recorder.#counts, counts)
       recorder.#lastNo = lastNo
     }
@@ -63,7 +63,7 @@ export class Recorder {
 
   /** Keeps findings in an open transaction. @throws LeaseLostError when the run is no longer ours. */
   async keep(tx: Tx, found: readonly FoundDifference[]): Promise<void> {
-    await holdRun(tx, this.#claim)
+    await lockRun(tx, this.#claim)
     if (found.length === 0) return
     const { run } = this.#claim
     const now = timeFromMs(this.#clock.now())

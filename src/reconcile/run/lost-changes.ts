@@ -1,5 +1,5 @@
-import { type MisstatedEnd, misstatedEnds, misstatedText, restateEndsIn } from '../../store/changes/log-ends.ts'
-import { holeReported, holesBehind, type LogHole, logEnds } from '../../store/changes/log-holes.ts'
+import { findWrongEnds, repairEndsIn, type WrongEnd, wrongEndText } from '../../store/changes/log-ends.ts'
+import { findGaps, isGapReported, type LogGap, logEnds } from '../../store/changes/log-gaps.ts'
 import type { DatabaseConfig, Db, Query } from '../../store/engine/db.ts'
 import type { RunOptions } from '../../store/schema/tables-reconcile.ts'
 import { openReportReader } from '../../store/sqlite/report-reader.ts'
@@ -38,18 +38,18 @@ export async function reportLost(scope: LogScope, signal: AbortSignal): Promise<
 }
 
 /** Makes `mirror_info` say again between which numbers the log lies; a dry run leaves it. @returns what is left misstated. */
-async function mendEnds({ db, options, recorder }: LogScope): Promise<readonly MisstatedEnd[]> {
-  const misstated = await misstatedEnds(db.read)
+async function mendEnds({ db, options, recorder }: LogScope): Promise<readonly WrongEnd[]> {
+  const misstated = await findWrongEnds(db.read)
   if (misstated.length === 0) return []
   const repaired = options.dry_run !== true
   await db.write('reconcile-log-ends', async (tx) => {
     await recorder.keep(tx, [foundMisstated(misstated, repaired)])
-    if (repaired) await restateEndsIn(tx)
+    if (repaired) await repairEndsIn(tx)
   })
   return repaired ? [] : misstated
 }
 
-async function walkLog(q: Query, { runId, recorder }: LogScope, left: readonly MisstatedEnd[], signal: AbortSignal): Promise<void> {
+async function walkLog(q: Query, { runId, recorder }: LogScope, left: readonly WrongEnd[], signal: AbortSignal): Promise<void> {
   const right = Object.fromEntries(left.map(({ column, is }) => [column, is]))
   const ends = async () => ({ ...(await logEnds(q)), ...right })
   const { first_seq, last_seq } = await ends()
@@ -57,11 +57,11 @@ async function walkLog(q: Query, { runId, recorder }: LogScope, left: readonly M
   let more = 0
   for (let after: number | null = first_seq - 1; after !== null; ) {
     signal.throwIfAborted()
-    const { holes, next }: { holes: LogHole[]; next: number | null } = await holesBehind(q, after, last_seq, PAGE)
+    const { holes, next }: { holes: LogGap[]; next: number | null } = await findGaps(q, after, last_seq, PAGE)
     const stand = holes.length === 0 ? [] : withoutRemoved(holes, (await ends()).first_seq)
     const shown = stand.slice(0, LISTED - listed)
     const found: FoundDifference[] = []
-    for (const hole of shown) found.push(foundHole(hole, await holeReported(q, hole, runId)))
+    for (const hole of shown) found.push(foundHole(hole, await isGapReported(q, hole, runId)))
     await recorder.keepAlone(found)
     listed += shown.length
     more += stand.length - shown.length
@@ -69,22 +69,22 @@ async function walkLog(q: Query, { runId, recorder }: LogScope, left: readonly M
   }
   if (more === 0) return
   const detail = `the change log has ${more} more holes; compare the numbers in \`changes\` with what \`mirror_info\` says of them`
-  await recorder.keepAlone([finding({ kind: 'lost', entity: 'changes', standing: await holeReported(q, null, runId), detail })])
+  await recorder.keepAlone([finding({ kind: 'lost', entity: 'changes', standing: await isGapReported(q, null, runId), detail })])
 }
 
 /** What retention has removed meanwhile, or before the rest of a hole, is not missing. */
-function withoutRemoved(holes: readonly LogHole[], firstSeq: number): LogHole[] {
+function withoutRemoved(holes: readonly LogGap[], firstSeq: number): LogGap[] {
   return holes.filter(({ last }) => last >= firstSeq).map(({ first, last }) => ({ first: Math.max(first, firstSeq), last }))
 }
 
 /** They stand in one row, and of a row a run tells once. */
-function foundMisstated(ends: readonly MisstatedEnd[], repaired: boolean): FoundDifference {
+function foundMisstated(ends: readonly WrongEnd[], repaired: boolean): FoundDifference {
   const fields = ends.map(({ column: field, said: mirror, is: service }) => ({ field, mirror, service }))
-  const detail = `${ends.map(misstatedText).join('; ')}${repaired ? '; corrected, and the numbering continues' : ''}`
+  const detail = `${ends.map(wrongEndText).join('; ')}${repaired ? '; corrected, and the numbering continues' : ''}`
   return finding({ kind: 'different', entity: 'mirror_info', fields, repaired, detail })
 }
 
-function foundHole({ first, last }: LogHole, standing: boolean): FoundDifference {
+function foundHole({ first, last }: LogGap, standing: boolean): FoundDifference {
   const which = first === last ? `change ${first} is` : `changes ${first} to ${last} are`
   const detail = `${which} no longer in the change log, and cannot be brought back: readers and destinations that had not read so far miss ${first === last ? 'it' : 'them'}`
   return finding({ kind: 'lost', entity: 'changes', entityId: JSON.stringify([first, last]), seq: last, standing, detail })

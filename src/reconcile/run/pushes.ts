@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Db, Query } from '../../store/engine/db.ts'
 import {
-  destinationReported,
+  isDestinationReported,
   pushDestinations,
   reopenLanes,
   type Undelivered,
@@ -103,6 +103,6 @@ async function wholeDestination(
   seq: number | null,
   detail: string,
 ): Promise<FoundDifference> {
-  const standing = await destinationReported(q, { account: scope.account, destination, entity, seq }, scope.runId)
+  const standing = await isDestinationReported(q, { account: scope.account, destination, entity, seq }, scope.runId)
   return finding({ kind: 'undelivered', entity, destination, seq, standing, detail })
 }

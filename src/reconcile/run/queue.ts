@@ -7,8 +7,8 @@ import {
   candidatesByProof,
   candidatesOf,
   newestProof,
-  otherBegunAfter,
-  type QueuePlace,
+  nextOtherRunStart,
+  type ProofPosition,
 } from '../../store/reconcile/queue.ts'
 import type { RunRow } from '../../store/reconcile/runs.ts'
 import { DeferredSubmissions } from './deferred-submissions.ts'
@@ -35,7 +35,7 @@ export async function countWanted(q: Query, run: RunRow, signal: AbortSignal): P
  */
 export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator<Candidate> {
   const { account, options, run_id } = run
-  const otherSince = run.submissions_done > 0 ? await otherBegunAfter(q, run) : null
+  const otherSince = run.submissions_done > 0 ? await nextOtherRunStart(q, run) : null
   const isOpen = (one: Candidate) => one.wanted && one.runId !== run_id && !lookedAt(run, one, otherSince)
   if (options.submissions !== undefined) {
     for (const ids of pagesOf(options.submissions)) yield* (await candidatesOf(q, account, options, ids)).filter(isOpen)
@@ -59,7 +59,7 @@ export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal)
 
 /** Proved submissions, the oldest proof first, up to the proof that is given. */
 async function* byProof(q: Query, run: RunRow, newest: TimeText | null, signal: AbortSignal): AsyncGenerator<Candidate[]> {
-  for (let after: QueuePlace | null = null; newest !== null; ) {
+  for (let after: ProofPosition | null = null; newest !== null; ) {
     signal.throwIfAborted()
     const page: Candidate[] = await candidatesByProof(q, run.account, run.options, after, PAGE)
     yield page

@@ -7,7 +7,7 @@ import type { Service } from '../../base/service.ts'
 import { WakeUp } from '../../base/wakeup.ts'
 import type { DatabaseConfig, Db } from '../../store/engine/db.ts'
 import { requestSlot } from '../../store/reconcile/slots.ts'
-import { claimWaitingRun, endAbandoned, ensureReconcile } from '../../store/reconcile/work.ts'
+import { claimWaitingRun, endAbandonedRuns, ensureReconcileRows } from '../../store/reconcile/work.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { workRun } from './run.ts'
 import { lastSlot, type Timetable } from './timetable.ts'
@@ -48,8 +48,8 @@ export class Reconciler implements Service {
 
   async run(signal: AbortSignal): Promise<void> {
     const { db, clients, timetable } = this.#o
-    await ensureReconcile(db, [...clients.keys()])
-    await endAbandoned(db, [...clients.keys()])
+    await ensureReconcileRows(db, [...clients.keys()])
+    await endAbandonedRuns(db, [...clients.keys()])
     const due = () => this.#wakeUp.notify()
     const task = timetable && cron.schedule(timetable.cron, due, { timezone: timetable.timeZone, suppressMissedWarning: true })
     const over = new AbortController()

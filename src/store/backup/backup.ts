@@ -1,66 +1,97 @@
-import { renameSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { parentPort, workerData } from 'node:worker_threads'
-import Database from 'better-sqlite3'
-import { messageOf } from '../../base/errors.ts'
-import { COPY_HOME } from '../changes/log-epoch-files.ts'
-import { sqliteError } from '../sqlite/errors.ts'
-import type { BackupAnswer, BackupOrder } from './copy.ts'
-import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
-import { syncFile } from './sync-file.ts'
+import { randomBytes } from 'node:crypto'
+import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { messageOf, PermanentError, UsageError } from '../../base/errors.ts'
+import type { SqliteFacts } from './facts.ts'
 
-/** The worker thread of sqlite-backup.ts: it says how large the database is, waits for a word, then makes and verifies the copy. */
-
-const order = workerData as BackupOrder
-/** Pages copied at a time, 8 MB: between two such steps the thread can be stopped. */
-const PAGES_PER_STEP = 2_000
-const LOCK_WAIT_MS = 5_000
-
-const say = (answer: BackupAnswer) => parentPort?.postMessage(answer)
-
-try {
-  const source = new Database(order.source, { readonly: true, fileMustExist: true, timeout: LOCK_WAIT_MS })
-  parentPort?.once('message', () => void make(source).catch(failed))
-  say({ type: 'size', bytes: Number(source.pragma('page_count', { simple: true })) * Number(source.pragma('page_size', { simple: true })) })
-} catch (error) {
-  failed(error)
+/** What the worker is told: file names, all of them absolute. */
+export interface BackupOrder {
+  readonly source: string
+  /** Where the copy is made. */
+  readonly partial: string
+  /** The name that it gets when it is whole, durable and verified. */
+  readonly target: string
 }
 
-async function make(source: Database.Database): Promise<void> {
-  // One view of the database for all of it: what others write meanwhile neither gets in nor makes the copying begin anew.
-  source.exec('begin')
-  const before = factsOf(source)
-  await source.backup(order.partial, { progress: () => PAGES_PER_STEP })
-  source.exec('rollback')
-  source.close()
-  const problem = finish(before)
-  if (problem !== null) {
-    say({ type: 'failed', problem: `the copy was made, and removed again: ${problem}` })
-    return
-  }
-  const { size: bytes } = statSync(order.partial)
-  syncFile(order.partial)
-  renameSync(order.partial, order.target)
-  syncFile(dirname(order.target))
-  say({ type: 'done', bytes, facts: before })
+export type BackupAnswer =
+  | { readonly type: 'size'; readonly bytes: number }
+  | { readonly type: 'done'; readonly bytes: number; readonly facts: SqliteFacts }
+  | { readonly type: 'failed'; readonly problem: string }
+
+/** A backup that was verified. */
+export interface Backup {
+  readonly path: string
+  readonly bytes: number
+  readonly facts: SqliteFacts
 }
 
-/** Makes the copy one file, marks it as a copy, and verifies it. @returns what is wrong with it. */
-function finish(before: SqliteFacts): string | null {
-  const copy = new Database(order.partial, { fileMustExist: true })
+/**
+ * Makes a consistent copy of a SQLite database, beside whatever works on it: SQLite's online backup in a worker thread, within one read
+ * transaction, so that no writer waits for it and none makes it begin anew (invariant 13). The copy gets its name when it is whole,
+ * durable, free of faults, and has as many rows in every table as the database had at that moment. It is one file, marked as a copy.
+ * @throws UsageError when the target exists or its folder does not; PermanentError, with a sentence, when no backup could be made; the
+ * reason of `signal` when it aborts. Nothing is left behind then.
+ */
+export async function backupSqlite(path: string, file: string, signal: AbortSignal): Promise<Backup> {
+  const target = resolve(file)
+  if (!existsSync(dirname(target))) throw new UsageError([`there is no folder ${dirname(target)} to put the backup into; make it first`])
+  if (isOfDatabase(target, path)) throw new UsageError([`${file} is a file of the database itself; name another file`])
+  if (statSync(target, { throwIfNoEntry: false })?.isDirectory()) throw new UsageError([`${target} is a folder; name a file in it`])
+  if (existsSync(target)) throw new UsageError([`${file} exists already; name another file, or remove it`])
+  const order: BackupOrder = { source: resolve(path), target, partial: `${target}.partial-${randomBytes(4).toString('hex')}` }
+  signal.throwIfAborted()
+  // Run from its source the program's files end in .ts, built ones in .js.
+  const script = import.meta.url.endsWith('.ts') ? './backup-worker.ts' : './backup-worker.js'
+  const worker = new Worker(new URL(script, import.meta.url), { workerData: order })
   try {
-    copy.pragma('journal_mode = delete')
-    copy.pragma('synchronous = full')
-    if (before.rows['sync_log_epochs'] !== undefined) copy.prepare('update sync_log_epochs set home = ?').run(COPY_HOME)
-    const facts = factsOf(copy)
-    const fault = faultOf(copy, facts)
-    if (fault !== null) return fault
-    return JSON.stringify(facts) === JSON.stringify(before) ? null : 'it differs from the database'
+    return { path: target, ...(await answerOf(worker, order, signal)) }
   } finally {
-    copy.close()
+    await worker.terminate()
+    for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(`${order.partial}${ending}`, { force: true })
   }
 }
 
-function failed(error: unknown): void {
-  say({ type: 'failed', problem: messageOf(sqliteError(error, order.source)) })
+/** Files that SQLite, or the lock of `serve`, has beside a database: what lies there under such a name is taken for them, and emptied or removed. */
+const ENDINGS = ['', '-wal', '-shm', '-journal', '-serve', '-serve-journal']
+
+/** Whether a file, which need not exist, has the name of a database or of one that belongs to it. */
+function isOfDatabase(target: string, database: string): boolean {
+  const name = existsSync(target) ? realpathSync(target) : join(realpathSync(dirname(target)), basename(target))
+  const whole = existsSync(database) ? realpathSync(database) : resolve(database)
+  return ENDINGS.some((ending) => name === `${whole}${ending}`)
+}
+
+function answerOf(worker: Worker, order: BackupOrder, signal: AbortSignal): Promise<{ bytes: number; facts: SqliteFacts }> {
+  const answer = Promise.withResolvers<{ bytes: number; facts: SqliteFacts }>()
+  const fail = (problem: string) => answer.reject(new PermanentError(`no backup was made: ${problem}`))
+  const stop = () => answer.reject(signal.reason)
+  signal.addEventListener('abort', stop, { once: true })
+  worker.on('message', (said: BackupAnswer) => {
+    if (said.type === 'done') answer.resolve({ bytes: said.bytes, facts: said.facts })
+    else if (said.type === 'failed') fail(said.problem)
+    else
+      roomFor(order, said.bytes).then(
+        (problem) => (problem === null ? worker.postMessage('go') : fail(problem)),
+        (error: unknown) => fail(messageOf(error)),
+      )
+  })
+  worker.on('error', (error) => fail(messageOf(error)))
+  worker.on('exit', () => fail('the thread that made it ended'))
+  return answer.promise.finally(() => signal.removeEventListener('abort', stop))
+}
+
+/** A full disk would stop the receiver too, so it is looked at first. @returns what is wrong; null when there is room. */
+async function roomFor({ target }: BackupOrder, bytes: number): Promise<string | null> {
+  const folder = dirname(target)
+  const { bavail, bsize } = await statfs(folder)
+  const free = bavail * bsize
+  if (free > bytes) return null
+  return `it takes ${megabytes(bytes)} and ${folder} has ${megabytes(free)} left; make room, or name another volume`
+}
+
+/** Bytes in words, such as `12.3 MB`. */
+export function megabytes(bytes: number): string {
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 }

@@ -39,7 +39,7 @@ export function factsOf(database: Database.Database): SqliteFacts {
 /** How many numbers the change log has no row of: somebody has deleted those, and nothing brings them back. */
 export function lostNumbers({ firstSeq, lastSeq, rows }: SqliteFacts): number {
   const lost = lastSeq - firstSeq + 1 - (rows['changes'] ?? 0)
-  // Whoever deletes rows may also have set the ends of the log to something else: `restateEnds` mends that.
+  // Whoever deletes rows may also have set the ends of the log to something else: `repairEnds` mends that.
   return lost > 0 ? lost : 0
 }
 

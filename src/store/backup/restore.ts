@@ -9,8 +9,8 @@ import { beginLogEpoch, type NewEpoch } from '../changes/log-epoch.ts'
 import type { DatabaseConfig } from '../engine/db.ts'
 import { migrate } from '../migrate/migrate.ts'
 import { openDb } from '../open/open.ts'
-import { holdServeLock } from '../open/serve-lock.ts'
-import { noting } from '../operators/actions.ts'
+import { acquireServeLock } from '../open/serve-lock.ts'
+import { auditedDb } from '../operators/actions.ts'
 import { isBusy, sqliteError } from '../sqlite/errors.ts'
 import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
 import { syncFile } from './sync-file.ts'
@@ -44,7 +44,7 @@ export async function restoreSqlite(
   const [path, source] = [resolve(database.path), realpathSync(file)]
   if (!statSync(source).isFile()) throw new UsageError([`${file} is no file; name the backup itself`])
   if (existsSync(path) && source === realpathSync(path)) throw new UsageError([`${file} is the database itself; name the backup`])
-  const lock = await holdServeLock(database)
+  const lock = await acquireServeLock(database)
   const fresh = `${path}.restore-${randomBytes(4).toString('hex')}`
   try {
     copyBeside(source, fresh, file)
@@ -55,7 +55,7 @@ export async function restoreSqlite(
     let made: Pick<Restored, 'migrated' | 'epoch'>
     try {
       const migrated = await migrate(db)
-      made = { migrated, epoch: await beginLogEpoch(noting(db, { who, action: 'restore', target: null, detail: { file } }), 'restore') }
+      made = { migrated, epoch: await beginLogEpoch(auditedDb(db, { who, action: 'restore', target: null, detail: { file } }), 'restore') }
     } finally {
       await db.close()
     }

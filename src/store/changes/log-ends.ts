@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db, Query, Tx } from '../engine/db.ts'
 
 /** A number of `mirror_info` that the rows of the change log contradict: somebody has changed it. */
-export interface MisstatedEnd {
+export interface WrongEnd {
   readonly column: 'first_seq' | 'last_seq'
   /** On SQLite it may be anything. */
   readonly said: number | string
@@ -10,15 +10,15 @@ export interface MisstatedEnd {
 }
 
 /** What an operator is told of it. */
-export function misstatedText({ column, said, is }: MisstatedEnd): string {
+export function wrongEndText({ column, said, is }: WrongEnd): string {
   return `somebody has set mirror_info.${column} to ${said}, and the ${column === 'last_seq' ? 'newest' : 'oldest'} change is ${is}`
 }
 
 /** What `mirror_info` says of the log's ends against its rows: a log has none before its first number, and none behind its last. */
-export async function misstatedEnds(q: Query): Promise<MisstatedEnd[]> {
+export async function findWrongEnds(q: Query): Promise<WrongEnd[]> {
   const ends = await readEnds(q)
   const { first_seq, last_seq } = rightEnds(ends)
-  const both: MisstatedEnd[] = [
+  const both: WrongEnd[] = [
     { column: 'first_seq', said: ends.first_seq, is: first_seq },
     { column: 'last_seq', said: ends.last_seq, is: last_seq },
   ]
@@ -30,16 +30,16 @@ export async function misstatedEnds(q: Query): Promise<MisstatedEnd[]> {
  * every number still belongs to the change that it was given to.
  * @returns what was misstated.
  */
-export async function restateEnds(db: Db): Promise<MisstatedEnd[]> {
-  if ((await misstatedEnds(db.read)).length === 0) return []
-  return db.write('log-ends', (tx) => restateEndsIn(tx))
+export async function repairEnds(db: Db): Promise<WrongEnd[]> {
+  if ((await findWrongEnds(db.read)).length === 0) return []
+  return db.write('log-ends', (tx) => repairEndsIn(tx))
 }
 
 /** The same in an open transaction: it should be the last that is done in it, as appending to the log is. */
-export async function restateEndsIn(tx: Tx): Promise<MisstatedEnd[]> {
+export async function repairEndsIn(tx: Tx): Promise<WrongEnd[]> {
   // Whoever appends, or removes the oldest rows, moves both together: it is done, or has not begun.
   if (tx.kind === 'postgres') await sql`select 1 from mirror_info where id = 1 for update`.execute(tx.sql)
-  const misstated = await misstatedEnds(tx)
+  const misstated = await findWrongEnds(tx)
   for (const { column, is } of misstated) {
     await tx.sql
       .updateTable('mirror_info')
@@ -51,7 +51,7 @@ export async function restateEndsIn(tx: Tx): Promise<MisstatedEnd[]> {
 }
 
 /** The last number that was given, whatever `mirror_info` says. */
-export async function lastGiven(q: Query): Promise<number> {
+export async function lastAssignedSeq(q: Query): Promise<number> {
   return rightEnds(await readEnds(q)).last_seq
 }
 

@@ -5,7 +5,7 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
-import { lastGiven, restateEndsIn } from './log-ends.ts'
+import { lastAssignedSeq, repairEndsIn } from './log-ends.ts'
 import { SQLITE_HOME } from './log-epoch-files.ts'
 
 /**
@@ -15,7 +15,7 @@ import { SQLITE_HOME } from './log-epoch-files.ts'
  */
 
 /** All that waits to be sent is marked in one statement, and it must come to its end: a start that gave up would give up each time. */
-const UNLIMITED = { patient: true } as const
+const UNLIMITED = { noTimeout: true } as const
 
 /** Why an epoch was begun. `copy`: a process found that the database is a copy of the one that it knew. */
 export type EpochReason = 'first' | 'restore' | 'copy' | 'command'
@@ -45,7 +45,7 @@ export interface EpochOfChange {
  * another, and begins a new epoch then; or whether somebody has deleted the row of `mirror_info`, which is then made again, with a new epoch.
  * @returns the new epoch; null when the numbering goes on.
  */
-export async function settleLogEpoch(db: Db): Promise<NewEpoch | null> {
+export async function checkLogEpoch(db: Db): Promise<NewEpoch | null> {
   if ((await hasInfo(db.read)) && (await isSettled(db.read))) return null
   return db.write('log-epoch', settle, UNLIMITED)
 }
@@ -98,7 +98,7 @@ async function begin(tx: Tx, reason: EpochReason, logEpoch: string = randomUUID(
   // What waits here may have been sent since the backup. Where a second time would do harm it is looked for, or held for a person. It takes
   // the longest, so it is done before others have to wait for what is done here.
   await sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`.execute(tx.sql)
-  await restateEndsIn(tx)
+  await repairEndsIn(tx)
   const { last_seq } = await tx.sql
     .updateTable('mirror_info')
     .set({ log_epoch: logEpoch })
@@ -135,7 +135,7 @@ async function isSettled(q: Query): Promise<boolean> {
     .selectFrom('sync_destinations')
     .select((eb) => eb.fn.max<number | null>('cursor').as('furthest'))
     .executeTakeFirstOrThrow()
-  const last = await lastGiven(q)
+  const last = await lastAssignedSeq(q)
   const { log_epoch } = await infoOf(q)
   const row = await q.sql.selectFrom('sync_log_epochs').select('home').where('log_epoch', '=', log_epoch).executeTakeFirst()
   return row !== undefined && row.home === (await homeOf(q)) && (furthest ?? 0) <= last

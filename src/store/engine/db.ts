@@ -42,14 +42,14 @@ export type DatabaseConfig = Config['database']
 
 export interface WriteOptions {
   /** Goes before the other transactions that wait in this process; the receiver's appends do. */
-  readonly first?: boolean
+  readonly priority?: boolean
   /**
    * `work` is one statement and no more. On Postgres it is then its own transaction, in a single round trip: each trip waits for a
    * turn of a busy event loop.
    */
-  readonly single?: boolean
+  readonly singleStatement?: boolean
   /** Waits long for locks and sets no limit to a statement: for migrations. */
-  readonly patient?: boolean
+  readonly noTimeout?: boolean
   /**
    * On SQLite the statements run in a thread of their own, while the other transactions wait and the event loop does not: for upkeep,
    * which touches much that nobody has in mind.

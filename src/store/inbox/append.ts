@@ -98,8 +98,8 @@ export class InboxAppender {
     const distinct = distinctByKey(deliveries)
     try {
       await this.#db.write(NAME, (tx) => (tx.kind === 'sqlite' ? appendSqlite(tx, distinct) : appendPostgres(tx, distinct)), {
-        first: true,
-        single: this.#db.kind === 'postgres',
+        priority: true,
+        singleStatement: this.#db.kind === 'postgres',
       })
       this.#failing = false
       return null

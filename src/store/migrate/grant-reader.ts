@@ -10,7 +10,7 @@ import type { Db, Tx } from '../engine/db.ts'
  */
 export async function grantReader(db: Db, role: string): Promise<void> {
   if (db.kind === 'sqlite') throw new UsageError(['--grant-reader: SQLite has no roles; give the reader read access to the file instead'])
-  await db.write('grant-reader', (tx) => grant(tx, role), { patient: true })
+  await db.write('grant-reader', (tx) => grant(tx, role), { noTimeout: true })
 }
 
 async function grant(tx: Tx, role: string): Promise<void> {

@@ -56,7 +56,7 @@ export async function migrate(
   for (;;) {
     signal?.throwIfAborted()
     try {
-      const name = await db.write('migrate', (tx) => takeNext(tx, migrations, waitMs), { patient: true })
+      const name = await db.write('migrate', (tx) => takeNext(tx, migrations, waitMs), { noTimeout: true })
       if (name === null) break
       taken.push(name)
     } catch (error) {

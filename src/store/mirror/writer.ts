@@ -7,7 +7,7 @@ import type { TimeText } from '../../model/time.ts'
 import { appendChanges } from '../changes/change-log.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
-import { addReads, takeApplied } from '../reads/reads.ts'
+import { addReads, advanceAppliedNumber } from '../reads/reads.ts'
 import type { MirrorAccess, Newest } from './access.ts'
 import { newestOf } from './newest.ts'
 
@@ -41,7 +41,7 @@ export class MirrorWriter implements MirrorAccess {
   }
 
   takeApplied(place: Place, read: ReadKind, readNo: number): Promise<boolean> {
-    return takeApplied(this.tx, place, read, readNo)
+    return advanceAppliedNumber(this.tx, place, read, readNo)
   }
 
   async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3'
 import { BusyError, PermanentError } from '../../base/errors.ts'
 import type { DatabaseConfig } from '../engine/db.ts'
 import { isBusy, sqliteError } from '../sqlite/errors.ts'
-import { GET_BACK } from '../sqlite/file-identity.ts'
+import { RECOVER_FILE } from '../sqlite/file-identity.ts'
 import { makeWritable } from './open.ts'
 
 /** The right to be the one `serve`, or `restore`, on a SQLite database. */
@@ -26,7 +26,7 @@ const LOOK_MS = 250
  * system ends with the process, however that ends. The file stays; only the lock on it means something.
  * @throws BusyError when another process has it; FatalError or TransientError when the file cannot be used.
  */
-export async function holdServeLock(database: Extract<DatabaseConfig, { kind: 'sqlite' }>): Promise<ServeLock> {
+export async function acquireServeLock(database: Extract<DatabaseConfig, { kind: 'sqlite' }>): Promise<ServeLock> {
   makeWritable(database.path)
   const path = lockFileOf(database)
   if (held.has(path)) throw inUse(database.path)
@@ -74,10 +74,10 @@ export function isServeLockHeld(database: Extract<DatabaseConfig, { kind: 'sqlit
  * A command that makes a database where a running `serve` has lost its own would hide that, and what it stores there would be lost as well.
  * @throws PermanentError when there is no file where one is in use; FatalError or TransientError when the lock cannot be looked at.
  */
-export function refuseWhenGone(database: DatabaseConfig): void {
+export function requireDatabaseFile(database: DatabaseConfig): void {
   if (database.kind !== 'sqlite' || existsSync(database.path) || !isServeLockHeld(database)) return
   throw new PermanentError(
-    `there is no database at ${resolve(database.path)}, though \`serve\` or \`restore\` is running on it; if that began just now, ask again, else it was deleted or moved: ${GET_BACK}`,
+    `there is no database at ${resolve(database.path)}, though \`serve\` or \`restore\` is running on it; if that began just now, ask again, else it was deleted or moved: ${RECOVER_FILE}`,
   )
 }
 

@@ -8,7 +8,7 @@ import type { ActionOutcome } from '../schema/tables-operations.ts'
 export type ActionDetail = Readonly<Record<string, Json>>
 
 /** What somebody does, as it is noted. */
-export interface ActionNote {
+export interface AuditEntry {
   /** The name of a token, `command` for whoever can run commands beside the database, or `signal` for whoever can send one. */
   readonly who: string
   /** What is done, in two words: `destination.pause`. */
@@ -19,7 +19,7 @@ export interface ActionNote {
 }
 
 /** An action as it is kept. */
-export interface NotedAction extends Omit<ActionNote, 'detail'> {
+export interface StoredAuditEntry extends Omit<AuditEntry, 'detail'> {
   readonly action_id: number
   readonly at: TimeText
   readonly detail: ActionDetail
@@ -30,7 +30,7 @@ export interface NotedAction extends Omit<ActionNote, 'detail'> {
  * The same database, but whoever writes through it leaves a note of what he does: each transaction begins with the note, so that
  * neither is there without the other. For an action of one transaction.
  */
-export function noting(db: Db, note: ActionNote): Db {
+export function auditedDb(db: Db, note: AuditEntry): Db {
   const { kind, processId, clock, signals, read } = db
   return {
     ...{ kind, processId, clock, signals, read },
@@ -54,9 +54,9 @@ export function noting(db: Db, note: ActionNote): Db {
  * @param work what it returns under `detail` is added to the note; `failed` says that it was in vain.
  * @throws what `work` throws; the note then says `failed`.
  */
-export async function noteAround<T extends { readonly detail: ActionDetail; readonly failed?: boolean }>(
+export async function auditAction<T extends { readonly detail: ActionDetail; readonly failed?: boolean }>(
   db: Db,
-  note: ActionNote,
+  note: AuditEntry,
   work: () => Promise<T>,
 ): Promise<T> {
   const actionId = await db.write('action-begun', (tx) => insertNote(tx, note, 'begun'))
@@ -72,7 +72,7 @@ export async function noteAround<T extends { readonly detail: ActionDetail; read
   return ended
 }
 
-async function insertNote(tx: Tx, note: ActionNote, outcome: ActionOutcome): Promise<number> {
+async function insertNote(tx: Tx, note: AuditEntry, outcome: ActionOutcome): Promise<number> {
   const { action_id } = await tx.sql
     .insertInto('operator_actions')
     .values({
@@ -108,7 +108,7 @@ export interface ActionFilter {
 }
 
 /** What operators did, the newest first. */
-export async function listActions(q: Query, filter: ActionFilter, limit: number): Promise<NotedAction[]> {
+export async function listActions(q: Query, filter: ActionFilter, limit: number): Promise<StoredAuditEntry[]> {
   let query = q.sql.selectFrom('operator_actions').select(['action_id', 'at', 'who', 'action', 'target', 'detail', 'outcome'])
   if (filter.who !== undefined) query = query.where('who', '=', filter.who)
   if (filter.action !== undefined) query = query.where('action', '=', filter.action)

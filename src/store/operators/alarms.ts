@@ -91,7 +91,7 @@ export async function storeEvaluation(
  * Stores an alarm that a process saw which does not watch, and what it told operators of it; whoever watches ends it like any other.
  * @param told notices that were sent already.
  */
-export async function handOver(db: Db, alarm: AlarmRow, told: readonly NewNotice[]): Promise<void> {
+export async function reportAlarm(db: Db, alarm: AlarmRow, told: readonly NewNotice[]): Promise<void> {
   await db.write('alarms', async (tx) => {
     await putAlarm(tx, alarm)
     for (const notice of told) await putNotice(tx, notice)

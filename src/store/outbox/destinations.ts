@@ -99,7 +99,10 @@ export async function findDestination(q: Query, name: string): Promise<Destinati
 }
 
 /** Whether a claim could give something of a destination now, since it neither is stopped nor rests; and its failures in a row. */
-export async function destinationStand(q: Query, name: string): Promise<{ readonly isOpen: boolean; readonly failures: number } | null> {
+export async function destinationReadiness(
+  q: Query,
+  name: string,
+): Promise<{ readonly isOpen: boolean; readonly failures: number } | null> {
   const { rows } = await sql<{ open: number; failures: number }>`
     select case when state = 'active' and (retry_at is null or retry_at <= ${dbTime(q)}) then 1 else 0 end as open, failures
     from sync_destinations where destination = ${name}`.execute(q.sql)
@@ -156,9 +159,9 @@ export async function makeLanesDue(db: Db, name: string, limit: number): Promise
 /**
  * Lets all of a destination rest for `restMs` from now, and notes how many tries in a row found it not alive. A rest that is longer already
  * stays.
- * @returns when this rest ends, by the database's clock; `endPause` takes it.
+ * @returns when this rest ends, by the database's clock; `endBackoff` takes it.
  */
-export async function holdDestination(db: Db, name: string, restMs: number, failures: number): Promise<TimeText> {
+export async function backOffDestination(db: Db, name: string, restMs: number, failures: number): Promise<TimeText> {
   return db.write('destination-state', async (tx) => {
     const { until } = await tx.sql.selectNoFrom(dbTime(tx, restMs).as('until')).executeTakeFirstOrThrow()
     await sql`
@@ -171,10 +174,10 @@ export async function holdDestination(db: Db, name: string, restMs: number, fail
 /**
  * Notes that a destination is alive, and takes away the rest that ends at `until`. One that somebody else has made longer, or has ended,
  * stays so.
- * @param until as `holdDestination` gave it; null when it never did.
+ * @param until as `backOffDestination` gave it; null when it never did.
  * @param restMs for how long it is to rest all the same; not at all when it is 0 or less.
  */
-export async function endPause(db: Db, name: string, until: TimeText | null, restMs: number): Promise<void> {
+export async function endBackoff(db: Db, name: string, until: TimeText | null, restMs: number): Promise<void> {
   await db.write('destination-state', async (tx) => {
     const left = restMs > 0 ? dbTime(tx, restMs) : sql`null`
     await sql`

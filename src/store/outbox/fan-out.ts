@@ -90,7 +90,7 @@ export interface LogEnd {
  * The end of the change log. Nobody appends to it until this transaction ends, and what the mirror shows is what the log says up to there:
  * a transaction that has changed rows and not yet logged them is not visible.
  */
-export async function holdLogEnd(tx: Tx): Promise<LogEnd> {
+export async function lockLogEnd(tx: Tx): Promise<LogEnd> {
   const hold = tx.kind === 'postgres' ? sql`for share` : sql``
   const { rows } = await sql<{ log_epoch: string; last_seq: number }>`
     select log_epoch, last_seq from mirror_info where id = 1 ${hold}`.execute(tx.sql)

@@ -43,7 +43,7 @@ export interface LockedLane extends LaneKey {
   readonly blocked: LaneBlock | null
   readonly held_by: number | null
   /** Whether a process may be sending from it now. */
-  readonly under_way: number
+  readonly in_flight: number
 }
 
 /** Locks those of the lanes that exist, in key order. */
@@ -52,7 +52,7 @@ export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Locke
   const lock = tx.kind === 'postgres' ? sql`for update of l` : sql``
   const { rows } = await sql<LockedLane>`
     select l.destination, l.account, l.lane, l.lease_token, l.blocked, l.held_by,
-      case when l.lease_token is not null and l.due_at > ${dbTime(tx)} then 1 else 0 end as under_way
+      case when l.lease_token is not null and l.due_at > ${dbTime(tx)} then 1 else 0 end as in_flight
     from ${givenLanes(tx, keys)} join sync_push_lanes l
       on l.destination = given.destination and l.account = given.account and l.lane = given.lane
     order by l.destination, l.account, l.lane ${lock}`.execute(tx.sql)

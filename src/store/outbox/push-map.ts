@@ -96,10 +96,10 @@ export async function releaseMappedLanes(
 
 async function unblock(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
   const waiting = (await lockLanes(tx, lanes)).filter((lane) => lane.blocked === 'unmapped')
-  for (const { destination, account, lane, under_way } of waiting) {
+  for (const { destination, account, lane, in_flight } of waiting) {
     // Who just looks for the client has the lane until he says what he found.
     await sql`
-      update sync_push_lanes set blocked = null ${under_way === 1 ? sql`` : sql`, due_at = ${dbTime(tx)}`}
+      update sync_push_lanes set blocked = null ${in_flight === 1 ? sql`` : sql`, due_at = ${dbTime(tx)}`}
       where destination = ${destination} and account = ${account} and lane = ${lane}`.execute(tx.sql)
   }
   if (waiting.length > 0) wake(tx, 'outbox')

@@ -171,7 +171,7 @@ export async function skipRows(db: Db, selection: OutboxSelection, after: number
   const chosen = await choose(db.read, selection, ['ready', 'dead', 'unknown'], after, limit)
   const { changed, inFlight } = await db.write('outbox-skip', async (tx) => {
     const locked = await lockLanes(tx, lanesOf(chosen))
-    const free = new Set(locked.filter((lane) => lane.under_way === 0).map(laneText))
+    const free = new Set(locked.filter((lane) => lane.in_flight === 0).map(laneText))
     const found = await lockRows(tx, chosen, ['ready', 'dead', 'unknown'])
     const rows = found.filter((row) => row.state !== 'ready' || free.has(laneText(row)))
     await setRows(tx, rows, sql`state = 'skipped', settled_at = ${dbTime(tx)}`)
@@ -272,7 +272,7 @@ async function letGo(tx: Tx, locked: readonly LockedLane[], rows: readonly Chose
   const touched = new Set(rows.map(laneText))
   const ids = new Set(rows.map(idOf))
   for (const lane of locked) {
-    if (!touched.has(laneText(lane)) || lane.under_way === 1) continue
+    if (!touched.has(laneText(lane)) || lane.in_flight === 1) continue
     const held = lane.held_by !== null && !ids.has(lane.held_by)
     await sql`
       update sync_push_lanes set lease_token = null, due_at = ${dbTime(tx)}

@@ -31,7 +31,7 @@ export interface LaneClaim {
   /** Whether a try of each row may begin at once: the claim itself marks them, so that a try that nobody sees end is known of. */
   readonly uncertain: boolean
   /** The rows come without their submissions. */
-  readonly leavesSubmissions?: boolean
+  readonly withoutSubmissions?: boolean
   /** Lanes that wait for a client, and whose time to look for one has come, in the place of those that wait for nothing. */
   readonly unmapped?: boolean
 }
@@ -97,7 +97,7 @@ export async function claimLanes(db: Db, destination: string, claim: LaneClaim):
       where sync_push_lanes.destination = due.destination and sync_push_lanes.account = due.account and sync_push_lanes.lane = due.lane
       returning sync_push_lanes.destination, sync_push_lanes.account, sync_push_lanes.lane`.execute(tx.sql)
     if (keys.length === 0) return []
-    const { byLane, isFull } = await firstRows(tx, keys, { limit: claim.rowsPerLane, submissions: claim.leavesSubmissions !== true })
+    const { byLane, isFull } = await firstRows(tx, keys, { limit: claim.rowsPerLane, submissions: claim.withoutSubmissions !== true })
     const found = keys.map((key) => ({ ...key, leaseToken, isFull, rows: byLane.get(`${key.account} ${key.lane}`) ?? [] }))
     const lanes = isFull ? found.filter(({ rows }) => rows.length > 0) : found
     if (lanes.length < found.length)

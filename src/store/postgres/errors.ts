@@ -51,7 +51,7 @@ const TRANSIENT: readonly (readonly [prefix: string, sentence: string, mend?: st
 ]
 
 /** @returns whether the transaction lost against another one and may simply be run again. */
-export function mayRunAgain(error: unknown): boolean {
+export function isRetryable(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01')
 }
 
@@ -66,7 +66,7 @@ export function isReadOnly(error: unknown): boolean {
 }
 
 /** @returns whether the server answered with this error and goes on; if not, the connection is of no more use. */
-export function isAnswer(error: unknown): boolean {
+export function isServerError(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.severity !== 'FATAL' && error.severity !== 'PANIC'
 }
 
@@ -81,7 +81,7 @@ export function postgresError(error: unknown): unknown {
     return new FatalError(`Postgres reports damaged data (${error.message}); restore the database from a backup`, { cause: error })
   }
   const known = TRANSIENT.find(([prefix]) => code.startsWith(prefix))
-  if (!known) return isAnswer(error) ? error : connectionError(error)
+  if (!known) return isServerError(error) ? error : connectionError(error)
   return transient(known[1], known[2], error)
 }
 

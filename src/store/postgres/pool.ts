@@ -2,7 +2,7 @@ import pg from 'pg'
 import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { DatabaseConfig } from '../engine/db.ts'
-import { connectionError, isAnswer, isReadOnly } from './errors.ts'
+import { connectionError, isReadOnly, isServerError } from './errors.ts'
 import { typeParsers } from './types.ts'
 
 export type PostgresConfig = Extract<DatabaseConfig, { kind: 'postgres' }>
@@ -158,8 +158,8 @@ export class PostgresSession {
       return await this.#client.query<Record<string, unknown>>(query)
     } catch (error) {
       // A session keeps the default that it began with, though the server may have become writable since.
-      if (!isAnswer(error) || isReadOnly(error)) this.#broken = true
-      throw isAnswer(error) ? error : connectionError(error)
+      if (!isServerError(error) || isReadOnly(error)) this.#broken = true
+      throw isServerError(error) ? error : connectionError(error)
     }
   }
 

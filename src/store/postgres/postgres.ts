@@ -9,7 +9,7 @@ import type { Db, FailPoint, Query, TableSpec, Tx, WriteOptions } from '../engin
 import { createKysely } from '../engine/kysely.ts'
 import { createSignals, type Signals, type Topic } from '../engine/signals.ts'
 import type { Tables } from '../schema/tables.ts'
-import { isAnswer, mayRunAgain, postgresError } from './errors.ts'
+import { isRetryable, isServerError, postgresError } from './errors.ts'
 import { PostgresListener } from './listener.ts'
 import { PostgresNotifier } from './notifier.ts'
 import { beginStatement, type PostgresConfig, PostgresPool, type PostgresSession } from './pool.ts'
@@ -61,7 +61,7 @@ export class PostgresDb implements Db {
       try {
         return await this.#writeOnce(name, work, options)
       } catch (error) {
-        if (!mayRunAgain(error) || run >= MAX_RUNS) throw postgresError(error)
+        if (!isRetryable(error) || run >= MAX_RUNS) throw postgresError(error)
       }
       await systemClock.sleep(backoffMs(systemClock, run, RERUN_BASE_MS, RERUN_CAP_MS))
     }
@@ -77,12 +77,12 @@ export class PostgresDb implements Db {
   }
 
   async #writeOnce<T>(name: string, work: (tx: Tx) => Promise<T>, options: WriteOptions): Promise<T> {
-    const session = await (options.first ? this.#firstPool : this.#pool).connect()
+    const session = await (options.priority ? this.#firstPool : this.#pool).connect()
     try {
-      const patient = options.patient ?? false
+      const patient = options.noTimeout ?? false
       const run: RunText = (text, values) => session.query(text, values, patient)
       // Behind a pooler a statement needs the settings that come with `begin`.
-      const alone = options.single === true && !session.pooled
+      const alone = options.singleStatement === true && !session.pooled
       const tx = new PostgresTx(this, alone ? once(name, run) : run)
       const begin = beginStatement(this.#config.schema, patient ? 'patient' : 'write')
       const begun = () => session.query(begin, undefined, patient).then(() => work(tx))
@@ -102,7 +102,7 @@ export class PostgresDb implements Db {
     try {
       return await work(tx)
     } catch (error) {
-      throw isAnswer(error) ? error : commitUnknown(error)
+      throw isServerError(error) ? error : commitUnknown(error)
     } finally {
       tx.end()
     }
@@ -131,7 +131,7 @@ async function commit(session: PostgresSession): Promise<void> {
     command = (await session.query('commit')).command
   } catch (error) {
     // The server's own "no" means that nothing was committed; a connection that broke says nothing.
-    if (isAnswer(error)) throw error
+    if (isServerError(error)) throw error
     throw commitUnknown(error)
   }
   if (command !== 'COMMIT') throw new Error('A statement failed and the transaction went on: it was rolled back')

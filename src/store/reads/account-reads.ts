@@ -8,12 +8,12 @@ import { sweep } from './accounts.ts'
 import { rank, wakeReads } from './reads.ts'
 
 /** How many submissions of the account were ever read, counted no further than `limit`. */
-export async function readBefore(q: Query, account: string, limit: number): Promise<number> {
-  return (await sampleRead(q, account, limit)).length
+export async function countReadSubmissions(q: Query, account: string, limit: number): Promise<number> {
+  return (await sampleReadSubmissions(q, account, limit)).length
 }
 
 /** When the submission was read, by one kind of read, that was read the longest ago, or the most recently; null when none was. */
-export async function outermostRead(q: Query, account: string, read: ReadKind, order: 'asc' | 'desc'): Promise<TimeText | null> {
+export async function oldestOrNewestRead(q: Query, account: string, read: ReadKind, order: 'asc' | 'desc'): Promise<TimeText | null> {
   const row = await q.sql
     .selectFrom('sync_reads')
     .select('last_read_at')
@@ -27,7 +27,7 @@ export async function outermostRead(q: Query, account: string, read: ReadKind, o
 }
 
 /** Some submissions of the account that were read before, the most recently read first. */
-export async function sampleRead(q: Query, account: string, limit: number): Promise<string[]> {
+export async function sampleReadSubmissions(q: Query, account: string, limit: number): Promise<string[]> {
   const rows = await q.sql
     .selectFrom('sync_reads')
     .select('submission_id')
@@ -41,7 +41,7 @@ export async function sampleRead(q: Query, account: string, limit: number): Prom
 }
 
 /** Some submissions of the account that somebody has heard of since they were read: those that deliveries named, and some never read. */
-export async function sampleUnread(q: Query, account: string, limit: number): Promise<string[]> {
+export async function sampleUnreadSubmissions(q: Query, account: string, limit: number): Promise<string[]> {
   const some = q.sql.selectFrom('sync_reads').select('submission_id').where('account', '=', account).limit(limit)
   const woken = await some.where('rank', '=', rank.live).where('read', '=', 'thread').orderBy('due_at', 'desc').execute()
   const never = await some.where('read', '=', 'events').where('last_read_at', 'is', null).execute()
@@ -98,7 +98,7 @@ export async function sweepStep(db: Db, account: string, after: string, activeSi
  * Takes the account's wish for a sweep, if there is one and the last sweep is `everyMs` ago. Until `endSweep` it counts as begun, so that a
  * sweep whose process was killed is taken again, as late as a new one would be.
  */
-export async function takeSweep(db: Db, account: string, everyMs: number): Promise<boolean> {
+export async function claimSweep(db: Db, account: string, everyMs: number): Promise<boolean> {
   const wanted = await db.read.sql
     .selectFrom('sync_accounts')
     .select('account')

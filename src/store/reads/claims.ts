@@ -64,7 +64,7 @@ export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]
 }
 
 /** Where a read stands after a page that was not its last. */
-export interface PageMark {
+export interface PageProgress {
   /** The cursor to resume from; undefined leaves the stored one as it is (a replay). */
   readonly cursor?: string
   readonly leaseMs: number
@@ -74,7 +74,7 @@ export interface PageMark {
  * Marks a page as applied, in the transaction that applied it, and keeps the lease.
  * @throws LeaseLostError when the read is no longer ours, or a later walk has moved the cursor.
  */
-export async function markPage(tx: Tx, claim: ReadClaim, mark: PageMark): Promise<void> {
+export async function recordPage(tx: Tx, claim: ReadClaim, mark: PageProgress): Promise<void> {
   const cursor = mark.cursor === undefined ? sql`` : sql`, cursor = ${mark.cursor}, cursor_no = ${claim.readNo}`
   const fence = mark.cursor === undefined ? sql`` : sql`and cursor_no <= ${claim.readNo}`
   const result = await sql`
@@ -108,9 +108,9 @@ export interface ReadSettlement {
   /** It was read from the beginning to the end: the next replay is due in so many milliseconds, sooner if one was asked for meanwhile. */
   readonly replayDueInMs?: number
   /** It could not be read to its end from the beginning: no replay is due sooner than in so many milliseconds. */
-  readonly replayPutOffMs?: number
+  readonly replayNotBeforeMs?: number
   /** A replay is wanted in so many milliseconds, unless one is asked for already: who asks again and again puts nothing off. */
-  readonly askReplayInMs?: number
+  readonly requestReplayInMs?: number
   /** When something last moved; undefined leaves it as it is. */
   readonly activeAt?: TimeText
 }
@@ -147,9 +147,9 @@ export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): P
 
 /** Who asked for a replay after this one had begun may mean what it had passed already: that replay is still to come (see `requestReplay`). */
 function replayDue(tx: Tx, claim: ReadClaim, s: ReadSettlement): RawBuilder<unknown> {
-  if (s.askReplayInMs !== undefined) return sql`coalesce(replay_due_at, ${dbTime(tx, s.askReplayInMs)})`
-  if (s.replayPutOffMs !== undefined) {
-    const earliest = dbTime(tx, s.replayPutOffMs)
+  if (s.requestReplayInMs !== undefined) return sql`coalesce(replay_due_at, ${dbTime(tx, s.requestReplayInMs)})`
+  if (s.replayNotBeforeMs !== undefined) {
+    const earliest = dbTime(tx, s.replayNotBeforeMs)
     return sql`case when replay_due_at < ${earliest} then ${earliest} else replay_due_at end`
   }
   if (s.replayDueInMs === undefined) return sql`replay_due_at`

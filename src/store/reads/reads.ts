@@ -140,7 +140,7 @@ export function nextReadNumber(tx: Tx): RawBuilder<number> {
  * Takes the right to apply a state read (invariant 6).
  * @returns false when a read that was sent later has been applied already.
  */
-export async function takeApplied(tx: Tx, place: Place, read: ReadKind, readNo: number): Promise<boolean> {
+export async function advanceAppliedNumber(tx: Tx, place: Place, read: ReadKind, readNo: number): Promise<boolean> {
   const result = await tx.sql
     .updateTable('sync_reads')
     .set({ applied_no: readNo })

@@ -11,7 +11,7 @@ export interface SecretUse {
 }
 
 /** Notes uses; an older one never takes the place of a newer one, whichever process saw it. */
-export async function noteSecretUses(db: Db, uses: readonly SecretUse[]): Promise<void> {
+export async function saveSecretUses(db: Db, uses: readonly SecretUse[]): Promise<void> {
   await db.write('webhook-secrets', async (tx) => {
     // In the order of the key, as every process takes its locks.
     for (const { account, tag, at } of [...uses].sort((a, b) => (a.account + a.tag < b.account + b.tag ? -1 : 1))) {

@@ -4,7 +4,7 @@ import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
 import { type LaneKey, lanesOf, openLanes } from '../outbox/lanes.ts'
-import { toldBefore } from './runs.ts'
+import { reportedBefore } from './runs.ts'
 
 /** What waits to be sent for longer than this is reported. */
 const OVERDUE_MS = 3_600_000
@@ -87,7 +87,7 @@ export async function undeliveredAfter(
       o.lane, l.blocked, case when o.state = 'ready' and l.lane is null then 1 else 0 end as lane_lost,
       case when o.state <> 'ready' or o.queued_at < ${dbTime(q, -OVERDUE_MS)} then 1 else 0 end as overdue,
       case when exists (select 1 from reconcile_findings f where f.kind = 'undelivered' and f.destination = o.destination and f.seq = o.seq
-        and f.account = o.account and f.entity = o.entity and f.entity_id = o.entity_id and ${toldBefore(q, runId, 'f')}) then 1 else 0 end as reported
+        and f.account = o.account and f.entity = o.entity and f.entity_id = o.entity_id and ${reportedBefore(q, runId, 'f')}) then 1 else 0 end as reported
     from sync_outbox o
     left join sync_push_lanes l on l.destination = o.destination and l.account = o.account and l.lane = o.lane
     where o.destination = ${destination} and ${which} and o.outbox_id > ${after}
@@ -105,7 +105,7 @@ export async function reopenLanes(db: Db, rows: readonly LaneKey[]): Promise<voi
 }
 
 /** Whether an earlier run has reported a destination as a whole. @param seq the same change as now; null when it is about no single one. */
-export async function destinationReported(
+export async function isDestinationReported(
   q: Query,
   { account, destination, entity, seq }: { account: string; destination: string; entity: string; seq: number | null },
   runId: string,
@@ -119,7 +119,7 @@ export async function destinationReported(
     .where('entity', '=', entity)
     .where('submission_id', 'is', null)
     .where('seq', seq === null ? 'is' : '=', seq)
-    .where(toldBefore(q, runId))
+    .where(reportedBefore(q, runId))
     .limit(1)
     .executeTakeFirst()
   return row !== undefined

@@ -36,7 +36,7 @@ export interface Candidate {
 }
 
 /** Where a page ends. */
-export interface QueuePlace {
+export interface ProofPosition {
   readonly provedAt: TimeText
   readonly submissionId: string
 }
@@ -81,7 +81,7 @@ export async function candidatesByProof(
   q: Query,
   account: string,
   options: RunOptions,
-  after: QueuePlace | null,
+  after: ProofPosition | null,
   limit: number,
 ): Promise<Candidate[]> {
   const behind = after === null ? sql`` : sql`and (o.proved_at, o.submission_id) > (${timeValue(q, after.provedAt)}, ${after.submissionId})`
@@ -104,7 +104,7 @@ export async function newestProof(q: Query, account: string): Promise<TimeText |
  * When the first other run of the account was begun after this one, which was taken up again: what was visited since may have been by
  * that run. Null for never.
  */
-export async function otherBegunAfter(q: Query, run: Pick<RunRow, 'run_id' | 'account' | 'started_at'>): Promise<TimeText | null> {
+export async function nextOtherRunStart(q: Query, run: Pick<RunRow, 'run_id' | 'account' | 'started_at'>): Promise<TimeText | null> {
   const { first } = await q.sql
     .selectFrom('reconcile_runs')
     .select((eb) => eb.fn.min<TimeText | null>('started_at').as('first'))

@@ -146,7 +146,7 @@ export function sameOptions(a: RunOptions, b: RunOptions): boolean {
  * run says is known was told by one that was not dry, whose findings may be removed by now.
  * @param findings the name by which the statement knows the table.
  */
-export function toldBefore(q: Pick<Query, 'kind'>, runId: string, findings = 'reconcile_findings'): RawBuilder<boolean> {
+export function reportedBefore(q: Pick<Query, 'kind'>, runId: string, findings = 'reconcile_findings'): RawBuilder<boolean> {
   const of = (column: string) => sql.ref(`${findings}.${column}`)
   const isDry = q.kind === 'sqlite' ? sql`json_extract(told.options, '$.dry_run')` : sql`(told.options ->> 'dry_run')::boolean`
   return sql<boolean>`(${of('run_id')} <> ${runId} and (${of('standing')}
@@ -154,7 +154,7 @@ export function toldBefore(q: Pick<Query, 'kind'>, runId: string, findings = 're
 }
 
 /** Whether an earlier run has told that the service can have no submission of that id. */
-export async function misnamedReported(q: Query, account: string, submissionId: string, runId: string): Promise<boolean> {
+export async function isMisnamedReported(q: Query, account: string, submissionId: string, runId: string): Promise<boolean> {
   const row = await q.sql
     .selectFrom('reconcile_findings')
     .select('run_id')
@@ -162,7 +162,7 @@ export async function misnamedReported(q: Query, account: string, submissionId: 
     .where('submission_id', '=', submissionId)
     .where('kind', '=', 'absent')
     .where('entity', '=', 'submissions')
-    .where(toldBefore(q, runId))
+    .where(reportedBefore(q, runId))
     .limit(1)
     .executeTakeFirst()
   return row !== undefined

@@ -33,7 +33,7 @@ export interface RunBusy {
 }
 
 /** Makes sure that accounts can be reconciled; from then on their timetable holds. */
-export async function ensureReconcile(db: Db, accounts: readonly string[]): Promise<void> {
+export async function ensureReconcileRows(db: Db, accounts: readonly string[]): Promise<void> {
   await db.write('reconcile-accounts', async (tx) => {
     for (const account of [...accounts].sort()) {
       await tx.sql
@@ -50,7 +50,7 @@ export async function ensureReconcile(db: Db, accounts: readonly string[]): Prom
  * same options; else it waits until the new one is over.
  */
 export async function claimNewRun(db: Db, request: RunRequest): Promise<RunClaim | RunBusy> {
-  await ensureReconcile(db, [request.account])
+  await ensureReconcileRows(db, [request.account])
   return db.write('reconcile-claim', async (tx) => {
     const lease = await takeLease(tx, request.account)
     if ('busy' in lease) return lease
@@ -87,11 +87,11 @@ export async function claimWaitingRun(db: Db, account: string): Promise<RunClaim
  * Ends the runs that wait, or were interrupted, of accounts that are not served any more: nobody would ever take them up.
  * @param accounts those that are served.
  */
-export async function endAbandoned(db: Db, accounts: readonly string[]): Promise<void> {
+export async function endAbandonedRuns(db: Db, accounts: readonly string[]): Promise<void> {
   const open = db.read.sql.selectFrom('reconcile_runs').select('account').distinct().where('state', 'in', ['requested', 'running'])
   const abandoned = (await open.execute()).map(({ account }) => account).filter((account) => !accounts.includes(account))
   if (abandoned.length === 0) return
-  await ensureReconcile(db, abandoned)
+  await ensureReconcileRows(db, abandoned)
   for (const account of abandoned) {
     await db.write('reconcile-end', async (tx) => {
       const lease = await takeLease(tx, account)
@@ -136,7 +136,7 @@ async function firstRequested(tx: Tx, account: string): Promise<RunRow | null> {
 
 async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean): Promise<RunClaim> {
   const updated_at = timeFromMs(tx.clock.now())
-  // Nothing tells where a dry run was (see `forgetFindings`).
+  // Nothing tells where a dry run was (see `deleteFindings`).
   const counts = resumed && run.options.dry_run === true ? NOTHING_DONE : {}
   // Whoever goes on with the run compares it with the visits, which other processes noted.
   const { started_at } = await tx.sql
@@ -205,7 +205,7 @@ async function keepLease(tx: Tx, claim: RunClaim): Promise<void> {
  * Makes sure, in a transaction that repairs or reports, that the run is still ours; who takes it over waits until that is committed.
  * @throws LeaseLostError when another process has it now.
  */
-export async function holdRun(tx: Tx, claim: RunClaim): Promise<void> {
+export async function lockRun(tx: Tx, claim: RunClaim): Promise<void> {
   const share = tx.kind === 'sqlite' ? sql`` : sql`for share`
   const { rows } = await sql`
     select run_id from sync_reconcile where account = ${claim.run.account} and lease_token = ${claim.leaseToken} ${share}`.execute(tx.sql)
@@ -251,7 +251,7 @@ export async function insertFindings(tx: Tx, findings: readonly ReconcileFinding
 }
 
 /** The counts and the last number of the findings that a run has so far. */
-export async function countFindings(q: Query, runId: string): Promise<{ counts: Partial<RunCounts>; lastNo: number }> {
+export async function sumFindings(q: Query, runId: string): Promise<{ counts: Partial<RunCounts>; lastNo: number }> {
   const { rows } = await sql<{ kind: FindingKind; standing: number | boolean; n: number; repaired: number; last: number }>`
     select kind, standing, count(*) as n, count(repaired_at) as repaired, max(finding_no) as last
     from reconcile_findings where run_id = ${runId} group by kind, standing`.execute(q.sql)
@@ -273,7 +273,7 @@ export async function countFindings(q: Query, runId: string): Promise<{ counts: 
  * at all of them, and would report everything twice.
  * @throws LeaseLostError when another process has the run now.
  */
-export async function forgetFindings(db: Db, claim: RunClaim): Promise<void> {
+export async function deleteFindings(db: Db, claim: RunClaim): Promise<void> {
   const found = sql`select finding_no from reconcile_findings where run_id = ${claim.run.run_id} limit ${sql.lit(FORGOTTEN)}`
   for (let removed = FORGOTTEN; removed === FORGOTTEN; ) {
     removed = await db.write('reconcile-findings', async (tx) => {
@@ -295,7 +295,7 @@ export interface RunEnd {
 /** Ends a run and gives the account free. @throws LeaseLostError when another process has it now. */
 export async function endRun(db: Db, claim: RunClaim, end: RunEnd): Promise<void> {
   await db.write('reconcile-end', async (tx) => {
-    await holdRun(tx, claim)
+    await lockRun(tx, claim)
     await endRow(tx, claim.run.run_id, end.state, end.exitCode, end.note)
     await releaseLease(tx, claim.run.account, claim.leaseToken)
   })

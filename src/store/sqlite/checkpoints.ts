@@ -111,7 +111,7 @@ export class SqliteCheckpoints {
 
   #start(): Worker {
     // Run from its source the program's files end in .ts, built ones in .js.
-    const file = import.meta.url.endsWith('.ts') ? './checkpointer.ts' : './checkpointer.js'
+    const file = import.meta.url.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.js'
     const worker = new Worker(new URL(file, import.meta.url), { workerData: this.#path })
     worker.unref()
     worker.on('message', (answer: CheckpointAnswer) => this.#answered(answer))

@@ -65,7 +65,7 @@ export class SqliteConnection {
   }
 
   /** Opens the write-ahead log by reading; a database that cannot be read (any more) is left as it is. */
-  lookInto(): void {
+  openLog(): void {
     try {
       this.database.pragma('schema_version')
     } catch {

@@ -5,7 +5,7 @@ import { TransientError } from '../../base/errors.ts'
 type Identity = string | null
 
 /** What to do about a file that only a running process still has. */
-export const GET_BACK =
+export const RECOVER_FILE =
   'move it back, or copy it out before that process ends, as docker/runbook.md, "Deliveries cannot be stored", tells; a new start would begin without it'
 
 /**
@@ -29,7 +29,7 @@ export class FileIdentity {
       if (identity === null || found === null || found === identity) continue
       throw new TransientError(
         found === ''
-          ? `${file} was deleted or moved under the running program, which alone has it now: ${GET_BACK}`
+          ? `${file} was deleted or moved under the running program, which alone has it now: ${RECOVER_FILE}`
           : `${file} was replaced under the running program; move back the one of before, or restart the program, which then goes on with what lies at ${this.#path}`,
       )
     }

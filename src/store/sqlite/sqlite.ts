@@ -59,7 +59,7 @@ export class SqliteDb implements Db {
     } catch (error) {
       throw sqliteError(error, path)
     }
-    this.#writer.lookInto()
+    this.#writer.openLog()
     this.#files = new FileIdentity(path)
     this.#rows = new SqliteRows(this.#writer)
     this.#checkpoints = new SqliteCheckpoints(path, this.#gate, options.log)
@@ -68,8 +68,8 @@ export class SqliteDb implements Db {
   }
 
   async write<T>(name: string, work: (tx: Tx) => Promise<T>, options: WriteOptions = {}): Promise<T> {
-    const deadline = systemClock.now() + (options.patient ? PATIENT_LOCK_WAIT_MS : LOCK_WAIT_MS)
-    await this.#gate.enter(options.first ?? false)
+    const deadline = systemClock.now() + (options.noTimeout ? PATIENT_LOCK_WAIT_MS : LOCK_WAIT_MS)
+    await this.#gate.enter(options.priority ?? false)
     let result: T
     let tx: SqliteTx | WorkerTx
     try {
@@ -109,7 +109,7 @@ export class SqliteDb implements Db {
     await this.#worker.close()
     this.#reader.close()
     // The last connection to close checkpoints the rest of the log and removes it, if it has ever looked into it.
-    this.#writer.lookInto()
+    this.#writer.openLog()
     this.#writer.close()
   }
 

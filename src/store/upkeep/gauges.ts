@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type ReadKind, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { outermostRead } from '../reads/account-reads.ts'
+import { oldestOrNewestRead } from '../reads/account-reads.ts'
 import { rank } from '../reads/reads.ts'
 
 /** Counting stops here: a gauge at this value says "so many or more". */
@@ -97,7 +97,7 @@ export async function freshnessGauges(q: Query, account: string): Promise<Freshn
       sql`sync_reads where account = ${account} and read = ${sql.lit(read)} and last_read_at is null`,
       SMALL_COUNT_CAP,
     )
-    gauges.push({ read, oldestAt: await outermostRead(q, account, read, 'asc'), never })
+    gauges.push({ read, oldestAt: await oldestOrNewestRead(q, account, read, 'asc'), never })
   }
   return gauges
 }

@@ -18,7 +18,7 @@ const PUSHING: readonly string[] = ['all', 'work'] satisfies ProcessRole[]
 const READING: readonly string[] = ['all', 'work', 'sync', 'reconcile'] satisfies ProcessRole[]
 
 /** How many living processes read from the service, and how many push: what may be asked for in a second is shared among them. */
-export interface Sharing {
+export interface ProcessCounts {
   readonly reading: number
   readonly pushing: number
 }
@@ -28,7 +28,7 @@ export interface Sharing {
  * @param also what else shall succeed with it, done once this process is seen.
  * @returns what `also` does.
  */
-export async function beat<T>(db: Db, entry: ProcessEntry, also?: (tx: Tx) => Promise<T>): Promise<T | undefined> {
+export async function recordHeartbeat<T>(db: Db, entry: ProcessEntry, also?: (tx: Tx) => Promise<T>): Promise<T | undefined> {
   return db.write(
     'process-beat',
     async (tx) => {
@@ -40,19 +40,19 @@ export async function beat<T>(db: Db, entry: ProcessEntry, also?: (tx: Tx) => Pr
         .execute()
       return await also?.(tx)
     },
-    { first: true },
+    { priority: true },
   )
 }
 
 /** How many processes share what. */
-export async function countSharing(q: Query): Promise<Sharing> {
+export async function countProcesses(q: Query): Promise<ProcessCounts> {
   const living = await listProcesses(q)
   const count = (roles: readonly string[]) => living.filter(({ role }) => roles.includes(role)).length
   return { reading: count(READING), pushing: count(PUSHING) }
 }
 
 /** Whether a command reads from the service just now, beside whatever serves. */
-export async function readsBeside(q: Query): Promise<boolean> {
+export async function isCommandReading(q: Query): Promise<boolean> {
   return (await listProcesses(q)).some(({ role }) => role === 'sync' || role === 'reconcile')
 }
 
@@ -67,7 +67,7 @@ export function listProcesses(q: Query) {
 }
 
 /** Takes the process off the list. */
-export async function leave(db: Db, id: string): Promise<void> {
+export async function removeProcess(db: Db, id: string): Promise<void> {
   await db.write('process-leave', (tx) => tx.sql.deleteFrom('sync_processes').where('process_id', '=', id).execute())
 }
 

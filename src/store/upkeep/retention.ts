@@ -3,7 +3,7 @@ import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import { hasNoOptionsBut } from '../reconcile/runs.ts'
-import { keepUpkeep, type UpkeepLease } from './upkeep.ts'
+import { renewUpkeep, type UpkeepLease } from './upkeep.ts'
 
 /** One small transaction of retention, and what it came to. */
 export interface RetentionStep {
@@ -16,7 +16,7 @@ export interface RetentionStep {
 }
 
 /** What every step is told. */
-export interface StepOrder {
+export interface StepInput {
   readonly lease: UpkeepLease
   /** What came, or was settled, before this moment goes. */
   readonly before: TimeText
@@ -38,7 +38,7 @@ type Work = (tx: Tx) => Promise<Omit<RetentionStep, 'workedMs'>>
 function step(db: Db, lease: UpkeepLease, work: Work): Promise<RetentionStep> {
   const timed = async (tx: Tx): Promise<RetentionStep> => {
     const startedAt = performance.now()
-    await keepUpkeep(tx, lease)
+    await renewUpkeep(tx, lease)
     const done = await work(tx)
     return { ...done, workedMs: performance.now() - startedAt }
   }
@@ -54,15 +54,15 @@ interface Passed {
 
 /**
  * The next old deliveries in the order in which they came: those that are worked lose body and headers and keep their ids, so that the
- * same delivery that comes again is known. What is not worked yet is noted, for `relieveLeft`. How far it came is kept with the lease.
+ * same delivery that comes again is known. What is not worked yet is noted, for `trimLeftOver`. How far it came is kept with the lease.
  */
-export function relieveInbox(db: Db, { lease, before, limit, after }: StepOrder): Promise<RetentionStep> {
+export function trimInbox(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const { rows } = await sql<RawPassed>`
       select inbox_id as id, ${isPassed(tx, 'received_at', before)} as old, coalesce(length(body), 0) as bytes
       from sync_inbox where inbox_id > ${after} order by inbox_id limit ${sql.lit(limit)}`.execute(tx.sql)
     const last = lastOld(rows.map(passed))
-    await keepUpkeep(tx, lease, last ?? after)
+    await renewUpkeep(tx, lease, last ?? after)
     if (last === null) return { removed: 0, next: null }
     const range = sql`inbox_id > ${after} and inbox_id <= ${last}`
     const removed = await relieve(tx, range, before)
@@ -74,7 +74,7 @@ export function relieveInbox(db: Db, { lease, before, limit, after }: StepOrder)
 }
 
 /** The same for deliveries that were passed before they were worked. */
-export function relieveLeft(db: Db, { lease, before, limit, after }: StepOrder): Promise<RetentionStep> {
+export function trimLeftOver(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const { rows } = await sql<RawPassed>`
       select l.inbox_id as id, 1 as old, coalesce(length(i.body), 0) as bytes
@@ -99,7 +99,7 @@ async function relieve(tx: Tx, range: ReturnType<typeof sql>, before: TimeText):
 }
 
 /** Removes refused deliveries. */
-export function removeRejected(db: Db, { lease, before, limit, after }: StepOrder): Promise<RetentionStep> {
+export function removeRejected(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const { rows } = await sql<RawPassed>`
       select rejected_id as id, ${isPassed(tx, 'received_at', before)} as old, coalesce(length(body), 0) as bytes
@@ -115,7 +115,7 @@ export function removeRejected(db: Db, { lease, before, limit, after }: StepOrde
 }
 
 /** Removes what a destination has taken, or somebody has given up. What may still be sent, or is for a person to settle, stays. */
-export function removePushed(db: Db, { lease, before, limit, after }: StepOrder): Promise<RetentionStep> {
+export function removePushed(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const { rows } = await sql<RawPassed>`
       select outbox_id as id, ${isPassed(tx, 'queued_at', before)} as old, 0 as bytes
@@ -135,7 +135,7 @@ export function removePushed(db: Db, { lease, before, limit, after }: StepOrder)
  * them nobody could try them again.
  * @param destinations those of the settings: what one that is not there any more has not got is not kept for it.
  */
-export function removeChanges(db: Db, { lease, before, limit }: StepOrder, destinations: readonly string[]): Promise<RetentionStep> {
+export function removeChanges(db: Db, { lease, before, limit }: StepInput, destinations: readonly string[]): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const isYoung = sql`changed_at between ${timeValue(tx, before)} and ${timeValue(tx, timeFromMs(tx.clock.now()))}`
     const { rows } = await sql<{ seq: number; old: unknown; young: unknown }>`
@@ -179,7 +179,7 @@ async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void>
  * Removes what reconcile runs found; their rows stay. Only when a later run came to its end that looked at all submissions: what still
  * stands, that has told again, and that it was told before is known by it.
  */
-export function removeFindings(db: Db, { lease, before, limit }: StepOrder): Promise<RetentionStep> {
+export function removeFindings(db: Db, { lease, before, limit }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const { numAffectedRows } = await sql`
       delete from reconcile_findings where (run_id, finding_no) in (

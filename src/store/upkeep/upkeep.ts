@@ -18,7 +18,7 @@ export interface UpkeepLease {
 }
 
 /** Which turn of a task. */
-export interface UpkeepTurn {
+export interface UpkeepSlot {
   /** A day: it grows as text. */
   readonly slot: string
   /** When they are others than the last ones, the turn is due again. */
@@ -31,7 +31,7 @@ export type UpkeepClaim = UpkeepLease | 'done' | 'held'
 /**
  * Begins a turn of a task, or goes on with it when whoever began it is dead. Of many processes one gets it.
  */
-export async function claimUpkeep(db: Db, task: string, turn: UpkeepTurn, leaseMs: number): Promise<UpkeepClaim> {
+export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseMs: number): Promise<UpkeepClaim> {
   const { slot, settings } = turn
   // Mostly it is done, and then nobody is disturbed.
   const known = await db.read.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).executeTakeFirst()
@@ -72,7 +72,7 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepTurn, leaseM
 }
 
 /** Another process may have its next day, or its clock, a little earlier. A turn of later days was noted by a clock that ran far ahead. */
-function isDone(row: Pick<UpkeepTable, 'slot' | 'settings' | 'ended_at'>, { slot, settings }: UpkeepTurn, nowMs: number): boolean {
+function isDone(row: Pick<UpkeepTable, 'slot' | 'settings' | 'ended_at'>, { slot, settings }: UpkeepSlot, nowMs: number): boolean {
   if (row.slot === null || row.slot < slot || row.slot > timeFromMs(nowMs + AHEAD_MS)) return false
   return row.slot > slot || (row.ended_at !== null && row.settings === settings)
 }
@@ -82,7 +82,7 @@ function isDone(row: Pick<UpkeepTable, 'slot' | 'settings' | 'ended_at'>, { slot
  * @param position how far the task has come with this transaction; left out, it stays.
  * @throws LeaseLostError when another process does it now: then nothing of the transaction may stand.
  */
-export async function keepUpkeep(tx: Tx, lease: UpkeepLease, position?: number): Promise<void> {
+export async function renewUpkeep(tx: Tx, lease: UpkeepLease, position?: number): Promise<void> {
   const { numUpdatedRows } = await tx.sql
     .updateTable('sync_upkeep')
     .set({ lease_until: dbTime(tx, lease.leaseMs), ...(position !== undefined && { position }) })

@@ -12,7 +12,7 @@ import { evaluatedAt } from '../../../src/store/operators/alarms.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { resumeAccount, stopAccount } from '../../../src/store/reads/accounts.ts'
 import { insertRun, type RunRow } from '../../../src/store/reconcile/runs.ts'
-import { ensureReconcile } from '../../../src/store/reconcile/work.ts'
+import { ensureReconcileRows } from '../../../src/store/reconcile/work.ts'
 import { hook } from '../../config/support.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
 import { byPoll, byWebhook, eventFact, uuid, wireEvent } from '../../tools/facts.ts'
@@ -281,7 +281,7 @@ describe.each(testDatabases)('the watch on $name', (database) => {
 
   it('sees a service that has answered no read since the account is served', async () => {
     const rig = await openWatch(database)
-    await ensureReconcile(rig.db, [ACCOUNT])
+    await ensureReconcileRows(rig.db, [ACCOUNT])
     const due = () => change(rig.db, sql`update sync_reads set due_at = ${timeValue(rig.db.read, timeFromMs(rig.clock.now()))}`)
     await due()
     await change(rig.db, sql`update sync_reads set rank = 2, failures = 3`)
@@ -305,7 +305,7 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     const rig = await openWatch(database, { reconcile: { cron: '0 3 * * *' } })
     const ago = (ms: number) => timeValue(rig.db.read, timeFromMs(rig.clock.now() - ms))
     const down = 90 * 24 * HOUR
-    await ensureReconcile(rig.db, [ACCOUNT])
+    await ensureReconcileRows(rig.db, [ACCOUNT])
     await change(rig.db, sql`update sync_reconcile set since = ${ago(down)}`)
     // It was about to tell of something when it ended.
     await change(rig.db, sql`update sync_reads set last_read_at = ${ago(0)}, due_at = ${ago(20 * MINUTE)}, rank = 2, failures = 12`)
@@ -443,7 +443,7 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     // What nobody has served yet is not overdue, nor is what was served only since.
     await rig.look(30 * HOUR)
     expect(await rig.look()).toEqual([])
-    await ensureReconcile(rig.db, [ACCOUNT])
+    await ensureReconcileRows(rig.db, [ACCOUNT])
     const lately = timeValue(rig.db.read, timeFromMs(rig.clock.now()))
     await change(rig.db, sql`update sync_reconcile set since = ${lately}`)
     expect(await rig.look()).toEqual([])

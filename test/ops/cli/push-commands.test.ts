@@ -6,7 +6,7 @@ import type { Config } from '../../../src/config/config.ts'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { holdDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { backOffDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { json, runHere } from '../../app/run.ts'
 import { accountEnv, databaseEnv, type Environment } from '../../e2e/serve.ts'
 import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
@@ -193,8 +193,8 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
       const all = json<{ destination: string; retry_at: string | null }[]>(await runHere(['destination', 'list', '--json'], env))
       return all.map(({ destination, retry_at }) => [destination, retry_at])
     }
-    const until = await holdDestination(db, 'ams', 60_000, 0)
-    await holdDestination(db, 'mapped', -1_000, 0)
+    const until = await backOffDestination(db, 'ams', 60_000, 0)
+    await backOffDestination(db, 'mapped', -1_000, 0)
     expect(await rests()).toEqual([
       ['ams', until],
       ['mapped', null],

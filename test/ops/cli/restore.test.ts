@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Fact } from '../../../src/model/facts.ts'
-import { settleLogEpoch } from '../../../src/store/changes/log-epoch.ts'
+import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
-import { holdServeLock } from '../../../src/store/open/serve-lock.ts'
+import { acquireServeLock } from '../../../src/store/open/serve-lock.ts'
 import { json, runHere } from '../../app/run.ts'
 import { ACCOUNT, destinationOf, fanAll, outboxOf, type StoredRow, stateOf } from '../../push/outbox.ts'
 import { newSqlite, openAgain } from '../../tools/databases.ts'
@@ -52,7 +52,7 @@ it('after a restore a destination gets everything that is learned again, under i
   const { config, env, file } = place()
   const sent = await withDb(config, async (db) => {
     await migrate(db)
-    await settleLogEpoch(db)
+    await checkLogEpoch(db)
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1)), state('in_progress', 1)])
     await fanAll(db, [ams])
     return outboxOf(db)
@@ -72,7 +72,7 @@ it('after a restore a destination gets everything that is learned again, under i
     new RegExp(`^restored .*\\n.*begins behind change ${restoredSeq}: readers.*\\nthe database of before is .*\\nnow start`),
   )
   await withDb(config, async (db) => {
-    expect(await settleLogEpoch(db)).toBeNull()
+    expect(await checkLogEpoch(db)).toBeNull()
     expect(await outboxOf(db)).toEqual(sent.map((row) => ({ ...row, uncertain: 1 })))
     await applyAll(db, later('declined'))
     await fanAll(db, [ams])
@@ -96,7 +96,7 @@ it('a link to a database is that database: it has one lock, and what is restored
   const env = { DATABASE_URL: `sqlite:${link}` }
   expect(await runHere(['migrate'], env)).toMatchObject({ code: 0, err: '' })
   expect(await runHere(['backup', file], env)).toMatchObject({ code: 0, err: '' })
-  const lock = await holdServeLock(config)
+  const lock = await acquireServeLock(config)
   expect(await runHere(['restore', file], env)).toMatchObject({ code: 4, err: expect.stringMatching(/^another process \(`serve`/) })
   lock.release()
   expect(await runHere(['restore', config.path], env)).toMatchObject({ code: 2, err: expect.stringMatching(/is the database itself/) })
@@ -111,7 +111,7 @@ it('backup and restore take a change log with holes as it is, and say so', async
   const { config, env, file } = place()
   await withDb(config, async (db) => {
     await migrate(db)
-    await settleLogEpoch(db)
+    await checkLogEpoch(db)
     await applyAll(
       db,
       Array.from({ length: 9 }, (_, n) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n))),
@@ -163,7 +163,7 @@ it('backup and restore say in one line why they cannot, and which exit code mean
   await withDb(config, async (db) => void (await migrate(db)))
   expect(await runHere(['backup', file], env)).toMatchObject({ code: 0, out: expect.stringMatching(/^backed up .*\nverified: .*\n$/) })
   expect(await runHere(['backup', file], env)).toMatchObject({ code: 2, err: `${file} exists already; name another file, or remove it\n` })
-  const lock = await holdServeLock(config)
+  const lock = await acquireServeLock(config)
   expect(await runHere(['restore', file], env)).toMatchObject({
     code: 4,
     err: expect.stringMatching(/^another process \(`serve` or `restore`\) is using .*or stop it first/),

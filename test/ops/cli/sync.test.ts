@@ -4,7 +4,7 @@ import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { findAccount, stopAccount } from '../../../src/store/reads/accounts.ts'
 import { claimReads, releaseRead } from '../../../src/store/reads/claims.ts'
-import { countSharing } from '../../../src/store/upkeep/processes.ts'
+import { countProcesses } from '../../../src/store/upkeep/processes.ts'
 import { runHere } from '../../app/run.ts'
 import { accountEnv, databaseEnv, type Environment } from '../../e2e/serve.ts'
 import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
@@ -61,14 +61,14 @@ describe.each(testDatabases)('commands on $name', (database) => {
     sandbox.addMessage(ACCOUNT, id, { body_text: 'And another.' })
     expect((await runHere(['sync', '--all'], env)).out).toMatch(/^1 submission read in account default: \d+ changes?, 0 reads failed\n$/)
     expect(await messages()).toHaveLength(2)
-    expect((await countSharing(db.read)).reading).toBe(0)
+    expect((await countProcesses(db.read)).reading).toBe(0)
   })
 
   it('sync waits for a read that another process is making', async () => {
     const [held] = await claimReads(db, { account: ACCOUNT, submissionIds: [id], read: 'thread', limit: 1, leaseMs: 60_000 })
     if (!held) throw new Error('nothing could be claimed')
     const syncing = runHere(['sync', id], env)
-    await until('it reads', async () => (await countSharing(db.read)).reading > 0)
+    await until('it reads', async () => (await countProcesses(db.read)).reading > 0)
     expect(await messages()).toHaveLength(0)
     await releaseRead(db, held)
     expect(await syncing).toMatchObject({ code: 0, err: '' })

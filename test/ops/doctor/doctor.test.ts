@@ -7,7 +7,7 @@ import { startSandbox } from '../../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../../src/sandbox/service/sandbox.ts'
 import { findDeliveries, listDeliveries } from '../../../src/store/inbox/queries.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
-import { holdServeLock } from '../../../src/store/open/serve-lock.ts'
+import { acquireServeLock } from '../../../src/store/open/serve-lock.ts'
 import { listProcesses } from '../../../src/store/upkeep/processes.ts'
 import { SELF_DELIVERY_TYPE } from '../../../src/upstream/webhook/delivery.ts'
 import { json, runHere } from '../../app/run.ts'
@@ -268,7 +268,7 @@ it('doctor knows by its lock a serve that cannot say in the database that it liv
   const db = await openAgain(config)
   await migrate(db)
   await db.close()
-  const lock = await holdServeLock(config)
+  const lock = await acquireServeLock(config)
   onTestFinished(async () => {
     lock.release()
     await remove()

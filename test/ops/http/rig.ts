@@ -8,7 +8,7 @@ import { type Config, loadConfig } from '../../../src/config/config.ts'
 import type { ReloadResult } from '../../../src/ops/actions/reload-result.ts'
 import { type OpsHttp, startOpsHttp } from '../../../src/ops/http/server.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { listActions, type NotedAction } from '../../../src/store/operators/actions.ts'
+import { listActions, type StoredAuditEntry } from '../../../src/store/operators/actions.ts'
 import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { databaseEnv } from '../../e2e/serve.ts'
 import type { OpenedDatabase, TestDatabase } from '../../tools/databases.ts'
@@ -123,7 +123,7 @@ export class AdminRig {
   }
 
   /** What the notes say, the oldest first, without number and time. */
-  async notes(): Promise<Omit<NotedAction, 'action_id' | 'at'>[]> {
+  async notes(): Promise<Omit<StoredAuditEntry, 'action_id' | 'at'>[]> {
     const all = await listActions(this.db.read, {}, 1_000)
     return all.reverse().map(({ action_id: _, at: __, ...note }) => note)
   }

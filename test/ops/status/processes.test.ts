@@ -6,11 +6,11 @@ import type { Log } from '../../../src/base/log.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { Heartbeat } from '../../../src/ops/status/heartbeat.ts'
 import { Readiness } from '../../../src/ops/status/readiness.ts'
-import { settleLogEpoch } from '../../../src/store/changes/log-epoch.ts'
+import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { readDatabaseHealth } from '../../../src/store/upkeep/database-health.ts'
-import { countSharing, leave, listProcesses, type ProcessRole, type Sharing } from '../../../src/store/upkeep/processes.ts'
+import { countProcesses, listProcesses, type ProcessCounts, type ProcessRole, removeProcess } from '../../../src/store/upkeep/processes.ts'
 import { type OpenedDatabase, openAgain, silentLog, testDatabases } from '../../tools/databases.ts'
 
 const entry = (id: string, role: ProcessRole) => ({ id, role, version: '0.0.0' })
@@ -42,7 +42,7 @@ describe.each(testDatabases)('processes on $name', (database) => {
   afterEach(() => opened.close())
 
   it('know how many of them share a rate: those that read from the service, and those that push', async () => {
-    const heard: Sharing[] = []
+    const heard: ProcessCounts[] = []
     const heart = (id: string, role: ProcessRole) => new Heartbeat(db, silentLog, entry(id, role), (sharing) => heard.push(sharing))
     await heart('a', 'all').beat()
     await heart('b', 'receive').beat()
@@ -51,8 +51,8 @@ describe.each(testDatabases)('processes on $name', (database) => {
     expect(heard.map(({ reading }) => reading)).toEqual([1, 1, 2, 3])
     // A command reads beside them, and pushes nothing.
     expect(heard.map(({ pushing }) => pushing)).toEqual([1, 1, 2, 2])
-    await leave(db, 'd')
-    expect((await countSharing(db.read)).reading).toBe(2)
+    await removeProcess(db, 'd')
+    expect((await countProcesses(db.read)).reading).toBe(2)
     expect((await listProcesses(db.read)).map((process) => process.process_id).sort()).toEqual(['a', 'b', 'c'])
   })
 
@@ -64,14 +64,14 @@ describe.each(testDatabases)('processes on $name', (database) => {
         .set({ seen_at: timeFromMs(Date.now() - 60_000) })
         .execute(),
     )
-    expect((await countSharing(db.read)).reading).toBe(0)
+    expect((await countProcesses(db.read)).reading).toBe(0)
     expect(await listProcesses(db.read)).toEqual([])
   })
 
   it('begin a new log epoch when the database was put in the place of another while they ran', async () => {
     const said: unknown[] = []
     const log = { ...silentLog, warn: (about: unknown) => void said.push(about) }
-    await settleLogEpoch(db)
+    await checkLogEpoch(db)
     const heart = new Heartbeat(db, log as unknown as Log, entry('a', 'all'), () => {})
     await heart.beat()
     expect(said).toEqual([])
@@ -115,10 +115,10 @@ describe.each(testDatabases)('processes on $name', (database) => {
     const beat = Promise.withResolvers<void>()
     const running = new Heartbeat(db, silentLog, entry('a', 'all'), () => beat.resolve()).run(stopping.signal)
     await beat.promise
-    expect((await countSharing(db.read)).reading).toBe(1)
+    expect((await countProcesses(db.read)).reading).toBe(1)
     stopping.abort()
     await running
-    expect((await countSharing(db.read)).reading).toBe(0)
+    expect((await countProcesses(db.read)).reading).toBe(0)
   })
 
   it('are ready as long as the store takes a write, and not while they stop', async () => {
@@ -137,9 +137,9 @@ describe.each(testDatabases)('processes on $name', (database) => {
     try {
       const readiness = new Readiness(other.db, entry('a', 'all'))
       expect(await readiness.storeFault()).toBeNull()
-      expect((await countSharing(other.db.read)).reading).toBe(1)
+      expect((await countProcesses(other.db.read)).reading).toBe(1)
       readiness.drain()
-      await leave(other.db, 'a')
+      await removeProcess(other.db, 'a')
       clock.advance(5_000)
       expect(await readiness.storeFault()).toBeNull()
       expect(await listProcesses(other.db.read)).toEqual([])

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
-import { handOver } from '../../../src/store/operators/alarms.ts'
+import { reportAlarm } from '../../../src/store/operators/alarms.ts'
 import { json, runHere } from '../../app/run.ts'
 import { databaseEnv } from '../../e2e/serve.ts'
 import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
@@ -18,7 +18,7 @@ describe.each(testDatabases)('status on $name', (database) => {
 
   it('warns of alarms that fire, and of no others', async () => {
     const store = (name: string, state: 'pending' | 'firing' | 'resolved') =>
-      handOver(opened.db, { ...alarm, severity: 'warning', name, state }, [])
+      reportAlarm(opened.db, { ...alarm, severity: 'warning', name, state }, [])
     const env = databaseEnv(opened.config)
     const warnings = async () => json<{ warnings: string[] }>(await runHere(['status', '--json'], env)).warnings
     await store('clock_skew', 'pending')

@@ -5,7 +5,7 @@ import type { Outcome } from '../../../src/push/contract/delivery.ts'
 import { notTried } from '../../../src/push/contract/outcomes.ts'
 import { DestinationGate } from '../../../src/push/send/destination-gate.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { ensureDestinations, holdDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { backOffDestination, ensureDestinations, setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { silentLog as log, type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { delivered, lost } from '../kind.ts'
 import { openedDb, stateOf } from '../outbox.ts'
@@ -128,7 +128,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     const { clock, db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
     await gate.settled()
-    await holdDestination(db, 'ams', HOUR_MS, 0)
+    await backOffDestination(db, 'ams', HOUR_MS, 0)
     settle(delivered)
     await gate.settled()
     expect(await restMs(db, clock)).toBeGreaterThan(HOUR_MS - 60_000)
@@ -156,7 +156,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
   it.each([
     ['paused by an operator', (db: Db) => setDestinationState(db, 'ams', 'paused', 'the AMS moves')],
     ['stopped by another process', (db: Db) => setDestinationState(db, 'ams', 'disabled', 'answered 410')],
-    ['resting, as another process was asked', (db: Db) => holdDestination(db, 'ams', HOUR_MS, 0)],
+    ['resting, as another process was asked', (db: Db) => backOffDestination(db, 'ams', HOUR_MS, 0)],
   ])('lets nothing through that is claimed already when it is %s, until the store gives something again', async (_, stop) => {
     const { clock, db, gate } = await bench(open)
     await gate.refresh(true)
@@ -174,7 +174,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
 
   it('is disabled by a try that was under way when the destination had to rest already', async () => {
     const { db, gate, settle } = await bench(open)
-    await holdDestination(db, 'ams', HOUR_MS, 0)
+    await backOffDestination(db, 'ams', HOUR_MS, 0)
     await gate.refresh(true)
     expect(gate.admit()).toBeNull()
     settle({ type: 'stop', state: 'disabled', status: 410, error: 'answered 410' })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { logEnds } from '../../../src/store/changes/log-holes.ts'
+import { logEnds } from '../../../src/store/changes/log-gaps.ts'
 import { changesAfter } from '../../../src/store/changes/reader.ts'
 import { listFindings, requestRun } from '../../../src/store/reconcile/runs.ts'
 import { testDatabases } from '../../tools/databases.ts'

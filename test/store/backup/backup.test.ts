@@ -18,12 +18,12 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { migrations } from '../../../migrations/index.ts'
 import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { BusyError, PermanentError, UsageError } from '../../../src/base/errors.ts'
-import { backupSqlite } from '../../../src/store/backup/copy.ts'
+import { backupSqlite } from '../../../src/store/backup/backup.ts'
 import { restoreSqlite } from '../../../src/store/backup/restore.ts'
-import { settleLogEpoch } from '../../../src/store/changes/log-epoch.ts'
+import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
-import { holdServeLock } from '../../../src/store/open/serve-lock.ts'
+import { acquireServeLock } from '../../../src/store/open/serve-lock.ts'
 import { startChild } from '../../tools/child.ts'
 import { newSqlite, openAgain, silentLog } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
@@ -49,7 +49,7 @@ async function place() {
 async function filled(config: { kind: 'sqlite'; path: string }, count: number): Promise<Db> {
   const db = await openAgain(config)
   await migrate(db)
-  await settleLogEpoch(db)
+  await checkLogEpoch(db)
   await applyAll(
     db,
     Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n))),
@@ -176,7 +176,7 @@ describe('a restore', () => {
     onTestFinished(() => now.close())
     expect([await events(now), await epochOf(now)]).toEqual([5, restored.epoch.logEpoch])
     expect(restored.epoch.logEpoch).not.toBe(facts.logEpoch)
-    expect(await settleLogEpoch(now)).toBeNull()
+    expect(await checkLogEpoch(now)).toBeNull()
     await applyAll(now, [eventFact(ACCOUNT, SUBMISSION, wireEvent(6))])
     expect((await changesOf(now)).map(({ seq }) => seq)).toEqual(Array.from({ length: await lastSeqOf(now) }, (_, n) => n + 1))
     expect(await lastSeqOf(now)).toBeGreaterThan(facts.lastSeq)
@@ -207,7 +207,7 @@ describe('a restore', () => {
     const { facts } = await backupSqlite(config.path, file('a.db'), never)
     const copied = await openAgain({ kind: 'sqlite', path: file('a.db') })
     onTestFinished(() => copied.close())
-    expect(await settleLogEpoch(copied)).toMatchObject({ afterSeq: facts.lastSeq, reason: 'copy' })
+    expect(await checkLogEpoch(copied)).toMatchObject({ afterSeq: facts.lastSeq, reason: 'copy' })
     expect(await epochOf(copied)).not.toBe(facts.logEpoch)
   })
 
@@ -255,7 +255,7 @@ describe('a restore', () => {
     await backupSqlite(config.path, file('a.db'), never)
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(3))])
     await db.close()
-    const lock = await holdServeLock(config)
+    const lock = await acquireServeLock(config)
     await expect(restoreSqlite(config, file('a.db'), parts)).rejects.toThrow(BusyError)
     lock.release()
     const child = startChild('store/children/hold-lock.ts', [config.path])

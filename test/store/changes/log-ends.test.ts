@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { misstatedEnds, restateEnds } from '../../../src/store/changes/log-ends.ts'
-import { settleLogEpoch } from '../../../src/store/changes/log-epoch.ts'
-import { logEnds } from '../../../src/store/changes/log-holes.ts'
+import { findWrongEnds, repairEnds } from '../../../src/store/changes/log-ends.ts'
+import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
+import { logEnds } from '../../../src/store/changes/log-gaps.ts'
 import { changesAfter } from '../../../src/store/changes/reader.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { destinationOf, fanAll, openedDb } from '../../push/outbox.ts'
@@ -31,7 +31,7 @@ describe.each(testDatabases)('the ends of the change log on $name', ({ name, ope
     const { last_seq } = await logEnds(db.read)
     await damage(db, 'update mirror_info set last_seq = last_seq - 2')
     await applyAll(db, [event(3)])
-    expect(await misstatedEnds(db.read)).toEqual([])
+    expect(await findWrongEnds(db.read)).toEqual([])
     const { last_seq: next } = await logEnds(db.read)
     expect(next).toBeGreaterThan(last_seq)
     expect(await seqsOf(db)).toEqual(upTo(next))
@@ -44,17 +44,17 @@ describe.each(testDatabases)('the ends of the change log on $name', ({ name, ope
     const db = await openedDb(open)
     await applyAll(db, [event(1), event(2)])
     const { last_seq } = await logEnds(db.read)
-    expect(await restateEnds(db)).toEqual([])
+    expect(await repairEnds(db)).toEqual([])
     await damage(db, 'delete from changes where seq = 1', 'update mirror_info set first_seq = 5, last_seq = 2')
     const misstated = [
       { column: 'first_seq', said: 5, is: 2 },
       { column: 'last_seq', said: 2, is: last_seq },
     ]
-    expect(await misstatedEnds(db.read)).toEqual(misstated)
-    expect(await Promise.all([restateEnds(db), restateEnds(db)]).then((each) => each.flat())).toEqual(misstated)
+    expect(await findWrongEnds(db.read)).toEqual(misstated)
+    expect(await Promise.all([repairEnds(db), repairEnds(db)]).then((each) => each.flat())).toEqual(misstated)
     expect(await logEnds(db.read)).toEqual({ first_seq: 2, last_seq })
     await damage(db, 'delete from changes', `update mirror_info set first_seq = 17, last_seq = 3`)
-    expect(await restateEnds(db)).toEqual([{ column: 'last_seq', said: 3, is: 16 }])
+    expect(await repairEnds(db)).toEqual([{ column: 'last_seq', said: 3, is: 16 }])
   })
 
   const itOnSqlite = name === 'sqlite' ? it : () => undefined
@@ -63,7 +63,7 @@ describe.each(testDatabases)('the ends of the change log on $name', ({ name, ope
     await applyAll(db, [event(1)])
     const { last_seq } = await logEnds(db.read)
     await damage(db, "update mirror_info set first_seq = x'7a', last_seq = 'zzz'")
-    expect(await restateEnds(db)).toEqual([
+    expect(await repairEnds(db)).toEqual([
       { column: 'first_seq', said: "x'7a'", is: 1 },
       { column: 'last_seq', said: 'zzz', is: last_seq },
     ])
@@ -74,10 +74,10 @@ describe.each(testDatabases)('the ends of the change log on $name', ({ name, ope
 
   it('begin no new epoch: what destinations have seen is all there', async () => {
     const db = await openedDb(open)
-    await settleLogEpoch(db)
+    await checkLogEpoch(db)
     await applyAll(db, [event(1)])
     await fanAll(db, [destinationOf('ams')])
     await damage(db, 'update mirror_info set last_seq = last_seq - 1')
-    expect(await settleLogEpoch(db)).toBeNull()
+    expect(await checkLogEpoch(db)).toBeNull()
   })
 })

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
-import { beginLogEpoch, readEpochs, settleLogEpoch } from '../../../src/store/changes/log-epoch.ts'
+import { beginLogEpoch, checkLogEpoch, readEpochs } from '../../../src/store/changes/log-epoch.ts'
 import type { Db, Tx } from '../../../src/store/engine/db.ts'
 import { lockNamed } from '../../../src/store/engine/locks.ts'
 import { ensureDestinations } from '../../../src/store/outbox/destinations.ts'
@@ -38,20 +38,20 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
   it('is taken over at the first start, and goes on at every later one', async () => {
     const db = await openedDb(open)
     const { log_epoch } = await infoOf(db)
-    expect(await settleLogEpoch(db)).toBeNull()
+    expect(await checkLogEpoch(db)).toBeNull()
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
-    expect(await settleLogEpoch(db)).toBeNull()
+    expect(await checkLogEpoch(db)).toBeNull()
     expect((await infoOf(db)).log_epoch).toBe(log_epoch)
     expect((await readEpochs(db.read))(1)).toEqual({ logEpoch: log_epoch, restoredAt: null })
   })
 
   it('is a new one in a copy, which is noticed once, by whichever process starts first', async () => {
     const db = await openedDb(open)
-    await settleLogEpoch(db)
+    await checkLogEpoch(db)
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
     const { log_epoch, last_seq } = await infoOf(db)
     await db.write('test', (tx) => sql`update sync_log_epochs set home = 'elsewhere'`.execute(tx.sql))
-    const found = await Promise.all([settleLogEpoch(db), settleLogEpoch(db)])
+    const found = await Promise.all([checkLogEpoch(db), checkLogEpoch(db)])
     expect(found.filter((each) => each !== null)).toEqual([{ logEpoch: expect.any(String), afterSeq: last_seq, reason: 'copy' }])
     const epochOf = await readEpochs(db.read)
     expect(epochOf(last_seq).logEpoch).toBe(log_epoch)
@@ -61,25 +61,25 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
 
   it('that somebody has named by hand is taken over as a new one', async () => {
     const db = await openedDb(open)
-    await settleLogEpoch(db)
+    await checkLogEpoch(db)
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
     await db.write('test', (tx) => sql`update mirror_info set log_epoch = 'by hand'`.execute(tx.sql))
-    expect(await settleLogEpoch(db)).toMatchObject({ logEpoch: 'by hand', reason: 'command' })
-    expect(await settleLogEpoch(db)).toBeNull()
+    expect(await checkLogEpoch(db)).toMatchObject({ logEpoch: 'by hand', reason: 'command' })
+    expect(await checkLogEpoch(db)).toBeNull()
   })
 
   // On SQLite one transaction waits for the other anyway.
   const itOnPostgres = name === 'postgres' ? it : () => undefined
   itOnPostgres('that was named by hand begins behind what is fanned out and logged meanwhile', async () => {
     const [db, other] = (await openedDbs(open, 2)) as [Db, Db]
-    await settleLogEpoch(db)
+    await checkLogEpoch(db)
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
     await db.write('test', (tx) => sql`update mirror_info set log_epoch = 'by hand'`.execute(tx.sql))
     const { last_seq } = await infoOf(db)
-    let settled: ReturnType<typeof settleLogEpoch> | undefined
+    let settled: ReturnType<typeof checkLogEpoch> | undefined
     await other.write('test', async (tx) => {
       await lockNamed(tx, 'fan-out')
-      settled = settleLogEpoch(db)
+      settled = checkLogEpoch(db)
       const waiting = sql`select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`
       await until('it waits for the lock', async () => (await waiting.execute(tx.sql)).rows.length > 0)
       await sql`update mirror_info set last_seq = last_seq + 1`.execute(tx.sql)
@@ -98,7 +98,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
       return db.write(name, looking, options)
     }
     const looked: Db = { ...meddled(db, (_, go) => go()), write }
-    await settleLogEpoch(looked)
+    await checkLogEpoch(looked)
     await beginLogEpoch(looked, 'command')
     expect(limits).toEqual(['0', '0'])
   })
@@ -106,7 +106,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
   it('is a new one when somebody has deleted the row of mirror_info, and no number comes twice', async () => {
     const db = await openedDb(open)
     const ams = destinationOf('ams')
-    await settleLogEpoch(db)
+    await checkLogEpoch(db)
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
     await fanAll(db, [ams])
     const before = await db.read.sql.selectFrom('mirror_info').selectAll().executeTakeFirstOrThrow()
@@ -114,7 +114,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
       await sql`delete from changes where seq in (1, ${before.last_seq})`.execute(tx.sql)
       await sql`delete from mirror_info`.execute(tx.sql)
     })
-    const found = await Promise.all([settleLogEpoch(db), settleLogEpoch(db)])
+    const found = await Promise.all([checkLogEpoch(db), checkLogEpoch(db)])
     expect(found.filter((each) => each !== null)).toEqual([{ logEpoch: expect.any(String), afterSeq: before.last_seq, reason: 'command' }])
     const { log_epoch, ...rest } = await db.read.sql.selectFrom('mirror_info').selectAll().executeTakeFirstOrThrow()
     expect(rest).toEqual({ id: 1, schema_version: before.schema_version, first_seq: 2, last_seq: before.last_seq })
@@ -125,7 +125,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
 
   it('brings back a destination whose cursor lies behind the end, so that nothing is passed over', async () => {
     const db = await openedDb(open)
-    await settleLogEpoch(db)
+    await checkLogEpoch(db)
     const ams = destinationOf('ams')
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
     const { last_seq: restored } = await infoOf(db)
@@ -134,7 +134,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     await fanAll(db, [ams])
     await forget(db, restored)
     expect((await stateOf(db, 'ams')).cursor).toBeGreaterThan(restored)
-    expect(await settleLogEpoch(db)).toMatchObject({ afterSeq: restored, reason: 'copy' })
+    expect(await checkLogEpoch(db)).toMatchObject({ afterSeq: restored, reason: 'copy' })
     const { cursor, log_epoch } = await stateOf(db, 'ams')
     expect([cursor, log_epoch]).toEqual([restored, (await infoOf(db)).log_epoch])
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(2))])
@@ -146,7 +146,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
 
   it('gives numbers that come again other message ids, and those of before the ids that they had', async () => {
     const db = await openedDb(open)
-    await settleLogEpoch(db)
+    await checkLogEpoch(db)
     await applyAll(db, [stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1)]), 1)])
     const { last_seq: restored } = await infoOf(db)
     await applyAll(db, [stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status: 'quoted' })]), 2)])
@@ -167,7 +167,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
 
   it('marks what was logged but not queued when the backup was made, unless the destination is first seen after it', async () => {
     const db = await openedDb(open)
-    await settleLogEpoch(db)
+    await checkLogEpoch(db)
     const [ams, snapshot] = [destinationOf('ams'), destinationOf('snapshot', { start: 'snapshot' })]
     await ensureDestinations(db, [ams])
     await applyAll(db, [
@@ -194,7 +194,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
   it('marks what may have been sent by the database that was lost', async () => {
     const clock = new ManualClock(START_MS + 100 * 60_000)
     const db = await openedDb(open, clock)
-    await settleLogEpoch(db)
+    await checkLogEpoch(db)
     const ams = destinationOf('ams')
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
     await fanAll(db, [ams])

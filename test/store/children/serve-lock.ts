@@ -1,10 +1,10 @@
 // Takes the lock of `serve` and keeps it until it is told to let go, or killed. Argument: the path of the database.
 import { once } from 'node:events'
 import { messageOf } from '../../../src/base/errors.ts'
-import { holdServeLock } from '../../../src/store/open/serve-lock.ts'
+import { acquireServeLock } from '../../../src/store/open/serve-lock.ts'
 
 try {
-  const lock = await holdServeLock({ kind: 'sqlite', path: process.argv[2] ?? '' })
+  const lock = await acquireServeLock({ kind: 'sqlite', path: process.argv[2] ?? '' })
   console.log('held')
   await once(process.stdin, 'data')
   lock.release()

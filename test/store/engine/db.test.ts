@@ -101,7 +101,7 @@ describe.each(testDatabases)('a database on $name', ({ open }) => {
     )
     await started.promise
     const waiting = db.write('waiting', async () => void order.push('waiting'))
-    const first = db.write('first', async () => void order.push('first'), { first: true })
+    const first = db.write('first', async () => void order.push('first'), { priority: true })
     if (db.kind === 'postgres') await first
     hold.resolve()
     await Promise.all([...holding, waiting, first])

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { holdDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { backOffDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { findOutboxRows, listOutbox, retryRows, skipRows } from '../../../src/store/outbox/queries.ts'
 import { ID_NOT_KNOWN } from '../../../src/store/outbox/rows.ts'
 import { type ClaimedLane, claimLanes, type LaneResult, settleLanes } from '../../../src/store/outbox/work.ts'
@@ -76,7 +76,7 @@ describe.each(testDatabases)('looking at the outbox on $name', ({ open }) => {
     })
     expect(rows[0]?.delivered_at).toBe(rows[0]?.tried_at)
     expect(rows[2]).toMatchObject({ delivered_at: null, error: 'it became dead' })
-    await holdDestination(db, 'ams', 3_600_000, 5)
+    await backOffDestination(db, 'ams', 3_600_000, 5)
     expect((await view())[1]?.next_try_at).not.toBe(rows[1]?.next_try_at)
     await setDestinationState(db, 'ams', 'parked', 'the key was withdrawn')
     expect((await view()).map((row) => [row.destination_state, row.next_try_at])).toEqual(rows.map(() => ['parked', null]))

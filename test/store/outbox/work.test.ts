@@ -4,9 +4,9 @@ import { ManualClock } from '../../../src/base/clock.ts'
 import { BusyError } from '../../../src/base/errors.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import {
-  endPause,
+  backOffDestination,
+  endBackoff,
   findDestination,
-  holdDestination,
   makeLanesDue,
   oldestQueued,
   setDestinationState,
@@ -173,19 +173,19 @@ describe.each(testDatabases)('claims of lanes on $name', ({ open }) => {
       expect(await claim(db)).toEqual([])
     }
     await setDestinationState(db, 'ams', 'active', null)
-    const longest = await holdDestination(db, 'ams', 60_000, 5)
-    const shorter = await holdDestination(db, 'ams', 1, 6)
+    const longest = await backOffDestination(db, 'ams', 60_000, 5)
+    const shorter = await backOffDestination(db, 'ams', 1, 6)
     expect(await claim(db)).toEqual([])
     await expect(setDestinationState(db, 'ams', 'paused', 'by hand', 'parked')).rejects.toThrow(BusyError)
     expect(await findDestination(db.read, 'ams')).toMatchObject({ state: 'active', reason: null })
-    await endPause(db, 'ams', shorter, 0)
-    await endPause(db, 'ams', null, 0)
+    await endBackoff(db, 'ams', shorter, 0)
+    await endBackoff(db, 'ams', null, 0)
     expect(await claim(db), 'only the rest that is named is ended').toEqual([])
-    await endPause(db, 'ams', longest, 0)
+    await endBackoff(db, 'ams', longest, 0)
     const lanes = await claim(db)
     expect(lanes).toHaveLength(1)
     await releaseLanes(db, lanes, { clearUncertain: false })
-    await holdDestination(db, 'ams', 60_000, 5)
+    await backOffDestination(db, 'ams', 60_000, 5)
     await setDestinationState(db, 'ams', 'active', null)
     expect(await claim(db), 'resume ends a rest').toHaveLength(1)
   })

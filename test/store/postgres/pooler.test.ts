@@ -56,7 +56,7 @@ describe.each([true, false])('behind a pooler that shares sessions by transactio
     const seen = await Promise.all(
       Array.from({ length: AT_ONCE }, async () => [
         (await look.execute(db.read.sql)).rows[0],
-        await db.write('look', async (tx) => (await look.execute(tx.sql)).rows[0], { single: true }),
+        await db.write('look', async (tx) => (await look.execute(tx.sql)).rows[0], { singleStatement: true }),
       ]),
     )
     for (const each of seen.flat()) expect(each).toEqual({ where: place.config.schema, durable: 'on', zone: 'UTC' })

@@ -148,17 +148,17 @@ describe('Postgres', () => {
   })
 
   it('takes a transaction of a single statement in one round trip, and no second statement', async () => {
-    await db.write('alone', (tx) => count(tx, 'alone'), { single: true })
+    await db.write('alone', (tx) => count(tx, 'alone'), { singleStatement: true })
     const two = db.write(
       'two',
       async (tx) => {
         await count(tx, 'alone')
         await count(tx, 'alone')
       },
-      { single: true },
+      { singleStatement: true },
     )
     await expect(two).rejects.toThrow('two was to be one statement')
-    const failing = db.write('failing', (tx) => sql`select 1 / 0`.execute(tx.sql), { single: true })
+    const failing = db.write('failing', (tx) => sql`select 1 / 0`.execute(tx.sql), { singleStatement: true })
     await expect(failing).rejects.toThrow(/division by zero/)
   })
 
@@ -242,7 +242,7 @@ describe('a Postgres server that goes away', () => {
     atPoint = (point) => {
       if (point === 'doubtful:before-commit') void server.kill()
     }
-    await expect(db.write('doubtful', (tx) => sql`select pg_sleep(5)`.execute(tx.sql), { single: true })).rejects.toThrow(
+    await expect(db.write('doubtful', (tx) => sql`select pg_sleep(5)`.execute(tx.sql), { singleStatement: true })).rejects.toThrow(
       /^It is unknown whether the transaction was committed/,
     )
     atPoint = () => {}

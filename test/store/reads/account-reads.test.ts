@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
-import { newestRead } from '../../../src/store/operators/alarm-signs.ts'
+import { newestRead } from '../../../src/store/operators/alarm-queries.ts'
 import { addReads } from '../../../src/store/reads/reads.ts'
 import { freshnessGauges } from '../../../src/store/upkeep/gauges.ts'
 import { testDatabases } from '../../tools/databases.ts'

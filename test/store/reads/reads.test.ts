@@ -2,19 +2,19 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { LeaseLostError } from '../../../src/store/engine/leases.ts'
-import { endSweep, resetMisses, sweepStep, takeSweep } from '../../../src/store/reads/account-reads.ts'
+import { claimSweep, endSweep, resetMisses, sweepStep } from '../../../src/store/reads/account-reads.ts'
 import { ensureAccounts, requestSweep } from '../../../src/store/reads/accounts.ts'
 import {
   claimReads,
-  markPage,
   type ReadClaim,
   type ReadSettlement,
+  recordPage,
   refuseCursor,
   releaseAllReads,
   releaseRead,
   settleRead,
 } from '../../../src/store/reads/claims.ts'
-import { addReads, rank, requestReplay, takeApplied, wakeReads } from '../../../src/store/reads/reads.ts'
+import { addReads, advanceAppliedNumber, rank, requestReplay, wakeReads } from '../../../src/store/reads/reads.ts'
 import { takeReadNumber } from '../../../src/store/reconcile/work.ts'
 import type { ReadsTable } from '../../../src/store/schema/tables.ts'
 import { openAgain, type TestDatabase, testDatabases } from '../../tools/databases.ts'
@@ -80,9 +80,9 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
     const first = await claimEvents(db, 0)
     const second = await claimEvents(db)
     expect(second.readNo).toBeGreaterThan(first.readNo)
-    await db.write('test-mark', (tx) => markPage(tx, second, { cursor: 'of the second', leaseMs: LEASE_MS }))
+    await db.write('test-mark', (tx) => recordPage(tx, second, { cursor: 'of the second', leaseMs: LEASE_MS }))
     const attempts = [
-      () => db.write('test-mark', (tx) => markPage(tx, first, { cursor: 'of the first', leaseMs: LEASE_MS })),
+      () => db.write('test-mark', (tx) => recordPage(tx, first, { cursor: 'of the first', leaseMs: LEASE_MS })),
       () => db.write('test-refuse', (tx) => refuseCursor(tx, first, LEASE_MS)),
       () => settle(db, first, { cursor: 'of the first' }),
     ]
@@ -110,7 +110,7 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
     const first = await claimEvents(db, 0)
     await claimEvents(db)
     const failing = db.write('test-settle', async (tx) => {
-      await takeApplied(tx, place, 'requirements', 7)
+      await advanceAppliedNumber(tx, place, 'requirements', 7)
       await settleRead(tx, first, settlement)
     })
     await expect(failing).rejects.toThrow(LeaseLostError)
@@ -132,7 +132,7 @@ describe.each(testDatabases)('claims of reads on $name', (database) => {
 
   it('trap 81: a state read is applied only if it was numbered after the one applied last', async () => {
     const db = await openWith(database)
-    const take = (no: number) => db.write('test-take', (tx) => takeApplied(tx, place, 'requirements', no))
+    const take = (no: number) => db.write('test-take', (tx) => advanceAppliedNumber(tx, place, 'requirements', no))
     expect([await take(2), await take(1), await take(2), await take(3)]).toEqual([true, false, false, true])
   })
 
@@ -252,9 +252,9 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
       tx.sql.updateTable('sync_reads').set({ active_at: '2026-01-01T00:00:00.000000Z' }).where('submission_id', '=', uuid(9, 2)).execute(),
     )
     const before = await row(db)
-    expect(await takeSweep(db, ACCOUNT, 300_000)).toBe(false)
+    expect(await claimSweep(db, ACCOUNT, 300_000)).toBe(false)
     await db.write('test-ask', (tx) => requestSweep(tx, ACCOUNT))
-    expect(await takeSweep(db, ACCOUNT, 300_000)).toBe(true)
+    expect(await claimSweep(db, ACCOUNT, 300_000)).toBe(true)
     let after: string | null = ''
     while (after !== null) after = await sweepStep(db, ACCOUNT, after, '2026-06-01T00:00:00.000000Z', 1)
     const live = await db.read.sql
@@ -267,8 +267,8 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     expect(live).toEqual([uuid(9, 1), uuid(9, 3)].flatMap((submission_id) => ['events', 'thread'].map((read) => ({ submission_id, read }))))
     expect((await row(db)).active_at).toBe(before.active_at)
     await db.write('test-ask', (tx) => requestSweep(tx, ACCOUNT))
-    expect(await takeSweep(db, ACCOUNT, 300_000)).toBe(false)
-    expect(await takeSweep(db, ACCOUNT, 0)).toBe(true)
+    expect(await claimSweep(db, ACCOUNT, 300_000)).toBe(false)
+    expect(await claimSweep(db, ACCOUNT, 0)).toBe(true)
   })
 
   it('a step of a sweep looks at so many submissions and no more, active or not', async () => {
@@ -317,16 +317,16 @@ describe.each(testDatabases)('wakes and replays on $name', (database) => {
     await ensureAccounts(db, [ACCOUNT])
     const ask = () => db.write('test-ask', (tx) => requestSweep(tx, ACCOUNT))
     await ask()
-    expect(await takeSweep(db, ACCOUNT, 300_000)).toBe(true)
-    expect(await takeSweep(db, ACCOUNT, 300_000), 'it is being made').toBe(false)
-    expect(await takeSweep(db, ACCOUNT, 0), 'whoever made it is dead').toBe(true)
+    expect(await claimSweep(db, ACCOUNT, 300_000)).toBe(true)
+    expect(await claimSweep(db, ACCOUNT, 300_000), 'it is being made').toBe(false)
+    expect(await claimSweep(db, ACCOUNT, 0), 'whoever made it is dead').toBe(true)
     await endSweep(db, ACCOUNT)
-    expect(await takeSweep(db, ACCOUNT, 0)).toBe(false)
+    expect(await claimSweep(db, ACCOUNT, 0)).toBe(false)
     await ask()
-    expect(await takeSweep(db, ACCOUNT, 0)).toBe(true)
+    expect(await claimSweep(db, ACCOUNT, 0)).toBe(true)
     await ask()
     await endSweep(db, ACCOUNT)
-    expect(await takeSweep(db, ACCOUNT, 0)).toBe(true)
+    expect(await claimSweep(db, ACCOUNT, 0)).toBe(true)
   })
 })
 

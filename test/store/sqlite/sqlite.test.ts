@@ -7,7 +7,7 @@ import { FatalError, TransientError } from '../../../src/base/errors.ts'
 import type { Db, Tx } from '../../../src/store/engine/db.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
 import { notWritable } from '../../../src/store/open/open.ts'
-import { holdServeLock, isServeLockHeld } from '../../../src/store/open/serve-lock.ts'
+import { acquireServeLock, isServeLockHeld } from '../../../src/store/open/serve-lock.ts'
 import { startChild } from '../../tools/child.ts'
 import { newSqlite, openAgain } from '../../tools/databases.ts'
 import { until } from '../../tools/until.ts'
@@ -161,12 +161,12 @@ describe('the lock of serve', () => {
     expect(isServeLockHeld(place.config)).toBe(false)
     const third = startChild('store/children/serve-lock.ts', [place.config.path])
     await third.says('held')
-    await expect(holdServeLock(place.config)).rejects.toThrow(/another process \(`serve` or `restore`\)/)
+    await expect(acquireServeLock(place.config)).rejects.toThrow(/another process \(`serve` or `restore`\)/)
     third.tell('let go')
     await third.says('released')
-    const lock = await holdServeLock(place.config)
+    const lock = await acquireServeLock(place.config)
     expect(isServeLockHeld(place.config)).toBe(true)
-    await expect(holdServeLock(place.config)).rejects.toThrow(/another process \(`serve` or `restore`\)/)
+    await expect(acquireServeLock(place.config)).rejects.toThrow(/another process \(`serve` or `restore`\)/)
     const fourth = startChild('store/children/serve-lock.ts', [place.config.path])
     await fourth.says('refused')
     lock.release()
@@ -178,7 +178,7 @@ describe('the lock of serve', () => {
 
   it('leaves the database itself free', async () => {
     const place = newSqlite()
-    const lock = await holdServeLock(place.config)
+    const lock = await acquireServeLock(place.config)
     const db = await openAgain(place.config)
     await migrate(db)
     await db.close()

@@ -8,7 +8,7 @@ import { ensureAccounts } from '../../../src/store/reads/accounts.ts'
 import { claimReads } from '../../../src/store/reads/claims.ts'
 import { addReads, rank } from '../../../src/store/reads/reads.ts'
 import { releaseClaimsOfDeadProcesses } from '../../../src/store/upkeep/dead-processes.ts'
-import { beat, listProcesses } from '../../../src/store/upkeep/processes.ts'
+import { listProcesses, recordHeartbeat } from '../../../src/store/upkeep/processes.ts'
 import { openAgain, testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 
@@ -37,7 +37,7 @@ describe.each(testDatabases)('what a dead process had claimed, on $name', (datab
       await opened.close()
     })
     await ensureAccounts(other, [ACCOUNT])
-    for (const db of [opened.db, other]) await beat(db, entryOf(db))
+    for (const db of [opened.db, other]) await recordHeartbeat(db, entryOf(db))
     const delivery = (n: number) => ({ account: ACCOUNT, deliveryId: `msg_${n}`, receivedAt: timeFromMs(0), headers: {}, secret: 1 })
     await new InboxAppender(other).append([1, 2].map((n) => ({ ...delivery(n), body: Buffer.from('{}') })))
     await other.write('test', (tx) => addReads(tx, [{ account: ACCOUNT, submissionId: uuid(9, 1) }], timeFromMs(Date.now() - 1_000), false))
@@ -76,7 +76,7 @@ describe.each(testDatabases)('what a dead process had claimed, on $name', (datab
     const [, living] = await twoProcesses()
     expect(await deliveriesOf(living, 2)).toHaveLength(2)
     await lastSeen(living, living, 60_000)
-    expect(await beat(living, entryOf(living), releaseClaimsOfDeadProcesses)).toEqual([])
+    expect(await recordHeartbeat(living, entryOf(living), releaseClaimsOfDeadProcesses)).toEqual([])
     expect(await deliveriesOf(living, 2)).toEqual([])
   })
 })

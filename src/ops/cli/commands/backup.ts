@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { UsageError } from '../../../base/errors.ts'
-import { backupSqlite, megabytes } from '../../../store/backup/copy.ts'
+import { backupSqlite, megabytes } from '../../../store/backup/backup.ts'
 import { lostNumbers, type SqliteFacts } from '../../../store/backup/facts.ts'
 import { restoreSqlite } from '../../../store/backup/restore.ts'
 import { newEpochText } from '../../../store/changes/log-epoch.ts'

@@ -6,11 +6,11 @@ import type { Host } from '../../../base/host.ts'
 import { createLog, type Log } from '../../../base/log.ts'
 import { silentObserver } from '../../../base/observer.ts'
 import { type Config, loadConfig, SettingsError } from '../../../config/config.ts'
-import { hasInfo, newEpochText, settleLogEpoch } from '../../../store/changes/log-epoch.ts'
+import { checkLogEpoch, hasInfo, newEpochText } from '../../../store/changes/log-epoch.ts'
 import type { Db } from '../../../store/engine/db.ts'
 import { checkSchema, type MigrateOptions, migrate } from '../../../store/migrate/migrate.ts'
 import { openDb } from '../../../store/open/open.ts'
-import { refuseWhenGone } from '../../../store/open/serve-lock.ts'
+import { requireDatabaseFile } from '../../../store/open/serve-lock.ts'
 import type { ProcessRole } from '../../../store/upkeep/processes.ts'
 import { accountNamed } from '../../actions/accounts.ts'
 import type { ActionContext } from '../../actions/context.ts'
@@ -66,7 +66,7 @@ export interface StoreUse {
 export async function withStore(c: CommandContext, use: StoreUse, work: (store: OpenStore) => Promise<void>): Promise<void> {
   const config = settingsOf(c, use)
   const { database } = config
-  refuseWhenGone(database)
+  requireDatabaseFile(database)
   const isMissing = database.kind === 'sqlite' && !existsSync(database.path)
   if (isMissing && !use.prepare) {
     throw new UsageError([
@@ -81,7 +81,7 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
     // As `serve` does before anything is applied to a restored backup: a command that needs an account may apply something.
     if (use.looksOnly) await refuseWithoutInfo(db)
     else if (use.accounts === 'needed') {
-      const epoch = await settleLogEpoch(db)
+      const epoch = await checkLogEpoch(db)
       // `serve` finds it settled then and has nothing to tell.
       if (epoch !== null) c.host.stderr.write(`${newEpochText(epoch)}\n`)
     }

@@ -5,8 +5,8 @@ import { grantReader } from '../../../store/migrate/grant-reader.ts'
 import { migrate } from '../../../store/migrate/migrate.ts'
 import { missingParts, missingText } from '../../../store/migrate/schema-parts.ts'
 import { openDb } from '../../../store/open/open.ts'
-import { refuseWhenGone } from '../../../store/open/serve-lock.ts'
-import { noting } from '../../../store/operators/actions.ts'
+import { requireDatabaseFile } from '../../../store/open/serve-lock.ts'
+import { auditedDb } from '../../../store/operators/actions.ts'
 import { type CommandContext, migrating, settingsOf, silentLog } from './context.ts'
 
 /** `migrate [--grant-reader ROLE] [--new-epoch]` */
@@ -22,7 +22,7 @@ export function addMigrate(program: Command, c: CommandContext): void {
       if (role !== undefined && config.database.kind === 'sqlite') {
         throw new UsageError(['--grant-reader: SQLite has no roles; let the reader read the file'])
       }
-      refuseWhenGone(config.database)
+      requireDatabaseFile(config.database)
       const db = await openDb(config.database, { clock: c.clock, log: silentLog() })
       try {
         const taken = await migrate(db, undefined, migrating(c))
@@ -32,7 +32,7 @@ export function addMigrate(program: Command, c: CommandContext): void {
         if (taken.length === 0) c.host.stdout.write('nothing to migrate\n')
         if (options.newEpoch) {
           const note = { who: 'command', action: 'log.new-epoch', target: null, detail: {} }
-          c.host.stdout.write(`${newEpochText(await beginLogEpoch(noting(db, note), 'command'))}\n`)
+          c.host.stdout.write(`${newEpochText(await beginLogEpoch(auditedDb(db, note), 'command'))}\n`)
         }
         if (role === undefined) return
         await grantReader(db, role)

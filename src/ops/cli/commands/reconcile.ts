@@ -5,7 +5,7 @@ import type { Config } from '../../../config/config.ts'
 import { runExit, worstExit } from '../../../reconcile/run/outcome.ts'
 import { type RunParts, workRun } from '../../../reconcile/run/run.ts'
 import type { Db } from '../../../store/engine/db.ts'
-import { noteAround } from '../../../store/operators/actions.ts'
+import { auditAction } from '../../../store/operators/actions.ts'
 import { ensureAccounts } from '../../../store/reads/accounts.ts'
 import { listFindings, type RunRow } from '../../../store/reconcile/runs.ts'
 import { claimNewRun } from '../../../store/reconcile/work.ts'
@@ -125,7 +125,7 @@ async function reconcileAccount(c: CommandContext, store: OpenStore, account: st
     onProgress: (now, counts) => screen.show(now, counts),
   }
   const { run } = await readingBeside(c, store, { role: 'reconcile', account, observer, looksOnly: options.dry_run === true }, (client) =>
-    noteAround(db, runNote('command', 'reconcile.run', account, options), async () => {
+    auditAction(db, runNote('command', 'reconcile.run', account, options), async () => {
       const ended = await workRun({ ...parts, client }, claim, host.signal).finally(() => screen.clear())
       const { run_id, state, exit_code } = ended
       return { run: ended, detail: { run_id, state, exit_code }, failed: state === 'failed' }

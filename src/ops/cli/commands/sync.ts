@@ -5,7 +5,7 @@ import { parseUuid } from '../../../model/uuid.ts'
 import { Sync, type Unread } from '../../../poll/sync.ts'
 import type { Db } from '../../../store/engine/db.ts'
 import { submissionIdsAfter } from '../../../store/mirror/submissions.ts'
-import { noteAround } from '../../../store/operators/actions.ts'
+import { auditAction } from '../../../store/operators/actions.ts'
 import { ensureAccounts } from '../../../store/reads/accounts.ts'
 import { idsNoted } from '../../actions/context.ts'
 import { refuseUntracked } from '../../actions/submissions.ts'
@@ -36,7 +36,7 @@ export function addSync(program: Command, c: CommandContext): void {
         await ensureAccounts(store.db, [account])
         await refuseUntracked(store.db.read, account, ids)
         const note = { who: 'command', action: 'submission.sync', target: account, detail: options.all ? { all: true } : idsNoted(ids) }
-        await noteAround(store.db, note, async () => {
+        await auditAction(store.db, note, async () => {
           const unread = await syncNow(c, store, account, options.all ? allOf(store.db, account) : pagesOf(ids))
           return { detail: { unread }, failed: unread > 0 }
         })

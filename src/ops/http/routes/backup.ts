@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { messageOf, PermanentError } from '../../../base/errors.ts'
-import { backupSqlite } from '../../../store/backup/copy.ts'
-import { noteAround } from '../../../store/operators/actions.ts'
+import { backupSqlite } from '../../../store/backup/backup.ts'
+import { auditAction } from '../../../store/operators/actions.ts'
 import { namedFacts, sqliteFileOf } from '../../actions/backup.ts'
 import { ConflictError } from '../../output/refusals.ts'
 import { answersOfAction } from '../api/answers.ts'
@@ -41,7 +41,7 @@ const schema = {
 export function addBackup(api: Api, p: AdminParts): void {
   api.post('/backup', { schema }, async ({ body: { file }, who }) => {
     const source = sqliteFileOf(p.config().database)
-    const { made } = await noteAround(p.db, { who, action: 'backup', target: null, detail: { file } }, async () => {
+    const { made } = await auditAction(p.db, { who, action: 'backup', target: null, detail: { file } }, async () => {
       const made = await backupSqlite(source, join(dirname(source), file), p.signal).catch(refused)
       return { made, detail: { bytes: made.bytes } }
     })

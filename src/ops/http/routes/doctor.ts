@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { noteAround } from '../../../store/operators/actions.ts'
+import { auditAction } from '../../../store/operators/actions.ts'
 import { destinationNamed } from '../../actions/destinations.ts'
 import { diagnose } from '../../doctor/doctor.ts'
 import { answersOfAction } from '../api/answers.ts'
@@ -30,7 +30,7 @@ export function addDoctor(api: Api, p: AdminParts): void {
     const config = p.config()
     const target = body?.destination ?? null
     const only = target === null ? null : destinationNamed(config, target)
-    const { found } = await noteAround(db, { who, action: 'doctor', target, detail: {} }, async () => {
+    const { found } = await auditAction(db, { who, action: 'doctor', target, detail: {} }, async () => {
       // By a store of its own, as the command does: this one is woken all the time, whether or not notifications arrive.
       const findings: z.output<typeof finding>[] = []
       for await (const each of diagnose({ config, clock, log, host: { signal } }, only)) findings.push(each)

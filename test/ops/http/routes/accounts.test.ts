@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { stopAccount } from '../../../../src/store/reads/accounts.ts'
-import { beat } from '../../../../src/store/upkeep/processes.ts'
+import { recordHeartbeat } from '../../../../src/store/upkeep/processes.ts'
 import { json, runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { AdminRig } from '../rig.ts'
@@ -31,7 +31,7 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
     expect(await rig.notes()).toEqual([])
     await stopAccount(rig.db, 'default', 'paused', 'another brokerage answers', 3_600_000)
     expect((await resume('default')).json).toEqual({ account: 'default', was: 'paused', resumed: true, at_once: false })
-    await beat(rig.db, { id: 'p1', role: 'all', version: '1' })
+    await recordHeartbeat(rig.db, { id: 'p1', role: 'all', version: '1' })
     expect((await resume('default')).json).toMatchObject({ resumed: true, at_once: true })
     const [row] = await rig.db.read.sql.selectFrom('sync_accounts').selectAll().execute()
     expect(Date.parse(row?.retry_at ?? '')).toBeLessThanOrEqual(Date.now())

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { noteAround, noting } from '../../../../src/store/operators/actions.ts'
+import { auditAction, auditedDb } from '../../../../src/store/operators/actions.ts'
 import { json, runHere } from '../../../app/run.ts'
 import { testDatabases } from '../../../tools/databases.ts'
 import { AdminRig, BOB } from '../rig.ts'
@@ -39,7 +39,7 @@ describe.each(testDatabases)('notes of what operators did, on $name', (database)
   })
 
   it('makes a note of one transaction with it, or not at all', async () => {
-    const db = noting(rig.db, { who: 'alice', action: 'test', target: null, detail: {} })
+    const db = auditedDb(rig.db, { who: 'alice', action: 'test', target: null, detail: {} })
     await expect(
       db.write('test', async () => {
         throw new Error('in vain')
@@ -53,14 +53,14 @@ describe.each(testDatabases)('notes of what operators did, on $name', (database)
   it('notes an action of many transactions before and after, and that it was in vain', async () => {
     const note = { who: 'alice', action: 'test', target: 'a', detail: { text: 'a\u0000b\ud800' } }
     let during: unknown
-    await noteAround(rig.db, note, async () => {
+    await auditAction(rig.db, note, async () => {
       during = await rig.notes()
       return { detail: { n: 1 } }
     })
     // Text is kept as both databases can hold it.
     const detail = { text: 'a\ufffdb\ufffd' }
     expect(during).toEqual([{ ...note, detail, outcome: 'begun' }])
-    const failure = noteAround(rig.db, note, async () => {
+    const failure = auditAction(rig.db, note, async () => {
       throw new Error('in vain')
     })
     await expect(failure).rejects.toThrow('in vain')

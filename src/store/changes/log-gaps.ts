@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
-import { toldBefore } from '../reconcile/runs.ts'
+import { reportedBefore } from '../reconcile/runs.ts'
 
 /** Numbers of which the change log has no row: `first` to `last`, both among them. */
-export interface LogHole {
+export interface LogGap {
   readonly first: number
   readonly last: number
 }
@@ -17,12 +17,7 @@ export function logEnds(q: Query): Promise<{ first_seq: number; last_seq: number
  * Looks at the next `limit` rows of the change log behind `after`, up to `lastSeq`, for numbers that are left out.
  * @returns the holes in their order, and where to go on; null at the end. What retention removes meanwhile looks like a hole, too.
  */
-export async function holesBehind(
-  q: Query,
-  after: number,
-  lastSeq: number,
-  limit: number,
-): Promise<{ holes: LogHole[]; next: number | null }> {
+export async function findGaps(q: Query, after: number, lastSeq: number, limit: number): Promise<{ holes: LogGap[]; next: number | null }> {
   const ranged = sql`from changes where seq > ${after} and seq <= ${lastSeq}`
   const { rows } = await sql<{ n: number; newest: number | null }>`
     select count(*) as n, max(seq) as newest from (select seq ${ranged} order by seq limit ${sql.lit(limit)}) as page`.execute(q.sql)
@@ -40,13 +35,13 @@ export async function holesBehind(
 }
 
 /**
- * Whether another run, of any account, has told of a hole before (`toldBefore`): as a whole, for retention may have taken its beginning since.
+ * Whether another run, of any account, has told of a hole before (`reportedBefore`): as a whole, for retention may have taken its beginning since.
  * @param hole null: whether one has told that there are more than it listed.
  */
-export async function holeReported(q: Query, hole: LogHole | null, runId: string): Promise<boolean> {
+export async function isGapReported(q: Query, hole: LogGap | null, runId: string): Promise<boolean> {
   const firstOf = q.kind === 'sqlite' ? sql`json_extract(entity_id, '$[0]')` : sql`(entity_id::json ->> 0)::bigint`
   const same = hole === null ? sql`seq is null` : sql`seq = ${hole.last} and case when kind = 'lost' then ${firstOf} end <= ${hole.first}`
   const { rows } = await sql`
-    select 1 from reconcile_findings where kind = 'lost' and ${same} and ${toldBefore(q, runId)} limit 1`.execute(q.sql)
+    select 1 from reconcile_findings where kind = 'lost' and ${same} and ${reportedBefore(q, runId)} limit 1`.execute(q.sql)
   return rows.length > 0
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { holesBehind, type LogHole, logEnds } from '../../../src/store/changes/log-holes.ts'
+import { findGaps, type LogGap, logEnds } from '../../../src/store/changes/log-gaps.ts'
 import { changesAfter } from '../../../src/store/changes/reader.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { openedDb } from '../../push/outbox.ts'
@@ -8,11 +8,11 @@ import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
 
 /** All holes, looked for so many rows at a time. */
-async function holesOf(db: Db, limit: number, after = 0): Promise<LogHole[]> {
+async function holesOf(db: Db, limit: number, after = 0): Promise<LogGap[]> {
   const { last_seq } = await logEnds(db.read)
-  const all: LogHole[] = []
+  const all: LogGap[] = []
   for (let at: number | null = after; at !== null; ) {
-    const { holes, next }: { holes: LogHole[]; next: number | null } = await holesBehind(db.read, at, last_seq, limit)
+    const { holes, next }: { holes: LogGap[]; next: number | null } = await findGaps(db.read, at, last_seq, limit)
     all.push(...holes)
     at = next
   }

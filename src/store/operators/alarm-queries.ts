@@ -3,7 +3,7 @@ import { readKinds } from '../../model/reads.ts'
 import { earlierTime, laterTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
-import { outermostRead } from '../reads/account-reads.ts'
+import { oldestOrNewestRead } from '../reads/account-reads.ts'
 import { rank } from '../reads/reads.ts'
 import { hasNoOptionsBut } from '../reconcile/runs.ts'
 
@@ -13,7 +13,7 @@ const AT_MOST = 200
 const NEWEST_RUNS = 20
 
 /** Records that polls found and no webhook told of. */
-export interface UnannouncedNews {
+export interface UnannouncedRecords {
   /** Counted no further than 500. */
   readonly count: number
   /** When the first of them was found. */
@@ -24,11 +24,11 @@ export interface UnannouncedNews {
  * What a feed showed first between two moments, that happened after `happenedAfter`, and that no webhook has told of since. What happened
  * before it says nothing: it may have been found late for reasons of its own.
  */
-export async function unannouncedNews(
+export async function unannouncedRecords(
   q: Query,
   account: string,
   between: { readonly after: TimeText; readonly upTo: TimeText; readonly happenedAfter: TimeText },
-): Promise<UnannouncedNews> {
+): Promise<UnannouncedRecords> {
   const happened = timeValue(q, between.happenedAfter)
   const recordOf = (entity: string, table: string, id: string) => sql`
     exists (select 1 from ${sql.table(table)} r where seen.entity = ${sql.lit(entity)} and r.account = seen.account
@@ -47,7 +47,7 @@ export async function unannouncedNews(
 }
 
 /** The beginning of the hour in which a webhook first told of anything in an account; null when none ever did. */
-export async function firstToldIn(q: Query, account: string): Promise<TimeText | null> {
+export async function firstWebhookHour(q: Query, account: string): Promise<TimeText | null> {
   const row = await q.sql
     .selectFrom('arrival_counts')
     .select('hour')
@@ -75,7 +75,7 @@ export async function webhookLoss(
 }
 
 /** Refused deliveries of one account and one reason. */
-export interface Refused {
+export interface RejectedCount {
   readonly account: string
   readonly reason: string
   readonly count: number
@@ -83,7 +83,7 @@ export interface Refused {
 }
 
 /** What was refused since a moment, as far as it was kept. The table holds a thousand rows at most. */
-export async function refusedSince(q: Query, since: TimeText): Promise<Refused[]> {
+export async function rejectedSince(q: Query, since: TimeText): Promise<RejectedCount[]> {
   const { rows } = await sql<{ account: string; reason: string; n: number; last: TimeText }>`
     select account, reason, count(*) as n, max(received_at) as last from sync_rejected
     where account is not null and replayed_at is null and received_at > ${timeValue(q, since)}
@@ -107,7 +107,7 @@ export async function newEvidence(
 /** The newest success of any read of an account; null when there was none yet. */
 export async function newestRead(q: Query, account: string): Promise<TimeText | null> {
   let newest: TimeText | null = null
-  for (const read of readKinds) newest = laterTime(newest, await outermostRead(q, account, read, 'desc'))
+  for (const read of readKinds) newest = laterTime(newest, await oldestOrNewestRead(q, account, read, 'desc'))
   return newest
 }
 
@@ -148,7 +148,7 @@ export async function stalestRead(q: Query, account: string): Promise<TimeText |
 }
 
 /** Since when an account is served, and the timetable of reconciling holds for it; null before it ever was. */
-export async function timetableSince(q: Query, account: string): Promise<TimeText | null> {
+export async function scheduledSince(q: Query, account: string): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('sync_reconcile').select('since').where('account', '=', account).executeTakeFirst()
   return row?.since ?? null
 }

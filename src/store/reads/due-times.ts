@@ -16,10 +16,10 @@ const waits: TableSpec = {
 }
 
 /** The longest that a read and its replay may wait, in milliseconds, when nothing has moved for `quietForMs`. */
-export type LongestWaits = (quietForMs: number) => { readonly pollMs: number; readonly replayMs: number }
+export type MaxIntervals = (quietForMs: number) => { readonly pollMs: number; readonly replayMs: number }
 
 /** The settings of waiting under which the stored due times of an account were last checked: name to milliseconds. */
-export async function checkedWaits(q: Query, account: string): Promise<ReadonlyMap<string, number>> {
+export async function checkedIntervals(q: Query, account: string): Promise<ReadonlyMap<string, number>> {
   const rows = await q.sql
     .selectFrom('sync_counters')
     .select(['label', 'value'])
@@ -30,7 +30,7 @@ export async function checkedWaits(q: Query, account: string): Promise<ReadonlyM
 }
 
 /** Notes under which settings the stored due times were checked. */
-export async function noteCheckedWaits(db: Db, account: string, settings: ReadonlyMap<string, number>): Promise<void> {
+export async function saveCheckedIntervals(db: Db, account: string, settings: ReadonlyMap<string, number>): Promise<void> {
   await db.write('waits-checked', async (tx) => {
     for (const [label, value] of settings) {
       await tx.sql
@@ -43,7 +43,7 @@ export async function noteCheckedWaits(db: Db, account: string, settings: Readon
 }
 
 /** Whether a read of an account waits longer than `longestMs`, as it does when it was put off by a clock that ran ahead. */
-export async function waitsBeyond(q: Query, account: string, longestMs: number): Promise<boolean> {
+export async function isDueBeyond(q: Query, account: string, longestMs: number): Promise<boolean> {
   const ranks = sql.join(Object.values(rank))
   const { rows } = await sql`
     select 1 from sync_reads where account = ${account} and rank in (${ranks}) and due_at > ${dbTime(q, longestMs)} limit 1`.execute(q.sql)
@@ -66,7 +66,7 @@ interface Waiting {
  * @param after the last submission of the step before; '' to begin.
  * @returns the last submission that was looked at, or null when there are no more: steps, so that no transaction is long.
  */
-export function shortenWaits(db: Db, account: string, after: string, limit: number, longest: LongestWaits): Promise<string | null> {
+export function shortenDueTimes(db: Db, account: string, after: string, limit: number, longest: MaxIntervals): Promise<string | null> {
   return db.write('waits-shortened', async (tx) => {
     const lock = tx.kind === 'postgres' ? sql`for update` : sql``
     const { rows } = await sql<Waiting>`
@@ -86,7 +86,7 @@ export function shortenWaits(db: Db, account: string, after: string, limit: numb
   })
 }
 
-function shorten(row: Waiting, now: number, longest: LongestWaits): { due_at: TimeText; replay_due_at: TimeText | null } | null {
+function shorten(row: Waiting, now: number, longest: MaxIntervals): { due_at: TimeText; replay_due_at: TimeText | null } | null {
   const { pollMs, replayMs } = longest(row.active_at === null ? 0 : Math.max(0, now - msFromTime(row.active_at)))
   const free = row.lease_token === null && row.rank !== rank.failing
   const replay_due_at = row.replay_due_at === null ? null : earlier(row.replay_due_at, timeFromMs(now + replayMs))

@@ -1,0 +1,66 @@
+import { renameSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { parentPort, workerData } from 'node:worker_threads'
+import Database from 'better-sqlite3'
+import { messageOf } from '../../base/errors.ts'
+import { COPY_HOME } from '../changes/log-epoch-files.ts'
+import { sqliteError } from '../sqlite/errors.ts'
+import type { BackupAnswer, BackupOrder } from './backup.ts'
+import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
+import { syncFile } from './sync-file.ts'
+
+/** The worker thread of sqlite-backup.ts: it says how large the database is, waits for a word, then makes and verifies the copy. */
+
+const order = workerData as BackupOrder
+/** Pages copied at a time, 8 MB: between two such steps the thread can be stopped. */
+const PAGES_PER_STEP = 2_000
+const LOCK_WAIT_MS = 5_000
+
+const say = (answer: BackupAnswer) => parentPort?.postMessage(answer)
+
+try {
+  const source = new Database(order.source, { readonly: true, fileMustExist: true, timeout: LOCK_WAIT_MS })
+  parentPort?.once('message', () => void make(source).catch(failed))
+  say({ type: 'size', bytes: Number(source.pragma('page_count', { simple: true })) * Number(source.pragma('page_size', { simple: true })) })
+} catch (error) {
+  failed(error)
+}
+
+async function make(source: Database.Database): Promise<void> {
+  // One view of the database for all of it: what others write meanwhile neither gets in nor makes the copying begin anew.
+  source.exec('begin')
+  const before = factsOf(source)
+  await source.backup(order.partial, { progress: () => PAGES_PER_STEP })
+  source.exec('rollback')
+  source.close()
+  const problem = finish(before)
+  if (problem !== null) {
+    say({ type: 'failed', problem: `the copy was made, and removed again: ${problem}` })
+    return
+  }
+  const { size: bytes } = statSync(order.partial)
+  syncFile(order.partial)
+  renameSync(order.partial, order.target)
+  syncFile(dirname(order.target))
+  say({ type: 'done', bytes, facts: before })
+}
+
+/** Makes the copy one file, marks it as a copy, and verifies it. @returns what is wrong with it. */
+function finish(before: SqliteFacts): string | null {
+  const copy = new Database(order.partial, { fileMustExist: true })
+  try {
+    copy.pragma('journal_mode = delete')
+    copy.pragma('synchronous = full')
+    if (before.rows['sync_log_epochs'] !== undefined) copy.prepare('update sync_log_epochs set home = ?').run(COPY_HOME)
+    const facts = factsOf(copy)
+    const fault = faultOf(copy, facts)
+    if (fault !== null) return fault
+    return JSON.stringify(facts) === JSON.stringify(before) ? null : 'it differs from the database'
+  } finally {
+    copy.close()
+  }
+}
+
+function failed(error: unknown): void {
+  say({ type: 'failed', problem: messageOf(sqliteError(error, order.source)) })
+}
