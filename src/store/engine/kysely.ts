@@ -13,12 +13,12 @@ import {
 } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 
-/** Runs one compiled statement: where and in which transaction is the runner's business, not kysely's. */
+/** Runs one compiled statement. Connection and transaction are the runner's business, not kysely's. */
 export type RunQuery = (query: CompiledQuery) => Promise<QueryResult<unknown>>
 
 /**
- * Kysely as a builder of statements only. Transactions are `Db.write`'s: a transaction begun through kysely itself would
- * bypass the queue of the one writing connection, and is refused.
+ * Kysely as a statement builder only. `Db.write` owns transactions: one begun through kysely would bypass the queue of SQLite's writing
+ * connection, so it is refused.
  */
 export function createKysely(kind: 'sqlite' | 'postgres', run: RunQuery): Kysely<Tables> {
   const sqlite = kind === 'sqlite'

@@ -3,27 +3,27 @@ import type { Row } from '../../model/entity.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from './db.ts'
 
-/** What `dbTime` needs: which database, and on SQLite whose clock. */
+/** What `dbTime` needs: the kind of database, and SQLite's clock. */
 type Timed = Pick<Query, 'kind' | 'clock'>
 
 /**
- * The database's clock, `plusMs` milliseconds from now, as a value for a statement (invariant 14). Processes on one
- * Postgres thus agree on leases whatever their own clocks say; SQLite has one machine and takes our clock.
+ * The database's clock plus `plusMs` milliseconds, as a value in a statement (invariant 14). Processes on one Postgres thus agree on
+ * leases, whatever their own clocks say. SQLite is local and uses our clock.
  */
 export function dbTime(q: Timed, plusMs = 0): RawBuilder<TimeText> {
   if (q.kind === 'sqlite') return sql<TimeText>`${timeFromMs(q.clock.now() + plusMs)}`
   return sql<TimeText>`(clock_timestamp() + ${plusMs}::float8 * interval '1 millisecond')`
 }
 
-/** A moment that we name ourselves, typed so that Postgres can compare it. */
+/** A given time, typed so that Postgres can compare it. */
 export function timeValue<T extends TimeText | null>(q: Pick<Query, 'kind'>, time: T): RawBuilder<T> {
   return q.kind === 'sqlite' ? sql<T>`${time}` : sql<T>`${time}::timestamptz`
 }
 
 /**
- * Rows given as one parameter, to stand in a `from` clause under the name `given`, so that one statement serves any
- * number of them on both databases.
- * @param columns the columns' names, and whether each is `text` or `int`.
+ * Rows passed as one JSON parameter, for use in a `from` clause under the name `given`. One statement thus takes any number of rows on both
+ * databases.
+ * @param columns column names, and whether each is `text` or `int`.
  */
 export function valuesTable(
   q: Pick<Query, 'kind'>,
@@ -40,20 +40,20 @@ export function valuesTable(
   return sql`json_to_recordset(${json}::json) as given(${sql.join(typed)})`
 }
 
-/** `for update skip locked` where several processes claim from one table; SQLite has one writer at a time. */
+/** `for update skip locked`, where several processes claim from one table. SQLite has one writer at a time. */
 export function skipLocked(q: Pick<Query, 'kind'>): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`` : sql`for update skip locked`
 }
 
 /**
- * A column by which SQLite shall look for no index, to be compared or ordered by. It has counted no rows, and takes every index for a good one:
- * by that of an account it would fetch nearly all rows of a table one by one, and sort them. Postgres has counted.
+ * A column that SQLite must not use an index for. SQLite has no row counts and would fetch nearly the whole table row by row through the
+ * account's index, then sort. Postgres has statistics and decides well.
  */
 export function unindexed(q: Pick<Query, 'kind'>, column: string): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`+${sql.ref(column)}` : sql.ref(column)
 }
 
-/** The accounts that a table has rows of, from one to the next by an index that begins with them: few, however many rows there are. */
+/** The accounts that have rows in a table. Skips from one to the next through an index that begins with `account`, whatever the row count. */
 export function accountsIn(table: string): RawBuilder<unknown> {
   const next = (behind: RawBuilder<unknown>) => sql`(select min(account) from ${sql.table(table)} ${behind})`
   return sql`(

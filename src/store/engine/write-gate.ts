@@ -1,9 +1,8 @@
-/** How many may pass one who waits; more would keep those without `first` out for as long as the load lasts. */
+/** How many may overtake a waiter. More would starve those without priority for as long as the load lasts. */
 const MAX_PASSES = 4
 
 /**
- * Lets one holder in at a time. Who enters with `first` passes those who wait without it, up to four in a row; within each of the
- * two groups the order is that of arrival.
+ * Lets one holder in at a time. Priority waiters overtake the others, up to four in a row; each group is served in order of arrival.
  */
 export class WriteGate {
   #held = false
@@ -11,7 +10,7 @@ export class WriteGate {
   readonly #first: (() => void)[] = []
   readonly #others: (() => void)[] = []
 
-  /** Resolves when the caller holds the gate; it must call `leave` once. */
+  /** Resolves when the caller holds the gate. The caller must call `leave` once. */
   enter(first: boolean): Promise<void> {
     if (!this.#held) {
       this.#held = true
@@ -25,8 +24,8 @@ export class WriteGate {
 
   leave(): void {
     if (this.#first.length > 0 && !this.#othersAreDue()) this.#handOver()
-    // On SQLite a whole transaction may run without the event loop turning once, and so may one after another of whoever has much to do.
-    // Before the next it turns, so that deliveries that arrive are seen, and go first.
+    // A SQLite transaction may run without yielding to the event loop, and so may a chain of them. Yield before the next one, so that new
+    // deliveries are seen and go first.
     else setImmediate(() => this.#handOver())
   }
 

@@ -3,17 +3,17 @@ import { backoffMs, systemClock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import { type Signals, topics } from '../engine/signals.ts'
-import { channelOf, topicOf } from './channel.ts'
+import { channelOf } from './notifier.ts'
 import type { PostgresConfig } from './pool.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
 const RETRY_BASE_MS = 200
 const RETRY_CAP_MS = 5_000
-/** A connection that was cut without a word is found out by asking. */
+/** Interval of the probe that detects a connection that was cut silently. */
 const PROBE_INTERVAL_MS = 30_000
 const PROBE_TIMEOUT_MS = 5_000
 
-/** One connection that hears notifications and hands them to `signals`. */
+/** One connection that receives notifications and hands them to `signals`. */
 export class PostgresListener {
   readonly #config: PostgresConfig
   readonly #signals: Signals
@@ -25,7 +25,7 @@ export class PostgresListener {
     this.#log = log
   }
 
-  /** Listens until `signal` aborts; connects again with backoff however often it must. Never rejects. */
+  /** Listens until `signal` aborts; reconnects with backoff, without limit. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     let attempt = 0
     while (!signal.aborted) {
@@ -34,7 +34,7 @@ export class PostgresListener {
           attempt = 0
         })
       } catch (error) {
-        this.#log.warn(`notifications of other processes are not heard now, each second is looked instead: ${messageOf(error)}`)
+        this.#log.warn(`notifications of other processes are not received now, so work starts up to a second later: ${messageOf(error)}`)
       }
       await systemClock.sleep(backoffMs(systemClock, attempt++, RETRY_BASE_MS, RETRY_CAP_MS), signal)
     }
@@ -56,7 +56,8 @@ export class PostgresListener {
     })
     client.on('end', () => ended.abort())
     client.on('notification', ({ payload }) => {
-      const topic = topicOf(payload, topics)
+      // A later release may know more topics.
+      const topic = topics.find((known) => known === payload)
       if (topic) this.#signals.notify(topic)
     })
     const stop = () => ended.abort()
@@ -65,7 +66,7 @@ export class PostgresListener {
       await client.connect()
       await client.query(`listen ${pg.escapeIdentifier(channelOf(this.#config.schema))}`)
       connected()
-      // Whatever was notified while nobody listened is looked for now.
+      // Notifications sent while nobody listened are lost: have everybody look now.
       for (const topic of topics) this.#signals.notify(topic)
       while (!ended.signal.aborted && !signal.aborted) {
         await systemClock.sleep(PROBE_INTERVAL_MS, ended.signal)
@@ -74,7 +75,7 @@ export class PostgresListener {
       if (problem) throw problem
     } finally {
       signal.removeEventListener('abort', stop)
-      // A connection that is gone may never say so.
+      // A dead connection may never confirm its end.
       const closed = new AbortController()
       await Promise.race([client.end().catch(() => {}), systemClock.sleep(PROBE_TIMEOUT_MS, closed.signal)])
       closed.abort()

@@ -2,13 +2,19 @@ import pg from 'pg'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Topic } from '../engine/signals.ts'
-import { channelOf } from './channel.ts'
 import type { PostgresPool } from './pool.ts'
 
+/** Postgres cuts off longer names, each place in its own way. */
+const MAX_NAME_LENGTH = 63
+
+/** @returns the channel on which processes with the same schema notify each other. */
+export function channelOf(schema: string): string {
+  return `submission_mirror_${schema}`.slice(0, MAX_NAME_LENGTH)
+}
+
 /**
- * Notifies other processes of what was committed. Within the transaction it would cost a round trip, and Postgres lets only one
- * notifying transaction commit at a time, disk included; so it is done right after, never more than one at a time: what is
- * notified meanwhile goes with the next.
+ * Notifies other processes of committed work. Inside the transaction it would cost a round trip, and Postgres serialises the commits of
+ * notifying transactions, disk write included. So it is sent right after, one statement at a time; topics that arrive meanwhile go with the next.
  */
 export class PostgresNotifier {
   readonly #pool: PostgresPool
@@ -42,10 +48,10 @@ export class PostgresNotifier {
       try {
         await this.#send(topics)
       } catch (error) {
-        this.#log.debug(`other processes were not notified and will look by themselves: ${messageOf(error)}`)
+        this.#log.debug(`notifying other processes failed; they poll every second anyway: ${messageOf(error)}`)
       }
     }
-    // In the same step as the last look at what waits: whoever comes next begins anew.
+    // Synchronous with the last check of `#waiting`, so the next `notify` starts a new run.
     this.#running = null
   }
 
@@ -53,8 +59,7 @@ export class PostgresNotifier {
     const session = await this.#pool.connect()
     try {
       const notes = topics.map((topic) => `notify ${this.#channel}, '${topic}'`)
-      // One transaction without a `begin`, which would stay open when something fails in it. Nothing is written, so there is nothing that
-      // must be on disk.
+      // Several statements in one query form one transaction without a `begin` that could stay open. It writes nothing that must be durable.
       await session.query(['set local synchronous_commit = off', ...notes].join('; '))
     } finally {
       session.release()

@@ -11,17 +11,17 @@ const CONNECT_TIMEOUT_MS = 5_000
 const STATEMENT_TIMEOUT_MS = 30_000
 const LOCK_TIMEOUT_MS = 10_000
 const IDLE_IN_TRANSACTION_MS = 30_000
-/** When the server does not answer within its own limit, it or the way to it is gone. */
+/** Longer than the server's own statement limit: past it, the server or the network is gone. */
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000
 const IDLE_MS = 60_000
 
-/** What every connection of ours is set to. */
+/** Settings of every connection. */
 function settings(schema: string): [name: string, value: string][] {
   return [
     ['search_path', pg.escapeIdentifier(schema)],
     ['timezone', "'UTC'"],
     ['datestyle', "'ISO, YMD'"],
-    // Whatever the server's default is: an acknowledged delivery is on disk (invariant 1).
+    // Independent of the server's default: an acknowledged delivery is on disk (invariant 1).
     ['synchronous_commit', 'on'],
     ['statement_timeout', String(STATEMENT_TIMEOUT_MS)],
     ['lock_timeout', String(LOCK_TIMEOUT_MS)],
@@ -29,50 +29,48 @@ function settings(schema: string): [name: string, value: string][] {
   ]
 }
 
-/** Whatever the server's default is: who waited for a lock must see what was committed meanwhile (invariants 2 and 9). */
+/** Independent of the server's default: after waiting for a lock, a transaction must see what was committed meanwhile (invariants 2 and 9). */
 const ISOLATION = 'isolation level read committed'
 
-/** One statement that sets a fresh connection up for the session. */
+/** One query that sets up a new connection. */
 function sessionSettings(schema: string): string {
   const all = settings(schema).map(([name, value]) => `set ${name} = ${value}`)
   return [`set session characteristics as transaction ${ISOLATION}`, ...all].join('; ')
 }
 
 /**
- * One statement that begins a transaction and sets it up again: behind a pooler that shares connections by transaction, the session's
- * settings may be another's.
+ * One query that begins a transaction and repeats the settings. Behind a transaction pooler the session may be another client's.
  */
-export function beginStatement(schema: string, kind: 'read' | 'write' | 'patient'): string {
+export function beginStatement(schema: string, kind: 'read' | 'write' | 'no-timeout'): string {
   const local = settings(schema).map(([name, value]) => {
     const limit = name === 'statement_timeout' || name === 'lock_timeout'
-    return `set local ${name} = ${kind === 'patient' && limit ? '0' : value}`
+    return `set local ${name} = ${kind === 'no-timeout' && limit ? '0' : value}`
   })
   return [`begin ${ISOLATION}`, ...(kind === 'read' ? ['set transaction read only'] : []), ...local].join('; ')
 }
 
-/** Whether the settings say that a pooler stands between: they name a way past it. */
+/** Whether the settings name a pooler: they give a way past it for listening. */
 function isPooled(config: PostgresConfig): boolean {
   return config.listenUrl.reveal() !== config.url.reveal()
 }
 
-/** Whether one does though no setting says so: the process that it named at the login is not the one that answers. */
+/** Detects a pooler that the settings do not name: the backend that answers is not the one from the login. */
 async function isShared(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ pid: unknown }>(limited('select pg_backend_pid() as pid'))
   return Number(rows[0]?.pid) !== (client as { readonly processID?: number | null }).processID
 }
 
-/** The first statements of a connection: a pooler takes a login by itself, and may let what follows wait for a session for ever. */
+/** For the first statements of a connection: a pooler accepts the login itself, then may make statements wait for ever. */
 function limited(text: string): pg.QueryConfig {
-  const query = { text, query_timeout: CONNECT_TIMEOUT_MS }
-  return query
+  return { text, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig
 }
 
 const PREPARED = /^\/\* prepared ([\w-]+) \*\//
 
 /**
- * Marks a statement to be planned once per connection, where planning costs more than running. Only for one that has nothing to choose,
- * for the plan stays while its tables grow.
- * @param name stands for this text alone.
+ * Marks a statement for preparing once per connection, where planning costs more than running. Only for statements with a single sensible
+ * plan: the plan stays while the tables grow.
+ * @param name unique to this text.
  */
 export function prepared(name: string, text: string): string {
   return `/* prepared ${name} */ ${text}`
@@ -82,10 +80,10 @@ function preparedName(text: string): string | undefined {
   return text.startsWith('/* prepared') ? PREPARED.exec(text)?.[1] : undefined
 }
 
-/** Connections to one database, opened as they are needed and set up alike. */
+/** Connections to one database, opened on demand and set up alike. */
 export class PostgresPool {
   readonly #pool: pg.Pool
-  /** Connections of which each transaction may meet another session of the server. */
+  /** Connections behind a pooler: each transaction may get another session of the server. */
   readonly #pooled = new WeakSet<pg.ClientBase>()
   #ending: Promise<void> | undefined
 
@@ -99,11 +97,11 @@ export class PostgresPool {
       idleTimeoutMillis: IDLE_MS,
       keepAlive: true,
       types: typeParsers,
-      // Awaited by the pool before it hands the connection out.
+      // The pool awaits this before it hands the connection out.
       onConnect: async (client) => {
-        // A connection that breaks while it is in use reports it here as well; without a listener that ends the process.
+        // A connection that breaks while in use reports it here too. Without a listener that would end the process.
         client.on('error', () => {})
-        // Behind a pooler each transaction brings its settings along, and what a session is set to would be found by others.
+        // Behind a pooler each transaction sets itself up; session settings would leak to other clients.
         if (isPooled(config) || (await isShared(client))) this.#pooled.add(client)
         else await client.query(limited(setUp))
       },
@@ -112,7 +110,7 @@ export class PostgresPool {
     this.#pool = pool
   }
 
-  /** @throws TransientError when no connection can be had within 5 s. */
+  /** @throws TransientError when no connection is free within 5 s. */
   async connect(): Promise<PostgresSession> {
     try {
       const client = await this.#pool.connect()
@@ -122,7 +120,7 @@ export class PostgresPool {
     }
   }
 
-  /** Waits for the connections that are in use, and closes all. */
+  /** Waits for connections in use, then closes all. */
   async close(): Promise<void> {
     this.#ending ??= this.#pool.end()
     await this.#ending
@@ -131,7 +129,7 @@ export class PostgresPool {
 
 /** A connection in use. */
 export class PostgresSession {
-  /** Whether a pooler stands between: then each transaction must bring its settings along, and nothing stays prepared. */
+  /** Whether a pooler stands between: each transaction must then set itself up, and nothing stays prepared. */
   readonly pooled: boolean
   readonly #client: pg.PoolClient
   #broken = false
@@ -142,10 +140,10 @@ export class PostgresSession {
   }
 
   /**
-   * @param patient sets no limit to the time of the answer.
+   * @param noTimeout lets the server take as long as it needs.
    * @throws pg's DatabaseError when the server answers with one, TransientError when the connection broke.
    */
-  async query(text: string, values?: readonly unknown[], patient = false): Promise<pg.QueryResult<Record<string, unknown>>> {
+  async query(text: string, values?: readonly unknown[], noTimeout = false): Promise<pg.QueryResult<Record<string, unknown>>> {
     if (this.#broken) throw new TransientError('The connection to Postgres was lost')
     try {
       const name = this.pooled ? undefined : preparedName(text)
@@ -153,17 +151,17 @@ export class PostgresSession {
         text,
         ...(name !== undefined && { name }),
         ...(values && { values: [...values] }),
-        ...(!patient && { query_timeout: ANSWER_TIMEOUT_MS }),
+        ...(!noTimeout && { query_timeout: ANSWER_TIMEOUT_MS }),
       }
       return await this.#client.query<Record<string, unknown>>(query)
     } catch (error) {
-      // A session keeps the default that it began with, though the server may have become writable since.
+      // A session keeps its read-only default even after the server has become writable.
       if (!isServerError(error) || isReadOnly(error)) this.#broken = true
       throw isServerError(error) ? error : connectionError(error)
     }
   }
 
-  /** Rolls back, unless the connection is gone, which does the same. */
+  /** Rolls back. A broken connection needs none: the server rolls back itself. */
   async rollback(): Promise<void> {
     if (this.#broken) return
     await this.query('rollback').catch(() => {
@@ -171,7 +169,7 @@ export class PostgresSession {
     })
   }
 
-  /** Hands the connection back; a broken one is thrown away. */
+  /** Returns the connection to the pool; a broken one is closed. */
   release(): void {
     this.#client.release(this.#broken)
   }

@@ -16,11 +16,11 @@ import { beginStatement, type PostgresConfig, PostgresPool, type PostgresSession
 import * as rows from './rows.ts'
 
 const MAX_CONNECTIONS = 8
-/** Kept for `first` transactions, so that a delivery never waits for a connection that a worker has. */
+/** Reserved for `priority` transactions, so that a delivery never waits for a connection that a worker holds. */
 const FIRST_CONNECTIONS = 2
-const MAX_RUNS = 5
-const RERUN_BASE_MS = 10
-const RERUN_CAP_MS = 200
+const MAX_ATTEMPTS = 5
+const RETRY_BASE_MS = 10
+const RETRY_CAP_MS = 200
 
 export interface PostgresOptions {
   readonly clock: Clock
@@ -30,7 +30,7 @@ export interface PostgresOptions {
 
 type RunText = (text: string, values: readonly unknown[]) => Promise<pg.QueryResult<Record<string, unknown>>>
 
-/** See `Db`: pooled connections to one schema. Nothing is connected before it is needed. */
+/** `Db` on Postgres: pooled connections to one schema, opened on demand. */
 export class PostgresDb implements Db {
   readonly kind = 'postgres'
   readonly processId = randomUUID()
@@ -57,13 +57,13 @@ export class PostgresDb implements Db {
   }
 
   async write<T>(name: string, work: (tx: Tx) => Promise<T>, options: WriteOptions = {}): Promise<T> {
-    for (let run = 1; ; run++) {
+    for (let attempt = 1; ; attempt++) {
       try {
         return await this.#writeOnce(name, work, options)
       } catch (error) {
-        if (!isRetryable(error) || run >= MAX_RUNS) throw postgresError(error)
+        if (!isRetryable(error) || attempt >= MAX_ATTEMPTS) throw postgresError(error)
       }
-      await systemClock.sleep(backoffMs(systemClock, run, RERUN_BASE_MS, RERUN_CAP_MS))
+      await systemClock.sleep(backoffMs(systemClock, attempt, RETRY_BASE_MS, RETRY_CAP_MS))
     }
   }
 
@@ -79,14 +79,14 @@ export class PostgresDb implements Db {
   async #writeOnce<T>(name: string, work: (tx: Tx) => Promise<T>, options: WriteOptions): Promise<T> {
     const session = await (options.priority ? this.#firstPool : this.#pool).connect()
     try {
-      const patient = options.noTimeout ?? false
-      const run: RunText = (text, values) => session.query(text, values, patient)
-      // Behind a pooler a statement needs the settings that come with `begin`.
+      const noTimeout = options.noTimeout ?? false
+      const run: RunText = (text, values) => session.query(text, values, noTimeout)
+      // Behind a pooler every statement needs the settings that come with `begin`.
       const alone = options.singleStatement === true && !session.pooled
       const tx = new PostgresTx(this, alone ? once(name, run) : run)
-      const begin = beginStatement(this.#config.schema, patient ? 'patient' : 'write')
-      const begun = () => session.query(begin, undefined, patient).then(() => work(tx))
-      const result = alone ? await this.#workAlone(name, tx, work) : await this.#workAndCommit(name, session, tx, begun)
+      const begin = beginStatement(this.#config.schema, noTimeout ? 'no-timeout' : 'write')
+      const beginAndWork = () => session.query(begin, undefined, noTimeout).then(() => work(tx))
+      const result = alone ? await this.#runSingle(name, tx, work) : await this.#runAndCommit(name, session, tx, beginAndWork)
       this.#failPoint?.(`${name}:after-commit`)
       for (const action of tx.actions) action()
       for (const topic of tx.topics) this.#notifier.notify(topic)
@@ -97,7 +97,7 @@ export class PostgresDb implements Db {
   }
 
   /** One statement that is its own transaction. */
-  async #workAlone<T>(name: string, tx: PostgresTx, work: (tx: Tx) => Promise<T>): Promise<T> {
+  async #runSingle<T>(name: string, tx: PostgresTx, work: (tx: Tx) => Promise<T>): Promise<T> {
     this.#failPoint?.(`${name}:before-commit`)
     try {
       return await work(tx)
@@ -108,11 +108,11 @@ export class PostgresDb implements Db {
     }
   }
 
-  /** @param begun begins the transaction, too: a connection on which that failed half way must not keep it. */
-  async #workAndCommit<T>(name: string, session: PostgresSession, tx: PostgresTx, begun: () => Promise<T>): Promise<T> {
+  /** @param begin also begins the transaction: a connection whose `begin` failed half way must be rolled back too. */
+  async #runAndCommit<T>(name: string, session: PostgresSession, tx: PostgresTx, begin: () => Promise<T>): Promise<T> {
     let result: T
     try {
-      result = await begun()
+      result = await begin()
       tx.end()
       this.#failPoint?.(`${name}:before-commit`)
     } catch (error) {
@@ -130,7 +130,7 @@ async function commit(session: PostgresSession): Promise<void> {
   try {
     command = (await session.query('commit')).command
   } catch (error) {
-    // The server's own "no" means that nothing was committed; a connection that broke says nothing.
+    // An error from the server means that nothing was committed. A broken connection leaves it unknown.
     if (isServerError(error)) throw error
     throw commitUnknown(error)
   }
@@ -140,7 +140,7 @@ async function commit(session: PostgresSession): Promise<void> {
 function once(name: string, run: RunText): RunText {
   let ran = false
   return (text, values) => {
-    if (ran) return Promise.reject(new Error(`${name} was to be one statement`))
+    if (ran) return Promise.reject(new Error(`${name} ran a second statement, though it was announced as one`))
     ran = true
     return run(text, values)
   }
@@ -150,9 +150,9 @@ function commitUnknown(error: unknown): TransientError {
   return new TransientError(`It is unknown whether the transaction was committed: ${messageOf(error)}`, { cause: error })
 }
 
-/** Runs single statements, each on whichever connection is free. */
+/** Runs single statements, each on any free connection. */
 function readerOf(pool: PostgresPool, config: PostgresConfig): RunText {
-  // Behind a pooler a lone statement may run on a connection that was never set up, so it brings its settings along.
+  // Behind a pooler the connection may never have been set up, so each statement brings its settings along.
   const begin = beginStatement(config.schema, 'read')
   return async (text, values) => {
     const session = await pool.connect()
@@ -201,7 +201,7 @@ class PostgresQuery implements Query {
     return rows.selectOfSubmissions(this.run, table, account, submissionIds, limitEach)
   }
 
-  /** From here on nothing more may come: the connection is another's. */
+  /** Rejects everything from here on: the connection belongs to somebody else. */
   end(): void {
     this.#ended = true
   }

@@ -2,14 +2,14 @@ import type pg from 'pg'
 import type { ColumnKind, Row } from '../../model/entity.ts'
 import type { TableSpec } from '../engine/db.ts'
 
-/** Runs a statement in the transaction, or on the connection, that the rows are for. */
+/** Runs a statement on a connection, in its transaction if it has one. */
 export type RunText = (text: string, values: readonly unknown[]) => Promise<pg.QueryResult<Record<string, unknown>>>
 
-/** A statement stays below this many characters, whatever the rows hold. */
+/** Limit of a statement's text, in characters. */
 const MAX_CHUNK_LENGTH = 4 * 1024 * 1024
 const MAX_CHUNK_ROWS = 5_000
 
-/** The types in which rows are given. `raw` travels as text inside the JSON parameter, so that its own escapes stay as they are. */
+/** Types of the given rows. `raw` travels as text inside the JSON parameter, so that its own escapes stay unchanged. */
 const GIVEN_TYPE: Readonly<Record<ColumnKind, string>> = {
   text: 'text',
   int: 'bigint',
@@ -21,10 +21,10 @@ const GIVEN_TYPE: Readonly<Record<ColumnKind, string>> = {
   raw: 'text',
 }
 
-/** One statement for all rows, which are one JSON parameter: no limit on parameters, one plan, one round trip. */
+/** One statement, all rows in one JSON parameter: no parameter limit, one plan, one round trip. */
 export async function insertMany(run: RunText, spec: TableSpec, rows: readonly Row[], ignore: boolean): Promise<number> {
   const columns = Object.keys(spec.columns)
-  // In key order, so that two processes that insert the same rows wait for each other but never in a circle.
+  // In key order, so that two processes inserting the same rows cannot deadlock.
   const text = `insert into ${name(spec.table)} (${columns.map(name).join(', ')})
     select ${columns.map((column) => given(spec, column)).join(', ')} from ${recordset(spec, columns)}
     order by ${spec.key.map((column) => `given.${name(column)}`).join(', ')}${ignore ? ' on conflict do nothing' : ''}`
@@ -78,7 +78,7 @@ async function runAll(run: RunText, text: string, columns: readonly string[], ro
   return count
 }
 
-/** Rows as JSON lists of objects, each list short enough for one statement; a row that is longer by itself has its own. */
+/** Rows as JSON arrays, each short enough for one statement. A row longer than that has an array of its own. */
 function* chunks(columns: readonly string[], rows: readonly Row[]): Generator<string> {
   let chunk: string[] = []
   let length = 0
@@ -124,7 +124,7 @@ function kindOf(spec: TableSpec, column: string): ColumnKind {
   return kind
 }
 
-/** Names of tables and columns are our own and hold no quote. */
+/** Table and column names are our own and contain no quotes. */
 function name(identifier: string): string {
   return `"${identifier}"`
 }

@@ -9,15 +9,15 @@ const TIMESTAMPTZ = 1184
 type Parse = (text: string) => unknown
 
 const ours = new Map<number, Parse>([
-  // Ids, sequence numbers and counts: all safe integers here. Sums of them are numeric and stay text.
+  // Ids, sequence numbers and counts are all safe integers. Sums of bigint are numeric and stay text.
   [INT8, Number],
-  // `raw` is handed out as it was kept.
+  // `raw` is returned exactly as stored.
   [JSON_TYPE, (text) => text],
   [DATE, (text) => text],
   [TIMESTAMPTZ, timeFromPostgres],
 ])
 
-/** How values of our connections are read; other users of pg in the process keep its defaults. */
+/** Type parsers of our connections; other users of pg in the process keep its defaults. */
 export const typeParsers: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     (format === 'binary' ? undefined : ours.get(oid)) ?? pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
@@ -25,8 +25,8 @@ export const typeParsers: pg.CustomTypesConfig = {
 
 /**
  * @param text a timestamptz as Postgres writes it with `datestyle` ISO, such as `2026-01-31 08:00:00.12+00`.
- * @returns the same moment as TimeText; never through a Date, which would cut off microseconds. What is no such moment
- * (`infinity`, years before 1) is returned as it is.
+ * @returns the same moment as TimeText. It never passes through a Date, which would cut off microseconds. Other values (`infinity`, years
+ * before 1) are returned unchanged.
  */
 export function timeFromPostgres(text: string): TimeText {
   if (!text.endsWith('+00') || text[10] !== ' ') return parseTime(text) ?? text

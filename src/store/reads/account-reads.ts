@@ -7,12 +7,12 @@ import { dbTime } from '../engine/sql.ts'
 import { sweep } from './accounts.ts'
 import { rank, wakeReads } from './reads.ts'
 
-/** How many submissions of the account were ever read, counted no further than `limit`. */
+/** How many submissions of the account have been read, counted up to `limit`. */
 export async function countReadSubmissions(q: Query, account: string, limit: number): Promise<number> {
   return (await sampleReadSubmissions(q, account, limit)).length
 }
 
-/** When the submission was read, by one kind of read, that was read the longest ago, or the most recently; null when none was. */
+/** When the submission read longest ago (`asc`) or most recently (`desc`) was read by one kind of read; null when none was. */
 export async function oldestOrNewestRead(q: Query, account: string, read: ReadKind, order: 'asc' | 'desc'): Promise<TimeText | null> {
   const row = await q.sql
     .selectFrom('sync_reads')
@@ -26,7 +26,7 @@ export async function oldestOrNewestRead(q: Query, account: string, read: ReadKi
   return row?.last_read_at ?? null
 }
 
-/** Some submissions of the account that were read before, the most recently read first. */
+/** Some submissions of the account that have been read, the most recent first. */
 export async function sampleReadSubmissions(q: Query, account: string, limit: number): Promise<string[]> {
   const rows = await q.sql
     .selectFrom('sync_reads')
@@ -40,7 +40,7 @@ export async function sampleReadSubmissions(q: Query, account: string, limit: nu
   return rows.map((row) => row.submission_id)
 }
 
-/** Some submissions of the account that somebody has heard of since they were read: those that deliveries named, and some never read. */
+/** Some submissions with news that have not been read since: those named by deliveries, and some never read. */
 export async function sampleUnreadSubmissions(q: Query, account: string, limit: number): Promise<string[]> {
   const some = q.sql.selectFrom('sync_reads').select('submission_id').where('account', '=', account).limit(limit)
   const woken = await some.where('rank', '=', rank.live).where('read', '=', 'thread').orderBy('due_at', 'desc').execute()
@@ -48,35 +48,35 @@ export async function sampleUnreadSubmissions(q: Query, account: string, limit: 
   return [...woken, ...never].map((row) => row.submission_id)
 }
 
-/** Reads in one transaction: an account that is old has many of submissions that are gone. */
-const FORGIVEN = 200
+/** Reads per transaction: an old account has many submissions that are gone. */
+const RESET_BATCH = 200
 
 /**
- * Has everything that was "not found" read again soon, and takes back what is not believed yet: it was the account's fault, not the
- * submissions'. Of what is believed the count stays, so that finding it takes the mark back. In steps, so that no transaction is long; the
- * account must be stopped, so that no more of them come than are forgiven.
+ * Makes every read that got "not found" due soon, and clears unconfirmed misses: the account was at fault, not its submissions. Misses of
+ * a submission already marked unreachable stay, so that finding it again removes the mark. Runs in batches to keep transactions short; the
+ * account must be stopped, so that misses are not added faster than they are reset.
  */
 export async function resetMisses(db: Db, account: string): Promise<void> {
-  const believed = sql`exists (select 1 from submissions as s
+  const confirmed = sql`exists (select 1 from submissions as s
     where s.account = sync_reads.account and s.submission_id = sync_reads.submission_id and s.unreachable_since is not null)`
-  for (let forgiven = 1; forgiven > 0; ) {
-    forgiven = await db.write('misses-forgiven', async (tx) => {
+  for (let reset = 1; reset > 0; ) {
+    reset = await db.write('misses-forgiven', async (tx) => {
       const lock = tx.kind === 'postgres' ? sql`for update` : sql``
       const { numAffectedRows } = await sql`
-        update sync_reads set misses = case when ${believed} then misses else 0 end, rank = ${sql.lit(rank.routine)}, due_at = ${dbTime(tx)}
+        update sync_reads set misses = case when ${confirmed} then misses else 0 end, rank = ${sql.lit(rank.routine)}, due_at = ${dbTime(tx)}
         where (account, submission_id, read) in (
           select account, submission_id, read from sync_reads
           where account = ${account} and rank = ${sql.lit(rank.failing)} and misses > 0 and lease_token is null
-          order by due_at limit ${sql.lit(FORGIVEN)} ${lock})`.execute(tx.sql)
+          order by due_at limit ${sql.lit(RESET_BATCH)} ${lock})`.execute(tx.sql)
       return Number(numAffectedRows ?? 0)
     })
   }
 }
 
 /**
- * Looks at the next `limit` submissions behind `after`, in the order of their ids, and wakes the feeds of those that were active since
- * `activeSince`. That is no activity of theirs: sweeps would keep them active for ever.
- * @returns the last id that was looked at, or null when there are no more: steps, so that no look and no transaction is long.
+ * Wakes the feeds of those among the next `limit` submissions behind `after`, by id, that were active since `activeSince`. The wake does not
+ * count as activity, or sweeps would keep submissions active for ever. Runs in steps, so that no query and no transaction is long.
+ * @returns the last id of the step, or null when there are no more.
  */
 export async function sweepStep(db: Db, account: string, after: string, activeSince: TimeText, limit: number): Promise<string | null> {
   const rows = await db.read.sql
@@ -95,8 +95,8 @@ export async function sweepStep(db: Db, account: string, after: string, activeSi
 }
 
 /**
- * Takes the account's wish for a sweep, if there is one and the last sweep is `everyMs` ago. Until `endSweep` it counts as begun, so that a
- * sweep whose process was killed is taken again, as late as a new one would be.
+ * Claims a requested sweep of the account, unless the last one was less than `everyMs` ago. It counts as begun until `endSweep`: when its
+ * process dies, it is claimed again as late as a new one would be.
  */
 export async function claimSweep(db: Db, account: string, everyMs: number): Promise<boolean> {
   const wanted = await db.read.sql
@@ -118,7 +118,7 @@ export async function claimSweep(db: Db, account: string, everyMs: number): Prom
   })
 }
 
-/** The sweep was made to its end. A wish that came meanwhile stays. */
+/** Marks the sweep as complete. One requested meanwhile stays requested. */
 export async function endSweep(db: Db, account: string): Promise<void> {
   await db.write('sweep-end', (tx) =>
     tx.sql
@@ -130,7 +130,7 @@ export async function endSweep(db: Db, account: string): Promise<void> {
   )
 }
 
-/** Why a read failed the last time it was made; null when it did not. */
+/** The error of the read's last attempt; null when it succeeded. */
 export async function readError(q: Query, place: Place, read: ReadKind): Promise<string | null> {
   const row = await q.sql
     .selectFrom('sync_reads')

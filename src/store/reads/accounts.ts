@@ -8,10 +8,10 @@ import type { AccountsTable } from '../schema/tables.ts'
 
 export type AccountState = AccountsTable['state']
 
-/** What `sweep_wanted` says: nothing is wanted, a sweep is, or one was begun and has not ended. */
+/** Values of `sweep_wanted`: none, a sweep is requested, or one has begun and not ended. */
 export const sweep = { none: 0, wanted: 1, begun: 2 } as const
 
-/** Makes sure that every configured account has its row. */
+/** Creates the missing rows of configured accounts. */
 export async function ensureAccounts(db: Db, names: readonly string[]): Promise<void> {
   await db.write('accounts', async (tx) => {
     for (const account of [...names].sort()) {
@@ -35,12 +35,12 @@ export async function ensureAccounts(db: Db, names: readonly string[]): Promise<
   })
 }
 
-/** The account's row, or null when it was never configured here. */
+/** The account's row; null when it was never configured here. */
 export async function findAccount(q: Query, account: string): Promise<AccountsTable | null> {
   return (await q.sql.selectFrom('sync_accounts').selectAll().where('account', '=', account).executeTakeFirst()) ?? null
 }
 
-/** Whether a stopped account's time to try again has come, by the database's clock, which has set it (invariant 14). */
+/** Whether a stopped account may be tried again. Uses the database's clock, which set the time (invariant 14). */
 export async function isRetryDue(q: Query, account: string): Promise<boolean> {
   const row = await q.sql
     .selectFrom('sync_accounts')
@@ -56,8 +56,8 @@ export async function listAccounts(q: Query): Promise<AccountsTable[]> {
 }
 
 /**
- * Stops an account's reading until `retryInMs` from now: `parked` when its credentials, or all its reads, were refused, `paused` when the service
- * answers as if it were another brokerage's. Deliveries are taken all the same.
+ * Stops reading an account until `retryInMs` from now: `parked` when its credentials or all its reads were refused, `paused` when the service
+ * answers for another brokerage. Deliveries are still accepted.
  */
 export async function stopAccount(db: Db, account: string, state: 'paused' | 'parked', reason: string, retryInMs: number): Promise<void> {
   await db.write('account-stop', async (tx) => {
@@ -65,7 +65,7 @@ export async function stopAccount(db: Db, account: string, state: 'paused' | 'pa
       .updateTable('sync_accounts')
       .set({
         state,
-        // It may repeat what an answer said, which may hold what Postgres refuses (trap 72).
+        // May quote an answer that contains characters Postgres refuses (trap 72).
         reason: storableText(reason),
         since: sql<TimeText>`case when state = ${state} then coalesce(since, ${dbTime(tx)}) else ${dbTime(tx)} end`,
         retry_at: dbTime(tx, retryInMs),
@@ -75,7 +75,7 @@ export async function stopAccount(db: Db, account: string, state: 'paused' | 'pa
   })
 }
 
-/** Lets an account be read again; also at once, by an operator. */
+/** Lets an account be read again at once. @returns false when there is no such account. */
 export async function resumeAccount(db: Db, account: string): Promise<boolean> {
   return db.write('account-resume', async (tx) => {
     const result = await tx.sql
@@ -88,7 +88,7 @@ export async function resumeAccount(db: Db, account: string): Promise<boolean> {
   })
 }
 
-/** Makes a stopped account try at once instead of at its time: it stays stopped until that try succeeds. */
+/** Makes a stopped account retry at once. It stays stopped until that succeeds. */
 export async function retryAccountNow(db: Db, account: string): Promise<void> {
   await db.write('account-retry', async (tx) => {
     await tx.sql
@@ -100,7 +100,7 @@ export async function retryAccountNow(db: Db, account: string): Promise<void> {
   })
 }
 
-/** Pins the brokerage that the account's credentials belong to. Written once; `clientId` is only kept to be shown. */
+/** Pins the brokerage of the account's credentials. Written once. `clientId` is kept for display only. */
 export async function pinBrokerage(db: Db, account: string, brokerage: string, clientId: string | null): Promise<void> {
   await db.write('account-pin', (tx) =>
     tx.sql
@@ -111,7 +111,7 @@ export async function pinBrokerage(db: Db, account: string, brokerage: string, c
   )
 }
 
-/** Asks for a sweep: a delivery said that something happened, but not where (trap 25). */
+/** Requests a sweep: a delivery said that something happened, but not where (trap 25). */
 export async function requestSweep(tx: Tx, account: string): Promise<void> {
   await tx.sql
     .updateTable('sync_accounts')
@@ -122,7 +122,7 @@ export async function requestSweep(tx: Tx, account: string): Promise<void> {
   wake(tx, 'reads')
 }
 
-/** Notes that the account's event deliveries cannot be read here: a missing one cannot be told from an unreadable one. */
+/** Records that event deliveries of the account cannot be read here: a lost one cannot be told from an unreadable one. */
 export async function noteUnreadableEvents(tx: Tx, account: string, now: TimeText): Promise<void> {
   await tx.sql.updateTable('sync_accounts').set({ events_unreadable_at: now }).where('account', '=', account).execute()
 }

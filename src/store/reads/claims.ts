@@ -9,13 +9,13 @@ import { wake } from '../engine/notify.ts'
 import { dbTime, skipLocked, timeValue } from '../engine/sql.ts'
 import { LOOK_AGAIN_MS, nextReadNumber, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
 
-/** A read of a submission that this process may make until its lease ends. */
+/** A read that this process may carry out until its lease ends. */
 export interface ReadClaim extends Place {
   readonly read: ReadKind
   readonly leaseToken: string
-  /** As it was claimed; see `rank`. */
+  /** Its rank when claimed; see `rank`. */
   readonly rank: number
-  /** The number of this read; later reads have greater ones (invariant 6). */
+  /** The number of this read. Later reads have greater ones (invariant 6). */
   readonly readNo: number
   readonly wakeNo: number
   readonly cursor: string | null
@@ -30,11 +30,11 @@ export interface ReadClaim extends Place {
   readonly replayDue: boolean
 }
 
-/** Which reads to claim: of one rank, or certain ones whenever they are due. */
+/** Which reads to claim: those due of one rank, or those of given submissions. */
 export interface ClaimQuery {
   readonly account: string
   readonly rank?: number
-  /** Only reads of these submissions, due or not, unless another process is making them. */
+  /** Only reads of these submissions, due or not, except those another process is carrying out. */
   readonly submissionIds?: readonly string[]
   /** With `submissionIds`: only this kind of read. */
   readonly read?: ReadKind
@@ -42,7 +42,7 @@ export interface ClaimQuery {
   readonly leaseMs: number
 }
 
-/** Claims reads, the longest due first. A lease whose process died becomes due again by itself. */
+/** Claims reads, the longest due first. A lease makes the read due again by itself when its process dies. */
 export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]> {
   const leaseToken = newLeaseToken(db)
   const ofKind = query.read === undefined ? sql`` : sql`and read = ${query.read}`
@@ -63,16 +63,16 @@ export async function claimReads(db: Db, query: ClaimQuery): Promise<ReadClaim[]
   return db.write('read-claim', claim, { relaxedDurability: true })
 }
 
-/** Where a read stands after a page that was not its last. */
+/** Progress of a read after a page that was not its last. */
 export interface PageProgress {
-  /** The cursor to resume from; undefined leaves the stored one as it is (a replay). */
+  /** The cursor to resume from; undefined keeps the stored one (a replay). */
   readonly cursor?: string
   readonly leaseMs: number
 }
 
 /**
- * Marks a page as applied, in the transaction that applied it, and keeps the lease.
- * @throws LeaseLostError when the read is no longer ours, or a later walk has moved the cursor.
+ * Records an applied page in the transaction that applied it, and renews the lease.
+ * @throws LeaseLostError when the lease is lost, or a later walk has moved the cursor.
  */
 export async function recordPage(tx: Tx, claim: ReadClaim, mark: PageProgress): Promise<void> {
   const cursor = mark.cursor === undefined ? sql`` : sql`, cursor = ${mark.cursor}, cursor_no = ${claim.readNo}`
@@ -83,7 +83,7 @@ export async function recordPage(tx: Tx, claim: ReadClaim, mark: PageProgress): 
   if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))
 }
 
-/** Replaces a refused cursor by none, keeping it for whoever looks into it (trap 17). */
+/** Clears a refused cursor, keeping it in `refused_cursor` for diagnosis (trap 17). */
 export async function refuseCursor(tx: Tx, claim: ReadClaim, leaseMs: number): Promise<void> {
   const result = await sql`
     update sync_reads set refused_cursor = cursor, cursor = null, cursor_no = ${claim.readNo}, due_at = ${dbTime(tx, leaseMs)}
@@ -91,7 +91,7 @@ export async function refuseCursor(tx: Tx, claim: ReadClaim, leaseMs: number): P
   if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))
 }
 
-/** How a read ended, and when it comes again. */
+/** How a read ended, and when it is due again. */
 export interface ReadSettlement {
   readonly rank: number
   readonly dueInMs: number
@@ -99,27 +99,27 @@ export interface ReadSettlement {
   readonly misses: number
   readonly stalls: number
   readonly error: string | null
-  /** The cursor of the last page that had one; undefined leaves the stored one as it is. */
+  /** The cursor of the last page that had one; undefined keeps the stored one. */
   readonly cursor?: string
-  /** It was read to its end. */
+  /** The read reached the end. */
   readonly complete: boolean
-  /** It brought something that was not known. */
+  /** The read brought something new. */
   readonly changed: boolean
-  /** It was read from the beginning to the end: the next replay is due in so many milliseconds, sooner if one was asked for meanwhile. */
+  /** Set after a complete replay: milliseconds until the next one. It comes sooner when one was requested meanwhile. */
   readonly replayDueInMs?: number
-  /** It could not be read to its end from the beginning: no replay is due sooner than in so many milliseconds. */
+  /** Set after a failed replay: the next one is due no sooner than in so many milliseconds. */
   readonly replayNotBeforeMs?: number
-  /** A replay is wanted in so many milliseconds, unless one is asked for already: who asks again and again puts nothing off. */
+  /** Requests a replay in so many milliseconds, unless one is requested already: repeated requests must not postpone it. */
   readonly requestReplayInMs?: number
-  /** When something last moved; undefined leaves it as it is. */
+  /** When something last moved; undefined keeps the stored time. */
   readonly activeAt?: TimeText
 }
 
 /**
- * Ends a claim, in the transaction that applied its last page. A wake that came meanwhile makes the read due soon, unless it was not
- * read to its end: a wake never shortens the backoff, but for that of what was not found (see `wakeReads`). A replay is never due later
- * than it was promised or asked for, unless it was tried again and again in vain.
- * @throws LeaseLostError when the read is no longer ours.
+ * Ends a claim, in the transaction that applied its last page. If the read was woken meanwhile and is complete, it is due again soon. An
+ * incomplete read keeps its backoff, except one that got only "not found" (see `wakeReads`). A requested replay is never postponed, except
+ * after failed attempts.
+ * @throws LeaseLostError when the lease is lost.
  */
 export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): Promise<void> {
   const now = dbTime(tx)
@@ -145,7 +145,7 @@ export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): P
   if (result.numAffectedRows !== 1n) throw new LeaseLostError(nameOf(claim))
 }
 
-/** Who asked for a replay after this one had begun may mean what it had passed already: that replay is still to come (see `requestReplay`). */
+/** A replay requested while this one ran may concern a part that it had already passed, so it stays due (see `requestReplay`). */
 function replayDue(tx: Tx, claim: ReadClaim, s: ReadSettlement): RawBuilder<unknown> {
   if (s.requestReplayInMs !== undefined) return sql`coalesce(replay_due_at, ${dbTime(tx, s.requestReplayInMs)})`
   if (s.replayNotBeforeMs !== undefined) {
@@ -157,38 +157,35 @@ function replayDue(tx: Tx, claim: ReadClaim, s: ReadSettlement): RawBuilder<unkn
   return sql`case when ${asked} then ${dbTime(tx, Math.min(s.replayDueInMs, REPLAY_COALESCE_MS))} else ${dbTime(tx, s.replayDueInMs)} end`
 }
 
-/** A wake that came meanwhile is later than all that the walk could see. */
+/** A wake during the walk is later than everything the walk saw. */
 function activity(tx: Tx, claim: ReadClaim, activeAt: TimeText): RawBuilder<unknown> {
   return sql`case when active_at is distinct from ${timeValue(tx, claim.activeAt)} then active_at else ${timeValue(tx, activeAt)} end`
 }
 
-/** The earlier of two moments, of which the second may be null. */
+/** The earlier of two times; the second may be null. */
 function earlierOf(tx: Tx, a: RawBuilder<unknown>, b: RawBuilder<unknown>): RawBuilder<unknown> {
   return tx.kind === 'sqlite' ? sql`min(${a}, coalesce(${b}, ${a}))` : sql`least(${a}, ${b})`
 }
 
-/** Gives a claim back, untouched, due at once. */
+/** Releases a claim unchanged, due at once. */
 export async function releaseRead(db: Db, claim: ReadClaim): Promise<void> {
   const release = (tx: Tx) => sql`update sync_reads set lease_token = null, due_at = ${dbTime(tx)} where ${mine(claim)}`.execute(tx.sql)
   await db.write('read-release', release, { relaxedDurability: true })
 }
 
-/**
- * Gives back, at once and untouched, the reads of an account that are claimed: for a process that knows that no other one reads, and that has
- * none in hand.
- */
+/** Releases all claimed reads of an account, due at once. For a process that knows that no other reads the account and that has none in flight. */
 export async function releaseAllReads(db: Db, account: string): Promise<void> {
   await db.write('read-release', (tx) => releaseClaimed(tx, sql`account = ${account}`))
 }
 
-/** The same of what one process has claimed in any account, for whoever knows that it is dead. @returns how many. */
+/** Releases what a dead process had claimed, in any account. @returns how many. */
 export async function releaseReadsOf(tx: Tx, processId: string): Promise<number> {
   const released = await releaseClaimed(tx, sql`account in (select account from sync_accounts) and ${isClaimedBy(processId)}`)
   if (released > 0) wake(tx, 'reads')
   return released
 }
 
-/** A claim is due before the longest lease is over: so the index finds it. */
+/** Claims end within the longest lease, so the index on `due_at` finds them. */
 async function releaseClaimed(tx: Tx, which: RawBuilder<unknown>): Promise<number> {
   const ranks = sql.join(Object.values(rank).map((one) => sql.lit(one)))
   const { numAffectedRows } = await sql`

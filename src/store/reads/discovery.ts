@@ -13,7 +13,7 @@ const probes: TableSpec = {
   columns: { account: 'text', path: 'text', template: 'text', due_at: 'time', failures: 'int', ids: 'int', found: 'int' },
 }
 
-/** A path to be asked for: `template` is what the settings say, the same or with a key in braces where the path has an id. */
+/** A path to probe. `template` is its form in the settings: the same, or with a key in braces where the path has an id. */
 export interface ProbePath {
   readonly path: string
   readonly template: string
@@ -26,13 +26,13 @@ export interface ProbeClaim extends ProbePath {
   readonly failures: number
 }
 
-/** Adds paths, due at once; those that are there stay as they are. @returns how many are new. */
+/** Adds paths, due at once; existing ones stay unchanged. @returns how many are new. */
 export async function addProbes(tx: Tx, account: string, paths: readonly ProbePath[], now: TimeText): Promise<number> {
   const rows = paths.map((path) => ({ account, path: path.path, template: path.template, due_at: now, failures: 0, ids: 0, found: 0 }))
   return tx.insertMany(probes, rows, { ignore: true })
 }
 
-/** Lets a shorter `every` take effect on due times that are stored already. What fails keeps its backoff. */
+/** Applies a shorter `every` to stored due times. Failing paths keep their backoff. */
 export async function capProbes(tx: Tx, account: string, everyMs: number): Promise<void> {
   await tx.sql
     .updateTable('sync_discovery')
@@ -44,7 +44,7 @@ export async function capProbes(tx: Tx, account: string, everyMs: number): Promi
     .execute()
 }
 
-/** Whether a path of one of `templates` is due, so that nobody writes only to find out. */
+/** Whether a path of one of `templates` is due. Saves a write transaction that would claim nothing. */
 export async function isProbeDue(q: Query, account: string, templates: readonly string[]): Promise<boolean> {
   const row = await q.sql
     .selectFrom('sync_discovery')
@@ -57,7 +57,7 @@ export async function isProbeDue(q: Query, account: string, templates: readonly 
   return row !== undefined
 }
 
-/** Claims the path that is due the longest; null when none is. A lease whose process died becomes due again by itself. */
+/** Claims the path that has been due longest; null when none is. A lease makes it due again by itself when its process dies. */
 export async function claimProbe(db: Db, account: string, templates: readonly string[], leaseMs: number): Promise<ProbeClaim | null> {
   const leaseToken = randomUUID()
   return db.write('discovery-claim', async (tx) => {
@@ -74,28 +74,28 @@ export async function claimProbe(db: Db, account: string, templates: readonly st
   })
 }
 
-/** How a probe ended, and when it comes again. */
+/** How a probe ended, and when it is due again. */
 export interface ProbeEnd {
   /**
-   * `ok`; `limited`: so too, but not all that is new was taken; or the class of the failure. Null when it was not asked for: that leaves
-   * all but its due time as it was.
+   * `ok`, `limited` (more new ids than one answer may bring in), or the class of the failure. Null when no request was made: then only the due
+   * time changes.
    */
   readonly outcome: string | null
   readonly error: string | null
   readonly failures: number
   readonly dueInMs: number
-  /** Unless it failed: what was answered. */
+  /** The answer, unless the probe failed. */
   readonly answer?: {
-    /** Cut to what is kept. */
+    /** Cut to the stored length. */
     readonly raw: string
     readonly bytes: number
-    /** Ids of submissions in it, and how many of them were new. */
+    /** Submission ids in the answer, and how many of them were new. */
     readonly ids: number
     readonly found: number
   }
 }
 
-/** @throws LeaseLostError when another process has taken the path over. */
+/** @throws LeaseLostError when another process has taken over the path. */
 export async function settleProbe(tx: Tx, claim: ProbeClaim, end: ProbeEnd): Promise<void> {
   const { answer } = end
   const set = [sql`lease_token = null, due_at = ${dbTime(tx, end.dueInMs)}`]
@@ -111,7 +111,7 @@ export async function settleProbe(tx: Tx, claim: ProbeClaim, end: ProbeEnd): Pro
   if (result.numAffectedRows !== 1n) throw new LeaseLostError(`probing ${claim.path}`)
 }
 
-/** How many paths of a template there are. */
+/** How many paths a template has. */
 export async function countProbes(q: Query, account: string, template: string): Promise<number> {
   const row = await q.sql
     .selectFrom('sync_discovery')
@@ -122,21 +122,21 @@ export async function countProbes(q: Query, account: string, template: string): 
   return Number(row.n)
 }
 
-/** What became of the paths of one template. */
+/** State of one template's paths. */
 export interface TemplateStatus {
   readonly template: string
   readonly paths: number
   readonly failing: number
-  /** Paths whose last answer named more new submissions than one answer may bring in. */
+  /** Paths whose last answer had more new submissions than one answer may bring in. */
   readonly limited: number
-  /** When the path was answered whose answer is the oldest; null when one never was. */
+  /** The oldest of the paths' last answers; null when some path was never answered. */
   readonly oldestAnswerAt: TimeText | null
   readonly found: number
-  /** Of one that fails. */
+  /** The error of a failing path. */
   readonly error: string | null
 }
 
-/** The state of probing, by template; templates that are not in the settings any more are left out. */
+/** State of probing, by template. Templates no longer in the settings are left out. */
 export async function discoveryStatus(q: Query, account: string, templates: readonly string[]): Promise<TemplateStatus[]> {
   if (templates.length === 0) return []
   const { rows } = await sql<{

@@ -6,7 +6,7 @@ import { dbTime } from '../engine/sql.ts'
 import { rank } from './reads.ts'
 
 const NAME = 'longest_wait'
-/** No lease and no backoff of a read that fails is as long. */
+/** Longer than any lease and any backoff. */
 const DAY_MS = 86_400_000
 
 const waits: TableSpec = {
@@ -15,10 +15,10 @@ const waits: TableSpec = {
   columns: { account: 'text', submission_id: 'text', read: 'text', due_at: 'time', replay_due_at: 'time' },
 }
 
-/** The longest that a read and its replay may wait, in milliseconds, when nothing has moved for `quietForMs`. */
+/** The longest wait for a read and its replay, in milliseconds, when nothing has moved for `quietForMs`. */
 export type MaxIntervals = (quietForMs: number) => { readonly pollMs: number; readonly replayMs: number }
 
-/** The settings of waiting under which the stored due times of an account were last checked: name to milliseconds. */
+/** The intervals to which the stored due times of an account were last adjusted: name to milliseconds. */
 export async function checkedIntervals(q: Query, account: string): Promise<ReadonlyMap<string, number>> {
   const rows = await q.sql
     .selectFrom('sync_counters')
@@ -29,7 +29,7 @@ export async function checkedIntervals(q: Query, account: string): Promise<Reado
   return new Map(rows.map((row) => [row.label, row.value]))
 }
 
-/** Notes under which settings the stored due times were checked. */
+/** Saves the intervals to which the stored due times were adjusted. */
 export async function saveCheckedIntervals(db: Db, account: string, settings: ReadonlyMap<string, number>): Promise<void> {
   await db.write('waits-checked', async (tx) => {
     for (const [label, value] of settings) {
@@ -42,7 +42,7 @@ export async function saveCheckedIntervals(db: Db, account: string, settings: Re
   })
 }
 
-/** Whether a read of an account waits longer than `longestMs`, as it does when it was put off by a clock that ran ahead. */
+/** Whether a read of the account is due later than `longestMs` from now, as after a clock that ran ahead. */
 export async function isDueBeyond(q: Query, account: string, longestMs: number): Promise<boolean> {
   const ranks = sql.join(Object.values(rank))
   const { rows } = await sql`
@@ -61,10 +61,10 @@ interface Waiting {
 }
 
 /**
- * Moves due times of an account that lie further off than they now may, for up to `limit` reads in the order of their submissions. What
- * fails keeps its backoff, and what is being read its lease, up to a day.
- * @param after the last submission of the step before; '' to begin.
- * @returns the last submission that was looked at, or null when there are no more: steps, so that no transaction is long.
+ * Brings due times forward that lie further off than allowed now, for up to `limit` reads in order of submission. Failing reads keep their
+ * backoff and reads in flight their lease, up to a day. Runs in steps, so that no transaction is long.
+ * @param after the last submission of the previous step; '' to begin.
+ * @returns the last submission of this step, or null when there are no more.
  */
 export function shortenDueTimes(db: Db, account: string, after: string, limit: number, longest: MaxIntervals): Promise<string | null> {
   return db.write('waits-shortened', async (tx) => {
@@ -72,7 +72,7 @@ export function shortenDueTimes(db: Db, account: string, after: string, limit: n
     const { rows } = await sql<Waiting>`
       select submission_id, read, rank, lease_token, due_at, active_at, replay_due_at from sync_reads
       where account = ${account} and submission_id > ${after} order by submission_id, read limit ${sql.lit(limit)} ${lock}`.execute(tx.sql)
-    // The last submission may not be whole: it is looked at in the next step, unless it is the only one or the last.
+    // The page may cut the last submission: leave it to the next step, unless it fills the page or ends the list.
     const last = rows.at(-1)?.submission_id
     const more = rows.length === limit && rows[0]?.submission_id !== last
     const whole = more ? rows.filter((row) => row.submission_id !== last) : rows
@@ -90,7 +90,7 @@ function shorten(row: Waiting, now: number, longest: MaxIntervals): { due_at: Ti
   const { pollMs, replayMs } = longest(row.active_at === null ? 0 : Math.max(0, now - msFromTime(row.active_at)))
   const free = row.lease_token === null && row.rank !== rank.failing
   const replay_due_at = row.replay_due_at === null ? null : earlier(row.replay_due_at, timeFromMs(now + replayMs))
-  // A replay is made by a walk, so the walk may not come later than the replay that is due.
+  // A walk makes the replay, so it must not come later than a due replay.
   const due = earlier(row.due_at, timeFromMs(now + (free ? pollMs : DAY_MS)))
   const due_at = free ? earlier(due, replay_due_at ?? due) : due
   return due_at === row.due_at && replay_due_at === row.replay_due_at ? null : { due_at, replay_due_at }

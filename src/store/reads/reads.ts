@@ -5,14 +5,14 @@ import type { TableSpec, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, valuesTable } from '../engine/sql.ts'
 
-/** Deliveries of a burst arrive within moments of each other and share one walk: a wake waits this long. */
+/** Delay of a wake: deliveries of a burst arrive close together and share one walk. */
 export const WAKE_DELAY_MS = 1_000
-/** Replays that new lanes ask for come at most this often for one submission. */
+/** Replays requested by new lanes come at most this often per submission. */
 export const REPLAY_COALESCE_MS = 60_000
-/** What the service did not find, and somebody hears of all the same, is looked for again this soon: no sooner than a second miss is. */
+/** Delay of another attempt when a delivery names something that the service did not find: no sooner than a second miss. */
 export const LOOK_AGAIN_MS = 120_000
 
-/** `live` goes first: someone is waiting for it. */
+/** `live` goes first: somebody waits for it. */
 export const rank = { live: 0, routine: 1, failing: 2 } as const
 
 const readsTable: TableSpec = {
@@ -35,7 +35,7 @@ const readsTable: TableSpec = {
   },
 }
 
-/** Gives new submissions their reads, due at once: both feeds are read from the beginning (trap 22). */
+/** Adds the reads of new submissions, due at once. Both feeds start from the beginning (trap 22). */
 export async function addReads(tx: Tx, places: readonly Place[], now: string, live: boolean): Promise<void> {
   const rows = places.flatMap((place) =>
     readKinds.map((read) => ({
@@ -58,20 +58,20 @@ export async function addReads(tx: Tx, places: readonly Place[], now: string, li
   wake(tx, 'reads')
 }
 
-/** A read that should be made soon. */
+/** A read that should come soon. */
 export interface Wake extends Place {
   readonly read: ReadKind
 }
 
-/** How reads are woken: when they are due, and whether the wake is about them, so that it counts as movement. */
+/** When woken reads are due, and whether the wake counts as movement. */
 export interface WakeOptions {
   readonly delayMs: number
   readonly moved: boolean
 }
 
 /**
- * Marks reads to be made soon. A read under way is made again after it ends (`wake_no`); one that fails keeps its backoff, but for one that
- * was not found: what is heard of it may mean that the service shows it again, so it is looked for again before long (trap 48).
+ * Makes reads due soon. A read in flight comes again after it ends (`wake_no`). A failing read keeps its backoff, except one that got "not
+ * found": the news may mean that the service shows it again, so it is tried again before long (trap 48).
  */
 export async function wakeReads(
   tx: Tx,
@@ -99,9 +99,9 @@ export async function wakeReads(
 }
 
 /**
- * Asks for a replay of the events of submissions in which a new lane was seen: more of it may lie behind the cursor (trap 8).
- * A feed that was never read to its end needs none: it is being read from the beginning. A replay that is due and perhaps under way
- * may have passed that place: its due time changes, by which it sees that it is to be made again; one that is due is never put off.
+ * Requests a replay of the events of submissions with a new lane: more of the lane may lie behind the cursor (trap 8). A feed never read to
+ * its end needs none, because it is being read from the beginning. A replay in flight may have passed that place: its due time changes, which
+ * tells it to come again. A replay that is due is never postponed.
  */
 export async function requestReplay(tx: Tx, places: readonly Place[]): Promise<void> {
   if (places.length === 0) return
@@ -128,8 +128,8 @@ export async function requestReplay(tx: Tx, places: readonly Place[]): Promise<v
 }
 
 /**
- * The number of a new read. It is greater than that of every read before it (invariant 6), those of which only the trace is left too: a
- * counter that a hand or a restored table left behind would have all later reads refused.
+ * The number of a new read: greater than that of every earlier read (invariant 6). It also exceeds the applied numbers, because a counter set
+ * back by hand or by a restored table would make all later reads be refused.
  */
 export function nextReadNumber(tx: Tx): RawBuilder<number> {
   const greatest = tx.kind === 'sqlite' ? sql`max(issued_no, applied_no, cursor_no)` : sql`greatest(issued_no, applied_no, cursor_no)`
@@ -137,8 +137,8 @@ export function nextReadNumber(tx: Tx): RawBuilder<number> {
 }
 
 /**
- * Takes the right to apply a state read (invariant 6).
- * @returns false when a read that was sent later has been applied already.
+ * Claims the right to apply a state read (invariant 6).
+ * @returns false when a read with a greater number has been applied.
  */
 export async function advanceAppliedNumber(tx: Tx, place: Place, read: ReadKind, readNo: number): Promise<boolean> {
   const result = await tx.sql

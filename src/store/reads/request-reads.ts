@@ -5,8 +5,8 @@ import { dbTime } from '../engine/sql.ts'
 import { wakeReads } from './reads.ts'
 
 /**
- * Has submissions read now, by whichever process polls: their state, and both feeds from the beginning. What fails keeps its backoff, and
- * what is being read just now is read again after.
+ * Requests reads of submissions now, by whichever process polls: their state, and both feeds from the beginning. Failing reads keep their
+ * backoff; a read in flight comes again afterwards.
  * @param submissionIds known ones; at most some hundreds.
  */
 export async function requestReads(db: Db, account: string, submissionIds: readonly string[]): Promise<void> {
@@ -14,7 +14,7 @@ export async function requestReads(db: Db, account: string, submissionIds: reado
   const wakes = submissionIds.flatMap((submissionId) => readKinds.map((read) => ({ account, submissionId, read })))
   await db.write('reads-asked', async (tx) => {
     const now = dbTime(tx)
-    // A feed that was never read to its end is being read from the beginning anyway.
+    // A feed never read to its end has no replay time: it is being read from the beginning anyway.
     await sql`
       update sync_reads set replay_due_at = ${tx.kind === 'sqlite' ? sql`min(replay_due_at, ${now})` : sql`least(replay_due_at, ${now})`}
       where account = ${account} and submission_id in (${sql.join(submissionIds)}) and replay_due_at is not null`.execute(tx.sql)

@@ -3,17 +3,17 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 
-/** When a webhook secret verified a delivery last. The tag is the one that `secretTag` gives. */
+/** When a webhook secret last verified a delivery. `tag` is from `secretTag`. */
 export interface SecretUse {
   readonly account: string
   readonly tag: string
   readonly at: TimeText
 }
 
-/** Notes uses; an older one never takes the place of a newer one, whichever process saw it. */
+/** Saves uses. An older one never overwrites a newer one, whichever process saw it. */
 export async function saveSecretUses(db: Db, uses: readonly SecretUse[]): Promise<void> {
   await db.write('webhook-secrets', async (tx) => {
-    // In the order of the key, as every process takes its locks.
+    // In key order, as every process takes its locks.
     for (const { account, tag, at } of [...uses].sort((a, b) => (a.account + a.tag < b.account + b.tag ? -1 : 1))) {
       await sql`
         insert into sync_webhook_secrets (account, tag, last_verified_at) values (${account}, ${tag}, ${timeValue(tx, at)})
@@ -23,7 +23,7 @@ export async function saveSecretUses(db: Db, uses: readonly SecretUse[]): Promis
   })
 }
 
-/** The uses of every account's secrets, by account and tag. */
+/** The uses of all secrets, by account and tag. */
 export async function secretUses(q: Query): Promise<SecretUse[]> {
   const rows = await q.sql.selectFrom('sync_webhook_secrets').selectAll().orderBy('account').orderBy('tag').execute()
   return rows.map(({ account, tag, last_verified_at }) => ({ account, tag, at: last_verified_at }))

@@ -3,14 +3,14 @@ import Database from 'better-sqlite3'
 import type { CheckpointAnswer, CheckpointMode } from './checkpoints.ts'
 
 /**
- * The worker thread of sqlite-checkpoints.ts: for every message, which names a mode, it moves the write-ahead log into the database
- * file on a connection of its own, and answers with how long the log is, or with the sentence of what went wrong.
+ * The worker thread of checkpoints.ts. Each message names a mode; the thread checkpoints the write-ahead log on its own connection and
+ * answers with the log's length or an error message.
  */
 
-/** While writing goes on, a pass ends behind the log's end; the next is shorter. */
+/** Under constant writing a pass ends before the log's end; the next pass is shorter. */
 const MAX_PASSES = 4
 const SHORT_REST_PAGES = 500
-/** How long a reader of another process may keep the log from being begun anew. */
+/** How long to wait for a reader of another process before the log can restart. */
 const READER_WAIT_MS = 10
 
 const database = new Database(String(workerData), { fileMustExist: true, timeout: READER_WAIT_MS })

@@ -3,7 +3,7 @@ import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { WriteGate } from '../engine/write-gate.ts'
 
-/** `passive` disturbs nobody; `restart` also lets the log begin anew, `truncate` also cuts its file to nothing. */
+/** `passive` blocks nobody; `restart` also restarts the log at its beginning; `truncate` also empties its file. */
 export type CheckpointMode = 'passive' | 'restart' | 'truncate'
 
 export interface CheckpointAnswer {
@@ -14,17 +14,16 @@ export interface CheckpointAnswer {
 
 const INTERVAL_MS = 1_000
 /**
- * A log that is written without pause never ends where a passive checkpoint ends, so it would grow for ever: from this length on
- * it is begun anew. Its file keeps its blocks then, for overwriting those is faster than growing a file.
+ * Under constant writing a passive checkpoint never reaches the log's end, and the log would grow without bound. From this length on it is
+ * restarted. The file keeps its size: overwriting blocks is faster than growing a file.
  */
 const RESTART_PAGES = 4_096
 const TRUNCATE_PAGES = 65_536
 const PAGE_BYTES = 4_096
 
 /**
- * Keeps the write-ahead log short from a worker thread, so that no transaction pays for it (invariant 13). The worker starts with
- * the first checkpoint that is due: commands that live for a moment need none, for the last connection that closes
- * checkpoints too.
+ * Keeps the write-ahead log short from a worker thread, so that no transaction pays for it (invariant 13). The thread starts with the first
+ * checkpoint that is due. Short commands need none: the last connection to close checkpoints too.
  */
 export class SqliteCheckpoints {
   readonly #path: string
@@ -34,29 +33,29 @@ export class SqliteCheckpoints {
   #timer: NodeJS.Timeout | null = null
   #running: Promise<void> | null = null
   #answered: (answer: CheckpointAnswer) => void = () => {}
-  #toldOfReader = false
+  #warnedOfReader = false
   #closed = false
 
-  /** @param gate is held for the short last part of a checkpoint that begins the log anew. */
+  /** @param gate is held for the short last part of a checkpoint that restarts the log. */
   constructor(path: string, gate: WriteGate, log: Log) {
     this.#path = path
     this.#gate = gate
     this.#log = log
   }
 
-  /** Something was committed: a checkpoint follows within a second. */
+  /** Schedules a checkpoint within a second. Called after each commit. */
   written(): void {
     if (this.#timer || this.#closed) return
     this.#timer = setTimeout(() => {
       this.#timer = null
-      // Still at the last one: the disk is slow, and the next commit asks again.
+      // The last one still runs when the disk is slow; the next commit schedules another.
       this.#running ??= this.#checkpoint().finally(() => {
         this.#running = null
       })
     }, INTERVAL_MS).unref()
   }
 
-  /** Ends the worker, after the checkpoint that it may be at. */
+  /** Ends the worker after its current checkpoint. */
   async close(): Promise<void> {
     this.#closed = true
     if (this.#timer) clearTimeout(this.#timer)
@@ -68,25 +67,25 @@ export class SqliteCheckpoints {
   async #checkpoint(): Promise<void> {
     const pages = await this.#ask('passive')
     if (pages < RESTART_PAGES || this.#closed) return
-    // Our own writers wait here, not for SQLite's lock, which would hold up the event loop.
+    // Writers wait at the gate, not for SQLite's lock, which would block the event loop.
     await this.#gate.enter(true)
     try {
-      this.#tellOfReader(await this.#ask(pages < TRUNCATE_PAGES ? 'restart' : 'truncate'))
+      this.#warnOfReader(await this.#ask(pages < TRUNCATE_PAGES ? 'restart' : 'truncate'))
     } finally {
       this.#gate.leave()
     }
   }
 
-  /** A log that could not be cut is one that somebody reads: as long as that lasts it grows, until the disk is full. */
-  #tellOfReader(pages: number): void {
+  /** A log that cannot be shortened has a long-running reader, and grows until the disk is full. */
+  #warnOfReader(pages: number): void {
     const held = pages >= TRUNCATE_PAGES
-    if (held && !this.#toldOfReader) {
+    if (held && !this.#warnedOfReader) {
       const mb = Math.round((pages * PAGE_BYTES) / 1e6)
       this.#log.warn(
-        `${this.#path}-wal has grown to ${mb} MB and cannot be shortened, because something has been reading the database for long in one transaction, a backup or another process; end that (\`fuser -v ${this.#path}\` tells who has it open), or it grows on`,
+        `${this.#path}-wal has grown to ${mb} MB and cannot be shortened, because a backup or another process has been reading the database in one transaction for long; end that (\`fuser -v ${this.#path}\` names the processes), or it keeps growing`,
       )
     }
-    this.#toldOfReader = held
+    this.#warnedOfReader = held
   }
 
   /** @returns the length of the log in pages, 0 when the worker failed. */
@@ -99,7 +98,7 @@ export class SqliteCheckpoints {
     return pages
   }
 
-  /** A system that gives no thread now may give one later: the next commit asks again. */
+  /** The system may refuse a thread now and allow one later: the next commit tries again. */
   #startOrFail(): Worker | null {
     try {
       this.#worker ??= this.#start()
@@ -110,7 +109,7 @@ export class SqliteCheckpoints {
   }
 
   #start(): Worker {
-    // Run from its source the program's files end in .ts, built ones in .js.
+    // Worker files end in .ts when run from source, in .js when built.
     const file = import.meta.url.endsWith('.ts') ? './checkpoint-worker.ts' : './checkpoint-worker.js'
     const worker = new Worker(new URL(file, import.meta.url), { workerData: this.#path })
     worker.unref()

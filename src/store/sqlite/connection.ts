@@ -2,16 +2,16 @@ import Database, { type Statement } from 'better-sqlite3'
 import type { CompiledQuery, QueryResult } from 'kysely'
 import { bindable, type Decode, decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 
-/** Statements kept prepared; the texts of a program are few, only lists of changing length make new ones. */
+/** Prepared statements kept. A program has few texts; only lists of varying length add more. */
 const MAX_STATEMENTS = 500
 
 interface Prepared {
   readonly statement: Statement<SqliteValue[], Record<string, SqliteValue>>
-  /** The columns whose values must be turned; empty for most. */
+  /** Decoders of the columns that need one; empty for most statements. */
   readonly decoders: readonly { readonly name: string; readonly decode: Decode }[]
 }
 
-/** One connection to a SQLite database. Everything here is synchronous and throws SqliteError as it comes. */
+/** One connection to a SQLite database. All methods are synchronous and throw SqliteError unchanged. */
 export class SqliteConnection {
   readonly database: Database.Database
   readonly #statements = new Map<string, Prepared>()
@@ -37,7 +37,7 @@ export class SqliteConnection {
     return prepared
   }
 
-  /** Runs a statement of kysely. */
+  /** Runs a statement compiled by kysely. */
   run(query: CompiledQuery): QueryResult<unknown> {
     const { statement, decoders } = this.prepare(query.sql)
     const parameters = query.parameters.map(bindable)
@@ -52,24 +52,24 @@ export class SqliteConnection {
     return { rows }
   }
 
-  /** Whether the next transactions wait until the disk has what they wrote. Not to be called within one. */
+  /** Sets whether commits wait for the disk. Must not be called within a transaction. */
   flushCommits(flushes: boolean): void {
     if (this.#flushes === flushes) return
     this.database.pragma(`synchronous = ${flushes ? 'full' : 'normal'}`)
     this.#flushes = flushes
   }
 
-  /** Rolls back when a transaction is open; some errors have ended it already. */
+  /** Rolls back an open transaction; some errors have ended it already. */
   rollback(): void {
     if (this.database.inTransaction) this.database.exec('rollback')
   }
 
-  /** Opens the write-ahead log by reading; a database that cannot be read (any more) is left as it is. */
+  /** Opens the write-ahead log by reading. Ignores a database that cannot be read. */
   openLog(): void {
     try {
       this.database.pragma('schema_version')
     } catch {
-      // It is about to be closed: whoever opens it next meets the same error, and tells it.
+      // Whoever uses the database next meets the same error and reports it.
     }
   }
 

@@ -5,22 +5,22 @@ const TRANSIENT: readonly (readonly [code: string, sentence: string])[] = [
   ['SQLITE_BUSY', 'is locked by another process'],
   ['SQLITE_LOCKED', 'is locked by another connection'],
   ['SQLITE_FULL', 'cannot grow: the disk is full'],
-  // Of its errors of reading and writing the one that a full disk gives to whoever opens a database that nobody else has open.
+  // The one I/O error that a full disk causes, when nobody else has the database open.
   ['SQLITE_IOERR_SHMSIZE', 'cannot be opened: the disk is full, with no room for the -shm file beside it'],
   ['SQLITE_IOERR', 'cannot be read or written: the disk answers with an error'],
   ['SQLITE_READONLY', 'cannot be written: it is read-only'],
   ['SQLITE_CANTOPEN', 'cannot be opened'],
 ]
 
-/** @returns whether another connection holds the lock that a statement needed. */
+/** @returns whether another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }
 
 /**
- * @param path of the database, for the sentence.
- * @returns TransientError for a lock, a full disk or one that fails; FatalError for a file that is damaged or no database; whatever
- * else was thrown, as it is.
+ * @param path of the database, for the message.
+ * @returns TransientError for a lock, a full disk or a failing one; FatalError for a file that is damaged or no database; any other error
+ * unchanged.
  */
 export function sqliteError(error: unknown, path: string): unknown {
   if (!(error instanceof Database.SqliteError)) return error

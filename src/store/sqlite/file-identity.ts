@@ -1,48 +1,48 @@
 import { statSync } from 'node:fs'
 import { TransientError } from '../../base/errors.ts'
 
-/** What a file is, whatever it is called: no other file has it as long as this one is open. '' for none; null where it cannot be told. */
+/** Device and inode of a file. No other file can have them while it is open. '' when it does not exist; null when that cannot be told. */
 type Identity = string | null
 
 /** What to do about a file that only a running process still has. */
 export const RECOVER_FILE =
-  'move it back, or copy it out before that process ends, as docker/runbook.md, "Deliveries cannot be stored", tells; a new start would begin without it'
+  'move it back, or copy it out before that process ends (docker/runbook.md, "Deliveries cannot be stored"); a restart would begin without it'
 
 /**
- * The file of a database that is open, and its write-ahead log. Deleted, moved or replaced by somebody they can be written on, and SQLite
- * says nothing; but whoever opens the database next finds nothing of what was written since (invariant 1).
+ * Detects that the open database file or its write-ahead log was deleted, moved or replaced. SQLite keeps writing without a word, but
+ * whoever opens the database next finds nothing of it (invariant 1).
  */
 export class FileIdentity {
   readonly #path: string
   readonly #opened: readonly { readonly file: string; readonly identity: Identity }[]
 
-  /** @param path of a database whose log is open already. */
+  /** @param path of a database whose log is already open. */
   constructor(path: string) {
     this.#path = path
     this.#opened = [path, `${path}-wal`].map((file) => ({ file, identity: identityOf(file) }))
   }
 
-  /** @throws TransientError when another file, or none, lies where the one lay that is open: it may be put back. */
+  /** @throws TransientError when another file, or none, lies at the path. It may be put back. */
   check(): void {
     for (const { file, identity } of this.#opened) {
       const found = identityOf(file)
       if (identity === null || found === null || found === identity) continue
       throw new TransientError(
         found === ''
-          ? `${file} was deleted or moved under the running program, which alone has it now: ${RECOVER_FILE}`
-          : `${file} was replaced under the running program; move back the one of before, or restart the program, which then goes on with what lies at ${this.#path}`,
+          ? `${file} was deleted or moved while the program runs; only this process still has it: ${RECOVER_FILE}`
+          : `${file} was replaced while the program runs; move the former file back, or restart the program to go on with the one at ${this.#path}`,
       )
     }
   }
 }
 
-/** It asks the system for its name alone: to close a file once more would end the locks that SQLite has on it. */
+/** Uses `stat` only: closing another handle of the file would drop SQLite's locks on it. */
 function identityOf(file: string): Identity {
   try {
     const found = statSync(file, { throwIfNoEntry: false })
     return found ? `${found.dev}:${found.ino}` : ''
   } catch {
-    // Whoever may not look there any more can still write what is open.
+    // A process that may no longer look there can still write its open file.
     return null
   }
 }

@@ -2,9 +2,8 @@ import type { DatabaseConfig, Db } from '../engine/db.ts'
 import { WorkerConnection, WorkerQuery } from './worker-thread.ts'
 
 /**
- * The same database, but on SQLite whatever is read outside a transaction is read in a thread of its own, so that a look at much holds up
- * neither the event loop nor a delivery (invariant 13). The thread starts with the first look.
- * `close` ends the thread and leaves `db` open.
+ * The same database, but on SQLite reads outside a transaction run in a worker thread, so that a long report blocks neither the event loop
+ * nor a delivery (invariant 13). The thread starts with the first read. `close` ends the thread and leaves `db` open.
  */
 export function openReportReader(db: Db, database: DatabaseConfig): Db {
   const { kind, processId, clock, signals } = db

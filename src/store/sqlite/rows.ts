@@ -7,7 +7,7 @@ import type { SqliteConnection } from './connection.ts'
 
 type Prepared = Statement<SqliteValue[], Record<string, SqliteValue>>
 
-/** A statement, and the columns that it takes in the order of its parameters. */
+/** A statement, and its columns in the order of the parameters. */
 interface Bound {
   readonly statement: Prepared
   readonly columns: readonly string[]
@@ -19,8 +19,8 @@ interface Select extends Bound {
 }
 
 /**
- * The row functions on SQLite: one prepared statement a row, in a loop that never leaves the process. Texts, statements and
- * codecs are made once per table, for this is the hot path of everything that is applied.
+ * The row functions on SQLite: one prepared statement, run once per row. Texts, statements and codecs are cached per table; this is the hot
+ * path of applying.
  */
 export class SqliteRows {
   readonly #connection: SqliteConnection
@@ -40,7 +40,7 @@ export class SqliteRows {
     return found
   }
 
-  /** @param limit that many rows at most, then in no order: SQLite takes several times as long over a short statement that has one. */
+  /** @param limit returns that many rows at most, in no order. Left out normally: a limit makes a short statement several times slower. */
   selectWhere(spec: TableSpec, where: Row, limit?: number): Row[] {
     const columns = Object.keys(where)
     const nulls = columns.filter((column) => where[column] === null)

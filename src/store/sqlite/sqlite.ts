@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import { backoffMs, type Clock, systemClock } from '../../base/clock.ts'
 import { TransientError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
+import { whenAborted } from '../../base/when-aborted.ts'
 import type { Row } from '../../model/entity.ts'
 import type { Db, FailPoint, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
@@ -16,7 +17,7 @@ import { FileIdentity } from './file-identity.ts'
 import { SqliteRows } from './rows.ts'
 import { WorkerConnection, WorkerTx } from './worker-thread.ts'
 
-/** The event loop stands still while SQLite waits for a lock, so SQLite waits this long and we do the rest. */
+/** The event loop stands still while SQLite waits for a lock. So SQLite waits only this long, and we retry asynchronously. */
 const BUSY_TIMEOUT_MS = 20
 const LOCK_WAIT_MS = 5_000
 const PATIENT_LOCK_WAIT_MS = 15_000
@@ -29,7 +30,7 @@ export interface SqliteOptions {
   readonly failPoint?: FailPoint | undefined
 }
 
-/** See `Db`: one connection that writes, behind a gate, and one that only reads. */
+/** `Db` on SQLite: one writing connection behind a gate, and one that only reads. */
 export class SqliteDb implements Db {
   readonly kind = 'sqlite'
   readonly processId = randomUUID()
@@ -77,12 +78,12 @@ export class SqliteDb implements Db {
       this.#files.check()
       if (options.onWorkerThread) {
         tx = new WorkerTx(this, this.#worker)
-        result = await this.#workAside(name, tx, work)
+        result = await this.#runOnWorker(name, tx, work)
       } else {
         this.#writer.flushCommits(!options.relaxedDurability)
         await this.#begin(deadline)
         tx = new SqliteTx(this, this.#writer, this.#rows, this.#path)
-        result = await this.#workAndCommit(name, tx, work)
+        result = await this.#runAndCommit(name, tx, work)
       }
     } catch (error) {
       throw sqliteError(error, this.#path)
@@ -96,8 +97,7 @@ export class SqliteDb implements Db {
   }
 
   async listen(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return
-    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    await whenAborted(signal)
   }
 
   async close(): Promise<void> {
@@ -108,12 +108,12 @@ export class SqliteDb implements Db {
     await this.#checkpoints.close()
     await this.#worker.close()
     this.#reader.close()
-    // The last connection to close checkpoints the rest of the log and removes it, if it has ever looked into it.
+    // The last connection to close checkpoints and removes the log, provided that it has opened the log.
     this.#writer.openLog()
     this.#writer.close()
   }
 
-  /** Begins a transaction with its lock. Another process's lock passes in real time, whatever clock a test holds. */
+  /** Begins a transaction with its lock. Waits in real time even under a test clock: another process's lock passes in real time. */
   async #begin(deadline: number): Promise<void> {
     const begin = this.#writer.prepare('begin immediate').statement
     for (let attempt = 0; ; attempt++) {
@@ -127,7 +127,7 @@ export class SqliteDb implements Db {
     }
   }
 
-  async #workAside<T>(name: string, tx: WorkerTx, work: (tx: Tx) => Promise<T>): Promise<T> {
+  async #runOnWorker<T>(name: string, tx: WorkerTx, work: (tx: Tx) => Promise<T>): Promise<T> {
     await this.#worker.ask({ do: 'exec', text: 'begin immediate' })
     try {
       const result = await work(tx)
@@ -142,7 +142,7 @@ export class SqliteDb implements Db {
     }
   }
 
-  async #workAndCommit<T>(name: string, tx: SqliteTx, work: (tx: Tx) => Promise<T>): Promise<T> {
+  async #runAndCommit<T>(name: string, tx: SqliteTx, work: (tx: Tx) => Promise<T>): Promise<T> {
     try {
       const result = await work(tx)
       tx.end()
@@ -158,7 +158,7 @@ export class SqliteDb implements Db {
 }
 
 function openWriter(path: string): SqliteConnection {
-  // Waiting is harmless while the program starts.
+  // Blocking is harmless during the start.
   const connection = new SqliteConnection(path, { timeout: LOCK_WAIT_MS })
   try {
     const { database } = connection
@@ -166,7 +166,7 @@ function openWriter(path: string): SqliteConnection {
     connection.flushCommits(true)
     database.pragma('foreign_keys = off')
     database.pragma('wal_autocheckpoint = 0')
-    // A container's root file system may be read-only, and has no other place for temporary files.
+    // A container's root file system may be read-only and offer no place for temporary files.
     database.pragma('temp_store = memory')
     database.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
     return connection
@@ -205,7 +205,7 @@ class SqliteQuery implements Query {
     return this.use((rows) => submissionIds.flatMap((id) => rows.selectWhere(table, { account, submission_id: id }, limitEach)))
   }
 
-  /** From here on nothing more may come: it would run in whichever transaction is open then. */
+  /** Rejects everything from here on: it would run in another transaction. */
   end(): void {
     this.#ended = true
   }

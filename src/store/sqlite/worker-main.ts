@@ -8,7 +8,7 @@ import type { WorkerAnswer, WorkerRequest } from './worker-thread.ts'
 
 /** The worker thread of worker-thread.ts. */
 
-/** Waiting holds up nobody here; a command beside `serve` has the lock for 50 ms at most. */
+/** Waiting blocks nobody in this thread. Commands beside `serve` hold the lock for 50 ms at most. */
 const LOCK_WAIT_MS = 5_000
 
 const connection = new SqliteConnection(String(workerData), { fileMustExist: true, timeout: LOCK_WAIT_MS })
@@ -17,37 +17,37 @@ connection.database.pragma('wal_autocheckpoint = 0')
 connection.database.pragma('temp_store = memory')
 const rows = new SqliteRows(connection)
 
-parentPort?.on('message', (order: WorkerRequest) => {
-  parentPort?.postMessage(answerTo(order))
+parentPort?.on('message', (request: WorkerRequest) => {
+  parentPort?.postMessage(answerTo(request))
 })
 
-function answerTo(order: WorkerRequest): WorkerAnswer {
+function answerTo(request: WorkerRequest): WorkerAnswer {
   try {
-    return { value: obey(order) }
+    return { value: execute(request) }
   } catch (error) {
     return { problem: messageOf(error), code: error instanceof Database.SqliteError ? error.code : null }
   }
 }
 
-function obey(order: WorkerRequest): unknown {
-  // Outside of it each statement would be committed by itself.
-  if (order.inTransaction && !connection.database.inTransaction) throw new Error('the transaction was ended before it was committed')
-  switch (order.do) {
+function execute(request: WorkerRequest): unknown {
+  // Without a transaction each statement would commit by itself.
+  if (request.inTransaction && !connection.database.inTransaction) throw new Error('the transaction was ended before it was committed')
+  switch (request.do) {
     case 'exec':
-      // Some errors have ended the transaction already.
-      if (order.text === 'rollback') return connection.rollback()
-      connection.database.exec(order.text)
+      // Some errors have already ended the transaction.
+      if (request.text === 'rollback') return connection.rollback()
+      connection.database.exec(request.text)
       return null
     case 'run':
-      return connection.run(order.query as CompiledQuery)
+      return connection.run(request.query as CompiledQuery)
     case 'selectMany':
-      return rows.selectMany(order.table, order.keys)
+      return rows.selectMany(request.table, request.keys)
     case 'selectWhere':
-      return rows.selectWhere(order.table, order.where, order.limit)
+      return rows.selectWhere(request.table, request.where, request.limit)
     case 'insertMany':
-      return rows.insertMany(order.table, order.rows, order.ignore)
+      return rows.insertMany(request.table, request.rows, request.ignore)
     case 'updateMany':
-      return rows.updateMany(order.table, order.columns, order.rows)
+      return rows.updateMany(request.table, request.columns, request.rows)
     case 'close':
       connection.close()
       return null

@@ -10,13 +10,13 @@ import type { Signals } from '../engine/signals.ts'
 import type { Tables } from '../schema/tables.ts'
 import { sqliteError } from './errors.ts'
 
-/** What the worker thread is asked to do: one at a time, in the order in which it is asked. */
-export type WorkerRequest = AsideStep & {
-  /** Refused when no transaction is open: a thread that began anew, or an error, has ended the one that this belongs to. */
+/** A request to the worker thread. Requests are answered one at a time, in order. */
+export type WorkerRequest = WorkerStep & {
+  /** Refused when no transaction is open: an error, or a restart of the thread, has ended the one it belongs to. */
   readonly inTransaction?: boolean
 }
 
-type AsideStep =
+type WorkerStep =
   | { readonly do: 'exec'; readonly text: string }
   | { readonly do: 'run'; readonly query: Pick<CompiledQuery, 'sql' | 'parameters'> }
   | { readonly do: 'selectMany'; readonly table: TableSpec; readonly keys: readonly Row[] }
@@ -25,12 +25,12 @@ type AsideStep =
   | { readonly do: 'updateMany'; readonly table: TableSpec; readonly columns: readonly string[]; readonly rows: readonly Row[] }
   | { readonly do: 'close' }
 
-/** `code`: SQLite's, when the error is one of its. */
+/** `code` is SQLite's, when the error is one of its. */
 export type WorkerAnswer = { readonly value: unknown } | { readonly problem: string; readonly code: string | null }
 
 /**
- * One more connection to a SQLite database, in a worker thread: for what takes its time and must not hold up the event loop, such as
- * retention (invariant 13). Whoever writes through it holds the gate, so that it is still one writer at a time.
+ * One more connection to a SQLite database, in a worker thread, for long work that must not block the event loop, such as retention
+ * (invariant 13). Whoever writes through it holds the gate, so there is still one writer at a time.
  */
 export class WorkerConnection {
   readonly path: string
@@ -42,11 +42,11 @@ export class WorkerConnection {
   }
 
   /** @throws SqliteError as the connection throws it; TransientError when the thread has ended. */
-  async ask<T>(order: WorkerRequest): Promise<T> {
+  async ask<T>(request: WorkerRequest): Promise<T> {
     this.#worker ??= this.#start()
     const answer = Promise.withResolvers<unknown>()
     this.#waiting.push(answer)
-    this.#worker.postMessage(order)
+    this.#worker.postMessage(request)
     return (await answer.promise) as T
   }
 
@@ -60,7 +60,7 @@ export class WorkerConnection {
   }
 
   #start(): Worker {
-    // Run from its source the program's files end in .ts, built ones in .js.
+    // Worker files end in .ts when run from source, in .js when built.
     const file = import.meta.url.endsWith('.ts') ? './worker-main.ts' : './worker-main.js'
     const worker = new Worker(new URL(file, import.meta.url), { workerData: this.path })
     worker.unref()
@@ -76,14 +76,14 @@ export class WorkerConnection {
     worker.on('exit', () => {
       this.#worker = null
       for (const waiting of this.#waiting.splice(0)) {
-        waiting.reject(new TransientError(`the thread that works on ${this.path} aside failed: ${why}`))
+        waiting.reject(new TransientError(`the worker thread for ${this.path} failed: ${why}`))
       }
     })
     return worker
   }
 }
 
-/** Reading through that connection. */
+/** Reads through the worker thread. */
 export class WorkerQuery implements Query {
   readonly sql: Kysely<Tables>
   readonly kind = 'sqlite'
@@ -110,23 +110,23 @@ export class WorkerQuery implements Query {
   }
 
   async selectOfSubmissions(table: TableSpec, account: string, submissionIds: readonly string[], limit: number): Promise<Row[]> {
-    const found: Row[] = []
+    const rows: Row[] = []
     for (const submission_id of submissionIds) {
-      found.push(...(await this.ask<Row[]>({ do: 'selectWhere', table, where: { account, submission_id }, limit })))
+      rows.push(...(await this.ask<Row[]>({ do: 'selectWhere', table, where: { account, submission_id }, limit })))
     }
-    return found
+    return rows
   }
 
-  protected async ask<T>(order: WorkerRequest): Promise<T> {
+  protected async ask<T>(request: WorkerRequest): Promise<T> {
     try {
-      return await this.#connection.ask<T>(order)
+      return await this.#connection.ask<T>(request)
     } catch (error) {
       throw sqliteError(error, this.#connection.path)
     }
   }
 }
 
-/** A transaction of that connection. */
+/** A transaction in the worker thread. */
 export class WorkerTx extends WorkerQuery implements Tx {
   readonly actions: (() => void)[] = []
   #ended = false
@@ -145,18 +145,18 @@ export class WorkerTx extends WorkerQuery implements Tx {
 
   notifyOthers(): void {}
 
-  /** From here on nothing more may come: it would run in whichever transaction is open then. */
+  /** Rejects everything from here on: it would run in another transaction. */
   end(): void {
     this.#ended = true
   }
 
-  protected override async ask<T>(order: WorkerRequest): Promise<T> {
+  protected override async ask<T>(request: WorkerRequest): Promise<T> {
     if (this.#ended) throw new Error('This transaction has ended: everything in it must be awaited')
-    return await super.ask<T>({ ...order, inTransaction: true })
+    return await super.ask<T>({ ...request, inTransaction: true })
   }
 }
 
-/** On its way out of a thread a Buffer becomes a plain Uint8Array. */
+/** Structured cloning turns a Buffer into a plain Uint8Array. */
 function withBuffers(row: Record<string, unknown>): Record<string, unknown> {
   for (const [name, value] of Object.entries(row)) {
     if (value instanceof Uint8Array) row[name] = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
