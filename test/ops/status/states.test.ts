@@ -3,7 +3,7 @@ import { loadConfig } from '../../../src/config/config.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { readVerdict, type Verdict } from '../../../src/ops/status/status.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { handOver } from '../../../src/store/operators/alarms.ts'
+import { reportAlarm } from '../../../src/store/operators/alarms.ts'
 import { ensureDestinations, setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { ensureAccounts, stopAccount } from '../../../src/store/reads/accounts.ts'
 import type { ReadsTable } from '../../../src/store/schema/tables.ts'
@@ -146,7 +146,7 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
       text: 'it is full',
       notified_at: null,
     }
-    await handOver(db, { ...alarm, severity: 'critical', name: 'disk_space', state: 'firing' }, [])
+    await reportAlarm(db, { ...alarm, severity: 'critical', name: 'disk_space', state: 'firing' }, [])
     expect(await verdict()).toEqual({
       verdict: 'attention',
       sentence: 'Needs attention: account default is paused; alarm disk_space fires; and 1 more; no process is running.',
