@@ -1,5 +1,7 @@
+import type { Clock } from './clock.ts'
+
 /**
- * Waits for `work`, but no longer than `signal` allows; the work itself goes on, and nobody hears how it ends then.
+ * Waits for `work` until `signal` aborts. The work itself goes on then, and its end is ignored.
  * @throws what `work` throws; the reason of `signal` as soon as it aborts.
  */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -12,5 +14,28 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undef
     return await Promise.race([aborted.promise, work])
   } finally {
     signal.removeEventListener('abort', leave)
+  }
+}
+
+/**
+ * Runs `work` with a signal that aborts with `signal`, or after `ms` milliseconds by `clock`.
+ * @param late the signal's reason when the time is over.
+ */
+export async function withTimeout<T>(
+  clock: Clock,
+  ms: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+  late?: Error,
+): Promise<T> {
+  const timeout = new AbortController()
+  const ended = new AbortController()
+  void clock.sleep(ms, ended.signal).then(() => {
+    if (!ended.signal.aborted) timeout.abort(late)
+  })
+  try {
+    return await work(AbortSignal.any([signal, timeout.signal]))
+  } finally {
+    ended.abort()
   }
 }

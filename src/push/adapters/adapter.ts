@@ -1,7 +1,7 @@
 import { messageOf, ProductError, TransientError } from '../../base/errors.ts'
 import type { AdapterDestination } from '../../config/config.ts'
 import type { Mapping, PushItem } from '../contract/delivery.ts'
-import { type Answer, askedRestMs, type Failure } from '../contract/outcomes.ts'
+import { type Answer, type Failure, requestedPauseMs } from '../contract/outcomes.ts'
 import type { OutgoingRequest } from '../transport/transport.ts'
 
 /** What an adapter is made of: its destination's settings. */
@@ -10,16 +10,16 @@ export type AdapterOptions = Pick<AdapterDestination, 'url' | 'settings' | 'cred
 export type StepRequest = Omit<OutgoingRequest, 'timeoutMs'>
 
 /**
- * The requests of one delivery, which share its time and its end. `ask` and `tell` throw StepFailure when no answer comes; any answer is
+ * The requests of one delivery, which share its time and its end. `query` and `submit` throw StepFailure when no answer comes; any answer is
  * returned.
  */
 export interface Steps {
   /** Sends what changes nothing at the target: signing in, looking up. Without an answer it is tried again later. */
-  ask(request: StepRequest): Promise<Answer>
+  query(request: StepRequest): Promise<Answer>
   /** Sends that by which the target takes the change. Without an answer nobody knows whether it did. */
-  tell(request: StepRequest): Promise<Answer>
+  submit(request: StepRequest): Promise<Answer>
   /** @returns the steps of what other deliveries wait for too: they have a time of their own, and this delivery's end is not theirs. */
-  apart(): Steps
+  independent(): Steps
   /** Waits for such work as long as this delivery may last; the work itself goes on. @throws StepFailure when that was too short. */
   wait<T>(work: Promise<T>): Promise<T>
 }
@@ -74,11 +74,11 @@ export class StepFailure extends ProductError {
 export function withoutEffect(failure: Failure): Failure {
   if (failure.type === 'stop' || (failure.type === 'failed' && !failure.permanent)) return failure
   const { alive, status } = failure.type === 'failed' ? failure : { alive: false, status: null }
-  return { type: 'failed', permanent: false, alive, status, error: failure.error, retryAfterMs: askedRestMs(failure) }
+  return { type: 'failed', permanent: false, alive, status, error: failure.error, retryAfterMs: requestedPauseMs(failure) }
 }
 
 /** @returns what it means that asking the target for something threw `error`. */
-export function askingFailed(error: unknown): Failure {
+export function lookupFailure(error: unknown): Failure {
   if (error instanceof StepFailure) return withoutEffect(error.failure)
   const retryAfterMs = error instanceof TransientError ? (error.retryAfterMs ?? null) : null
   return { type: 'failed', permanent: false, alive: false, status: null, error: messageOf(error), retryAfterMs }

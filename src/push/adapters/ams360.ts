@@ -52,7 +52,7 @@ class Ams360 implements Adapter {
     if (policy !== null && !GUID.test(policy)) throw new PermanentError('the policy of the mapping must be a PolicyId of AMS360 (a GUID)')
     // In the order of the WSDL: .NET passes over what comes late.
     const note = { 'd:CustomerId': customer, 'd:NoteText': noteText(item, NOTE_LENGTH), 'd:NoteDate': dayOf(item), 'd:PolicyId': policy }
-    const reply = await this.#call('CustomerNoteInsert', { 'd:CustomerNote': note }, steps, 'tell')
+    const reply = await this.#call('CustomerNoteInsert', { 'd:CustomerNote': note }, steps, 'submit')
     return { status: reply.status, remoteId: reply.text('NoteId'), detail: null }
   }
 
@@ -72,7 +72,7 @@ class Ams360 implements Adapter {
     const known = this.#customers.get(client)
     if (known !== undefined || !(NUMBER.test(client) || GUID.test(client))) return known ?? null
     const [operation, name] = NUMBER.test(client) ? ['CustomerGetByNumber', 'CustomerNumber'] : ['CustomerGetById', 'CustomerId']
-    const reply = await this.#call(operation, { [`d:${name}`]: client }, steps, 'ask')
+    const reply = await this.#call(operation, { [`d:${name}`]: client }, steps, 'query')
     const [id = null, ...others] = new Set(reply.texts('CustomerId'))
     if (others.length > 0) throw new PermanentError(`AMS360 knows several customers by ${client}; map the submission by the CustomerId`)
     // Whatever was asked for, only the customer that bears it is taken.
@@ -83,16 +83,16 @@ class Ams360 implements Adapter {
   }
 
   /** Calls an operation, and once more with a new ticket when the old one is refused: nothing was done then. */
-  async #call(operation: string, request: Json, steps: Steps, way: 'ask' | 'tell'): Promise<SoapReply> {
+  async #call(operation: string, request: Json, steps: Steps, way: 'query' | 'submit'): Promise<SoapReply> {
     for (let renewed = false; ; renewed = true) {
       const ticket = await this.#session.ticket(steps, (own) => this.#signIn(own))
       const header = { WSAPISession: { '@xmlns': this.#namespace, Ticket: ticket } }
       const reply = await callSoap(steps, way, this.#soap(operation, request, header))
       // Of who looks something up it says that there is no such thing.
-      if (!reply.isFault || (way === 'ask' && reply.has('WSAPIBusinessFault'))) return reply
+      if (!reply.isFault || (way === 'query' && reply.has('WSAPIBusinessFault'))) return reply
       if (renewed || !reply.has('WSAPISecurityFault')) {
         const failure = faulty(operation, reply, ticket)
-        throw new StepFailure(way === 'ask' ? withoutEffect(failure) : failure)
+        throw new StepFailure(way === 'query' ? withoutEffect(failure) : failure)
       }
       this.#session.drop(ticket)
     }
@@ -107,7 +107,7 @@ class Ams360 implements Adapter {
       'd:Password': credentials['password']?.reveal() ?? '',
       'd:EmployeeCode': employee,
     }
-    const reply = await callSoap(steps, 'ask', this.#soap('Login', who, null))
+    const reply = await callSoap(steps, 'query', this.#soap('Login', who, null))
     if (reply.isFault && reply.has('WSAPISecurityFault')) {
       const error = `AMS360 refuses the credentials (${saidBy(reply, null)}); see to user and password in WSAPI's set-up, then resume`
       throw new StepFailure({ type: 'stop', state: 'parked', status: reply.status, error })

@@ -14,7 +14,7 @@ export class Session {
    */
   async ticket(steps: Steps, signIn: (steps: Steps) => Promise<string>): Promise<string> {
     if (this.#ticket !== null) return this.#ticket
-    this.#flight ??= this.#enter(() => signIn(steps.apart()))
+    this.#flight ??= this.#enter(() => signIn(steps.independent()))
     return await steps.wait(this.#flight)
   }
 

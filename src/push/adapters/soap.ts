@@ -30,11 +30,11 @@ export interface SoapReply {
 }
 
 /**
- * Makes a call: as `ask` or `tell` of `steps`.
+ * Makes a call: as `query` or `submit` of `steps`.
  * @returns the envelope that answers it; a fault is one too.
  * @throws StepFailure when there is no answer, or none that is a whole envelope.
  */
-export async function callSoap(steps: Steps, way: 'ask' | 'tell', call: SoapCall): Promise<SoapReply> {
+export async function callSoap(steps: Steps, way: 'query' | 'submit', call: SoapCall): Promise<SoapReply> {
   const answer = await steps[way](requestOf(call))
   const reply = replyOf(answer)
   if (reply !== null) return reply
@@ -43,7 +43,7 @@ export async function callSoap(steps: Steps, way: 'ask' | 'tell', call: SoapCall
   const isUnclear = isSuccess(answer.status) || answer.status === 500
   const lack = answer.cut === null ? 'with no SOAP envelope' : `its answer ${answer.cut.text}`
   const failure: Failure = isUnclear ? unclear(answer, `it ${answered(answer)}, but ${lack}`) : refused(answer)
-  throw new StepFailure(way === 'ask' || failure.type === 'failed' ? withoutEffect(failure) : failure)
+  throw new StepFailure(way === 'query' || failure.type === 'failed' ? withoutEffect(failure) : failure)
 }
 
 function requestOf({ url, action, header, body }: SoapCall): StepRequest {

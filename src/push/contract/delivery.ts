@@ -71,7 +71,7 @@ export type Outcome =
   /** The request was sent, and no answer came that says what became of it: it may have been taken. `status`: of an answer that came. */
   | { readonly type: 'unknown'; readonly error: string; readonly status?: number; readonly retryAfterMs?: number }
   /** Of a batch: there was no time left to begin with it. Whatever became of the others says nothing of it. */
-  | { readonly type: 'untried' }
+  | { readonly type: 'not_attempted' }
   /** No client of the AMS is known for this submission. */
   | { readonly type: 'unmapped'; readonly error: string }
   /** Nothing may be sent any more until an operator resumes: the credential was withdrawn, or the endpoint is gone (410). */

@@ -5,7 +5,7 @@ import type { RemoteId } from './remote-id.ts'
 
 export type Answer = Extract<TransportResult, { type: 'answer' }>
 /** What became of a request that was not answered, or was not even sent. */
-export type Failure = Exclude<Outcome, { type: 'delivered' | 'untried' }>
+export type Failure = Exclude<Outcome, { type: 'delivered' | 'not_attempted' }>
 
 /** In a longer answer no reason is looked for: it would hold up everything else. */
 const REASON_LENGTH = 256 * 1024
@@ -14,7 +14,7 @@ const REASON_LENGTH = 256 * 1024
 const GATEWAY = new Set([502, 504, 524])
 
 /** @returns the outcome of a try that never reached the target for a reason that lies with us. */
-export function notTried(error: string, permanent: boolean): Extract<Failure, { type: 'failed' }> {
+export function localFailure(error: string, permanent: boolean): Extract<Failure, { type: 'failed' }> {
   return { type: 'failed', permanent, alive: null, status: null, error, retryAfterMs: null }
 }
 
@@ -62,7 +62,7 @@ export function unclear({ status, retryAfterMs }: Answer, error: string): Extrac
 }
 
 /** @returns for how long the target asks to be left alone; null when it does not. */
-export function askedRestMs(outcome: Outcome): number | null {
+export function requestedPauseMs(outcome: Outcome): number | null {
   return outcome.type === 'failed' || outcome.type === 'unknown' ? (outcome.retryAfterMs ?? null) : null
 }
 

@@ -1,15 +1,20 @@
 import type { Failure } from '../contract/outcomes.ts'
 
-/** The header that a request bears, or why there is none. */
+/** The headers of a request that prove who sends it, or why there are none. */
 export type AuthHeaders = { readonly headers: Readonly<Record<string, string>> } | { readonly failure: Failure }
 
-/** How a destination's requests say who they are from. */
+/** Authentication of a destination's requests. */
 export interface Auth {
-  /** Never rejects. @param timeoutMs how long to wait for what has to be asked first. */
+  /** Never rejects. @param timeoutMs how long to wait for a token that has to be requested first. */
   headers(timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders>
   /**
    * The target refused `headers` with 401.
-   * @returns whether others can be had, so that trying again makes sense.
+   * @returns whether other headers can be had, so that another attempt makes sense.
    */
   renew(headers: Readonly<Record<string, string>>): boolean
+}
+
+/** @returns the `authorization` header of HTTP Basic. Nothing is escaped, as nearly every server expects. */
+export function basic(username: string, password: string): string {
+  return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`
 }

@@ -1,11 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 import type { HttpDestination } from '../../config/config.ts'
 import type { Transport } from '../transport/transport.ts'
-import type { Auth } from './auth.ts'
-import { basic } from './basic.ts'
+import { type Auth, basic } from './auth.ts'
 import { TokenKeeper } from './token-keeper.ts'
 
-/** @returns the way of the destination's `auth`; it asks for nothing before it is used. Null: requests bear no credentials. */
+/** @returns the authentication that the destination's `auth` describes. It sends nothing before it is used. */
 export function createAuth({ auth, timeoutMs }: Pick<HttpDestination, 'auth' | 'timeoutMs'>, transport: Transport, clock: Clock): Auth {
   if (auth === null) return fixed({})
   switch (auth.type) {

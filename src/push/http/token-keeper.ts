@@ -1,37 +1,37 @@
+import { abortable } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { AuthConfig } from '../../config/config.ts'
 import { isObject } from '../../model/json.ts'
 import { parseJson } from '../../upstream/http/answer.ts'
 import { type Answer, answered, type Failure, isSuccess } from '../contract/outcomes.ts'
 import type { Transport } from '../transport/transport.ts'
-import type { Auth, AuthHeaders } from './auth.ts'
-import { basic } from './basic.ts'
+import { type Auth, type AuthHeaders, basic } from './auth.ts'
 
 type TokenConfig = Extract<AuthConfig, { type: 'oauth2' | 'password' }>
 
-interface Live {
+interface Token {
   readonly headers: Readonly<Record<string, string>>
   readonly renewAt: number
 }
 
-/** A token is renewed after this part of its lifetime, less up to a tenth by chance, so that processes do not renew together. */
+/** Part of its lifetime after which a token is renewed, less up to a tenth at random, so that processes do not renew together. */
 const RENEW_AFTER = 0.9
 const RENEW_JITTER = 0.1
-/** Of a token whose lifetime is not told. */
-const UNTOLD_LIFETIME_S = 300
-/** By these (RFC 6749) a token endpoint says that the credentials themselves are no good. */
+/** Lifetime of a token that comes without one. */
+const DEFAULT_LIFETIME_S = 300
+/** Error codes of a token endpoint that mean that the credentials themselves are refused (RFC 6749). */
 const WITHDRAWN = new Set(['invalid_client', 'invalid_grant', 'unauthorized_client'])
 
-/** Tokens of one destination, by client credentials or by password. One exchange at a time, however many wait for it. */
+/** Gets and keeps the token of one destination, by client credentials or password. All who wait share one exchange. */
 export class TokenKeeper implements Auth {
   readonly #config: TokenConfig
   readonly #transport: Transport
   readonly #clock: Clock
   readonly #timeoutMs: number
-  #live: Live | null = null
-  #flight: Promise<AuthHeaders> | null = null
+  #token: Token | null = null
+  #exchanging: Promise<AuthHeaders> | null = null
 
-  /** @param timeoutMs of each exchange, whoever waits for it. */
+  /** @param timeoutMs of each exchange. */
   constructor(config: TokenConfig, transport: Transport, clock: Clock, timeoutMs: number) {
     this.#config = config
     this.#transport = transport
@@ -40,23 +40,23 @@ export class TokenKeeper implements Auth {
   }
 
   async headers(timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders> {
-    if (this.#live !== null && this.#clock.now() < this.#live.renewAt) return { headers: this.#live.headers }
-    // Nobody's signal, and nobody's time: others wait for the same exchange.
-    this.#flight ??= this.#exchange().finally(() => {
-      this.#flight = null
+    if (this.#token !== null && this.#clock.now() < this.#token.renewAt) return { headers: this.#token.headers }
+    // Without the caller's signal and timeout: others wait for the same exchange.
+    this.#exchanging ??= this.#exchange().finally(() => {
+      this.#exchanging = null
     })
-    return await inTime(this.#flight, timeoutMs, signal)
+    return await inTime(this.#exchanging, timeoutMs, signal)
   }
 
-  /** Of many who sent the same token, the first to be refused has it renewed for all. */
+  /** The first request that is refused with a token has it renewed for all. */
   renew(headers: Readonly<Record<string, string>>): boolean {
-    if (this.#live?.headers === headers) this.#live = null
+    if (this.#token?.headers === headers) this.#token = null
     return true
   }
 
   async #exchange(): Promise<AuthHeaders> {
     const { tokenUrl } = this.#config
-    const { form, authorization } = askingOf(this.#config)
+    const { form, authorization } = tokenRequest(this.#config)
     const headers = {
       accept: 'application/json',
       'content-type': 'application/x-www-form-urlencoded',
@@ -64,7 +64,7 @@ export class TokenKeeper implements Auth {
     }
     const request = { method: 'POST', url: tokenUrl, headers, body: form.toString(), timeoutMs: this.#timeoutMs }
     const result = await this.#transport.send(request, new AbortController().signal)
-    // Whatever became of this request, the message itself was not sent.
+    // Whatever became of this request: the message itself was not sent.
     if (result.type !== 'answer') {
       return failing(`no token: ${result.error}`, { permanent: result.type === 'not_sent' && result.permanent, alive: false })
     }
@@ -75,38 +75,38 @@ export class TokenKeeper implements Auth {
     if (cut !== null) return failing(`no token: the token endpoint's answer ${cut.text}`, { permanent: false, alive: cut.isTooLong })
     const answer = parseJson(body)
     const token = isObject(answer) ? answer['access_token'] : undefined
-    // What cannot stand in a header is no token.
+    // It must be allowed in a header.
     if (!isObject(answer) || typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
       return failing('no token: the token endpoint answered without an access_token', { permanent: false, alive: true })
     }
-    const told = Number(answer['expires_in'] ?? Number.NaN)
-    const lifetimeMs = (told > 0 ? told : UNTOLD_LIFETIME_S) * 1000
+    const seconds = Number(answer['expires_in'] ?? Number.NaN)
+    const lifetimeMs = (seconds > 0 ? seconds : DEFAULT_LIFETIME_S) * 1000
     const headers = { authorization: `Bearer ${token}` }
-    this.#live = { headers, renewAt: this.#clock.now() + lifetimeMs * (RENEW_AFTER - RENEW_JITTER * this.#clock.random()) }
+    this.#token = { headers, renewAt: this.#clock.now() + lifetimeMs * (RENEW_AFTER - RENEW_JITTER * this.#clock.random()) }
     return { headers }
   }
 }
 
-/** @returns the form, and the header beside it when the client's id and secret go there. */
-function askingOf(config: TokenConfig): { readonly form: URLSearchParams; readonly authorization: string | null } {
+/** @returns the form, and the `authorization` header when the client's id and secret go there. */
+function tokenRequest(config: TokenConfig): { readonly form: URLSearchParams; readonly authorization: string | null } {
   if (config.type === 'password') {
     const form = new URLSearchParams({ grant_type: 'password', username: config.username, password: config.password.reveal() })
-    setWhereGiven(form, { client_id: config.clientId, client_secret: config.clientSecret?.reveal() ?? null, scope: config.scope })
+    setIfGiven(form, { client_id: config.clientId, client_secret: config.clientSecret?.reveal() ?? null, scope: config.scope })
     return { form, authorization: null }
   }
   const form = new URLSearchParams({ grant_type: 'client_credentials' })
-  setWhereGiven(form, { scope: config.scope, audience: config.audience })
+  setIfGiven(form, { scope: config.scope, audience: config.audience })
   const secret = config.clientSecret.reveal()
   if (config.send === 'basic') return { form, authorization: basic(config.clientId, secret) }
-  setWhereGiven(form, { client_id: config.clientId, client_secret: secret })
+  setIfGiven(form, { client_id: config.clientId, client_secret: secret })
   return { form, authorization: null }
 }
 
-function setWhereGiven(form: URLSearchParams, fields: Readonly<Record<string, string | null>>): void {
+function setIfGiven(form: URLSearchParams, fields: Readonly<Record<string, string | null>>): void {
   for (const [name, value] of Object.entries(fields)) if (value !== null) form.set(name, value)
 }
 
-/** Credentials that are refused stay so: only an operator can help. */
+/** Refused credentials stay refused until an operator acts. */
 function refusal(answer: Answer): Failure {
   const { status, body, retryAfterMs } = answer
   const parsed = parseJson(body)
@@ -120,19 +120,12 @@ function failing(error: string, { permanent, alive }: { readonly permanent: bool
   return { failure: { type: 'failed', permanent, alive, status: null, error, retryAfterMs: null } }
 }
 
-/** Waits for `flight`, but no longer than `timeoutMs` and `signal` allow; the flight itself goes on. */
-async function inTime(flight: Promise<AuthHeaders>, timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders> {
-  const given = failing('given up before it was sent', { permanent: false, alive: null })
-  if (signal.aborted) return given
-  const over = Promise.withResolvers<AuthHeaders>()
-  const leave = (): void => over.resolve(given)
-  const late = failing(`no token: no whole answer within ${timeoutMs} ms`, { permanent: false, alive: false })
-  const timer = setTimeout(() => over.resolve(late), timeoutMs)
-  signal.addEventListener('abort', leave, { once: true })
+/** Waits for `exchange` until `signal` aborts or the timeout passes. The exchange itself goes on. */
+async function inTime(exchange: Promise<AuthHeaders>, timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders> {
   try {
-    return await Promise.race([flight, over.promise])
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', leave)
+    return await abortable(exchange, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]))
+  } catch {
+    if (signal.aborted) return failing('stopped before it was sent', { permanent: false, alive: null })
+    return failing(`no token: no whole answer within ${timeoutMs} ms`, { permanent: false, alive: false })
   }
 }

@@ -6,9 +6,9 @@ import type { AdapterDestination } from '../../config/config.ts'
 import { type Adapter, type AdapterDefinition, StepFailure, type Steps, type Taken, withoutEffect } from '../adapters/adapter.ts'
 import { adapters } from '../adapters/registry.ts'
 import type { DeliveryKind, KindContext, Outcome, PushItem } from '../contract/delivery.ts'
-import { type Failure, notTried, taken, unanswered } from '../contract/outcomes.ts'
+import { type Failure, localFailure, taken, unanswered } from '../contract/outcomes.ts'
 import { remoteIdOf } from '../contract/remote-id.ts'
-import { BROKEN_OFF } from '../transport/exchange.ts'
+import { ABORTED } from '../transport/exchange.ts'
 import { openTransport, type Transport } from '../transport/transport.ts'
 
 /**
@@ -88,7 +88,7 @@ class AdapterKind implements DeliveryKind {
     const { timeoutMs: allMs } = this.#destination
     const endsAt = this.#clock.now() + allMs
     const late = `the steps took longer than ${allMs} ms`
-    const send = async (request: Parameters<Steps['ask']>[0], meaning: (failure: Failure) => Failure) => {
+    const send = async (request: Parameters<Steps['query']>[0], meaning: (failure: Failure) => Failure) => {
       const timeoutMs = endsAt - this.#clock.now()
       if (timeoutMs <= 0) throw new TransientError(late)
       const result = await this.#transport.send({ ...request, timeoutMs }, signal)
@@ -96,16 +96,16 @@ class AdapterKind implements DeliveryKind {
       return result
     }
     return {
-      ask: (request) => send(request, withoutEffect),
-      tell: (request) => send(request, (failure) => failure),
-      apart: () => this.#steps(new AbortController().signal),
+      query: (request) => send(request, withoutEffect),
+      submit: (request) => send(request, (failure) => failure),
+      independent: () => this.#steps(new AbortController().signal),
       wait: async (work) => {
         const over = AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, endsAt - this.#clock.now()))])
         try {
           return await abortable(work, over)
         } catch (error) {
           if (error !== over.reason) throw error
-          throw new StepFailure(withoutEffect({ type: 'unknown', error: signal.aborted ? BROKEN_OFF : late }))
+          throw new StepFailure(withoutEffect({ type: 'unknown', error: signal.aborted ? ABORTED : late }))
         }
       },
     }
@@ -118,7 +118,7 @@ class AdapterKind implements DeliveryKind {
     } catch (error) {
       if (error instanceof StepFailure) return error.failure
       const retryAfterMs = error instanceof TransientError ? (error.retryAfterMs ?? null) : null
-      return { ...notTried(messageOf(error), error instanceof PermanentError), retryAfterMs }
+      return { ...localFailure(messageOf(error), error instanceof PermanentError), retryAfterMs }
     }
   }
 }

@@ -1,3 +1,4 @@
+import { withTimeout } from '../../base/abortable.ts'
 import { messageOf, PermanentError } from '../../base/errors.ts'
 import type { FileDestination } from '../../config/config.ts'
 import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '../contract/delivery.ts'
@@ -9,14 +10,14 @@ import { isTemporary, temporaryName } from '../file/names.ts'
 import { type RowWriter, rowWriter } from '../file/rows.ts'
 import { sftpTarget } from '../file/sftp.ts'
 
-/** Temporary files older than this are nobody's: whoever wrote them has given up or died. */
+/** Age from which a temporary file is removed: its writer has given up or died. */
 const STALE_MS = 3_600_000
-/** The share of a try's time in which rows are begun; the rest is for finishing. */
+/** Part of the timeout in which writing of rows may begin. The rest is for finishing. */
 const WRITING_SHARE = 0.6
-/** There was no time left for it: rows before it went first. */
-const UNTRIED: Outcome = { type: 'untried' }
+/** There was no time left for the row. */
+const NOT_ATTEMPTED: Outcome = { type: 'not_attempted' }
 
-/** Puts changes as files into a folder, near or behind SFTP. `config/destinations.md` says how files are named and what is in them. */
+/** Writes changes as files into a local folder or over SFTP. `config/destinations.md` describes the names and content of the files. */
 export function createFile(destination: FileDestination, context: KindContext): DeliveryKind {
   return new FileKind(destination, context)
 }
@@ -53,11 +54,11 @@ class FileKind implements DeliveryKind {
     } catch (error) {
       const { placing } = progress
       const outcome = placing === null ? notWritten(error) : ({ type: 'unknown', error: messageOf(error) } as const)
-      return items.map(({ outboxId }) => (placing?.has(outboxId) === false ? UNTRIED : outcome))
+      return items.map(({ outboxId }) => (placing?.has(outboxId) === false ? NOT_ATTEMPTED : outcome))
     }
   }
 
-  /** Does what a delivery does, with a file that nobody sees. */
+  /** Does what a delivery does, with a temporary file. */
   async probe(signal: AbortSignal): Promise<ProbeResult> {
     const { place } = this.#target
     try {
@@ -78,28 +79,22 @@ class FileKind implements DeliveryKind {
     return Promise.resolve()
   }
 
-  /** Ends within the destination's time. */
+  /** Opens the drop for `work`, within the destination's timeout. */
   async #opened<T>(signal: AbortSignal, work: (drop: Drop) => Promise<T>): Promise<T> {
     const { timeoutMs } = this.#destination
-    const late = new AbortController()
-    const over = new AbortController()
-    const timer = this.#context.clock.sleep(timeoutMs, over.signal).then(() => {
-      if (!over.signal.aborted) late.abort(new Error(`${this.#target.place} did not take it within ${timeoutMs} ms`))
-    })
-    try {
-      const drop = await this.#target.open(AbortSignal.any([signal, late.signal]))
+    const late = new Error(`${this.#target.place} did not take it within ${timeoutMs} ms`)
+    const withDrop = async (inTime: AbortSignal): Promise<T> => {
+      const drop = await this.#target.open(inTime)
       try {
         return await work(drop)
       } finally {
         await drop.close()
       }
-    } finally {
-      over.abort()
-      await timer
     }
+    return await withTimeout(this.#context.clock, timeoutMs, signal, withDrop, late)
   }
 
-  /** Removes temporary files that a crash has left. Failing at it hinders nobody. */
+  /** Removes temporary files that a crash left. A failure is only logged. */
   async #clean(drop: Drop): Promise<void> {
     const { clock, log } = this.#context
     const { name } = this.#destination
@@ -110,16 +105,16 @@ class FileKind implements DeliveryKind {
       const files = await drop.list((file) => isTemporary(name, file))
       for (const file of files) if (now - file.modifiedMs > STALE_MS) await drop.remove(file.name)
     } catch (error) {
-      log.debug({ destination: name, error: messageOf(error) }, 'stale temporary files were not removed')
+      log.debug({ destination: name, err: error }, `old temporary files of destination ${name} could not be removed: ${messageOf(error)}`)
     }
   }
 }
 
 function written(name: string | undefined): Outcome {
-  return name === undefined ? UNTRIED : { type: 'delivered', status: null, remoteId: null, detail: name }
+  return name === undefined ? NOT_ATTEMPTED : { type: 'delivered', status: null, remoteId: null, detail: name }
 }
 
-/** Neither a folder nor a server refuses one row and takes another: a failure is one of the whole target. */
+/** A folder or server never refuses a single row: a failure is one of the whole target. */
 function notWritten(error: unknown): Outcome {
   const text = messageOf(error)
   if (error instanceof PermanentError) return { type: 'stop', state: 'parked', status: null, error: text }

@@ -6,12 +6,12 @@ import type { DeliveryKind, KindContext, Outcome, ProbeResult, PushItem } from '
 import {
   type Answer,
   answered,
-  askedRestMs,
   type Failure,
   isBroken,
   isSuccess,
-  notTried,
+  localFailure,
   refused,
+  requestedPauseMs,
   taken,
   unanswered,
   unclear,
@@ -118,7 +118,7 @@ class HttpKind implements DeliveryKind {
     try {
       built = await this.#build(name, template, view)
     } catch (error) {
-      return { failure: notTried(messageOf(error), error instanceof PermanentError) }
+      return { failure: localFailure(messageOf(error), error instanceof PermanentError) }
     }
     const startedAt = this.#clock.now()
     const leftMs = (): number => Math.max(1, this.#destination.timeoutMs - (this.#clock.now() - startedAt))
@@ -238,7 +238,7 @@ function noSuccess(answer: Answer): Failure {
 
 /** It answered, and what it said helps nobody. */
 function unreadable(error: string): Failure {
-  return { ...notTried(error, false), alive: true }
+  return { ...localFailure(error, false), alive: true }
 }
 
 /** Looking changes nothing, so that an outcome that nobody knows is only a failure; nor does a refusal say anything about the message. */
@@ -246,5 +246,5 @@ function lookingFailed(failure: Failure): Outcome {
   const error = 'error' in failure ? `it could not be looked up: ${failure.error}` : ''
   if (failure.type === 'stop') return { ...failure, error }
   const { alive, status } = failure.type === 'failed' ? failure : { alive: false, status: null }
-  return { type: 'failed', permanent: false, alive, status, error, retryAfterMs: askedRestMs(failure) }
+  return { type: 'failed', permanent: false, alive, status, error, retryAfterMs: requestedPauseMs(failure) }
 }

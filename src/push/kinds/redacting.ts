@@ -1,5 +1,5 @@
 import { KnownSecrets } from '../../base/log.ts'
-import { askingFailed, StepFailure } from '../adapters/adapter.ts'
+import { lookupFailure, StepFailure } from '../adapters/adapter.ts'
 import type { DeliveryKind, Outcome } from '../contract/delivery.ts'
 
 /**
@@ -11,12 +11,12 @@ export function redacting(kind: DeliveryKind, secrets: readonly string[]): Deliv
   if (secrets.length === 0) return kind
   const known = new KnownSecrets(secrets)
   const told = (outcome: Outcome): Outcome => {
-    if (outcome.type === 'untried') return outcome
+    if (outcome.type === 'not_attempted') return outcome
     if (outcome.type !== 'delivered') return { ...outcome, error: known.maskText(outcome.error) }
     return outcome.detail === null ? outcome : { ...outcome, detail: known.maskText(outcome.detail) }
   }
   const untold = (error: unknown): never => {
-    const failure = askingFailed(error)
+    const failure = lookupFailure(error)
     throw new StepFailure({ ...failure, error: known.maskText(failure.error) })
   }
   const { lookUp, findMapping } = kind

@@ -2,85 +2,89 @@ import type { ClaimedLane } from '../../store/outbox/work.ts'
 import type { DeliveryKind } from '../contract/delivery.ts'
 import { type Claim, type LaneClaims, SWEEP_MS } from './lane-claims.ts'
 
-/** Lanes and rows of a lane that are claimed at a time, as many as keep a transaction on SQLite under its 20 ms. */
+/** Lanes, and rows of a lane, that one claim takes: as many as keep a transaction on SQLite under 20 ms. */
 const LANES = 32
 const ROWS_PER_LANE = 16
-/** Sent together at most, whatever the kind would take: all of it is in memory. */
+/** Most items of a batch, whatever the kind would take: all of it is in memory. */
 const MOST_ITEMS = 10_000
-/** Claims of large rows that are sent together: each has as many bytes as one may have. */
+/** Claims of a batch that reached the limit of bytes. */
 const MOST_FULL_CLAIMS = 8
 
 type Batch = Extract<DeliveryKind['batch'], { type: 'many' }>
 
-/** Sends what has gathered in any lanes together, one batch at a time. */
+/** Sends rows of any lanes together, one batch at a time. */
 export class BatchLoop {
-  readonly #sending: LaneClaims
+  readonly #claims: LaneClaims
   readonly #maxItems: number
   readonly #gatherMs: number
 
-  constructor(sending: LaneClaims, batch: Batch) {
-    this.#sending = sending
+  constructor(claims: LaneClaims, batch: Batch) {
+    this.#claims = claims
     this.#maxItems = Math.min(MOST_ITEMS, batch.maxItems)
     this.#gatherMs = batch.gatherMs
   }
 
-  /** Batches settle as one already. */
+  /** The results of a batch are settled together already. */
   readonly isBusy = false
 
-  ring(): void {
-    this.#sending.parts.wakeUp.notify()
+  /** There may be something new in the outbox. */
+  notify(): void {
+    this.#claims.context.wakeUp.notify()
   }
 
-  /** Sends until it is to stop, and ends what is under way. @throws what the store throws when lanes are claimed. */
+  /** Sends until `stopping` aborts, and finishes the batch in flight. @throws what the database throws when lanes are claimed. */
   async run(): Promise<void> {
-    const { wakeUp, clock, gate, stopping } = this.#sending.parts
+    const { wakeUp, clock, gate, stopping } = this.#claims.context
     while (!stopping.aborted) {
       if (this.#gatherMs > 0) await clock.sleep(this.#gatherMs, stopping)
       await gate.refresh(false)
-      while (!stopping.aborted && gate.deadMs === 0 && (await this.#sendBatch())) {
-        // As long as there is more that has gathered. What comes meanwhile gathers anew: else a slow target would get it in crumbs.
+      while (!stopping.aborted && gate.circuitWaitMs === 0 && (await this.#sendBatch())) {
+        // Only for what had gathered before. Newer rows gather again: otherwise a slow target would get many small batches.
       }
-      await wakeUp.wait(gate.deadMs > 0 ? Math.min(gate.deadMs, SWEEP_MS) : SWEEP_MS, stopping)
+      await wakeUp.wait(gate.circuitWaitMs > 0 ? Math.min(gate.circuitWaitMs, SWEEP_MS) : SWEEP_MS, stopping)
     }
   }
 
-  /** @returns whether there may be more that has gathered. */
+  /** @returns whether there may be more that had gathered before. */
   async #sendBatch(): Promise<boolean> {
     const { lanes, leaseUntil, isCut } = await this.#gather()
     if (lanes.length === 0) return false
-    const { rowSender: courier } = this.#sending.parts
-    const results = await courier.sendTogether(lanes, this.#sending.limits(leaseUntil))
-    if (results === null) await this.#sending.putBack(lanes)
-    else await Promise.all(results.map((result) => this.#sending.settle(result, leaseUntil)))
+    const { rowSender } = this.#claims.context
+    const results = await rowSender.sendTogether(lanes, this.#claims.limits(leaseUntil))
+    if (results === null) await this.#claims.release(lanes)
+    else await Promise.all(results.map((result) => this.#claims.settle(result, leaseUntil)))
     return isCut && (results?.every(({ next }) => next.type === 'due' && next.inMs === 0) ?? false)
   }
 
-  /** @returns what is sent together, with the lease that ends first. @throws what the store throws; nothing is claimed then. */
+  /**
+   * @returns the lanes of one batch, and the earliest end of their leases.
+   * @throws what the database throws; nothing stays claimed then.
+   */
   async #gather(): Promise<Claim & { readonly isCut: boolean }> {
-    const { gate, destination } = this.#sending.parts
+    const { gate, destination } = this.#claims.context
     const rowsPerLane = destination.idempotent ? ROWS_PER_LANE : 1
     const gathered: ClaimedLane[] = []
     let firstEnd = Number.POSITIVE_INFINITY
     let fullClaims = 0
-    let room = gate.probing ? 1 : this.#maxItems
+    let room = gate.isProbing ? 1 : this.#maxItems
     while (room > 0) {
-      const asked = Math.min(LANES, room)
-      const { lanes, leaseUntil } = await this.#sending.orPutBack(gathered, this.#sending.claim(asked, Math.min(rowsPerLane, room)))
+      const limit = Math.min(LANES, room)
+      const { lanes, leaseUntil } = await this.#claims.orRelease(gathered, this.#claims.claim(limit, Math.min(rowsPerLane, room)))
       const { taken, left } = within(lanes, room)
-      if (left.length > 0) await this.#sending.putBack(left)
+      if (left.length > 0) await this.#claims.release(left)
       gathered.push(...taken)
       firstEnd = Math.min(firstEnd, leaseUntil)
       room -= taken.reduce((rows, lane) => rows + lane.rows.length, 0)
       const isFull = lanes.some((lane) => lane.isFull)
       if (isFull) fullClaims += 1
-      if (fullClaims === MOST_FULL_CLAIMS || (lanes.length < asked && !isFull)) break
+      if (fullClaims === MOST_FULL_CLAIMS || (lanes.length < limit && !isFull)) break
     }
     const isCut = room === 0 || fullClaims > 0 || gathered.some((lane) => lane.rows.length === rowsPerLane)
     return { lanes: gathered, leaseUntil: firstEnd, isCut }
   }
 }
 
-/** As many lanes as have no more than `room` rows together; the last one may be cut short. */
+/** The first lanes that have at most `room` rows together; the last one may be cut. */
 function within(lanes: readonly ClaimedLane[], room: number): { taken: ClaimedLane[]; left: ClaimedLane[] } {
   const taken: ClaimedLane[] = []
   let free = room

@@ -7,17 +7,17 @@ import type { Observer } from '../../base/observer.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { backOffDestination, destinationReadiness, endBackoff, setDestinationState } from '../../store/outbox/destinations.ts'
+import { destinationReadiness, endBackoff, backOffDestination, setDestinationState } from '../../store/outbox/destinations.ts'
 import type { Outcome } from '../contract/delivery.ts'
-import { askedRestMs, isBroken } from '../contract/outcomes.ts'
+import { isBroken, requestedPauseMs } from '../contract/outcomes.ts'
 
 const FAILURES_TO_OPEN = 5
 const CIRCUIT_BASE_MS = 5_000
 const CIRCUIT_CAP_MS = 60_000
-/** Rests that end so close to each other are one. */
-const SAME_REST_MS = 250
-/** This often it is looked what others have done to the destination. */
-const HEED_MS = 1_000
+/** Pauses that end this close to each other are the same one. */
+const SAME_PAUSE_MS = 250
+/** Time between two reads of the destination's stored state. */
+const REFRESH_MS = 1_000
 
 export interface DestinationGateOptions {
   readonly db: Db
@@ -28,24 +28,24 @@ export interface DestinationGateOptions {
 }
 
 /**
- * Whether anything may be sent to a destination now: its rate, its circuit, the rest that it asked for. Rests are written down too, so that
- * other processes and the next start keep them.
+ * Decides whether a destination may be sent anything now: by its rate, its circuit, a pause that it asked for (`Retry-After`), and its
+ * stored state. Pauses and stops are stored too, so that other processes, and this one after a restart, respect them.
  */
 export class DestinationGate {
   readonly #o: DestinationGateOptions
   readonly #circuit: Circuit
   readonly #limiter: RateLimiter | null
-  /** The end of the rest that it asked for, by the steady clock; the circuit's own pause is the circuit's. */
-  #restUntil = Number.NEGATIVE_INFINITY
-  #stopped = false
-  /** Whether one of the tries under way has stopped it: the others say the same. */
-  #stopWritten = false
-  /** How many rests and stops came to be known here, by tries or from the store. */
-  #brought = 0
-  /** The end of the circuit's newest pause, as the store was told it; null when it was not. */
-  #pauseUntil: TimeText | null = null
-  #heedAt = Number.NEGATIVE_INFINITY
-  /** Writes one after another, so that the last one stands. */
+  /** End of the pause that the destination asked for, by the steady clock. The circuit keeps its own. */
+  #pausedUntil = Number.NEGATIVE_INFINITY
+  #isStopped = false
+  /** One attempt has stored the stop already: others in flight report the same. */
+  #isStopStored = false
+  /** Counts the pauses and stops that became known here, by attempts or from the database. */
+  #halts = 0
+  /** End of the circuit's latest pause as it was stored; null when it was not. */
+  #circuitUntil: TimeText | null = null
+  #refreshAt = Number.NEGATIVE_INFINITY
+  /** One write after another, so that the last one wins. */
   #writing: Promise<void> = Promise.resolve()
 
   constructor(options: DestinationGateOptions) {
@@ -59,66 +59,67 @@ export class DestinationGate {
     this.#limiter = requestsPerSecond === null ? null : new RateLimiter(options.clock, requestsPerSecond)
   }
 
-  /** For how long it is thought dead and nothing is tried, in milliseconds. Rests that it asked for are kept by the store. */
-  get deadMs(): number {
+  /** For how long the open circuit lets nothing pass, in milliseconds. */
+  get circuitWaitMs(): number {
     return this.#circuit.waitMs()
   }
 
-  /** Whether only one try at a time may find out whether it is alive again. */
-  get probing(): boolean {
+  /** Whether only one attempt at a time may be made, because the circuit is open or half open. */
+  get isProbing(): boolean {
     return this.#circuit.isOpen
   }
 
-  /** Tries a second that are allowed now; null when there is no limit. */
+  /** Attempts a second that are allowed now; null when there is no limit. */
   get rate(): number | null {
     return this.#limiter?.rate ?? null
   }
 
-  /**
-   * The store gave something to send: no rest and no stop that it knew of holds any more. After one that was brought meanwhile, all of
-   * them hold until the store, which knows of it then, gives something again.
-   * @param written what `settled` gave before the store was asked.
-   */
-  begin(written: number): void {
-    if (written !== this.#brought) return
-    this.#stopped = false
-    this.#stopWritten = false
-    this.#restUntil = Number.NEGATIVE_INFINITY
-  }
-
+  /** Shares the rate among `processes` that send to the destination. */
   shareAmong(processes: number): void {
     this.#limiter?.shareAmong(processes)
   }
 
   /**
-   * Looks what others have done: an operator, or another process. One that they have stopped, or that asked them for a rest, is sent nothing
-   * of what is claimed already; one that they let go on, or found alive, is tried without waiting for the end of the circuit's pause.
-   * @param claimed whether anything is.
+   * The database handed out rows, so no pause and no stop that it knew of holds any more. When another one became known meanwhile, all stay
+   * in force until the database, which knows of it by then, hands out rows again.
+   * @param halts what `flush` returned before the database was asked.
    */
-  async refresh(claimed: boolean): Promise<void> {
+  reopen(halts: number): void {
+    if (halts !== this.#halts) return
+    this.#isStopped = false
+    this.#isStopStored = false
+    this.#pausedUntil = Number.NEGATIVE_INFINITY
+  }
+
+  /**
+   * Reads what operators and other processes did to the destination. When they stopped it, or were asked for a pause, nothing that is claimed
+   * is sent. When they resumed it, or reached it, it is probed without waiting for the circuit's backoff.
+   * @param hasClaims whether anything is claimed.
+   */
+  async refresh(hasClaims: boolean): Promise<void> {
     const { db, clock, log, destination } = this.#o
-    if (!(claimed || this.deadMs > 0) || clock.steady() < this.#heedAt) return
-    this.#heedAt = clock.steady() + HEED_MS
-    await this.settled()
-    // A store that is away says nothing.
-    const stand = await destinationReadiness(db.read, destination.name).catch(() => null)
-    if (stand === null) return
-    if (this.deadMs > 0) {
-      // Where the pause could not be written down, that the store knows of no failures says nothing.
-      if (stand.isOpen && stand.failures === 0 && this.#pauseUntil !== null) this.#circuit.probeNow()
-    } else if (!stand.isOpen && !this.#stopped && this.#restUntil <= clock.steady()) {
-      this.#holdBack()
-      log.info({ destination: destination.name }, `destination ${destination.name} is stopped, or rests; what was claimed for it waits`)
+    if (!(hasClaims || this.circuitWaitMs > 0) || clock.steady() < this.#refreshAt) return
+    this.#refreshAt = clock.steady() + REFRESH_MS
+    await this.flush()
+    const stored = await destinationReadiness(db.read, destination.name).catch(() => null)
+    // The database does not answer.
+    if (stored === null) return
+    if (this.circuitWaitMs > 0) {
+      // Without a stored pause, the absence of stored failures means nothing.
+      if (stored.isOpen && stored.failures === 0 && this.#circuitUntil !== null) this.#circuit.probeNow()
+    } else if (!stored.isOpen && !this.#isStopped && this.#pausedUntil <= clock.steady()) {
+      this.#halt()
+      log.info({ destination: destination.name }, `destination ${destination.name} is stopped or paused; rows claimed for it wait`)
     }
   }
 
-  /** Until the store gives something again. */
-  #holdBack(): void {
-    this.#stopped = true
-    this.#brought += 1
+  /** Sends nothing until the database hands out rows again. */
+  #halt(): void {
+    this.#isStopped = true
+    this.#halts += 1
   }
 
-  /** Waits for the turn that the rate gives. @returns false when `signal` aborted before. */
+  /** Waits for a turn at the allowed rate. @returns false when `signal` aborted first. */
   async turn(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted || this.#limiter === null) return !signal.aborted
     return await this.#limiter.take('live', signal).then(
@@ -132,71 +133,71 @@ export class DestinationGate {
     this.#limiter?.release()
   }
 
-  /** @returns leave for one try, to be settled; null when nothing may be sent now. */
+  /** @returns a permit for one attempt, to be settled; null when nothing may be sent now. */
   admit(): Permit | null {
-    if (this.#stopped || this.#restUntil > this.#o.clock.steady()) return null
+    if (this.#isStopped || this.#pausedUntil > this.#o.clock.steady()) return null
     return this.#circuit.admit()
   }
 
-  /** What a try showed of the destination. @param outcome null when it was given up by ourselves. */
+  /** Learns from an attempt. @param outcome null when we aborted the attempt ourselves. */
   settle(permit: Permit, outcome: Outcome | null): void {
     const wasOpen = this.#circuit.isOpen
-    const found = aliveness(outcome)
-    this.#circuit.settle(permit, found)
-    if (this.#circuit.isOpen !== wasOpen) this.#turned()
-    else if (permit.probe && found === 'dead') this.#pause()
-    // "At once" asks for nothing.
-    const askedMs = (outcome && askedRestMs(outcome)) ?? 0
-    if (askedMs > 0) this.#asked(askedMs)
+    const aliveness = alivenessOf(outcome)
+    this.#circuit.settle(permit, aliveness)
+    if (this.#circuit.isOpen !== wasOpen) this.#circuitTurned()
+    else if (permit.probe && aliveness === 'dead') this.#storeCircuitPause()
+    const pauseMs = (outcome && requestedPauseMs(outcome)) ?? 0
+    if (pauseMs > 0) this.#pause(pauseMs)
     if (outcome?.type === 'stop') this.#stop(outcome)
   }
 
-  /** Resolves when everything that was to be written down is, or could not be. @returns how much that was, for `begin`. */
-  async settled(): Promise<number> {
-    const written = this.#brought
+  /** Resolves when everything that was to be stored is, or could not be. @returns the number of pauses and stops, for `reopen`. */
+  async flush(): Promise<number> {
+    const halts = this.#halts
     await this.#writing
-    return written
+    return halts
   }
 
-  #turned(): void {
+  #circuitTurned(): void {
     const { clock, observer, log, destination } = this.#o
     const { isOpen, failures } = this.#circuit
     const { name } = destination
     observer.set('push_circuit_open', isOpen ? 1 : 0, { destination: name })
     if (isOpen) {
-      log.warn({ destination: name, failures }, `destination ${name} did not answer ${failures} times in a row; it is tried now and then`)
-      this.#pause()
+      log.warn({ destination: name, failures }, `destination ${name} did not answer ${failures} times in a row; single attempts go on`)
+      this.#storeCircuitPause()
     } else {
       log.info({ destination: name }, `destination ${name} answers again`)
-      this.#write((db) => endBackoff(db, name, this.#pauseUntil, this.#restUntil - clock.steady()))
+      this.#write((db) => endBackoff(db, name, this.#circuitUntil, this.#pausedUntil - clock.steady()))
     }
   }
 
-  #pause(): void {
+  #storeCircuitPause(): void {
     const { name } = this.#o.destination
     const { failures } = this.#circuit
     const pauseMs = this.#circuit.waitMs()
-    this.#pauseUntil = null
+    this.#circuitUntil = null
     this.#write(async (db) => {
-      this.#pauseUntil = await backOffDestination(db, name, pauseMs, failures)
+      this.#circuitUntil = await backOffDestination(db, name, pauseMs, failures)
     })
   }
 
-  #asked(pauseMs: number): void {
+  #pause(pauseMs: number): void {
     const { clock, log, destination } = this.#o
+    const { name } = destination
     const until = clock.steady() + pauseMs
-    if (until <= this.#restUntil + SAME_REST_MS) return
-    this.#restUntil = until
-    this.#brought += 1
-    log.info({ destination: destination.name, pauseMs }, `destination ${destination.name} asks to be left alone for ${pauseMs} ms`)
+    if (until <= this.#pausedUntil + SAME_PAUSE_MS) return
+    this.#pausedUntil = until
+    this.#halts += 1
+    log.info({ destination: name, pauseMs }, `destination ${name} asked for a pause of ${Math.ceil(pauseMs / 1000)} s (Retry-After)`)
     const { failures } = this.#circuit
-    this.#write((db) => backOffDestination(db, destination.name, pauseMs, failures))
+    this.#write((db) => backOffDestination(db, name, pauseMs, failures))
   }
 
   #stop(outcome: Extract<Outcome, { type: 'stop' }>): void {
-    if (this.#stopWritten) return
-    this.#stopWritten = true
-    this.#holdBack()
+    if (this.#isStopStored) return
+    this.#isStopStored = true
+    this.#halt()
     const { log, destination } = this.#o
     const { name } = destination
     const { state, error, status } = outcome
@@ -207,16 +208,17 @@ export class DestinationGate {
     this.#write((db) => setDestinationState(db, name, state, error))
   }
 
-  /** A store that is away is no reason to fail: what is known here still holds in this process. */
+  /** A write that fails is only logged: in this process the pause or stop holds all the same. */
   #write(work: (db: Db) => Promise<unknown>): void {
     const { db, log, destination } = this.#o
-    this.#writing = this.#writing
-      .then(async () => void (await work(db)))
-      .catch((error: unknown) => log.warn({ destination: destination.name, err: error }, messageOf(error)))
+    const { name } = destination
+    const failed = (error: unknown) =>
+      log.warn({ destination: name, err: error }, `the state of destination ${name} could not be stored: ${messageOf(error)}`)
+    this.#writing = this.#writing.then(() => work(db)).then(() => {}, failed)
   }
 }
 
-function aliveness(outcome: Outcome | null): 'alive' | 'dead' | 'unknown' {
+function alivenessOf(outcome: Outcome | null): 'alive' | 'dead' | 'unknown' {
   if (outcome === null || outcome.type === 'unmapped') return 'unknown'
   if (outcome.type === 'unknown') return isBroken(outcome.status) ? 'dead' : 'alive'
   if (outcome.type !== 'failed' || outcome.alive === true) return 'alive'

@@ -3,10 +3,10 @@ import { leavingOutPersonal } from '../../model/personal.ts'
 import type { OutboxRow } from '../../store/outbox/work.ts'
 import type { PushItem } from '../contract/delivery.ts'
 
-/** Makes of a row of the outbox what may go out to one destination. */
+/** Makes the item that may go out to one destination from a row of the outbox. */
 export type ItemMaker = (row: OutboxRow) => PushItem
 
-/** @returns the maker for `destination`, which leaves out the personal columns that it did not opt in to. */
+/** @returns the maker for `destination`. It leaves out the personal columns that the destination did not opt in to. */
 export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'personalFields' | 'taxIdFields'>): ItemMaker {
   const { name, personalFields, taxIdFields } = destination
   const strip = leavingOutPersonal(personalFields, taxIdFields)
@@ -27,7 +27,7 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
       changedAt: row.changedAt,
       before: strip(row.entity, row.before),
       after,
-      // What was parsed is all that the text holds: the program writes it from columns, of which none stands twice.
+      // The text says the same as the parsed object: the program wrote it from columns, none of them twice.
       afterText: after === row.after ? row.afterText : null,
       direction: directionOf(row.direction),
       echo: row.direction === 'inbound',
@@ -39,7 +39,7 @@ export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'persona
   }
 }
 
-/** The service says it from its own side; a word that it does not have today says nothing of a side (trap 73). */
+/** The service's word is from its own side. A word that it does not use today tells nothing (trap 73). */
 function directionOf(service: string | null): PushItem['direction'] {
   if (service === 'inbound') return 'sent'
   return service === 'outbound' ? 'received' : null

@@ -11,18 +11,19 @@ import type { DestinationGate } from './destination-gate.ts'
 import type { Limits, RowSender } from './row-sender.ts'
 import type { Settler } from './settler.ts'
 
-/** Without a ring the outbox is looked at this often. */
+/** Longest time between two looks at the outbox, when nothing wakes the sender. */
 export const SWEEP_MS = 1_000
-/** Where clients are looked for, lanes that wait for theirs are looked at this often, if the schedule is not shorter. */
-const LOOK_AGAIN_MS = 5_000
-/** Neither a row written into `push_map` by hand nor a setting that asks for no client any more rings a bell: so often it is looked for. */
-const HEED_MS = 10_000
-/** Lanes looked at in one statement, as many as do not hold up the event loop. */
-const HEED_LANES = 500
-/** What a lease has beside its tries, and what of it is left alone at its end. */
+/** Longest time between two searches for missing clients, where the kind can search. */
+const SEARCH_MS = 5_000
+/** Time between two looks for lanes whose client is known by now: nothing wakes the sender for a row that a person writes to `push_map`. */
+const MAPPED_MS = 10_000
+/** Lanes that one such statement looks at, so that it does not hold up the event loop. */
+const MAPPED_LANES = 500
+/** Lease of a lane beyond the time of its attempts, and the part at its end in which no attempt begins. */
 const LEASE_MS = 30_000
 const LEASE_MARGIN_MS = 5_000
 
+/** What the parts of one destination's sender share. */
 export interface SendContext {
   readonly db: Db
   readonly clock: Clock
@@ -33,104 +34,108 @@ export interface SendContext {
   readonly rowSender: RowSender
   readonly settler: Settler
   readonly wakeUp: WakeUp
-  /** Nothing new is begun after it. */
+  /** Aborts when nothing new may begin. */
   readonly stopping: AbortSignal
-  /** What is under way is broken off. */
-  readonly over: AbortSignal
+  /** Aborts when attempts in flight are aborted too. */
+  readonly cancelled: AbortSignal
 }
 
-/** Claimed lanes, and when their lease is over by our own clock. */
+/** Claimed lanes, and when their lease ends by our own clock. */
 export interface Claim {
   readonly lanes: readonly ClaimedLane[]
   readonly leaseUntil: number
 }
 
-/** Claiming and giving back, as both ways of sending do it. */
+/** Claims, releases and settles lanes, for both loops. */
 export class LaneClaims {
-  readonly parts: SendContext
+  readonly context: SendContext
   readonly #leaseMs: number
-  /** The longest that one row can take, from its beginning. */
+  /** Longest time that one row can take. */
   readonly #rowMs: number
-  readonly #lookAgainMs: number
-  #lookAt = Number.NEGATIVE_INFINITY
-  #heedAt = Number.NEGATIVE_INFINITY
+  readonly #searchMs: number
+  #searchAt = Number.NEGATIVE_INFINITY
+  #mappedAt = Number.NEGATIVE_INFINITY
 
-  constructor(parts: SendContext) {
-    this.parts = parts
-    const { kind, destination } = parts
+  constructor(context: SendContext) {
+    this.context = context
+    const { kind, destination } = context
     const requests = 1 + (kind.lookUp ? 1 : 0) + (kind.findMapping ? 1 : 0)
     this.#rowMs = destination.timeoutMs * requests + LEASE_MARGIN_MS
-    this.#lookAgainMs = Math.min(LOOK_AGAIN_MS, destination.scheduleMs[0] ?? LOOK_AGAIN_MS)
+    this.#searchMs = Math.min(SEARCH_MS, destination.scheduleMs[0] ?? SEARCH_MS)
     this.#leaseMs = LEASE_MS + destination.timeoutMs + this.#rowMs
   }
 
   /**
-   * Claims lanes that are due. Whatever the destination asked for is written down first, so that the claim heeds it.
-   * @throws what the store throws; nothing is claimed then.
+   * Claims lanes that are due. A pause or stop that became known is stored first, so that the claim respects it.
+   * @throws what the database throws; nothing stays claimed then.
    */
   async claim(lanes: number, rowsPerLane: number): Promise<Claim> {
-    const { db, clock, gate, destination, kind } = this.parts
-    const written = await gate.settled()
-    await this.#heedMappings()
+    const { db, clock, gate, destination, kind } = this.context
+    const halts = await gate.flush()
+    await this.#releaseMapped()
     const leaseUntil = clock.now() + this.#leaseMs
     const uncertain = !destination.idempotent
     const common = { rowsPerLane, leaseMs: this.#leaseMs, uncertain, leavesSubmissions: kind.leavesSubmission === true }
-    const waiting = this.#isTimeToLook() ? await claimLanes(db, destination.name, { ...common, lanes, unmapped: true }) : []
-    const room = lanes - waiting.length
-    const others = room > 0 ? await this.orPutBack(waiting, claimLanes(db, destination.name, { ...common, lanes: room })) : []
-    const claimed = [...waiting, ...others]
-    if (claimed.length > 0) gate.begin(written)
+    const unmapped = this.#isTimeToSearch() ? await claimLanes(db, destination.name, { ...common, lanes, unmapped: true }) : []
+    const room = lanes - unmapped.length
+    const others = room > 0 ? await this.orRelease(unmapped, claimLanes(db, destination.name, { ...common, lanes: room })) : []
+    const claimed = [...unmapped, ...others]
+    if (claimed.length > 0) gate.reopen(halts)
     return { lanes: claimed, leaseUntil }
   }
 
-  #isTimeToLook(): boolean {
-    const { clock, destination } = this.parts
-    if (destination.mapping !== 'lookup' || clock.steady() < this.#lookAt) return false
-    this.#lookAt = clock.steady() + this.#lookAgainMs
+  #isTimeToSearch(): boolean {
+    const { clock, destination } = this.context
+    if (destination.mapping !== 'lookup' || clock.steady() < this.#searchAt) return false
+    this.#searchAt = clock.steady() + this.#searchMs
     return true
   }
 
-  async #heedMappings(): Promise<void> {
-    const { db, clock, destination, stopping } = this.parts
-    if (clock.steady() < this.#heedAt) return
-    this.#heedAt = clock.steady() + HEED_MS
+  /** Releases lanes that waited for a client which is known now, or which the settings no longer need. */
+  async #releaseMapped(): Promise<void> {
+    const { db, clock, destination, stopping } = this.context
+    if (clock.steady() < this.#mappedAt) return
+    this.#mappedAt = clock.steady() + MAPPED_MS
     const isNeeded = destination.mapping !== 'none'
-    let after = await releaseMappedLanes(db, destination.name, null, HEED_LANES, isNeeded)
-    while (after !== null && !stopping.aborted) after = await releaseMappedLanes(db, destination.name, after, HEED_LANES, isNeeded)
+    let after = await releaseMappedLanes(db, destination.name, null, MAPPED_LANES, isNeeded)
+    while (after !== null && !stopping.aborted) after = await releaseMappedLanes(db, destination.name, after, MAPPED_LANES, isNeeded)
   }
 
   limits(leaseUntil: number): Limits {
-    const { stopping, over } = this.parts
-    return { stopping, over, until: leaseUntil - this.#rowMs }
+    const { stopping, cancelled } = this.context
+    return { stopping, cancelled, until: leaseUntil - this.#rowMs }
   }
 
-  /** Writes down what became of a lane; one of which nothing was tried is given back. */
+  /** Stores the result of a lane. A lane of which nothing was attempted is released. */
   async settle(result: LaneResult, leaseUntil: number): Promise<void> {
-    if (result.rows.length === 0) await this.putBack([result.lane])
-    else await this.parts.settler.add(result, leaseUntil)
+    if (result.rows.length === 0) await this.release([result.lane])
+    else await this.context.settler.add(result, leaseUntil)
   }
 
-  /** @returns what `claiming` gives. @throws what it throws, when the lanes that were claimed before it are given back. */
-  async orPutBack<T>(lanes: readonly ClaimedLane[], claiming: Promise<T>): Promise<T> {
+  /** @returns what `claiming` returns. @throws what it throws, after releasing `lanes`, which were claimed before. */
+  async orRelease<T>(lanes: readonly ClaimedLane[], claiming: Promise<T>): Promise<T> {
     try {
       return await claiming
     } catch (error) {
-      await this.putBack(lanes)
+      await this.release(lanes)
       throw error
     }
   }
 
-  /** Gives lanes back untried. Their leases end by themselves if that cannot be done. */
-  async putBack(lanes: readonly ClaimedLane[]): Promise<void> {
-    const { db, log, destination } = this.parts
-    // A mark from before the claim stays: nobody has found out yet.
-    const doubtful = lanes.filter((lane) => lane.rows.some((row) => row.uncertain))
-    const clear = lanes.filter((lane) => !doubtful.includes(lane))
+  /** Releases lanes of which nothing was attempted. When that fails, their leases end by themselves. */
+  async release(lanes: readonly ClaimedLane[]): Promise<void> {
+    const { db, log, destination } = this.context
+    // Rows that were uncertain before the claim stay so: nobody has found out yet.
+    const uncertain = lanes.filter((lane) => lane.rows.some((row) => row.uncertain))
+    const certain = lanes.filter((lane) => !uncertain.includes(lane))
     try {
-      if (clear.length > 0) await releaseLanes(db, clear, { clearUncertain: !destination.idempotent })
-      if (doubtful.length > 0) await releaseLanes(db, doubtful, { clearUncertain: false })
+      if (certain.length > 0) await releaseLanes(db, certain, { clearUncertain: !destination.idempotent })
+      if (uncertain.length > 0) await releaseLanes(db, uncertain, { clearUncertain: false })
     } catch (error) {
-      log.warn({ destination: destination.name, err: error }, `lanes could not be given back: ${messageOf(error)}`)
+      log.warn(
+        { destination: destination.name, lanes: lanes.length, err: error },
+        `${lanes.length} lanes of destination ${destination.name} stay claimed until their lease ends (${this.#leaseMs / 1000} s): they could not be released (${messageOf(error)})`,
+      )
     }
   }
 }

@@ -1,3 +1,4 @@
+import { withTimeout } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
@@ -6,10 +7,10 @@ import type { DestinationConfig } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { storeMappings } from '../../store/outbox/push-map.ts'
 import type { ClaimedLane, LaneResult, OutboxRow, RowResult } from '../../store/outbox/work.ts'
-import { askingFailed } from '../adapters/adapter.ts'
+import { lookupFailure } from '../adapters/adapter.ts'
 import type { DeliveryKind, Mapping, Outcome, PushItem } from '../contract/delivery.ts'
-import { askedRestMs } from '../contract/outcomes.ts'
-import { type AttemptPlan, type LaneStep, planAttempt, planLost, planSkipped, planUntried } from './attempt-plan.ts'
+import { requestedPauseMs } from '../contract/outcomes.ts'
+import { type AttemptPlan, type LaneStep, planAttempt, planLost, planNotAttempted, planSkipped } from './attempt-plan.ts'
 import type { DestinationGate } from './destination-gate.ts'
 import { type ItemMaker, itemMaker } from './item.ts'
 import { notSentReason } from './not-sent-reason.ts'
@@ -25,20 +26,25 @@ export interface RowSenderOptions {
   readonly gate: DestinationGate
 }
 
-/** When to leave off: `stopping` before the next row, `over` in the middle of one. */
+/** When to stop: `stopping` before the next row, `cancelled` in the middle of one. */
 export interface Limits {
   readonly stopping: AbortSignal
-  readonly over: AbortSignal
-  /** No try of the lane begins later: its lease must not end under it. */
+  readonly cancelled: AbortSignal
+  /** No attempt begins later: the lease of its lane must not end while it is in flight. */
   readonly until: number
 }
 
-/** What is to be done with a row: send it, or nothing, because what becomes of it is known already. */
+/** What to do with a row: send it, or nothing, because its result is known already. */
 type Prepared =
   | { readonly type: 'send'; readonly item: PushItem }
   | { readonly type: 'done'; readonly outcome: Outcome | null; readonly plan: AttemptPlan }
 
-/** Sends rows of claimed lanes, and says what became of them; it writes nothing of that down itself. */
+interface PreparedLane {
+  readonly lane: ClaimedLane
+  readonly steps: readonly { readonly row: OutboxRow; readonly prepared: Prepared }[]
+}
+
+/** Sends the rows of claimed lanes and returns their results. It stores none of them. */
 export class RowSender {
   readonly #o: RowSenderOptions
   readonly #itemOf: ItemMaker
@@ -50,101 +56,95 @@ export class RowSender {
     this.#reports = new Reports(options.clock, options.log, options.observer, options.destination.name)
   }
 
-  /** Sends the rows of one lane, one after another, as far as it comes. @param paid whether the turn of the first one was waited for. */
-  async sendLane(lane: ClaimedLane, limits: Limits, paid: boolean): Promise<LaneResult> {
+  /** Sends the rows of one lane, one after another, as far as possible. @param hasTurn whether the first row has its turn already. */
+  async sendLane(lane: ClaimedLane, limits: Limits, hasTurn: boolean): Promise<LaneResult> {
     const rows: RowResult[] = []
-    const given = new Map<string, string>()
+    const newIds = new Map<string, string>()
     let step: LaneStep = { type: 'go_on' }
     for (const row of lane.rows) {
-      if (!(paid && rows.length === 0) && !(await this.#turn(limits))) break
-      const plan = await this.#tryOne(withGiven(row, given), limits.over)
+      if (!(hasTurn && rows.length === 0) && !(await this.#turn(limits))) break
+      const plan = await this.#attempt(withNewId(row, newIds), limits.cancelled)
       if (plan === null) break
       rows.push(plan.row)
-      // Nothing was sent, so that the next one has its turn.
       if (plan.row.state === 'skipped') this.#o.gate.release()
-      // What the target calls the record is not stored yet, and the lane may hold more of the record.
-      if (plan.row.remoteId !== null) given.set(recordText(row), plan.row.remoteId)
+      // The record's id at the target is not stored yet, and the lane may hold more changes of the record.
+      if (plan.row.remoteId !== null) newIds.set(recordText(row), plan.row.remoteId)
       step = plan.lane
       if (step.type !== 'go_on') break
     }
     return { lane, rows, next: nextOf(step) }
   }
 
-  /** Sends rows of many lanes together. @returns null when nothing may be sent now. */
+  /** Sends the rows of many lanes together. @returns null when nothing may be sent now. */
   async sendTogether(lanes: readonly ClaimedLane[], limits: Limits): Promise<LaneResult[] | null> {
     const { gate, kind } = this.#o
+    const { cancelled } = limits
     if (!(await this.#turn(limits))) return null
-    // Gathering them, and their turn, may have taken long.
+    // Gathering the rows, and waiting for the turn, may have taken long.
     await gate.refresh(true)
     const permit = gate.admit()
     if (permit === null) return null
-    const batch = await this.#prepareAll(lanes, limits.over)
-    const items = batch.flatMap(({ steps }) => steps.flatMap((step) => (step.type === 'send' ? [step.item] : [])))
+    const batch = await this.#prepareAll(lanes, cancelled)
+    const all = batch.flatMap(({ steps }) => steps.map(({ prepared }) => prepared))
+    const items = all.flatMap((prepared) => (prepared.type === 'send' ? [prepared.item] : []))
     const startedAt = performance.now()
-    const outcomes = items.length === 0 ? [] : await outcomesOf(kind, items, limits.over)
-    const asked = batch.flatMap(({ steps }) => steps.flatMap((step) => (step.type === 'done' ? (step.outcome ?? []) : [])))
-    gate.settle(permit, limits.over.aborted ? null : verdictOf([...asked, ...outcomes]))
+    const outcomes = items.length === 0 ? [] : await outcomesOf(kind, items, cancelled)
+    const lookups = all.flatMap((prepared) => (prepared.type === 'done' ? (prepared.outcome ?? []) : []))
+    gate.settle(permit, cancelled.aborted ? null : verdictOf([...lookups, ...outcomes]))
     if (items.length > 0) this.#reports.took(startedAt)
     let sent = 0
     return batch.map(({ lane, steps }) => {
-      const plans = steps.map((step, position) => {
-        const row = lane.rows[position]
-        if (step.type === 'done' || row === undefined) return (step as Extract<Prepared, { type: 'done' }>).plan
-        return this.#planned(row, outcomes[sent++] ?? first([]), false, limits.over)
-      })
-      const stays = plans.find((plan) => plan.lane.type !== 'go_on')
-      return { lane, rows: plans.map((plan) => plan.row), next: nextOf(stays?.lane ?? { type: 'go_on' }) }
+      const plans = steps.map(({ row, prepared }) =>
+        prepared.type === 'done' ? prepared.plan : this.#plan(row, outcomes[sent++] ?? NO_OUTCOME, false, cancelled),
+      )
+      const last = plans.find((plan) => plan.lane.type !== 'go_on')
+      return { lane, rows: plans.map((plan) => plan.row), next: nextOf(last?.lane ?? { type: 'go_on' }) }
     })
   }
 
-  /** Whether the next try may begin now; where there is a rate, once it has its turn. */
-  #turn({ stopping, until }: Limits): boolean | Promise<boolean> {
+  /**
+   * Whether the next attempt may begin now. Where there is a rate, waits for the turn, but only while the lease leaves time for an attempt: at
+   * a slow rate a later claim gets the turn.
+   */
+  async #turn({ stopping, until }: Limits): Promise<boolean> {
     const { gate, clock } = this.#o
     const leftMs = until - clock.now()
     if (stopping.aborted || leftMs < 0) return false
-    return gate.rate === null || this.#rateTurn(stopping, leftMs, until)
+    if (gate.rate === null) return true
+    return (await withTimeout(clock, leftMs, stopping, (signal) => gate.turn(signal))) && clock.now() <= until
   }
 
-  /** Waits for it no longer than the lease leaves time for a try: at a slow rate a later claim gets it. */
-  async #rateTurn(stopping: AbortSignal, leftMs: number, until: number): Promise<boolean> {
-    const { gate, clock } = this.#o
-    const enough = new AbortController()
-    void clock.sleep(leftMs, enough.signal).then(() => enough.abort())
-    const isOurs = await gate.turn(AbortSignal.any([stopping, enough.signal]))
-    enough.abort()
-    return isOurs && clock.now() <= until
-  }
-
-  /** @returns null when it may not be tried now. */
-  async #tryOne(row: OutboxRow, over: AbortSignal): Promise<AttemptPlan | null> {
+  /** @returns null when the row may not be sent now. */
+  async #attempt(row: OutboxRow, cancelled: AbortSignal): Promise<AttemptPlan | null> {
     const { gate, kind } = this.#o
     const permit = gate.admit()
     if (permit === null) return null
     let outcome: Outcome | null = null
     try {
-      const prepared = await this.#prepare(row, over)
+      const prepared = await this.#prepare(row, cancelled)
       if (prepared.type === 'done') {
         outcome = prepared.outcome
         return prepared.plan
       }
       const startedAt = performance.now()
-      outcome = first(await outcomesOf(kind, [prepared.item], over))
+      const [first = NO_OUTCOME] = await outcomesOf(kind, [prepared.item], cancelled)
+      outcome = first
       this.#reports.took(startedAt)
-      return this.#planned(row, outcome, false, over)
+      return this.#plan(row, outcome, false, cancelled)
     } finally {
-      // What was broken off by ourselves says nothing of the target.
-      gate.settle(permit, over.aborted ? null : outcome)
+      // An attempt that we aborted ourselves says nothing about the target.
+      gate.settle(permit, cancelled.aborted ? null : outcome)
     }
   }
 
-  /** The rows of each lane up to the first that is not to be sent now. */
-  async #prepareAll(lanes: readonly ClaimedLane[], over: AbortSignal): Promise<{ lane: ClaimedLane; steps: Prepared[] }[]> {
-    const batch: { lane: ClaimedLane; steps: Prepared[] }[] = []
+  /** Prepares the rows of each lane, up to the first that stops its lane. */
+  async #prepareAll(lanes: readonly ClaimedLane[], cancelled: AbortSignal): Promise<PreparedLane[]> {
+    const batch: PreparedLane[] = []
     for (const lane of lanes) {
-      const steps: Prepared[] = []
+      const steps: { row: OutboxRow; prepared: Prepared }[] = []
       for (const row of lane.rows) {
-        const prepared = await this.#prepare(row, over)
-        steps.push(prepared)
+        const prepared = await this.#prepare(row, cancelled)
+        steps.push({ row, prepared })
         if (prepared.type === 'done' && prepared.plan.lane.type !== 'go_on') break
       }
       batch.push({ lane, steps })
@@ -152,96 +152,82 @@ export class RowSender {
     return batch
   }
 
-  /**
-   * What cannot be prepared, whatever the reason, is a failed try like any other: it must not come back for ever. Of nearly all nobody has
-   * to be asked.
-   */
-  #prepare(row: OutboxRow, over: AbortSignal): Prepared | Promise<Prepared> {
-    const failed = (error: unknown): Prepared => {
-      return { type: 'done', outcome: null, plan: this.#planned(row, askingFailed(error), row.uncertain, over) }
-    }
+  /** Whatever keeps a row from being prepared counts as a failed attempt, so that no row is prepared for ever. */
+  async #prepare(row: OutboxRow, cancelled: AbortSignal): Promise<Prepared> {
     try {
-      if (row.changedAt === '') return this.#untried(row, planLost(row, this.#o.destination))
+      if (row.changedAt === '') return this.#withoutAttempt(row, planLost(row, this.#o.destination))
       const item = this.#itemOf(row)
-      const why = notSentReason(this.#o.destination, item)
-      if (why !== null) return this.#untried(row, planSkipped(row, why))
-      return this.#isMapped(item) && this.#isSure(row) ? { type: 'send', item } : this.#asked(row, item, over).catch(failed)
+      const reason = notSentReason(this.#o.destination, item)
+      if (reason !== null) return this.#withoutAttempt(row, planSkipped(row, reason))
+      return await this.#complete(row, item, cancelled)
     } catch (error) {
-      return failed(error)
+      return { type: 'done', outcome: null, plan: this.#plan(row, lookupFailure(error), row.uncertain, cancelled) }
     }
   }
 
-  #isMapped({ mapping }: PushItem): boolean {
-    return mapping !== null || this.#o.destination.mapping === 'none'
-  }
-
-  /** Whether it may go out, whatever became of earlier tries. */
-  #isSure({ uncertain }: OutboxRow): boolean {
-    return !uncertain || this.#o.destination.idempotent
-  }
-
-  /** What asking for the client, and for what became of an earlier try, says. */
-  async #asked(row: OutboxRow, item: PushItem, over: AbortSignal): Promise<Prepared> {
-    const mapping = this.#isMapped(item) ? item.mapping : await this.#findMapping(item, over)
-    if (mapping !== null && 'type' in mapping) {
-      return { type: 'done', outcome: mapping, plan: this.#planned(row, mapping, row.uncertain, over) }
-    }
-    const mapped = { ...item, mapping }
-    const seen = this.#isSure(row) ? null : await this.#lookUp(mapped, over)
-    if (seen !== null) return { type: 'done', outcome: seen, plan: this.#planned(row, seen, true, over) }
-    return { type: 'send', item: mapped }
-  }
-
-  #untried(row: OutboxRow, plan: AttemptPlan): Prepared {
-    this.#reports.tried(row, first([]), plan)
+  #withoutAttempt(row: OutboxRow, plan: AttemptPlan): Prepared {
+    this.#reports.attempted(row, NO_OUTCOME, plan)
     return { type: 'done', outcome: null, plan }
   }
 
-  async #findMapping(item: PushItem, over: AbortSignal): Promise<Mapping | Outcome> {
+  /** Looks up at the target what is missing: the client, and whether an earlier attempt arrived. */
+  async #complete(row: OutboxRow, item: PushItem, cancelled: AbortSignal): Promise<Prepared> {
+    const { destination } = this.#o
+    const isMapped = item.mapping !== null || destination.mapping === 'none'
+    const mapping = isMapped ? item.mapping : await this.#findMapping(item, cancelled)
+    if (mapping !== null && 'type' in mapping) {
+      return { type: 'done', outcome: mapping, plan: this.#plan(row, mapping, row.uncertain, cancelled) }
+    }
+    const mapped = isMapped ? item : { ...item, mapping }
+    const isSafe = !row.uncertain || destination.idempotent
+    const earlier = isSafe ? null : await this.#lookUp(mapped, cancelled)
+    if (earlier === null) return { type: 'send', item: mapped }
+    return { type: 'done', outcome: earlier, plan: this.#plan(row, earlier, true, cancelled) }
+  }
+
+  async #findMapping(item: PushItem, cancelled: AbortSignal): Promise<Mapping | Outcome> {
     const { db, kind, destination } = this.#o
     const { account, submissionId } = item
     const unmapped: Outcome = { type: 'unmapped', error: 'no client is known for this submission' }
     if (destination.mapping !== 'lookup' || !kind.findMapping || submissionId === null) return unmapped
     try {
-      const found = await kind.findMapping(item, over)
+      const found = await kind.findMapping(item, cancelled)
       if (found === null) return unmapped
       await storeMappings(db, [{ destination: destination.name, account, submissionId, ...found }], 'lookup')
       return found
     } catch (error) {
-      return askingFailed(error)
+      return lookupFailure(error)
     }
   }
 
-  /** @returns null when the target does not have it: then it may be sent. */
-  async #lookUp(item: PushItem, over: AbortSignal): Promise<Outcome | null> {
+  /** @returns null when the target does not have the message: it may be sent. */
+  async #lookUp(item: PushItem, cancelled: AbortSignal): Promise<Outcome | null> {
     const { kind } = this.#o
-    if (!kind.lookUp)
-      return {
-        type: 'unknown',
-        error: 'it may have been sent, by a process that died or before a backup was restored',
-      }
-    return await kind.lookUp(item, over).catch(askingFailed)
+    if (!kind.lookUp) return { type: 'unknown', error: 'it may have been sent, by a process that died or before a backup was restored' }
+    return await kind.lookUp(item, cancelled).catch(lookupFailure)
   }
 
-  /** @param looked whether the outcome is of a look for an earlier try. */
-  #planned(row: OutboxRow, outcome: Outcome, looked: boolean, over: AbortSignal): AttemptPlan {
+  /** @param isLookup whether the outcome is that of a lookup of an earlier attempt. */
+  #plan(row: OutboxRow, outcome: Outcome, isLookup: boolean, cancelled: AbortSignal): AttemptPlan {
     const { destination, clock, kind } = this.#o
-    const brokenOff = over.aborted && (outcome.type === 'failed' ? !outcome.alive : outcome.type === 'unknown')
-    // It does no harm to send it again, or it was not sent at all: this try did not take place.
-    if (brokenOff && (destination.idempotent || looked || outcome.type === 'failed')) return planUntried(row)
-    const plan = planAttempt(row, outcome, { destination, clock, canLookUp: kind.lookUp !== undefined }, looked)
-    if (outcome.type !== 'untried') this.#reports.tried(row, outcome, plan)
+    const isAborted = cancelled.aborted && (outcome.type === 'failed' ? !outcome.alive : outcome.type === 'unknown')
+    // Sending it again does no harm, or it was never sent: this attempt does not count.
+    if (isAborted && (destination.idempotent || isLookup || outcome.type === 'failed')) return planNotAttempted(row)
+    const plan = planAttempt(row, outcome, { destination, clock, canLookUp: kind.lookUp !== undefined }, isLookup)
+    if (outcome.type !== 'not_attempted') this.#reports.attempted(row, outcome, plan)
     return plan
   }
 }
+
+const NO_OUTCOME: Outcome = { type: 'unknown', error: 'the sender gave no outcome' }
 
 function recordText({ entity, entityId }: OutboxRow): string {
   return `${entity} ${entityId}`
 }
 
-/** The row, with what the target has just called its record. @param given by record, what is not stored yet. */
-function withGiven(row: OutboxRow, given: ReadonlyMap<string, string>): OutboxRow {
-  const remoteId = given.size === 0 ? undefined : given.get(recordText(row))
+/** The row with the id at the target that its record has just got. @param newIds by record, those that are not stored yet. */
+function withNewId(row: OutboxRow, newIds: ReadonlyMap<string, string>): OutboxRow {
+  const remoteId = newIds.get(recordText(row))
   return remoteId === undefined ? row : { ...row, remoteId }
 }
 
@@ -249,24 +235,19 @@ function nextOf(step: LaneStep): LaneResult['next'] {
   return step.type === 'go_on' ? { type: 'due', inMs: 0 } : step
 }
 
-/** One outcome for each of the items, whatever the kind does: one that is missing is one that nobody knows. */
-async function outcomesOf(kind: DeliveryKind, items: readonly PushItem[], over: AbortSignal): Promise<readonly Outcome[]> {
+/** One outcome for each item, whatever the kind does. A missing one is unknown. */
+async function outcomesOf(kind: DeliveryKind, items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
   try {
-    const outcomes = await kind.send(items, over)
-    if (outcomes.length >= items.length) return outcomes
-    return items.map((_, position) => outcomes[position] ?? { type: 'unknown', error: 'the sender gave no outcome' })
+    const outcomes = await kind.send(items, signal)
+    return items.map((_, position) => outcomes[position] ?? NO_OUTCOME)
   } catch (error) {
     return items.map(() => ({ type: 'unknown', error: messageOf(error) }))
   }
 }
 
-/** What a batch says of its target: it is asked to stop, or nothing was taken, or it works. What was not begun says nothing. */
+/** What a batch says about its target: first that it must stop, then that it asked for a pause, else the last outcome of an attempt. */
 function verdictOf(outcomes: readonly Outcome[]): Outcome | null {
   const stop = outcomes.find((outcome) => outcome.type === 'stop')
-  const asks = outcomes.find((outcome) => askedRestMs(outcome) !== null)
-  return stop ?? asks ?? outcomes.findLast((outcome) => outcome.type !== 'untried') ?? null
-}
-
-function first(outcomes: readonly Outcome[]): Outcome {
-  return outcomes[0] ?? { type: 'unknown', error: 'the sender gave no outcome' }
+  const pause = outcomes.find((outcome) => requestedPauseMs(outcome) !== null)
+  return stop ?? pause ?? outcomes.findLast((outcome) => outcome.type !== 'not_attempted') ?? null
 }

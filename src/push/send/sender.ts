@@ -14,13 +14,13 @@ import { LaneLoop } from './lane-loop.ts'
 import { RowSender } from './row-sender.ts'
 import { Settler } from './settler.ts'
 
-/** At most this long done lanes wait to be settled together, while many are under way. */
+/** Longest time that results wait to be stored together, while many lanes are in flight. */
 const GATHER_MS = 32
-/** Kept of SHUTDOWN_GRACE for writing down what became of the last tries; of a short one no more than a quarter. */
+/** Part of SHUTDOWN_GRACE that is kept for storing the last results; of a short one a quarter. */
 const SETTLE_MS = 1_500
 
-/** How long tries under way are waited for when all of it, and writing down what became of them, may take `graceMs`. */
-export function triesGraceMs(graceMs: number): number {
+/** How long a stopping sender waits for attempts in flight, so that storing their results still fits into `graceMs`. */
+export function attemptsGraceMs(graceMs: number): number {
   return graceMs - Math.min(SETTLE_MS, graceMs / 4)
 }
 
@@ -31,13 +31,13 @@ export interface SenderOptions {
   readonly observer: Observer
   readonly destination: DestinationConfig
   readonly kind: DeliveryKind
-  /** How long tries under way are waited for when it stops, and their outcome is written down; then they are broken off. */
+  /** How long attempts in flight, and storing their results, may take when the sender stops. Then they are aborted. */
   readonly graceMs: number
 }
 
 /**
- * outbox -> one destination. Lanes are claimed by lease; the rows of a lane are sent one after another, or those of many lanes together, as
- * the kind wants it; what became of them is settled in groups. It closes nothing: the kind may be used again.
+ * outbox -> one destination. Claims lanes by lease; sends the rows of a lane one after another, or those of many lanes together, as the kind
+ * wants it; stores the results in groups. It does not close the kind, which may be used again.
  */
 export class Sender implements Service {
   readonly name: string
@@ -51,56 +51,56 @@ export class Sender implements Service {
     this.#gate = new DestinationGate(options)
   }
 
-  /** Something new is in the outbox, perhaps for this destination. */
-  ring(): void {
-    this.#loop?.ring()
+  /** There may be something new in the outbox for this destination. */
+  notify(): void {
+    this.#loop?.notify()
   }
 
-  /** How many processes send to it, this one included: they share its rate. */
+  /** Shares the destination's rate among `processes` that send to it, this one included. */
   shareAmong(processes: number): void {
     this.#gate.shareAmong(processes)
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, graceMs } = this.#o
-    const over = new AbortController()
-    const grace = () => void clock.sleep(triesGraceMs(graceMs), over.signal).then(() => over.abort())
+    const cancelled = new AbortController()
+    const grace = () => void clock.sleep(attemptsGraceMs(graceMs), cancelled.signal).then(() => cancelled.abort())
     signal.addEventListener('abort', grace, { once: true })
     if (signal.aborted) grace()
     try {
       const { db, destination } = this.#o
-      // Only one process sends on SQLite (invariant 13), and it has nothing in hand yet: what is claimed was left by one that was killed.
+      // On SQLite one process sends (invariant 13), and this one has claimed nothing yet: every claim is of a process that was killed.
       if (db.kind === 'sqlite') await releaseAllLanes(db, destination.name)
-      this.#loop = this.#createLoop(signal, over.signal)
+      this.#loop = this.#createLoop(signal, cancelled.signal)
       await this.#loop.run()
     } finally {
-      await this.#gate.settled()
+      await this.#gate.flush()
       signal.removeEventListener('abort', grace)
-      over.abort()
+      cancelled.abort()
     }
   }
 
-  #createLoop(stopping: AbortSignal, over: AbortSignal): LaneLoop | BatchLoop {
+  #createLoop(stopping: AbortSignal, cancelled: AbortSignal): LaneLoop | BatchLoop {
     const { db, clock, log, observer, destination, kind } = this.#o
     const gate = this.#gate
-    const courier = new RowSender({ db, clock, log, observer, destination, kind, gate })
+    const rowSender = new RowSender({ db, clock, log, observer, destination, kind, gate })
     const gatherMs = () => (loop.isBusy ? GATHER_MS : 0)
     const { name, idempotent } = destination
-    const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs, over })
+    const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs, cancelled })
     const wakeUp = new WakeUp(clock)
-    const sending = new LaneClaims({ db, clock, log, destination, kind, gate, rowSender: courier, settler, wakeUp, stopping, over })
-    const loop = kind.batch.type === 'many' ? new BatchLoop(sending, kind.batch) : new LaneLoop(sending)
+    const claims = new LaneClaims({ db, clock, log, destination, kind, gate, rowSender, settler, wakeUp, stopping, cancelled })
+    const loop = kind.batch.type === 'many' ? new BatchLoop(claims, kind.batch) : new LaneLoop(claims)
     return loop
   }
 }
 
-/** Rings every sender when there is something new in the outbox: a signal wakes only one of several who wait for it. */
+/** Wakes every sender when there may be something new in the outbox. A signal that is kept wakes only one of several that wait for it. */
 export class OutboxSignal implements Service {
-  readonly name = 'outbox bell'
+  readonly name = 'outbox signal'
   readonly #db: Db
   readonly #senders: Iterable<Sender>
 
-  /** @param senders those that there are, looked at anew each time. */
+  /** @param senders those that run now, read again at each signal. */
   constructor(db: Db, senders: Iterable<Sender>) {
     this.#db = db
     this.#senders = senders
@@ -109,7 +109,7 @@ export class OutboxSignal implements Service {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#db.signals.wait('outbox', SWEEP_MS, signal)
-      for (const sender of this.#senders) sender.ring()
+      for (const sender of this.#senders) sender.notify()
     }
   }
 }

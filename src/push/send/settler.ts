@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { type LaneResult, settleLanes } from '../../store/outbox/work.ts'
 
-/** Rows settled together, as many as keep a transaction on SQLite under its 20 ms. */
+/** Rows settled together: as many as keep a transaction on SQLite under 20 ms. */
 const BATCH_ROWS = 400
 const RETRY_BASE_MS = 100
 const RETRY_CAP_MS = 2_000
@@ -16,39 +16,39 @@ export interface SettlerOptions {
   readonly destination: string
   /** It may get the same message twice. */
   readonly idempotent: boolean
-  /** How long lanes that are done wait for others, in milliseconds: a commit costs the same for one and for many. */
+  /** How long results wait for others, in milliseconds: one commit costs the same for one and for many. */
   readonly gatherMs: () => number
-  /** After it, nothing is tried again. */
-  readonly over: AbortSignal
+  /** After it aborts, a failed write is not repeated. */
+  readonly cancelled: AbortSignal
 }
 
 interface Waiting {
   readonly result: LaneResult
-  /** When its lease ends; what was not written by then is somebody else's. */
+  /** End of its lease. A result that is not stored by then belongs to another worker. */
   readonly until: number
   readonly done: () => void
 }
 
-/** Writes down what became of lanes, all that wait at a moment in one transaction, one transaction at a time. */
+/** Stores the results of lanes: all that wait, in one transaction, one transaction at a time. */
 export class Settler {
   readonly #o: SettlerOptions
   readonly #waiting: Waiting[] = []
-  #running = false
+  #isRunning = false
 
   constructor(options: SettlerOptions) {
     this.#o = options
   }
 
-  /** Resolves when the result is written, or cannot be any more; then its rows are tried again by whoever claims them next. */
+  /** Resolves when the result is stored, or cannot be stored any more; in that case whoever claims its rows next sends them again. */
   add(result: LaneResult, until: number): Promise<void> {
     return new Promise((done) => {
       this.#waiting.push({ result, until, done })
-      if (!this.#running) void this.#run()
+      if (!this.#isRunning) void this.#run()
     })
   }
 
   async #run(): Promise<void> {
-    this.#running = true
+    this.#isRunning = true
     while (this.#waiting.length > 0) {
       const gatherMs = this.#o.gatherMs()
       if (gatherMs > 0 && !this.#isFull()) await new Promise<void>((resolve) => setTimeout(resolve, gatherMs))
@@ -56,7 +56,7 @@ export class Settler {
       await this.#store(batch)
       for (const { done } of batch) done()
     }
-    this.#running = false
+    this.#isRunning = false
   }
 
   #isFull(): boolean {
@@ -65,15 +65,15 @@ export class Settler {
 
   #take(): Waiting[] {
     let rows = 0
-    const taken = this.#waiting.findIndex(({ result }, position) => {
+    const end = this.#waiting.findIndex(({ result }, position) => {
       rows += result.rows.length
       return position > 0 && rows > BATCH_ROWS
     })
-    return this.#waiting.splice(0, taken === -1 ? this.#waiting.length : taken)
+    return this.#waiting.splice(0, end === -1 ? this.#waiting.length : end)
   }
 
   async #store(batch: readonly Waiting[]): Promise<void> {
-    const { db, clock, log, destination, idempotent, over } = this.#o
+    const { db, clock, log, destination, idempotent, cancelled } = this.#o
     let left = batch
     for (let attempt = 0; left.length > 0; attempt++) {
       try {
@@ -82,23 +82,26 @@ export class Settler {
         for (const { lane } of lost) {
           log.warn(
             { destination, account: lane.account, lane: lane.lane },
-            'the lease of a lane ended before its result was written; what was sent is sent again',
+            `the lease of lane ${lane.lane} of destination ${destination} ended before its result was stored; its rows are sent again`,
           )
         }
         return
       } catch (error) {
-        // While the store is away the tries have taken place all the same: to forget them would be to repeat them.
-        const again = error instanceof TransientError && !over.aborted
+        // The attempts took place, whether the database answers or not. Forgetting them would mean repeating them.
+        const again = error instanceof TransientError && !cancelled.aborted
         left = again ? left.filter(({ until }) => until > clock.now()) : []
-        if (attempt === 0 || left.length === 0)
-          log.error({ destination, err: error }, `what was sent could not be written down: ${messageOf(error)}`)
-        if (left.length > 0) await clock.sleep(backoffMs(clock, attempt, RETRY_BASE_MS, RETRY_CAP_MS), over)
+        if (attempt === 0 || left.length === 0) {
+          const lost = idempotent ? 'their rows are sent again' : 'their rows are uncertain now'
+          const next = left.length > 0 ? 'storing them is tried again' : lost
+          log.error({ destination, err: error }, `results of destination ${destination} could not be stored (${messageOf(error)}); ${next}`)
+        }
+        if (left.length > 0) await clock.sleep(backoffMs(clock, attempt, RETRY_BASE_MS, RETRY_CAP_MS), cancelled)
       }
     }
   }
 }
 
-/** Whether all that is to be written down is that it has arrived: forgotten, it is sent again, in its order, and under its id. */
+/** Whether the result only says that rows arrived. When it is lost, they are sent again, in order and under the same ids. */
 function isDelivered({ rows, next }: LaneResult): boolean {
   return next.type === 'due' && rows.every(({ state, remoteId }) => state === 'delivered' && remoteId === null)
 }

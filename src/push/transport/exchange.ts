@@ -2,21 +2,20 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
 import { retryAfterMs } from '../../upstream/http/answer.ts'
 import { codeOf, proxyFault } from '../../upstream/http/http.ts'
-import type { Cancellable, Cancelled, InFlight } from './in-flight.ts'
 import { hintFor } from './network-hints.ts'
 
-/** Why a try has no answer when it was broken off from here; people read it of a change that may have arrived. */
-export const BROKEN_OFF = 'no answer before the program, or sending to this destination, was stopped'
+/** Error text of a request that we aborted ourselves. People read it about a change that may have arrived. */
+export const ABORTED = 'no answer before the program, or sending to this destination, was stopped'
 
-/** Why the body of an answer is not all that the target had to say. */
+/** Why the body of an answer is incomplete. */
 export interface Cut {
-  /** By its own fault it is longer than what is read; else the connection, or our patience, ended before it did. */
+  /** It is longer than the limit. Otherwise the connection ended, or the timeout passed, before its end. */
   readonly isTooLong: boolean
-  /** As `its answer …` goes on. */
+  /** Continues a sentence that begins with "its answer". */
   readonly text: string
 }
 
-/** `not_sent`: surely nothing reached the target. `no_answer`: the request was sent, at least in part, and not even a status came back. */
+/** `not_sent`: certainly nothing reached the target. `no_answer`: at least a part of the request was sent, and no status came back. */
 export type TransportResult =
   | {
       readonly type: 'answer'
@@ -24,16 +23,16 @@ export type TransportResult =
       /** Names in lower case. */
       readonly headers: Readonly<Record<string, string>>
       readonly body: string
-      /** Null: the body is whole. What the status says holds either way. */
+      /** Null: the body is complete. The status is valid either way. */
       readonly cut: Cut | null
       readonly retryAfterMs: number | null
     }
   | { readonly type: 'not_sent'; readonly error: string; readonly permanent: boolean }
   | { readonly type: 'no_answer'; readonly error: string }
 
-/** How long an exchange may last. */
+/** When an exchange is given up. */
 export interface Patience {
-  /** For all of it, from connecting to the last byte of the answer. */
+  /** For everything, from connecting to the last byte of the answer. */
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
@@ -41,34 +40,35 @@ export interface Patience {
 type HeaderValues = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
 
 /**
- * One request and what became of it. undici tells it when the request is about to be written, so that it knows whether the target can
+ * One request and its answer. undici calls `onRequestStart` just before it writes the request, so the exchange knows whether the target can
  * have seen any of it.
  */
-export class Exchange implements Dispatcher.DispatchHandler, Cancellable {
+export class Exchange implements Dispatcher.DispatchHandler {
   readonly #clock: Clock
   readonly #bodyLimitBytes: number
-  readonly #inFlight: InFlight
   readonly #patience: Patience
   readonly #result = Promise.withResolvers<TransportResult>()
+  #timer: NodeJS.Timeout | undefined
   #controller: Dispatcher.DispatchController | null = null
-  #settled = false
+  #isSettled = false
   #status = 0
   #headers: HeaderValues = {}
   readonly #chunks: Buffer[] = []
   #size = 0
 
-  constructor(clock: Clock, bodyLimitBytes: number, inFlight: InFlight, patience: Patience) {
+  constructor(clock: Clock, bodyLimitBytes: number, patience: Patience) {
     this.#clock = clock
     this.#bodyLimitBytes = bodyLimitBytes
-    this.#inFlight = inFlight
     this.#patience = patience
   }
 
   /** Sends the request, once. Never rejects. */
   run(dispatcher: Dispatcher, options: Dispatcher.DispatchOptions): Promise<TransportResult> {
     const { signal, timeoutMs } = this.#patience
-    if (signal.aborted) return Promise.resolve({ type: 'not_sent', error: 'given up before it was sent', permanent: false })
-    this.#inFlight.begin(this, signal, timeoutMs)
+    if (signal.aborted) return Promise.resolve({ type: 'not_sent', error: 'stopped before it was sent', permanent: false })
+    // Not AbortSignal.timeout: nothing clears its timer, and a queue that is worked off would hold thousands of them.
+    this.#timer = setTimeout(() => this.#giveUp(`no whole answer within ${timeoutMs} ms`), timeoutMs)
+    signal.addEventListener('abort', this.#abort, { once: true })
     try {
       dispatcher.dispatch(options, this)
     } catch (error) {
@@ -79,8 +79,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Cancellable {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // Given up while it waited for a connection: nothing was written yet, and nothing will be.
-    if (this.#settled) controller.abort(new Error('given up'))
+    // Given up while it waited for a connection: nothing has been written.
+    if (this.#isSettled) controller.abort(new Error('given up'))
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: HeaderValues): void {
@@ -109,20 +109,20 @@ export class Exchange implements Dispatcher.DispatchHandler, Cancellable {
     for (const [name, value] of Object.entries(this.#headers)) {
       if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value
     }
-    const [first] = this.#chunks
-    const body = first === undefined ? '' : (this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks)).toString()
+    const body = Buffer.concat(this.#chunks).toString()
     const pauseMs = retryAfterMs(this.#headers, this.#clock.now()) ?? null
     this.#settle({ type: 'answer', status: this.#status, headers, body, cut, retryAfterMs: pauseMs })
   }
 
-  giveUp(why: Cancelled): void {
-    if (this.#settled) return
-    this.#fail(null, why === 'late' ? `no whole answer within ${this.#patience.timeoutMs} ms` : BROKEN_OFF)
+  readonly #abort = (): void => this.#giveUp(ABORTED)
+
+  #giveUp(why: string): void {
+    this.#fail(null, why)
     this.#controller?.abort(new Error('given up'))
   }
 
   #fail(error: unknown, why = describe(error)): void {
-    // The target has judged the request, although the rest of its answer did not come. A 1xx only says that a status will follow.
+    // A status is the target's verdict, even when the rest of its answer is missing. A 1xx only announces the status to come.
     if (this.#status >= 200) this.#answer({ isTooLong: false, text: 'broke off' })
     else if (this.#controller === null || proxyFault(error) !== null) {
       this.#settle({ type: 'not_sent', error: why, permanent: codeOf(error) === 'UND_ERR_INVALID_ARG' })
@@ -130,14 +130,15 @@ export class Exchange implements Dispatcher.DispatchHandler, Cancellable {
   }
 
   #settle(result: TransportResult): void {
-    if (this.#settled) return
-    this.#settled = true
-    this.#inFlight.end(this, this.#patience.signal)
+    if (this.#isSettled) return
+    this.#isSettled = true
+    clearTimeout(this.#timer)
+    this.#patience.signal.removeEventListener('abort', this.#abort)
     this.#result.resolve(result)
   }
 }
 
-/** Codes say enough (ECONNREFUSED, CERT_HAS_EXPIRED); messages of other people's errors may hold what must not be told. */
+/** The code says enough (ECONNREFUSED, CERT_HAS_EXPIRED). Messages of foreign errors may hold secrets. */
 function describe(error: unknown): string {
   if (error instanceof Error && error.name === 'RefusedAddressError') return error.message
   const code = codeOf(error)

@@ -6,7 +6,6 @@ import { createDispatcher, type ProxySettings } from '../../upstream/http/dispat
 import { bareHost, mayName } from './address-guard.ts'
 import { Exchange, type TransportResult } from './exchange.ts'
 import { guardedConnector, type LookupAll, refusedAddress } from './guarded-connector.ts'
-import { InFlight } from './in-flight.ts'
 
 export type { TransportResult } from './exchange.ts'
 
@@ -57,7 +56,6 @@ export function openTransport(
   const connect = guardedConnector(allowPrivate, CONNECT_MS, lookup)
   const pool = { connect, connections: destination.concurrency, connectTimeout: CONNECT_MS, allowH2: false }
   const dispatcher = createDispatcher(proxy, pool)
-  const inFlight = new InFlight()
   let target: Target = { url: '', refusal: NO_URL, origin: '', path: '' }
   return {
     send(request, signal) {
@@ -65,7 +63,7 @@ export function openTransport(
       if (request.url !== target.url) target = judged(request.url, allowPrivate, allowHosts)
       if (target.refusal !== null) return Promise.resolve({ type: 'not_sent', error: target.refusal, permanent: true })
       const reset = !destination.idempotent && !REPEATABLE.has(request.method)
-      const exchange = new Exchange(clock, bodyLimitBytes, inFlight, { timeoutMs: request.timeoutMs, signal })
+      const exchange = new Exchange(clock, bodyLimitBytes, { timeoutMs: request.timeoutMs, signal })
       return exchange.run(dispatcher, optionsOf(request, target, reset))
     },
     async close() {

@@ -3,7 +3,7 @@ import type { Steps } from '../../../src/push/adapters/adapter.ts'
 import { Session } from '../../../src/push/adapters/session.ts'
 
 const unasked = () => Promise.reject(new Error('nothing is asked'))
-const steps: Steps = { ask: unasked, tell: unasked, apart: () => steps, wait: (work) => work }
+const steps: Steps = { query: unasked, submit: unasked, independent: () => steps, wait: (work) => work }
 
 test('a ticket that is refused late, when there is a new one already, costs no sign-in', async () => {
   let signedIn = 0

@@ -187,7 +187,7 @@ describe('a drop of files into a folder', () => {
     const late = Object.assign(new ManualClock(), { now: () => (now += 20_000) })
     const outcomes = await send(folderKind(newFolder(), { per }, late), pushItems(count))
     expect(outcomes.filter(({ type }) => type === 'delivered')).toHaveLength(delivered)
-    expect(outcomes.filter(({ type }) => type === 'untried')).toHaveLength(count - delivered)
+    expect(outcomes.filter(({ type }) => type === 'not_attempted')).toHaveLength(count - delivered)
   })
 
   it('delivers what there was time for, and leaves the rest for the next try', async () => {
@@ -203,7 +203,7 @@ describe('a drop of files into a folder', () => {
     })
     const kind = folderKind(folder, { timeoutMs: 250_000 }, clock)
     const outcomes = await send(kind, pushItems(500).map(slow))
-    expect(outcomes.map(({ type }) => type)).toEqual([...Array<string>(200).fill('delivered'), ...Array<string>(300).fill('untried')])
+    expect(outcomes.map(({ type }) => type)).toEqual([...Array<string>(200).fill('delivered'), ...Array<string>(300).fill('not_attempted')])
     expect(readDrop(folder).manifests[0]).toMatchObject({ rows: 200, files: [{ first_seq: 1001, last_seq: 1200 }] })
   })
 })

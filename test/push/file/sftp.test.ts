@@ -251,7 +251,7 @@ describe('an SFTP server that fails', () => {
     })
     server.fault = (heard) => (heard.startsWith('posix-rename') ? 'cut' : null)
     const outcomes = await send(kind({ timeoutMs: 250_000 }, {}, clock), pushItems(500).map(slow))
-    expect(outcomes.map(({ type }) => type)).toEqual([...Array<string>(200).fill('unknown'), ...Array<string>(300).fill('untried')])
+    expect(outcomes.map(({ type }) => type)).toEqual([...Array<string>(200).fill('unknown'), ...Array<string>(300).fill('not_attempted')])
     expect(readDrop(folder).files).toEqual([])
   })
 

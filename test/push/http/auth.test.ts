@@ -157,7 +157,7 @@ describe('client credentials', () => {
     const stop = new AbortController()
     const sending = kind.send([itemOf()], stop.signal)
     stop.abort()
-    expect(await sending).toMatchObject([{ type: 'failed', permanent: false, alive: null, error: 'given up before it was sent' }])
+    expect(await sending).toMatchObject([{ type: 'failed', permanent: false, alive: null, error: 'stopped before it was sent' }])
   })
 })
 

@@ -94,7 +94,7 @@ it.each<[string, TransportResult, object]>([
 
 it('gives nothing to who has given up already, or gives up while it waits', async () => {
   const keeper = new TokenKeeper(config, { send: () => new Promise(() => {}), close: () => Promise.resolve() }, systemClock, 5_000)
-  const given = { failure: { type: 'failed', permanent: false, alive: null, error: 'given up before it was sent' } }
+  const given = { failure: { type: 'failed', permanent: false, alive: null, error: 'stopped before it was sent' } }
   expect(await keeper.headers(5_000, AbortSignal.abort())).toMatchObject(given)
   const stop = new AbortController()
   const waiting = keeper.headers(60_000, stop.signal)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import type { Outcome } from '../../../src/push/contract/delivery.ts'
-import { type PlanContext, planAttempt, planUntried } from '../../../src/push/send/attempt-plan.ts'
+import { type PlanContext, planAttempt, planNotAttempted } from '../../../src/push/send/attempt-plan.ts'
 
 const clock = new ManualClock(0, () => 0.5)
 const scheduleMs = [5_000, 300_000, 1_800_000]
@@ -132,7 +132,7 @@ describe('the plan after a try', () => {
   test('what was not begun stays as it was before its claim, and goes with the next', () => {
     const before = { ...row, attempts: 2, status: 500, uncertain: true }
     for (const idempotent of [true, false]) {
-      expect(planAttempt(before, { type: 'untried' }, context({ idempotent }))).toMatchObject({
+      expect(planAttempt(before, { type: 'not_attempted' }, context({ idempotent }))).toMatchObject({
         row: { state: 'ready', attempts: 2, status: 500, uncertain: true, error: null },
         lane: { type: 'due', inMs: 0 },
       })
@@ -151,7 +151,7 @@ describe('the plan after a try', () => {
   })
 
   test('a try that was broken off never took place', () => {
-    expect(planUntried({ ...row, attempts: 2, uncertain: true }).row).toMatchObject({ state: 'ready', attempts: 2, uncertain: true })
+    expect(planNotAttempted({ ...row, attempts: 2, uncertain: true }).row).toMatchObject({ state: 'ready', attempts: 2, uncertain: true })
   })
 
   test('what a target says is cut and made storable', () => {

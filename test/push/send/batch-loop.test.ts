@@ -109,9 +109,9 @@ describe.each(testDatabases)('a batch on $name', ({ open }) => {
     const db = await openedDb(open, clock)
     await queue(db, 3)
     const { kind, sending, run } = loopOver(db, (calls) => calls === 2, { scheduleMs: [5_000] }, clock)
-    const { gate } = sending.parts
+    const { gate } = sending.context
     for (const permit of Array.from({ length: FAILURES_TO_OPEN }, () => gate.admit())) if (permit) gate.settle(permit, lost)
-    await gate.settled()
+    await gate.flush()
     await setDestinationState(db, 'ams', 'active', null)
     await run()
     expect(kind.calls.map((seqs) => seqs.length)).toEqual([1, 2])
@@ -176,7 +176,7 @@ function loopOver(
   const sending = sendingOf(ending, webhookTo('http://unused.example', over), kind, clock)
   const loop = new BatchLoop(sending, batch)
   const run = async () => {
-    loop.ring()
+    loop.notify()
     await expect(loop.run()).rejects.toThrow('enough')
   }
   return { kind, sending, run }

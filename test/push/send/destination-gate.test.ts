@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { type Observer, silentObserver } from '../../../src/base/observer.ts'
 import type { Outcome } from '../../../src/push/contract/delivery.ts'
-import { notTried } from '../../../src/push/contract/outcomes.ts'
+import { localFailure } from '../../../src/push/contract/outcomes.ts'
 import { DestinationGate } from '../../../src/push/send/destination-gate.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
-import { backOffDestination, ensureDestinations, setDestinationState } from '../../../src/store/outbox/destinations.ts'
+import { ensureDestinations, backOffDestination, setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { silentLog as log, type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { delivered, lost } from '../kind.ts'
 import { openedDb, stateOf } from '../outbox.ts'
@@ -43,11 +43,11 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
   it('is opened at once by a try from before that still succeeds, when nothing but its circuit had closed it', async () => {
     const { clock, db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
-    await gate.settled()
+    await gate.flush()
     expect(gate.admit()).toBeNull()
     expect(await restMs(db, clock)).toBeGreaterThan(1_000)
     settle(delivered)
-    await gate.settled()
+    await gate.flush()
     expect(gate.admit()).not.toBeNull()
     expect(await stateOf(db, 'ams')).toMatchObject({ retry_at: null, failures: 0 })
   })
@@ -58,11 +58,11 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
   ])('keeps a rest that was asked for, %s than the pause of its circuit, when a try from before still succeeds', async (_, askedMs) => {
     const { clock, db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(askedMs))
-    await gate.settled()
+    await gate.flush()
     const { retry_at: longest } = await stateOf(db, 'ams')
     settle(delivered)
-    await gate.settled()
-    expect(gate.deadMs).toBe(0)
+    await gate.flush()
+    expect(gate.circuitWaitMs).toBe(0)
     expect(gate.admit()).toBeNull()
     const kept = await stateOf(db, 'ams')
     expect(kept.retry_at === longest).toBe(askedMs === HOUR_MS)
@@ -75,11 +75,11 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     const shown: unknown[] = []
     const { gate, settle } = await bench(open, { ...silentObserver, set: (...gauge) => void shown.push(gauge) })
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(lost)
-    await gate.settled()
+    await gate.flush()
     expect(gate.admit()).toBeNull()
     expect(shown).toEqual([['push_circuit_open', 1, { destination: 'ams' }]])
     settle(delivered)
-    await gate.settled()
+    await gate.flush()
     expect(shown.slice(1)).toEqual([['push_circuit_open', 0, { destination: 'ams' }]])
   })
 
@@ -90,13 +90,13 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
   ])('takes one that answers %i, and leaves it open whether it took the messages, for dead: %s', async (status, isDead) => {
     const { gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle({ ...lost, status })
-    expect(gate.deadMs > 0).toBe(isDead)
+    expect(gate.circuitWaitMs > 0).toBe(isDead)
   })
 
   it('keeps a rest that was asked for by an answer that leaves it open whether the message was taken', async () => {
     const { clock, db, gate, settle } = await bench(open)
     settle({ type: 'unknown', error: 'answered 504', retryAfterMs: HOUR_MS })
-    await gate.settled()
+    await gate.flush()
     expect(gate.admit()).toBeNull()
     expect(await restMs(db, clock)).toBeGreaterThan(HOUR_MS - 60_000)
   })
@@ -104,33 +104,33 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
   it('takes a Retry-After of 0 for no rest: nothing is written down of it', async () => {
     const { clock, db, gate, settle } = await bench(open)
     settle({ type: 'failed', permanent: false, alive: true, status: 503, error: 'answered 503', retryAfterMs: 0 })
-    await gate.settled()
+    await gate.flush()
     expect(await restMs(db, clock)).toBeNull()
     expect(gate.admit()).not.toBeNull()
   })
 
   it('learns nothing of whether it is alive from a try for which it was not asked', async () => {
     const { clock, gate, settle } = await bench(open)
-    const notAsked = notTried('the body yields nothing', true)
+    const notAsked = localFailure('the body yields nothing', true)
     for (let n = 1; n < FAILURES_TO_OPEN; n++) settle(dead(null))
     settle(notAsked)
     settle(dead(null))
-    expect(gate.deadMs).toBeGreaterThan(0)
+    expect(gate.circuitWaitMs).toBeGreaterThan(0)
     clock.advance(60_000)
     const probe = gate.admit()
     if (probe === null) throw new Error('nothing may be tried')
     gate.settle(probe, notAsked)
-    expect(gate.probing).toBe(true)
-    await gate.settled()
+    expect(gate.isProbing).toBe(true)
+    await gate.flush()
   })
 
   it('keeps a rest that another process was asked for, when its own circuit closes', async () => {
     const { clock, db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
-    await gate.settled()
+    await gate.flush()
     await backOffDestination(db, 'ams', HOUR_MS, 0)
     settle(delivered)
-    await gate.settled()
+    await gate.flush()
     expect(await restMs(db, clock)).toBeGreaterThan(HOUR_MS - 60_000)
   })
 
@@ -138,18 +138,18 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     const { clock, db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
     await gate.refresh(false)
-    expect(gate.deadMs, 'nobody has ended it').toBeGreaterThan(1_000)
+    expect(gate.circuitWaitMs, 'nobody has ended it').toBeGreaterThan(1_000)
     await setDestinationState(db, 'ams', 'active', null)
     clock.advance(1_000)
     await gate.refresh(false)
-    expect(gate.deadMs).toBe(0)
+    expect(gate.circuitWaitMs).toBe(0)
     const probe = gate.admit()
     expect(probe).toEqual({ probe: true })
     if (probe) gate.settle(probe, dead(null))
-    await gate.settled()
+    await gate.flush()
     clock.advance(1_000)
     await gate.refresh(false)
-    expect(gate.deadMs).toBeGreaterThan(0)
+    expect(gate.circuitWaitMs).toBeGreaterThan(0)
     expect((await stateOf(db, 'ams')).failures).toBeGreaterThan(FAILURES_TO_OPEN)
   })
 
@@ -163,12 +163,12 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(gate.admit()).not.toBeNull()
     await stop(db)
     clock.advance(1_000)
-    const written = await gate.settled()
+    const written = await gate.flush()
     await gate.refresh(true)
     expect(gate.admit()).toBeNull()
-    gate.begin(written)
+    gate.reopen(written)
     expect(gate.admit(), 'that was given before').toBeNull()
-    gate.begin(await gate.settled())
+    gate.reopen(await gate.flush())
     expect(gate.admit()).not.toBeNull()
   })
 
@@ -178,17 +178,17 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     await gate.refresh(true)
     expect(gate.admit()).toBeNull()
     settle({ type: 'stop', state: 'disabled', status: 410, error: 'answered 410' })
-    await gate.settled()
+    await gate.flush()
     expect(await stateOf(db, 'ams')).toMatchObject({ state: 'disabled', reason: 'answered 410' })
   })
 
   it('writes no rest down again that an operator has ended', async () => {
     const { db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(HOUR_MS))
-    await gate.settled()
+    await gate.flush()
     await setDestinationState(db, 'ams', 'active', null)
     settle(delivered)
-    await gate.settled()
+    await gate.flush()
     expect(await stateOf(db, 'ams')).toMatchObject({ retry_at: null, failures: 0 })
   })
 })

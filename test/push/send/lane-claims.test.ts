@@ -53,7 +53,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     const claimedBy = async (kind: DeliveryKind) => {
       const sending = sendingOf(db, plain, kind)
       const { lanes } = await sending.claim(1, 1)
-      await sending.putBack(lanes)
+      await sending.release(lanes)
       return lanes[0]?.rows[0]?.submission
     }
     expect(await claimedBy(testKind())).toMatchObject({ submission_id: uuid(9, 1) })
@@ -95,7 +95,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
       const { lanes, leaseUntil } = await sending.claim(1, 1)
       const [lane] = lanes
       if (lane === undefined) throw new Error('nothing is due')
-      return () => sending.parts.rowSender.sendLane(lane, sending.limits(leaseUntil), false).then((result) => ({ result, leaseUntil }))
+      return () => sending.context.rowSender.sendLane(lane, sending.limits(leaseUntil), false).then((result) => ({ result, leaseUntil }))
     }
     const first = await (await claimOne())()
     expect(first.result.rows.map(({ state }) => state)).toEqual(['delivered'])
@@ -117,7 +117,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     const slow = webhookTo('http://unused.example', { requestsPerSecond: 0.1 })
     const sending = sendingOf(db, slow, testKind(), clock)
     const claimOne = () => sending.claim(1, 1)
-    const send = ({ lanes, leaseUntil }: Claim) => sending.parts.rowSender.sendTogether(lanes, sending.limits(leaseUntil))
+    const send = ({ lanes, leaseUntil }: Claim) => sending.context.rowSender.sendTogether(lanes, sending.limits(leaseUntil))
     expect(await send(await claimOne())).toMatchObject([{ rows: [{ state: 'delivered' }] }])
     const waiting = send(await claimOne())
     await setDestinationState(db, 'ams', 'paused', 'the AMS moves')
@@ -137,10 +137,10 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     const [first] = await outboxOf(db)
     const sending = sendingOf(db, plain, testKind({ send: ({ seq }) => (seq === first?.seq ? outcome : delivered) }))
     const { lanes, leaseUntil } = await sending.claim(10, 1)
-    const results = await sending.parts.rowSender.sendTogether(lanes, sending.limits(leaseUntil))
+    const results = await sending.context.rowSender.sendTogether(lanes, sending.limits(leaseUntil))
     expect(results?.flatMap(({ rows }) => rows.map(({ state }) => state))).toEqual(['ready', 'delivered', 'delivered'])
-    expect(sending.parts.gate.admit()).toBeNull()
-    await sending.parts.gate.settled()
+    expect(sending.context.gate.admit()).toBeNull()
+    await sending.context.gate.flush()
     expect(await stateOf(db, 'ams')).toMatchObject(outcome === parks ? { state: 'parked' } : { retry_at: expect.any(String) })
   })
 
@@ -159,7 +159,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
       }),
       plain,
     )
-    const { gate } = sending.parts
+    const { gate } = sending.context
     const permit = gate.admit()
     if (permit === null) throw new Error('nothing is allowed')
     brings = () => gate.settle(permit, outcome)
@@ -167,7 +167,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     brings = null
     expect(lanes).toHaveLength(1)
     expect(gate.admit()).toBeNull()
-    await sending.putBack(lanes)
+    await sending.release(lanes)
     expect((await sending.claim(10, 10)).lanes).toEqual([])
     expect(await stateOf(db, 'ams')).toMatchObject(outcome === parks ? { state: 'parked' } : { retry_at: expect.any(String) })
     await setDestinationState(db, 'ams', 'active', null)

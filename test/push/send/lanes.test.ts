@@ -53,7 +53,7 @@ describe.each(testDatabases)('lanes on $name', (database) => {
     const db = failing(rig.db, 'outbox-settle', 1, null, async () => void (await takeOver()))
     rig.start([destination], { db })
     await rig.apply([event(1)])
-    await rig.until('the loss is noticed', () => rig.lines.some((line) => line.includes('the lease of a lane ended')))
+    await rig.until('the loss is noticed', () => rig.lines.some((line) => line.includes('ended before its result was stored')))
     expect((await rig.rows()).map((row) => row.state)).toEqual(['ready'])
     // That process dies, and its lease ends.
     await rig.db.write('test', (tx) => sql`update sync_push_lanes set due_at = ${'2026-01-01T00:00:00.000000Z'}`.execute(tx.sql))
@@ -123,7 +123,7 @@ describe.each(testDatabases)('lanes on $name', (database) => {
     const rig = await PushRig.open(database)
     const kind = testKind({
       batch: { type: 'many', maxItems: 100, gatherMs: 0 },
-      send: ({ seq }) => (seq === Math.min(...(kind.calls.at(-1) ?? [])) ? delivered : { type: 'untried' }),
+      send: ({ seq }) => (seq === Math.min(...(kind.calls.at(-1) ?? [])) ? delivered : { type: 'not_attempted' }),
     })
     // After a failure nothing would come for an hour, and after the third nothing at all.
     const destination = webhookTo('http://unused.example', { ...only, scheduleMs: [3_600_000, 3_600_000] })

@@ -17,7 +17,7 @@ export function sendingOf(db: Db, destination: DestinationConfig, kind: Delivery
   const gate = new DestinationGate(common)
   const { signal } = new AbortController()
   const { name, idempotent } = destination
-  const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs: () => 0, over: signal })
-  const courier = new RowSender({ ...common, gate })
-  return new LaneClaims({ ...common, gate, rowSender: courier, settler, wakeUp: new WakeUp(clock), stopping: signal, over: signal })
+  const settler = new Settler({ db, clock, log, destination: name, idempotent, gatherMs: () => 0, cancelled: signal })
+  const rowSender = new RowSender({ ...common, gate })
+  return new LaneClaims({ ...common, gate, rowSender, settler, wakeUp: new WakeUp(clock), stopping: signal, cancelled: signal })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { triesGraceMs } from '../../../src/push/send/sender.ts'
+import { attemptsGraceMs } from '../../../src/push/send/sender.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
 import { testDatabases } from '../../tools/databases.ts'
@@ -23,7 +23,7 @@ it.each([
   [2_000, 1_500],
   [100, 75],
 ])('of a grace of %i ms tries under way get %i', (graceMs, triesMs) => {
-  expect(triesGraceMs(graceMs)).toBe(triesMs)
+  expect(attemptsGraceMs(graceMs)).toBe(triesMs)
 })
 
 describe.each(testDatabases)('a sender on $name', (database) => {
@@ -94,7 +94,7 @@ describe.each(testDatabases)('a sender on $name', (database) => {
     const after = rows.filter((row) => row.destination === 'holds' && row.seq > 2)
     expect(after.length).toBeGreaterThan(0)
     expect(after.every((row) => row.state === 'ready' && row.attempts === 0)).toBe(true)
-    const told = rig.lines.filter((line) => line.includes('was given up after 3 tries'))
+    const told = rig.lines.filter((line) => line.includes('was given up after 3 attempts'))
     expect(told).toHaveLength(2)
     for (const { outbox_id: number } of rows.filter(({ state }) => state === 'dead'))
       expect(
@@ -153,7 +153,7 @@ describe.each(testDatabases)('a sender on $name', (database) => {
     await rig.apply(Array.from({ length: 8 }, (_, n) => event(n, n % 2)))
     await rig.until('the first is under way', () => waiting.length === 1)
     await setDestinationState(rig.db, 'ams', 'paused', 'the AMS moves')
-    await rig.until('the sender knows', () => rig.lines.some((line) => line.includes('what was claimed for it waits')))
+    await rig.until('the sender knows', () => rig.lines.some((line) => line.includes('rows claimed for it wait')))
     receiver.behave(takesAll)
     waiting.shift()?.()
     await rig.until('the lanes are given back', async () => (await lanesIn(rig.db)).every((lane) => lane.lease_token === null))

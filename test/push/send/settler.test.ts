@@ -35,7 +35,15 @@ function settlerOf(db: Db, fails: (tries: number, passedMs: number) => Error | n
     const failure = name === 'outbox-settle' ? fails(++tries, now) : null
     if (failure !== null) throw failure
   })
-  const common = { db: failing, clock, log, destination: 'ams', idempotent: true, gatherMs: () => 0, over: new AbortController().signal }
+  const common = {
+    db: failing,
+    clock,
+    log,
+    destination: 'ams',
+    idempotent: true,
+    gatherMs: () => 0,
+    cancelled: new AbortController().signal,
+  }
   return { settler: new Settler({ ...common, ...over }), tries: () => tries, passedMs: () => now }
 }
 
@@ -74,7 +82,7 @@ describe.each(testDatabases)('what became of lanes on $name', ({ open }) => {
       ending.abort()
       return away
     }
-    const broken = settlerOf(db, (tries) => (tries === 3 ? ends() : away), { over: ending.signal })
+    const broken = settlerOf(db, (tries) => (tries === 3 ? ends() : away), { cancelled: ending.signal })
     await broken.settler.add(result(lane, 'delivered'), 10_000)
     expect(broken.tries()).toBe(3)
     expect(await states(db)).toEqual(['ready'])

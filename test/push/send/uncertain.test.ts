@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import type { Outcome } from '../../../src/push/contract/delivery.ts'
-import { notTried } from '../../../src/push/contract/outcomes.ts'
+import { localFailure } from '../../../src/push/contract/outcomes.ts'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { claimLanes } from '../../../src/store/outbox/work.ts'
 import { testDatabases } from '../../tools/databases.ts'
@@ -170,7 +170,7 @@ describe.each(testDatabases)('where a second delivery does harm, on $name', (dat
     const kind = testKind({
       send: (_, signal) => {
         begun.resolve()
-        const notSent = notTried('given up before it was sent', false)
+        const notSent = localFailure('stopped before it was sent', false)
         return new Promise<Outcome>((resolve) => signal.addEventListener('abort', () => resolve(notSent)))
       },
     })
