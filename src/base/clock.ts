@@ -102,8 +102,8 @@ export class ManualClock implements Clock {
 }
 
 /**
- * Exponential backoff with jitter, in milliseconds: between half of min(cap, base × 2^attempt) and all of it. It is never close to zero, and
- * callers that failed together do not all return together.
+ * Exponential backoff with jitter, in milliseconds: between half of min(cap, base × 2^attempt) and all of it. It is never close to zero,
+ * and callers that failed together do not all return together.
  * @param attempt 0 for the first wait.
  */
 export function backoffMs(clock: Clock, attempt: number, baseMs: number, capMs: number): number {

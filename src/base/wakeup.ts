@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts'
 
 /**
- * Wakes whoever waits for something to do. A wake-up says only "look again". One that comes while nobody waits is kept, once, so that looking
- * first and waiting second loses nothing. One that woke somebody is not kept for the others.
+ * Wakes whoever waits for something to do. A wake-up says only "look again". One that comes while nobody waits is kept, once, so that
+ * looking first and waiting second loses nothing. One that woke somebody is not kept for the others.
  */
 export class WakeUp {
   readonly #clock: Clock

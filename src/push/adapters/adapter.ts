@@ -4,61 +4,61 @@ import type { Mapping, PushItem } from '../contract/delivery.ts'
 import { type Answer, type Failure, requestedPauseMs } from '../contract/outcomes.ts'
 import type { OutgoingRequest } from '../transport/transport.ts'
 
-/** What an adapter is made of: its destination's settings. */
+/** The settings of the destination that an adapter needs. */
 export type AdapterOptions = Pick<AdapterDestination, 'url' | 'settings' | 'credentials'>
 
 export type StepRequest = Omit<OutgoingRequest, 'timeoutMs'>
 
 /**
- * The requests of one delivery, which share its time and its end. `query` and `submit` throw StepFailure when no answer comes; any answer is
- * returned.
+ * The requests of one delivery, within its timeout and its signal. `query` and `submit` return any answer, and throw StepFailure when none
+ * comes.
  */
 export interface Steps {
-  /** Sends what changes nothing at the target: signing in, looking up. Without an answer it is tried again later. */
+  /** Sends a request that changes nothing at the target: signing in, looking up. Without an answer the delivery is attempted again. */
   query(request: StepRequest): Promise<Answer>
-  /** Sends that by which the target takes the change. Without an answer nobody knows whether it did. */
+  /** Sends the request by which the target takes the change. Without an answer the outcome is unknown. */
   submit(request: StepRequest): Promise<Answer>
-  /** @returns the steps of what other deliveries wait for too: they have a time of their own, and this delivery's end is not theirs. */
+  /** @returns steps for shared work, such as signing in: they have their own timeout and do not end with this delivery. */
   independent(): Steps
-  /** Waits for such work as long as this delivery may last; the work itself goes on. @throws StepFailure when that was too short. */
+  /** Waits for shared work within the time of this delivery; the work itself goes on. @throws StepFailure when the time is over. */
   wait<T>(work: Promise<T>): Promise<T>
 }
 
 /** The target has the change. */
 export interface Taken {
   readonly status: number | null
-  /** What the target calls the record. */
+  /** The record's id at the target. */
   readonly remoteId: string | null
   readonly detail: string | null
 }
 
 /**
- * One AMS that needs several steps. It never retries, but for signing in anew, and keeps nothing that must survive the process. A method
- * that cannot end throws: StepFailure says what it means; PermanentError, that the same change would be refused again; anything else,
- * that it may be tried later.
+ * An AMS that needs several requests per change. An adapter keeps nothing that must survive the process, and retries nothing except signing
+ * in. Methods throw StepFailure with the outcome; PermanentError when the same change would be refused again; anything else when a later
+ * attempt can help.
  */
 export interface Adapter {
-  /** @param item has a mapping, unless the destination needs none. */
+  /** @param item has a mapping, unless the destination has `mapping: none`. */
   deliver(item: PushItem, steps: Steps): Promise<Taken>
-  /** Looks for a change that may have been taken; null when the target does not have it. Left out where there is no way to ask. */
+  /** Looks up a change that may have been taken; null when the target does not have it. Left out where there is no way to look it up. */
   readonly lookUp?: (item: PushItem, steps: Steps) => Promise<Taken | null>
   /** Finds the client of the AMS by an id, never by a name; null when there is none. */
   readonly findMapping?: (item: PushItem, steps: Steps) => Promise<Mapping | null>
-  /** One harmless try. @returns a sentence that says what was found to be right. */
+  /** One harmless request. @returns a sentence that says what is right. */
   probe(steps: Steps): Promise<string>
 }
 
-/** An adapter as the registry knows it. */
+/** An adapter in the registry. */
 export interface AdapterDefinition {
-  /** The names that `settings` and `credentials` of the destination may have, and whether they must be there. */
+  /** Names allowed in `settings` and `credentials` of the destination, and whether they are required. */
   readonly settings: Readonly<Record<string, 'needed' | 'optional'>>
   readonly credentials: Readonly<Record<string, 'needed' | 'optional'>>
-  /** @returns a part of a sentence for each thing that is wrong with a destination whose names are right. */
+  /** @returns one phrase for each problem of a destination whose names are right. */
   check(destination: AdapterDestination): readonly string[]
   create(options: AdapterOptions): Adapter
 }
 
-/** A step that did not lead on, with what that means for the delivery. */
+/** A step failed. It carries the outcome of the delivery. */
 export class StepFailure extends ProductError {
   readonly failure: Failure
   constructor(failure: Failure) {
@@ -68,8 +68,8 @@ export class StepFailure extends ProductError {
 }
 
 /**
- * @returns what a failed step means that changes nothing at the target: whatever became of it, the change was not taken, and its refusal
- * says nothing of the change. Only a withdrawn credential stays what it is.
+ * @returns the outcome of a delivery after a failed step that changes nothing at the target: the change was not taken, and a refusal of the
+ * step says nothing about the change. Refused credentials stay a stop.
  */
 export function withoutEffect(failure: Failure): Failure {
   if (failure.type === 'stop' || (failure.type === 'failed' && !failure.permanent)) return failure
@@ -77,7 +77,7 @@ export function withoutEffect(failure: Failure): Failure {
   return { type: 'failed', permanent: false, alive, status, error: failure.error, retryAfterMs: requestedPauseMs(failure) }
 }
 
-/** @returns what it means that asking the target for something threw `error`. */
+/** @returns the outcome when looking something up at the target threw `error`. */
 export function lookupFailure(error: unknown): Failure {
   if (error instanceof StepFailure) return withoutEffect(error.failure)
   const retryAfterMs = error instanceof TransientError ? (error.retryAfterMs ?? null) : null

@@ -10,16 +10,16 @@ import { callSoap, type SoapReply } from './soap.ts'
 
 const GUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 const NUMBER = /^[1-9]\d{0,8}$/
-/** How much a note may hold is not published. */
+/** Characters of a note. The limit of AMS360 is not published. */
 const NOTE_LENGTH = 30_000
 
 /**
- * AMS360 (Vertafore) by its SOAP interface WSAPI v3: each change becomes a note of the customer that the submission is mapped to, by its
- * customer id (a GUID) or its customer number. Read in copies of Vertafore's reference of WSAPI v3 and of its WSDL; never tried against a
- * live system. The reference says: `Login` takes AgencyNo, LoginId, Password and EmployeeCode; every other call bears the ticket in the
- * header WSAPISession; a note needs a CustomerId of a division that the user may see, and always gets a new id: there is no
- * idempotency, and notes cannot be listed, so that an unknown outcome is held for a person, who finds our id in the note's last line.
- * What could not be verified stands in config/presets/README.md.
+ * AMS360 (Vertafore) over its SOAP interface WSAPI v3. Each change becomes a note of the customer that the submission is mapped to, by
+ * customer id (a GUID) or customer number. Written from copies of Vertafore's WSAPI v3 reference and its WSDL; never run against a live
+ * system. From the reference: `Login` takes AgencyNo, LoginId, Password and EmployeeCode. Every other call has the ticket in the header
+ * WSAPISession. A note needs a CustomerId of a division that the user may see, and always gets a new id, so there is no idempotency. Notes
+ * cannot be listed: an unknown outcome is held for a person, who finds our id in the last line of the note. config/presets/README.md lists
+ * what could not be verified.
  */
 export const ams360: AdapterDefinition = {
   settings: { agency: 'needed', user: 'needed', employee: 'optional', customer_field: 'optional', namespace: 'optional' },
@@ -37,7 +37,7 @@ class Ams360 implements Adapter {
   readonly #o: AdapterOptions
   readonly #namespace: string
   readonly #session = new Session()
-  /** Customer number to id, which never changes. */
+  /** Customer ids by customer number. They never change. */
   readonly #customers = new Map<string, string>()
 
   constructor(options: AdapterOptions) {
@@ -50,7 +50,7 @@ class Ams360 implements Adapter {
     const customer = GUID.test(client) ? client : await this.#customerId(client, steps)
     if (customer === null) throw new PermanentError(`the submission is mapped to ${JSON.stringify(client)}, which is no customer of AMS360`)
     if (policy !== null && !GUID.test(policy)) throw new PermanentError('the policy of the mapping must be a PolicyId of AMS360 (a GUID)')
-    // In the order of the WSDL: .NET passes over what comes late.
+    // In the order of the WSDL: .NET ignores elements that come late.
     const note = { 'd:CustomerId': customer, 'd:NoteText': noteText(item, NOTE_LENGTH), 'd:NoteDate': dayOf(item), 'd:PolicyId': policy }
     const reply = await this.#call('CustomerNoteInsert', { 'd:CustomerNote': note }, steps, 'submit')
     return { status: reply.status, remoteId: reply.text('NoteId'), detail: null }
@@ -67,7 +67,7 @@ class Ams360 implements Adapter {
     return `agency ${this.#o.settings['agency']} lets user ${this.#o.settings['user']} in`
   }
 
-  /** @returns the id of the customer of this number or id, by nothing else; null when there is none. */
+  /** @returns the id of the customer with this number or id; null when there is none. */
   async #customerId(client: string, steps: Steps): Promise<string | null> {
     const known = this.#customers.get(client)
     if (known !== undefined || !(NUMBER.test(client) || GUID.test(client))) return known ?? null
@@ -75,20 +75,20 @@ class Ams360 implements Adapter {
     const reply = await this.#call(operation, { [`d:${name}`]: client }, steps, 'query')
     const [id = null, ...others] = new Set(reply.texts('CustomerId'))
     if (others.length > 0) throw new PermanentError(`AMS360 knows several customers by ${client}; map the submission by the CustomerId`)
-    // Whatever was asked for, only the customer that bears it is taken.
+    // Only a customer with exactly this number or id counts.
     if (id === null || !GUID.test(id) || reply.text(name)?.toLowerCase() !== client.toLowerCase()) return null
     if (this.#customers.size >= 1_000) this.#customers.clear()
     this.#customers.set(client, id)
     return id
   }
 
-  /** Calls an operation, and once more with a new ticket when the old one is refused: nothing was done then. */
+  /** Calls an operation, and once more with a new ticket when the ticket is refused: nothing was done then. */
   async #call(operation: string, request: Json, steps: Steps, way: 'query' | 'submit'): Promise<SoapReply> {
     for (let renewed = false; ; renewed = true) {
       const ticket = await this.#session.ticket(steps, (own) => this.#signIn(own))
       const header = { WSAPISession: { '@xmlns': this.#namespace, Ticket: ticket } }
       const reply = await callSoap(steps, way, this.#soap(operation, request, header))
-      // Of who looks something up it says that there is no such thing.
+      // For a query a business fault means that there is no such record.
       if (!reply.isFault || (way === 'query' && reply.has('WSAPIBusinessFault'))) return reply
       if (renewed || !reply.has('WSAPISecurityFault')) {
         const failure = faulty(operation, reply, ticket)
@@ -109,7 +109,7 @@ class Ams360 implements Adapter {
     }
     const reply = await callSoap(steps, 'query', this.#soap('Login', who, null))
     if (reply.isFault && reply.has('WSAPISecurityFault')) {
-      const error = `AMS360 refuses the credentials (${saidBy(reply, null)}); see to user and password in WSAPI's set-up, then resume`
+      const error = `AMS360 refuses the credentials (${saidBy(reply, null)}); check user and password in the WSAPI set-up, then resume`
       throw new StepFailure({ type: 'stop', state: 'parked', status: reply.status, error })
     }
     const ticket = reply.isFault ? null : reply.text('Ticket')
@@ -125,8 +125,9 @@ class Ams360 implements Adapter {
 }
 
 /**
- * A business fault is about the request, a security fault with a fresh ticket about what the user may do; of others nobody knows.
- * @param ticket what the request bore.
+ * The outcome of a fault. A business fault is about the request, a security fault with a new ticket about the rights of the user. After any
+ * other fault the outcome is unknown.
+ * @param ticket of the request.
  */
 function faulty(operation: string, reply: SoapReply, ticket: string | null): StepFailure['failure'] {
   const refused = reply.has('WSAPIBusinessFault') || reply.has('WSAPISecurityFault')
@@ -135,7 +136,7 @@ function faulty(operation: string, reply: SoapReply, ticket: string | null): Ste
   return { type: 'failed', permanent: true, alive: true, status: reply.status, error, retryAfterMs: null }
 }
 
-/** A fault may repeat what was sent. The ticket is looked for by itself: it may look like an id, and ids are let through. */
+/** A fault may repeat what was sent. The ticket is masked here, because it may look like an id, which is not masked. */
 function saidBy(reply: SoapReply, ticket: string | null): string {
   const said = reply.text('Message') ?? reply.text('faultstring') ?? 'no reason is given'
   return withoutSecretWords(ticket === null ? said : said.replaceAll(ticket, '[…]')).slice(0, 300)

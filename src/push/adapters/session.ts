@@ -1,34 +1,34 @@
 import type { Steps } from './adapter.ts'
 
 /**
- * A ticket that is had by signing in and kept until it is refused. One signs in at a time, however many wait for it, and has a time of its
- * own for that: whoever asked first may have little left.
+ * Keeps the ticket that signing in gave until it is refused. All deliveries that need one share one sign-in, which has its own timeout:
+ * whoever needed it first may have little time left.
  */
 export class Session {
   #ticket: string | null = null
-  #flight: Promise<string> | null = null
+  #signingIn: Promise<string> | null = null
 
   /**
    * @param steps of the delivery that needs the ticket.
-   * @throws whatever `signIn` throws, and the next to ask signs in again; StepFailure when the delivery's own time is over.
+   * @throws what `signIn` throws, and the next caller signs in again; StepFailure when the time of the delivery is over.
    */
   async ticket(steps: Steps, signIn: (steps: Steps) => Promise<string>): Promise<string> {
     if (this.#ticket !== null) return this.#ticket
-    this.#flight ??= this.#enter(() => signIn(steps.independent()))
-    return await steps.wait(this.#flight)
+    this.#signingIn ??= this.#signIn(() => signIn(steps.independent()))
+    return await steps.wait(this.#signingIn)
   }
 
-  /** Of many who used the same ticket, the first to be refused has it renewed for all. */
+  /** The first delivery that is refused with a ticket has it renewed for all. */
   drop(ticket: string): void {
     if (this.#ticket === ticket) this.#ticket = null
   }
 
-  async #enter(signIn: () => Promise<string>): Promise<string> {
+  async #signIn(signIn: () => Promise<string>): Promise<string> {
     try {
       this.#ticket = await signIn()
       return this.#ticket
     } finally {
-      this.#flight = null
+      this.#signingIn = null
     }
   }
 }

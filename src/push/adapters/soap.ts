@@ -17,7 +17,7 @@ export interface SoapCall {
   readonly body: Json
 }
 
-/** An envelope that came back. */
+/** An envelope in an answer. */
 export interface SoapReply {
   readonly status: number
   readonly isFault: boolean
@@ -30,16 +30,16 @@ export interface SoapReply {
 }
 
 /**
- * Makes a call: as `query` or `submit` of `steps`.
- * @returns the envelope that answers it; a fault is one too.
- * @throws StepFailure when there is no answer, or none that is a whole envelope.
+ * Makes a call, with `query` or `submit` of `steps`.
+ * @returns the envelope of the answer, which may be a fault.
+ * @throws StepFailure when there is no answer, or no complete envelope in it.
  */
 export async function callSoap(steps: Steps, way: 'query' | 'submit', call: SoapCall): Promise<SoapReply> {
   const answer = await steps[way](requestOf(call))
   const reply = replyOf(answer)
   if (reply !== null) return reply
-  // The service would have said a fault in an envelope: what else comes with these says nothing of what was done, and whoever else
-  // answers, for it or before it, refuses nothing for good.
+  // The service reports faults in an envelope. Any other answer with these statuses does not tell what was done, and a proxy or gateway
+  // that answers in its place refuses nothing permanently.
   const isUnclear = isSuccess(answer.status) || answer.status === 500
   const lack = answer.cut === null ? 'with no SOAP envelope' : `its answer ${answer.cut.text}`
   const failure: Failure = isUnclear ? unclear(answer, `it ${answered(answer)}, but ${lack}`) : refused(answer)
@@ -67,7 +67,7 @@ function opening(element: string): RegExp {
   return new RegExp(`<(?:[\\w.-]+:)?${element}(?:\\s[^<>]*)?/?>`)
 }
 
-/** Values of simple types only: without CDATA, comments or elements inside. */
+/** Only text without CDATA, comments or inner elements. */
 function textsOf(body: string, element: string): string[] {
   const found = body.matchAll(new RegExp(`<(?:[\\w.-]+:)?${element}(?:\\s(?:[^<>]*[^<>/])?)?>([^<]*)</`, 'g'))
   return Array.from(found, ([, text = '']) => text.replace(/&(?:#(\d{1,7})|#x([\da-fA-F]{1,6})|(\w+));/g, decoded).trim())

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import type { Json } from '../../model/json.ts'
 
-/** Names our ids among all UUIDs of version 5. Never changed: receivers tell a repetition by the id. */
+/** Namespace of our version 5 UUIDs. It never changes: receivers recognise repetitions by the id. */
 const NAMESPACE = Buffer.from('da38f491c21b49f6a85ffedceedc78ab', 'hex')
 
-/** Records that exist once, for ever (invariant 4): that there is one has the same id whichever log or snapshot says it. */
+/** Entities that are inserted once, for ever (invariant 4). Their insert has the same id in every log and snapshot. */
 export const IMMUTABLE: ReadonlySet<string> = new Set(['market_events', 'thread_messages'])
 
 /** What a message is about. */
@@ -13,24 +13,24 @@ export interface MessageSubject {
   readonly entity: string
   /** The key after `account`, as JSON array text. */
   readonly entityId: string
-  /** Of a row of a snapshot it is `insert`. */
+  /** `insert` for a row of a snapshot. */
   readonly operation: string
   readonly seq: number
   readonly snapshot: boolean
 }
 
 /**
- * The id of a message: the same for every destination, on every try, and when a change is fanned out again. What happens to a record later
- * may happen to it again, and say the same: a label that changes there and back, a mark that comes and goes. A receiver that keeps ids would
- * drop the last of these and stay behind, so each of them has the id of its place in the log, as state has.
- * @param logEpoch the numbering that `seq` is of.
+ * The id of a message: the same for every destination, on every attempt, and when a change is fanned out again.
+ * Later changes of a record can repeat (a label that changes there and back), and a receiver that remembers ids must take each of them. So
+ * their id comes from their place in the change log.
+ * @param logEpoch the epoch that `seq` belongs to.
  */
 export function messageId({ account, entity, entityId, operation, seq, snapshot }: MessageSubject, logEpoch: string): string {
   if (IMMUTABLE.has(entity) && operation === 'insert') return uuid5([account, entity, entityId, 'insert'])
   return uuid5(snapshot ? [logEpoch, 'snapshot', seq, entity, entityId] : [logEpoch, seq])
 }
 
-/** A UUID of version 5 (RFC 9562) for a list of values. */
+/** A UUID of version 5 (RFC 9562) of a list of values. */
 function uuid5(name: Json): string {
   const digest = hash('sha1', Buffer.concat([NAMESPACE, Buffer.from(JSON.stringify(name))]), 'buffer')
   digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x50

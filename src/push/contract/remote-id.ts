@@ -1,6 +1,6 @@
 import { type Json, storableText } from '../../model/json.ts'
 
-/** What is kept of a target's id of a record; or why none is kept, in a sentence without its end. Both null: there was none. */
+/** A record's id at the target, or a remark why none is kept. Both null: the target gave none. */
 export interface RemoteId {
   readonly id: string | null
   readonly remark: string | null
@@ -10,8 +10,8 @@ const MAX_LENGTH = 512
 const NONE: RemoteId = { id: null, remark: null }
 
 /**
- * An id is kept as it is or not at all: a part of it, or a number that was rounded, would be the id of another record.
- * @param value what is said to be the id; only text and numbers are one.
+ * Keeps an id completely or not at all: a part of it, or a rounded number, would be the id of another record.
+ * @param value only text and numbers are ids.
  */
 export function remoteIdOf(value: Json): RemoteId {
   if (typeof value === 'number')
@@ -19,7 +19,7 @@ export function remoteIdOf(value: Json): RemoteId {
   return typeof value === 'string' && value !== '' ? kept(value) : NONE
 }
 
-/** @returns that no id is kept, and why. */
+/** @returns that no id is kept. @param why a phrase. */
 export function none(why: string): RemoteId {
   return { id: null, remark: `no id is kept: ${why}` }
 }

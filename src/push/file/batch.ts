@@ -6,29 +6,29 @@ import type { Drop } from './drop.ts'
 import { type FileFacts, fileName, manifestName, manifestText, temporaryName } from './names.ts'
 import type { RowWriter } from './rows.ts'
 
-/** Rows that are made into text at a time: while they are written, the event loop is others'. */
+/** Rows that are encoded at a time, so that the event loop is not blocked for long. */
 const SLICE = 100
-/** Files that are written at a time: a far server answers each step only after a while. */
-const FILES_AT_A_TIME = 8
+/** Files that are written side by side, so that round trips to a server overlap. */
+const CONCURRENT_FILES = 8
 
-/** What is said about a delivery while it goes on. */
+/** Progress of a delivery. */
 export interface BatchProgress {
   /**
-   * The rows, by outbox id, of files that are given their names: from then on, a failure leaves it open what readers see of them. Null
-   * before that, when readers see nothing.
+   * Outbox ids of the rows in files that are being renamed: from then on, a failure leaves open which files readers see. Null before that:
+   * readers see nothing yet.
    */
-  placing: ReadonlySet<number> | null
+  renaming: ReadonlySet<number> | null
 }
 
 export interface BatchOptions {
   readonly destination: Pick<FileDestination, 'name' | 'per'>
   readonly writer: RowWriter
-  /** No row is begun any more as soon as this says so; what is there by then is delivered. */
+  /** Whether it is too late to begin another row. What is written by then is delivered. */
   readonly late: () => boolean
   readonly progress: BatchProgress
 }
 
-/** Rows that go into one file, in the order of the outbox, so that the same rows are the same file. */
+/** Rows of one file, in the order of the outbox, so that the same rows make the same file. */
 interface Group {
   readonly parts: readonly string[]
   readonly account: string | null
@@ -43,9 +43,10 @@ interface Written {
 }
 
 /**
- * Writes rows into files and a manifest that lists these. All files are whole and durable before the first gets its name, and have
- * their names before the manifest has: whoever waits for the manifest finds all, whoever waits for files finds no half one.
- * @returns the file that each item is in, by its outbox id; items that there was no time for are not there.
+ * Writes rows into files, and a manifest that lists the files. All files are complete and durable before the first is renamed to its final
+ * name, and all have their names before the manifest has: a reader that waits for the manifest finds every file, and no reader finds an
+ * incomplete one.
+ * @returns the name of the file of each item, by outbox id. Items for which there was no time are missing.
  */
 export async function writeBatch(drop: Drop, items: readonly PushItem[], options: BatchOptions): Promise<ReadonlyMap<number, string>> {
   const temporaries: string[] = []
@@ -56,13 +57,13 @@ export async function writeBatch(drop: Drop, items: readonly PushItem[], options
   }
   try {
     const groups = groupsOf(items, options.destination)
-    // The first is written in any case, so that each try gets on.
+    // The first file is always written, so that every attempt makes progress.
     const write = (group: Group, index: number) => (index > 0 && options.late() ? null : writeGroup(drop, group, temporary(), options))
     const written = (await eachOf(groups, write)).filter((file) => file !== null)
     const facts = written.map((file) => file.facts)
     const manifest = temporary()
     await drop.write(manifest, textChunks(manifestText(options.destination.name, facts)))
-    options.progress.placing = new Set(written.flatMap((file) => file.items.map((item) => item.outboxId)))
+    options.progress.renaming = new Set(written.flatMap((file) => file.items.map((item) => item.outboxId)))
     await eachOf(written, (file) => drop.rename(file.temporary, file.facts.name))
     await drop.sync()
     await drop.rename(manifest, manifestName(options.destination.name, facts))
@@ -107,21 +108,21 @@ function groupsOf(items: readonly PushItem[], { name, per }: BatchOptions['desti
   })
 }
 
-/** Some at a time; when one fails, no other is begun, and those under way are waited for. @returns the results in order. */
+/** Works on some values side by side. After a failure no other is begun, and those in flight are awaited. @returns the results in order. */
 async function eachOf<T, R>(values: readonly T[], work: (value: T, index: number) => R | Promise<R>): Promise<R[]> {
-  const queue = new PQueue({ concurrency: FILES_AT_A_TIME })
-  const over = new AbortController()
+  const queue = new PQueue({ concurrency: CONCURRENT_FILES })
+  const failed = new AbortController()
   const begin = async (value: T, index: number): Promise<R> => {
-    over.signal.throwIfAborted()
+    failed.signal.throwIfAborted()
     try {
       return await work(value, index)
     } catch (error) {
-      over.abort(error)
+      failed.abort(error)
       throw error
     }
   }
   const results = await Promise.allSettled(values.map((value, index) => queue.add(() => begin(value, index))))
-  over.signal.throwIfAborted()
+  failed.signal.throwIfAborted()
   return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
 }
 

@@ -9,16 +9,16 @@ import { refusedAddress } from '../transport/guarded-connector.ts'
 import { directHintFor } from '../transport/network-hints.ts'
 import type { Dial } from './sftp.ts'
 
-/** The DNS and TCP; a test puts its own in the place. */
+/** DNS and TCP; tests replace them. */
 interface Network {
   readonly lookup: (host: string, options: { readonly all: true }) => Promise<readonly { readonly address: string }[]>
   readonly connect: (options: { readonly host: string; readonly port: number; readonly noDelay: true }) => Socket
 }
 
-/** An address that swallows what is sent to it must leave time for the next one, and for what is to be done there. */
+/** Longest time for one address, so that time is left for the next one and for the transfer. */
 const ADDRESS_MS = 5_000
 
-/** @returns what connects to the hosts and addresses that a destination may use, one address after the other. */
+/** @returns a function that connects to the hosts and addresses that a destination may use, one address after the other. */
 export function dial(
   { allowHosts, allowPrivate, timeoutMs }: Pick<FileDestination, 'allowHosts' | 'allowPrivate' | 'timeoutMs'>,
   network: Network = { lookup, connect },

@@ -4,27 +4,27 @@ import { abortable } from '../../base/abortable.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Drop, DropEntry, DropTarget } from './drop.ts'
 
-/** A folder of this machine, or one that is mounted. It is never created: under a share that is not mounted it would be a wrong one. */
+/** A local or mounted folder. It is never created: when its share is not mounted, that would be the wrong folder. */
 export function folderTarget(path: string): DropTarget {
   return { place: `the folder ${path}`, open: (signal) => openFolder(path, signal) }
 }
 
 async function openFolder(path: string, signal: AbortSignal): Promise<Drop> {
-  // A share that does not answer holds the call for ever; nothing can break that off but no longer to wait for it.
-  const tried = async <T>(work: Promise<T>): Promise<T> => {
+  // On a share that does not answer a call hangs for ever. It cannot be aborted, only abandoned.
+  const attempt = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await abortable(work, signal)
     } catch (error) {
       throw error === signal.reason ? error : explained(path, error)
     }
   }
-  await tried(mustBeFolder(path))
+  await attempt(mustBeFolder(path))
   return {
-    write: (name, chunks) => tried(writeDurably(join(path, name), chunks, signal)),
-    rename: (from, to) => tried(rename(join(path, from), join(path, to))),
-    sync: () => tried(syncFolder(path)),
-    remove: (name) => tried(rm(join(path, name), { force: true })),
-    list: (wanted) => tried(listFolder(path, wanted)),
+    write: (name, chunks) => attempt(writeDurably(join(path, name), chunks, signal)),
+    rename: (from, to) => attempt(rename(join(path, from), join(path, to))),
+    sync: () => attempt(syncFolder(path)),
+    remove: (name) => attempt(rm(join(path, name), { force: true })),
+    list: (wanted) => attempt(listFolder(path, wanted)),
     close: () => Promise.resolve(),
   }
 }
@@ -46,14 +46,14 @@ async function writeDurably(path: string, chunks: AsyncIterable<Buffer>, signal:
   }
 }
 
-/** A name is durable only when its folder is. */
+/** A rename is durable once its folder is synced. */
 async function syncFolder(path: string): Promise<void> {
   let folder: FileHandle | undefined
   try {
     folder = await open(path, 'r')
     await folder.sync()
   } catch (error) {
-    // Some file systems cannot do it for a folder; they keep names by themselves.
+    // Some file systems cannot sync a folder; they keep names durable by themselves.
     if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR', 'EPERM'].includes(codeOf(error))) throw error
   } finally {
     await folder?.close()
@@ -65,7 +65,7 @@ async function listFolder(path: string, wanted: (name: string) => boolean): Prom
   return Promise.all(names.map(async (name) => ({ name, modifiedMs: (await stat(join(path, name))).mtimeMs })))
 }
 
-/** None of these is the row's fault, and an administrator can mend each: rows wait. */
+/** Failures that an administrator can repair. None is the fault of a row, so rows wait. */
 const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `the folder ${path} does not exist: create it, or mount the share that it lies on`,
   ENOTDIR: (path) => `${path} is not a folder`,

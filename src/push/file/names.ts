@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-/** Digits of a seq in a name, so that the order of names is the order of seqs. */
+/** Digits of a seq in a name, so that names sort like seqs. */
 const SEQ_DIGITS = 12
 /** Hexadecimal digits of a hash in a name. */
 const HASH_DIGITS = 16
 
-/** What a file holds, as its name and the manifest say it. */
+/** Facts about a file, for its name and the manifest. */
 export interface FileFacts {
   readonly name: string
   readonly rows: number
@@ -14,14 +14,14 @@ export interface FileFacts {
   readonly sha256: string
   readonly firstSeq: number
   readonly lastSeq: number
-  /** Of a file that holds one submission: whose it is. */
+  /** Of a file with the changes of one submission: its account and submission. */
   readonly account: string | null
   readonly submissionId: string | null
 }
 
 /**
- * @param parts the destination and, of a file of one submission, the account and the submission or entity.
- * @param hash hexadecimal, of the bytes: the same rows have the same name, however often they are written.
+ * @param parts the destination and, for a file of one submission, the account and the submission or entity.
+ * @param hash hexadecimal, of the bytes: the same rows always get the same name.
  */
 export function fileName(
   parts: readonly string[],
@@ -33,7 +33,7 @@ export function fileName(
   return `${[...parts.map(plain), range, hash.slice(0, HASH_DIGITS)].join('_')}.${extension}`
 }
 
-/** The name of the manifest of these files: that of a single file of a batch with another ending. */
+/** @returns the name of the manifest of these files. For a single file it differs only in its ending. */
 export function manifestName(destination: string, files: readonly FileFacts[]): string {
   const [first] = files
   const hash = files.length === 1 && first ? first.sha256 : sha256(files.map((file) => file.sha256).join())
@@ -42,7 +42,7 @@ export function manifestName(destination: string, files: readonly FileFacts[]): 
 }
 
 /**
- * The manifest: what the files of one delivery hold. It bears no time, so that the same delivery, tried again, is the same file.
+ * The manifest: the content of the files of one delivery. It contains no time, so that a repeated delivery makes the same file.
  */
 export function manifestText(destination: string, files: readonly FileFacts[]): string {
   const listed = files.map((file) => ({
@@ -58,12 +58,12 @@ export function manifestText(destination: string, files: readonly FileFacts[]): 
   return `${JSON.stringify({ version: 1, destination, rows, files: listed }, null, 2)}\n`
 }
 
-/** A name that nobody else writes to, and that what watches for `*.csv` does not see. */
+/** @returns a unique name that does not match `*.csv`, for which readers watch. */
 export function temporaryName(destination: string): string {
   return `.${destination}~${randomBytes(8).toString('hex')}.part`
 }
 
-/** @returns whether a file is a temporary one of this destination, and of no other. */
+/** @returns whether a file is a temporary one of this destination. */
 export function isTemporary(destination: string, name: string): boolean {
   const start = `.${destination}~`
   return name.startsWith(start) && /^[0-9a-f]{16}\.part$/.test(name.slice(start.length))

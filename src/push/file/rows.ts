@@ -8,7 +8,7 @@ import type { PushItem } from '../contract/delivery.ts'
 
 type Cells = Record<string, Json>
 
-/** What every row says of its change, in both formats. */
+/** Columns about the change, in every row and both formats. */
 const FRAME: Readonly<Record<string, (item: PushItem) => Json>> = {
   message_id: (item) => item.messageId,
   seq: (item) => item.seq,
@@ -24,18 +24,18 @@ const FRAME: Readonly<Record<string, (item: PushItem) => Json>> = {
   echo: (item) => item.echo,
 }
 
-/** Writes rows as text, some at a time. */
+/** Encodes rows as text. */
 export interface RowWriter {
-  /** Of the file's name. */
+  /** Extension of the file name. */
   readonly extension: string
-  /** What the file begins with. */
+  /** Beginning of the file. */
   readonly head: string
   rows(items: readonly PushItem[]): string
 }
 
 /**
- * The rows of a destination. Which columns they have follows from its settings, never from the rows: `before` and `after` as objects,
- * or, in CSV for a single entity, that entity's own columns.
+ * The encoder of a destination's rows. The columns depend on its settings, never on the rows: `before` and `after` as objects, or, in CSV
+ * for a single entity, the columns of that entity.
  */
 export function rowWriter(destination: Pick<FileDestination, 'format' | 'entities' | 'personalFields'>): RowWriter {
   if (destination.format === 'ndjson') {
@@ -51,13 +51,13 @@ function objectsAsCsv(): RowWriter {
   return csvWriter(columns, record)
 }
 
-/** `changed` tells an emptied column from one that an update left alone. */
+/** The column `changed` distinguishes an emptied column from an unchanged one. */
 function columnsAsCsv(entity: Entity, personalFields: readonly string[]): RowWriter {
   const isHidden = (column: string): boolean => {
     const field = `${entity.table}.${column}`
     return personalColumns.includes(field) && !personalFields.includes(field)
   }
-  // `direction` of a message is told from the brokerage's side, by the frame.
+  // FRAME has the `direction` of a message already, from the brokerage's side.
   const own = Object.entries(entity.fields).filter(([column, field]) => isTold(field) && !(column in FRAME) && !isHidden(column))
   const columns = [...Object.keys(FRAME), 'changed', ...own.map(([column]) => column)]
   const record = (item: PushItem): Cells => {
@@ -73,8 +73,8 @@ function csvWriter(columns: readonly string[], record: (item: PushItem) => Cells
 }
 
 /**
- * RFC 4180. Text is always quoted, and null is an empty cell without quotes, as Postgres reads and writes it. A spreadsheet takes a cell
- * for a formula by its first character: such text gets a `'` before it; numbers, whose minus is harmless, do not.
+ * CSV by RFC 4180. Text is always quoted; null is an empty cell without quotes, as in Postgres. Text that a spreadsheet would take for a
+ * formula gets a leading `'`. Numbers do not: their minus is harmless.
  */
 function csv(records: readonly Cells[], columns: readonly string[], header: boolean): string {
   return stringify([...records], {
@@ -85,7 +85,7 @@ function csv(records: readonly Cells[], columns: readonly string[], header: bool
     escape_formulas: true,
     cast: {
       boolean: (value) => (value ? 'true' : 'false'),
-      // The library knows every other character that a formula can begin with.
+      // The library handles every other first character of a formula.
       string: (value) => (value.startsWith('\n') ? `'${value}` : value),
     },
   })

@@ -11,22 +11,22 @@ export type SftpSettings = Extract<FileDestination['target'], { type: 'sftp' }>
 /** Opens the connection that SSH goes over. @throws TransientError, or PermanentError for an address that is not allowed. */
 export type Dial = (host: string, port: number, signal: AbortSignal) => Promise<Socket>
 
-/** The library's own handle on the session, for what it does not do itself: durable writes. */
+/** The library's SFTP session, for durable writes, which the library does not offer itself. */
 type Session = Awaited<ReturnType<SftpClient['connect']>>
 
-/** Bytes in one write request, which every server takes. */
+/** Bytes in one write request. Every server accepts this many. */
 const WRITE_BYTES = 32_768
-/** Write requests under way at a time, so that the way there and back is not waited for each time. */
-const WRITES_AT_A_TIME = 16
+/** Write requests in flight at a time, so that round trips overlap. */
+const CONCURRENT_WRITES = 16
 /**
- * What is shown to a server, in this order; what we do not have is passed over. One that wants two things in turn names the first that it
- * wants: the key comes before and after the password, so that both orders do.
+ * Login methods, in this order; those without credentials are skipped. A server that wants two methods may want them in either order, so
+ * the key comes before and after the password.
  */
 const LOGINS = ['none', 'publickey', 'password', 'publickey', 'keyboard-interactive'] as const
-/** How long a server may take to say goodbye. */
-const GOODBYE_MS = 1_000
+/** Longest time to wait for the server to close the session. */
+const CLOSE_MS = 1_000
 
-/** A folder behind SFTP. Each batch has a connection of its own: servers close those that rest. */
+/** A folder on an SFTP server. Each batch opens its own connection: servers close idle ones. */
 export function sftpTarget(settings: SftpSettings, dial: Dial): DropTarget {
   const place = `${settings.path} on sftp://${settings.username}@${settings.host}:${settings.port}`
   return { place, open: (signal) => openSftp(settings, place, dial, signal) }
@@ -46,7 +46,7 @@ async function openSftp(settings: SftpSettings, place: string, dial: Dial, signa
     throw error
   })
   const path = (name: string) => `${settings.path.replace(/\/+$/, '')}/${name}`
-  const tried = async <T>(work: () => Promise<T>): Promise<T> => {
+  const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await abortable(work(), over)
     } catch (error) {
@@ -54,36 +54,36 @@ async function openSftp(settings: SftpSettings, place: string, dial: Dial, signa
     }
   }
   return {
-    write: (name, chunks) => tried(() => writeDurably(session, path(name), chunks)),
-    rename: (from, to) => tried(() => renameOver(client, path(from), path(to))),
-    // Names are the server's business; the protocol has nothing for it.
+    write: (name, chunks) => attempt(() => writeDurably(session, path(name), chunks)),
+    rename: (from, to) => attempt(() => renameOver(client, path(from), path(to))),
+    // The protocol has no way to sync names.
     sync: () => Promise.resolve(),
-    remove: (name) => tried(() => client.delete(path(name), true)).then(() => {}),
-    list: (wanted) => tried(() => listFolder(client, settings.path, wanted)),
+    remove: (name) => attempt(() => client.delete(path(name), true)).then(() => {}),
+    list: (wanted) => attempt(() => listFolder(client, settings.path, wanted)),
     async close() {
-      await abortable(client.end(), AbortSignal.any([over, AbortSignal.timeout(GOODBYE_MS)])).catch(() => {})
+      await abortable(client.end(), AbortSignal.any([over, AbortSignal.timeout(CLOSE_MS)])).catch(() => {})
       end()
     },
   }
 }
 
-/** The library leaves some calls unanswered when the connection goes: this ends them all. */
+/** The library leaves some calls pending when the connection closes. This signal ends them. */
 function goneSignal(socket: Socket): AbortSignal {
   const gone = new AbortController()
   socket.once('close', () => gone.abort(new Error('the server closed the connection')))
   return gone.signal
 }
 
-/** @param over whose reason, when it aborts, is the failure. */
+/** @param over its reason is the error when it aborts. */
 async function connect(settings: SftpSettings, socket: Socket, over: AbortSignal): Promise<{ client: SftpClient; session: Session }> {
-  // Loaded when it is used: a start without SFTP does not wait for it.
+  // Loaded on first use, so that a start without SFTP does not wait for it.
   const { default: Client } = await import('ssh2-sftp-client')
   const client = new Client('sftp', { error() {}, end() {}, close() {} })
   let refusal: string | null = null
   client.on('error', (error: unknown) => {
     if (error instanceof Error && 'level' in error && error.level === 'client-authentication') refusal ??= refusedLogin(settings)
   })
-  // Many servers ask for the password in a dialogue.
+  // Many servers ask for the password interactively.
   client.on('keyboard-interactive', (_name, _instructions, _language, prompts: unknown[], answer: (answers: string[]) => void) =>
     answer(prompts.map(() => settings.password?.reveal() ?? '')),
   )
@@ -112,11 +112,11 @@ async function connect(settings: SftpSettings, socket: Socket, over: AbortSignal
   }
 }
 
-/** @returns null when the server's key is the one of the settings. */
+/** @returns null when the server has the host key of the settings. */
 function wrongKey({ host, port, hostKey }: SftpSettings, key: Buffer): string | null {
   const shown = `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
   if (shown === hostKey.replace(/=+$/, '')) return null
-  // A key begins with the length and the name of its kind.
+  // A key begins with the length and name of its type.
   const kind = key.subarray(4, 4 + key.readUInt32BE(0)).toString('latin1')
   return `${host}:${port} shows the ${kind} key ${shown}, and host_key is ${hostKey}: nothing was sent; make sure who answers there before you change host_key`
 }
@@ -131,8 +131,8 @@ async function writeDurably(session: Session, path: string, chunks: AsyncIterabl
   let position = 0
   try {
     for await (const chunk of chunks) {
-      for (let at = 0; at < chunk.length; at += WRITE_BYTES * WRITES_AT_A_TIME) {
-        const part = chunk.subarray(at, at + WRITE_BYTES * WRITES_AT_A_TIME)
+      for (let at = 0; at < chunk.length; at += WRITE_BYTES * CONCURRENT_WRITES) {
+        const part = chunk.subarray(at, at + WRITE_BYTES * CONCURRENT_WRITES)
         await writePart(session, handle, part, position + at)
       }
       position += chunk.length
@@ -161,7 +161,7 @@ async function syncIfOffered(session: Session, handle: Buffer): Promise<void> {
   }
 }
 
-/** The protocol's own rename refuses a name that is taken; OpenSSH's takes its place. */
+/** The protocol's own rename refuses an existing name. OpenSSH's extension replaces the file. */
 async function renameOver(client: SftpClient, from: string, to: string): Promise<void> {
   try {
     await client.posixRename(from, to)
@@ -171,7 +171,7 @@ async function renameOver(client: SftpClient, from: string, to: string): Promise
   }
 }
 
-/** A file that is there already under this name came of an earlier try with the same rows; a name with a hash has one content. */
+/** A file that exists under this name is from an earlier attempt with the same rows: names contain a hash of the content. */
 async function renameOrKeep(client: SftpClient, from: string, to: string): Promise<void> {
   try {
     await client.rename(from, to)
@@ -187,13 +187,15 @@ async function listFolder(client: SftpClient, path: string, wanted: (name: strin
   return files.map((file) => ({ name: file.name, modifiedMs: file.modifyTime }))
 }
 
-/** Codes of the protocol, and what the library makes of them. None is the row's fault, and an administrator can mend each: rows wait. */
+/**
+ * Status codes of the protocol, and error codes of the library. An administrator can repair each. None is the fault of a row, so rows wait.
+ */
 const SENTENCES: Readonly<Record<string, string>> = {
   2: 'the folder does not exist: create it there, or correct path',
   ENOENT: 'the folder does not exist: create it there, or correct path',
   3: 'no permission to write there: let the user create, rename and remove files',
   EACCES: 'no permission to write there: let the user create, rename and remove files',
-  4: 'the server says no more than that it failed: its disk or quota may be full',
+  4: 'the server reports a failure without a reason: its disk or quota may be full',
   14: 'the disk is full there',
   15: 'the disk quota there is used up',
 }
@@ -208,7 +210,7 @@ function isNotOffered(error: unknown): boolean {
   return unsupported || /does not support this extended request/.test(messageOf(error))
 }
 
-/** A call with a callback as a promise; what the call throws itself rejects it too. */
+/** Turns a call with a callback into a promise. What the call throws rejects it too. */
 function called<T>(call: (done: (error?: Error | null, value?: T) => void) => unknown): Promise<T> {
   return new Promise((resolve, reject) => {
     call((error, value) => (error ? reject(error) : resolve(value as T)))

@@ -3,13 +3,13 @@ import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
 import { allExpressions } from './expressions.ts'
 import { problemOf } from './template-problem.ts'
 
-/** What the client writes itself, or refuses to send. */
-const OF_THE_CONNECTION = /^(?:content-length|transfer-encoding|connection|keep-alive|upgrade|expect|proxy-authorization)$/
+/** Headers that the HTTP client writes itself, or refuses to send. */
+const CONNECTION_HEADERS = /^(?:content-length|transfer-encoding|connection|keep-alive|upgrade|expect|proxy-authorization)$/
 
 /**
- * Looks over the templates of a destination before anything starts; it evaluates nothing.
- * @returns one sentence for each thing that is wrong: an expression that is no JSONata, a header that no request may set, updates that
- * could never be sent.
+ * Checks the templates of a destination before anything starts, without evaluating them.
+ * @returns one sentence for each problem: an expression that is no JSONata, a header that a request must not set, updates that could never
+ * be sent.
  */
 export function checkTemplates(destination: HttpDestination): string[] {
   const at = `destination ${destination.name}:`
@@ -36,7 +36,7 @@ function authProblems(at: string, auth: HttpDestination['auth']): string[] {
   return problem === null ? [] : [`${at} auth.name: ${problem}`]
 }
 
-/** Without the id that an answer gives, each update would be skipped. */
+/** Without the id from an answer, every update would be skipped. */
 function updateProblems(at: string, { update, remoteId }: HttpDestination): string[] {
   return update !== null && remoteId === null
     ? [`${at} update needs remote_id: an update is sent only where the id at the target is known`]
@@ -45,7 +45,7 @@ function updateProblems(at: string, { update, remoteId }: HttpDestination): stri
 
 function connectionProblem(header: string): string | null {
   const name = header.toLowerCase()
-  return OF_THE_CONNECTION.test(name) ? `${name} belongs to the connection, and no request sets it; leave it out` : null
+  return CONNECTION_HEADERS.test(name) ? `${name} belongs to the connection, and no request sets it; leave it out` : null
 }
 
 function requestProblems(at: string, template: RequestTemplate): string[] {

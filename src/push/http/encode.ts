@@ -3,18 +3,17 @@ import type { RequestTemplate } from '../../config/config.ts'
 import { isObject, type Json } from '../../model/json.ts'
 import { xmlText } from './xml.ts'
 
-/** A body as it goes out, and the type that its format has when no header says another. */
+/** An encoded body, and the content type of its format unless a header overrides it. */
 export interface EncodedBody {
   readonly text: string
   readonly contentType: string
 }
 
-/** Longer bodies are not sent. */
+/** Longest body that is sent. */
 const MAX_BYTES = 8 * 1024 * 1024
 
 /**
- * Writes what a body's expression yielded. Templates yield values, never text that already is JSON, XML or a form, so nothing
- * can be escaped wrongly.
+ * Encodes the value of a body's expression. Templates yield values, never encoded text, so nothing can be escaped wrongly.
  * @throws PermanentError when the value does not fit the format, or is too long.
  */
 export function encodeBody(format: RequestTemplate['format'], value: Json): EncodedBody {
@@ -35,7 +34,7 @@ function encode(format: RequestTemplate['format'], value: Json): EncodedBody {
   }
 }
 
-/** An object: a list repeats its field, null leaves it out. */
+/** @param value an object. A list repeats its field; null leaves it out. */
 function formText(value: Json): string {
   if (!isObject(value)) throw new PermanentError('a form must be an object of fields')
   const form = new URLSearchParams()

@@ -1,6 +1,6 @@
 import type { HttpDestination, RequestTemplate } from '../../config/config.ts'
 
-/** A JSONata expression of a destination's settings; its name says where it stands there. */
+/** A JSONata expression of a destination's settings. Its name is its place there. */
 export interface Expression {
   readonly name: string
   readonly text: string
@@ -9,7 +9,7 @@ export interface Expression {
 /** Which of a destination's requests. */
 export type RequestName = 'request' | 'update' | 'lookup' | 'probe'
 
-/** @returns every expression of the destination, those of `expressionsOf` for each request included. */
+/** @returns every expression of the destination, including those of its requests. */
 export function allExpressions(destination: HttpDestination): Expression[] {
   const { request, update, lookup, probe, success, duplicate, remoteId } = destination
   return [
@@ -23,7 +23,7 @@ export function allExpressions(destination: HttpDestination): Expression[] {
   ]
 }
 
-/** @returns the expressions of one request: its URL, its body when it has one, then its headers in their order. */
+/** @returns the expressions of one request: URL, body if there is one, then headers in their order. */
 export function expressionsOf(name: RequestName, template: RequestTemplate): Expression[] {
   return [
     { name: `${name}.url`, text: template.url },
@@ -32,7 +32,7 @@ export function expressionsOf(name: RequestName, template: RequestTemplate): Exp
   ]
 }
 
-/** @returns the name of the expression of one header. */
+/** @returns the name of a header's expression. */
 export function headerName(name: RequestName, header: string): string {
   return `${name}.headers.${header}`
 }

@@ -1,10 +1,10 @@
-/** What has to be known of JSON text before it is parsed: parsing cannot be stopped, and numbers are rounded by it. */
+/** What must be known about JSON text before it is parsed: parsing cannot be stopped, and rounds numbers. */
 export interface JsonSurvey {
-  /** How deep its lists and objects nest. */
+  /** Nesting depth of lists and objects. */
   readonly levels: number
-  /** About how many values it holds, lists and objects included. */
+  /** Approximate number of values, including lists and objects. */
   readonly values: number
-  /** Its whole numbers that a double may round. */
+  /** Integers that a double may round. */
   readonly longNumbers: readonly Place[]
 }
 
@@ -16,7 +16,7 @@ interface Place {
 const NUMBER = /[-+\d.eE]+/y
 const WHOLE = /^-?[1-9]\d{15,}$/
 
-/** Looks through JSON text in one pass, without stack and without memory for its values. Of other text it says nothing of use. */
+/** Scans JSON text in one pass, without recursion and without building values. For other text the result is meaningless. */
 export function surveyJson(json: string): JsonSurvey {
   const longNumbers: Place[] = []
   let [depth, levels, values] = [0, 0, 1]
@@ -39,7 +39,7 @@ export function surveyJson(json: string): JsonSurvey {
   return { levels, values, longNumbers }
 }
 
-/** @returns where the text ends that begins at `start`, each with its quotation mark. */
+/** @returns the position of the closing quotation mark of the string that opens at `start`. */
 function endOfText(json: string, start: number): number {
   for (let at = start + 1; at < json.length; at++) {
     if (json[at] === '\\') at += 1
@@ -48,7 +48,7 @@ function endOfText(json: string, start: number): number {
   return json.length
 }
 
-/** @returns the same JSON text with the numbers at these places as text. */
+/** @returns the JSON text with the numbers at these places in quotation marks. */
 export function withNumbersAsText(json: string, places: readonly Place[]): string {
   let from = 0
   const parts = places.map(({ start, end }) => {

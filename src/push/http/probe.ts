@@ -2,7 +2,7 @@ import type { HttpDestination } from '../../config/config.ts'
 import type { ProbeResult } from '../contract/delivery.ts'
 import { type Answer, answered, type Failure, isSuccess } from '../contract/outcomes.ts'
 
-/** @returns what a probe showed, in one sentence for the operator: what is right, or what is wrong and what to do. */
+/** @returns the result of a probe in one sentence: what is right, or what is wrong and what to do. */
 export function explainProbe(
   reply: { readonly answer: Answer } | { readonly failure: Failure },
   destination: HttpDestination,
@@ -20,7 +20,7 @@ export function explainProbe(
     return { ok: false, text: `${what}: the credentials are right but may not do this; ask the agency whether it still allows it` }
   if (status === 404) return { ok: false, text: `${what}: ${compare}` }
   if (destination.parkOn.includes(status)) return { ok: false, text: `${what}: that parks the destination (park_on)` }
-  if (status === 429) return { ok: false, text: `${what}: it asks to be left alone for a while; try again later` }
+  if (status === 429) return { ok: false, text: `${what}: it asked for a pause; try again later` }
   return {
     ok: false,
     text: status >= 500 ? `${what}: it is out of order; try again later` : `${what}: see the probe request of the destination`,

@@ -1,20 +1,20 @@
 import { isObject } from '../../model/json.ts'
 
-/** What the author of an expression said on purpose: `$error("…")` and `$assert(…, "…")`. */
-const SAID_BY_AUTHOR = new Set(['D3137', 'D3141'])
+/** Codes of messages that the author of an expression wrote: `$error("…")` and `$assert(…, "…")`. */
+const AUTHOR_CODES = new Set(['D3137', 'D3141'])
 
 /**
- * What is wrong with an expression, in words for the operator. JSONata puts the values it stumbled over into its messages; those
- * are data of a submission and stay out (invariant 12).
- * @param error what `jsonata` threw: an Error when it compiles, any object when it evaluates.
+ * The problem of an expression, for the operator. JSONata puts values into its messages; they are data of a submission and are removed
+ * (invariant 12).
+ * @param error from `jsonata`: an Error when compiling, any object when evaluating.
  */
 export function problemOf(error: unknown): string {
   if (!isObject(error)) return 'it failed'
   const code = String(error['code'] ?? '')
   const message = typeof error['message'] === 'string' && error['message'] !== '' ? error['message'] : `it failed (${code || 'no reason'})`
-  const told = SAID_BY_AUTHOR.has(code) ? message : without(message, [error['value'], error['value2']])
+  const told = AUTHOR_CODES.has(code) ? message : without(message, [error['value'], error['value2']])
   const place = typeof error['position'] === 'number' ? ` (at character ${error['position']})` : ''
-  return `${told}${SAID_BY_AUTHOR.has(code) ? '' : place}`
+  return `${told}${AUTHOR_CODES.has(code) ? '' : place}`
 }
 
 function without(message: string, values: readonly unknown[]): string {
@@ -25,7 +25,7 @@ function without(message: string, values: readonly unknown[]): string {
   }, message)
 }
 
-/** What cannot be shown, such as what holds itself or nests too deep, is in no message either. */
+/** A value that cannot be shown, because it is circular or nested too deeply, is in no message either. */
 function shownBy(show: (value: unknown) => string | undefined, value: unknown): string {
   try {
     return show(value) ?? ''

@@ -8,14 +8,13 @@ import type { TemplateAnswer, TemplateJob } from './templates.ts'
 import { urlOf } from './url.ts'
 
 /**
- * The worker thread of templates.ts. It compiles every expression once, says that it is ready, and answers one job after
- * another. Whatever an expression does, it can reach neither the environment nor anything but its input; one that never ends is ended
- * together with this thread.
+ * The worker thread of templates.ts. It compiles every expression once, reports that it is ready, and then answers one job after another.
+ * An expression reaches nothing but its input, not even the environment. One that never ends is ended together with this thread.
  */
 
 /**
- * How deep functions may call each other, and how long a list may get. An allocation that is too big at once would end the
- * whole process, whatever limit the thread has; these two keep any from getting there by mistake.
+ * Deepest call stack, and longest list. One huge allocation would end the whole process, whatever the limit of the thread; these bounds
+ * keep an expression from getting there by mistake.
  */
 const BOUNDS = { stack: 1_000, sequence: 100_000 }
 
@@ -37,7 +36,7 @@ function post(result: TemplateAnswer): void {
   parentPort?.postMessage(result)
 }
 
-/** @throws Error when the answer that it is about cannot be read. */
+/** @throws Error when the body of the job cannot be read. */
 async function answer({ names, input, body }: TemplateJob): Promise<TemplateAnswer> {
   const seen = body === null ? input : { ...input, body: bodyValue(body) }
   const values: Json[] = []
@@ -55,11 +54,11 @@ function failed(problem: string): TemplateAnswer {
   return { values: null, problem }
 }
 
-/** What JSONata yields may be nothing at all, or hold functions; only JSON leaves the thread, and none that nobody can take. */
+/** JSONata may yield nothing, or functions. Only JSON leaves the thread, and only as deep as can be passed on. */
 function plain(value: unknown): Json {
   const text = JSON.stringify(value, (_, part: unknown) => (isFunction(part) ? null : part)) as string | undefined
   if (text === undefined) return null
-  if (surveyJson(text).levels > MAX_LEVELS) throw new Error(`it yields what nests deeper than ${MAX_LEVELS} levels`)
+  if (surveyJson(text).levels > MAX_LEVELS) throw new Error(`its value is nested deeper than ${MAX_LEVELS} levels`)
   return JSON.parse(text) as Json
 }
 

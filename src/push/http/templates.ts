@@ -4,32 +4,35 @@ import type { Json } from '../../model/json.ts'
 import type { AnswerBody } from './answer-body.ts'
 import type { Expression } from './expressions.ts'
 
-/** What a worker is asked: the values of some expressions over one input. */
+/** A job of a worker thread: evaluate some expressions over one input. */
 export interface TemplateJob {
   readonly names: readonly string[]
   readonly input: TemplateInput
-  /** Of the answer that the expressions are about: they see it as `body`. It is parsed by the worker, whom alone a long one holds up. */
+  /**
+   * Body of the answer that the expressions are about, which they see as `body`. The worker parses it, so that a long one blocks only the
+   * worker.
+   */
   readonly body: AnswerBody | null
 }
 
-/** What expressions see as `$`. */
+/** The input that expressions see as `$`. */
 export type TemplateInput = { readonly [name: string]: Json }
 
-/** The values in the order of the names, or the sentence of what went wrong. */
+/** The values in the order of the names, or the problem. */
 export type TemplateAnswer = { readonly values: Json[]; readonly problem: null } | { readonly values: null; readonly problem: string }
 
 export interface TemplateLimits {
-  /** How long all expressions of one job may take together. Starting a worker does not count. */
+  /** Longest time for all expressions of one job. Starting a worker does not count. */
   readonly deadlineMs: number
   readonly workers: number
-  /** Of one worker's heap. */
+  /** Largest heap of one worker. */
   readonly memoryMb: number
 }
 
-/** An evaluation takes microseconds: a second is for a machine that is very busy. */
+/** An evaluation takes microseconds. A second leaves room for a very busy machine. */
 const LIMITS: TemplateLimits = { deadlineMs: 1_000, workers: 2, memoryMb: 128 }
-/** A deadline is counted in so many parts: while the machine or the process stands still, no more than one of them passes. */
-const PARTS = 10
+/** A deadline is counted in this many ticks: while the machine or process is suspended, at most one passes. */
+const TICKS = 10
 
 interface Pending {
   readonly job: TemplateJob
@@ -37,7 +40,7 @@ interface Pending {
   readonly reject: (error: Error) => void
 }
 
-/** One worker and what it is at. */
+/** One worker and its current job. */
 interface Slot {
   readonly worker: Worker
   ready: boolean
@@ -46,9 +49,8 @@ interface Slot {
 }
 
 /**
- * Evaluates a destination's JSONata in worker threads, one job at a time in each, so that an expression that never ends, or
- * eats all memory, harms nobody but its own job: its worker is killed and another one takes its place. Workers start when
- * they are first needed.
+ * Evaluates the JSONata of a destination in worker threads, one job at a time in each. An expression that never ends, or uses all memory,
+ * harms only its own job: its worker is killed and replaced. Workers start when they are first needed.
  */
 export class Templates {
   readonly #expressions: Readonly<Record<string, string>>
@@ -57,19 +59,20 @@ export class Templates {
   readonly #queue: Pending[] = []
   #closed = false
 
-  /** @param expressions must compile: `checkTemplates` says so. */
+  /** @param expressions which `checkTemplates` found valid. */
   constructor(expressions: readonly Expression[], limits: Partial<TemplateLimits> = {}) {
     this.#expressions = Object.fromEntries(expressions.map(({ name, text }) => [name, text]))
     this.#limits = { ...LIMITS, ...limits }
   }
 
   /**
-   * @param names of expressions.
+   * Evaluates the expressions of these names.
    * @param input what they see as `$`.
-   * @param body of an answer: what they see as `body`.
-   * @returns their values in this order; nothing becomes null.
-   * @throws PermanentError when one fails, does not end in time, or takes too much memory, or when the body or the input cannot be read.
-   * TransientError when it cannot be told now.
+   * @param body what they see as `body`.
+   * @returns their values in this order; null for nothing.
+   * @throws PermanentError when an expression fails, does not end in time, or takes too much memory, or when the body or input cannot be
+   * read.
+   * @throws TransientError when they cannot be evaluated now.
    */
   evaluate(names: readonly string[], input: TemplateInput, body: AnswerBody | null = null): Promise<Json[]> {
     if (this.#closed) return Promise.reject(new TransientError('the destination is being closed'))
@@ -79,7 +82,7 @@ export class Templates {
     })
   }
 
-  /** Ends every worker; what is under way fails. */
+  /** Ends every worker. Jobs in progress fail. */
   async close(): Promise<void> {
     this.#closed = true
     const slots = [...this.#slots]
@@ -98,12 +101,12 @@ export class Templates {
         return
       }
       const pending = this.#queue.shift()
-      if (pending !== undefined) this.#give(idle, pending)
+      if (pending !== undefined) this.#assign(idle, pending)
     }
   }
 
-  /** A job that cannot be handed over, since its input nests too deep for instance, is at fault alone. */
-  #give(slot: Slot, pending: Pending): void {
+  /** A job that cannot be passed to a thread, because its input is nested too deeply for instance, fails alone. */
+  #assign(slot: Slot, pending: Pending): void {
     const { job } = pending
     try {
       slot.worker.postMessage(job)
@@ -113,14 +116,14 @@ export class Templates {
     }
     slot.current = pending
     slot.worker.ref()
-    let parts = 0
+    let ticks = 0
     slot.deadline = setInterval(() => {
-      parts += 1
-      if (parts < PARTS) return
+      ticks += 1
+      if (ticks < TICKS) return
       this.#drop(slot, new PermanentError(`${job.names.join(', ')} did not end within ${this.#limits.deadlineMs} ms`))
       void slot.worker.terminate()
       this.#pump()
-    }, this.#limits.deadlineMs / PARTS)
+    }, this.#limits.deadlineMs / TICKS)
   }
 
   #startOrFail(): void {
@@ -132,7 +135,7 @@ export class Templates {
   }
 
   #start(): void {
-    // Run from its source the program's files end in .ts, built ones in .js.
+    // The worker ends in .ts when run from source, and in .js when built.
     const file = import.meta.url.endsWith('.ts') ? './template-worker.ts' : './template-worker.js'
     const worker = new Worker(new URL(file, import.meta.url), {
       workerData: this.#expressions,
@@ -143,24 +146,24 @@ export class Templates {
     this.#slots.add(slot)
     worker.on('message', (message: TemplateAnswer | 'ready') => {
       if (message === 'ready') slot.ready = true
-      else this.#answered(slot, message)
-      // An idle worker keeps no process alive.
+      else this.#finish(slot, message)
+      // An idle worker does not keep the process alive.
       worker.unref()
       this.#pump()
     })
-    worker.on('error', (error) => this.#lost(slot, messageOf(error)))
-    worker.on('exit', () => this.#lost(slot, 'the thread ended'))
+    worker.on('error', (error) => this.#ended(slot, messageOf(error)))
+    worker.on('exit', () => this.#ended(slot, 'the thread ended'))
   }
 
-  #answered(slot: Slot, answer: TemplateAnswer): void {
+  #finish(slot: Slot, answer: TemplateAnswer): void {
     const pending = slot.current
     this.#free(slot)
     if (answer.values !== null) pending?.resolve(answer.values)
     else pending?.reject(new PermanentError(answer.problem))
   }
 
-  /** A worker ended by itself: at a job, that one was too much for it; before its first, no job is to blame. */
-  #lost(slot: Slot, why: string): void {
+  /** A worker ended by itself. Its current job was too much for it. Before its first job, starting failed. */
+  #ended(slot: Slot, why: string): void {
     if (!this.#slots.has(slot)) return
     const names = slot.current?.job.names.join(', ')
     this.#drop(slot, new PermanentError(`${names} broke its thread, which had ${this.#limits.memoryMb} MB: ${why}`))
@@ -168,7 +171,7 @@ export class Templates {
     else this.#failAll(`templates cannot be evaluated: ${why}`)
   }
 
-  /** What waits may be tried later. */
+  /** Waiting jobs may be tried later. */
   #failAll(why: string): void {
     for (const pending of this.#queue.splice(0)) pending.reject(new TransientError(why))
   }

@@ -3,8 +3,8 @@ import type { PushItem } from '../contract/delivery.ts'
 import type { TemplateInput } from './templates.ts'
 
 /**
- * What templates see as `$`: the change, named as in the body of a webhook, and what belongs to it. `config/destinations.md` lists it.
- * No secret is in it.
+ * The input that templates see as `$`: the change, with the names of a webhook body, and what belongs to it. It contains no secret.
+ * `config/destinations.md` lists it.
  */
 export function viewOf(item: PushItem, settings: HttpDestination['settings']): TemplateInput {
   return {

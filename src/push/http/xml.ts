@@ -2,9 +2,9 @@ import { PermanentError } from '../../base/errors.ts'
 import { isObject, type Json } from '../../model/json.ts'
 
 const NAME = /^[A-Za-z_][\w.-]*(?::[A-Za-z_][\w.-]*)?$/
-/** What XML 1.0 cannot hold, not even escaped. */
+/** Characters that XML 1.0 does not allow, not even escaped. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
-const IMPOSSIBLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
+const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -17,9 +17,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const MAX_DEPTH = 64
 
 /**
- * Writes an object of one key as an XML document. Keys are elements, in their order; `@name` is an attribute, `#text` the text
- * of an element that has others besides; a list repeats its element, null leaves it out, and text, numbers and booleans are escaped.
- * @throws PermanentError when a key is no name of XML, or there is not exactly one root.
+ * Encodes an object of one key as an XML document. Keys become elements, in their order; `@name` becomes an attribute, `#text` the text of
+ * an element with attributes. A list repeats its element, null leaves it out. Values are escaped.
+ * @throws PermanentError when a key is no XML name, or there is not exactly one root.
  */
 export function xmlText(document: Json): string {
   const roots = isObject(document) ? Object.entries(document as Record<string, Json>) : []
@@ -52,7 +52,7 @@ function escaped(value: Json, special: RegExp): string {
   if (typeof value === 'object') throw new PermanentError('text and attributes of an XML body cannot be lists or objects')
   return String(value)
     .toWellFormed()
-    .replace(IMPOSSIBLE, '\ufffd')
+    .replace(FORBIDDEN, '\ufffd')
     .replace(special, (character) => ESCAPES[character] ?? character)
 }
 

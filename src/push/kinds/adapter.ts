@@ -13,7 +13,7 @@ import { openTransport, type Transport } from '../transport/transport.ts'
 
 /**
  * Delivers through the adapter that the destination names.
- * @throws UsageError when there is none of that name, or its settings do not fit; see `checkAdapter`.
+ * @throws UsageError for the problems that `checkAdapter` finds.
  */
 export function createAdapter(destination: AdapterDestination, context: KindContext): DeliveryKind {
   const problems = checkAdapter(destination)
@@ -23,7 +23,7 @@ export function createAdapter(destination: AdapterDestination, context: KindCont
   return new AdapterKind(destination, definition.create(destination), openTransport(destination, proxy, { clock }), clock)
 }
 
-/** @returns one sentence for each thing that is wrong with the destination: its adapter, names of its settings, or what they hold. */
+/** @returns one sentence for each problem of the destination: an unknown adapter, wrong names of settings, or wrong values. */
 export function checkAdapter(destination: AdapterDestination): string[] {
   const at = `destination ${destination.name}:`
   const definition = adapters.get(destination.adapter)
@@ -83,7 +83,7 @@ class AdapterKind implements DeliveryKind {
     return await this.#judge(async () => delivered(await this.#adapter.deliver(item, this.#steps(signal))))
   }
 
-  /** The requests of one delivery: all of them together take no longer than the destination's timeout. */
+  /** The requests of one delivery, which together take no longer than the destination's timeout. */
   #steps(signal: AbortSignal): Steps {
     const { timeoutMs: allMs } = this.#destination
     const endsAt = this.#clock.now() + allMs
@@ -111,7 +111,7 @@ class AdapterKind implements DeliveryKind {
     }
   }
 
-  /** Turns what an adapter throws into the outcome that it means. */
+  /** Turns what an adapter throws into an outcome. */
   async #judge<T extends Outcome | null>(work: () => Promise<T>): Promise<T | Failure> {
     try {
       return await work()

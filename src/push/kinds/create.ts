@@ -5,7 +5,7 @@ import { createFile } from './file.ts'
 import { createHttp } from './http.ts'
 import { createWebhook } from './webhook.ts'
 
-/** @returns the way to deliver to `destination`; it connects when it is first used. */
+/** @returns the kind that delivers to `destination`. It connects when it is first used. */
 export function createKind(destination: DestinationConfig, context: KindContext): DeliveryKind {
   switch (destination.kind) {
     case 'webhook':

@@ -42,7 +42,7 @@ class FileKind implements DeliveryKind {
 
   async send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
     const { clock } = this.#context
-    const progress: BatchProgress = { placing: null }
+    const progress: BatchProgress = { renaming: null }
     const lateAt = clock.now() + this.#destination.timeoutMs * WRITING_SHARE
     const options = { destination: this.#destination, writer: this.#writer, late: () => clock.now() >= lateAt, progress }
     try {
@@ -52,9 +52,9 @@ class FileKind implements DeliveryKind {
       })
       return items.map((item) => written(names.get(item.outboxId)))
     } catch (error) {
-      const { placing } = progress
-      const outcome = placing === null ? notWritten(error) : ({ type: 'unknown', error: messageOf(error) } as const)
-      return items.map(({ outboxId }) => (placing?.has(outboxId) === false ? NOT_ATTEMPTED : outcome))
+      const { renaming } = progress
+      const outcome = renaming === null ? notWritten(error) : ({ type: 'unknown', error: messageOf(error) } as const)
+      return items.map(({ outboxId }) => (renaming?.has(outboxId) === false ? NOT_ATTEMPTED : outcome))
     }
   }
 

@@ -27,15 +27,15 @@ import { type TemplateInput, Templates } from '../http/templates.ts'
 import { viewOf } from '../http/view.ts'
 import { type OutgoingRequest, openTransport, type Transport } from '../transport/transport.ts'
 
-/** What came of a request: an answer to judge, or an outcome that needs none. */
+/** Result of a request: an answer to judge, or an outcome without one. */
 type Reply = { readonly answer: Answer } | { readonly failure: Failure }
 type Built = Pick<OutgoingRequest, 'method' | 'url' | 'headers' | 'body'>
 
-/** The most that is read of an answer; with many requests under way at once it is less, since memory holds all their answers. */
+/** Longest body that is read of an answer, and of all answers in flight together. */
 const ANSWER_BYTES = 4 * 1024 * 1024
 const ALL_ANSWERS_BYTES = 64 * 1024 * 1024
 
-/** Delivers by one templated request for each change, to REST and SOAP systems alike. */
+/** Delivers each change by one templated request, to REST and SOAP systems alike. */
 export function createHttp(destination: HttpDestination, context: KindContext): DeliveryKind {
   const bodyLimitBytes = Math.min(ANSWER_BYTES, Math.floor(ALL_ANSWERS_BYTES / destination.concurrency))
   const transport = openTransport(destination, context.proxy, { clock: context.clock, bodyLimitBytes })
@@ -94,25 +94,25 @@ class HttpKind implements DeliveryKind {
     if (lookup === null) return null
     const view = viewOf(item, settings)
     const reply = await this.#ask('lookup', lookup, view, signal)
-    if ('failure' in reply) return lookingFailed(reply.failure)
+    if ('failure' in reply) return failedLookup(reply.failure)
     const { answer } = reply
-    if (!isSuccess(answer.status) && answer.status !== 404) return lookingFailed(this.#refused(answer))
-    // What would say that the message is there may stand in the rest.
-    if (answer.cut?.isTooLong) return lookingFailed(unreadable(`its answer ${answer.cut.text}; narrow the lookup`))
-    if (answer.cut !== null) return lookingFailed({ type: 'unknown', error: `its answer ${answer.cut.text}` })
+    if (!isSuccess(answer.status) && answer.status !== 404) return failedLookup(this.#refused(answer))
+    // The rest could say that the message is there.
+    if (answer.cut?.isTooLong) return failedLookup(unreadable(`its answer ${answer.cut.text}; narrow the lookup`))
+    if (answer.cut !== null) return failedLookup({ type: 'unknown', error: `its answer ${answer.cut.text}` })
     try {
       const [found = null] = await this.#templates.evaluate(['lookup.found'], seen(answer, view), bodyOf(answer))
       if (found === null || found === false || found === '') return null
-      // A count of 0 or an empty list would else count as found, and the change be lost.
+      // Otherwise a count of 0 or an empty list would count as found, and the change would be lost.
       if (found === 0 || (typeof found === 'object' && Object.keys(found).length === 0))
         throw new PermanentError('lookup.found yields neither an id nor nothing')
       return taken(answer.status, remoteIdOf(found), 'the target has it: it was found by its id')
     } catch (error) {
-      return lookingFailed(unreadable(messageOf(error)))
+      return failedLookup(unreadable(messageOf(error)))
     }
   }
 
-  /** Builds a request, sends it, and once more with a new token when the first was refused. Never rejects. */
+  /** Builds and sends a request, and once more with a new token when the first was refused. Never rejects. */
   async #ask(name: RequestName, template: RequestTemplate, view: TemplateInput, signal: AbortSignal): Promise<Reply> {
     let built: Built
     try {
@@ -128,13 +128,13 @@ class HttpKind implements DeliveryKind {
       const headers = { ...built.headers, ...auth.headers }
       const result = await this.#transport.send({ ...built, headers, timeoutMs: leftMs() }, signal)
       if (result.type !== 'answer') return { failure: unanswered(result) }
-      // A 401 was given before anything was done, so that repeating the request does no harm.
+      // A 401 comes before anything is done, so repeating the request does no harm.
       if (result.status === 401 && !renewed && this.#auth.renew(auth.headers)) continue
-      return { answer: withoutTicket(result, auth.headers) }
+      return { answer: withoutToken(result, auth.headers) }
     }
   }
 
-  /** @throws PermanentError when a template fails, or yields what cannot be sent. */
+  /** @throws PermanentError when a template fails, or yields something that cannot be sent. */
   async #build(name: RequestName, template: RequestTemplate, view: TemplateInput): Promise<Built> {
     const names = expressionsOf(name, template).map((expression) => expression.name)
     const values = await this.#templates.evaluate(names, view)
@@ -166,7 +166,7 @@ class HttpKind implements DeliveryKind {
         said = new Map(names.map((name, index) => [name, values[index] ?? null]))
       }
     } catch (error) {
-      // It answered, perhaps that it has the message, and nobody can read it.
+      // The answer may say that it has the message, but cannot be read.
       if (isSuccess(answer.status)) return unclear(answer, `it ${answered(answer)}, but ${messageOf(error)}`)
       return this.#notTaken(answer)
     }
@@ -182,14 +182,15 @@ class HttpKind implements DeliveryKind {
       const [id = null] = await this.#templates.evaluate(['remote_id'], seen(answer, view), bodyOf(answer))
       return taken(answer.status, remoteIdOf(id), detail)
     } catch (error) {
-      // That it was taken is certain all the same.
+      // It certainly has the message.
       return taken(answer.status, none(messageOf(error)), detail)
     }
   }
 
   /**
-   * Who breaks down, or answers something else, may have taken the message before. Where that can be asked, it is: it costs little. Else
-   * the answer is believed, for most that break down have taken nothing, and a person would have to look for each.
+   * A target that breaks down, or gives an unexpected answer, may have taken the message before. Where a lookup is possible, the outcome is
+   * unknown and looked up. Otherwise the answer counts as a failure: most targets that break down took nothing, and a person would have to
+   * look for each message.
    */
   #notTaken(answer: Answer): Failure {
     const { lookup, idempotent } = this.#destination
@@ -206,43 +207,43 @@ class HttpKind implements DeliveryKind {
   }
 }
 
-/** What the expressions about an answer see beside its body. */
+/** What expressions about an answer see, beside its body. */
 function seen({ status, headers }: Answer, item: Json): TemplateInput {
   return { status, headers, item }
 }
 
-/** Shorter ones could be a part of an id by chance. */
-const TICKET_LENGTH = 16
+/** A shorter token could be part of an id by chance. */
+const TOKEN_LENGTH = 16
 
-/** A token that was asked for is no secret of the settings, and may look like an id: nobody else would know it again. */
-function withoutTicket(answer: Answer, { authorization = '' }: Readonly<Record<string, string>>): Answer {
-  const ticket = authorization.replace(/^\S+ /, '')
-  if (ticket.length < TICKET_LENGTH || !answer.body.includes(ticket)) return answer
-  return { ...answer, body: answer.body.replaceAll(ticket, '[…]') }
+/** Masks the token that the request had. It is no secret of the settings and may look like an id, so nothing else masks it. */
+function withoutToken(answer: Answer, { authorization = '' }: Readonly<Record<string, string>>): Answer {
+  const token = authorization.replace(/^\S+ /, '')
+  if (token.length < TOKEN_LENGTH || !answer.body.includes(token)) return answer
+  return { ...answer, body: answer.body.replaceAll(token, '[…]') }
 }
 
 function bodyOf({ body, cut }: Answer): AnswerBody {
   return { text: body, isWhole: cut === null }
 }
 
-/** @throws PermanentError when the answer is not whole, so that nobody knows what the rest of it says. */
+/** @throws PermanentError when the answer is incomplete. */
 function refuseCut({ cut }: Answer): void {
   if (cut !== null) throw new PermanentError(`its answer ${cut.text}`)
 }
 
-/** A 2xx whose content says otherwise, as SOAP systems do. */
+/** A 2xx whose body means a failure, as SOAP systems answer. */
 function noSuccess(answer: Answer): Failure {
   const error = `it ${answered(answer)}, which is no success (success)`
   return { type: 'failed', permanent: false, alive: true, status: answer.status, error, retryAfterMs: answer.retryAfterMs }
 }
 
-/** It answered, and what it said helps nobody. */
+/** It answered something that cannot be used. */
 function unreadable(error: string): Failure {
   return { ...localFailure(error, false), alive: true }
 }
 
-/** Looking changes nothing, so that an outcome that nobody knows is only a failure; nor does a refusal say anything about the message. */
-function lookingFailed(failure: Failure): Outcome {
+/** A lookup changes nothing: an unknown outcome is only a failure, and a refusal says nothing about the message. */
+function failedLookup(failure: Failure): Outcome {
   const error = 'error' in failure ? `it could not be looked up: ${failure.error}` : ''
   if (failure.type === 'stop') return { ...failure, error }
   const { alive, status } = failure.type === 'failed' ? failure : { alive: false, status: null }

@@ -3,19 +3,19 @@ import { lookupFailure, StepFailure } from '../adapters/adapter.ts'
 import type { DeliveryKind, Outcome } from '../contract/delivery.ts'
 
 /**
- * A kind that tells no secret of the settings, however a target repeats what it was sent (invariant 12): what is told goes into the
- * database, to operators, and into what people print.
- * @param secrets in every form in which they could turn up.
+ * Wraps a kind so that its outcomes contain no secret of the settings, even when a target repeats what it was sent (invariant 12). Outcomes
+ * are stored, logged and printed.
+ * @param secrets in every form in which they could appear.
  */
 export function redacting(kind: DeliveryKind, secrets: readonly string[]): DeliveryKind {
   if (secrets.length === 0) return kind
   const known = new KnownSecrets(secrets)
-  const told = (outcome: Outcome): Outcome => {
+  const redacted = (outcome: Outcome): Outcome => {
     if (outcome.type === 'not_attempted') return outcome
     if (outcome.type !== 'delivered') return { ...outcome, error: known.maskText(outcome.error) }
     return outcome.detail === null ? outcome : { ...outcome, detail: known.maskText(outcome.detail) }
   }
-  const untold = (error: unknown): never => {
+  const throwRedacted = (error: unknown): never => {
     const failure = lookupFailure(error)
     throw new StepFailure({ ...failure, error: known.maskText(failure.error) })
   }
@@ -23,19 +23,19 @@ export function redacting(kind: DeliveryKind, secrets: readonly string[]): Deliv
   return {
     batch: kind.batch,
     leavesSubmission: kind.leavesSubmission,
-    send: async (items, signal) => (await kind.send(items, signal)).map(told),
+    send: async (items, signal) => (await kind.send(items, signal)).map(redacted),
     lookUp:
       lookUp &&
       (async (item, signal) => {
-        const found = await lookUp.call(kind, item, signal).catch(untold)
-        return found && told(found)
+        const found = await lookUp.call(kind, item, signal).catch(throwRedacted)
+        return found && redacted(found)
       }),
-    findMapping: findMapping && ((item, signal) => findMapping.call(kind, item, signal).catch(untold)),
+    findMapping: findMapping && ((item, signal) => findMapping.call(kind, item, signal).catch(throwRedacted)),
     async probe(signal) {
       const { ok, text } = await kind.probe(signal)
       return { ok, text: known.maskText(text) }
     },
     close: () => kind.close(),
-    // What is added to the interface one day must not be forgotten here.
+    // A member that is added to the interface must not be forgotten here.
   } satisfies { [Key in keyof Required<DeliveryKind>]: DeliveryKind[Key] }
 }

@@ -5,12 +5,12 @@ import { answered, isSuccess, refusal, refused, unanswered } from '../contract/o
 import { signedHeaders } from '../transport/signed-headers.ts'
 import { openTransport, type Transport, type TransportResult } from '../transport/transport.ts'
 
-/** The type of the message that a probe sends; receivers pass over types that they do not know. */
+/** Type of the message that a probe sends. Receivers ignore types that they do not know. */
 export const TEST_TYPE = 'submission-mirror.test'
 
 /**
- * Standard Webhooks: one change a request, signed with each of the destination's secrets. The id and the body of a message are the same
- * on every try, its timestamp and its signature are not.
+ * Standard Webhooks: one change per request, signed with each secret of the destination. The id and body of a message are the same on every
+ * attempt; its timestamp and signature are not.
  */
 export function createWebhook(destination: WebhookDestination, context: KindContext): DeliveryKind {
   const { url, timeoutMs, idempotent } = destination
@@ -40,7 +40,7 @@ export function createWebhook(destination: WebhookDestination, context: KindCont
   }
 }
 
-/** What a change looks like on its way; the same bytes whenever it is asked. What is JSON already is not written anew: it is most of it. */
+/** @returns the body of a change, the same bytes on every attempt. The stored JSON of `after`, most of the body, is used as it is. */
 function bodyOf(item: PushItem): string {
   const { seq, account, entity, operation, cause, before, direction } = item
   const message = JSON.stringify({ type: `${entity}.${operation}`, timestamp: item.changedAt })
@@ -61,7 +61,7 @@ function bodyOf(item: PushItem): string {
   return `${opened(message)},"data":${opened(data)},"after":${after}}${brokerage}${snapshot}}`
 }
 
-/** An object's JSON without its end, to which more members can be added. */
+/** The JSON of an object without its closing brace, so that members can be added. */
 function opened(json: string): string {
   return json.slice(0, -1)
 }

@@ -8,11 +8,11 @@ import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { type FanOutDestination, rowsFor } from './queued-rows.ts'
 import { stepSnapshot } from './snapshot.ts'
 
-/** Rows that one transaction puts into the outbox at most, over all its destinations: on SQLite it stays under 20 ms. */
+/** Most rows that one transaction inserts into the outbox, for all destinations together: on SQLite it stays under 20 ms. */
 const MAX_ROWS = { sqlite: 400, postgres: 2_000 } as const
-/** Changes in one transaction at most. */
+/** Most changes in one transaction. */
 const MAX_CHANGES = { sqlite: 200, postgres: 500 } as const
-/** Without a signal the change log is looked at this often. */
+/** Longest time between two looks at the change log, when no signal comes. */
 const SWEEP_MS = 1_000
 
 export interface FanOutOptions {
@@ -22,9 +22,9 @@ export interface FanOutOptions {
 }
 
 /**
- * change log -> outbox. Each destination has a cursor of its own on `seq`, moved in the transaction that puts its rows into the outbox
- * (invariant 3), whatever state the destination is in. Destinations that have come equally far go together; one that has far to go
- * takes turns with the others. Several processes may do this: each transaction looks afresh, one at a time.
+ * change log -> outbox. Each destination has its own cursor on `seq`, moved in the transaction that inserts its outbox rows (invariant 3),
+ * whatever the destination's state. Destinations with the same cursor share a step; one that lags behind takes turns with the others.
+ * Several processes may do this: transactions run one at a time, and each reads the cursors again.
  */
 export class FanOut implements Service {
   readonly name = 'fan-out'
@@ -41,18 +41,18 @@ export class FanOut implements Service {
     }
   }
 
-  /** Makes sure that every destination has its cursor. */
+  /** Creates the cursor of every destination that has none. */
   prepare(): Promise<void> {
     return ensureDestinations(this.#o.db, this.#o.destinations)
   }
 
-  /** Goes one step on with every destination. @returns whether there may be more to do at once. */
+  /** Advances every destination by one step. @returns whether there may be more to do at once. */
   async step(): Promise<boolean> {
     const { db } = this.#o
     const configured = new Map(this.#o.destinations.map((destination) => [destination.name, destination]))
     const states = (await listDestinations(db.read)).filter((state) => configured.has(state.destination))
     const { lastSeq } = await changeLogEnds(db.read)
-    // Somebody has deleted the row of one.
+    // The row of a destination was deleted.
     if (states.length < configured.size) await this.prepare()
     let more = states.length < configured.size
     for (const names of groupsOf(states, lastSeq)) {
@@ -63,43 +63,43 @@ export class FanOut implements Service {
       const one = configured.get(destination)
       if (snapshot === null || !one) continue
       const step = await stepSnapshot(db, one, MAX_CHANGES[db.kind])
-      if (step === 'ended') this.#o.log.info({ destination }, `the snapshot for destination ${destination} is in its outbox as a whole`)
+      if (step === 'ended') this.#o.log.info({ destination }, `the snapshot for destination ${destination} is complete in its outbox`)
       if (step !== 'idle') more = true
     }
     return more
   }
 
-  /** @returns whether there was so much that there may be more. */
+  /** @returns whether there may be more. */
   async #fanOut(group: readonly FanOutDestination[]): Promise<boolean> {
     const { db } = this.#o
     const limit = Math.min(MAX_CHANGES[db.kind], Math.max(10, Math.floor(MAX_ROWS[db.kind] / group.length)))
     const step = async (tx: Tx): Promise<boolean> => {
       await lockFanOut(tx)
       const states = (await listDestinations(tx)).filter(({ destination }) => group.some(({ name }) => name === destination))
-      // Another process may have moved some of them meanwhile: they are at another place then, and wait for their next turn.
+      // Another process may have moved some cursors meanwhile: those destinations wait for their next step.
       const cursor = Math.min(...states.map((state) => state.cursor))
-      const here = new Map(states.filter((state) => state.cursor === cursor).map((state) => [state.destination, state.log_epoch]))
+      const atCursor = new Map(states.filter((state) => state.cursor === cursor).map((state) => [state.destination, state.log_epoch]))
       const changes = await changesToFanOut(tx, cursor, limit)
       const last = changes.at(-1)
       if (!last) return false
-      const getters = group.flatMap((destination) => {
-        const logEpoch = here.get(destination.name)
+      const recipients = group.flatMap((destination) => {
+        const logEpoch = atCursor.get(destination.name)
         return logEpoch === undefined ? [] : { ...destination, logEpoch }
       })
-      const rows = await rowsFor(tx, getters, changes, await readEpochs(tx))
+      const rows = await rowsFor(tx, recipients, changes, await readEpochs(tx))
       await queueRows(
         tx,
         rows,
-        getters.map(({ name }) => ({ destination: name, cursor: last.seq })),
+        recipients.map(({ name }) => ({ destination: name, cursor: last.seq })),
       )
-      return changes.length === limit || here.size < group.length
+      return changes.length === limit || atCursor.size < group.length
     }
-    // The change log is durable, and says the same again.
+    // Losing this commit does no harm: the change log is durable and is read again.
     return db.write('push-fan-out', step, { relaxedDurability: true })
   }
 }
 
-/** Destinations that have come equally far and not to the end, those that are the furthest first. */
+/** Groups destinations that have changes to come by their cursor, the furthest first. */
 function groupsOf(states: readonly DestinationRow[], lastSeq: number): string[][] {
   const groups = new Map<number, string[]>()
   for (const { destination, cursor, snapshot } of states) {

@@ -1,25 +1,25 @@
 import type { DestinationConfig } from '../../config/config.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 
-/** Which changes a destination gets. */
+/** The filters of a destination. */
 export type Wants = Pick<DestinationConfig, 'accounts' | 'entities' | 'operations' | 'eventTypes' | 'backfill' | 'maxAgeMs'>
 
-/** What of a change decides who gets it. */
-export interface Considered {
+/** What the filters look at. */
+export interface FilteredChange {
   readonly account: string
   readonly entity: string
   readonly operation: string
   readonly cause: string
-  /** A row of a snapshot: all of them are inserts, and old by nature. */
+  /** A row of a snapshot: always an insert, and old by nature. */
   readonly snapshot: boolean
-  /** Of a market event, its type; else null. */
+  /** Type of a market event; else null. */
   readonly eventType: string | null
-  /** Of a new event or message, or what hangs on one, when it happened; null for everything else, which has no age. */
+  /** When a new event or message, or the one that this belongs to, happened; null for everything else, which has no age. */
   readonly occurredAt: TimeText | null
 }
 
-/** Whether a destination gets a change. A filter that is null lets everything pass. */
-export function wants(destination: Wants, change: Considered, nowMs: number): boolean {
+/** @returns whether a destination gets a change. A filter that is null lets everything pass. */
+export function wants(destination: Wants, change: FilteredChange, nowMs: number): boolean {
   if (!destination.accounts.includes(change.account)) return false
   if (!isListed(destination.entities, change.entity)) return false
   if (change.eventType !== null && !isListed(destination.eventTypes, change.eventType)) return false

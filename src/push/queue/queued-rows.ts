@@ -5,22 +5,22 @@ import type { FanOutChange, NewOutboxRow } from '../../store/outbox/fan-out.ts'
 import { IMMUTABLE, messageId } from '../contract/message-id.ts'
 import { type Wants, wants } from './filter.ts'
 
-/** What fanning out knows of a destination. */
+/** What fan-out needs of a destination. */
 export type FanOutDestination = Wants & { readonly name: string }
 
-/** A destination that gets changes now. */
-export type Getter = FanOutDestination & {
+/** A destination whose changes are fanned out now. */
+export type Recipient = FanOutDestination & {
   /** `sync_destinations.log_epoch`. */
   readonly logEpoch: string
 }
 
 /**
- * The rows that changes make in the outbox, in the order of the changes.
- * @param epochOf which numbering a change's number belongs to.
+ * @returns the outbox rows of changes, in the order of the changes.
+ * @param epochOf the epoch of the change log that a change's number belongs to.
  */
 export async function rowsFor(
   tx: Tx,
-  destinations: readonly Getter[],
+  destinations: readonly Recipient[],
   changes: readonly FanOutChange[],
   epochOf: (seq: number) => EpochOfChange,
 ): Promise<NewOutboxRow[]> {
@@ -30,21 +30,21 @@ export async function rowsFor(
   for (const change of changes) {
     const time = times.get(recordText(change))
     const { account, entity, operation, cause } = change
-    const considered = {
+    const filtered = {
       ...{ account, entity, operation, cause, snapshot: false },
       eventType: change.event_type ?? time?.type ?? null,
       occurredAt: change.occurred_at ?? time?.occurredAt ?? null,
     }
-    const getters = destinations.filter((destination) => wants(destination, considered, tx.clock.now()))
-    if (getters.length > 0) rows.push(...rowsOfChange(change, getters, epochOf(change.seq), newest))
+    const recipients = destinations.filter((destination) => wants(destination, filtered, tx.clock.now()))
+    if (recipients.length > 0) rows.push(...rowsOfChange(change, recipients, epochOf(change.seq), newest))
   }
   return rows
 }
 
-function rowsOfChange(change: FanOutChange, getters: readonly Getter[], epoch: EpochOfChange, newest: EpochOfChange): NewOutboxRow[] {
+function rowsOfChange(change: FanOutChange, recipients: readonly Recipient[], epoch: EpochOfChange, newest: EpochOfChange): NewOutboxRow[] {
   const subject = { ...change, entityId: change.entity_id, snapshot: false }
   const id = messageId(subject, epoch.logEpoch)
-  return getters.map(({ name, logEpoch }) => ({
+  return recipients.map(({ name, logEpoch }) => ({
     destination: name,
     account: change.account,
     submissionId: change.submission_id,
@@ -55,12 +55,12 @@ function rowsOfChange(change: FanOutChange, getters: readonly Getter[], epoch: E
     seq: change.seq,
     messageId: id,
     snapshot: null,
-    // The backup was made before this was queued, and the database that was lost went on.
+    // Queued after the backup was made: the lost database may have sent it.
     uncertain: (epoch.logEpoch !== newest.logEpoch && logEpoch !== newest.logEpoch) || mayHaveBeenSent(change, epoch),
   }))
 }
 
-/** What happened before a backup was restored, and is learned again, may have been sent by the database that was lost. */
+/** An event or message from before a restore, learned again after it, may have been sent by the lost database. */
 export function mayHaveBeenSent(
   { entity, operation, occurred_at }: Pick<FanOutChange, 'entity' | 'operation' | 'occurred_at'>,
   { restoredAt }: EpochOfChange,
@@ -68,7 +68,7 @@ export function mayHaveBeenSent(
   return IMMUTABLE.has(entity) && operation === 'insert' && restoredAt !== null && occurred_at !== null && occurred_at < restoredAt
 }
 
-/** Changes that do not name what a filter asks for: their records are looked up, if any destination asks. */
+/** Types and times of records that their changes do not name, where a filter needs them. */
 async function timesOf(
   tx: Tx,
   destinations: readonly FanOutDestination[],

@@ -7,21 +7,21 @@ import { changesToFanOut, lockFanOut, lockLogEnd, type NewOutboxRow, queueRows }
 import { type SnapshotRow, snapshotPage, stillToCome } from '../../store/outbox/snapshot-rows.ts'
 import { messageId } from '../contract/message-id.ts'
 import { wants } from './filter.ts'
-import { type FanOutDestination, type Getter, mayHaveBeenSent, rowsFor } from './queued-rows.ts'
+import { type FanOutDestination, mayHaveBeenSent, type Recipient, rowsFor } from './queued-rows.ts'
 
-/** Rows of the mirror in one transaction, besides as many changes. */
+/** Rows of the mirror in one transaction, beside the changes. */
 const PAGE_ROWS = { sqlite: 100, postgres: 200 } as const
-/** While so many rows wait for a destination, its snapshot does not go on: a dead one must not double the database. */
+/** Waiting rows at which a snapshot pauses: a dead destination must not double the database. */
 const MAX_QUEUED = 10_000
 
-/** What a step did: it `moved` on, and there may be more to do at once; it came to the end; or there is nothing to do now. */
+/** Result of a step: `moved`, and there may be more at once; `ended`; or `idle`, nothing to do now. */
 export type SnapshotStep = 'moved' | 'ended' | 'idle'
 
 /**
- * Takes one step of a destination's snapshot. It walks through the mirror in the order of its keys; a page is read at a moment at which
- * nobody appends to the change log and every change up to there is fanned out. What happens to a record later is then queued behind its
- * row; what happens to one that the walk has still before it is left out, since its row will show it. So the destination gets each
- * row once, as of a known `seq`, and each later change of it once, in order.
+ * Takes one step of a destination's snapshot, which walks through the mirror in the order of its keys. A page is read while the change log
+ * is locked and every change up to its end is fanned out. Later changes of a record in the page are queued behind its row. Changes of
+ * records that the walk has not reached are left out: their rows will show them. So the destination gets each row once, as of a known
+ * `seq`, and each later change once, in order.
  */
 export function stepSnapshot(db: Db, destination: FanOutDestination, limit: number): Promise<SnapshotStep> {
   return db.write('push-snapshot', async (tx) => {
@@ -30,11 +30,11 @@ export function stepSnapshot(db: Db, destination: FanOutDestination, limit: numb
     const state = await findDestination(tx, destination.name)
     if (state === null || state.snapshot === null) return 'idle'
     const { rows, cursor } = await knownChanges(tx, destination, state, limit, end.lastSeq)
-    const caughtUp = cursor === end.lastSeq
-    if (!caughtUp || state.queued + rows.length >= MAX_QUEUED) {
+    const isCaughtUp = cursor === end.lastSeq
+    if (!isCaughtUp || state.queued + rows.length >= MAX_QUEUED) {
       if (cursor === state.cursor) return 'idle'
       await queueRows(tx, rows, [{ destination: destination.name, cursor }])
-      return caughtUp ? 'idle' : 'moved'
+      return isCaughtUp ? 'idle' : 'moved'
     }
     const page = await snapshotPage(tx, destination, state.snapshot.position, PAGE_ROWS[tx.kind])
     rows.push(...(await pageRows(tx, { ...destination, logEpoch: state.log_epoch }, page.rows, cursor)))
@@ -45,8 +45,8 @@ export function stepSnapshot(db: Db, destination: FanOutDestination, limit: numb
 }
 
 /**
- * The next changes, as far as they are about records that the snapshot has passed.
- * @param lastSeq the end of the log, which is held: there the log may have a hole.
+ * The next changes of records that the snapshot has passed.
+ * @param lastSeq the end of the locked change log, before which there may be a hole.
  */
 async function knownChanges(
   tx: Tx,
@@ -62,8 +62,8 @@ async function knownChanges(
   return { rows: await rowsFor(tx, [{ ...destination, logEpoch: state.log_epoch }], known, await readEpochs(tx)), cursor }
 }
 
-/** @param seq the newest change that the rows contain. */
-async function pageRows(tx: Tx, destination: Getter, rows: readonly SnapshotRow[], seq: number): Promise<NewOutboxRow[]> {
+/** @param seq number of the newest change that the rows contain. */
+async function pageRows(tx: Tx, destination: Recipient, rows: readonly SnapshotRow[], seq: number): Promise<NewOutboxRow[]> {
   const epoch = (await readEpochs(tx))(Number.POSITIVE_INFINITY)
   const named = rows.map((row) => ({ account: row.account, entity: row.entity, entity_id: row.entityId }))
   const times = destination.maxAgeMs === null ? new Map() : await recordTimes(tx, named)
@@ -85,7 +85,7 @@ async function pageRows(tx: Tx, destination: Getter, rows: readonly SnapshotRow[
     seq,
     messageId: messageId({ ...row, operation: 'insert', seq, snapshot: true }, epoch.logEpoch),
     snapshot: { changed_at: timeFromMs(now), after: row.after },
-    // A snapshot that was under way in the database that was lost went on there.
+    // The lost database may have continued a snapshot that was in progress.
     uncertain:
       destination.logEpoch !== epoch.logEpoch && mayHaveBeenSent({ ...row, operation: 'insert', occurred_at: occurredAt(row) }, epoch),
   }))

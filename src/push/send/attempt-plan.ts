@@ -54,9 +54,9 @@ export function planSkipped(row: OutboxRow, reason: string): AttemptPlan {
 }
 
 /**
- * What becomes of a row after an attempt, or after a lookup of an earlier attempt. A refused message is attempted three times, anything else
- * as often as the schedule says. An attempt whose end nobody saw is repeated where repeating is harmless; elsewhere the message is looked up,
- * or held for a person.
+ * What becomes of a row after an attempt, or after a lookup of an earlier attempt. A refused message is attempted three times, anything
+ * else as often as the schedule says. An attempt whose end nobody saw is repeated where repeating is harmless; elsewhere the message is
+ * looked up, or held for a person.
  * @param isLookup the outcome is that of a lookup: unless it found the message, the earlier attempt is still uncertain.
  */
 export function planAttempt(
@@ -133,8 +133,8 @@ function givenUp(
 ): AttemptPlan {
   return {
     row: result(row, { state, attempts: row.attempts + 1, uncertain: state === 'unknown', ...told }),
-    // The lane is due again, not continued: this result must be stored before the next row is sent. Otherwise, after a crash, this row could
-    // still go out, behind the next one.
+    // The lane is due again, not continued: this result must be stored before the next row is sent. Otherwise, after a crash, this row
+    // could still go out, behind the next one.
     lane: onDead === 'hold' ? { type: 'blocked', as: 'held' } : { type: 'due', inMs: 0 },
   }
 }

@@ -92,8 +92,8 @@ export class DestinationGate {
   }
 
   /**
-   * Reads what operators and other processes did to the destination. When they stopped it, or were asked for a pause, nothing that is claimed
-   * is sent. When they resumed it, or reached it, it is probed without waiting for the circuit's backoff.
+   * Reads what operators and other processes did to the destination. When they stopped it, or were asked for a pause, nothing that is
+   * claimed is sent. When they resumed it, or reached it, it is probed without waiting for the circuit's backoff.
    * @param hasClaims whether anything is claimed.
    */
   async refresh(hasClaims: boolean): Promise<void> {

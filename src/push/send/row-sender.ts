@@ -103,8 +103,8 @@ export class RowSender {
   }
 
   /**
-   * Whether the next attempt may begin now. Where there is a rate, waits for the turn, but only while the lease leaves time for an attempt: at
-   * a slow rate a later claim gets the turn.
+   * Whether the next attempt may begin now. Where there is a rate, waits for the turn, but only while the lease leaves time for an attempt:
+   * at a slow rate a later claim gets the turn.
    */
   async #turn({ stopping, until }: Limits): Promise<boolean> {
     const { gate, clock } = this.#o

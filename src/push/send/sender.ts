@@ -36,8 +36,8 @@ export interface SenderOptions {
 }
 
 /**
- * outbox -> one destination. Claims lanes by lease; sends the rows of a lane one after another, or those of many lanes together, as the kind
- * wants it; stores the results in groups. It does not close the kind, which may be used again.
+ * outbox -> one destination. Claims lanes by lease; sends the rows of a lane one after another, or those of many lanes together, as the
+ * kind wants it; stores the results in groups. It does not close the kind, which may be used again.
  */
 export class Sender implements Service {
   readonly name: string

@@ -6,14 +6,14 @@ import { classOf, mayConnect } from './address-guard.ts'
 export type LookupAll = (host: string, options: { readonly all: true }, done: LookupDone) => void
 type LookupDone = (error: Error | null, addresses: readonly { readonly address: string; readonly family: number }[]) => void
 
-/** Refused by us, before a connection was tried. */
+/** We refused the address; no connection was opened. */
 export class RefusedAddressError extends Error {
   override readonly name = 'RefusedAddressError'
 }
 
 /**
- * Connects to names at allowed addresses only; the certificate is checked against the name as ever. An address in a URL is judged before:
- * nobody looks it up.
+ * Connects only to allowed addresses of a name. The certificate is verified against the name as usual. Addresses in URLs never come here:
+ * `mayName` judges them before.
  */
 export function guardedConnector(allowPrivate: boolean, timeoutMs: number, lookup: LookupAll): buildConnector.connector {
   return buildConnector({
@@ -35,7 +35,7 @@ export function guardedConnector(allowPrivate: boolean, timeoutMs: number, looku
   })
 }
 
-/** What is told of an address that is not allowed. @param host the name it was found under, or the address itself. */
+/** The message for a refused address. @param host the name that resolved to it, or the address itself. */
 export function refusedAddress(host: string, address: string): string {
   const which = host === address ? host : `${host} resolves to ${address}, which`
   if (isIP(address) !== 0 && classOf(address) === 'never')

@@ -38,12 +38,12 @@ const HINTS: Readonly<Record<string, string>> = {
   'the proxy answered 407': PROXY,
 }
 
-/** How `codeOf` tells of a proxy that is away. */
+/** Text that `codeOf` gives when the proxy is unreachable. */
 const PROXY_CAUSE = /^the proxy cannot be reached: (.*)$/
 
 /**
- * @param code of an error of the network or of TLS.
- * @returns what it means and what to do, for the operator; null when the code says no more than itself.
+ * @param code of a network or TLS error.
+ * @returns what it means and what to do; null when there is nothing to add to the code.
  */
 export function hintFor(code: string): string | null {
   const [, cause] = PROXY_CAUSE.exec(code) ?? []
@@ -52,7 +52,7 @@ export function hintFor(code: string): string | null {
   return hint === ISSUER || hint === EXPIRED ? hint : PROXY_AWAY
 }
 
-/** @returns the same for a connection that no proxy makes. */
+/** The same for a connection that never goes through a proxy. */
 export function directHintFor(code: string): string | null {
   const hint = hintFor(code)
   return hint === AWAY ? DIRECTLY_AWAY : hint

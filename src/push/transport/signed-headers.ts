@@ -1,10 +1,10 @@
 import { SigningKey } from '../../upstream/webhook/signing-key.ts'
 
-/** The headers of one message. @param nowMs the time of this try, in milliseconds since the epoch. */
+/** @returns the headers of one message. @param nowMs time of the attempt, in milliseconds since the epoch. */
 export type SignHeaders = (id: string, body: string, nowMs: number) => Readonly<Record<string, string>>
 
 /**
- * Signs as Standard Webhooks: by each secret, so that the receiver can change from one to the other.
+ * Signs as Standard Webhooks, with each secret, so that the receiver can rotate them.
  * @param secrets `whsec_…` or base64.
  */
 export function signedHeaders(secrets: readonly { reveal(): string }[]): SignHeaders {

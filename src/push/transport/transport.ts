@@ -15,35 +15,37 @@ export interface OutgoingRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer | null
-  /** For all of it, from connecting to the last byte of the answer. */
+  /** For everything, from connecting to the last byte of the answer. */
   readonly timeoutMs: number
 }
 
-/** The way to one destination's hosts: TLS verified, no redirects, no address that is not allowed, answers bounded. */
+/** HTTP client of one destination: verifies TLS, follows no redirects, connects only to allowed addresses, limits the size of answers. */
 export interface Transport {
-  /** Never rejects; an abort of `signal` is a result as well. */
+  /** Never rejects: an abort of `signal` is a result too. */
   send(request: OutgoingRequest, signal: AbortSignal): Promise<TransportResult>
   close(): Promise<void>
 }
 
 export interface TransportOptions {
   readonly clock: Clock
-  /** Of an answer no more is read; it says so. */
+  /** Longest body that is read of an answer. */
   readonly bodyLimitBytes?: number
-  /** Resolves names, as `dns.lookup` does with `all`; a test puts its own in the place. */
+  /** Resolves names, as `dns.lookup` does with `all`; tests replace it. */
   readonly lookup?: LookupAll
 }
 
 const CONNECT_MS = 10_000
-const NO_URL = 'the URL is none'
-/** For those who look at no more of an answer than its status and its reason. */
+const NO_URL = 'the URL is not an http or https URL'
+/** Default: enough for a status and a reason. */
 const BODY_LIMIT_BYTES = 256 * 1024
-/** Methods that HTTP lets a client repeat; every other one is not sent over a connection that the target may be closing just then. */
+/**
+ * Methods that HTTP lets a client repeat. Others get a new connection: on a kept one that the target just closes, the outcome is unknown.
+ */
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 /**
- * Opens the way to one destination. What a name resolves to is judged when it is connected to, so that no later answer of the DNS can
- * lead elsewhere. Through a proxy, which resolves names itself, only names and addresses in the URL are judged.
+ * Creates the HTTP client of one destination. Addresses are judged when connecting, so that a later answer of the DNS cannot lead
+ * elsewhere. A proxy resolves names itself: through one, only the host in the URL is judged.
  * @param destination `allowHosts` are compared with the URL's host, without its port.
  */
 export function openTransport(
@@ -59,8 +61,8 @@ export function openTransport(
   let target: Target = { url: '', refusal: NO_URL, origin: '', path: '' }
   return {
     send(request, signal) {
-      // Most destinations have one URL.
-      if (request.url !== target.url) target = judged(request.url, allowPrivate, allowHosts)
+      // Most destinations have one URL, so the last verdict is kept.
+      if (request.url !== target.url) target = judge(request.url, allowPrivate, allowHosts)
       if (target.refusal !== null) return Promise.resolve({ type: 'not_sent', error: target.refusal, permanent: true })
       const reset = !destination.idempotent && !REPEATABLE.has(request.method)
       const exchange = new Exchange(clock, bodyLimitBytes, { timeoutMs: request.timeoutMs, signal })
@@ -72,7 +74,7 @@ export function openTransport(
   }
 }
 
-/** Where a request goes; or why it goes nowhere. */
+/** Where a request goes, or why it is refused. */
 interface Target {
   readonly url: string
   readonly refusal: string | null
@@ -87,14 +89,14 @@ function optionsOf(request: OutgoingRequest, { origin, path }: Target, reset: bo
     method: request.method,
     headers: { 'user-agent': 'submission-mirror', accept: '*/*', 'accept-encoding': 'identity', ...request.headers },
     body: request.body,
-    // The exchange has a time for everything, which is shorter than these would be.
+    // The exchange's own timeout covers everything.
     headersTimeout: 0,
     bodyTimeout: 0,
     ...(reset && { reset }),
   }
 }
 
-function judged(url: string, allowPrivate: boolean, allowHosts: readonly string[] | null): Target {
+function judge(url: string, allowPrivate: boolean, allowHosts: readonly string[] | null): Target {
   const parsed = URL.parse(url)
   if (parsed === null || (parsed.protocol !== 'https:' && parsed.protocol !== 'http:'))
     return { url, refusal: NO_URL, origin: '', path: '' }
@@ -105,7 +107,7 @@ function judged(url: string, allowPrivate: boolean, allowHosts: readonly string[
 function refusalOf({ protocol, hostname, origin }: URL, allowPrivate: boolean, allowHosts: readonly string[] | null): string | null {
   const host = bareHost(hostname)
   if (allowHosts !== null && !allowHosts.includes(host)) return `the host ${host} is not among those that are allowed (allow_hosts)`
-  // Everybody on the way reads along; and what a template yields is seen here for the first time.
+  // Anybody on the way could read it. A URL that a template yields is checked here for the first time.
   if (protocol === 'http:' && !allowPrivate) return `${origin} is plain http, which needs allow_private: true; use https`
   return mayName(host, allowPrivate) ? null : refusedAddress(host, host)
 }

@@ -201,8 +201,8 @@ describe('an SFTP server that fails', () => {
   it.each([
     ['open', 2, 'the folder does not exist: create it there, or correct path'],
     ['open', 3, 'no permission to write there: let the user create, rename and remove files'],
-    ['write', 4, 'the server says no more than that it failed: its disk or quota may be full'],
-    ['fsync', 4, 'the server says no more than that it failed: its disk or quota may be full'],
+    ['write', 4, 'the server reports a failure without a reason: its disk or quota may be full'],
+    ['fsync', 4, 'the server reports a failure without a reason: its disk or quota may be full'],
   ])('at %s with status %i leaves the rows waiting, and no file', async (request, code, sentence) => {
     const { folder, server, kind } = await place()
     server.fault = (heard) => (heard.startsWith(`${request} /.agency`) ? code : null)

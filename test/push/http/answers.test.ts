@@ -33,7 +33,7 @@ async function lookedUp(body: string, own: Partial<HttpDestination> = {}, status
 }
 
 describe('an answer that nests too deep', () => {
-  const why = 'its answer nests deeper than 500 levels'
+  const why = 'its answer is nested deeper than 500 levels'
 
   it('is unknown where its content decides, and harms no other', async () => {
     const { baseUrl } = await serve((request, response) => response.end(request.body.includes('bad') ? DEEP : '{"ok": true}'))

@@ -101,7 +101,7 @@ describe('a job', () => {
     const grow = '($f := function($v, $n) { $n = 0 ? $v : $f([[[[[[[[[[$v]]]]]]]]]], $n - 1) }; $f("", 60))'
     const templates = open({ grow, told: '$uppercase({"a": function($x) { $x }})', fine: '1' }, { workers: 1 })
     await expect(templates.evaluate(['grow'], {})).rejects.toThrow(
-      new PermanentError('grow failed: it yields what nests deeper than 500 levels'),
+      new PermanentError('grow failed: its value is nested deeper than 500 levels'),
     )
     await expect(templates.evaluate(['told'], {})).rejects.toThrow(/^told failed: /)
     expect(await templates.evaluate(['fine'], {})).toEqual([1])

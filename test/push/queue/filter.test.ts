@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
-import { type Considered, type Wants, wants } from '../../../src/push/queue/filter.ts'
+import { type FilteredChange, type Wants, wants } from '../../../src/push/queue/filter.ts'
 
 const NOW = Date.UTC(2026, 5, 1)
 const DAY = 86_400_000
 
-function isWanted(destination: Partial<Wants>, change: Partial<Considered>): boolean {
+function isWanted(destination: Partial<Wants>, change: Partial<FilteredChange>): boolean {
   return wants(
     { accounts: ['acme'], entities: null, operations: null, eventTypes: null, backfill: false, maxAgeMs: null, ...destination },
     {
