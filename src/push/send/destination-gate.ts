@@ -7,7 +7,7 @@ import type { Observer } from '../../base/observer.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { destinationReadiness, endBackoff, backOffDestination, setDestinationState } from '../../store/outbox/destinations.ts'
+import { backOffDestination, destinationReadiness, endBackoff, setDestinationState } from '../../store/outbox/destinations.ts'
 import type { Outcome } from '../contract/delivery.ts'
 import { isBroken, requestedPauseMs } from '../contract/outcomes.ts'
 
