@@ -69,11 +69,25 @@ function arrivals(t: ColumnTypes): string {
   return `create view arrivals as ${of('market_events', 'event_id')} union all ${of('thread_messages', 'message_id')}`
 }
 
-/** @param sign of a later step: `+` keeps SQLite from looking for an index by the way of an arrival. */
-export function submissionView(t: ColumnTypes, sign = ''): string {
+/** How many records each submission has, as columns of the view. */
+interface RecordCounts {
+  readonly events: string
+  readonly messages: string
+}
+
+const counted: RecordCounts = { events: countOf('market_events'), messages: countOf('thread_messages') }
+
+function countOf(table: string): string {
+  return `(select count(*) from ${table} x where x.account = s.account and x.submission_id = s.submission_id)`
+}
+
+/**
+ * @param sign of a later step: `+` keeps SQLite from looking for an index by the way of an arrival.
+ * @param counts of a later step, which reads them where they are kept.
+ */
+export function submissionView(t: ColumnTypes, sign = '', counts = counted): string {
   const overdue = (read: string) => `coalesce(${seconds(t, `${read}.due_at`, now(t))}, 0)`
   const failing = (read: string) => `case when ${read}.failures + ${read}.misses + ${read}.stalls > 0 then 1 else 0 end`
-  const count = (table: string) => `(select count(*) from ${table} x where x.account = s.account and x.submission_id = s.submission_id)`
   const join = (read: string, alias: string) =>
     `left join sync_reads ${alias} on ${alias}.account = s.account and ${alias}.submission_id = s.submission_id and ${alias}.read = '${read}'`
   return `create view completeness as
@@ -83,7 +97,7 @@ export function submissionView(t: ColumnTypes, sign = ''): string {
       ${greatest(t, ['0', overdue('e'), overdue('m'), overdue('r')])} as lag_seconds,
       cast(${failing('e')} + ${failing('m')} + ${failing('r')} as ${t.int}) as failing_reads,
       p.proved_at, case when p.proved_at is not null then p.run_id end as proved_by,
-      ${count('market_events')} as event_count, ${count('thread_messages')} as message_count,
+      ${counts.events} as event_count, ${counts.messages} as message_count,
       (select count(*) from sync_arrivals a where a.account = s.account and a.entity in ('market_events', 'thread_messages')
         and a.submission_id = s.submission_id and ${isLost(t, 'a', sign)}
         and (a.entity <> 'market_events' or not exists (
@@ -112,7 +126,7 @@ function accountView(t: ColumnTypes): string {
       ${oldest('events')} as oldest_events_read_at, ${oldest('thread')} as oldest_thread_read_at, ${oldest('requirements')} as oldest_state_read_at,
       ${greatest(t, ['0', lag(0), lag(1), lag(2)])} as lag_seconds,
       ${of('count(*)', 'sync_proofs')} and x.proved_at is not null) as proven, ${of('min(x.proved_at)', 'sync_proofs')}) as oldest_proof_at,
-      ${counted('c')}
+      ${knownBy('c')}
       ${ratio('c')} as webhook_loss_ratio, ${ratio('d')} as webhook_loss_ratio_day,
       a.events_unreadable_at
     from sync_accounts a
@@ -121,7 +135,7 @@ function accountView(t: ColumnTypes): string {
 }
 
 /** What came in all, by the way in which it came first. */
-function counted(alias: string): string {
+function knownBy(alias: string): string {
   return ['webhook', 'poll', 'backfill', 'reconcile', 'lost']
     .map((way) => `coalesce(${alias}.${way}, 0) as ${way === 'lost' ? 'lost_webhooks' : `known_by_${way}`},`)
     .join(' ')

@@ -13,6 +13,10 @@ import { pushMapByHand } from './0011-push-map-by-hand.ts'
 import { completenessByKey } from './0012-completeness-by-key.ts'
 import { lookupsByIndex } from './0013-lookups-by-index.ts'
 import { timelineGone } from './0014-timeline-gone.ts'
+import { mirrorLookups } from './0015-mirror-lookups.ts'
+import { countedViews } from './0016-counted-views.ts'
+import { outboxLookups } from './0017-outbox-lookups.ts'
+import { inboxLookups } from './0018-inbox-lookups.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -30,4 +34,8 @@ export const migrations: readonly Migration[] = [
   completenessByKey,
   lookupsByIndex,
   timelineGone,
+  mirrorLookups,
+  countedViews,
+  outboxLookups,
+  inboxLookups,
 ]

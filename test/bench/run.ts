@@ -1,5 +1,6 @@
 import { cpus, totalmem } from 'node:os'
 import { applyBench } from './apply.ts'
+import { lookupsBench } from './lookups.ts'
 import { pushBench } from './push.ts'
 import { receiveBench } from './receive.ts'
 import { reconcileBench } from './reconcile.ts'
@@ -19,6 +20,7 @@ const benches: Readonly<Record<string, () => Promise<BenchRow[]>>> = {
   reconcile: reconcileBench,
   push: pushBench,
   scale: scaleBench,
+  lookups: lookupsBench,
   start: startBench,
 }
 

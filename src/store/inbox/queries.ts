@@ -148,23 +148,30 @@ export async function countInbox(q: Query): Promise<{ account: string; state: In
   })
 }
 
-/** What few deliveries are is in an index of its own, which serves when that state stands in the text. */
+/**
+ * The conditions of a filter, so that one index serves: that of the submission, of the few that have a state, or of the account. The state
+ * stands in the text, without which an index of that state does not serve.
+ */
 function matches(q: Query, filter: InboxFilter): RawBuilder<unknown> {
-  const { state } = filter
+  const { state, account, submissionId } = filter
+  const ofSubmission = submissionId !== undefined
   const isStopped = state === 'aside' || state === 'dead'
   const conditions = [sql`1 = 1`]
   if (state !== undefined) conditions.push(sql`state = ${sql.lit(state)}`)
   if (isStopped) conditions.push(sql`state in ('aside', 'dead')`)
-  // The index of those that were stopped begins with the account.
-  if (filter.account !== undefined) conditions.push(sql`${isStopped ? sql`account` : unindexed(q, 'account')} = ${filter.account}`)
-  if (filter.submissionId !== undefined) conditions.push(sql`submission_id = ${filter.submissionId}`)
+  // What is ready has an index of its own, without the account.
+  if (account !== undefined)
+    conditions.push(sql`${state === 'ready' && !ofSubmission ? unindexed(q, 'account') : sql`account`} = ${account}`)
+  else if (ofSubmission) conditions.push(sql`account in ${accountsIn('sync_inbox')}`)
+  if (ofSubmission) conditions.push(sql`submission_id = ${submissionId}`)
   if (filter.since !== undefined) conditions.push(sql`received_at >= ${timeValue(q, filter.since)}`)
   if (filter.until !== undefined) conditions.push(sql`received_at < ${timeValue(q, filter.until)}`)
   if (filter.after !== undefined) conditions.push(sql`${place(q, filter)} < ${filter.after}`)
   return sql.join(conditions, sql` and `)
 }
 
-/** A delivery's place in the list: by its number, unless its state has an index. */
-function place(q: Query, { state }: InboxFilter): RawBuilder<unknown> {
-  return state === undefined || state === 'done' ? sql`inbox_id` : unindexed(q, 'inbox_id')
+/** A delivery's place in the list: by its number, unless its state or its submission has an index. */
+function place(q: Query, { state, account, submissionId }: InboxFilter): RawBuilder<unknown> {
+  const byNumber = submissionId === undefined ? state === undefined || state === 'done' : account !== undefined
+  return byNumber ? sql`inbox_id` : unindexed(q, 'inbox_id')
 }

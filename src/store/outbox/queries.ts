@@ -85,7 +85,9 @@ function matches(q: Query, filter: OutboxFilter) {
   const conditions = [sql`1 = 1`]
   const ofSubmission = filter.submissionId !== undefined
   if (filter.destination !== undefined) conditions.push(sql`o.destination = ${filter.destination}`)
-  if (filter.account !== undefined) conditions.push(sql`${ofSubmission ? sql`o.account` : unindexed(q, 'o.account')} = ${filter.account}`)
+  // Without a state the index of the account serves; a state has one of its own.
+  const byAccount = ofSubmission || filter.state === undefined || filter.state === 'delivered'
+  if (filter.account !== undefined) conditions.push(sql`${byAccount ? sql`o.account` : unindexed(q, 'o.account')} = ${filter.account}`)
   else if (ofSubmission) conditions.push(sql`o.account in ${accountsIn('sync_outbox')}`)
   if (ofSubmission) conditions.push(sql`o.submission_id = ${filter.submissionId}`)
   if (filter.state !== undefined) conditions.push(sql`o.state = ${sql.lit(filter.state)}`)

@@ -1,0 +1,89 @@
+import { sql } from 'kysely'
+import { readStatus } from '../../../src/ops/status/status.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { listDeliveries } from '../../../src/store/inbox/queries.ts'
+import { findOutboxRows, listOutbox } from '../../../src/store/outbox/queries.ts'
+import { uuid } from '../../tools/facts.ts'
+import { BUSY, QUIET, type Scale, someSubmissions } from './rows.ts'
+
+/** Something that is looked up. `run` asks for the n-th of several different keys. */
+export interface Asked {
+  readonly name: string
+  run(db: Db, n: number): Promise<unknown>
+}
+
+const PAGE = 50
+/** How many different keys are asked for. */
+export const KEYS = 15
+
+/** What readers ask for with one submission. */
+const ofSubmission: Readonly<Record<string, string>> = {
+  events: 'market_events where $ order by occurred_at, event_id',
+  messages: 'thread_messages where $ order by occurred_at, message_id',
+  timeline: 'activity_timeline where $ order by occurred_at, record_id',
+  changes: 'changes where $ order by seq',
+  'pushes (push_status)': 'push_status where $ order by seq',
+  submission_overview: 'submission_overview where $',
+  completeness: 'completeness where $',
+}
+
+/** The newest of an account. */
+const newest: Readonly<Record<string, string>> = {
+  events: 'market_events where $ order by occurred_at desc, event_id desc',
+  messages: 'thread_messages where $ order by occurred_at desc, message_id desc',
+  timeline: 'activity_timeline where $ order by occurred_at desc, record_id desc',
+  changes: 'changes where $ order by seq desc',
+  'pushes (push_status)': 'push_status where $ order by seq desc',
+  'submission_overview by last event': 'submission_overview where $ order by last_event_at desc nulls last',
+  'submission_overview by last message': 'submission_overview where $ order by last_message_at desc nulls last',
+}
+
+const overEverything: Readonly<Record<string, string>> = {
+  'completeness, summed up': 'select count(*), sum(event_count), sum(message_count), sum(lost_webhooks), min(proved_at) from completeness',
+  account_completeness: 'select * from account_completeness',
+  'arrival counts, summed up': 'select account, entity, sum(webhook), sum(poll), sum(lost) from arrival_counts group by account, entity',
+}
+
+export function lookups(scale: Scale): Asked[] {
+  const ids = someSubmissions(scale, BUSY, KEYS).map((n) => uuid(9, n))
+  const idOf = (n: number) => ids[n] ?? ''
+  const one = Object.entries(ofSubmission).map(([name, from]): Asked => {
+    const run = (db: Db, n: number) => ask(db, `select * from ${from.replace('$', `account = '${BUSY}' and submission_id = '${idOf(n)}'`)}`)
+    return { name: `a submission's ${name}`, run }
+  })
+  const messageIds = ids.map((_, n) => uuid(7, (Math.floor((n * scale.events) / KEYS) * 2654435761) % 4294967296))
+  const commands: Asked[] = [
+    { name: 'inbox list --submission', run: (db, n) => listDeliveries(db.read, { submissionId: idOf(n) }, PAGE) },
+    { name: 'inbox list --account --submission', run: (db, n) => listDeliveries(db.read, { account: BUSY, submissionId: idOf(n) }, PAGE) },
+    { name: 'outbox list --submission', run: (db, n) => listOutbox(db.read, { submissionId: idOf(n) }, PAGE) },
+    { name: 'outbox show MESSAGE_ID', run: (db, n) => findOutboxRows(db.read, messageIds[n] ?? '') },
+  ]
+  return [...one, ...commands, ...[BUSY, QUIET].flatMap(newestOf)]
+}
+
+function newestOf(account: string): Asked[] {
+  const asked = Object.entries(newest).map(([name, from]): Asked => {
+    const text = `select * from ${from.replace('$', `account = '${account}'`)} limit ${PAGE}`
+    return { name: `the newest ${PAGE} of ${name}, ${account} account`, run: (db) => ask(db, text) }
+  })
+  return [
+    ...asked,
+    { name: `inbox list --account, ${account} account`, run: (db) => listDeliveries(db.read, { account }, PAGE) },
+    { name: `outbox list --account, ${account} account`, run: (db) => listOutbox(db.read, { account }, PAGE) },
+  ]
+}
+
+export function ledgers(): Asked[] {
+  return [
+    ...Object.entries(overEverything).map(([name, text]): Asked => ({ name, run: (db) => ask(db, text) })),
+    {
+      name: 'status',
+      run: (db) =>
+        readStatus(db, 'bench', { accounts: [], destinations: [], upstream: { requestsPerSecond: 10, concurrency: 8, proxy: {} } }),
+    },
+  ]
+}
+
+function ask(db: Db, text: string): Promise<unknown> {
+  return sql.raw(text).execute(db.read.sql)
+}

@@ -1,0 +1,92 @@
+import { type CompiledQuery, sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import type { Db, Query } from '../../src/store/engine/db.ts'
+import { kyselyOver } from '../../src/store/engine/kysely.ts'
+import { lookups } from '../bench/lookups/asked.ts'
+import { openFilled } from '../bench/lookups/filled.ts'
+import { newPostgres, newSqlite } from '../tools/databases.ts'
+
+/** Small, and large enough that an index is worth its while. */
+const SCALE = { submissions: 400, events: 20_000 }
+const LOOKUPS = lookups(SCALE)
+
+/** @returns the statements that a lookup makes. */
+async function statementsOf(db: Db, run: (db: Db, n: number) => Promise<unknown>): Promise<CompiledQuery[]> {
+  const asked: CompiledQuery[] = []
+  const noting = kyselyOver(db.kind, async (query) => {
+    asked.push(query)
+    return { rows: [] }
+  })
+  const read: Query = { ...db.read, kind: db.kind, clock: db.clock, sql: noting }
+  await run({ kind: db.kind, clock: db.clock, signals: db.signals, read } as Db, 1)
+  return asked
+}
+
+/** What a lookup reads is found by indexes: the same work with millions of rows as with a few. `npm run bench -- lookups` has the times. */
+describe('each lookup, on SQLite,', () => {
+  const place = newSqlite()
+  let db: Db
+
+  beforeAll(async () => {
+    ;({ db } = await openFilled(place.config, SCALE))
+  })
+
+  afterAll(async () => {
+    await db.close()
+    await place.remove()
+  })
+
+  it.each(LOOKUPS)('$name: goes by indexes alone', async ({ run }) => {
+    for (const query of await statementsOf(db, run)) {
+      const { rows } = await sql<{ detail: string }>`explain query plan ${sql.raw(withValues(query))}`.execute(db.read.sql)
+      const steps = rows.map(({ detail }) => detail).filter((detail) => /^(SEARCH|SCAN)/.test(detail))
+      expect(steps.length).toBeGreaterThan(0)
+      for (const step of steps) expect(step).toMatch(/^(SEARCH .* USING|SCAN (known|\d+|CONSTANT ROW))/)
+    }
+  })
+})
+
+interface Plan {
+  readonly 'Node Type': string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly Plan[]
+}
+
+describe('each lookup, on Postgres,', () => {
+  const place = newPostgres(inject('postgresUrl'))
+  let db: Db
+
+  beforeAll(async () => {
+    ;({ db } = await openFilled(place.config, SCALE))
+  })
+
+  afterAll(async () => {
+    await db.close()
+    await place.remove()
+  })
+
+  it.each(LOOKUPS)('$name: looks at no more rows than it shows, or than its submission has', async ({ run }) => {
+    for (const query of await statementsOf(db, run)) {
+      const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: Plan }] }>`
+        explain (analyze, format json) ${sql.raw(withValues(query))}`.execute(db.read.sql)
+      const plan = rows[0]?.['QUERY PLAN'][0].Plan
+      if (plan === undefined) throw new Error('no plan')
+      expect(mostRows(plan), JSON.stringify(plan)).toBeLessThanOrEqual(400)
+    }
+  })
+})
+
+/** The most rows that one step of a plan looked at. */
+function mostRows(plan: Plan): number {
+  const own = (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']
+  return Math.max(own, ...(plan.Plans ?? []).map(mostRows))
+}
+
+/** The statement with its parameters written into it. */
+function withValues({ sql: text, parameters }: CompiledQuery): string {
+  const written = parameters.map((value) => (typeof value === 'number' ? String(value) : `'${String(value)}'`))
+  let n = 0
+  return text.replace(/\?|\$(\d+)/g, (_, position?: string) => written[position === undefined ? n++ : Number(position) - 1] ?? 'null')
+}
