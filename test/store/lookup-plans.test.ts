@@ -69,11 +69,10 @@ describe('each lookup, on Postgres,', () => {
 
   it.each(LOOKUPS)('$name: looks at no more rows than it shows, or than its submission has', async ({ run }) => {
     for (const query of await statementsOf(db, run)) {
-      const { rows } = await sql<{ 'QUERY PLAN': [{ Plan: Plan }] }>`
+      const { rows } = await sql<{ 'QUERY PLAN': string }>`
         explain (analyze, format json) ${sql.raw(withValues(query))}`.execute(db.read.sql)
-      const plan = rows[0]?.['QUERY PLAN'][0].Plan
-      if (plan === undefined) throw new Error('no plan')
-      expect(mostRows(plan), JSON.stringify(plan)).toBeLessThanOrEqual(400)
+      const [explained] = JSON.parse(rows[0]?.['QUERY PLAN'] ?? '[]') as [{ Plan: Plan }]
+      expect(mostRows(explained.Plan), JSON.stringify(explained)).toBeLessThanOrEqual(400)
     }
   })
 })

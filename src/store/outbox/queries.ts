@@ -80,14 +80,16 @@ export async function findOutboxRows(q: Query, id: string): Promise<OutboxEntry[
   return rows
 }
 
-/** The state stands in the text, so that the databases use the index that holds only rows of that state. */
-function matches(q: Query, filter: OutboxFilter) {
+/**
+ * The state stands in the text, so that the databases use the index that holds only rows of that state.
+ * @param byState the rows are those of states with an index, which serves better than that of the account.
+ */
+function matches(q: Query, filter: OutboxFilter, byState = isIndexed(filter.state)) {
   const conditions = [sql`1 = 1`]
   const ofSubmission = filter.submissionId !== undefined
   if (filter.destination !== undefined) conditions.push(sql`o.destination = ${filter.destination}`)
-  // Without a state the index of the account serves; a state has one of its own.
-  const byAccount = ofSubmission || filter.state === undefined || filter.state === 'delivered'
-  if (filter.account !== undefined) conditions.push(sql`${byAccount ? sql`o.account` : unindexed(q, 'o.account')} = ${filter.account}`)
+  const account = byState && !ofSubmission ? unindexed(q, 'o.account') : sql`o.account`
+  if (filter.account !== undefined) conditions.push(sql`${account} = ${filter.account}`)
   else if (ofSubmission) conditions.push(sql`o.account in ${accountsIn('sync_outbox')}`)
   if (ofSubmission) conditions.push(sql`o.submission_id = ${filter.submissionId}`)
   if (filter.state !== undefined) conditions.push(sql`o.state = ${sql.lit(filter.state)}`)
@@ -98,10 +100,17 @@ function matches(q: Query, filter: OutboxFilter) {
   return sql.join(conditions, sql` and `)
 }
 
-/** A row's place in the list: by its number, unless its state has an index. Of one destination that is in the order of the numbers. */
-function place(q: Query, { state, destination }: OutboxFilter): RawBuilder<unknown> {
-  const byState = state !== undefined && state !== 'delivered' && destination === undefined
-  return byState ? unindexed(q, 'o.outbox_id') : sql`o.outbox_id`
+/**
+ * A row's place in the list: by its number, unless its submission or its state has an index. Of one destination the index of a state is in
+ * the order of the numbers.
+ */
+function place(q: Query, { state, destination, submissionId }: OutboxFilter): RawBuilder<unknown> {
+  const byIndex = submissionId !== undefined || (isIndexed(state) && destination === undefined)
+  return byIndex ? unindexed(q, 'o.outbox_id') : sql`o.outbox_id`
+}
+
+function isIndexed(state: OutboxState | undefined): boolean {
+  return state !== undefined && state !== 'delivered'
 }
 
 const STOPPED: readonly OutboxState[] = ['dead', 'unknown', 'skipped']
@@ -204,7 +213,7 @@ async function choose(
   if (!named && selection.state !== undefined && !states.includes(selection.state)) return []
   const implied = named || selection.state !== undefined ? states : (['dead', 'unknown'] as const)
   const stopped = implied.every((state) => STOPPED.includes(state)) ? sql`and o.state in ('dead', 'unknown', 'skipped')` : sql``
-  const which = named ? sql`o.outbox_id in ${amongIds(q, selection.outboxIds)}` : matches(q, selection)
+  const which = named ? sql`o.outbox_id in ${amongIds(q, selection.outboxIds)}` : matches(q, selection, true)
   const number = named ? sql`o.outbox_id` : place(q, { ...selection, state: implied[0] })
   const { rows } = await sql<Chosen>`
     select o.outbox_id, o.destination, o.account, o.lane, o.state from sync_outbox o
