@@ -69,13 +69,14 @@ function arrivals(t: ColumnTypes): string {
   return `create view arrivals as ${of('market_events', 'event_id')} union all ${of('thread_messages', 'message_id')}`
 }
 
-/** How many records each submission has, as columns of the view. */
+/** How many records each submission has, as columns of the view, and the table that it is joined with for them. */
 interface RecordCounts {
   readonly events: string
   readonly messages: string
+  readonly join: string
 }
 
-const counted: RecordCounts = { events: countOf('market_events'), messages: countOf('thread_messages') }
+const counted: RecordCounts = { events: countOf('market_events'), messages: countOf('thread_messages'), join: '' }
 
 function countOf(table: string): string {
   return `(select count(*) from ${table} x where x.account = s.account and x.submission_id = s.submission_id)`
@@ -106,7 +107,7 @@ export function submissionView(t: ColumnTypes, sign = '', counts = counted): str
     ${join('events', 'e')}
     ${join('thread', 'm')}
     ${join('requirements', 'r')}
-    left join sync_proofs p on p.account = s.account and p.submission_id = s.submission_id`
+    left join sync_proofs p on p.account = s.account and p.submission_id = s.submission_id ${counts.join}`
 }
 
 /** Sums over an account, from indexes and from `arrival_counts`: records themselves are not counted, of which there are millions. */

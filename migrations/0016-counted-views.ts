@@ -14,7 +14,7 @@ export const countedViews: Migration = {
 }
 
 function completeness(t: ColumnTypes): string {
-  return submissionView(t, t.kind === 'sqlite' ? '+' : '', { events: count('events'), messages: count('messages') })
+  return submissionView(t, t.kind === 'sqlite' ? '+' : '', COUNTS)
 }
 
 function overview(t: ColumnTypes): string {
@@ -29,12 +29,15 @@ function overview(t: ColumnTypes): string {
       ${standing('count(*)', 'lanes')} and x.bound = ${yes}) as bound_lane_count,
       ${standing('count(*)', 'quotes')}) as quote_count,
       ${standing('min(x.total_cents)', 'quotes')}) as lowest_quote_cents,
-      ${count('events')} as event_count, ${count('messages')} as message_count
+      ${COUNTS.events} as event_count, ${COUNTS.messages} as message_count
     from submissions s
-    left join sync_reads r on r.account = s.account and r.submission_id = s.submission_id and r.read = 'requirements'`
+    left join sync_reads r on r.account = s.account and r.submission_id = s.submission_id and r.read = 'requirements'
+    ${COUNTS.join}`
 }
 
 /** A submission without records has no row there. */
-function count(column: string): string {
-  return `coalesce((select n.${column} from sync_record_counts n where n.account = s.account and n.submission_id = s.submission_id), 0)`
+const COUNTS = {
+  events: 'coalesce(n.events, 0)',
+  messages: 'coalesce(n.messages, 0)',
+  join: 'left join sync_record_counts n on n.account = s.account and n.submission_id = s.submission_id',
 }
