@@ -1,7 +1,7 @@
 import { type CompiledQuery, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Db, Query } from '../../src/store/engine/db.ts'
-import { kyselyOver } from '../../src/store/engine/kysely.ts'
+import { createKysely } from '../../src/store/engine/kysely.ts'
 import { lookups } from '../bench/lookups/asked.ts'
 import { openFilled } from '../bench/lookups/filled.ts'
 import { newPostgres, newSqlite } from '../tools/databases.ts'
@@ -13,7 +13,7 @@ const LOOKUPS = lookups(SCALE)
 /** @returns the statements that a lookup makes. */
 async function statementsOf(db: Db, run: (db: Db, n: number) => Promise<unknown>): Promise<CompiledQuery[]> {
   const asked: CompiledQuery[] = []
-  const noting = kyselyOver(db.kind, async (query) => {
+  const noting = createKysely(db.kind, async (query) => {
     asked.push(query)
     return { rows: [] }
   })
