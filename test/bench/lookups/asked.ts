@@ -73,14 +73,18 @@ function newestOf(account: string): Asked[] {
   ]
 }
 
+/** What `status` asks of the settings; no account and no destination is configured, so it shows those of the database. */
+const SETTINGS = {
+  accounts: [],
+  destinations: [],
+  upstream: { requestsPerSecond: 10, concurrency: 8, proxy: {} },
+  poll: { activeMs: 60_000, quietMs: 900_000, maxMs: 21_600_000, dormantMs: 604_800_000 },
+}
+
 export function ledgers(): Asked[] {
   return [
     ...Object.entries(overEverything).map(([name, text]): Asked => ({ name, run: (db) => ask(db, text) })),
-    {
-      name: 'status',
-      run: (db) =>
-        readStatus(db, 'bench', { accounts: [], destinations: [], upstream: { requestsPerSecond: 10, concurrency: 8, proxy: {} } }),
-    },
+    { name: 'status', run: (db) => readStatus(db, 'bench', SETTINGS) },
   ]
 }
 

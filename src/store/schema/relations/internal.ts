@@ -9,6 +9,8 @@ export const internalTables: Readonly<Record<string, string>> = {
   sync_arrivals:
     'what a feed showed first, as news, whether it was a replay that did, and what a webhook told of only later: what tells ' +
     'a lost webhook. `arrivals` shows it',
+  sync_record_counts:
+    'for each submission how many events and messages it has, kept by triggers; `submission_overview` and `completeness` show it',
   sync_discovery:
     'each path that is probed for submissions, when it is due, how it ended last, and the last answer (its first 1 MiB; 16 ' +
     'KiB of each path with an id in it)',
