@@ -21,6 +21,7 @@ const KINDS: ColumnTypes = {
   json: 'JSON',
   raw: 'RAW',
   int: 'INT',
+  real: 'REAL',
   bytes: 'BYTES',
   serial: 'SERIAL primary key',
 }

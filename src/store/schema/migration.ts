@@ -7,6 +7,7 @@ export interface ColumnTypes {
   readonly json: string
   readonly raw: string
   readonly int: string
+  readonly real: string
   readonly bytes: string
   /** A whole number that the database gives out, with `primary key`. */
   readonly serial: string
