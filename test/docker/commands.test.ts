@@ -11,6 +11,7 @@ const documents = [
   'docker/README.md',
   'docker/runbook.md',
   'migrations/README.md',
+  'migrations/queries.md',
 ]
 
 /** Commands that are written out anywhere as code, in their words. */
