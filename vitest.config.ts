@@ -4,8 +4,13 @@ import { LongestFirst } from './test/tools/longest-first.ts'
 /** What kills, restarts, outlasts, or tells long stories: `npm run test:proofs`. All other tests are `npm test`. */
 const proofs = [
   ...['crash', 'chaos', 'outage', 'upgrade'].map((folder) => `test/${folder}/**/*.test.ts`),
-  ...['e2e/faults', 'e2e/runbook', 'reconcile/run/killed'].map((file) => `test/${file}.test.ts`),
+  ...['e2e/faults', 'e2e/runbook', 'ops/alarms/runbook', 'app/demo'].map((file) => `test/${file}.test.ts`),
+  ...['run/killed', 'damage/live', 'damage/random'].map((file) => `test/reconcile/${file}.test.ts`),
+  'test/push/outbox.property.test.ts',
 ]
+
+/** What replaces a module before anything has loaded it, and so has a process to itself. */
+const mocks = ['test/store/sqlite/threads.test.ts']
 
 export default defineConfig({
   test: {
@@ -22,7 +27,8 @@ export default defineConfig({
     // Files share their process: loading the modules anew for each took a third of the time.
     isolate: false,
     projects: [
-      { extends: true, test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: proofs } },
+      { extends: true, test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: [...proofs, ...mocks] } },
+      { extends: true, test: { name: 'mocks', include: mocks, isolate: true } },
       { extends: true, test: { name: 'proofs', include: proofs } },
     ],
   },

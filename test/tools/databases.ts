@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
@@ -8,6 +7,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { createLog, type Log } from '../../src/base/log.ts'
 import type { DatabaseConfig, Db, FailPoint } from '../../src/store/engine/db.ts'
 import { openDb } from '../../src/store/open/open.ts'
+import { databaseFolder } from './database-folder.ts'
 import { copyMigrated, createMigrated, giveBack } from './migrated.ts'
 
 export interface TestOptions {
@@ -80,7 +80,7 @@ async function migratedPostgres(): Promise<Place> {
 
 /** A place for a SQLite database that does not exist yet. */
 export function newSqlite(): { config: Extract<DatabaseConfig, { kind: 'sqlite' }>; remove(): Promise<void> } {
-  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-test-'))
+  const folder = mkdtempSync(join(databaseFolder(), 'submission-mirror-test-'))
   return {
     config: { kind: 'sqlite', path: join(folder, 'mirror.db') },
     remove: async () => rmSync(folder, { recursive: true, force: true }),

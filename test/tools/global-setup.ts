@@ -1,5 +1,6 @@
 import type { TestProject } from 'vitest/node'
 import { shareCompiled } from './compile-cache.ts'
+import { shareDatabaseFolder } from './database-folder.ts'
 import { startPostgres } from './postgres-server.ts'
 
 declare module 'vitest' {
@@ -11,6 +12,7 @@ declare module 'vitest' {
 /** One Postgres server for the whole run. When it cannot start, the run fails: no store test is ever skipped. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   shareCompiled()
+  shareDatabaseFolder()
   const server = await startPostgres({ fsync: false })
   project.provide('postgresUrl', server.url)
   return () => server.remove()
