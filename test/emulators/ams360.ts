@@ -6,7 +6,7 @@ const SERVICE = 'http://www.WSAPI.AMS360.com/v3.0'
 const DATA = `${SERVICE}/DataContract`
 const SOAP = 'http://schemas.xmlsoap.org/soap/envelope/'
 const GUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
-/** The sequences of the WSDL: .NET takes what stands in their order, and passes over the rest without a word. */
+/** The sequences of the WSDL: .NET reads elements in this order and silently ignores the others. */
 const SEQUENCES: Readonly<Record<string, readonly string[]>> = {
   LoginRequest: ['AgencyNo', 'LoginId', 'Password', 'EmployeeCode'],
   CustomerNote: [
@@ -41,18 +41,18 @@ export interface Ams360Options {
   }[]
 }
 
-/** WSAPI v3 of AMS360, as far as its reference and its WSDL tell. Notes are never compared: what comes twice is stored twice. */
+/** WSAPI v3 of AMS360, as far as its reference and WSDL describe it. Notes are never compared: one that is sent twice is stored twice. */
 export interface Ams360Emulator extends EmulatorServer {
   readonly notes: readonly CustomerNote[]
-  /** Operations in the order in which they were asked for. */
+  /** Operations in the order of their calls. */
   operations(): string[]
-  /** Every ticket ends. */
+  /** Invalidates every ticket. */
   expire(): void
-  /** The agency takes the user's right to sign in away: its tickets end too. */
+  /** The agency revokes the user's right to sign in, and all tickets. */
   withdraw(): void
-  /** The agency takes the user's right to write notes away, or gives it back. */
+  /** The agency revokes, or restores, the user's right to write notes. */
   mayWrite(allowed: boolean): void
-  /** The next write meets this fault. */
+  /** The next write is answered with this fault. */
   faultNext(kind: FaultKind): void
 }
 
@@ -164,7 +164,7 @@ class Wsapi {
   }
 }
 
-/** What .NET reads of a data contract: fields of its namespace, as far as they stand in the order of the WSDL. */
+/** What .NET reads of a data contract: the fields of its namespace that are in the order of the WSDL. */
 function read(element: XmlElement | undefined, contract: string): Fields {
   const fields: Record<string, string> = {}
   const sequence = SEQUENCES[contract] ?? []

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isObject } from '../../src/model/json.ts'
 import { type Arrived, type EmulatorServer, type Reply, startServer } from './server.ts'
 
-/** An activity as it was taken, with its notes. */
+/** An activity as it was stored, with its notes. */
 export interface Activity {
   readonly id: string
   readonly client: string
@@ -20,27 +20,27 @@ export interface EpicOptions {
   readonly clientId: string
   readonly clientSecret: string
   readonly audience: string
-  /** Ids that exist. */
+  /** Existing ids. */
   readonly clients: readonly string[]
-  /** Policy to the client that has it. */
+  /** The client of each policy. */
   readonly policies: Readonly<Record<string, string>>
   readonly codes: readonly string[]
   readonly accessLevels: readonly string[]
   readonly agencies: readonly string[]
   readonly branches: readonly string[]
-  /** The day on which everything is entered. */
+  /** Date on which everything is entered. */
   readonly today: string
 }
 
-/** Applied Epic as its published workflow-management specification has it. */
+/** Applied Epic by its published workflow-management specification. */
 export interface EpicEmulator extends EmulatorServer {
   readonly tokenUrl: string
   readonly activities: readonly Activity[]
-  /** Tokens given out so far. */
+  /** Tokens issued so far. */
   readonly tokens: number
-  /** No token that was given out is good any more. */
+  /** Invalidates every issued token. */
   revokeTokens(): void
-  /** The application may do nothing any more: 403. */
+  /** Revokes the rights of the application: every request gets 403. */
   withdraw(): void
   restore(): void
 }
@@ -207,7 +207,7 @@ class Epic {
     check(after === null || /^\d{4}-\d\d-\d\d$/.test(after), 'enteredByDate_after is no date')
     const activities = this.activities
       .filter((activity) => activity.client === client && (after === null || activity.enteredOn > after))
-      // As published: a list has no notes.
+      // As published, a list contains no notes.
       .map(({ id, code, description, associationType, status }) => ({ id, code, description, associationType, status }))
     return page(request, 'activities', activities)
   }

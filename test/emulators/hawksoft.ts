@@ -2,7 +2,7 @@ import { isObject } from '../../src/model/json.ts'
 import { parseUuid } from '../../src/model/uuid.ts'
 import { type Arrived, type EmulatorServer, type Reply, startServer } from './server.ts'
 
-/** A note in a client's log, as it was taken. */
+/** A note in a client's log, as it was stored. */
 export interface LogNote {
   readonly client: string
   readonly refId: string
@@ -19,13 +19,13 @@ export interface HawkSoftOptions {
   readonly clients: readonly string[]
 }
 
-/** HawkSoft's partner API v3, as far as its documentation and its clients agree. It keeps a second note with the same refId. */
+/** HawkSoft's partner API v3, as far as its documentation and its clients agree. A second note with the same refId is stored too. */
 export interface HawkSoftEmulator extends EmulatorServer {
   readonly notes: readonly LogNote[]
-  /** The agency no longer shares with this vendor: 403. */
+  /** The agency revokes access: every request gets 403. */
   optOut(): void
   optIn(): void
-  /** The agency's system is not connected: what is taken is queued there, and answered with 202. */
+  /** The agency's system is offline: notes are queued and answered with 202. */
   goOffline(): void
 }
 

@@ -11,7 +11,7 @@ export interface Arrived {
   readonly body: string
 }
 
-/** What goes back. */
+/** The answer. */
 export interface Reply {
   readonly status: number
   readonly type?: string
@@ -20,29 +20,28 @@ export interface Reply {
 }
 
 /**
- * What goes wrong with one write: `refuse` and `busy` answer 500 and 429 without taking it, and so does `page`, with the 200 of somebody
- * else's page; `drop` breaks the connection before it is taken. `lose`, `hang` and `fall` take it, and then break the connection, never
- * answer, or answer 500. With `take` nothing goes wrong.
+ * The fault of one write. Not stored: `refuse` answers 500, `busy` 429, `page` 200 with a foreign web page, `drop` breaks the connection.
+ * Stored: `lose` breaks the connection, `hang` never answers, `fall` answers 500. `take` stores it without a fault.
  */
 export type Fault = 'refuse' | 'busy' | 'page' | 'drop' | 'lose' | 'hang' | 'fall' | 'take'
 
 const BROKEN: Reply = { status: 500, body: { title: 'Internal Server Error', status: 500 } }
 
-/** A server on loopback that speaks one vendor's contract. */
+/** A server on loopback with the API of one vendor. */
 export interface EmulatorServer {
   readonly url: string
-  /** Everything that was asked, in order. */
+  /** All requests, in order. */
   readonly arrived: readonly Arrived[]
-  /** The next writes fail like this, one each. */
+  /** Faults of the next writes, one each. */
   fail(...faults: readonly Fault[]): void
-  /** How many faults have not come to pass yet. */
+  /** Number of faults that have not happened yet. */
   left(): number
   close(): Promise<void>
 }
 
 /**
- * @param answer answers what arrives; what it changes is changed when it returns.
- * @param isWrite which requests faults are for.
+ * @param answer handles a request; its changes are made when it returns.
+ * @param isWrite whether faults apply to a request.
  */
 export async function startServer(answer: (request: Arrived) => Reply, isWrite: (request: Arrived) => boolean): Promise<EmulatorServer> {
   const arrived: Arrived[] = []

@@ -7,22 +7,22 @@ import { sshKeys } from './ssh-keys.ts'
 
 const { OPEN_MODE, STATUS_CODE } = ssh2.utils.sftp
 
-/** What a request is answered with in place of what was asked for: a code of the protocol, nothing at all, or a cut connection. */
+/** The fault of a request: a status code of the protocol, no answer, or a cut connection. */
 export type Fault = number | 'hang' | 'cut'
 
 export interface SftpServerOptions {
   /** The folder that clients see as `/`. */
   readonly root: string
   readonly username: string
-  /** How one may log in; the server offers nothing else. */
+  /** Allowed login method; the server offers no other. */
   readonly password?: string
-  /** Whether it asks for the password in a dialogue. */
+  /** Whether it asks for the password interactively. */
   readonly dialogue?: boolean
   /** The user's public key, as in `authorized_keys`. */
   readonly publicKey?: string
-  /** Whether it wants the key and, after it, the password. */
+  /** Whether it wants the key, then the password. */
   readonly isTwofold?: boolean
-  /** Whether it knows OpenSSH's rename and fsync. */
+  /** Whether it offers OpenSSH's rename and fsync. */
   readonly openssh?: boolean
 }
 
@@ -32,16 +32,16 @@ export interface SftpServer {
   readonly hostKey: string
   /** Every request, in order: `open /a`, `rename /a /b`, `fsync`. */
   readonly requests: string[]
-  /** How often somebody logged in. */
+  /** Number of logins. */
   readonly logins: () => number
   /** Resolves when every connection is closed. */
   readonly left: () => Promise<void>
-  /** Decides what goes wrong. */
+  /** Decides which requests fail. */
   fault: (request: string) => Fault | null
   close(): Promise<void>
 }
 
-/** An SFTP server (protocol 3) over a real folder, by the server of `ssh2`. Its rename refuses a name that is taken, as the draft demands. */
+/** An SFTP server (protocol 3) over a real folder, by the server of `ssh2`. Its rename refuses an existing name, as the draft demands. */
 export async function startSftpServer(options: SftpServerOptions): Promise<SftpServer> {
   const keys = sshKeys()
   const blob = Buffer.from(keys.public.split(' ')[1] ?? '', 'base64')
@@ -117,7 +117,7 @@ function twofold({ publicKey, ...last }: SftpServerOptions): (attempt: AuthConte
   }
 }
 
-/** Asked for without a signature, it only says whether the key would do. */
+/** A request without a signature only asks whether the key would be accepted. */
 function holdsKey({ key, signature, blob }: PublicKeyAuthContext, publicKey = ''): boolean {
   const allowed = Buffer.from(publicKey.split(' ')[1] ?? '', 'base64')
   if (!allowed.equals(key.data)) return false
@@ -131,7 +131,7 @@ function same(given = '', wanted = ''): boolean {
   return given.length === wanted.length && timingSafeEqual(Buffer.from(given), Buffer.from(wanted))
 }
 
-/** The library's server hears extended requests and has no way to offer them: its first packet, the version, is replaced. */
+/** The library's server handles extended requests but cannot announce them, so its first packet, the version, is replaced. */
 function offerExtensions(sftp: SFTPWrapper): void {
   const { _protocol: protocol } = sftp as unknown as { _protocol: { channelData: (id: number, data: Buffer) => void } }
   const send = protocol.channelData
@@ -168,7 +168,7 @@ function serve(sftp: SFTPWrapper, root: string, heard: (request: string) => Faul
     for (const { file } of handles.values()) void file?.close().catch(() => {})
     handles.clear()
   })
-  /** Answers a request, unless it is to go wrong. */
+  /** Answers a request, unless it is to fail. */
   const on = (id: number, request: string, work: () => Promise<unknown>) => {
     const fault = heard(request)
     if (fault === 'hang' || fault === 'cut') return

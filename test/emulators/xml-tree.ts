@@ -1,10 +1,10 @@
 /** An element as a strict reader sees it. */
 export interface XmlElement {
-  /** Without its prefix. */
+  /** Name without prefix. */
   readonly name: string
   readonly namespace: string
   readonly children: readonly XmlElement[]
-  /** Its text, when it holds no elements. */
+  /** The text, when there are no inner elements. */
   readonly text: string
 }
 
@@ -19,7 +19,7 @@ const TOKEN = /<\?xml [^?]*\?>|<\/([\w.:-]+)\s*>|<([\w.:-]+)((?:\s+[\w.:-]+="[^"
 const ATTRIBUTE = /([\w.:-]+)="([^"]*)"/g
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
-/** Reads a document: elements, attributes, text and the five entities. @throws Error for whatever is not well-formed. */
+/** Reads a document: elements, attributes, text and the five entities. @throws Error for text that is not well-formed. */
 export function readXml(document: string): XmlElement {
   const stack: Open[] = [{ qualified: '', spaces: { '': '' }, children: [], text: '' }]
   TOKEN.lastIndex = 0

@@ -11,15 +11,15 @@ export interface Expected {
   readonly destination: string
   /** Which changes it gets; all of them when left out. */
   readonly wants?: (change: ChangeRow) => boolean
-  /** Ids that a human settled, and that came at another time than their turn. */
+  /** Ids that a person settled, which came out of turn. */
   readonly outOfTurn?: ReadonlySet<string>
-  /** Ids that a human gave up. */
+  /** Ids that a person gave up. */
   readonly skipped?: ReadonlySet<string>
 }
 
 /**
- * Compares what a destination took with the change log: each change at least once, under the id that its row in the outbox has, the first
- * time of each in the order of its submission, and nothing else.
+ * Compares what a destination took with the change log: each change at least once, under the id of its outbox row, first in the order of
+ * its submission, and nothing else.
  * @param taken the ids, in the order in which they were taken.
  * @returns one line for each fault.
  */
@@ -50,7 +50,7 @@ function idsOf(rows: readonly StoredRow[]): Map<number, string> {
   return new Map(rows.filter(({ snapshot }) => snapshot === null).map((row) => [row.seq, row.message_id]))
 }
 
-/** Each try of a message was the same bytes under the same id, and said what the change log says. @returns one line for each fault. */
+/** Checks that all attempts of a message had the same bytes and id, and the content of the change log. @returns one line for each fault. */
 export async function bodyFaults(db: Db, arrivals: readonly Arrival[]): Promise<string[]> {
   const changes = new Map((await changesOf(db)).map((change) => [change.seq, change]))
   const strip = leavingOutPersonal([])
@@ -75,8 +75,8 @@ export async function bodyFaults(db: Db, arrivals: readonly Arrival[]): Promise<
 }
 
 /**
- * What must hold of a destination at any moment, whatever process was killed: the outbox has each change up to the cursor once, in order;
- * what counts as delivered was taken; the counters count; no ready row is without its lane.
+ * Checks what must hold for a destination at any moment, whatever process was killed: the outbox has each change up to the cursor once, in
+ * order; delivered rows were taken; counters are right; every ready row has its lane.
  * @returns one line for each fault.
  */
 export async function outboxFaults(db: Db, { destination, wants = () => true }: Expected, taken: readonly string[]): Promise<string[]> {
@@ -101,7 +101,7 @@ export async function outboxFaults(db: Db, { destination, wants = () => true }: 
   return faults.map((fault) => `${destination}: ${fault}`)
 }
 
-/** Whether everything that a destination wants was sent, so that nothing waits and nothing was given up. */
+/** Whether everything was sent: no row waits and none was given up. */
 export async function isDone(db: Db, destination: string): Promise<boolean> {
   const { last_seq } = await db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()
   const state = await findDestination(db.read, destination)

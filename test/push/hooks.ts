@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { Webhook } from 'svix'
 
 /**
- * What becomes of a delivery: `take` answers 204; `reset` breaks the connection before it is taken; `lose` and `hang` take it, and then
- * break the connection, or never answer; a status does not take it.
+ * How a hook treats a delivery. `take`: stores it and answers 204. `reset`: breaks the connection before. `lose` and `hang`: store it, then
+ * break the connection or never answer. A status: answers it and stores nothing.
  */
 export type Mishap = 'take' | 'reset' | 'lose' | 'hang' | { readonly status: number; readonly headers?: Readonly<Record<string, string>> }
 

@@ -12,13 +12,13 @@ export interface TestKind extends DeliveryKind {
 
 export interface TestKindOptions {
   readonly batch?: DeliveryKind['batch']
-  /** What becomes of an item; the signal aborts when the try is broken off. */
+  /** Decides the outcome of an item; the signal aborts when the attempt is aborted. */
   readonly send?: (item: PushItem, signal: AbortSignal) => Outcome | Promise<Outcome>
   readonly lookUp?: (item: PushItem) => Outcome | null
   readonly findMapping?: DeliveryKind['findMapping']
 }
 
-/** A target that can be asked what it was told. */
+/** A target that remembers what it was sent. */
 export function testKind(options: TestKindOptions = {}): TestKind {
   const { batch = { type: 'one' }, send = () => delivered, lookUp, findMapping } = options
   const calls: number[][] = []

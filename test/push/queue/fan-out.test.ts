@@ -27,8 +27,8 @@ function events(submission: string, from: number, count: number): Fact[] {
   return Array.from({ length: count }, (_, n) => eventFact(ACCOUNT, submission, wireEvent(from + n)))
 }
 
-describe.each(testDatabases)('fanning out on $name', ({ name, open }) => {
-  it('puts every change into the outbox of each destination once, in the order of the log, and opens their lanes', async () => {
+describe.each(testDatabases)('fan-out on $name', ({ name, open }) => {
+  it('inserts every change once for each destination, in the order of the log, and opens the lanes', async () => {
     const db = await openedDb(open)
     const all = destinationOf('all')
     const some = destinationOf('some', { entities: ['market_events'] })
@@ -65,7 +65,7 @@ describe.each(testDatabases)('fanning out on $name', ({ name, open }) => {
     }
   })
 
-  it('goes on in every state of a destination, and of each alone: a cursor that is far behind holds up nobody', async () => {
+  it('continues in every state of a destination; a cursor that is far behind delays no other', async () => {
     const db = await openedDb(open)
     const [near, far] = [destinationOf('near', { start: 'now' }), destinationOf('far')]
     for (let n = 0; n < 3; n++) await applyAll(db, events(ONE, n * 400, 400))
@@ -81,7 +81,7 @@ describe.each(testDatabases)('fanning out on $name', ({ name, open }) => {
     expect(await claimLanes(db, 'far', { lanes: 10, rowsPerLane: 1, leaseMs: 1_000, uncertain: false })).toEqual([])
   })
 
-  it('begins where the settings say, once and for all', async () => {
+  it('begins where the settings say, once', async () => {
     const db = await openedDb(open)
     await applyAll(db, events(ONE, 0, 5))
     const last = (await changesOf(db)).length
@@ -103,7 +103,7 @@ describe.each(testDatabases)('fanning out on $name', ({ name, open }) => {
     expect(await stateOf(db, 'now')).toMatchObject({ state: 'active', snapshot: null, queued: 0, log_epoch: expect.stringMatching(/-/) })
   })
 
-  it('leaves out history and what is old, unless a destination asks for it', async () => {
+  it('leaves out history and old records, unless a destination asks for them', async () => {
     const clock = new ManualClock(START_MS)
     const db = await openedDb(open, clock)
     const old = { occurred_at: new Date(START_MS - 40 * 86_400_000).toISOString() }
@@ -132,7 +132,7 @@ describe.each(testDatabases)('fanning out on $name', ({ name, open }) => {
     expect(await names('young')).toEqual(['market_events insert 4'])
   })
 
-  it('knows the type of an event that a change does not name', async () => {
+  it('looks up the type of an event that a change does not name', async () => {
     const db = await openedDb(open)
     await applyAll(db, [
       eventFact(ACCOUNT, ONE, wireEvent(1, { type: 'quote_received', detail: null })),
@@ -151,7 +151,7 @@ describe.each(testDatabases)('fanning out on $name', ({ name, open }) => {
     expect(new Set(rows.map((row) => row.message_id)).size).toBe(2)
   })
 
-  it('gives each change of a record an id of its own, also when it says again what an earlier one said', async () => {
+  it('gives each change of a record its own id, even when it repeats an earlier one', async () => {
     const db = await openedDb(open)
     for (const detail of ['A', 'B', 'A', 'B', 'A']) {
       const origin = { via: 'reconcile', cause: 'reconcile', fromReplay: true, firstWalk: false } as const
@@ -163,7 +163,7 @@ describe.each(testDatabases)('fanning out on $name', ({ name, open }) => {
     expect(new Set(rows.map((row) => row.message_id)).size).toBe(rows.length)
   })
 
-  it('misses no change, whoever makes it, and repeats none, with several processes at it', async () => {
+  it('misses and repeats no change, with several processes', async () => {
     const dbs = await openedDbs(open, 4)
     const [db] = dbs
     if (!db) throw new Error('no database')
@@ -190,7 +190,7 @@ describe.each(testDatabases)('fanning out on $name', ({ name, open }) => {
     expect((await counters(db, 'b')).kept).toEqual([dbs.length * 120, 0, 0])
   })
 
-  it('gives nothing twice to one that another process moves on while it begins', async () => {
+  it('queues nothing twice when another process moves the cursor meanwhile', async () => {
     const db = await openedDb(open)
     const [a, b] = [destinationOf('a'), destinationOf('b')]
     await ensureDestinations(db, [a, b])
@@ -211,7 +211,7 @@ describe.each(testDatabases)('fanning out on $name', ({ name, open }) => {
     }
   })
 
-  it('goes on for one whose row somebody has deleted', async () => {
+  it('continues for a destination whose row was deleted', async () => {
     const db = await openedDb(open)
     const all = destinationOf('all')
     await fanAll(db, [all])

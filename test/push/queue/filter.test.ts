@@ -35,12 +35,12 @@ describe('which changes a destination gets', () => {
     expect(isWanted({ eventTypes: ['declined'] }, { entity: 'lanes', eventType: null })).toBe(true)
   })
 
-  it('history only when it asks', () => {
+  it('history only with backfill', () => {
     expect(isWanted({}, { cause: 'backfill' })).toBe(false)
     expect(isWanted({ backfill: true }, { cause: 'backfill' })).toBe(true)
   })
 
-  it('what is old only without a limit; what has no age is never old', () => {
+  it('old records only without max_age; a change without an age is never old', () => {
     expect(isWanted({ maxAgeMs: DAY - 1 }, {})).toBe(false)
     expect(isWanted({ maxAgeMs: DAY }, {})).toBe(true)
     expect(isWanted({ maxAgeMs: 1 }, { entity: 'quotes', eventType: null, occurredAt: null })).toBe(true)

@@ -22,7 +22,7 @@ async function seqsOf(rig: PushRig): Promise<number[]> {
 }
 
 describe.each(testDatabases)('a hole in the change log, on $name', (database) => {
-  it('stops no destination: it goes on behind it', async () => {
+  it('stops no destination', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver(takesAll)
     const destination = webhookTo(receiver.url)
@@ -36,7 +36,7 @@ describe.each(testDatabases)('a hole in the change log, on $name', (database) =>
     expect(receiver.taken.map(({ data }) => data.seq).sort((a, b) => a - b)).toEqual(await seqsOf(rig))
   })
 
-  it('into which a queued change fell makes a dead letter of it, and the next one goes at once', async () => {
+  it('makes a queued change in it a dead letter, and the next one is sent at once', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver(takesAll)
     const destination = webhookTo(receiver.url, { scheduleMs: [3_600_000] })
@@ -52,7 +52,7 @@ describe.each(testDatabases)('a hole in the change log, on $name', (database) =>
     expect(dead).toMatchObject({ seq: gone, state: 'dead', error: expect.stringContaining('no longer in the change log') })
   })
 
-  it('at the end of the log keeps no snapshot from going on', async () => {
+  it('at the end of the log stops no snapshot', async () => {
     const rig = await PushRig.open(database)
     const all = destinationOf('all', { accounts: ['default'], start: 'snapshot' })
     await rig.apply([event(1)])
@@ -64,7 +64,7 @@ describe.each(testDatabases)('a hole in the change log, on $name', (database) =>
   })
 })
 
-it('a change that a hand has damaged is a dead letter, and keeps no other from being sent', async () => {
+it('a damaged change is a dead letter, and stops no other', async () => {
   // Postgres takes no such value.
   const rig = await PushRig.open(testDatabases.find(({ name }) => name === 'sqlite') as TestDatabase)
   const receiver = await startReceiver(takesAll)

@@ -84,7 +84,7 @@ async function mirrored(db: Db): Promise<Map<string, Row>> {
 describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
   const fresh = (over: Partial<TestDestination> = {}) => destinationOf('new', { start: 'snapshot', ...over })
 
-  it('brings each row of the mirror once, with what it says now and the seq that it says it of', async () => {
+  it('sends each row of the mirror once, as it is now and with its seq', async () => {
     const db = await openedDb(open)
     // More rows of one table than a page takes.
     for (const [n, submission] of SUBMISSIONS.entries()) await applyAll(db, filled(submission, n === 2 ? 130 : 2))
@@ -101,7 +101,7 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     expect(received(await contentOf(db, 'new'))).toEqual(await mirrored(db))
   })
 
-  it('brings the events of a submission in the order in which they happened', async () => {
+  it('sends the events of a submission in the order in which they happened', async () => {
     const db = await openedDb(open)
     const [submission = ''] = SUBMISSIONS
     const times = ['2026-11-20T10:03:00Z', '2026-11-20T10:01:00Z', '2026-11-20T10:02:00Z']
@@ -110,7 +110,7 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     expect((await outboxOf(db)).map((row) => (JSON.parse(row.entity_id) as string[])[1])).toEqual([1, 2, 0].map((n) => uuid(1, n)))
   })
 
-  it('brings what the filter lets pass', async () => {
+  it('sends only what the filter lets pass', async () => {
     const clock = new ManualClock(START_MS)
     const db = await openedDb(open, clock)
     const [submission = ''] = SUBMISSIONS
@@ -138,7 +138,7 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     ])
   })
 
-  it('of an empty mirror ends at once, and of no account at all', async () => {
+  it('of an empty mirror, or without accounts, ends at once', async () => {
     const db = await openedDb(open)
     await fanAll(db, [fresh(), destinationOf('none', { start: 'snapshot', accounts: ['unknown'] })])
     expect((await stateOf(db, 'new')).snapshot).toBeNull()
@@ -146,7 +146,7 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     expect(await outboxOf(db)).toEqual([])
   })
 
-  it('waits while so much is queued that a dead destination would double the database', async () => {
+  it('pauses while too many rows wait for the destination', async () => {
     const db = await openedDb(open)
     for (const submission of SUBMISSIONS) await applyAll(db, filled(submission, 40))
     const fanOut = fanOutOf(db, [fresh()])
@@ -159,7 +159,7 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     expect(received(await contentOf(db, 'new'))).toEqual(await mirrored(db))
   })
 
-  it('brings each row once and then each of its changes, while changes come, whatever the moment', async () => {
+  it('sends each row once and then each of its changes, whenever they happen', async () => {
     const step = fc.record({ submission: fc.nat(4), n: fc.nat(5), kind: fc.constantFrom('event', 'message', 'state', 'fill') })
     const factOf = ({ submission, n, kind }: { submission: number; n: number; kind: string }, age: number): Fact => {
       const id = SUBMISSIONS[submission] ?? ''
@@ -191,7 +191,7 @@ describe.each(testDatabases)('a snapshot on $name', ({ name, open }) => {
     )
   })
 
-  it('does so too while other processes write and fan out', async () => {
+  it('does so while other processes write and fan out', async () => {
     const dbs = await openedDbs(open, 3)
     const [db] = dbs as [Db]
     for (const submission of SUBMISSIONS) await applyAll(db, filled(submission, 60))

@@ -18,15 +18,15 @@ function context(over: Partial<PlanContext['destination']> = {}, canLookUp = fal
   return { destination: { idempotent: true, onDead: 'continue', scheduleMs, ...over }, clock, canLookUp }
 }
 
-describe('the plan after a try', () => {
-  test('what was delivered is done, and its lane goes on', () => {
+describe('the plan after an attempt', () => {
+  test('a delivered row is done, and its lane goes on', () => {
     expect(planAttempt(row, DELIVERED, context())).toEqual({
       row: { outboxId: 7, state: 'delivered', attempts: 1, uncertain: false, status: 201, detail: null, error: null, remoteId: 'r-1' },
       lane: { type: 'go_on' },
     })
   })
 
-  test('what failed is tried again after the time of the schedule, more or less, or the time that was asked for', () => {
+  test('a failed row is attempted again after the time in the schedule, with jitter, or after Retry-After', () => {
     expect(planAttempt(row, failed(), context())).toMatchObject({
       row: { state: 'ready', attempts: 1 },
       lane: { type: 'due', inMs: 5_000 },
@@ -44,7 +44,7 @@ describe('the plan after a try', () => {
     expect(planAttempt(row, failed({ retryAfterMs: 1 }), context()).lane).toEqual({ type: 'due', inMs: 5_000 })
   })
 
-  test('a refusal for good dies after three tries, anything else after one more than the schedule has times', () => {
+  test('a refused message is dead after three attempts, anything else after one more than the schedule has times', () => {
     const refused = failed({ permanent: true, status: 422 })
     expect(planAttempt({ ...row, attempts: 1 }, refused, context()).row.state).toBe('ready')
     expect(planAttempt({ ...row, attempts: 2, status: 422 }, refused, context()).row).toMatchObject({ state: 'dead', attempts: 3 })
@@ -63,14 +63,14 @@ describe('the plan after a try', () => {
     expect(planAttempt(last, failed(), context({ onDead: 'hold' })).lane).toEqual({ type: 'blocked', as: 'held' })
   })
 
-  test('an outcome that nobody knows is repeated where that does no harm, even if it was refused for good before', () => {
+  test('an unknown outcome is attempted again where that is harmless, even if the message was refused before', () => {
     expect(planAttempt(row, UNKNOWN, context())).toMatchObject({ row: { state: 'ready', attempts: 1, uncertain: false } })
     const planned = (attempts: number) => planAttempt({ ...row, attempts, status: 422 }, UNKNOWN, context()).row
     expect(planned(2)).toMatchObject({ state: 'ready', attempts: 3 })
     expect(planned(3)).toMatchObject({ state: 'dead', attempts: 4 })
   })
 
-  test('elsewhere it is held for a human, or looked for', () => {
+  test('elsewhere it is held for a person, or looked up', () => {
     const once = { idempotent: false } as const
     expect(planAttempt(row, UNKNOWN, context(once))).toMatchObject({
       row: { state: 'unknown', attempts: 1, uncertain: true },
@@ -87,7 +87,7 @@ describe('the plan after a try', () => {
     })
   })
 
-  test('a look that fails leaves it uncertain, and in the end unknown, never dead', () => {
+  test('a failed lookup leaves the row uncertain, and in the end unknown, never dead', () => {
     const uncertain = { ...row, uncertain: true, status: 401 }
     const planned = (attempts: number) =>
       planAttempt({ ...uncertain, attempts }, failed({ permanent: true, status: 401 }), context({ idempotent: false }, true), true).row
@@ -99,7 +99,7 @@ describe('the plan after a try', () => {
     })
   })
 
-  test('one refusal after an outage is not yet the end, a second one is', () => {
+  test('one refusal after an outage is not final, a second one is', () => {
     const refused = failed({ permanent: true, status: 404, error: 'answered 404' })
     const after = (status: number | null) => planAttempt({ ...row, attempts: 2, status }, refused, context()).row.state
     expect([503, null, 404].map(after)).toEqual(['ready', 'ready', 'dead'])
@@ -107,20 +107,20 @@ describe('the plan after a try', () => {
     expect(planAttempt({ ...row, attempts: 2 }, ours, context()).row.state).toBe('dead')
   })
 
-  test('a refusal whose status is that of an outage, as of a SOAP fault, ends like any other', () => {
+  test('a refusal with the status of an outage, such as a SOAP fault, is final like any other', () => {
     const refused = failed({ permanent: true, status: 500, error: 'a fault' })
     const after = (status: number | null) => planAttempt({ ...row, attempts: 2, status }, refused, context()).row.state
     expect([503, null, 500].map(after)).toEqual(['ready', 'ready', 'dead'])
   })
 
-  test('what passes by itself is no refusal, so that the first one after it is not the last', () => {
+  test('a passing failure is no refusal, so the first refusal after it is not final', () => {
     const refused = failed({ permanent: true, status: 400, error: 'answered 400' })
     const after = (status: number) => planAttempt({ ...row, attempts: 2, status }, refused, context()).row.state
     expect([408, 425, 429, 302, 200].map(after)).toEqual(Array(5).fill('ready'))
     expect([400, 409, 422].map(after)).toEqual(Array(3).fill('dead'))
   })
 
-  test('unmapped and stopped rows lose no try', () => {
+  test('unmapped and stopped rows use up no attempt', () => {
     expect(planAttempt(row, { type: 'unmapped', error: 'no client' }, context())).toMatchObject({
       row: { state: 'ready', attempts: 0 },
       lane: { type: 'blocked', as: 'unmapped' },
@@ -129,7 +129,7 @@ describe('the plan after a try', () => {
     expect(planAttempt(row, stop, context())).toMatchObject({ row: { state: 'ready', attempts: 0 }, lane: { type: 'due', inMs: 0 } })
   })
 
-  test('what was not begun stays as it was before its claim, and goes with the next', () => {
+  test('a row that was not attempted stays as it was before its claim, and is due at once', () => {
     const before = { ...row, attempts: 2, status: 500, uncertain: true }
     for (const idempotent of [true, false]) {
       expect(planAttempt(before, { type: 'not_attempted' }, context({ idempotent }))).toMatchObject({
@@ -139,7 +139,7 @@ describe('the plan after a try', () => {
     }
   })
 
-  test('a client is looked for again when the change is twice as old, not at once and not too rarely', () => {
+  test('a missing client is looked for again when the change is twice as old, within bounds', () => {
     const inMs = (ageMs: number) =>
       planAttempt({ ...row, changedAt: timeFromMs(-ageMs) }, { type: 'unmapped', error: 'no client' }, context()).lane
     expect([0, 20_000, 90_000_000].map(inMs)).toEqual(
@@ -150,11 +150,11 @@ describe('the plan after a try', () => {
     expect([50, 300_000].map(firstMs)).toMatchObject([{ inMs: 50 }, { inMs: 5_000 }])
   })
 
-  test('a try that was broken off never took place', () => {
+  test('an aborted attempt does not count', () => {
     expect(planNotAttempted({ ...row, attempts: 2, uncertain: true }).row).toMatchObject({ state: 'ready', attempts: 2, uncertain: true })
   })
 
-  test('what a target says is cut and made storable', () => {
+  test('the text of a target is shortened and made storable', () => {
     const { error } = planAttempt(row, failed({ error: `\u0000${'x'.repeat(5_000)}` }), context()).row
     expect(error?.length).toBeLessThanOrEqual(1_001)
     expect(error).not.toContain('\u0000')

@@ -21,7 +21,7 @@ const LANES = 33
 const FAILURES_TO_OPEN = 5
 
 describe.each(testDatabases)('a batch on $name', ({ open }) => {
-  it('gives back what it has gathered when no more can be claimed', async () => {
+  it('releases what it has gathered when a claim fails', async () => {
     const db = await openedDb(open)
     await queue(db, LANES)
     let claims = 0
@@ -40,13 +40,13 @@ describe.each(testDatabases)('a batch on $name', ({ open }) => {
     expect((await outboxOf(db)).filter(({ uncertain }) => uncertain === 1)).toEqual([])
   })
 
-  it('gathers again before it sends what came while it sent', async () => {
+  it('gathers again before it sends rows that came while it sent', async () => {
     const db = await openedDb(open)
     const happened = await batchesOf(db, { first: 1, more: 1 })
     expect(happened).toEqual(['gathers', 'sends 1', 'waits', 'gathers', 'sends 1', 'waits', 'gathers', 'sends 1'])
   })
 
-  it('gathers again after a batch that failed, though there is more', async () => {
+  it('gathers again after a failed batch, even when there is more', async () => {
     const db = await openedDb(open)
     await queue(db, 2)
     const happened: string[] = []
@@ -65,18 +65,18 @@ describe.each(testDatabases)('a batch on $name', ({ open }) => {
     expect(happened).toEqual(['gathers', 'sends', 'gathers', 'sends', 'gathers'])
   })
 
-  it('sends at once what is left of what has gathered', async () => {
+  it('sends the rest of what had gathered at once', async () => {
     const db = await openedDb(open)
     const happened = await batchesOf(db, { first: 40, more: 0 })
     expect(happened).toEqual(['gathers', 'sends 16', 'sends 16', 'sends 8'])
   })
 
-  it('has as many rows as one may have, and gives back the lanes for which there is no room', async () => {
+  it('has at most the allowed rows, and releases the lanes for which there is no room', async () => {
     const db = await openedDb(open)
     expect(await rowsSentOf(db, { lanes: 3, rowsPerLane: 10 }, 15, true)).toEqual([15, 15])
   })
 
-  it('is as large as eight claims of which each has as many bytes as it may, and goes on at once with what is left', async () => {
+  it('ends after eight claims that reached the limit of bytes, and the rest follows at once', async () => {
     const db = await openedDb(open)
     await queue(db, 10 * 20)
     const full = meddled(db, async (name, go) => {
@@ -99,12 +99,12 @@ describe.each(testDatabases)('a batch on $name', ({ open }) => {
     expect(gathers).toBe(1)
   })
 
-  it('has one row of each lane where a second delivery does harm', async () => {
+  it('has one row of each lane when the destination is not idempotent', async () => {
     const db = await openedDb(open)
     expect(await rowsSentOf(db, { lanes: 3, rowsPerLane: 2 }, 15, false)).toEqual([3, 3])
   })
 
-  it('goes at once when an operator ends the pause of a dead target, and is one row until that shows that it is alive', async () => {
+  it('is sent at once when an operator ends the pause of a dead target, with one row until the target answers', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
     await queue(db, 3)
@@ -117,7 +117,7 @@ describe.each(testDatabases)('a batch on $name', ({ open }) => {
     expect(kind.calls.map((seqs) => seqs.length)).toEqual([1, 2])
   })
 
-  it('is given back when an operator pauses the destination while it is gathered', async () => {
+  it('is released when an operator pauses the destination while it gathers', async () => {
     const db = await openedDb(open)
     await queue(db, 2)
     let claims = 0
@@ -136,7 +136,7 @@ describe.each(testDatabases)('a batch on $name', ({ open }) => {
     ])
   })
 
-  it('is given back when gathering took as long as the first lease leaves time for', async () => {
+  it('is released when gathering used up the time of the first lease', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
     await queue(db, LANES)

@@ -40,7 +40,7 @@ async function restMs(db: Db, clock: ManualClock): Promise<number | null> {
 }
 
 describe.each(testDatabases)('a gate on $name', ({ open }) => {
-  it('is opened at once by a try from before that still succeeds, when nothing but its circuit had closed it', async () => {
+  it('is opened at once when an earlier attempt still succeeds, if only its circuit had closed it', async () => {
     const { clock, db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
     await gate.flush()
@@ -71,7 +71,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(gate.admit()).not.toBeNull()
   })
 
-  it('takes tries that nobody answered for those of a dead destination, and shows when it is thought so', async () => {
+  it('counts unanswered attempts as failures of the destination, and shows when its circuit is open', async () => {
     const shown: unknown[] = []
     const { gate, settle } = await bench(open, { ...silentObserver, set: (...gauge) => void shown.push(gauge) })
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(lost)
@@ -93,7 +93,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(gate.circuitWaitMs > 0).toBe(isDead)
   })
 
-  it('keeps a rest that was asked for by an answer that leaves it open whether the message was taken', async () => {
+  it('keeps a pause that an unclear answer asked for', async () => {
     const { clock, db, gate, settle } = await bench(open)
     settle({ type: 'unknown', error: 'answered 504', retryAfterMs: HOUR_MS })
     await gate.flush()
@@ -101,7 +101,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(await restMs(db, clock)).toBeGreaterThan(HOUR_MS - 60_000)
   })
 
-  it('takes a Retry-After of 0 for no rest: nothing is written down of it', async () => {
+  it('treats a Retry-After of 0 as no pause, and stores nothing', async () => {
     const { clock, db, gate, settle } = await bench(open)
     settle({ type: 'failed', permanent: false, alive: true, status: 503, error: 'answered 503', retryAfterMs: 0 })
     await gate.flush()
@@ -109,7 +109,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(gate.admit()).not.toBeNull()
   })
 
-  it('learns nothing of whether it is alive from a try for which it was not asked', async () => {
+  it('learns nothing about the destination from an attempt that sent no request', async () => {
     const { clock, gate, settle } = await bench(open)
     const notAsked = localFailure('the body yields nothing', true)
     for (let n = 1; n < FAILURES_TO_OPEN; n++) settle(dead(null))
@@ -124,7 +124,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     await gate.flush()
   })
 
-  it('keeps a rest that another process was asked for, when its own circuit closes', async () => {
+  it('keeps a pause that another process was asked for, when its own circuit closes', async () => {
     const { clock, db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
     await gate.flush()
@@ -134,7 +134,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(await restMs(db, clock)).toBeGreaterThan(HOUR_MS - 60_000)
   })
 
-  it('lets a try find out at once when an operator has ended the pause of its circuit, and pauses again when that fails', async () => {
+  it('probes at once when an operator has ended the pause of its circuit, and pauses again when the probe fails', async () => {
     const { clock, db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(null))
     await gate.refresh(false)
@@ -156,8 +156,8 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
   it.each([
     ['paused by an operator', (db: Db) => setDestinationState(db, 'ams', 'paused', 'the AMS moves')],
     ['stopped by another process', (db: Db) => setDestinationState(db, 'ams', 'disabled', 'answered 410')],
-    ['resting, as another process was asked', (db: Db) => backOffDestination(db, 'ams', HOUR_MS, 0)],
-  ])('lets nothing through that is claimed already when it is %s, until the store gives something again', async (_, stop) => {
+    ['paused, as another process was asked', (db: Db) => backOffDestination(db, 'ams', HOUR_MS, 0)],
+  ])('sends nothing of what is claimed when it is %s, until the database hands out rows again', async (_, stop) => {
     const { clock, db, gate } = await bench(open)
     await gate.refresh(true)
     expect(gate.admit()).not.toBeNull()
@@ -172,7 +172,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(gate.admit()).not.toBeNull()
   })
 
-  it('is disabled by a try that was under way when the destination had to rest already', async () => {
+  it('is disabled by an attempt that was in flight when a pause began', async () => {
     const { db, gate, settle } = await bench(open)
     await backOffDestination(db, 'ams', HOUR_MS, 0)
     await gate.refresh(true)
@@ -182,7 +182,7 @@ describe.each(testDatabases)('a gate on $name', ({ open }) => {
     expect(await stateOf(db, 'ams')).toMatchObject({ state: 'disabled', reason: 'answered 410' })
   })
 
-  it('writes no rest down again that an operator has ended', async () => {
+  it('does not store a pause again that an operator has ended', async () => {
     const { db, gate, settle } = await bench(open)
     for (let n = 0; n < FAILURES_TO_OPEN; n++) settle(dead(HOUR_MS))
     await gate.flush()
@@ -198,13 +198,13 @@ function gateWith(requestsPerSecond: number): DestinationGate {
   return new DestinationGate({ db: {} as Db, clock: new ManualClock(0), log, observer: silentObserver, destination })
 }
 
-it('takes its part of the rate of a destination that several processes send to', () => {
+it('takes its part of the rate when several processes send to the destination', () => {
   const gate = gateWith(12)
   gate.shareAmong(3)
   expect(gate.rate).toBe(4)
 })
 
-it('gives a turn that was of no use to the next one, once', async () => {
+it('gives a turn that was not used to the next caller, once', async () => {
   const gate = gateWith(1)
   const turn = () => {
     const stopping = new AbortController()

@@ -16,12 +16,12 @@ function rowOf(after: Row): OutboxRow {
 describe('the text of a change', () => {
   const itemOf = itemMaker({ name: 'ams', personalFields: ['thread_messages.subject'], taxIdFields: [] })
 
-  test('goes with it as it stands in the log when all of it may go out', () => {
+  test('is passed on as it stands in the log when all of it may go out', () => {
     const after = { message_id: 'm', subject: 'Renewal', kind: 'chat' }
     expect(itemOf(rowOf(after))).toMatchObject({ after, afterText: JSON.stringify(after) })
   })
 
-  test('invariant 12: stays behind when anything of it does', () => {
+  test('invariant 12: is left out when any column is left out', () => {
     for (const hidden of [{ body_text: 'Jane Doe called' }, { ssn: '123-45-6789' }]) {
       const item = itemOf(rowOf({ message_id: 'm', ...hidden }))
       expect(item).toMatchObject({ after: { message_id: 'm' }, afterText: null })

@@ -30,7 +30,7 @@ function unmapped(lane: ClaimedLane) {
 }
 
 describe.each(testDatabases)('claiming on $name', ({ open }) => {
-  it('lets lanes go on whose mapping somebody wrote into the table, looking for such rows every ten seconds', async () => {
+  it('releases lanes whose mapping a person wrote to the table, looking for such rows every ten seconds', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
     await queue(db, 2)
@@ -47,7 +47,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     expect((await claimed()).map((lane) => [lane.lane, lane.rows[0]?.mapping?.client])).toEqual([[uuid(9, 2), 'C-2']])
   })
 
-  it('reads the submissions of the rows just for a kind that looks at them', async () => {
+  it('reads the submissions of the rows only for a kind that needs them', async () => {
     const db = await openedDb(open)
     await queue(db, 1)
     const claimedBy = async (kind: DeliveryKind) => {
@@ -60,7 +60,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     expect(await claimedBy({ ...testKind(), leavesSubmission: true })).toBeNull()
   })
 
-  it('takes a row that somebody wrote without a client for none: its submission waits', async () => {
+  it('ignores a mapping without a client: the submission waits', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
     await queue(db, 2)
@@ -75,7 +75,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     expect((await sending.claim(10, 10)).lanes).toEqual([])
   })
 
-  it('lets lanes go on that waited for a client, once the settings ask for none', async () => {
+  it('releases lanes that waited for a client once the settings need none', async () => {
     const db = await openedDb(open)
     await queue(db, 2)
     const asking = sendingOf(db, destination)
@@ -85,7 +85,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     expect(lanes.map(({ lane }) => lane).sort()).toEqual([uuid(9, 1), uuid(9, 2)])
   })
 
-  it('waits for a turn no longer than its lease leaves time for a try; the turn is there for whoever claims next', async () => {
+  it('waits for a turn only while its lease leaves time for an attempt; the next claim gets the turn', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
     await queue(db, 2)
@@ -110,7 +110,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     expect(late.result.rows.map(({ state }) => state)).toEqual(['delivered'])
   })
 
-  it('sends nothing together that waits for its turn while an operator pauses the destination', async () => {
+  it('sends no batch when an operator pauses the destination while it waits for its turn', async () => {
     const clock = new ManualClock(Date.now())
     const db = await openedDb(open, clock)
     await queue(db, 2)
@@ -126,12 +126,12 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
   })
 
   const parks: Outcome = { type: 'stop', state: 'parked', status: 401, error: 'it refuses the credential' }
-  const rests: Outcome = { type: 'failed', permanent: false, alive: true, status: 429, error: 'busy', retryAfterMs: 3_600_000 }
+  const pauses: Outcome = { type: 'failed', permanent: false, alive: true, status: 429, error: 'busy', retryAfterMs: 3_600_000 }
 
   it.each([
     ['a stop', parks],
-    ['a rest', rests],
-  ])('heeds %s that one of those brings that are sent together, whatever becomes of the others', async (_, outcome) => {
+    ['a pause', pauses],
+  ])('respects %s that one item of a batch brings, whatever the outcomes of the others', async (_, outcome) => {
     const db = await openedDb(open)
     await queue(db, 3)
     const [first] = await outboxOf(db)
@@ -146,8 +146,8 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
 
   it.each([
     ['a stop', parks],
-    ['a rest', rests],
-  ])('heeds %s that another try brings while lanes are claimed, until the store gives some again', async (_, outcome) => {
+    ['a pause', pauses],
+  ])('respects %s that another attempt brings while lanes are claimed, until the database hands out rows again', async (_, outcome) => {
     const db = await openedDb(open)
     await queue(db, 1)
     let brings: (() => void) | null = null
@@ -175,7 +175,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
     expect(gate.admit()).not.toBeNull()
   })
 
-  it('gives the lanes that wait for a client back when the others cannot be claimed', async () => {
+  it('releases the lanes that wait for a client when the others cannot be claimed', async () => {
     const db = await openedDb(open)
     await queue(db, 1)
     await settleLanes(

@@ -28,7 +28,7 @@ function failing(db: Db, name: string, times: number, failure: (() => Error) | n
 }
 
 describe.each(testDatabases)('lanes on $name', (database) => {
-  it('two processes keep the order of each lane and send everything once', async () => {
+  it('two processes keep the order of each lane and send every row once', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver((_, response, take) => setTimeout(() => response.writable && take(), Math.random() * 5))
     const destination = webhookTo(receiver.url, only)
@@ -44,7 +44,7 @@ describe.each(testDatabases)('lanes on $name', (database) => {
     expect(receiver.arrived).toHaveLength(200)
   })
 
-  it('invariant 14: a lane that was lost meanwhile is left to whoever has it, and its rows go out again with the same ids', async () => {
+  it('invariant 14: a lane whose lease was lost is left to its new owner, and its rows go out again with the same ids', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver()
     const destination = webhookTo(receiver.url, only)
@@ -62,7 +62,7 @@ describe.each(testDatabases)('lanes on $name', (database) => {
     expect(new Set(receiver.arrived.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
   })
 
-  it('a store that is away while results are written forgets none of them', async () => {
+  it('no result is lost while the database does not answer', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver()
     const destination = webhookTo(receiver.url, only)
@@ -74,7 +74,7 @@ describe.each(testDatabases)('lanes on $name', (database) => {
     expect(receiver.arrived).toHaveLength(2)
   })
 
-  it('a store that is away while lanes are claimed is tried again', async () => {
+  it('claiming is tried again while the database does not answer', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver()
     const destination = webhookTo(receiver.url, only)
@@ -85,7 +85,7 @@ describe.each(testDatabases)('lanes on $name', (database) => {
     expect(receiver.arrived).toHaveLength(1)
   })
 
-  it('items of many lanes are sent together where the kind wants it, those of a lane in their order', async () => {
+  it('rows of many lanes are sent together where the kind wants it, those of a lane in order', async () => {
     const rig = await PushRig.open(database)
     const kind = testKind({ batch: { type: 'many', maxItems: 25, gatherMs: 50 }, send: () => delivered })
     const destination = webhookTo('http://unused.example', only)
@@ -104,7 +104,7 @@ describe.each(testDatabases)('lanes on $name', (database) => {
     }
   })
 
-  it('that a row was given up is written down before the next of its lane is sent', async () => {
+  it('a row that was given up is stored before the next row of its lane is sent', async () => {
     const rig = await PushRig.open(database)
     let asked = 0
     const receiver = await startReceiver((_, response, take) => (asked++ === 0 ? response.writeHead(500).end() : take()))
@@ -119,7 +119,7 @@ describe.each(testDatabases)('lanes on $name', (database) => {
     expect(receiver.arrived).toHaveLength(1)
   })
 
-  it('rows that there was no time for lose no try, and go at once', async () => {
+  it('rows for which there was no time use up no attempt, and are sent at once', async () => {
     const rig = await PushRig.open(database)
     const kind = testKind({
       batch: { type: 'many', maxItems: 100, gatherMs: 0 },
@@ -136,7 +136,7 @@ describe.each(testDatabases)('lanes on $name', (database) => {
     expect(rig.counts.of('push_attempts_total ams delivered')).toBe(5)
   })
 
-  it('a batch that fails is tried again as a whole, and so is one that meets an unmapped lane, without it', async () => {
+  it('a failed batch is attempted again as a whole, and one with an unmapped lane without that lane', async () => {
     const rig = await PushRig.open(database)
     let broken = true
     const clients = new Set<string | undefined>()
@@ -182,7 +182,7 @@ describe.each(testDatabases)('lanes on $name', (database) => {
     },
   )
 
-  it('a kind that breaks its word is survived: what it throws is an outcome', async () => {
+  it('an error that a kind throws becomes an outcome', async () => {
     const rig = await PushRig.open(database)
     let n = 0
     const kind = testKind({

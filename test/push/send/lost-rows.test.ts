@@ -8,7 +8,7 @@ import { ACCOUNT, destinationOf, fanAll, fanOutOf, openedDb, outboxOf } from '..
 const event = (n: number) => eventFact(ACCOUNT, uuid(9, 1), wireEvent(n))
 
 describe.each(testDatabases)('a destination whose row was deleted, on $name', ({ open }) => {
-  it('goes on behind what was queued for it last, without another start', async () => {
+  it('continues behind what was queued for it last', async () => {
     const db = await openedDb(open)
     const [ams, other] = [destinationOf('ams', { start: 'now' }), destinationOf('other', { entities: ['lanes'] })]
     const fanOut = fanOutOf(db, [ams, other])
@@ -31,7 +31,7 @@ describe.each(testDatabases)('a destination whose row was deleted, on $name', ({
     expect(changes.length).toBeGreaterThan(queued)
   })
 
-  it('of which nothing is queued begins as the settings say', async () => {
+  it('for which nothing is queued begins as the settings say', async () => {
     const db = await openedDb(open)
     await applyAll(db, [event(1)])
     await fanAll(db, [destinationOf('other')])

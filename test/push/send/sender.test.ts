@@ -27,7 +27,7 @@ it.each([
 })
 
 describe.each(testDatabases)('a sender on $name', (database) => {
-  it('delivers every change once, in the order of its submission, and writes down that it did', async () => {
+  it('delivers every change once, in the order of its submission, and stores the result', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver()
     const destination = webhookTo(receiver.url)
@@ -49,7 +49,7 @@ describe.each(testDatabases)('a sender on $name', (database) => {
     expect(await rig.db.read.sql.selectFrom('sync_push_lanes').selectAll().execute()).toEqual([])
   })
 
-  it('tries a row again with the same id before the next one of its lane, and delays no other lane', async () => {
+  it('attempts a row again with the same id before the next of its lane, and delays no other lane', async () => {
     const rig = await PushRig.open(database)
     const stuck = new Set([submission(1)])
     const receiver = await startReceiver((request, response, take) => {
@@ -73,7 +73,7 @@ describe.each(testDatabases)('a sender on $name', (database) => {
     expect(new Set(first.map((request) => request.body)).size).toBe(1)
   })
 
-  it('gives a refused row up after three tries, with an alarm; the lane goes on, or is held until somebody says so', async () => {
+  it('gives a refused row up after three attempts, with an alarm; the lane goes on, or is held until an operator acts', async () => {
     const rig = await PushRig.open(database)
     const refuses: Behaviour = (request, response, take) => {
       if (request.body.includes('"seq":2,')) response.writeHead(422).end('{"error":"no such lane"}')
@@ -102,7 +102,7 @@ describe.each(testDatabases)('a sender on $name', (database) => {
       ).toHaveLength(1)
   })
 
-  it('leaves the whole destination alone as long as it asks for, over a restart too', async () => {
+  it('sends nothing to a destination during the pause that it asked for, even after a restart', async () => {
     const rig = await PushRig.open(database)
     let busy = true
     const receiver = await startReceiver((_, response, take) => {
@@ -125,7 +125,7 @@ describe.each(testDatabases)('a sender on $name', (database) => {
     expect((await rig.rows()).filter((row) => row.attempts === 2)).toHaveLength(1)
   })
 
-  it('stops at 410 with an alarm, loses nothing, and goes on when an operator resumes', async () => {
+  it('stops at 410 with an alarm, loses nothing, and continues when an operator resumes', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver((_, response) => response.writeHead(410).end())
     const destination = webhookTo(receiver.url, { concurrency: 1 })
@@ -143,7 +143,7 @@ describe.each(testDatabases)('a sender on $name', (database) => {
     expect((await rig.rows()).every((row) => row.state === 'delivered' && row.attempts === 1)).toBe(true)
   })
 
-  it('sends nothing of what it has claimed already once an operator has paused it', async () => {
+  it('sends nothing of what it has claimed once an operator has paused it', async () => {
     const rig = await PushRig.open(database)
     const waiting: (() => void)[] = []
     const receiver = await startReceiver((_, __, take) => void waiting.push(take))
@@ -163,7 +163,7 @@ describe.each(testDatabases)('a sender on $name', (database) => {
     await running.stop()
   })
 
-  it('finds a dead destination out with one try at a time, and rows that were not tried lose none', async () => {
+  it('probes a dead destination with one attempt at a time, and other rows use up no attempt', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver((_, response) => response.writeHead(503).end())
     const destination = webhookTo(receiver.url, { concurrency: 4, scheduleMs: [100, ...Array<number>(9).fill(60_000)] })
@@ -185,7 +185,7 @@ describe.each(testDatabases)('a sender on $name', (database) => {
     expect((await rig.destination()).failures).toBe(0)
   })
 
-  it('holds what is not mapped, visibly, and sends it in order once it is', async () => {
+  it('holds unmapped rows visibly, and sends them in order once they are mapped', async () => {
     const rig = await PushRig.open(database)
     const receiver = await startReceiver()
     const destination = webhookTo(receiver.url, { mapping: 'required' })

@@ -58,8 +58,8 @@ async function lostLanes(db: Db): Promise<(rows: number) => LaneResult> {
 const away = new TransientError('the store is away')
 const states = async (db: Db) => (await outboxOf(db)).map(({ state }) => state)
 
-describe.each(testDatabases)('what became of lanes on $name', ({ open }) => {
-  it('is tried to be written until the store is there again, each lane as long as its lease lasts', async () => {
+describe.each(testDatabases)('the result of a lane on $name', ({ open }) => {
+  it('is stored as soon as the database answers again, as long as the lease lasts', async () => {
     const db = await openedDb(open)
     const lanes = (await claimed(db, 2)).map((lane) => result(lane, 'delivered'))
     const { settler } = settlerOf(db, (_, passedMs) => (passedMs < 3_000 ? away : null), { gatherMs: () => 1 })
@@ -67,7 +67,7 @@ describe.each(testDatabases)('what became of lanes on $name', ({ open }) => {
     expect(await states(db)).toEqual(['ready', 'delivered'])
   })
 
-  it('is given up when the lease has ended, the store refuses it for good, or the program ends', async () => {
+  it('is given up when the lease has ended, the database refuses it, or the program ends', async () => {
     const db = await openedDb(open)
     const [lane] = await claimed(db, 1)
     if (lane === undefined) throw new Error('nothing is due')
@@ -88,7 +88,7 @@ describe.each(testDatabases)('what became of lanes on $name', ({ open }) => {
     expect(await states(db)).toEqual(['ready'])
   })
 
-  it('is written together as far as it waits together, and has no more rows than a transaction may have', async () => {
+  it('is stored together with others that wait, up to the rows that a transaction may have', async () => {
     const db = await openedDb(open)
     const of = await lostLanes(db)
     const transactions = async (gatherMs: number, ...rows: number[]) => {
@@ -106,7 +106,7 @@ describe.each(testDatabases)('what became of lanes on $name', ({ open }) => {
     expect(await transactions(1, FULL + 1, 1)).toBe(2)
   })
 
-  it('waits no longer for company when there is as much as goes together', async () => {
+  it('waits for others no longer when a transaction is full', async () => {
     const db = await openedDb(open)
     const of = await lostLanes(db)
     const { settler, tries } = settlerOf(db, undefined, { gatherMs: () => 2 ** 31 - 1 })
@@ -114,7 +114,7 @@ describe.each(testDatabases)('what became of lanes on $name', ({ open }) => {
     expect(tries()).toBe(1)
   })
 
-  it('waits for the disk, unless all of it may be forgotten: that a target has what it may get twice', async () => {
+  it('waits for the disk, unless it only says that an idempotent target has the rows', async () => {
     const db = await openedDb(open)
     const [lane] = await claimed(db, 1)
     if (lane === undefined) throw new Error('nothing is due')

@@ -37,8 +37,8 @@ async function halfClaimed(database: (typeof testDatabases)[number], kind: TestK
   return made
 }
 
-describe.each(testDatabases)('where a second delivery does harm, on $name', (database) => {
-  it('what nobody knows the end of is held for a human and never repeated', async () => {
+describe.each(testDatabases)('a destination that is not idempotent, on $name', (database) => {
+  it('a row with an unknown outcome is held for a person and never repeated', async () => {
     const kind = testKind({ send: ({ seq }) => (seq === 2 ? lost : delivered) })
     const { rig, start, states } = await rigWith(database, kind)
     start()
@@ -53,7 +53,7 @@ describe.each(testDatabases)('where a second delivery does harm, on $name', (dat
     expect(told).toEqual([expect.stringContaining(`\`submission-mirror outbox skip ${number}\` or \`outbox retry ${number}\``)])
   })
 
-  it('it is looked for first where the target can be asked, and sent again only when it is not there', async () => {
+  it('a row is looked up first where that is possible, and sent again only when it is not there', async () => {
     const tries = new Map<number, number>()
     const arrived = new Set<number>()
     const kind = testKind({
@@ -78,7 +78,7 @@ describe.each(testDatabases)('where a second delivery does harm, on $name', (dat
     expect(ids).toHaveLength([...tries.keys()].filter((seq) => seq % 2 === 0).length)
   })
 
-  it('an event that a hand has deleted and that came back is not sent again to a target whose id of it is known', async () => {
+  it('an event that was deleted by hand and came back is not sent again to a target that has it', async () => {
     const kind = testKind({ send: () => ({ ...delivered, remoteId: 'n-1' }) })
     const { rig, start, states } = await rigWith(database, kind)
     start()
@@ -94,7 +94,7 @@ describe.each(testDatabases)('where a second delivery does harm, on $name', (dat
     ])
   })
 
-  it('a look that fails is no answer: the row is never sent on it, and in the end unknown', async () => {
+  it('a row whose lookup fails is never sent, and in the end unknown', async () => {
     const away: Outcome = { type: 'failed', permanent: false, alive: true, status: 500, error: 'answered 500', retryAfterMs: null }
     const kind = testKind({ send: () => lost, lookUp: () => away })
     const { rig, start, states } = await rigWith(database, kind, { scheduleMs: [10, 10] })
@@ -105,7 +105,7 @@ describe.each(testDatabases)('where a second delivery does harm, on $name', (dat
     expect(await states()).toEqual([['unknown', 3, 1]])
   })
 
-  it('a try that was begun by a process that died is not repeated', async () => {
+  it('an attempt of a process that died is not repeated', async () => {
     const kind = testKind()
     const { rig, start, states } = await halfClaimed(database, kind)
     await rig.db.write('test', (tx) => sql`update sync_push_lanes set due_at = ${'2026-01-01T00:00:00.000000Z'}`.execute(tx.sql))
@@ -121,7 +121,7 @@ describe.each(testDatabases)('where a second delivery does harm, on $name', (dat
     )
   })
 
-  it('a stop begins nothing new and waits for what is under way, so that nothing becomes unknown', async () => {
+  it('a stop begins nothing new and waits for attempts in flight, so that none becomes unknown', async () => {
     const begun = Promise.withResolvers<void>()
     const answer = Promise.withResolvers<void>()
     const kind = testKind({
@@ -149,7 +149,7 @@ describe.each(testDatabases)('where a second delivery does harm, on $name', (dat
     expect((await rig.rows()).every((row) => row.state === 'delivered' && row.attempts === 1)).toBe(true)
   })
 
-  it('what is still under way when the grace is over is unknown at once, and not at some later start', async () => {
+  it('an attempt in flight at the end of the grace is unknown at once, not at some later start', async () => {
     const begun = Promise.withResolvers<void>()
     const kind = testKind({
       send: (_, signal) => {
@@ -165,7 +165,7 @@ describe.each(testDatabases)('where a second delivery does harm, on $name', (dat
     expect(await states()).toEqual([['unknown', 1, 1]])
   })
 
-  it('what still waits to be sent when the grace is over, as for a token, counts as no try', async () => {
+  it('a row that still waits at the end of the grace, for a token for instance, uses up no attempt', async () => {
     const begun = Promise.withResolvers<void>()
     const kind = testKind({
       send: (_, signal) => {
@@ -195,8 +195,8 @@ it.each(testDatabases.filter(({ name }) => name === 'sqlite'))(
   },
 )
 
-describe.each(testDatabases)('where it does none, on $name', (database) => {
-  it('a hanging try is broken off at the end of the grace, and counts as none', async () => {
+describe.each(testDatabases)('an idempotent destination, on $name', (database) => {
+  it('a hanging attempt is aborted at the end of the grace, and does not count', async () => {
     const begun = Promise.withResolvers<void>()
     const kind = testKind({
       send: (_, signal) => {
@@ -213,7 +213,7 @@ describe.each(testDatabases)('where it does none, on $name', (database) => {
     expect(await rig.db.read.sql.selectFrom('sync_push_lanes').select('lease_token').execute()).toEqual([{ lease_token: null }])
   })
 
-  it('what arrives, or is refused, after the grace is what it is', async () => {
+  it('an attempt that ends after the grace keeps its outcome', async () => {
     const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const refused: Outcome = { type: 'failed', permanent: true, alive: true, status: 422, error: 'answered 422', retryAfterMs: null }
     const kind = testKind({
@@ -234,7 +234,7 @@ describe.each(testDatabases)('where it does none, on $name', (database) => {
     ])
   })
 
-  it('a lost answer is a failed try', async () => {
+  it('a lost answer is a failed attempt', async () => {
     let n = 0
     const kind = testKind({ send: () => (n++ === 0 ? lost : delivered) })
     const { rig, start, states } = await rigWith(database, kind, { idempotent: true })

@@ -56,7 +56,7 @@ function shown(rig: PushRig) {
 }
 
 describe.each(testDatabases)('a destination that updates its records, on $name', (database) => {
-  it('gets no update of a record whose insert it never got; the row says why, and what comes later goes out', async () => {
+  it('gets no update of a record whose insert it never got; the row says why, and later rows go out', async () => {
     const { rig, begin, tried, settled } = await rigWith(database)
     await rig.apply([event(1)])
     await begin()
@@ -74,7 +74,7 @@ describe.each(testDatabases)('a destination that updates its records, on $name',
     expect((await Promise.all(undelivered)).flat()).toEqual([])
   })
 
-  it('gets none either while its insert is dead, and all of them in their order when the insert is retried and taken', async () => {
+  it('gets no update while the insert is dead, and all of them in order when the retried insert is taken', async () => {
     let refuses = true
     const { rig, begin, tried, settled } = await rigWith(database, {}, (item) => (refuses ? REFUSED : take(item)))
     await begin()
@@ -89,7 +89,7 @@ describe.each(testDatabases)('a destination that updates its records, on $name',
     expect(tried().slice(-3)).toEqual([['insert', null], ofRecord, ofRecord])
   })
 
-  it('gets with a retried insert neither the updates of other records nor those that a person gave up', async () => {
+  it('gets, after a retried insert, neither the updates of other records nor those that a person gave up', async () => {
     let refuses = true
     const { rig, begin, settled } = await rigWith(database, {}, (item) => (refuses ? REFUSED : take(item)))
     await begin()
@@ -109,7 +109,7 @@ describe.each(testDatabases)('a destination that updates its records, on $name',
     await settled('delivered', 'delivered', 'delivered', 'skipped')
   })
 
-  it('gets none of a record that was taken without an id, by which alone it could be named', async () => {
+  it('gets no update of a record that was taken without an id', async () => {
     const { rig, begin, tried, settled } = await rigWith(database, {}, () => delivered)
     await begin()
     await rig.apply([event(1)])
@@ -118,7 +118,7 @@ describe.each(testDatabases)('a destination that updates its records, on $name',
     expect(tried()).toEqual([['insert', null]])
   })
 
-  it('does not ask a person whether one arrived that is never sent', async () => {
+  it('asks no person about an update that is never sent', async () => {
     const { rig, begin, start, settled, destination } = await rigWith(database)
     await rig.apply([event(1)])
     await rig.begin(destination)
@@ -134,7 +134,7 @@ describe.each(testDatabases)('a destination that updates its records, on $name',
     await settled('skipped')
   })
 
-  it('gets an update under the id that the target gave a moment before', async () => {
+  it('gets an update under the id that the target has just given', async () => {
     const { rig, start, tried, settled, destination } = await rigWith(database, { idempotent: true })
     await rig.begin(destination)
     await setDestinationState(rig.db, 'ams', 'paused', 'a test fills the outbox')
@@ -151,7 +151,7 @@ describe.each(testDatabases)('a destination that updates its records, on $name',
     ])
   })
 
-  it('gets no update that personal_fields leaves nothing of', async () => {
+  it('gets no update of which personal_fields leaves nothing', async () => {
     const { rig, begin, tried, settled } = await rigWith(database, { personalFields: [] })
     await begin()
     await rig.apply([event(1)])
@@ -161,7 +161,7 @@ describe.each(testDatabases)('a destination that updates its records, on $name',
     expect((await shown(rig))[1]?.error).toBe('not sent: nothing is left of it without the columns that personal_fields does not name')
   })
 
-  it('spends none of its rate on updates that are not sent', async () => {
+  it('uses no turn of its rate for updates that are not sent', async () => {
     const { rig, begin, settled } = await rigWith(database, { requestsPerSecond: 1 })
     const numbers = Array.from({ length: 40 }, (_, n) => n)
     await rig.apply(numbers.map((n) => event(n)))
@@ -170,7 +170,7 @@ describe.each(testDatabases)('a destination that updates its records, on $name',
     await settled(...numbers.map(() => 'skipped'))
   })
 
-  it('leaves no submission waiting for a client because of an update that is not sent', async () => {
+  it('lets no submission wait for a client because of an update that is not sent', async () => {
     const { rig, begin, settled } = await rigWith(database, { mapping: 'required' })
     await rig.apply([event(1)])
     await begin()
@@ -179,7 +179,7 @@ describe.each(testDatabases)('a destination that updates its records, on $name',
   })
 })
 
-describe('a destination that does not tell updates from inserts', () => {
+describe('a destination without a request for updates', () => {
   const [database] = testDatabases as [TestDatabase]
 
   it.each([

@@ -95,17 +95,17 @@ describe('addresses', () => {
     expect(mayConnect(address, false)).toBe(true)
   })
 
-  test.each(PRIVATE)('%s only where private addresses are allowed', (address) => {
+  test.each(PRIVATE)('%s may be connected to only with allow_private', (address) => {
     expect(classOf(address)).toBe('private')
     expect([mayConnect(address, false), mayConnect(address, true)]).toEqual([false, true])
   })
 
-  test.each(NEVER)('%s never', (address) => {
+  test.each(NEVER)('%s may never be connected to', (address) => {
     expect(classOf(address)).toBe('never')
     expect(mayConnect(address, true)).toBe(false)
   })
 
-  test('names of this machine, and addresses in every way that a URL can hold them', () => {
+  test('names of this machine, and every spelling of an address in a URL', () => {
     for (const host of ['localhost', 'a.localhost', 'LOCALHOST.', '[::1]', '127.0.0.1', '[::ffff:7f00:1]']) {
       expect([mayName(host, false), mayName(host, true)], host).toEqual([false, true])
     }

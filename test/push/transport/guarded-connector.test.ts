@@ -19,13 +19,13 @@ function connected(protocol: string, hostname: string, port: string): Promise<So
   return new Promise((resolve) => connect({ protocol, hostname, port }, (error, socket) => resolve(error ?? socket)))
 }
 
-test('a name is connected to at an address that the system knows', async () => {
+test('a name is connected to at an address that the system resolves', async () => {
   const socket = await connected('http:', 'localhost', await portOf(createServer()))
   expect(socket).toMatchObject({ remoteAddress: '127.0.0.1' })
   if (!(socket instanceof Error)) socket.destroy()
 })
 
-test('HTTP/1.1 alone is offered, whatever else a server speaks', async () => {
+test('only HTTP/1.1 is offered', async () => {
   const offered: string[][] = []
   const ALPNCallback = ({ protocols }: { readonly protocols: string[] }) => {
     offered.push(protocols)
@@ -35,7 +35,7 @@ test('HTTP/1.1 alone is offered, whatever else a server speaks', async () => {
   expect(offered).toEqual([['http/1.1']])
 })
 
-test('what is refused is told by its name, where it has one, and by what would help', () => {
+test('the message for a refused address has its name and the remedy', () => {
   expect(refusedAddress('10.0.0.1', '10.0.0.1')).toMatch(/^10\.0\.0\.1 is a loopback, private .*\(allow_private\)$/)
   expect(refusedAddress('localhost', 'localhost')).toMatch(/^localhost is a loopback, private .*\(allow_private\)$/)
   expect(refusedAddress('ams.example', '10.0.0.1')).toMatch(/^ams\.example resolves to 10\.0\.0\.1, which is a loopback/)

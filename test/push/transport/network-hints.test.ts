@@ -16,20 +16,20 @@ async function codeAt(options: TlsOptions): Promise<string> {
   return String((error as NodeJS.ErrnoException).code)
 }
 
-test('a server without TLS 1.2, or without HTTP/1.1, is told as such', async () => {
+test('the hint for a server without TLS 1.2, or without HTTP/1.1, says so', async () => {
   const old = await codeAt({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
   expect(hintFor(old)).toBe('it speaks no TLS of version 1.2 or later; its owner must switch that on')
   const other = await codeAt({ ALPNProtocols: ['h2'] })
   expect(hintFor(other)).toBe('it does not speak HTTP/1.1, which is all that is spoken here; its owner must switch that on')
 })
 
-test('of a proxy that is away the settings are in question, unless its certificate is', () => {
+test('the hint for an unreachable proxy is about the settings, unless its certificate fails', () => {
   const away = (cause: string) => hintFor(`the proxy cannot be reached: ${cause}`)
   for (const code of ['CERT_HAS_EXPIRED', 'SELF_SIGNED_CERT_IN_CHAIN']) expect(away(code)).toBe(hintFor(code))
   for (const code of ['ENOTFOUND', 'ERR_TLS_CERT_ALTNAME_INVALID', 'EPIPE']) expect(away(code)).toMatch(/^compare HTTPS_PROXY/)
 })
 
-test('what no proxy can carry is not told to need one', () => {
+test('the hint for a direct connection does not suggest a proxy', () => {
   expect(hintFor('EHOSTUNREACH')).toMatch(/HTTPS_PROXY/)
   expect(directHintFor('EHOSTUNREACH')).toBe('nothing answers there; ask whether a firewall is between')
   expect(directHintFor('ENOTFOUND')).toBe(hintFor('ENOTFOUND'))

@@ -57,7 +57,7 @@ const resolvesTo =
     )
 
 describe('an answer', () => {
-  test('is told with its status, headers in lower case and body', async () => {
+  test('has its status, headers in lower case, and body', async () => {
     const receiver = await startReceiver((_, response) => response.writeHead(201, { 'X-Remote': 'r1' }).end('made'))
     const result = await transportOf().send(post(receiver.url), never)
     expect(result).toMatchObject({ type: 'answer', status: 201, body: 'made', retryAfterMs: null, headers: { 'x-remote': 'r1' } })
@@ -79,13 +79,13 @@ describe('an answer', () => {
     expect(result).toMatchObject({ type: 'answer', status: 200, body: 'x'.repeat(1_000), cut })
   })
 
-  test('of just its limit is whole', async () => {
+  test('of exactly the limit is complete', async () => {
     const receiver = await startReceiver((_, response) => response.writeHead(200).end('x'.repeat(1_000)))
     const result = await transportOf({}, {}, { bodyLimitBytes: 1_000 }).send(post(receiver.url), never)
     expect(result).toMatchObject({ type: 'answer', status: 200, body: 'x'.repeat(1_000), cut: null })
   })
 
-  test('says when to come back, in seconds or as a date, and is obeyed for an hour at most', async () => {
+  test('has its Retry-After, in seconds or as a date, cut to an hour', async () => {
     let after: string | string[] = '7'
     const receiver = await startReceiver((_, response) => response.setHeader('retry-after', after).writeHead(503).end())
     const transport = transportOf()
@@ -109,14 +109,14 @@ describe('an answer', () => {
     expect(await transportOf().send(post(ending), never)).toMatchObject(answer)
   })
 
-  test('that only says that one will follow is none', async () => {
+  test('with a 1xx status alone is none', async () => {
     const url = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n')))
     expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'no_answer' })
   })
 })
 
-describe('without an answer it is told whether the target can have seen the request', () => {
-  test('not when nobody listens', async () => {
+describe('without an answer the result tells whether the target can have seen the request', () => {
+  test('no when nothing listens', async () => {
     const server = createTcpServer()
     const port = await listening(server)
     server.close()
@@ -126,25 +126,25 @@ describe('without an answer it is told whether the target can have seen the requ
     expect(result).toEqual({ type: 'not_sent', error, permanent: false })
   })
 
-  test('not when the name has no address', async () => {
+  test('no when the name has no address', async () => {
     const lookup: TransportOptions['lookup'] = (_, __, done) => done(Object.assign(new Error('none'), { code: 'ENOTFOUND' }), [])
     const result = await transportOf({}, {}, { lookup }).send(post('http://ams.example.com/'), never)
     const error = expect.stringMatching(/^no answer \(ENOTFOUND: no address is known for the host name; compare it/)
     expect(result).toEqual({ type: 'not_sent', error, permanent: false })
   })
 
-  test('not when connecting takes too long', async () => {
+  test('no when connecting takes too long', async () => {
     const lookup: TransportOptions['lookup'] = () => undefined
     const result = await transportOf({}, {}, { lookup }).send(post('http://ams.example.com/', { timeoutMs: 100 }), never)
     expect(result).toEqual({ type: 'not_sent', error: 'no whole answer within 100 ms', permanent: false })
   })
 
-  test('yes when it is reset after the request arrived', async () => {
+  test('yes when the connection is reset after the request arrived', async () => {
     const url = await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy()))
     expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'no_answer' })
   })
 
-  test('yes when it hangs, or its answer stops before its status', async () => {
+  test('yes when the target hangs, or its answer stops before the status', async () => {
     const hanging = await startTcp((socket) => void socket.resume())
     const late = { type: 'no_answer', error: 'no whole answer within 1000 ms' }
     expect(await transportOf().send(post(hanging, { timeoutMs: 1_000 }), never)).toEqual(late)
@@ -152,18 +152,18 @@ describe('without an answer it is told whether the target can have seen the requ
     expect(await transportOf().send(post(cut), never)).toMatchObject({ type: 'no_answer' })
   })
 
-  test('yes when it answers what is no HTTP', async () => {
+  test('yes when the answer is no HTTP', async () => {
     const url = await startTcp((socket) => socket.once('data', () => socket.end('220 smtp.example.com\r\n')))
     expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'no_answer' })
   })
 
-  test('yes when the headers of its answer are too long to be read', async () => {
+  test('yes when the headers of the answer are too long', async () => {
     const { url } = await startReceiver((_, response) => response.writeHead(204, { 'x-long': 'x'.repeat(20_000) }).end())
     const error = expect.stringMatching(/^no answer \(UND_ERR_HEADERS_OVERFLOW: its headers are longer than 16 KiB/)
     expect(await transportOf().send(post(url), never)).toEqual({ type: 'no_answer', error })
   })
 
-  test('it is told too when it is given up by the caller', async () => {
+  test('also when the caller aborts', async () => {
     const arrived = Promise.withResolvers<void>()
     const url = await startTcp((socket) => void socket.once('data', () => arrived.resolve()))
     const giveUp = new AbortController()
@@ -175,7 +175,7 @@ describe('without an answer it is told whether the target can have seen the requ
     expect(await transportOf().send(post(url), giveUp.signal)).toMatchObject({ type: 'not_sent' })
   })
 
-  test('a header that cannot be written is refused for good', async () => {
+  test('a header that cannot be written is a permanent failure', async () => {
     const receiver = await startReceiver(answers)
     const result = await transportOf().send(post(receiver.url, { headers: { 'x-bad': 'a\r\nb' } }), never)
     expect(result).toMatchObject({ type: 'not_sent', permanent: true })
@@ -184,7 +184,7 @@ describe('without an answer it is told whether the target can have seen the requ
 })
 
 describe('addresses', () => {
-  test('a loopback, private or link-local address is refused, as it stands or as a name resolves to it', async () => {
+  test('a loopback, private or link-local address is refused, in the URL or behind a name', async () => {
     const receiver = await startReceiver(answers)
     const { port } = new URL(receiver.url)
     const closed = { allowPrivate: false }
@@ -204,7 +204,7 @@ describe('addresses', () => {
     expect(receiver.arrived).toHaveLength(0)
   })
 
-  test('says of an address that no setting allows that it is refused to every destination', async () => {
+  test('the message for an address that no setting allows says so', async () => {
     const transport = transportOf({}, {}, { lookup: resolvesTo('169.254.169.254') })
     for (const host of ['169.254.169.254', '0.0.0.0', '[ff02::1]', 'metadata.example']) {
       const result = await transport.send(post(`http://${host}/`), never)
@@ -213,7 +213,7 @@ describe('addresses', () => {
     }
   })
 
-  test('what a name resolves to is judged at each connection, so that the DNS cannot change its mind in between', async () => {
+  test('the addresses of a name are judged at each connection, so a later DNS answer cannot lead elsewhere', async () => {
     const asked: string[] = []
     const receiver = await startReceiver(answers)
     const { port } = new URL(receiver.url)
@@ -229,7 +229,7 @@ describe('addresses', () => {
     expect(receiver.arrived).toHaveLength(1)
   })
 
-  test('with a list of hosts nothing else is connected to', async () => {
+  test('with allow_hosts no other host is connected to', async () => {
     const receiver = await startReceiver(answers)
     const { port } = new URL(receiver.url)
     const transport = transportOf({ allowHosts: ['ams.example.com', 'ff02::1'] }, {}, { lookup: resolvesTo('127.0.0.1') })
@@ -240,7 +240,7 @@ describe('addresses', () => {
     expect(await transport.send(post('http://[ff02::1]/'), never)).toMatchObject({ type: 'not_sent', error })
   })
 
-  test('plain http is spoken only where private addresses are allowed, whatever the request bears', async () => {
+  test('plain http is used only with allow_private, whatever the request contains', async () => {
     const asked: string[] = []
     const lookup: TransportOptions['lookup'] = (host, _, done) => {
       asked.push(host)
@@ -258,20 +258,20 @@ describe('addresses', () => {
     expect(asked).toEqual([])
   })
 
-  test.each(['ftp://ams.example.com/', 'file:///etc/passwd', 'no URL', ''])('%s is no place to send to', async (url) => {
+  test.each(['ftp://ams.example.com/', 'file:///etc/passwd', 'no URL', ''])('%s is refused as a URL', async (url) => {
     expect(await transportOf().send(post(url), never)).toMatchObject({ type: 'not_sent', permanent: true })
   })
 })
 
 describe('connections', () => {
-  test('a certificate that nobody vouches for is refused', async () => {
+  test('a self-signed certificate is refused', async () => {
     const server = createTlsServer(selfSigned, (_, response) => response.end('secret'))
     const port = await listening(server)
     const result = await transportOf().send(post(`https://127.0.0.1:${port}/`), never)
     expect(result).toMatchObject({ type: 'not_sent', permanent: false, error: expect.stringMatching(/SELF_SIGNED|VERIFY/) })
   })
 
-  test('are kept, except for what must not be sent twice', async () => {
+  test('are kept alive, except for requests that must not be sent twice', async () => {
     const ports = async (idempotent: boolean) => {
       const seen: (number | undefined)[] = []
       const server = createHttpServer((request, response) => {
@@ -286,7 +286,7 @@ describe('connections', () => {
     expect([await ports(true), await ports(false)]).toEqual([1, 3])
   })
 
-  test('go through the proxy of the settings; a proxy that refuses has sent nothing on', async () => {
+  test('go through the proxy of the settings; when it refuses, nothing was sent', async () => {
     const asked: string[] = []
     let refuses = false
     const server = createHttpServer((request, response) => {
@@ -320,7 +320,7 @@ describe('connections', () => {
     }
   })
 
-  test('which no proxy of the settings is for are judged by what the name resolves to', async () => {
+  test('that use no proxy are judged by the addresses of the name', async () => {
     const httpProxy = await startTcp((socket) => socket.destroy())
     const transport = transportOf({ allowPrivate: false }, { httpProxy }, { lookup: resolvesTo('127.0.0.1') })
     expect(await transport.send(post('https://ams.example.com/'), never)).toMatchObject({
@@ -329,7 +329,7 @@ describe('connections', () => {
     })
   })
 
-  test('the proxy is blamed for what it does, and not the target', async () => {
+  test('the error names the proxy when the proxy fails', async () => {
     const broken = new URL(await startTcp((socket) => socket.destroy())).origin
     const closed = createTcpServer()
     const away = `http://127.0.0.1:${await listening(closed)}`
