@@ -82,10 +82,10 @@ describe.each(testDatabases)('alarms of a served mirror on $name', (database) =>
     )
     const list = await runHere(['alarm', 'list'], env)
     expect([list.code, list.err]).toEqual([0, ''])
-    expect(list.out).toMatch(/^alarm +severity +account +state +for +told ago\ninbox_dead +warning +default +firing +\d+ s +\d+ s$/m)
-    expect(list.out.replaceAll(/\s+/g, ' ')).toContain(
-      ' what: 1 delivery of account default could not be applied and was given up; `submission-mirror inbox list',
+    expect(list.out).toMatch(
+      /^alarm +severity +account +state +for +told ago +what\ninbox_dead +warning +default +firing +\d+ s +\d+ s +1 delivery/m,
     )
+    expect(list.out).toContain(' 1 delivery of account default could not be applied and was given up; `submission-mirror inbox list')
     const rows = json<{ name: string; state: string; notified_at: string | null }[]>(await runHere(['alarm', 'list', '--json'], env))
     expect(rows).toMatchObject([{ name: 'inbox_dead', state: 'firing', notified_at: expect.any(String) }])
 

@@ -4,21 +4,20 @@ import { completenessTables } from '../status/completeness.ts'
 import { notesOf, type Status } from '../status/status.ts'
 import type { Need } from '../status/verdict-text.ts'
 import { secretsText } from '../status/webhook-secrets.ts'
-import type { Widths } from './commands/context.ts'
 
 /** What `status` prints: the verdict, what needs a person, then tables, notes, and what "complete" means. */
-export function statusText(status: Status, nowMs: number, widths: Widths): string {
+export function statusText(status: Status, nowMs: number, width: number): string {
   const tables = [...accountTables(status, nowMs), ...completenessTables(status.accounts, nowMs), ...otherTables(status, nowMs)]
   const { first_seq, last_seq } = status.change_log
   const log = last_seq < first_seq ? 'The change log is empty.' : `The change log holds changes ${first_seq} to ${last_seq}.`
-  const notes = notesOf(status).map((note) => wrapped(`warning: ${printableLine(note, 500)}`, widths.text))
+  const notes = notesOf(status).map((note) => wrapped(`warning: ${printableLine(note, 500)}`, width))
   return [
-    wrapped(printableLine(status.sentence, 500), widths.text),
-    status.needs.map((need) => needText(need, nowMs, widths.text)).join(''),
-    ...tables.map((each) => table({ ...each, width: widths.table })),
+    wrapped(printableLine(status.sentence, 500), width),
+    status.needs.map((need) => needText(need, nowMs, width)).join(''),
+    ...tables.map((each) => table({ ...each, width })),
     `${log}\n`,
     notes.join(''),
-    wrapped(status.scope, widths.text),
+    wrapped(status.scope, width),
   ]
     .filter((part) => part !== '')
     .join('\n')

@@ -38,15 +38,20 @@ interface Column {
 
 /**
  * @returns the title, the headings and the rows, in columns aligned by spaces (numbers and ages to the right), each line ended. Columns
- * without any value are left out; a column that says the same in all rows goes into the title when the table is too wide. Without rows:
+ * without any value are left out. When the table is too wide, columns that say the same in all rows go into the title. Without rows:
  * nothing.
  */
 export function table({ title, headings, rows, width = 80 }: Table): string {
   if (rows.length === 0) return ''
   const all = headings.map((heading, index) => columnOf(heading, rows, index)).filter(hasValues)
   const isWide = totalOf(all.map(naturalWidth)) > width
-  const common = isWide ? all.filter(isCommon) : []
   const below = isWide ? all.filter(({ fit }) => fit === 'below') : []
+  const common = isWide
+    ? commonOf(
+        all.filter((column) => !below.includes(column)),
+        width,
+      )
+    : []
   const columns = all.filter((column) => !common.includes(column) && !below.includes(column))
   const widths = fittingWidths(columns, width)
   const line = (texts: readonly string[]) =>
@@ -108,6 +113,14 @@ function fittingWidths(columns: readonly Column[], width: number): number[] {
 
 function isOfIds({ cells, fit }: Column): boolean {
   return fit === 'shorten' && cells.every((cell) => cell === '-' || ID.test(cell))
+}
+
+/** Columns that say the same in all rows, the widest first, until the others fit. */
+function commonOf(columns: readonly Column[], width: number): Column[] {
+  const candidates = columns.filter(isCommon).sort((a, b) => naturalWidth(b) - naturalWidth(a))
+  const fits = (n: number) => totalOf(columns.filter((column) => !candidates.slice(0, n).includes(column)).map(naturalWidth)) <= width
+  const enough = candidates.findIndex((_, n) => fits(n))
+  return enough === -1 ? candidates : candidates.slice(0, enough)
 }
 
 /** Whether all of several rows say the same, in a column of words behind the first. */

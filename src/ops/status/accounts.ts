@@ -3,7 +3,7 @@ import type { Query } from '../../store/engine/db.ts'
 import { type AccountState, listAccounts } from '../../store/reads/accounts.ts'
 import type { AccountsTable } from '../../store/schema/tables.ts'
 
-/** What operators see of an account: how it does, or that settings and database do not both know it. */
+/** An account's state as operators see it. `not configured`: only in the database. `not started`: only in the settings. */
 export type ShownState = AccountState | 'not configured' | 'not started'
 
 /** An account of the settings or of the database. */
@@ -12,9 +12,8 @@ export interface KnownAccount extends Pick<AccountsTable, 'account' | 'reason' |
 }
 
 /**
- * Every account of the database and of the settings, by name. One that only the settings know was never served (`not started`); one
- * that only the database knows is served no more (`not configured`). Settings that hold no account at all say nothing of accounts: they
- * are those of somebody who only looks into the database.
+ * Every account of the database and of the settings, by name. Settings without any account are those of somebody who only looks into
+ * the database; then every account keeps its stored state.
  */
 export async function knownAccounts(q: Query, configured: readonly Pick<AccountConfig, 'name'>[]): Promise<KnownAccount[]> {
   const names = new Set(configured.map(({ name }) => name))

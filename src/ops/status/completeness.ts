@@ -8,31 +8,31 @@ import type { Table } from '../output/table.ts'
 import { ago, pluralize } from '../output/text.ts'
 
 const DAY_MS = 86_400_000
-/** Fewer lost webhooks in a day are how networks are. */
+/** Fewer lost webhooks a day are normal for a network. */
 const LOST_ENOUGH = 10
 const WARN_SHARE = 0.1
 
-/** What "complete" means, and what nobody can say. It stands wherever completeness is told of. */
+/** What "complete" means and what cannot be known. Shown wherever completeness is. */
 export const COMPLETENESS_SCOPE =
-  'Complete means: for every submission that is known. The service describes no list of its submissions, so one that no delivery, no `track` and no ' +
-  'probed path (accounts[].discovery) has named is not known here, and that there is such a one cannot be excluded.'
+  'Complete means: for every submission that is known. The service offers no list of submissions, so one that no delivery, no `track` and no ' +
+  'probed path (accounts[].discovery) has named is not known here. That such submissions exist cannot be excluded.'
 
-/** What `status --json` says of an account's completeness. Its names stay. */
+/** An account's completeness in `status --json`. The names are part of the contract. */
 export interface CompletenessStatus {
-  /** Submissions of which one of the reads never came to its end. */
+  /** Submissions of which at least one read never finished. */
   readonly never_read: number
-  /** How long the most overdue read has been due. */
+  /** Age of the most overdue read. */
   readonly lag_seconds: number
-  /** Submissions that a reconcile run has proven, and those that none has yet. */
+  /** Submissions that a reconcile run has proven, and those not proven yet. */
   readonly proven: number
   readonly unproven: number
   readonly oldest_proof_at: TimeText | null
-  /** Events and messages by the way in which they became known first. */
+  /** Events and messages by how they became known first. */
   readonly known_by: { readonly webhook: number; readonly poll: number; readonly backfill: number; readonly reconcile: number }
-  /** Lost webhooks to those that were expected, ever and in the last 24 hours; null: none was. */
+  /** Lost webhooks as a share of those expected, ever and in the last 24 hours; null: none was expected. */
   readonly webhook_loss_ratio: number | null
   readonly webhook_loss_day: { readonly expected: number; readonly lost: number }
-  /** Paths that are probed for submissions, as the settings have them. */
+  /** Paths of the settings that are probed for submissions. */
   readonly discovery: readonly {
     readonly path: string
     /** How many the path stands for. */
@@ -75,14 +75,14 @@ export async function completenessStatus(
   }
 }
 
-/** A sentence for each thing that an operator should look into. */
+/** One sentence for each thing that an operator should look into. */
 export function completenessWarnings(account: string, c: CompletenessStatus | null): string[] {
   if (c === null) return []
   const { expected, lost } = c.webhook_loss_day
   const loss =
     lost >= LOST_ENOUGH && lost >= expected * WARN_SHARE
       ? [
-          `account ${account}: no webhook came for ${lost} of ${pluralize(expected, 'record')} of the last day (${percent(lost / expected)}); see in the portal ` +
+          `account ${account}: no webhook came for ${lost} of ${pluralize(expected, 'record')} of the last day (${percent(lost / expected)}); check in the portal ` +
             'whether the endpoint has a filter, and what its log of attempts says',
         ]
       : []

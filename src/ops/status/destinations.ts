@@ -6,7 +6,7 @@ import { listDestinations, oldestQueued } from '../../store/outbox/destinations.
 import type { DestinationState } from '../../store/schema/tables.ts'
 import { pluralize } from '../output/text.ts'
 
-/** A destination, in numbers. Its names stay: `status --json` and `destination list --json` print it. */
+/** A destination in numbers, for `status --json` and `destination list --json`. The names are part of the contract. */
 export interface DestinationStatus {
   readonly destination: string
   /** null when the settings have none of this name any more. */

@@ -14,13 +14,12 @@ import {
 } from '../../store/upkeep/processes.ts'
 
 const BEAT_MS = 5_000
-/** After so long without a beat of our own it may be the store that was away, for everybody. */
+/** After a gap this long between our own beats, the database may have been down for everybody. */
 const GAP_MS = 2 * BEAT_MS
 
 /**
- * Keeps the process on the list of the living, and hears how many of them share the rate of an account, or of a destination. It frees what
- * those had claimed who died, and notices soon when somebody restores a backup under processes that should have been stopped: numbers are
- * given a second time then.
+ * Registers the process as alive every 5 seconds, and reports how many processes share the request rates. Releases the claims of dead
+ * processes, and begins a new log epoch when a backup was restored under running processes: change numbers would repeat otherwise.
  */
 export class Heartbeat implements Service {
   readonly name = 'heartbeat'
@@ -29,11 +28,11 @@ export class Heartbeat implements Service {
   readonly #entry: ProcessEntry
   readonly #onSharing: (sharing: ProcessCounts) => void
   readonly #looksOnly: boolean
-  /** By the steady clock: the last beat, and the first of those that came without a gap. */
+  /** By the monotonic clock: the last beat, and the first of the current series without a gap. */
   #beatAt = Number.NEGATIVE_INFINITY
   #steadySince = 0
 
-  /** @param looksOnly whether the process applies nothing: then a restored backup waits for one that does. */
+  /** @param looksOnly the process applies nothing, and leaves a new log epoch to one that does. */
   constructor(db: Db, log: Log, entry: ProcessEntry, onSharing: (sharing: ProcessCounts) => void, looksOnly = false) {
     this.#db = db
     this.#log = log
@@ -47,11 +46,11 @@ export class Heartbeat implements Service {
       await this.beat()
       await this.#db.clock.sleep(BEAT_MS, signal)
     }
-    // Best effort: who does not say good-bye is thought dead after a while.
+    // Best effort: without it, the process counts as dead after a while.
     await removeProcess(this.#db, this.#entry.id).catch((error: unknown) => this.#log.debug({ err: error }, messageOf(error)))
   }
 
-  /** One beat. A store that is away is no reason to fail: the next beat tries again. */
+  /** One beat. While the database is down it only warns; the next beat tries again. */
   async beat(): Promise<void> {
     try {
       for (const { processId, ...left } of await this.#beat()) this.#log.warn({ process: processId, ...left }, diedText(left))
@@ -60,11 +59,14 @@ export class Heartbeat implements Service {
       this.#onSharing(await countProcesses(this.#db.read))
     } catch (error) {
       if (!(error instanceof TransientError)) throw error
-      this.#log.warn({ err: error }, `the process could not be kept on the list: ${messageOf(error)}`)
+      this.#log.warn(
+        { err: error },
+        `this process could not be registered as alive: ${messageOf(error)}; it tries again in ${BEAT_MS / 1000} s`,
+      )
     }
   }
 
-  /** Others are judged only after beats so long without a gap that whoever lives has been seen meanwhile. @returns who was found dead. */
+  /** Judges other processes only after beats without a gap for as long as a living one needs to be seen. @returns those found dead. */
   async #beat(): Promise<ReleasedClaims[]> {
     const now = this.#db.clock.steady()
     if (now - this.#beatAt > GAP_MS) this.#steadySince = now

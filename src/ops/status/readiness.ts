@@ -3,46 +3,46 @@ import type { Db } from '../../store/engine/db.ts'
 import { appendAndRemove, appendNothing } from '../../store/inbox/append.ts'
 import { type ProcessEntry, recordHeartbeat } from '../../store/upkeep/processes.ts'
 
-/** Many who ask at once, or in a row, cost one look at the store. */
+/** How long an answer is reused, so that frequent checks cost one write. */
 const CACHE_MS = 1_000
-/** Who asks is answered in time, even when the store does not answer. */
+/** A check is answered within this time, even while the database does not answer. */
 const PATIENCE_MS = 2_000
 
 /**
- * Tells whether a delivery could be stored now, by a small write that is really committed and that the inbox takes part in. What the
- * service does has no part in it.
+ * Tells whether a delivery could be stored now, by committing a small write that includes the inbox. The state of the service does not
+ * count.
  */
 export class Readiness {
   readonly #db: Db
   readonly #entry: ProcessEntry
   readonly #appender: { readonly failing: boolean }
   #draining = false
-  /** What the store said last of itself: one that is locked says so only after a look has been given up. */
+  /** The database's last error. A locked one reports it only after the check has timed out. */
   #said: string | null = null
   #last: { readonly at: number; readonly reason: Promise<string | null> } | null = null
 
-  /** @param appender stores the deliveries of this process: when that failed the last time, a row is really stored and taken away again. */
+  /** @param appender stores the deliveries of this process. After it failed, the check stores a real row and removes it again. */
   constructor(db: Db, entry: ProcessEntry, appender: { readonly failing: boolean } = { failing: false }) {
     this.#db = db
     this.#entry = entry
     this.#appender = appender
   }
 
-  /** From now on the process is not ready: it is stopping. */
+  /** The process is stopping, and not ready from now on. */
   drain(): void {
     this.#draining = true
   }
 
-  /** @returns null when it is ready, else why not, in one line. It never throws. */
+  /** @returns null when ready, else the reason in one line. Never throws. */
   async notReady(): Promise<string | null> {
     return this.#draining ? 'stopping: no more deliveries are taken' : await this.storeFault()
   }
 
-  /** @returns null when the store could be written the last time that was tried, else why not. It never throws. */
+  /** @returns null when the last check could write to the database, else the reason. Never throws. */
   async storeFault(): Promise<string | null> {
     const now = this.#db.clock.steady()
     const isKnown = this.#last !== null && now - this.#last.at < CACHE_MS
-    // One look more would put a stopping process, which has said good-bye, back onto the list of the living.
+    // Another check would register a stopping process as alive again.
     if (!isKnown && !this.#draining) this.#last = { at: now, reason: this.#look() }
     return (await this.#last?.reason) ?? null
   }

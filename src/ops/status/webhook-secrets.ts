@@ -13,7 +13,7 @@ export interface SecretState {
   readonly last_verified_at: TimeText | null
 }
 
-/** The secrets of each account of the settings, by the account's name. An old one that verifies nothing any more can go (trap 37). */
+/** The secrets of each configured account, by its name. An old secret that verifies nothing any more can be removed (trap 37). */
 export async function secretStates(
   q: Query,
   accounts: readonly Pick<AccountConfig, 'name' | 'webhookSecrets'>[],

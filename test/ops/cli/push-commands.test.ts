@@ -85,7 +85,7 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     // One message, on its way to two destinations.
     expect(shown.out.match(new RegExp(`^message_id +${first?.message_id}$`, 'gm'))).toHaveLength(2)
     expect((await runHere(['outbox', 'show', String(first?.outbox_id)], env)).out).toContain(`submission_id      ${id}`)
-    expect((await runHere(['outbox', 'list'], env)).out).toMatch(/^number +age +destination +submission +change +seq +tries/m)
+    expect((await runHere(['outbox', 'list'], env)).out).toMatch(/^number +destination +account +submission +change +seq +state/m)
     expect(await runHere(['outbox', 'show', 'nothing'], env)).toEqual({
       code: 2,
       out: '',

@@ -5,7 +5,7 @@ import { testOperators } from '../../alarms/operator-test.ts'
 import type { Cell } from '../../output/table.ts'
 import { ago, printableLine, wrapped } from '../../output/text.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { actionContextOf, type CommandContext, notedWhereItCan, printJson, printTable, settingsOf, widthsOf, withStore } from './context.ts'
+import { actionContextOf, type CommandContext, notedWhereItCan, printJson, printTable, settingsOf, widthOf, withStore } from './context.ts'
 
 /** `alarm list|test` */
 export function addAlarm(program: Command, c: CommandContext): void {
@@ -31,10 +31,10 @@ async function list(c: CommandContext, all: boolean, json: boolean): Promise<voi
     if (json) return printJson(c, rows)
     const now = c.clock.now()
     const title = all ? 'Alarms that fire or are over' : 'Alarms that fire'
-    printTable(c, { title, headings: HEADINGS, rows: rows.map((row) => rowOf(row, now)) }, all ? 'No alarm has fired.' : 'No alarm fires.')
+    printTable(c, { title, headings: HEADINGS, rows: rows.map((row) => rowOf(row, now)) }, 'nothing fires')
     for (const { operator, name, error } of failing) {
       const warning = `warning: operator ${operator} could not be told of alarm ${name}: ${printableLine(error ?? '', 300)}`
-      c.host.stdout.write(wrapped(warning, widthsOf(c).text))
+      c.host.stdout.write(wrapped(warning, widthOf(c)))
     }
   })
 }

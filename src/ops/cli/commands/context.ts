@@ -185,24 +185,18 @@ export function silentLog(): Log {
   return createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
 }
 
-/** How wide what a command writes may be. */
-export interface Widths {
-  /** Columns of a table: those of the terminal, else 80. */
-  readonly table: number
-  /** Columns of a line of text: those of the terminal. What a program reads is not broken into lines. */
-  readonly text: number
-}
-
-/** @returns the widths that COLUMNS or the terminal ask for. */
-export function widthsOf({ host }: CommandContext): Widths {
-  const wanted = Number(host.env['COLUMNS']) || (host.stdout.columns ?? 0)
-  const known = wanted === 0 ? null : Math.max(NARROWEST, wanted)
-  return { table: known ?? WIDTH, text: known ?? Number.POSITIVE_INFINITY }
+/**
+ * @returns how many columns a line may take: those that COLUMNS or the terminal have. What goes to a file or a program has no limit, so that ids
+ * stay whole.
+ */
+export function widthOf({ host }: CommandContext): number {
+  const wanted = Number(host.env['COLUMNS']) || (host.stdout.columns ?? (host.stdout.isTTY ? WIDTH : Number.POSITIVE_INFINITY))
+  return Math.max(NARROWEST, wanted)
 }
 
 /** Writes a table, or that there is nothing to list. */
 export function printTable(c: CommandContext, list: Omit<Table, 'width'>, none: string): void {
-  c.host.stdout.write(list.rows.length === 0 ? `${none}\n` : table({ ...list, width: widthsOf(c).table }))
+  c.host.stdout.write(list.rows.length === 0 ? `${none}\n` : table({ ...list, width: widthOf(c) }))
 }
 
 /** Writes a value as JSON, for programs. */

@@ -5,7 +5,7 @@ import { diagnose } from '../../doctor/doctor.ts'
 import type { Finding } from '../../doctor/finding.ts'
 import { pluralize, wrapped } from '../../output/text.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { type CommandContext, printJson, sendingSettingsOf, silentLog, widthsOf } from './context.ts'
+import { type CommandContext, printJson, sendingSettingsOf, silentLog, widthOf } from './context.ts'
 
 /** `doctor [--destination NAME] [--json]` */
 export function addDoctor(program: Command, c: CommandContext): void {
@@ -28,7 +28,7 @@ export function addDoctor(program: Command, c: CommandContext): void {
         found.push(finding)
         if (!finding.ok) c.exitCode = exitCodes.failed
         const { ok, about, text } = finding
-        if (!options.json) c.host.stdout.write(wrapped(`${ok ? '✓' : '✗'} ${about}: ${text}`, widthsOf(c).text, '', '  '))
+        if (!options.json) c.host.stdout.write(wrapped(`${ok ? '✓' : '✗'} ${about}: ${text}`, widthOf(c), '', '  '))
       }
       if (options.json) return printJson(c, found)
       const failed = found.filter(({ ok }) => !ok).length

@@ -68,11 +68,11 @@ async function list(c: CommandContext, options: ListOptions): Promise<void> {
     if (options.json) return printJson(c, deliveries)
     const now = c.clock.now()
     const headings = [
-      ...['number', 'age', 'delivery', 'account', 'state', 'kind', 'submission', 'tries'],
+      ...['number', 'delivery', 'account', 'received', 'state', 'kind', 'submission', 'tries'],
       { heading: 'error', fit: 'below' } as const,
     ]
     const rows = deliveries.map((d) => [
-      ...[d.inbox_id, ago(d.received_at, now), d.delivery_id, d.account, d.state, d.kind, d.submission_id, d.attempts],
+      ...[d.inbox_id, d.delivery_id, d.account, ago(d.received_at, now), d.state, d.kind, d.submission_id, d.attempts],
       d.error,
     ])
     printTable(c, { title: 'Deliveries, the newest first', headings, rows }, 'No delivery.')
@@ -85,7 +85,7 @@ async function listRejected(c: CommandContext, store: RejectedStore, filter: Inb
   const rejected = all.filter((each) => each.receivedAt >= since).slice(0, limit)
   if (json) return printJson(c, rejected.map(rejectedFields))
   const now = c.clock.now()
-  const headings = ['number', 'age', 'account', 'reason', 'address', 'path', 'bytes', 'replayed']
+  const headings = ['number', 'received', 'account', 'reason', 'address', 'path', 'bytes', 'replayed']
   const rows = rejected.map((r) => [
     ...[r.id, ago(r.receivedAt, now), r.account, r.reason, r.address, r.path, r.bodyBytes],
     r.replayedAt === null ? null : `${ago(r.replayedAt, now)} ago`,

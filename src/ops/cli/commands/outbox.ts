@@ -42,12 +42,12 @@ async function list(c: CommandContext, options: ListOptions): Promise<void> {
     if (options.json) return printJson(c, entries)
     const now = c.clock.now()
     const headings = [
-      ...['number', 'age', 'destination', 'account', 'submission', 'change', 'seq', 'state', 'tries', 'next try'],
+      ...['number', 'destination', 'account', 'submission', 'change', 'seq', 'state', 'tries', 'queued', 'next try'],
       { heading: 'error', fit: 'below' } as const,
     ]
     const rows = entries.map((e) => [
-      ...[e.outbox_id, ago(e.queued_at, now), e.destination, e.account, e.submission_id, `${e.entity}.${e.operation}`, e.seq, e.state],
-      ...[e.attempts, until(e.next_try_at, now), e.error],
+      ...[e.outbox_id, e.destination, e.account, e.submission_id, `${e.entity}.${e.operation}`, e.seq, e.state],
+      ...[e.attempts, ago(e.queued_at, now), until(e.next_try_at, now), e.error],
     ])
     printTable(c, { title: 'Changes on their way, the newest first', headings, rows }, 'No change.')
   })

@@ -10,7 +10,7 @@ import { table } from '../../output/table.ts'
 import { printableLine } from '../../output/text.ts'
 import { findingsTable, runSummary, runsTable } from '../reconcile-text.ts'
 import { reportProblem, writeReportFile } from '../report-file.ts'
-import { type CommandContext, printJson, printTable, widthsOf, withStore } from './context.ts'
+import { type CommandContext, printJson, printTable, widthOf, withStore } from './context.ts'
 
 const MAX_LISTED = 10_000
 const PAGE = 1_000
@@ -59,7 +59,7 @@ async function show(c: CommandContext, id: string, options: { json?: boolean; re
     if (options.report !== undefined) await writeReport(c, db, run.run_id, options.report)
     if (options.json || options.report !== undefined) return
     stdout.write(runSummary(run))
-    for await (const page of findingsOf(db, run.run_id)) stdout.write(`\n${table({ ...findingsTable(page), width: widthsOf(c).table })}`)
+    for await (const page of findingsOf(db, run.run_id)) stdout.write(`\n${table({ ...findingsTable(page), width: widthOf(c) })}`)
   })
 }
 

@@ -17,7 +17,7 @@ import { ReconcileScreen } from '../reconcile-screen.ts'
 import { findingsTable, runSummary } from '../reconcile-text.ts'
 import { reportProblem } from '../report-file.ts'
 import { keepMemorySmall } from '../small-memory.ts'
-import { accountOf, type CommandContext, type OpenStore, widthsOf, withStore } from './context.ts'
+import { accountOf, type CommandContext, type OpenStore, widthOf, withStore } from './context.ts'
 import { readingBeside } from './reading-beside.ts'
 import { addReconcileList, writeReport, writeRunJson } from './reconcile-list.ts'
 
@@ -138,7 +138,7 @@ async function print(c: CommandContext, db: Db, run: RunRow): Promise<void> {
   const { stdout } = c.host
   stdout.write(runSummary(run))
   const findings = await listFindings(db.read, { runId: run.run_id, limit: PRINTED + 1 })
-  if (findings.length > 0) stdout.write(`\n${table({ ...findingsTable(findings.slice(0, PRINTED)), width: widthsOf(c).table })}`)
+  if (findings.length > 0) stdout.write(`\n${table({ ...findingsTable(findings.slice(0, PRINTED)), width: widthOf(c) })}`)
   if (findings.length > PRINTED) stdout.write(`… \`submission-mirror reconcile show ${run.run_id}\` shows them all\n`)
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { readStatus } from '../../status/status.ts'
 import { statusText } from '../status-text.ts'
-import { type CommandContext, printJson, widthsOf, withStore } from './context.ts'
+import { type CommandContext, printJson, widthOf, withStore } from './context.ts'
 
 /** `status [--json]` */
 export function addStatus(program: Command, c: CommandContext): void {
@@ -13,7 +13,7 @@ export function addStatus(program: Command, c: CommandContext): void {
       await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ config, db }) => {
         const status = await readStatus(db, c.version, config)
         if (options.json) printJson(c, status)
-        else c.host.stdout.write(statusText(status, c.clock.now(), widthsOf(c)))
+        else c.host.stdout.write(statusText(status, c.clock.now(), widthOf(c)))
       })
     })
 }
