@@ -2,6 +2,7 @@ import { damaged, damageOf, isDamaged, told } from '../../model/damaged.ts'
 import { entities } from '../../model/entities.ts'
 import type { ColumnKind } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
+import { relations } from './relations.ts'
 
 /** What better-sqlite3 binds. */
 export type SqliteValue = string | number | bigint | Uint8Array | null
@@ -76,16 +77,15 @@ const mirrorKinds = new Map<string, ColumnKind>(
   ),
 )
 
+/** Of the tables beside the mirror, what SQLite keeps in another form, and the numbers that somebody may have damaged. */
 const otherKinds = new Map<string, ColumnKind>([
   ['mirror_info.first_seq', 'int'],
   ['mirror_info.last_seq', 'int'],
-  ['changes.before', 'json'],
-  ['changes.after', 'json'],
-  ['push_map.fields', 'json'],
-  ['reconcile_runs.options', 'json'],
-  ['reconcile_findings.fields', 'json'],
-  ['reconcile_findings.standing', 'bool'],
-  ['operator_actions.detail', 'json'],
+  ...relations.flatMap(({ name, columns }) =>
+    Object.entries(columns)
+      .filter(([, { kind }]) => kind === 'json' || kind === 'bool')
+      .map(([column, { kind }]): [string, ColumnKind] => [`${name}.${column}`, kind]),
+  ),
 ])
 
 /**
