@@ -1,4 +1,4 @@
-import type { DestinationState } from '../../store/schema/tables.ts'
+import type { DestinationState } from '../../store/schema/tables-push.ts'
 
 /** @returns what to do so that a destination that was stopped goes on. */
 export function resumeHint(name: string, state: Exclude<DestinationState, 'active'>): string {

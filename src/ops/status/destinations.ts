@@ -3,7 +3,7 @@ import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { countBlockedLanes } from '../../store/outbox/blocked-lanes.ts'
 import { listDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
-import type { DestinationState } from '../../store/schema/tables.ts'
+import type { DestinationState } from '../../store/schema/tables-push.ts'
 import { pluralize } from '../output/text.ts'
 
 /** A destination in numbers, for `status --json` and `destination list --json`. The names are part of the contract. */

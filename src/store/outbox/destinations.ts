@@ -5,7 +5,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, skipLocked, timeValue } from '../engine/sql.ts'
-import type { DestinationState, DestinationsTable } from '../schema/tables.ts'
+import type { DestinationState, DestinationsTable } from '../schema/tables-push.ts'
 
 /** How far a snapshot has come: the last row that was looked at. */
 export interface SnapshotPosition {

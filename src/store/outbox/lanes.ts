@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Query, Tx } from '../engine/db.ts'
 import { dbTime, valuesTable } from '../engine/sql.ts'
-import type { LaneBlock } from '../schema/tables.ts'
+import type { LaneBlock } from '../schema/tables-push.ts'
 
 /**
  * Lanes of the outbox. A lane's row exists as long as rows of it are ready, or one holds it. Whoever makes rows ready or takes them away

@@ -4,7 +4,7 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { accountsIn, dbTime, timeValue, unindexed } from '../engine/sql.ts'
 import { numberIn } from '../inbox/queries.ts'
-import type { OutboxState, PushStatusView } from '../schema/tables.ts'
+import type { OutboxState, PushStatusView } from '../schema/tables-push.ts'
 import { closeEmptyLanes, type LaneKey, LaneTotals, type LockedLane, lanesOf, laneText, lockLanes, openLanes } from './lanes.ts'
 import { amongIds, ID_NOT_KNOWN } from './rows.ts'
 
