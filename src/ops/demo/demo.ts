@@ -9,20 +9,22 @@ import { unannounced } from '../../store/completeness/lost-webhooks.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { openDb } from '../../store/open/open.ts'
 import { table } from '../output/table.ts'
+import { pluralize } from '../output/text.ts'
 import { Ams } from './ams.ts'
 import { type AmsVerdict, checkAms, isWhole } from './ams-check.ts'
 import { Arrivals } from './arrivals.ts'
 import { type Child, startChild } from './child.ts'
-import { type Compared, compareWithTruth } from './compare.ts'
+import type { Compared } from './compare.ts'
 import { prove } from './proof.ts'
 import { Screen } from './screen.ts'
 import { Service, type ServiceStats } from './service.ts'
+import { settle } from './settle.ts'
 
 const ACCOUNT = 'default'
 /** Five minutes of story in 25 s. */
 const SPEED = 12
 const LOOK_MS = 150
-/** How long after the story the mirror may take to have everything. */
+/** How long the AMS may take to have everything. */
 const SETTLE_MS = 60_000
 const SHOWN_DIFFERENCES = 20
 const PAGE = 500
@@ -87,7 +89,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     const watching = { ...options, screen, service, arrivals, ams: ams.ams, db, children: [sandbox, serve] }
     await trackHistory(watching, { ...settings, DATABASE_URL: `sqlite:${path}` })
     await watchStory(watching)
-    const compared = await settle(watching)
+    const compared = await settleMirror(watching)
     const pushed = await settleAms(watching)
     // What came since they were looked at last is among what was compared.
     await arrivals.follow()
@@ -166,14 +168,11 @@ async function watchStory(w: Watching): Promise<void> {
     await look(w)
 }
 
-/** @returns the last comparison: without differences, or as it is when the time is over. */
-async function settle(w: Watching): Promise<Compared[]> {
-  const until = w.clock.now() + SETTLE_MS
-  for (;;) {
-    await look(w)
-    const compared = await compareWithTruth(w.db.read, ACCOUNT, await w.service.truth())
-    if (compared.every(({ differences }) => differences.length === 0) || w.clock.now() > until) return compared
-  }
+async function settleMirror(w: Watching): Promise<Compared[]> {
+  const onRequest = (n: number) =>
+    w.screen.text(`${pluralize(n, 'submission')} still differ from the service; their reads are requested again`)
+  const { db, clock } = w
+  return await settle({ db, clock, account: ACCOUNT, truth: () => w.service.truth(), look: () => look(w), onRequest })
 }
 
 /** @returns the last comparison of what the AMS took with the change log: whole, or as it is when the time is over. */

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
-import { readKinds } from '../../model/reads.ts'
-import type { Db } from '../engine/db.ts'
-import { dbTime } from '../engine/sql.ts'
+import { feeds, readKinds } from '../../model/reads.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Db, Query } from '../engine/db.ts'
+import { dbTime, timeValue } from '../engine/sql.ts'
 import { wakeReads } from './reads.ts'
 
 /**
@@ -20,4 +21,14 @@ export async function requestReads(db: Db, account: string, submissionIds: reado
       where account = ${account} and submission_id in (${sql.join(submissionIds)}) and replay_due_at is not null`.execute(tx.sql)
     await wakeReads(tx, wakes, { delayMs: 0, moved: false })
   })
+}
+
+/** @returns whether all reads of these submissions have ended after `since`: their state, and both feeds from the beginning. */
+export async function areReadSince(q: Query, account: string, submissionIds: readonly string[], since: TimeText): Promise<boolean> {
+  const missing = await sql`
+    select 1 from sync_reads
+    where account = ${account} and submission_id in (${sql.join(submissionIds)})
+      and coalesce(case when read in (${sql.join(feeds)}) then last_replay_at else last_read_at end <= ${timeValue(q, since)}, ${sql.lit(true)})
+    limit 1`.execute(q.sql)
+  return missing.rows.length === 0
 }
