@@ -92,7 +92,7 @@ export interface DeliveryKind {
    */
   readonly batch: { readonly type: 'one' } | { readonly type: 'many'; readonly maxItems: number; readonly gatherMs: number }
   /** It does not need the submission of an item, which is then null and not read. */
-  readonly leavesSubmission?: true | undefined
+  readonly withoutSubmission?: true | undefined
   /** Sends within the destination's `timeoutMs`. Never rejects. @returns one outcome for each item, in their order. */
   send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]>
   /**

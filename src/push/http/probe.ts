@@ -23,7 +23,7 @@ export function explainProbe(
   if (status === 429) return { ok: false, text: `${what}: it asked for a pause; try again later` }
   return {
     ok: false,
-    text: status >= 500 ? `${what}: it is out of order; try again later` : `${what}: see the probe request of the destination`,
+    text: status >= 500 ? `${what}: the server fails; try again later` : `${what}: see the probe request of the destination`,
   }
 }
 

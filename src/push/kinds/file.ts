@@ -24,7 +24,7 @@ export function createFile(destination: FileDestination, context: KindContext): 
 
 class FileKind implements DeliveryKind {
   readonly batch: DeliveryKind['batch']
-  readonly leavesSubmission = true
+  readonly withoutSubmission = true
   readonly #destination: FileDestination
   readonly #context: KindContext
   readonly #target: DropTarget

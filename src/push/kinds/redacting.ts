@@ -22,7 +22,7 @@ export function redacting(kind: DeliveryKind, secrets: readonly string[]): Deliv
   const { lookUp, findMapping } = kind
   return {
     batch: kind.batch,
-    leavesSubmission: kind.leavesSubmission,
+    withoutSubmission: kind.withoutSubmission,
     send: async (items, signal) => (await kind.send(items, signal)).map(redacted),
     lookUp:
       lookUp &&

@@ -23,7 +23,7 @@ export function createWebhook(destination: WebhookDestination, context: KindCont
   }
   return {
     batch: { type: 'one' },
-    leavesSubmission: true,
+    withoutSubmission: true,
     async send(items, signal) {
       const outcomes: Outcome[] = []
       for (const item of items) outcomes.push(outcomeOf(await send(item.messageId, bodyOf(item), signal), idempotent))
@@ -71,7 +71,7 @@ function outcomeOf(result: TransportResult, idempotent: boolean): Outcome {
   const { status } = result
   if (isSuccess(status)) return { type: 'delivered', status, remoteId: null, detail: null }
   if (status === 410) {
-    return { type: 'stop', state: 'disabled', status, error: `${answered(result)}: the endpoint is gone and wants no more` }
+    return { type: 'stop', state: 'disabled', status, error: `${answered(result)}: the endpoint is gone` }
   }
   return idempotent ? refusal(result) : refused(result)
 }

@@ -5,7 +5,7 @@ import type { WakeUp } from '../../base/wakeup.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { releaseMappedLanes } from '../../store/outbox/push-map.ts'
-import { type ClaimedLane, claimLanes, type LaneResult, releaseLanes } from '../../store/outbox/work.ts'
+import { type ClaimedLane, claimLanes, type LaneClaim, type LaneResult, releaseLanes } from '../../store/outbox/work.ts'
 import type { DeliveryKind } from '../contract/delivery.ts'
 import type { DestinationGate } from './destination-gate.ts'
 import type { Limits, RowSender } from './row-sender.ts'
@@ -75,7 +75,8 @@ export class LaneClaims {
     await this.#releaseMapped()
     const leaseUntil = clock.now() + this.#leaseMs
     const uncertain = !destination.idempotent
-    const common = { rowsPerLane, leaseMs: this.#leaseMs, uncertain, leavesSubmissions: kind.leavesSubmission === true }
+    const withoutSubmissions = kind.withoutSubmission === true
+    const common: Omit<LaneClaim, 'lanes'> = { rowsPerLane, leaseMs: this.#leaseMs, uncertain, withoutSubmissions }
     const unmapped = this.#isTimeToSearch() ? await claimLanes(db, destination.name, { ...common, lanes, unmapped: true }) : []
     const room = lanes - unmapped.length
     const others = room > 0 ? await this.orRelease(unmapped, claimLanes(db, destination.name, { ...common, lanes: room })) : []

@@ -1,17 +1,17 @@
-const NAME = 'no address is known for the host name; compare it with what the vendor gave, and ask whether this machine may use the DNS'
-const CLOSED = 'nothing listens there; compare host and port with what the vendor gave, and ask whether a firewall is between'
-const DIRECTLY_AWAY = 'nothing answers there; ask whether a firewall is between'
-const AWAY = `${DIRECTLY_AWAY}, or whether HTTPS_PROXY is needed`
-const ISSUER = 'the certificate is of an authority that is not known here; if it is a private one, name its file in NODE_EXTRA_CA_CERTS'
-const EXPIRED = 'the certificate is out of date; its owner must renew it, or the clock of this machine is wrong'
+const NAME = 'the host name has no address; check its spelling, and whether this machine may use the DNS'
+const CLOSED = 'nothing listens there; compare host and port with what the vendor gave, and check for a firewall in between'
+const DIRECTLY_AWAY = 'nothing answers there; check for a firewall in between'
+const AWAY = `${DIRECTLY_AWAY}, and whether HTTPS_PROXY is needed`
+const ISSUER = 'the certificate is from an unknown authority; if that is a private one, name its file in NODE_EXTRA_CA_CERTS'
+const EXPIRED = 'the certificate has expired or is not valid yet; its owner must renew it, unless the clock of this machine is wrong'
 const OTHER = 'the certificate is for another host name; compare the URL with what the vendor gave'
-const NO_TLS = 'it does not speak TLS there; compare scheme and port of the URL with what the vendor gave'
-const OLD_TLS = 'it speaks no TLS of version 1.2 or later; its owner must switch that on'
-const NO_HTTP_1 = 'it does not speak HTTP/1.1, which is all that is spoken here; its owner must switch that on'
-const LONG_HEADERS = 'its headers are longer than 16 KiB, and no more is read of them; its owner must shorten them'
-const PROXY = 'it wants other credentials; set them in HTTPS_PROXY'
-const PROXY_FORBIDS = 'ask whoever runs it to let this host through'
-const PROXY_AWAY = 'compare HTTPS_PROXY with what whoever runs it gave'
+const NO_TLS = 'the server does not speak TLS on this port; compare scheme and port of the URL with what the vendor gave'
+const OLD_TLS = 'the server does not support TLS 1.2 or later; its owner must enable it'
+const NO_HTTP_1 = 'the server does not support HTTP/1.1, which is needed here; its owner must enable it'
+const LONG_HEADERS = 'the headers of its answer are longer than the limit of 16 KiB; its owner must shorten them'
+const PROXY = 'it needs other credentials; set them in HTTPS_PROXY'
+const PROXY_FORBIDS = 'its administrator must allow this host'
+const PROXY_AWAY = 'compare HTTPS_PROXY with what its administrator gave'
 
 const HINTS: Readonly<Record<string, string>> = {
   ENOTFOUND: NAME,

@@ -74,7 +74,7 @@ describe('an e-mail operator', () => {
     })
     expect(untrusted).toMatchObject({
       ok: false,
-      error: expect.stringMatching(/DEPTH_ZERO_SELF_SIGNED_CERT\): the certificate is of an authority/),
+      error: expect.stringMatching(/DEPTH_ZERO_SELF_SIGNED_CERT\): the certificate is from an unknown authority/),
     })
     expect([...without.taken, ...unknown.taken]).toEqual([])
   })

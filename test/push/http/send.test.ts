@@ -262,7 +262,7 @@ describe('a probe', () => {
     [401, false, 'it answered 401: it refuses the credentials; compare those under auth with what the vendor gave'],
     [403, false, 'it answered 403: the credentials are right but may not do this; ask the agency whether it still allows it'],
     [404, false, 'it answered 404: compare the URL and the settings of the destination with what the vendor gave'],
-    [500, false, 'it answered 500: it is out of order; try again later'],
+    [500, false, 'it answered 500: the server fails; try again later'],
   ])('explains %i', async (status, good, text) => {
     const target = await serve((_, response) => json(response, {}, status))
     expect(await openKind(destinationTo(target.baseUrl, { probe })).probe(NEVER)).toEqual({ ok: good, text })

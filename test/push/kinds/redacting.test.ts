@@ -47,8 +47,8 @@ test('a kind that cannot look stays one, and so does one without secrets', () =>
 })
 
 test('one that never looks at the submission stays one, so that none is read for it', () => {
-  expect(redacting({ ...testKind(), leavesSubmission: true }, [KEY]).leavesSubmission).toBe(true)
-  expect(redacting(testKind(), [KEY]).leavesSubmission).toBeUndefined()
+  expect(redacting({ ...testKind(), withoutSubmission: true }, [KEY]).withoutSubmission).toBe(true)
+  expect(redacting(testKind(), [KEY]).withoutSubmission).toBeUndefined()
 })
 
 test('closing it closes the kind', async () => {

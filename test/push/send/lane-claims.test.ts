@@ -57,7 +57,7 @@ describe.each(testDatabases)('claiming on $name', ({ open }) => {
       return lanes[0]?.rows[0]?.submission
     }
     expect(await claimedBy(testKind())).toMatchObject({ submission_id: uuid(9, 1) })
-    expect(await claimedBy({ ...testKind(), leavesSubmission: true })).toBeNull()
+    expect(await claimedBy({ ...testKind(), withoutSubmission: true })).toBeNull()
   })
 
   it('ignores a mapping without a client: the submission waits', async () => {

@@ -18,9 +18,9 @@ async function codeAt(options: TlsOptions): Promise<string> {
 
 test('the hint for a server without TLS 1.2, or without HTTP/1.1, says so', async () => {
   const old = await codeAt({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' })
-  expect(hintFor(old)).toBe('it speaks no TLS of version 1.2 or later; its owner must switch that on')
+  expect(hintFor(old)).toBe('the server does not support TLS 1.2 or later; its owner must enable it')
   const other = await codeAt({ ALPNProtocols: ['h2'] })
-  expect(hintFor(other)).toBe('it does not speak HTTP/1.1, which is all that is spoken here; its owner must switch that on')
+  expect(hintFor(other)).toBe('the server does not support HTTP/1.1, which is needed here; its owner must enable it')
 })
 
 test('the hint for an unreachable proxy is about the settings, unless its certificate fails', () => {
@@ -31,7 +31,7 @@ test('the hint for an unreachable proxy is about the settings, unless its certif
 
 test('the hint for a direct connection does not suggest a proxy', () => {
   expect(hintFor('EHOSTUNREACH')).toMatch(/HTTPS_PROXY/)
-  expect(directHintFor('EHOSTUNREACH')).toBe('nothing answers there; ask whether a firewall is between')
+  expect(directHintFor('EHOSTUNREACH')).toBe('nothing answers there; check for a firewall in between')
   expect(directHintFor('ENOTFOUND')).toBe(hintFor('ENOTFOUND'))
   expect(directHintFor('EPIPE')).toBeNull()
 })

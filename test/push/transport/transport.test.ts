@@ -129,7 +129,7 @@ describe('without an answer the result tells whether the target can have seen th
   test('no when the name has no address', async () => {
     const lookup: TransportOptions['lookup'] = (_, __, done) => done(Object.assign(new Error('none'), { code: 'ENOTFOUND' }), [])
     const result = await transportOf({}, {}, { lookup }).send(post('http://ams.example.com/'), never)
-    const error = expect.stringMatching(/^no answer \(ENOTFOUND: no address is known for the host name; compare it/)
+    const error = expect.stringMatching(/^no answer \(ENOTFOUND: the host name has no address; check its spelling/)
     expect(result).toEqual({ type: 'not_sent', error, permanent: false })
   })
 
@@ -159,7 +159,9 @@ describe('without an answer the result tells whether the target can have seen th
 
   test('yes when the headers of the answer are too long', async () => {
     const { url } = await startReceiver((_, response) => response.writeHead(204, { 'x-long': 'x'.repeat(20_000) }).end())
-    const error = expect.stringMatching(/^no answer \(UND_ERR_HEADERS_OVERFLOW: its headers are longer than 16 KiB/)
+    const error = expect.stringMatching(
+      /^no answer \(UND_ERR_HEADERS_OVERFLOW: the headers of its answer are longer than the limit of 16 KiB/,
+    )
     expect(await transportOf().send(post(url), never)).toEqual({ type: 'no_answer', error })
   })
 
@@ -314,7 +316,7 @@ describe('connections', () => {
     for (const scheme of ['http', 'https']) {
       expect(await transport.send(post(`${scheme}://ams.example.com/b`), never)).toMatchObject({
         type: 'not_sent',
-        error: 'no answer (the proxy answered 407: it wants other credentials; set them in HTTPS_PROXY)',
+        error: 'no answer (the proxy answered 407: it needs other credentials; set them in HTTPS_PROXY)',
         permanent: false,
       })
     }
@@ -337,7 +339,7 @@ describe('connections', () => {
     await once(closed, 'close')
     const tls = createTlsServer(selfSigned)
     const untrusted = `https://127.0.0.1:${await listening(tls)}`
-    const hint = 'compare HTTPS_PROXY with what whoever runs it gave'
+    const hint = 'compare HTTPS_PROXY with what its administrator gave'
     const told = [
       [broken, 'no answer (the proxy broke off the connection)'],
       [away, `no answer (the proxy cannot be reached: ECONNREFUSED: ${hint})`],
