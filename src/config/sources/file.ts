@@ -31,7 +31,8 @@ export function nameInFile(path: Path): string {
 export function readConfigFile(env: Environment): FileReading {
   const path = env['CONFIG_FILE']?.trim()
   if (!path) return NOTHING
-  if (!existsSync(path)) return broken(`CONFIG_FILE=${path} does not exist. Check the path.`)
+  if (!existsSync(path))
+    return broken(`CONFIG_FILE${IS_FILE_NAME.test(path) ? `=${path}` : ' names a file that'} does not exist. Check the path.`)
   const read = readText(path)
   if ('problem' in read) return broken(`CONFIG_FILE names a file ${read.problem}`)
   const parsed = parseYaml(read.text, 'CONFIG_FILE')
@@ -48,6 +49,9 @@ export function readConfigFile(env: Environment): FileReading {
 function broken(...problems: string[]): FileReading {
   return { ...NOTHING, problems, broken: true }
 }
+
+/** What is surely the name of a settings file, and not a secret that stands in the wrong variable. */
+const IS_FILE_NAME = /^[\w./~-]+\.(?:ya?ml|json)$/i
 
 /** A value that holds nothing of its own. */
 const REFERENCES_ONLY = /^\s*(?:whsec_)?\$\{[^}]*\}(?:[\s,]+(?:whsec_)?\$\{[^}]*\})*\s*$/
