@@ -1,5 +1,6 @@
 import { printable } from '../../base/printable.ts'
-import type { FindingRow, RunRow } from '../../store/reconcile/runs.ts'
+import type { FindingRow } from '../../store/reconcile/findings.ts'
+import type { RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/tables-reconcile.ts'
 import type { Table } from '../output/table.ts'
 import { ago, pluralize, printableLine, shortTime } from '../output/text.ts'

@@ -1,16 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Db, Tx } from '../../store/engine/db.ts'
-import {
-  deleteFindings,
-  insertFindings,
-  lockRun,
-  type RunClaim,
-  type RunCounts,
-  saveProgress,
-  sumFindings,
-  type Visited,
-} from '../../store/reconcile/work.ts'
+import { lockRun, type RunClaim } from '../../store/reconcile/claims.ts'
+import { deleteFindings, insertFindings, sumFindings } from '../../store/reconcile/findings.ts'
+import { saveProgress, type Visited } from '../../store/reconcile/progress.ts'
+import type { RunCounts } from '../../store/reconcile/runs.ts'
 import { type FindingKind, findingKinds } from '../../store/schema/tables-reconcile.ts'
 import type { FoundDifference } from './finding.ts'
 

@@ -1,4 +1,5 @@
-import type { RunCounts, RunEnd } from '../../store/reconcile/work.ts'
+import type { RunEnd } from '../../store/reconcile/claims.ts'
+import type { RunCounts } from '../../store/reconcile/runs.ts'
 
 /** The exit codes of a run (design, "Commands"). */
 export const runExit = { clean: 0, unchecked: 1, left: 3, notDone: 4 } as const

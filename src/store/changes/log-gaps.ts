@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Query } from '../engine/db.ts'
-import { reportedBefore } from '../reconcile/runs.ts'
+import { reportedBefore } from '../reconcile/findings.ts'
 
 /** Numbers of which the change log has no row: `first` to `last`, both among them. */
 export interface LogGap {

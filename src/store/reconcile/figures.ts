@@ -1,36 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import type { FindingKind } from '../schema/tables-reconcile.ts'
 
-/*
- * Figures for reports. They look at every row of an account: for people who ask, not for a timer.
- */
+/* Figures for reports. They read every row of an account, so they are for people who ask, not for a timer. */
 
-/** Findings of one run, kind and table. */
-export interface FindingCount {
-  readonly kind: FindingKind
-  readonly standing: boolean
-  readonly entity: string | null
-  readonly total: number
-  readonly repaired: number
-}
-
-export async function countFindings(q: Query, runId: string): Promise<FindingCount[]> {
-  return q.sql
-    .selectFrom('reconcile_findings')
-    .select((eb) => ['kind', 'standing', 'entity', eb.fn.countAll<number>().as('total'), eb.fn.count<number>('repaired_at').as('repaired')])
-    .where('run_id', '=', runId)
-    .groupBy(['kind', 'standing', 'entity'])
-    .orderBy('kind')
-    .orderBy('standing')
-    .orderBy('entity')
-    .execute()
-}
-
-/** Records of one table that were first seen in the same stretch of time, the same way. */
+/** Records of one table first seen in the same time bucket, the same way. */
 export interface SeenCount {
-  /** The beginning of the stretch, UTC. */
+  /** Start of the bucket, UTC. */
   readonly at: TimeText
   readonly via: string
   readonly entity: 'market_events' | 'thread_messages'
@@ -39,21 +15,21 @@ export interface SeenCount {
 
 const DAY_MS = 86_400_000
 
-/** How much of a time's text counts, so that the answer is small: up to its second, minute, hour or day. */
+/** Length of the time prefix to group by, so that the answer stays small: up to second, minute, hour or day. */
 function piecesOf(spanMs: number): number {
   if (spanMs < 90_000) return 19
   if (spanMs < 90 * 60_000) return 16
   return spanMs < 5 * DAY_MS ? 13 : 10
 }
 
-/** Whether a row's time of being first seen is one, and not what else a hand may have put there. */
+/** Whether `first_seen_at` is a valid time: on SQLite somebody may have written anything there. */
 function isSeen(q: Query): RawBuilder<boolean> {
   return q.kind === 'sqlite'
     ? sql<boolean>`typeof(first_seen_at) = 'text' and length(first_seen_at) = 27 and datetime(first_seen_at) is not null`
     : sql<boolean>`first_seen_at >= '0001-01-01T00:00:00Z' and first_seen_at < '10000-01-01T00:00:00Z'`
 }
 
-/** Events and messages of an account by how and about when they were first seen: to the second, minute, hour or day, as the span allows. */
+/** Counts events and messages of an account by how and when they were first seen, in buckets of a second, minute, hour or day. */
 export async function countFirstSeen(q: Query, account: string): Promise<SeenCount[]> {
   const { rows } = await sql<{ first: TimeText | null; last: TimeText | null }>`
     select min(first_seen_at) as first, max(first_seen_at) as last from (
@@ -76,12 +52,12 @@ export async function countFirstSeen(q: Query, account: string): Promise<SeenCou
   return counts
 }
 
-/** The moment at which a stretch of time begins that is named by the first characters of its times. */
+/** The time at which the bucket with this prefix begins. */
 function beginningOf(piece: string): TimeText {
   return timeFromMs(Date.parse(`${piece}${'0000-01-01T00:00:00Z'.slice(piece.length)}`))
 }
 
-/** The mirror's own figures. */
+/** Figures about the mirror as a whole. */
 export interface MirrorFigures {
   readonly database: Query['kind']
   readonly schemaVersion: number
@@ -90,7 +66,7 @@ export interface MirrorFigures {
   readonly lastSeq: number
   /** Known submissions of the account. */
   readonly submissions: number
-  /** Of which the service did not show lately. */
+  /** Of these, the ones that the service no longer shows. */
   readonly unreachable: number
   /** How submissions became known: `webhook`, `command` and so on. */
   readonly trackedVia: readonly { readonly via: string; readonly submissions: number }[]

@@ -4,15 +4,15 @@ import type { Db, Query } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
 import { type LaneKey, lanesOf, openLanes } from '../outbox/lanes.ts'
-import { reportedBefore } from './runs.ts'
+import { reportedBefore } from './findings.ts'
 
-/** What waits to be sent for longer than this is reported. */
+/** A change that waits longer than this is reported. */
 const OVERDUE_MS = 3_600_000
 
-/** States of the outbox in which a change has not reached its destination. */
+/** Outbox states in which a change has not reached its destination. */
 export type UndeliveredState = 'dead' | 'unknown' | 'ready'
 
-/** A change that has not reached a destination. */
+/** A change that has not reached its destination. */
 export interface Undelivered {
   readonly outbox_id: number
   readonly account: string
@@ -25,21 +25,21 @@ export interface Undelivered {
   readonly queued_at: TimeText
   readonly error: string | null
   readonly lane: string
-  /** Why its lane stands still, when it does. */
+  /** Why its lane is blocked; null when it is not. */
   readonly blocked: string | null
-  /** Somebody has deleted the lane's row: nobody would send it before something new comes into the lane. */
+  /** Somebody has deleted the lane's row. Nothing is sent until something new enters the lane. */
   readonly lane_lost: boolean
-  /** It waits for longer than it should; of what is given up always true. Those that wait longer come first. */
+  /** It has waited too long; always true for dead and unknown ones. */
   readonly overdue: boolean
-  /** An earlier run has reported it, and not only a dry one. */
+  /** An earlier run has reported it, not counting dry runs. */
   readonly reported: boolean
 }
 
 type Flag = 'overdue' | 'reported' | 'lane_lost'
 
 /**
- * The destinations that the outbox knows, with the oldest change that is not even queued for them although it is overdue.
- * @param configured those of the settings: for another nothing is to be queued any more.
+ * The destinations in the store, each with its oldest overdue change that is not even queued.
+ * @param configured destinations of the settings: nothing more is queued for others.
  */
 export async function pushDestinations(
   q: Query,
@@ -68,9 +68,8 @@ export async function pushDestinations(
 }
 
 /**
- * Changes of all accounts that have not reached a destination, behind `after`, in the order in which they were queued: what was given up,
- * whose outcome nobody knows, and what still waits.
- * @param runId whose own reports do not count as earlier ones.
+ * Undelivered changes of all accounts in one state, behind `after`, in the order in which they were queued.
+ * @param runId its own findings do not count as earlier reports.
  */
 export async function undeliveredAfter(
   q: Query,
@@ -80,7 +79,7 @@ export async function undeliveredAfter(
   limit: number,
   runId: string,
 ): Promise<Undelivered[]> {
-  // The states stand in the text, so that the databases use the indexes that hold only such rows.
+  // Literal states in the text let both databases use the partial indexes.
   const which = state === 'ready' ? sql`o.state = 'ready'` : sql`o.state = ${sql.lit(state)} and o.state in ('dead', 'unknown', 'skipped')`
   const { rows } = await sql<Omit<Undelivered, Flag> & Record<Flag, number>>`
     select o.outbox_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.seq, o.attempts, o.queued_at, o.error,
@@ -96,7 +95,7 @@ export async function undeliveredAfter(
   return rows.map((row) => ({ ...row, overdue: is(row.overdue), reported: is(row.reported), lane_lost: is(row.lane_lost) }))
 }
 
-/** Opens the lanes of rows that wait, due at once. */
+/** Creates the missing lanes of waiting rows, due at once. */
 export async function reopenLanes(db: Db, rows: readonly LaneKey[]): Promise<void> {
   await db.write('reconcile-lanes', async (tx) => {
     await openLanes(tx, lanesOf(rows))
@@ -104,7 +103,7 @@ export async function reopenLanes(db: Db, rows: readonly LaneKey[]): Promise<voi
   })
 }
 
-/** Whether an earlier run has reported a destination as a whole. @param seq the same change as now; null when it is about no single one. */
+/** Whether an earlier run has reported a destination as a whole. @param seq the change it named; null for none. */
 export async function isDestinationReported(
   q: Query,
   { account, destination, entity, seq }: { account: string; destination: string; entity: string; seq: number | null },

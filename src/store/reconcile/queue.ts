@@ -7,30 +7,30 @@ import { dbTime, timeValue } from '../engine/sql.ts'
 import type { RunOptions } from '../schema/tables-reconcile.ts'
 import type { RunRow } from './runs.ts'
 
-/** After this long without any movement a submission is dormant, as the poller sees it too. */
+/** A submission without any movement for this long is dormant. The poller uses the same limit. */
 const DORMANT_AFTER_MS = 90 * 86_400_000
 
 /**
- * A submission is known while one of these has a row of it: what was lost of it in the others is found by that. Of the proofs only those
- * that are: what was looked at and never was one need not be a submission.
+ * A submission is known while one of these tables has a row of it, so one whose other rows are lost is found. Of `sync_proofs` only proved
+ * rows count: an id that was visited and never proved need not be a submission.
  */
 const KNOWN_BY = [...entities.map(({ table }) => table), 'sync_reads', 'sync_proofs']
 
 /** A submission as a run finds it. */
 export interface Candidate {
   readonly submissionId: string
-  /** The run that proved it; while none has, the last that came by. */
+  /** The run that proved it; if none has, the last one that visited it. */
   readonly runId: string | null
   readonly visitedAt: TimeText | null
   readonly provedAt: TimeText | null
-  /** The options let the run look at it. */
+  /** The run's options include it. */
   readonly wanted: boolean
-  /** Whether a feed was never read to its end: what is old in it is history, not news. */
+  /** The events feed was never read to its end, so old records in it are history, not news. Likewise `firstThread`. */
   readonly firstEvents: boolean
   readonly firstThread: boolean
   readonly eventsReadAt: TimeText | null
   readonly threadReadAt: TimeText | null
-  /** Some of its reads have no row: it would never be polled. */
+  /** Some of its rows in `sync_reads` are missing: without them it is never polled. */
   readonly unpolled: boolean
   readonly unreachableSince: TimeText | null
 }
@@ -55,14 +55,14 @@ interface CandidateRow {
   unreachable_since: TimeText | null
 }
 
-/** Submissions of an account behind `after`, in the order of their ids. */
+/** Submissions of an account behind `after`, by id. */
 export async function candidatesById(q: Query, account: string, options: RunOptions, after: string, limit: number): Promise<Candidate[]> {
   const pages = KNOWN_BY.map((table) => idsIn(table, account, after, limit))
   const ids = sql`select submission_id from (${sql.join(pages, sql` union `)}) as known order by submission_id limit ${sql.lit(limit)}`
   return details(q, account, options, ids, sql`ids.submission_id`)
 }
 
-/** Those of the given submissions that are known. */
+/** The known ones among the given submissions. */
 export async function candidatesOf(q: Query, account: string, options: RunOptions, ids: readonly string[]): Promise<Candidate[]> {
   const list = JSON.stringify(ids)
   const given =
@@ -76,7 +76,7 @@ export async function candidatesOf(q: Query, account: string, options: RunOption
   return details(q, account, options, known, sql`ids.submission_id`)
 }
 
-/** Submissions that were proved before, behind `after`, the oldest proof first. */
+/** Proved submissions behind `after`, the oldest proof first. */
 export async function candidatesByProof(
   q: Query,
   account: string,
@@ -101,8 +101,7 @@ export async function newestProof(q: Query, account: string): Promise<TimeText |
 }
 
 /**
- * When the first other run of the account was begun after this one, which was taken up again: what was visited since may have been by
- * that run. Null for never.
+ * When the first other run of the account started after this resumed one; null for never. Visits since then may be that run's.
  */
 export async function nextOtherRunStart(q: Query, run: Pick<RunRow, 'run_id' | 'account' | 'started_at'>): Promise<TimeText | null> {
   const { first } = await q.sql
@@ -115,7 +114,7 @@ export async function nextOtherRunStart(q: Query, run: Pick<RunRow, 'run_id' | '
   return first
 }
 
-/** The ids in a table, each once, from one to the next by the index: some have many rows. */
+/** The distinct ids in a table, found by skipping from one to the next in the index: some ids have many rows. */
 function idsIn(table: string, account: string, after: string, limit: number): RawBuilder<unknown> {
   const next = (behind: RawBuilder<unknown>) =>
     sql`(select min(submission_id) from ${sql.table(table)} where account = ${account} and submission_id > ${behind} ${provedIn(table)})`
@@ -154,7 +153,7 @@ async function details(
     left join sync_reads t on t.account = ${account} and t.submission_id = ids.submission_id and t.read = 'thread'
     left join sync_reads r on r.account = ${account} and r.submission_id = ids.submission_id and r.read = 'requirements'
     order by ${order}`.execute(q.sql)
-  // SQLite lets a blob stand in place of an id, behind all others: it names no submission.
+  // SQLite allows a blob as an id. It sorts last and names no submission.
   const named = rows.filter((row) => typeof row.submission_id === 'string')
   return named.map((row) => ({
     submissionId: row.submission_id,
@@ -171,7 +170,7 @@ async function details(
   }))
 }
 
-/** What is not polled at all is wanted: nobody knows whether it moved. */
+/** Submissions without all their reads are included: nobody knows whether they moved. */
 function wanted(q: Query, options: RunOptions): RawBuilder<unknown> {
   const conditions = [sql`1 = 1`]
   const movedSince = (at: RawBuilder<unknown>) =>

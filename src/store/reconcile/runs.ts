@@ -4,23 +4,22 @@ import { canonicalJson, type Json } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, TableSpec, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
-import type { FindingKind, ReconcileFindingsTable, ReconcileRunsTable, RunOptions, RunState } from '../schema/tables-reconcile.ts'
+import { type FindingKind, findingKinds, type ReconcileRunsTable, type RunOptions, type RunState } from '../schema/tables-reconcile.ts'
 
 export type RunRow = ReconcileRunsTable
-export type FindingRow = ReconcileFindingsTable
 
-/** Behind so many narrowed runs nobody looks for a whole one. */
+/** How many of the newest runs are searched for a complete one. */
 const NEWEST_RUNS = 100
 
-/** Which runs are meant; what is left out does not narrow. */
+/** Which runs to list; fields left out do not narrow. */
 export interface RunFilter {
   readonly account?: string | undefined
   readonly state?: RunState | undefined
-  /** Requested at or after. */
+  /** Requested at or after this time. */
   readonly since?: TimeText | undefined
-  /** Only those behind this one in the list: the next page. */
+  /** Only runs behind this one in the list: the next page. */
   readonly after?: { readonly requestedAt: TimeText; readonly runId: string } | undefined
-  /** 100 when left out. */
+  /** Default 100. */
   readonly limit?: number | undefined
 }
 
@@ -42,14 +41,14 @@ export async function listRuns(q: Query, filter: RunFilter = {}): Promise<RunRow
     .execute()
 }
 
-/** The run of that id, or null. */
+/** The run with that id, or null. */
 export async function findRun(q: Query, runId: string): Promise<RunRow | null> {
   return (await q.sql.selectFrom('reconcile_runs').selectAll().where('run_id', '=', runId.toLowerCase()).executeTakeFirst()) ?? null
 }
 
 /**
- * Runs of the account that have ended, the newest first, up to the newest one that was about all of it. What was stopped says nothing.
- * @returns at most 100, when so many narrowed ones are newer than any whole one.
+ * Ended runs of the account, the newest first, up to and including the newest that covered the whole account. Stopped runs are left out.
+ * @returns at most 100.
  */
 export async function endedRuns(q: Query, account: string): Promise<RunRow[]> {
   const rows = await q.sql
@@ -79,44 +78,19 @@ export function isNarrowed({ submissions, since, active_only }: RunOptions): boo
   return submissions !== undefined || since !== undefined || active_only === true
 }
 
-/** Which findings are meant: those of one run, in the order in which they were found. */
-export interface FindingFilter {
-  readonly runId: string
-  readonly kind?: FindingKind | undefined
-  readonly standing?: boolean | undefined
-  readonly submissionId?: string | undefined
-  /** Only those with a greater number: the next page. */
-  readonly after?: number | undefined
-  /** 1,000 when left out. */
-  readonly limit?: number | undefined
-}
-
-/** Findings of a run, a page of them. */
-export async function listFindings(q: Query, filter: FindingFilter): Promise<FindingRow[]> {
-  let query = q.sql.selectFrom('reconcile_findings').selectAll().where('run_id', '=', filter.runId)
-  if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind)
-  if (filter.standing !== undefined) query = query.where('standing', '=', filter.standing)
-  if (filter.submissionId !== undefined) query = query.where('submission_id', '=', filter.submissionId)
-  if (filter.after !== undefined) query = query.where('finding_no', '>', filter.after)
-  return query
-    .orderBy('finding_no')
-    .limit(filter.limit ?? 1_000)
-    .execute()
-}
-
-/** A run that somebody wants. */
+/** A requested run. */
 export interface RunRequest {
   readonly account: string
   readonly options: RunOptions
   /** `command`, `cron`, `admin:<name of the token>`. */
   readonly requestedBy: string
-  /** The time of the timetable that asks for it. */
+  /** The scheduled time that it is for. */
   readonly slot?: TimeText
 }
 
 /**
- * Stores a run for a working process to take up; it begins as soon as no other run of the account is in progress.
- * @returns its id, or that of one that waits already and was asked for with the same options.
+ * Stores a run for a worker process to take up. It starts when no other run of the account is in progress.
+ * @returns its id, or that of a waiting run with the same options.
  */
 export async function requestRun(db: Db, request: RunRequest): Promise<string> {
   return db.write('reconcile-request', async (tx) => {
@@ -135,40 +109,13 @@ export async function requestRun(db: Db, request: RunRequest): Promise<string> {
   })
 }
 
-/** Whether two runs were asked to do the same. How many reads at once makes no difference. */
+/** Whether two runs do the same. Concurrency makes no difference. */
 export function sameOptions(a: RunOptions, b: RunOptions): boolean {
   const about = ({ concurrency: _, ...rest }: RunOptions): Json => rest as Json
   return canonicalJson(about(a)) === canonicalJson(about(b))
 }
 
-/**
- * A condition of SQL on rows of `reconcile_findings`: another run has told of it, and not as new in a dry run, which only looks. What a dry
- * run says is known was told by one that was not dry, whose findings may be removed by now.
- * @param findings the name by which the statement knows the table.
- */
-export function reportedBefore(q: Pick<Query, 'kind'>, runId: string, findings = 'reconcile_findings'): RawBuilder<boolean> {
-  const of = (column: string) => sql.ref(`${findings}.${column}`)
-  const isDry = q.kind === 'sqlite' ? sql`json_extract(told.options, '$.dry_run')` : sql`(told.options ->> 'dry_run')::boolean`
-  return sql<boolean>`(${of('run_id')} <> ${runId} and (${of('standing')}
-    or not exists (select 1 from reconcile_runs told where told.run_id = ${of('run_id')} and ${isDry})))`
-}
-
-/** Whether an earlier run has told that the service can have no submission of that id. */
-export async function isMisnamedReported(q: Query, account: string, submissionId: string, runId: string): Promise<boolean> {
-  const row = await q.sql
-    .selectFrom('reconcile_findings')
-    .select('run_id')
-    .where('account', '=', account)
-    .where('submission_id', '=', submissionId)
-    .where('kind', '=', 'absent')
-    .where('entity', '=', 'submissions')
-    .where(reportedBefore(q, runId))
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
-}
-
-/** A condition of SQL: the run was asked for with none but these options, or with none at all. */
+/** Condition: the run's options are none, or only some of `names`. */
 export function hasNoOptionsBut(
   q: Pick<Query, 'kind'>,
   column: string,
@@ -211,7 +158,7 @@ const runsTable: TableSpec = {
   },
 }
 
-/** A new run's row, with nothing done yet. */
+/** The row of a new run, all counts 0. */
 export function newRun(tx: Tx, request: RunRequest, state: RunState): RunRow {
   const now = timeFromMs(tx.clock.now())
   return {
@@ -241,7 +188,15 @@ export function newRun(tx: Tx, request: RunRequest, state: RunState): RunRow {
   }
 }
 
-/** @returns false when the account has a run of that slot already. */
+/** @returns false when the account already has a run of that slot. */
 export async function insertRun(tx: Tx, row: RunRow): Promise<boolean> {
   return (await tx.insertMany(runsTable, [row as unknown as Record<string, Json>], { ignore: true })) > 0
 }
+
+/** The counts of a run. */
+export type RunCounts = Pick<RunRow, 'submissions_total' | 'submissions_done' | 'rows_compared' | 'repaired' | 'known' | FindingKind>
+
+/** Counts of a run that starts over. */
+export const NOTHING_DONE = Object.fromEntries(
+  ['submissions_total', 'submissions_done', 'rows_compared', 'repaired', 'known', ...findingKinds].map((name) => [name, 0]),
+) as unknown as RunCounts

@@ -2,26 +2,26 @@ import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import { findAccount } from '../reads/accounts.ts'
+import { RUN_LEASE_MS } from './claims.ts'
 import { insertRun, newRun, type RunRow, sameOptions } from './runs.ts'
-import { RUN_LEASE_MS } from './work.ts'
 
 /**
- * What became of a time of the timetable. `requested`: its run waits for a process. `again`: so it does once more, because the one before
- * failed. `taken`: it has its run. `before`: the account was not served yet. `skipped`: another run does the same.
+ * What became of a scheduled time. `requested`: its run waits for a process. `again`: its run failed and another one waits. `taken`: it has its
+ * run. `before`: the account was not served yet. `skipped`: another run already does the same.
  */
 export type SlotOutcome = 'requested' | 'again' | 'taken' | 'before' | 'skipped'
 
-/** A run that failed, say because the service was away, is made again after such a while, so many times. */
+/** Delay before a failed run is repeated, and how often. It may fail because the service is down. */
 const AGAIN_AFTER_MS = 15 * 60_000
 const AGAIN_TIMES = 4
 
-/** Everything: what a run of the timetable looks at. */
+/** A scheduled run covers everything. */
 const OPTIONS = {}
 
 /**
- * Asks for the run of the last time of the timetable, once, however many processes do. A time before the account was first served is
- * none. While another run of the account that looks at everything is in progress or waits, none is begun, and that is kept; behind one
- * that does less, or was broken off before that time, it waits.
+ * Requests the run of a scheduled time, once, however many processes ask. Times before the account was first served are ignored. While
+ * another complete run is in progress or waits, the slot is recorded as skipped. Behind a narrower run, or one interrupted before that time,
+ * the new run waits.
  */
 export async function requestSlot(db: Db, account: string, slot: TimeText): Promise<SlotOutcome> {
   const known = await runsOf(db.read, account, slot)
@@ -50,7 +50,7 @@ export async function requestSlot(db: Db, account: string, slot: TimeText): Prom
 
 type SlotRun = Pick<RunRow, 'state' | 'ended_at'>
 
-/** The run of a time, and those that were made because it had failed. */
+/** The slot's run, and the ones that repeated it after it failed. */
 async function runsOf(q: Query, account: string, slot: TimeText): Promise<SlotRun[]> {
   const runs = q.sql.selectFrom('reconcile_runs').where('account', '=', account)
   const first = await runs.select(['state', 'ended_at', 'requested_at']).where('slot', '=', slot).executeTakeFirst()
@@ -73,8 +73,7 @@ function isDueAgain(runs: readonly SlotRun[], nowMs: number): boolean {
 }
 
 /**
- * A run that waits, or was in progress at that time, and that looks at everything. One that was broken off before has proved what it
- * came to before, too.
+ * A complete run that waits, or was in progress at that time. One interrupted earlier does not count: what it proved, it proved before.
  */
 async function openLikeIt(tx: Tx, account: string, slot: TimeText): Promise<string | null> {
   const alive = timeValue(tx, timeFromMs(msFromTime(slot) - RUN_LEASE_MS))

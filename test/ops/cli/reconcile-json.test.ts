@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import type { FindingRow, RunRow } from '../../../src/store/reconcile/runs.ts'
+import type { FindingRow } from '../../../src/store/reconcile/findings.ts'
+import type { RunRow } from '../../../src/store/reconcile/runs.ts'
 import { json } from '../../app/run.ts'
 import { ACCOUNT, DamageRig } from '../../reconcile/damage/rig.ts'
 import { testDatabases } from '../../tools/databases.ts'

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { ManualClock, systemClock } from '../../../src/base/clock.ts'
 import { progressLine, ReconcileScreen } from '../../../src/ops/cli/reconcile-screen.ts'
 import { runEnd, worstExit } from '../../../src/reconcile/run/outcome.ts'
-import type { RunCounts } from '../../../src/store/reconcile/work.ts'
+import type { RunCounts } from '../../../src/store/reconcile/runs.ts'
 import { run } from '../report/sample.ts'
 
 const counts = (over: Partial<RunCounts> = {}): RunCounts => ({

@@ -15,7 +15,7 @@ import {
   settleRead,
 } from '../../../src/store/reads/claims.ts'
 import { addReads, advanceAppliedNumber, rank, requestReplay, wakeReads } from '../../../src/store/reads/reads.ts'
-import { takeReadNumber } from '../../../src/store/reconcile/work.ts'
+import { takeReadNumber } from '../../../src/store/reconcile/progress.ts'
 import type { ReadsTable } from '../../../src/store/schema/tables.ts'
 import { openAgain, type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { findRun, listFindings, listRuns } from '../../../store/reconcile/runs.ts'
+import { listFindings } from '../../../store/reconcile/findings.ts'
+import { findRun, listRuns } from '../../../store/reconcile/runs.ts'
 import { findingKinds, type RunOptions } from '../../../store/schema/tables-reconcile.ts'
 import { accountsOfRun, futureProblem, requestReconcile } from '../../actions/reconcile.ts'
 import { refuseUnknownNames } from '../../actions/unknown-names.ts'

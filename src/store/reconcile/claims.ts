@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { storableText } from '../../model/json.ts'
+import { type TimeText, timeFromMs } from '../../model/time.ts'
+import type { Db, Tx } from '../engine/db.ts'
+import { LeaseLostError } from '../engine/leases.ts'
+import { dbTime } from '../engine/sql.ts'
+import type { RunState } from '../schema/tables-reconcile.ts'
+import { insertRun, NOTHING_DONE, newRun, type RunRequest, type RunRow, sameOptions } from './runs.ts'
+
+/** Lease on a run, renewed with each progress. */
+export const RUN_LEASE_MS = 20_000
+/** Interrupted runs of an account that are considered. */
+const MOST_OPEN = 100
+
+/** A run that this process may work on until its lease ends. */
+export interface RunClaim {
+  readonly run: RunRow
+  readonly leaseToken: string
+  /** An earlier process began it and died. */
+  readonly resumed: boolean
+}
+
+/** Another run of the account is in progress; its lease ends at `leaseUntil` unless it is renewed. */
+export interface RunBusy {
+  readonly busy: true
+  readonly runId: string
+  readonly leaseUntil: TimeText
+}
+
+/** Creates the missing rows of accounts. Their schedule holds from then on. */
+export async function ensureReconcileRows(db: Db, accounts: readonly string[]): Promise<void> {
+  await db.write('reconcile-accounts', async (tx) => {
+    for (const account of [...accounts].sort()) {
+      await tx.sql
+        .insertInto('sync_reconcile')
+        .values({ account, run_id: null, lease_token: null, lease_until: null, since: dbTime(tx) })
+        .onConflict((oc) => oc.column('account').doNothing())
+        .execute()
+    }
+  })
+}
+
+/**
+ * Starts a run now, unless one of the account is in progress. An interrupted run with the same options is resumed; one with other options
+ * waits until the new run is over.
+ */
+export async function claimNewRun(db: Db, request: RunRequest): Promise<RunClaim | RunBusy> {
+  await ensureReconcileRows(db, [request.account])
+  return db.write('reconcile-claim', async (tx) => {
+    const lease = await takeLease(tx, request.account)
+    if ('busy' in lease) return lease
+    const interrupted = (await interruptedRuns(tx, request.account)).find(({ options }) => sameOptions(options, request.options))
+    if (interrupted) return begin(tx, interrupted, lease.token, true)
+    const run = newRun(tx, request, 'requested')
+    await insertRun(tx, run)
+    return begin(tx, run, lease.token, false)
+  })
+}
+
+/** Claims the next run of an account: an interrupted one, else the oldest requested. Null when there is none. */
+export async function claimWaitingRun(db: Db, account: string): Promise<RunClaim | null> {
+  const waits = await db.read.sql
+    .selectFrom('reconcile_runs')
+    .select('run_id')
+    .where('account', '=', account)
+    .where('state', 'in', ['requested', 'running'])
+    .limit(1)
+    .executeTakeFirst()
+  if (!waits) return null
+  return db.write('reconcile-claim', async (tx) => {
+    const lease = await takeLease(tx, account)
+    if ('busy' in lease) return null
+    const [interrupted] = await interruptedRuns(tx, account)
+    const run = interrupted ?? (await firstRequested(tx, account))
+    if (run) return begin(tx, run, lease.token, interrupted !== undefined)
+    await releaseLease(tx, account, lease.token)
+    return null
+  })
+}
+
+/**
+ * Ends waiting and interrupted runs of accounts that are no longer served: nobody would ever take them up.
+ * @param accounts the served ones.
+ */
+export async function endAbandonedRuns(db: Db, accounts: readonly string[]): Promise<void> {
+  const open = db.read.sql.selectFrom('reconcile_runs').select('account').distinct().where('state', 'in', ['requested', 'running'])
+  const abandoned = (await open.execute()).map(({ account }) => account).filter((account) => !accounts.includes(account))
+  if (abandoned.length === 0) return
+  await ensureReconcileRows(db, abandoned)
+  for (const account of abandoned) {
+    await db.write('reconcile-end', async (tx) => {
+      const lease = await takeLease(tx, account)
+      if ('busy' in lease) return
+      const now = timeFromMs(tx.clock.now())
+      const note = `account ${account} is not in the settings any more`
+      await tx.sql
+        .updateTable('reconcile_runs')
+        .set({ state: 'stopped', exit_code: 4, note, updated_at: now, ended_at: now })
+        .where('account', '=', account)
+        .where('state', 'in', ['requested', 'running'])
+        .execute()
+      await releaseLease(tx, account, lease.token)
+    })
+  }
+}
+
+async function takeLease(tx: Tx, account: string): Promise<{ token: string } | RunBusy> {
+  const token = randomUUID()
+  const result = await sql`
+    update sync_reconcile set lease_token = ${token}, lease_until = ${dbTime(tx, RUN_LEASE_MS)}
+    where account = ${account} and (lease_token is null or lease_until <= ${dbTime(tx)})`.execute(tx.sql)
+  if (result.numAffectedRows === 1n) return { token }
+  const held = await tx.sql
+    .selectFrom('sync_reconcile')
+    .select(['run_id', 'lease_until'])
+    .where('account', '=', account)
+    .executeTakeFirstOrThrow()
+  return { busy: true, runId: held.run_id ?? '', leaseUntil: held.lease_until ?? '' }
+}
+
+/** Runs in progress. Only for the holder of the account's lease: then their process is dead. */
+async function interruptedRuns(tx: Tx, account: string): Promise<RunRow[]> {
+  const query = tx.sql.selectFrom('reconcile_runs').selectAll().where('account', '=', account).where('state', '=', 'running')
+  return await query.orderBy('requested_at').limit(MOST_OPEN).execute()
+}
+
+async function firstRequested(tx: Tx, account: string): Promise<RunRow | null> {
+  const query = tx.sql.selectFrom('reconcile_runs').selectAll().where('account', '=', account).where('state', '=', 'requested')
+  return (await query.orderBy('requested_at').orderBy('run_id').limit(1).executeTakeFirst()) ?? null
+}
+
+async function begin(tx: Tx, run: RunRow, leaseToken: string, resumed: boolean): Promise<RunClaim> {
+  const updated_at = timeFromMs(tx.clock.now())
+  // A dry run stores no progress, so it starts over (see `deleteFindings`).
+  const counts = resumed && run.options.dry_run === true ? NOTHING_DONE : {}
+  // By the database's clock: a resumed run compares its start with visits recorded by other processes.
+  const { started_at } = await tx.sql
+    .updateTable('reconcile_runs')
+    .set({ state: 'running', updated_at, ...counts, ...(run.started_at === null && { started_at: dbTime(tx) }) })
+    .where('run_id', '=', run.run_id)
+    .returning('started_at')
+    .executeTakeFirstOrThrow()
+  const begun: RunRow = { ...run, ...counts, state: 'running', started_at, updated_at }
+  await tx.sql.updateTable('sync_reconcile').set({ run_id: run.run_id }).where('account', '=', run.account).execute()
+  return { run: begun, leaseToken, resumed }
+}
+
+/** @throws LeaseLostError when another process has taken over the run. */
+export async function renewLease(tx: Tx, claim: RunClaim): Promise<void> {
+  const until = dbTime(tx, RUN_LEASE_MS)
+  const held = sql`account = ${claim.run.account} and lease_token = ${claim.leaseToken}`
+  const result = await sql`update sync_reconcile set lease_until = ${until} where ${held}`.execute(tx.sql)
+  if (result.numAffectedRows !== 1n) throw lost(claim)
+}
+
+/**
+ * Checks and locks the lease, in a transaction that repairs or reports. Whoever takes over waits for its commit.
+ * @throws LeaseLostError when another process has taken over the run.
+ */
+export async function lockRun(tx: Tx, claim: RunClaim): Promise<void> {
+  const share = tx.kind === 'sqlite' ? sql`` : sql`for share`
+  const { rows } = await sql`
+    select run_id from sync_reconcile where account = ${claim.run.account} and lease_token = ${claim.leaseToken} ${share}`.execute(tx.sql)
+  if (rows.length !== 1) throw lost(claim)
+}
+
+/** How a run ends. */
+export interface RunEnd {
+  readonly state: Exclude<RunState, 'requested' | 'running'>
+  readonly exitCode: number
+  readonly note: string | null
+}
+
+/** Ends a run and releases the account. @throws LeaseLostError when another process has taken over the run. */
+export async function endRun(db: Db, claim: RunClaim, end: RunEnd): Promise<void> {
+  await db.write('reconcile-end', async (tx) => {
+    await lockRun(tx, claim)
+    await endRow(tx, claim.run.run_id, end.state, end.exitCode, end.note)
+    await releaseLease(tx, claim.run.account, claim.leaseToken)
+  })
+}
+
+/** Releases a run as it is, for another process to resume at once. */
+export async function releaseRun(db: Db, claim: RunClaim): Promise<void> {
+  await db.write('reconcile-release', (tx) => releaseLease(tx, claim.run.account, claim.leaseToken))
+}
+
+async function endRow(tx: Tx, runId: string, state: RunState, exitCode: number, note: string | null): Promise<void> {
+  const now = timeFromMs(tx.clock.now())
+  await tx.sql
+    .updateTable('reconcile_runs')
+    .set({ state, exit_code: exitCode, note: note === null ? null : storableText(note), updated_at: now, ended_at: now })
+    .where('run_id', '=', runId)
+    .execute()
+}
+
+async function releaseLease(tx: Tx, account: string, token: string): Promise<void> {
+  await tx.sql
+    .updateTable('sync_reconcile')
+    .set({ run_id: null, lease_token: null, lease_until: null })
+    .where('account', '=', account)
+    .where('lease_token', '=', token)
+    .execute()
+}
+
+function lost(claim: RunClaim): LeaseLostError {
+  return new LeaseLostError(`reconcile run ${claim.run.run_id} of account ${claim.run.account}`)
+}
