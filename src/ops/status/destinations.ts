@@ -1,8 +1,8 @@
 import type { DestinationConfig } from '../../config/config.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { countBlockedLanes } from '../../store/outbox/blocked-lanes.ts'
 import { listDestinations, oldestQueued } from '../../store/outbox/destinations.ts'
+import { countBlockedLanes } from '../../store/outbox/lanes.ts'
 import type { DestinationState } from '../../store/schema/tables-push.ts'
 import { pluralize } from '../output/text.ts'
 

@@ -57,8 +57,8 @@ async function walkLog(q: Query, { runId, recorder }: LogScope, left: readonly W
   let more = 0
   for (let after: number | null = first_seq - 1; after !== null; ) {
     signal.throwIfAborted()
-    const { holes, next }: { holes: LogGap[]; next: number | null } = await findGaps(q, after, last_seq, PAGE)
-    const stand = holes.length === 0 ? [] : withoutRemoved(holes, (await ends()).first_seq)
+    const { gaps, next }: { gaps: LogGap[]; next: number | null } = await findGaps(q, after, last_seq, PAGE)
+    const stand = gaps.length === 0 ? [] : withoutRemoved(gaps, (await ends()).first_seq)
     const shown = stand.slice(0, LISTED - listed)
     const found: FoundDifference[] = []
     for (const hole of shown) found.push(foundHole(hole, await isGapReported(q, hole, runId)))

@@ -3,16 +3,16 @@ import { dirname } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { messageOf } from '../../base/errors.ts'
-import { COPY_HOME } from '../changes/log-epoch-files.ts'
+import { COPY_HOME } from '../changes/log-epoch.ts'
 import { sqliteError } from '../sqlite/errors.ts'
 import type { BackupAnswer, BackupOrder } from './backup.ts'
 import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
 import { syncFile } from './sync-file.ts'
 
-/** The worker thread of sqlite-backup.ts: it says how large the database is, waits for a word, then makes and verifies the copy. */
+/** The worker thread of backup.ts: reports the size of the database, waits for a word to go on, then makes and verifies the copy. */
 
 const order = workerData as BackupOrder
-/** Pages copied at a time, 8 MB: between two such steps the thread can be stopped. */
+/** Pages copied per step, 8 MB. The thread can be stopped between steps. */
 const PAGES_PER_STEP = 2_000
 const LOCK_WAIT_MS = 5_000
 
@@ -27,7 +27,7 @@ try {
 }
 
 async function make(source: Database.Database): Promise<void> {
-  // One view of the database for all of it: what others write meanwhile neither gets in nor makes the copying begin anew.
+  // One snapshot for the whole copy: concurrent writes neither enter it nor restart it.
   source.exec('begin')
   const before = factsOf(source)
   await source.backup(order.partial, { progress: () => PAGES_PER_STEP })
@@ -45,7 +45,7 @@ async function make(source: Database.Database): Promise<void> {
   say({ type: 'done', bytes, facts: before })
 }
 
-/** Makes the copy one file, marks it as a copy, and verifies it. @returns what is wrong with it. */
+/** Makes the copy a single file, marks it as a copy, and verifies it. @returns what is wrong with it, or null. */
 function finish(before: SqliteFacts): string | null {
   const copy = new Database(order.partial, { fileMustExist: true })
   try {

@@ -6,12 +6,12 @@ import { Worker } from 'node:worker_threads'
 import { messageOf, PermanentError, UsageError } from '../../base/errors.ts'
 import type { SqliteFacts } from './facts.ts'
 
-/** What the worker is told: file names, all of them absolute. */
+/** Input of the worker: absolute file names. */
 export interface BackupOrder {
   readonly source: string
-  /** Where the copy is made. */
+  /** Where the copy is written. */
   readonly partial: string
-  /** The name that it gets when it is whole, durable and verified. */
+  /** Its final name, given once it is complete, durable and verified. */
   readonly target: string
 }
 
@@ -20,7 +20,7 @@ export type BackupAnswer =
   | { readonly type: 'done'; readonly bytes: number; readonly facts: SqliteFacts }
   | { readonly type: 'failed'; readonly problem: string }
 
-/** A backup that was verified. */
+/** A verified backup. */
 export interface Backup {
   readonly path: string
   readonly bytes: number
@@ -28,11 +28,11 @@ export interface Backup {
 }
 
 /**
- * Makes a consistent copy of a SQLite database, beside whatever works on it: SQLite's online backup in a worker thread, within one read
- * transaction, so that no writer waits for it and none makes it begin anew (invariant 13). The copy gets its name when it is whole,
- * durable, free of faults, and has as many rows in every table as the database had at that moment. It is one file, marked as a copy.
- * @throws UsageError when the target exists or its folder does not; PermanentError, with a sentence, when no backup could be made; the
- * reason of `signal` when it aborts. Nothing is left behind then.
+ * Copies a SQLite database consistently while it is in use: SQLite's online backup in a worker thread, within one read transaction. No writer
+ * waits for it and none restarts it (invariant 13). The copy gets its name once it is complete, durable, intact, and has as many rows in every
+ * table as the database had. It is one file, marked as a copy. If anything fails, nothing is left behind.
+ * @throws UsageError when the target exists or its folder does not; PermanentError when no backup could be made; the reason of `signal` when
+ * it aborts.
  */
 export async function backupSqlite(path: string, file: string, signal: AbortSignal): Promise<Backup> {
   const target = resolve(file)
@@ -53,10 +53,10 @@ export async function backupSqlite(path: string, file: string, signal: AbortSign
   }
 }
 
-/** Files that SQLite, or the lock of `serve`, has beside a database: what lies there under such a name is taken for them, and emptied or removed. */
+/** Endings of files that SQLite or the lock of `serve` keeps beside a database. They would take any file of that name for theirs. */
 const ENDINGS = ['', '-wal', '-shm', '-journal', '-serve', '-serve-journal']
 
-/** Whether a file, which need not exist, has the name of a database or of one that belongs to it. */
+/** Whether a file, which need not exist, has the name of the database or of a file that belongs to it. */
 function isOfDatabase(target: string, database: string): boolean {
   const name = existsSync(target) ? realpathSync(target) : join(realpathSync(dirname(target)), basename(target))
   const whole = existsSync(database) ? realpathSync(database) : resolve(database)
@@ -82,7 +82,7 @@ function answerOf(worker: Worker, order: BackupOrder, signal: AbortSignal): Prom
   return answer.promise.finally(() => signal.removeEventListener('abort', stop))
 }
 
-/** A full disk would stop the receiver too, so it is looked at first. @returns what is wrong; null when there is room. */
+/** A full disk would also stop the receiver, so the room is checked first. @returns what is wrong; null when there is room. */
 async function roomFor({ target }: BackupOrder, bytes: number): Promise<string | null> {
   const folder = dirname(target)
   const { bavail, bsize } = await statfs(folder)
@@ -91,7 +91,7 @@ async function roomFor({ target }: BackupOrder, bytes: number): Promise<string |
   return `it takes ${megabytes(bytes)} and ${folder} has ${megabytes(free)} left; make room, or name another volume`
 }
 
-/** Bytes in words, such as `12.3 MB`. */
+/** Bytes as text, such as `12.3 MB`. */
 export function megabytes(bytes: number): string {
   return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 }

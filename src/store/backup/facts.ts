@@ -1,18 +1,18 @@
 import type Database from 'better-sqlite3'
 import { missingTables, missingText } from '../migrate/schema-parts.ts'
 
-/** What tells whether a copy of a database is the same as it. */
+/** Facts that must be equal in a database and its copy. */
 export interface SqliteFacts {
-  /** 0 when it is no database of ours. */
+  /** 0 when it is not a database of ours. */
   readonly schemaVersion: number
   readonly logEpoch: string
   readonly firstSeq: number
   readonly lastSeq: number
-  /** Rows of every table. */
+  /** Row count of every table. */
   readonly rows: Readonly<Record<string, number>>
 }
 
-/** Counts everything: for a thread or a process of its own. */
+/** Counts all rows, so it is for a worker thread or a process of its own. */
 export function factsOf(database: Database.Database): SqliteFacts {
   const tables = database
     .prepare<[], { name: string }>("select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name")
@@ -36,17 +36,16 @@ export function factsOf(database: Database.Database): SqliteFacts {
   }
 }
 
-/** How many numbers the change log has no row of: somebody has deleted those, and nothing brings them back. */
+/** How many numbers of the change log have no row: somebody has deleted them, and nothing brings them back. */
 export function lostNumbers({ firstSeq, lastSeq, rows }: SqliteFacts): number {
   const lost = lastSeq - firstSeq + 1 - (rows['changes'] ?? 0)
-  // Whoever deletes rows may also have set the ends of the log to something else: `repairEnds` mends that.
+  // Whoever deletes rows may also have changed the ends of the log; `repairEnds` corrects that.
   return lost > 0 ? lost : 0
 }
 
 /**
- * Reads the whole file.
- * @returns what is wrong with a database: with its structure, or its tables; null when nothing is. A change log with holes is as good as
- * it can be.
+ * Checks a database's structure and tables by reading the whole file.
+ * @returns what is wrong, or null. Gaps in the change log are no fault: nothing can fill them.
  */
 export function faultOf(database: Database.Database, facts: SqliteFacts): string | null {
   const checks = database.pragma('integrity_check(3)') as { integrity_check: string }[]

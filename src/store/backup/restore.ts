@@ -15,24 +15,24 @@ import { isBusy, sqliteError } from '../sqlite/errors.ts'
 import { factsOf, faultOf, type SqliteFacts } from './facts.ts'
 import { syncFile } from './sync-file.ts'
 
-/** What was restored, and where the database of before is now. */
+/** What was restored, and where the former database is. */
 export interface Restored {
-  /** Of the backup, before it was brought up to date. */
+  /** Of the backup, before its migration. */
   readonly facts: SqliteFacts
   readonly migrated: readonly string[]
   readonly epoch: NewEpoch
-  /** null when there was none. */
+  /** null when there was no database. */
   readonly aside: string | null
 }
 
 const LOG_ENDINGS = ['-wal', '-shm', '-journal']
 
 /**
- * Puts a backup in the place of a SQLite database. It is copied, verified, brought up to date, and given a new log epoch beside the database, then takes its
- * name in one step; the database of before is kept beside it, and the backup as it is.
- * @param parts.who for the note that is left of it.
- * @throws BusyError while `serve` runs, or another process has the database open; UsageError when there is no such backup; PermanentError
- * when it is no good or there is no room for it, with the database left as it was.
+ * Replaces a SQLite database with a backup. The copy beside the database is verified, migrated and given a new log epoch, then takes the
+ * database's name in one step. The former database is kept beside it; the backup stays unchanged.
+ * @param parts.who recorded in the audit entry.
+ * @throws BusyError while `serve` runs or another process has the database open; UsageError when there is no such backup; PermanentError when
+ * it is damaged or there is no room. The database is then unchanged.
  */
 export async function restoreSqlite(
   database: Extract<DatabaseConfig, { kind: 'sqlite' }>,
@@ -40,15 +40,15 @@ export async function restoreSqlite(
   { clock, log, who }: { readonly clock: Clock; readonly log: Log; readonly who: string },
 ): Promise<Restored> {
   if (!existsSync(file)) throw new UsageError([`there is no file ${file}`])
-  // The log of a database lies beside the file itself, not beside a link to it.
+  // The log of a database lies beside the file itself, not beside a symbolic link to it.
   const [path, source] = [resolve(database.path), realpathSync(file)]
-  if (!statSync(source).isFile()) throw new UsageError([`${file} is no file; name the backup itself`])
+  if (!statSync(source).isFile()) throw new UsageError([`${file} is not a file; name the backup itself`])
   if (existsSync(path) && source === realpathSync(path)) throw new UsageError([`${file} is the database itself; name the backup`])
   const lock = await acquireServeLock(database)
   const fresh = `${path}.restore-${randomBytes(4).toString('hex')}`
   try {
     copyBeside(source, fresh, file)
-    // A backup may be kept so that nobody can write it.
+    // The backup may be read-only.
     chmodSync(fresh, existsSync(path) ? statSync(path).mode & 0o777 : 0o640)
     const facts = verify(fresh, file)
     const db = await openDb({ kind: 'sqlite', path: fresh }, { clock, log })
@@ -70,7 +70,7 @@ export async function restoreSqlite(
   }
 }
 
-/** A file system is full, or the user has no more of it. */
+/** The file system, or the user's quota, is full. */
 const FULL = ['ENOSPC', 'EDQUOT']
 
 function copyBeside(source: string, fresh: string, file: string): void {
@@ -79,9 +79,9 @@ function copyBeside(source: string, fresh: string, file: string): void {
     if (existsSync(`${source}-wal`)) copyFileSync(`${source}-wal`, `${fresh}-wal`)
   } catch (error) {
     const full = FULL.includes((error as NodeJS.ErrnoException).code ?? '')
-    const mend = full ? 'make room there for one more database' : 'see whether this user may read the one and write the other'
+    const fix = full ? 'make room there for one more database' : 'check that this user may read the first and write the second'
     throw new PermanentError(
-      `${file} cannot be restored: it cannot be copied to ${dirname(fresh)} (${messageOf(error)}); ${mend}; nothing was changed`,
+      `${file} cannot be restored: copying it to ${dirname(fresh)} failed (${messageOf(error)}); ${fix}; nothing was changed`,
     )
   }
 }
@@ -97,7 +97,7 @@ function verify(fresh: string, file: string): SqliteFacts {
   } catch (error) {
     const known = sqliteError(error, file)
     if (!(known instanceof FatalError)) throw known
-    // What is said of a database that is damaged, to restore it, is of no use here.
+    // The message for a damaged database says to restore it, which is of no use here.
     throw new PermanentError(
       `${file} cannot be restored: it is damaged or is no SQLite database (${messageOf(error)}); name another backup; nothing was changed`,
     )
@@ -106,7 +106,7 @@ function verify(fresh: string, file: string): SqliteFacts {
   }
 }
 
-/** Gives the database a second name, so that its own is never without a file. @returns that name. */
+/** Gives the database a second name first, so that its own name always has a file. @returns the second name. */
 function putAside(path: string, clock: Clock): string {
   const stamp = new Date(clock.now()).toISOString().replace(/[-:]|\.\d+/g, '')
   const aside = freeName(`${path}.before-${stamp}`)
@@ -114,22 +114,22 @@ function putAside(path: string, clock: Clock): string {
   try {
     linkSync(path, aside)
   } catch {
-    // Some file systems know no second names.
+    // Some file systems have no hard links.
     renameSync(path, aside)
   }
-  // Only a damaged database still has them; another's log must never meet the new file.
+  // Only a damaged database still has them. They must never meet the new file.
   for (const ending of LOG_ENDINGS) if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${aside}${ending}`)
   return aside
 }
 
-/** One of before may have that name: of a restore in the same second, or by a clock that was put back. */
+/** A name may be taken by a restore in the same second, or after a clock was set back. */
 function freeName(name: string): string {
   let free = name
   for (let n = 2; existsSync(free); n++) free = `${name}-${n}`
   return free
 }
 
-/** Brings the write-ahead log into the file, which only the last one who has it open can do. A damaged one is left as it is. */
+/** Moves the write-ahead log into the file, which works only when nobody else has it open. A damaged database is left alone. */
 function foldLog(path: string): void {
   let old: Database.Database | undefined
   try {

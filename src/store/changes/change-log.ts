@@ -22,8 +22,8 @@ const changesTable: TableSpec = {
 }
 
 /**
- * Appends to the change log. It must be the last thing that a transaction does: the one counter row is locked from here to the
- * commit, so that numbers become visible in their order and none is missing (invariant 9).
+ * Appends to the change log. Must be the last thing a transaction does: it locks the one counter row until the commit, so that numbers
+ * become visible in order and none is missing (invariant 9).
  */
 export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise<void> {
   if (changes.length === 0) return
@@ -43,11 +43,11 @@ export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise
 }
 
 /**
- * The last number that was given: what `last_seq` says, unless somebody has set it back behind the rows (see log-ends.ts), which must not
- * stop everything. Rows that are committed while the lock is waited for are in `last_seq` then.
+ * The last assigned number: `last_seq`, or the newest row if somebody has set `last_seq` back (see log-ends.ts), which must not stop
+ * everything. After waiting for the lock, `last_seq` includes rows committed meanwhile.
  */
 function lastGiven(tx: Tx): RawBuilder<number> {
   const told = sql`coalesce((select max(seq) from changes), first_seq - 1)`
-  // On SQLite it may be a text, which would be greater than every number.
+  // On SQLite somebody may have stored text, which sorts above every number.
   return tx.kind === 'sqlite' ? sql<number>`max(cast(last_seq as integer), ${told})` : sql<number>`greatest(last_seq, ${told})`
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db, Query, Tx } from '../engine/db.ts'
 
-/** A number of `mirror_info` that the rows of the change log contradict: somebody has changed it. */
+/** A number in `mirror_info` that contradicts the rows of the change log: somebody has changed it. */
 export interface WrongEnd {
   readonly column: 'first_seq' | 'last_seq'
   /** On SQLite it may be anything. */
@@ -9,12 +9,12 @@ export interface WrongEnd {
   readonly is: number
 }
 
-/** What an operator is told of it. */
+/** The message about it. */
 export function wrongEndText({ column, said, is }: WrongEnd): string {
   return `somebody has set mirror_info.${column} to ${said}, and the ${column === 'last_seq' ? 'newest' : 'oldest'} change is ${is}`
 }
 
-/** What `mirror_info` says of the log's ends against its rows: a log has none before its first number, and none behind its last. */
+/** Compares `mirror_info` with the rows: no row may lie before the log's first number or behind its last. */
 export async function findWrongEnds(q: Query): Promise<WrongEnd[]> {
   const ends = await readEnds(q)
   const { first_seq, last_seq } = rightEnds(ends)
@@ -26,18 +26,18 @@ export async function findWrongEnds(q: Query): Promise<WrongEnd[]> {
 }
 
 /**
- * Makes `mirror_info` say again where the log begins and ends, so that its numbering goes on and none is given twice. No new epoch begins:
- * every number still belongs to the change that it was given to.
- * @returns what was misstated.
+ * Corrects `mirror_info`, so that the numbering continues and no number is assigned twice. No new epoch begins: every number still belongs to
+ * its change.
+ * @returns what was wrong.
  */
 export async function repairEnds(db: Db): Promise<WrongEnd[]> {
   if ((await findWrongEnds(db.read)).length === 0) return []
   return db.write('log-ends', (tx) => repairEndsIn(tx))
 }
 
-/** The same in an open transaction: it should be the last that is done in it, as appending to the log is. */
+/** The same in an open transaction. Should come last in it, like appending to the log. */
 export async function repairEndsIn(tx: Tx): Promise<WrongEnd[]> {
-  // Whoever appends, or removes the oldest rows, moves both together: it is done, or has not begun.
+  // Appending and retention change rows and ends together; the lock waits for them.
   if (tx.kind === 'postgres') await sql`select 1 from mirror_info where id = 1 for update`.execute(tx.sql)
   const misstated = await findWrongEnds(tx)
   for (const { column, is } of misstated) {
@@ -50,7 +50,7 @@ export async function repairEndsIn(tx: Tx): Promise<WrongEnd[]> {
   return misstated
 }
 
-/** The last number that was given, whatever `mirror_info` says. */
+/** The last assigned number, whatever `mirror_info` says. */
 export async function lastAssignedSeq(q: Query): Promise<number> {
   return rightEnds(await readEnds(q)).last_seq
 }
@@ -71,7 +71,7 @@ async function readEnds(q: Query): Promise<Ends> {
 
 function rightEnds({ first_seq, last_seq, oldest, newest }: Ends): { first_seq: number; last_seq: number } {
   const first = numberOf(first_seq, 1)
-  // Of a log without rows only the first number tells how far the numbering has come.
+  // Without rows, only the first number tells how far the numbering has come.
   const last = Math.max(numberOf(last_seq, 0), newest ?? first - 1)
   return { first_seq: Number.isSafeInteger(first_seq) ? Math.min(first, oldest ?? last + 1) : (oldest ?? last + 1), last_seq: last }
 }

@@ -6,44 +6,46 @@ import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
 import { lastAssignedSeq, repairEndsIn } from './log-ends.ts'
-import { SQLITE_HOME } from './log-epoch-files.ts'
 
 /**
- * A log epoch names one numbering of the change log. A restored backup gives numbers a second time, to other changes than before, so it
- * must begin a new epoch: readers then begin anew, and the ids of messages, which are made of epoch and number, name nothing twice.
- * Numbers up to the restored one keep the epoch in which they were given.
+ * A log epoch names one numbering of the change log. A restored backup assigns numbers again, to other changes, so it must begin a new epoch:
+ * readers then start over, and message ids, made of epoch and number, stay unique. Numbers up to the restored one keep their epoch.
  */
 
-/** All that waits to be sent is marked in one statement, and it must come to its end: a start that gave up would give up each time. */
+/** Values of `sync_log_epochs.home` on SQLite: a database in use, and a backup until it is restored. */
+const SQLITE_HOME = 'here'
+export const COPY_HOME = 'copy'
+
+/** One statement marks everything that waits to be sent, and it must finish: a start that timed out would time out every time. */
 const UNLIMITED = { noTimeout: true } as const
 
-/** Why an epoch was begun. `copy`: a process found that the database is a copy of the one that it knew. */
+/** Why an epoch began. `copy`: the database is a copy of the one that was used before. */
 export type EpochReason = 'first' | 'restore' | 'copy' | 'command'
 
 export interface NewEpoch {
   readonly logEpoch: string
-  /** The newest change of before. */
+  /** The newest change before the epoch. */
   readonly afterSeq: number
   readonly reason: EpochReason
 }
 
-/** What an operator is told of it. */
+/** The message about it. */
 export function newEpochText({ logEpoch, afterSeq, reason }: NewEpoch): string {
-  const why = reason === 'copy' ? 'this database is a copy that was put in the place of another; ' : ''
-  return `${why}a new log epoch, ${logEpoch}, begins behind change ${afterSeq}: readers of the change log begin anew`
+  const why = reason === 'copy' ? 'this database is a copy that replaced another; ' : ''
+  return `${why}a new log epoch, ${logEpoch}, begins behind change ${afterSeq}: readers of the change log start over`
 }
 
-/** What a number of the change log belongs to. */
+/** The epoch of a change. */
 export interface EpochOfChange {
   readonly logEpoch: string
-  /** When the epoch was begun after a restore; null when the numbering was never begun anew. */
+  /** When the epoch began after a restore; null when the numbering never started over. */
   readonly restoredAt: TimeText | null
 }
 
 /**
- * Looks, before a process applies anything and from time to time while it runs, whether this database is a copy that was put in the place of
- * another, and begins a new epoch then; or whether somebody has deleted the row of `mirror_info`, which is then made again, with a new epoch.
- * @returns the new epoch; null when the numbering goes on.
+ * Checks, before a process applies anything and from time to time while it runs, whether this database is a copy that replaced another, and
+ * then begins a new epoch. If somebody has deleted the row of `mirror_info`, it is recreated with a new epoch.
+ * @returns the new epoch; null when the numbering continues.
  */
 export async function checkLogEpoch(db: Db): Promise<NewEpoch | null> {
   if ((await hasInfo(db.read)) && (await isSettled(db.read))) return null
@@ -60,7 +62,7 @@ async function settle(tx: Tx): Promise<NewEpoch | null> {
     await insertEpoch(tx, { logEpoch: log_epoch, afterSeq: 0, reason: 'first' })
     return null
   }
-  // Somebody has named a new one by hand.
+  // Somebody has set a new epoch by hand.
   if (epochs.every((epoch) => epoch.log_epoch !== log_epoch)) return begin(tx, 'command', log_epoch)
   return begin(tx, 'copy')
 }
@@ -76,7 +78,7 @@ export function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpoch> {
   return db.write('log-epoch', work, UNLIMITED)
 }
 
-/** @returns what tells for each number which epoch it belongs to. */
+/** @returns a function from a number to its epoch. */
 export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChange> {
   const rows = await q.sql
     .selectFrom('sync_log_epochs')
@@ -93,10 +95,10 @@ export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChan
 }
 
 async function begin(tx: Tx, reason: EpochReason, logEpoch: string = randomUUID()): Promise<NewEpoch> {
-  // Fanning out reads the epochs and moves the cursors.
+  // Fan-out reads the epochs and moves the cursors.
   await lockNamed(tx, 'fan-out')
-  // What waits here may have been sent since the backup. Where a second time would do harm it is looked for, or held for a person. It takes
-  // the longest, so it is done before others have to wait for what is done here.
+  // What waits may have been sent since the backup. Where a duplicate would do harm, it is looked up or held for a person. This takes longest,
+  // so it comes before locks that others wait for.
   await sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`.execute(tx.sql)
   await repairEndsIn(tx)
   const { last_seq } = await tx.sql
@@ -110,10 +112,10 @@ async function begin(tx: Tx, reason: EpochReason, logEpoch: string = randomUUID(
   return epoch
 }
 
-/** Brings everything that counts by numbers into the new epoch. */
+/** Moves everything that counts by numbers into the new epoch. */
 async function adopt(tx: Tx, epoch: NewEpoch): Promise<void> {
   await insertEpoch(tx, epoch)
-  // A cursor behind the end would pass over the changes that get those numbers now. What one before it has still to queue may have been sent.
+  // A cursor behind the end would skip the changes that get those numbers now. Changes before the end may have been sent already.
   await sql`
     update sync_destinations set
       log_epoch = case when cursor >= ${epoch.afterSeq} and snapshot is null then ${epoch.logEpoch} else log_epoch end,
@@ -128,9 +130,9 @@ async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason }: NewEpoch): Pr
     .execute()
 }
 
-/** Whether the epoch that is named is known, was begun in this very database, and no destination has seen numbers behind the end. */
+/** Whether the current epoch is known, began in this very database, and no destination has seen numbers beyond the end. */
 async function isSettled(q: Query): Promise<boolean> {
-  // Before the end of the log, which moves on meanwhile.
+  // Read before the end of the log, which moves on meanwhile.
   const { furthest } = await q.sql
     .selectFrom('sync_destinations')
     .select((eb) => eb.fn.max<number | null>('cursor').as('furthest'))
@@ -141,19 +143,19 @@ async function isSettled(q: Query): Promise<boolean> {
   return row !== undefined && row.home === (await homeOf(q)) && (furthest ?? 0) <= last
 }
 
-/** What a copy does not share: on Postgres a table that is restored is a table with a number of its own. On SQLite `backup` marks a copy. */
+/** Identifies the database; a copy differs. A restored Postgres table gets a new oid; on SQLite `backup` marks the copy. */
 async function homeOf(q: Query): Promise<string> {
   if (q.kind === 'sqlite') return SQLITE_HOME
   const { rows } = await sql<{ home: string }>`select 'mirror_info'::regclass::oid::text as home`.execute(q.sql)
   return rows[0]?.home ?? ''
 }
 
-/** Whether the one row of `mirror_info` is there. */
+/** Whether the row of `mirror_info` exists. */
 export async function hasInfo(q: Query): Promise<boolean> {
   return (await q.sql.selectFrom('mirror_info').select('id').executeTakeFirst()) !== undefined
 }
 
-/** Makes the row of `mirror_info` when there is none; its end lies behind all that was ever seen, so that no number is given twice. */
+/** Recreates a missing row of `mirror_info`. Its end lies behind all that was ever seen, so that no number is assigned twice. */
 async function restoreInfo(tx: Tx): Promise<void> {
   await sql`
     insert into mirror_info (id, schema_version, log_epoch, first_seq, last_seq)

@@ -14,7 +14,7 @@ export interface LoggedChange {
   readonly after: Row | null
 }
 
-/** The changes behind `seq`, in their order, up to `limit`: who goes on from the last one it got never misses any (invariant 9). */
+/** The changes behind `seq`, in order, up to `limit`. Going on from the last one never misses any (invariant 9). */
 export async function changesAfter(q: Query, seq: number, limit: number): Promise<LoggedChange[]> {
   const { rows } = await sql<LoggedChange>`
     select seq, account, submission_id, entity, entity_id, operation, cause, after from changes

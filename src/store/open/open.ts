@@ -15,11 +15,9 @@ export interface OpenOptions {
 }
 
 /**
- * Opens the database that the settings name; SQLite's folder and file are made when they are missing. Postgres is not
- * connected yet, so that an outage shows with the first statement, as it does later.
- * The schema is `migrate`'s or `checkSchema`'s business.
- * @throws FatalError when SQLite's folder or file cannot be written, or when the file is damaged; TransientError when it
- * cannot be opened now.
+ * Opens the configured database. SQLite's folder and file are created when missing. Postgres is not connected yet, so an outage shows with
+ * the first statement, as it does later. The schema is up to `migrate` and `checkSchema`.
+ * @throws FatalError when SQLite's folder or file cannot be written, or the file is damaged; TransientError when it cannot be opened now.
  */
 export async function openDb(database: DatabaseConfig, options: OpenOptions): Promise<Db> {
   if (database.kind === 'postgres') return new PostgresDb(database, options)
@@ -27,14 +25,14 @@ export async function openDb(database: DatabaseConfig, options: OpenOptions): Pr
   return new SqliteDb(database.path, options)
 }
 
-/** @throws FatalError with a sentence that tells the operator what cannot be written, by whom, and what to do. */
+/** @throws FatalError that says what cannot be written, by which user, and what to do. */
 export function makeWritable(path: string): void {
-  if (existsSync(path) && isFolder(path)) throw new FatalError(`${path} is a folder; name a file in it by DATABASE_URL`)
+  if (existsSync(path) && isFolder(path)) throw new FatalError(`${path} is a folder; set DATABASE_URL to a file in it`)
   const folder = dirname(path)
   try {
     makeFolder(folder)
   } catch (error) {
-    throw new FatalError(`The folder ${folder} cannot be made by ${user()} (${messageOf(error)}); set DATABASE_URL to another place`, {
+    throw new FatalError(`The folder ${folder} cannot be created by ${user()} (${messageOf(error)}); set DATABASE_URL to another place`, {
       cause: error,
     })
   }
@@ -48,21 +46,21 @@ export function makeWritable(path: string): void {
   }
 }
 
-/** @returns who cannot write there, and the first of what can be done about it: nobody's rights help where the whole volume is read-only. */
+/** @returns what is not writable, by whom, and what to do. On a read-only volume no file rights help. */
 export function notWritable(place: string, error: unknown): string {
   return error instanceof Error && 'code' in error && error.code === 'EROFS'
-    ? `${place} lies on a volume that is mounted read-only; mount it writable, once it is known why it is not (a disk that fails becomes so too)`
+    ? `${place} is on a volume that is mounted read-only; find out why (a failing disk is a common reason), then mount it writable`
     : `${place} is not writable by ${user()}; give it to that user (chown)`
 }
 
-/** Node's own way to make a folder with those above it never ends where the system says that they are not there, as below /proc. */
+/** `mkdirSync` with `recursive` never returns where the system claims that parents are missing, as below /proc. */
 function makeFolder(folder: string): void {
   if (isFolder(folder)) return
   makeFolder(dirname(folder))
   try {
     mkdirSync(folder)
   } catch (error) {
-    // Another process may have made it just now.
+    // Another process may have created it just now.
     if (!isFolder(folder)) throw error
   }
 }
@@ -75,7 +73,7 @@ function user(): string {
   try {
     return `user ${userInfo().uid}`
   } catch {
-    // A container may run under a number that no list of users names.
+    // A container may run under a user id without an entry in the user database.
     return 'the user of this process'
   }
 }

@@ -7,24 +7,21 @@ import { isBusy, sqliteError } from '../sqlite/errors.ts'
 import { RECOVER_FILE } from '../sqlite/file-identity.ts'
 import { makeWritable } from './open.ts'
 
-/** The right to be the one `serve`, or `restore`, on a SQLite database. */
+/** The right to be the only `serve` or `restore` on a SQLite database. */
 export interface ServeLock {
   release(): void
 }
 
-/**
- * Locks held by this process. POSIX drops all locks that a process has on a file as soon as it closes any handle of
- * it, so the file is never opened a second time.
- */
+/** Locks held by this process. POSIX drops all its locks on a file when any handle of it closes, so the file is never opened a second time. */
 const held = new Set<string>()
 
-/** Who only looks whether the lock is held keeps others from taking it for a moment. */
+/** Whoever only checks the lock holds it for a moment too; wait that long. */
 const LOOK_MS = 250
 
 /**
- * Takes the lock that keeps a second `serve` out: an exclusive transaction on an empty database file beside the real one, which the
- * system ends with the process, however that ends. The file stays; only the lock on it means something.
- * @throws BusyError when another process has it; FatalError or TransientError when the file cannot be used.
+ * Takes the lock that keeps a second `serve` out: an exclusive transaction on an empty database file beside the real one. The system ends it
+ * with the process, however that ends. The file stays; only the lock matters.
+ * @throws BusyError when another process holds it; FatalError or TransientError when the file cannot be used.
  */
 export async function acquireServeLock(database: Extract<DatabaseConfig, { kind: 'sqlite' }>): Promise<ServeLock> {
   makeWritable(database.path)
@@ -50,8 +47,8 @@ export async function acquireServeLock(database: Extract<DatabaseConfig, { kind:
 }
 
 /**
- * Whether a process has that lock now.
- * @throws FatalError or TransientError when its file cannot be read.
+ * Whether a process holds that lock now.
+ * @throws FatalError or TransientError when the file cannot be read.
  */
 export function isServeLockHeld(database: Extract<DatabaseConfig, { kind: 'sqlite' }>): boolean {
   const path = lockFileOf(database)
@@ -71,13 +68,13 @@ export function isServeLockHeld(database: Extract<DatabaseConfig, { kind: 'sqlit
 }
 
 /**
- * A command that makes a database where a running `serve` has lost its own would hide that, and what it stores there would be lost as well.
- * @throws PermanentError when there is no file where one is in use; FatalError or TransientError when the lock cannot be looked at.
+ * Refuses to create a database where a running `serve` has lost its own: that would hide the loss, and what is stored there would be lost too.
+ * @throws PermanentError when the file is missing while it is in use; FatalError or TransientError when the lock cannot be checked.
  */
 export function requireDatabaseFile(database: DatabaseConfig): void {
   if (database.kind !== 'sqlite' || existsSync(database.path) || !isServeLockHeld(database)) return
   throw new PermanentError(
-    `there is no database at ${resolve(database.path)}, though \`serve\` or \`restore\` is running on it; if that began just now, ask again, else it was deleted or moved: ${RECOVER_FILE}`,
+    `${resolve(database.path)} does not exist, though \`serve\` or \`restore\` is running on it; if that has just started, try again, else the file was deleted or moved: ${RECOVER_FILE}`,
   )
 }
 

@@ -4,21 +4,21 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 import type { ActionOutcome } from '../schema/tables-operations.ts'
 
-/** The names of facts about an action. Never a secret, and nothing out of a submission but ids. */
+/** Facts about an action, by name. Never a secret, and of a submission only its id. */
 export type ActionDetail = Readonly<Record<string, Json>>
 
-/** What somebody does, as it is noted. */
+/** An entry of the audit log. */
 export interface AuditEntry {
-  /** The name of a token, `command` for whoever can run commands beside the database, or `signal` for whoever can send one. */
+  /** The name of a token, `command` for a command beside the database, or `signal` for a signal to the process. */
   readonly who: string
-  /** What is done, in two words: `destination.pause`. */
+  /** The action in two words: `destination.pause`. */
   readonly action: string
-  /** What it is done to, by its name; null when that is several things. */
+  /** The name of what it is done to; null for several things. */
   readonly target: string | null
   readonly detail: ActionDetail
 }
 
-/** An action as it is kept. */
+/** A stored entry. */
 export interface StoredAuditEntry extends Omit<AuditEntry, 'detail'> {
   readonly action_id: number
   readonly at: TimeText
@@ -27,8 +27,8 @@ export interface StoredAuditEntry extends Omit<AuditEntry, 'detail'> {
 }
 
 /**
- * The same database, but whoever writes through it leaves a note of what he does: each transaction begins with the note, so that
- * neither is there without the other. For an action of one transaction.
+ * The same database, but each write transaction first inserts the audit entry, so that neither exists without the other. For an action of one
+ * transaction.
  */
 export function auditedDb(db: Db, note: AuditEntry): Db {
   const { kind, processId, clock, signals, read } = db
@@ -49,10 +49,10 @@ export function auditedDb(db: Db, note: AuditEntry): Db {
 }
 
 /**
- * For an action of several transactions, or of something outside the database: notes it before, and how it ended after. Of one whose
- * process dies meanwhile the note says `begun` for ever.
- * @param work what it returns under `detail` is added to the note; `failed` says that it was in vain.
- * @throws what `work` throws; the note then says `failed`.
+ * Audits an action of several transactions, or one outside the database: the entry is stored before it and completed after it. If the process
+ * dies in between, the entry stays `begun`.
+ * @param work the `detail` that it returns is added to the entry; `failed` marks the action as failed.
+ * @throws what `work` throws; the entry then says `failed`.
  */
 export async function auditAction<T extends { readonly detail: ActionDetail; readonly failed?: boolean }>(
   db: Db,
@@ -64,7 +64,7 @@ export async function auditAction<T extends { readonly detail: ActionDetail; rea
   try {
     ended = await work()
   } catch (error) {
-    // What went wrong is told to who asked for it; that it cannot be noted either is no better news.
+    // The caller gets the error itself; one about the audit entry would only hide it.
     await endNote(db, actionId, 'failed', note.detail).catch(() => undefined)
     throw error
   }
@@ -98,16 +98,16 @@ async function endNote(db: Db, actionId: number, outcome: ActionOutcome, detail:
   )
 }
 
-/** Which actions are meant; what is left out does not narrow. */
+/** Which actions to list; fields left out do not narrow. */
 export interface ActionFilter {
   readonly who?: string | undefined
   readonly action?: string | undefined
   readonly since?: TimeText | undefined
-  /** Only those behind this one in the list: older ones. */
+  /** Only actions behind this one in the list: older ones. */
   readonly after?: number | undefined
 }
 
-/** What operators did, the newest first. */
+/** Actions of operators, the newest first. */
 export async function listActions(q: Query, filter: ActionFilter, limit: number): Promise<StoredAuditEntry[]> {
   let query = q.sql.selectFrom('operator_actions').select(['action_id', 'at', 'who', 'action', 'target', 'detail', 'outcome'])
   if (filter.who !== undefined) query = query.where('who', '=', filter.who)

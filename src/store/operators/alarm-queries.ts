@@ -7,22 +7,22 @@ import { oldestOrNewestRead } from '../reads/account-reads.ts'
 import { rank } from '../reads/reads.ts'
 import { hasNoOptionsBut } from '../reconcile/runs.ts'
 
-/** Everything here ends at an index and at a limit: it is asked every half minute, whatever the size of the mirror. */
+/** Every query here uses an index and a limit: they run every half minute, whatever the size of the mirror. */
 const NEWEST = 500
 const AT_MOST = 200
 const NEWEST_RUNS = 20
 
-/** Records that polls found and no webhook told of. */
+/** Records that polls found and no webhook announced. */
 export interface UnannouncedRecords {
-  /** Counted no further than 500. */
+  /** Counted up to 500. */
   readonly count: number
   /** When the first of them was found. */
   readonly oldestAt: TimeText | null
 }
 
 /**
- * What a feed showed first between two moments, that happened after `happenedAfter`, and that no webhook has told of since. What happened
- * before it says nothing: it may have been found late for reasons of its own.
+ * Records that a feed first showed between two times, that happened after `happenedAfter`, and that no webhook has announced since. An older
+ * event says nothing: a poll may find it late for other reasons.
  */
 export async function unannouncedRecords(
   q: Query,
@@ -46,7 +46,7 @@ export async function unannouncedRecords(
   return { count: rows[0]?.n ?? 0, oldestAt: rows[0]?.oldest ?? null }
 }
 
-/** The beginning of the hour in which a webhook first told of anything in an account; null when none ever did. */
+/** Start of the hour of the account's first webhook; null when there was none. */
 export async function firstWebhookHour(q: Query, account: string): Promise<TimeText | null> {
   const row = await q.sql
     .selectFrom('arrival_counts')
@@ -59,7 +59,7 @@ export async function firstWebhookHour(q: Query, account: string): Promise<TimeT
   return row?.hour ?? null
 }
 
-/** Of how many records a webhook had to tell since the beginning of an hour, and of how many none did. */
+/** How many records webhooks should have announced since the start of an hour, and how many they did not. */
 export async function webhookLoss(
   q: Query,
   account: string,
@@ -74,7 +74,7 @@ export async function webhookLoss(
   return { expected: rows[0]?.expected ?? 0, lost: rows[0]?.lost ?? 0 }
 }
 
-/** Refused deliveries of one account and one reason. */
+/** Rejected deliveries of one account and reason. */
 export interface RejectedCount {
   readonly account: string
   readonly reason: string
@@ -82,7 +82,7 @@ export interface RejectedCount {
   readonly lastAt: TimeText
 }
 
-/** What was refused since a moment, as far as it was kept. The table holds a thousand rows at most. */
+/** Deliveries rejected since a time. The table holds at most a thousand rows. */
 export async function rejectedSince(q: Query, since: TimeText): Promise<RejectedCount[]> {
   const { rows } = await sql<{ account: string; reason: string; n: number; last: TimeText }>`
     select account, reason, count(*) as n, max(received_at) as last from sync_rejected
@@ -91,7 +91,7 @@ export async function rejectedSince(q: Query, since: TimeText): Promise<Rejected
   return rows.map(({ account, reason, n, last }) => ({ account, reason, count: n, lastAt: last }))
 }
 
-/** How much evidence of contradictions, and of items that could not be read, is new since a moment; each counted no further than 200. */
+/** Conflicts and unreadable items recorded since a time; each counted up to 200. */
 export async function newEvidence(
   q: Query,
   account: string,
@@ -104,7 +104,7 @@ export async function newEvidence(
   return { conflicts: rows[0]?.conflicts ?? 0, unreadable: rows[0]?.unreadable ?? 0 }
 }
 
-/** The newest success of any read of an account; null when there was none yet. */
+/** The newest successful read of an account; null when there is none. */
 export async function newestRead(q: Query, account: string): Promise<TimeText | null> {
   let newest: TimeText | null = null
   for (const read of readKinds) newest = laterTime(newest, await oldestOrNewestRead(q, account, read, 'desc'))
@@ -112,8 +112,8 @@ export async function newestRead(q: Query, account: string): Promise<TimeText | 
 }
 
 /**
- * Reads that fail or stand still at a cursor that does not move, those that were not found left aside: how many (of the 200 due first), and
- * of them how many failed or stood still so often or more.
+ * Reads that fail or whose cursor is stalled, without those that got "not found": how many (of the 200 due first), and how many of them for at
+ * least `often` attempts.
  */
 export async function failingReads(
   q: Query,
@@ -130,7 +130,7 @@ export async function failingReads(
   return { failing: rows[0]?.failing ?? 0, longFailing: rows[0]?.long ?? 0 }
 }
 
-/** When the read was made that is the oldest among the submissions that the service shows; null when there is none. */
+/** The oldest last read among the submissions that the service shows; null when there is none. */
 export async function stalestRead(q: Query, account: string): Promise<TimeText | null> {
   let oldest: TimeText | null = null
   for (const read of readKinds) {
@@ -147,13 +147,13 @@ export async function stalestRead(q: Query, account: string): Promise<TimeText |
   return oldest
 }
 
-/** Since when an account is served, and the timetable of reconciling holds for it; null before it ever was. */
+/** Since when the account is served and its reconcile schedule holds; null when it never was. */
 export async function scheduledSince(q: Query, account: string): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('sync_reconcile').select('since').where('account', '=', account).executeTakeFirst()
   return row?.since ?? null
 }
 
-/** Whether a run that looks at the whole account and repairs was at work at or after a moment; looked for among its newest. */
+/** Whether a complete, repairing run of the account was in progress at or after a time. Only its newest runs are searched. */
 export async function reconciledSince(q: Query, account: string, since: TimeText): Promise<boolean> {
   const rows = await q.sql
     .selectFrom('reconcile_runs')

@@ -5,7 +5,7 @@ import { LeaseLostError } from '../engine/leases.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
 import type { AlarmsTable, OperatorNoticesTable } from '../schema/tables-alarms.ts'
 
-/** What an alarm is about; '' where it is about no account, or no destination. */
+/** What an alarm is about. `account` and `destination` are '' when it is about none. */
 export interface AlarmKey {
   readonly name: string
   readonly account: string
@@ -14,34 +14,34 @@ export interface AlarmKey {
 
 export type AlarmRow = Readonly<AlarmsTable>
 
-/** What an operator was told of an alarm last, or is still to be told. */
+/** The last message about an alarm to an operator, sent or still to be sent. */
 export type NoticeRow = Readonly<Omit<OperatorNoticesTable, 'body' | 'lease_token'>>
 
-/** A notice in place of what the operator was told of the same alarm before. `sent`: it was taken already; else it is queued. */
+/** A message that replaces the operator's previous one about the same alarm. `sent`: it was sent already; otherwise it is queued. */
 export type NewNotice = Readonly<
   Pick<OperatorNoticesTable, 'operator' | 'name' | 'account' | 'destination' | 'notice_id' | 'kind' | 'body' | 'queued_at'>
 > & { readonly sent: boolean }
 
-/** What one look changes. */
+/** The changes that one evaluation makes. */
 export interface AlarmPlan {
-  /** Whether every alarm was looked for; if not, silence means nothing. */
+  /** Whether every alarm was evaluated; if not, a missing alarm means nothing. */
   readonly whole: boolean
-  /** Rows to write; `notified_at` is left as it is. */
+  /** Rows to write; `notified_at` stays unchanged. */
   readonly alarms: readonly AlarmRow[]
   readonly forgotten: readonly AlarmKey[]
   readonly notices: readonly NewNotice[]
   readonly forgottenNotices: readonly (AlarmKey & { readonly operator: string })[]
 }
 
-/** Every alarm that is known, firing or not, in the order of its key. */
+/** Every known alarm, firing or not, in key order. */
 export function listAlarms(q: Query): Promise<AlarmRow[]> {
   return q.sql.selectFrom('alarms').selectAll().orderBy('name').orderBy('account').orderBy('destination').execute()
 }
 
 /**
- * Takes the right to be the one that watches, or keeps it.
- * @param token names the process.
- * @returns false while another process has it.
+ * Claims or renews the lease of the one process that evaluates alarms.
+ * @param token identifies the process.
+ * @returns false while another process holds it.
  */
 export async function claimWatch(db: Db, token: string, leaseMs: number): Promise<boolean> {
   return db.write('alarm-watch', async (tx) => {
@@ -53,16 +53,16 @@ export async function claimWatch(db: Db, token: string, leaseMs: number): Promis
   })
 }
 
-/** When every alarm was looked for last, by any process; null when that never was. */
+/** When all alarms were last evaluated, by any process; null for never. */
 export async function evaluatedAt(q: Query): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('sync_alarm_watch').select('evaluated_at').where('id', '=', 1).executeTakeFirst()
   return row?.evaluated_at ?? null
 }
 
 /**
- * Stores what a look found, in one transaction with the notices that follow from it.
- * @param plan decides from what is stored now; it may be asked more than once.
- * @throws LeaseLostError when another process watches now: nothing is stored then.
+ * Stores an evaluation in one transaction with its messages.
+ * @param plan decides from the stored state; it may be called more than once.
+ * @throws LeaseLostError when another process evaluates alarms now; nothing is stored then.
  */
 export async function storeEvaluation(
   db: Db,
@@ -88,8 +88,8 @@ export async function storeEvaluation(
 }
 
 /**
- * Stores an alarm that a process saw which does not watch, and what it told operators of it; whoever watches ends it like any other.
- * @param told notices that were sent already.
+ * Stores an alarm seen by a process that does not evaluate alarms, and the messages it sent. The evaluating process resolves it like any other.
+ * @param told messages already sent.
  */
 export async function reportAlarm(db: Db, alarm: AlarmRow, told: readonly NewNotice[]): Promise<void> {
   await db.write('alarms', async (tx) => {
@@ -98,14 +98,14 @@ export async function reportAlarm(db: Db, alarm: AlarmRow, told: readonly NewNot
   })
 }
 
-/** @throws LeaseLostError when `token` no longer has the watch. The row stays locked until the transaction ends. */
+/** Checks and locks the lease until the transaction ends. @throws LeaseLostError when `token` no longer holds it. */
 export async function requireWatch(tx: Tx, token: string): Promise<void> {
   const { numAffectedRows } = await sql`
     update sync_alarm_watch set lease_token = lease_token where id = 1 and lease_token = ${token}`.execute(tx.sql)
-  if (numAffectedRows !== 1n) throw new LeaseLostError('watching for alarms')
+  if (numAffectedRows !== 1n) throw new LeaseLostError('evaluating alarms')
 }
 
-/** What operators were told, or are to be told. */
+/** All messages to operators, sent or to be sent. */
 export function listNotices(q: Query): Promise<NoticeRow[]> {
   return q.sql
     .selectFrom('sync_operator_notices')

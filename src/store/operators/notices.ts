@@ -5,25 +5,25 @@ import type { Db, Query } from '../engine/db.ts'
 import { dbTime, skipLocked } from '../engine/sql.ts'
 import type { AlarmKey } from './alarms.ts'
 
-/** A notice that is ours to send until its lease ends. */
+/** A message that this process may send until its lease ends. */
 export interface ClaimedNotice extends AlarmKey {
   readonly operator: string
   readonly noticeId: string
   readonly leaseToken: string
-  /** JSON text, as it is sent. */
+  /** JSON text, as sent. */
   readonly body: string
-  /** Tries that have ended. */
+  /** Finished attempts. */
   readonly attempts: number
 }
 
-/** How a try ended. `waitMs`: until the next one; null: there is none. */
+/** How an attempt ended. `waitMs`: delay before the next one; null when it was the last. */
 export type NoticeResult =
   | { readonly type: 'sent' }
   | { readonly type: 'failed'; readonly attempts: number; readonly error: string; readonly waitMs: number | null }
-  /** Not tried: it is due again at once. */
+  /** Not attempted: due again at once. */
   | { readonly type: 'untried' }
 
-/** Takes notices of some operators that are due, the oldest first, for `leaseMs`. */
+/** Claims due messages of the operators, the oldest first, for `leaseMs`. */
 export async function claimNotices(db: Db, operators: readonly string[], limit: number, leaseMs: number): Promise<ClaimedNotice[]> {
   if (operators.length === 0) return []
   const leaseToken = randomUUID()
@@ -40,8 +40,7 @@ export async function claimNotices(db: Db, operators: readonly string[], limit: 
 }
 
 /**
- * Notes how a try ended, and, when the notice was taken, that operators know of the alarm. A notice that was replaced by a newer one
- * meanwhile is left alone.
+ * Settles an attempt; a sent message also marks its alarm as notified. A message that was replaced meanwhile is left alone.
  */
 export async function settleNotice(db: Db, claimed: ClaimedNotice, result: NoticeResult): Promise<void> {
   const { noticeId, leaseToken, name, account, destination } = claimed
@@ -63,14 +62,14 @@ export async function settleNotice(db: Db, claimed: ClaimedNotice, result: Notic
     await sql`
       update sync_operator_notices set lease_token = null, attempts = attempts + 1, error = null, outcome = 'sent', settled_at = ${dbTime(tx)}
       ${ours}`.execute(tx.sql)
-    // It was taken, whatever became of the notice meanwhile.
+    // It was sent, whatever became of the message since.
     await sql`
       update alarms set notified_at = ${dbTime(tx)}
       where name = ${name} and account = ${account} and destination = ${destination}`.execute(tx.sql)
   })
 }
 
-/** How many notices of each operator are still to be sent. */
+/** Unsent messages by operator. */
 export async function countUnsent(q: Query): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ operator: string; n: number }>`
     select operator, count(*) as n from sync_operator_notices where settled_at is null group by operator`.execute(q.sql)

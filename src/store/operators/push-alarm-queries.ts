@@ -7,15 +7,14 @@ const ROWS = 1_000
 const LANES = 200
 
 /**
- * When the oldest change was queued that a destination could be sent now or later, without anybody's doing: those whose submission waits for
- * a client, or behind a dead letter, are left aside. Looked for among the oldest rows first; when all of those stand still, among the lanes
- * that are due first.
+ * When the oldest change that can be sent to a destination was queued. Changes in blocked lanes do not count. Looks at the oldest rows first;
+ * if all of them are blocked, at the lanes due first.
  */
 export function oldestSendable(q: Query, destination: string): Promise<TimeText | null> {
   return oldestReady(q, destination, null)
 }
 
-/** When the oldest change was queued whose submission stands still for a reason; looked for in the same way. */
+/** When the oldest change blocked for `reason` was queued; searched in the same way. */
 export function oldestBlocked(q: Query, destination: string, reason: LaneBlock): Promise<TimeText | null> {
   return oldestReady(q, destination, reason)
 }
@@ -43,7 +42,7 @@ async function oldestOfLanes(q: Query, destination: string, reason: LaneBlock | 
   return rows[0]?.at ?? null
 }
 
-/** When the oldest change was made that was not yet fanned out behind `cursor`; null when there is none. */
+/** When the oldest change behind `cursor`, not yet fanned out, was made; null when there is none. */
 export async function oldestBehind(q: Query, cursor: number): Promise<TimeText | null> {
   const row = await q.sql.selectFrom('changes').select('changed_at').where('seq', '>', cursor).orderBy('seq').limit(1).executeTakeFirst()
   return row?.changed_at ?? null

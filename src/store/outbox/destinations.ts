@@ -7,34 +7,34 @@ import { wake } from '../engine/notify.ts'
 import { dbTime, skipLocked, timeValue } from '../engine/sql.ts'
 import type { DestinationState, DestinationsTable } from '../schema/tables-push.ts'
 
-/** How far a snapshot has come: the last row that was looked at. */
+/** How far a snapshot has come: the last row that was queued. */
 export interface SnapshotPosition {
   readonly account: string
   readonly submissionId: string
   /** The table's name. */
   readonly entity: string
-  /** The row's key after `account` and `submission_id`; null: all rows of the table up to the submission's last. */
+  /** The row's key after `account` and `submission_id`; null when the table is complete for that submission. */
   readonly key: readonly (string | number)[] | null
 }
 
 export interface DestinationRow extends Omit<DestinationsTable, 'snapshot'> {
-  /** null when no snapshot is under way; its position is null before the first row. */
+  /** null when no snapshot is in progress; its position is null before the first row. */
   readonly snapshot: { readonly position: SnapshotPosition | null } | null
 }
 
-/** A destination as the settings name it, and where it begins when it was never seen before. */
+/** A configured destination, and where it begins when it is new. */
 export interface DestinationStart {
   readonly name: string
   readonly start: 'now' | 'snapshot' | number
 }
 
-/** Of the outbox so many of the newest rows are looked at for a destination that has lost its row. */
+/** How many of the newest outbox rows are searched for a destination whose row was lost. */
 const NEWEST_ROWS = 10_000
 
 /**
- * Makes sure that every configured destination has its row. Where one begins is settled then, for ever: behind the newest change, with a
- * snapshot, or behind a given one (the oldest that is kept, if that is younger; the newest, if that is older). One that was to begin
- * `now` and has rows in the outbox has lost its row: it goes on behind them.
+ * Creates missing rows of configured destinations. Where one begins is then fixed for ever: behind the newest change, with a snapshot, or
+ * behind a given number (the oldest kept change if that is younger, the newest if that is older). A destination that begins `now` although
+ * the outbox has rows of it has lost its row: it resumes behind those rows.
  */
 export async function ensureDestinations(db: Db, starts: readonly DestinationStart[]): Promise<void> {
   const known = new Set((await listDestinations(db.read)).map((row) => row.destination))
@@ -69,7 +69,7 @@ async function addDestination(tx: Tx, { name, start }: DestinationStart): Promis
     .execute()
 }
 
-/** What the outbox tells of a destination whose row somebody deleted; null: it was never seen, or not for long. */
+/** State of a destination whose row somebody deleted, reconstructed from the outbox; null when it is new. */
 async function lostState(tx: Tx, name: string): Promise<Pick<DestinationsTable, 'cursor' | 'queued' | 'dead' | 'unknown'> | null> {
   const { rows } = await sql<{ cursor: number | null }>`
     select max(seq) as cursor from (select destination, seq from sync_outbox order by outbox_id desc limit ${sql.lit(NEWEST_ROWS)}) as newest
@@ -80,13 +80,13 @@ async function lostState(tx: Tx, name: string): Promise<Pick<DestinationsTable, 
     const counted = await sql<{ n: number }>`select count(*) as n from sync_outbox where destination = ${name} and ${which}`.execute(tx.sql)
     return Number(counted.rows[0]?.n ?? 0)
   }
-  // As the indexes have it, so that they are used.
+  // Matches the partial index.
   const stopped = (state: string) => sql`state = ${sql.lit(state)} and state in ('dead', 'unknown', 'skipped')`
   const queued = await count(sql`state = 'ready'`)
   return { cursor: Number(cursor), queued, dead: await count(stopped('dead')), unknown: await count(stopped('unknown')) }
 }
 
-/** All that were ever configured here, by name. */
+/** All destinations ever configured here, by name. */
 export async function listDestinations(q: Query): Promise<DestinationRow[]> {
   const rows = await q.sql.selectFrom('sync_destinations').selectAll().orderBy('destination').execute()
   return rows.map(destinationOf)
@@ -98,7 +98,7 @@ export async function findDestination(q: Query, name: string): Promise<Destinati
   return row ? destinationOf(row) : null
 }
 
-/** Whether a claim could give something of a destination now, since it neither is stopped nor rests; and its failures in a row. */
+/** Whether lanes of a destination can be claimed now: it is active and not backing off. And its failures in a row. Null when unknown. */
 export async function destinationReadiness(
   q: Query,
   name: string,
@@ -115,8 +115,8 @@ function destinationOf(row: DestinationsTable): DestinationRow {
 }
 
 /**
- * Stops a destination or lets it go on; what is to be sent gathers in every state. `active` also ends its rest and forgets its failures.
- * @param was what its state must still be; any when left out.
+ * Stops or resumes a destination; changes are queued in every state. `active` also ends its backoff and clears its failures.
+ * @param was the state that it must be in; any when left out.
  * @throws BusyError when it is in another state than `was`; nothing is changed then.
  */
 export async function setDestinationState(
@@ -133,19 +133,19 @@ export async function setDestinationState(
         since = ${state === 'active' ? sql`null` : sql`case when state = ${state} then coalesce(since, ${dbTime(tx)}) else ${dbTime(tx)} end`} ${rested}
       where destination = ${name} ${was === undefined ? sql`` : sql`and state = ${was}`}`.execute(tx.sql)
     if (was !== undefined && numAffectedRows === 0n)
-      throw new BusyError(`destination ${name} is not ${was} any more, and nothing was changed; look at it and try again`)
+      throw new BusyError(`destination ${name} is not ${was} any more, nothing was changed; check its state and try again`)
     wake(tx, 'outbox')
   })
 }
 
 /**
- * Has what waits for its next try, or for its place in the schedule, tried now.
+ * Makes lanes that wait for their next attempt, or for their place in the schedule, due now.
  * @param limit lanes at most.
- * @returns how many lanes there were; fewer than `limit` when no more are left.
+ * @returns how many lanes; fewer than `limit` when none are left.
  */
 export async function makeLanesDue(db: Db, name: string, limit: number): Promise<number> {
   return db.write('destination-state', async (tx) => {
-    // One that is leased is being sent from; its time is the end of the lease.
+    // A leased lane is in flight; its time is the end of the lease.
     const { numAffectedRows } = await sql`
       update sync_push_lanes set due_at = ${dbTime(tx)} where (destination, account, lane) in (
         select destination, account, lane from sync_push_lanes
@@ -157,9 +157,8 @@ export async function makeLanesDue(db: Db, name: string, limit: number): Promise
 }
 
 /**
- * Lets all of a destination rest for `restMs` from now, and notes how many tries in a row found it not alive. A rest that is longer already
- * stays.
- * @returns when this rest ends, by the database's clock; `endBackoff` takes it.
+ * Pauses sending to a destination for `restMs`, and records its failed attempts in a row. A longer pause stays.
+ * @returns when this pause ends, by the database's clock; input of `endBackoff`.
  */
 export async function backOffDestination(db: Db, name: string, restMs: number, failures: number): Promise<TimeText> {
   return db.write('destination-state', async (tx) => {
@@ -172,10 +171,9 @@ export async function backOffDestination(db: Db, name: string, restMs: number, f
 }
 
 /**
- * Notes that a destination is alive, and takes away the rest that ends at `until`. One that somebody else has made longer, or has ended,
- * stays so.
- * @param until as `backOffDestination` gave it; null when it never did.
- * @param restMs for how long it is to rest all the same; not at all when it is 0 or less.
+ * Records that a destination answers, and ends the pause that would end at `until`. A pause that somebody else has extended or ended stays.
+ * @param until from `backOffDestination`; null when it was never called.
+ * @param restMs a new pause in its place; none when 0 or less.
  */
 export async function endBackoff(db: Db, name: string, until: TimeText | null, restMs: number): Promise<void> {
   await db.write('destination-state', async (tx) => {
@@ -191,7 +189,7 @@ function later(tx: Tx, at: RawBuilder<TimeText>): RawBuilder<unknown> {
   return tx.kind === 'sqlite' ? sql`max(coalesce(retry_at, ''), ${at})` : sql`greatest(retry_at, ${at})`
 }
 
-/** When the oldest row that waits for a destination was queued; null when none waits. */
+/** When the oldest waiting row of a destination was queued; null when none waits. */
 export async function oldestQueued(q: Query, destination: string): Promise<TimeText | null> {
   const { rows } = await sql<{ queued_at: TimeText }>`
     select queued_at from sync_outbox where destination = ${destination} and state = 'ready' order by outbox_id limit 1`.execute(q.sql)

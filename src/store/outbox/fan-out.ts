@@ -8,7 +8,7 @@ import { wake } from '../engine/notify.ts'
 import type { DestinationRow } from './destinations.ts'
 import { LaneTotals, lanesOf, openLanes } from './lanes.ts'
 
-/** A row of the change log, as far as fanning out must know it: whole records stay in the log until they are sent. */
+/** The columns of a change that fan-out needs. The content stays in the log until it is sent. */
 export interface FanOutChange {
   readonly seq: number
   readonly account: string
@@ -17,12 +17,12 @@ export interface FanOutChange {
   readonly entity_id: string
   readonly operation: string
   readonly cause: string
-  /** `type` and `occurred_at` of the record, when the change names them. */
+  /** `type` and `occurred_at` of the record, when the change contains them. */
   readonly event_type: string | null
   readonly occurred_at: TimeText | null
 }
 
-/** A row on its way into the outbox. */
+/** A row to insert into the outbox. */
 export interface NewOutboxRow {
   readonly destination: string
   readonly account: string
@@ -33,9 +33,9 @@ export interface NewOutboxRow {
   readonly cause: string
   readonly seq: number
   readonly messageId: string
-  /** Of a row of a snapshot, what a change would say; null for a change, which stands in the log. */
+  /** The content of a snapshot row; null for a change, whose content is in the log. */
   readonly snapshot: { readonly changed_at: TimeText; readonly after: Row } | null
-  /** It may have been sent before, by a database that was lost: see log-epoch.ts. */
+  /** It may have been sent before, by a database that was lost; see log-epoch.ts. */
   readonly uncertain: boolean
 }
 
@@ -61,14 +61,14 @@ const outbox: TableSpec = {
   },
 }
 
-/** Makes this transaction the only one that fans out, until it ends: on Postgres several processes try. */
+/** Makes this transaction the only one that fans out until it ends. On Postgres several processes try. */
 export async function lockFanOut(tx: Tx): Promise<void> {
   await lockNamed(tx, 'fan-out')
 }
 
 /**
- * The changes behind `seq`, in their order, up to `limit`. None is missing before the last of them (invariant 9). One that a hand has
- * damaged is a change like any other here; that it says nothing is found when it is to be sent.
+ * The changes behind `seq`, in order, up to `limit`, without gaps (invariant 9). A change damaged by hand is like any other here; its damage
+ * is detected when it is sent.
  */
 export async function changesToFanOut(tx: Tx, seq: number, limit: number): Promise<FanOutChange[]> {
   const after = tx.kind === 'sqlite' ? sql`(case when json_valid(after) then after end)` : sql`after`
@@ -80,15 +80,15 @@ export async function changesToFanOut(tx: Tx, seq: number, limit: number): Promi
   return rows
 }
 
-/** Which numbering the change log has, and its newest number. */
+/** The epoch of the change log and its newest number. */
 export interface LogEnd {
   readonly logEpoch: string
   readonly lastSeq: number
 }
 
 /**
- * The end of the change log. Nobody appends to it until this transaction ends, and what the mirror shows is what the log says up to there:
- * a transaction that has changed rows and not yet logged them is not visible.
+ * The end of the change log, locked: nobody appends until this transaction ends. Up to there the mirror shows exactly what the log says,
+ * because a transaction that changed rows but has not logged them is not visible yet.
  */
 export async function lockLogEnd(tx: Tx): Promise<LogEnd> {
   const hold = tx.kind === 'postgres' ? sql`for share` : sql``
@@ -99,22 +99,22 @@ export async function lockLogEnd(tx: Tx): Promise<LogEnd> {
   return { logEpoch: row.log_epoch, lastSeq: row.last_seq }
 }
 
-/** How far a destination has come. `snapshot`: undefined leaves its progress as it is. */
+/** A destination's new cursor. `snapshot` undefined keeps its progress. */
 export interface CursorMove {
   readonly destination: string
   readonly cursor: number
   readonly snapshot?: DestinationRow['snapshot']
 }
 
-/** Puts rows into the outbox, in their order, and moves the cursors, in one transaction with it (invariant 3). The last thing it does. */
+/** Inserts rows into the outbox in their order and moves the cursors, in one transaction (invariant 3). The last thing it does. */
 export async function queueRows(tx: Tx, rows: readonly NewOutboxRow[], moves: readonly CursorMove[]): Promise<void> {
   const queuedAt = timeFromMs(tx.clock.now())
   const given = rows.map((row) => givenOf(row, queuedAt))
   await insertInOrder(tx, given)
   await openLanes(tx, lanesOf(given))
-  const tallies = new LaneTotals()
-  for (const row of rows) tallies.move(row.destination, null, 'ready')
-  await tallies.write(tx)
+  const totals = new LaneTotals()
+  for (const row of rows) totals.move(row.destination, null, 'ready')
+  await totals.write(tx)
   for (const { destination, cursor, snapshot } of [...moves].sort((a, b) => (a.destination < b.destination ? -1 : 1))) {
     const progress = snapshot === undefined ? {} : { snapshot: snapshot === null ? null : JSON.stringify(snapshot) }
     await tx.sql
@@ -148,7 +148,7 @@ function givenOf(row: NewOutboxRow, queuedAt: TimeText): GivenRow {
   }
 }
 
-/** `outbox_id` follows the order of `rows`: it is the order of sending. */
+/** Inserts so that `outbox_id`, the order of sending, follows the order of `rows`. */
 async function insertInOrder(tx: Tx, rows: readonly GivenRow[]): Promise<void> {
   if (rows.length === 0) return
   if (tx.kind === 'sqlite') {
@@ -165,5 +165,5 @@ async function insertInOrder(tx: Tx, rows: readonly GivenRow[]): Promise<void> {
     order by place`.execute(tx.sql)
 }
 
-/** Columns of other kinds than text, as Postgres reads them from the given rows. */
+/** Types of the given rows on Postgres; columns of other kinds are text. */
 const GIVEN_TYPE: Readonly<Record<string, string>> = { int: 'bigint', time: 'timestamptz' }

@@ -4,32 +4,32 @@ import { dbTime, valuesTable } from '../engine/sql.ts'
 import type { LaneBlock } from '../schema/tables-push.ts'
 
 /**
- * Lanes of the outbox. A lane's row exists as long as rows of it are ready, or one holds it. Whoever makes rows ready or takes them away
- * locks the lane's row first, and changes what belongs to a destination as a whole last: so a lane is never thought empty by one
- * transaction while another fills it, and nobody waits in a circle.
+ * Lanes of the outbox. A lane's row exists while the lane has ready rows or is held. A transaction that makes rows ready or takes them away
+ * locks the lane's row first and updates the counters of the destination last. So no transaction sees a lane as empty while another fills it,
+ * and none deadlock.
  */
 
-/** Which lane: all that is sent in order to one destination. */
+/** Identifies a lane: everything that is sent to one destination in order. */
 export interface LaneKey {
   readonly destination: string
   readonly account: string
   readonly lane: string
 }
 
-/** @returns a text that names the lane, for maps. */
+/** @returns the lane as a map key. */
 export function laneText({ destination, account, lane }: LaneKey): string {
   return `${destination} ${account} ${lane}`
 }
 
-/** The lanes of `rows`, each once. */
+/** The distinct lanes of `rows`. */
 export function lanesOf(rows: readonly LaneKey[]): LaneKey[] {
   return [...new Map(rows.map((row) => [laneText(row), row])).values()]
 }
 
-/** Makes sure that lanes exist, new ones due at once, and locks them all. @param keys distinct. */
+/** Creates missing lanes, due at once, and locks all of them. @param keys distinct. */
 export async function openLanes(tx: Tx, keys: readonly LaneKey[]): Promise<void> {
   if (keys.length === 0) return
-  // The update that changes nothing locks the row. In key order, as everybody locks lanes.
+  // The update changes nothing but locks the row. In key order, as everybody locks lanes.
   const kept = tx.kind === 'sqlite' ? sql`do nothing` : sql`(destination, account, lane) do update set due_at = sync_push_lanes.due_at`
   await sql`
     insert into sync_push_lanes (destination, account, lane, due_at)
@@ -37,16 +37,16 @@ export async function openLanes(tx: Tx, keys: readonly LaneKey[]): Promise<void>
     order by destination, account, lane on conflict ${kept}`.execute(tx.sql)
 }
 
-/** A lane as it stands now. */
+/** A lane's current state. */
 export interface LockedLane extends LaneKey {
   readonly lease_token: string | null
   readonly blocked: LaneBlock | null
   readonly held_by: number | null
-  /** Whether a process may be sending from it now. */
+  /** 1 while a process may be sending from it. */
   readonly in_flight: number
 }
 
-/** Locks those of the lanes that exist, in key order. */
+/** Locks the existing ones among the lanes, in key order. */
 export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<LockedLane[]> {
   if (keys.length === 0) return []
   const lock = tx.kind === 'postgres' ? sql`for update of l` : sql``
@@ -59,7 +59,7 @@ export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<Locke
   return rows
 }
 
-/** Takes away those of the lanes, which must be locked, that have no ready row left and that nothing holds. */
+/** Deletes locked lanes that have no ready row and are not held. */
 export async function closeEmptyLanes(tx: Tx, keys: readonly LaneKey[]): Promise<void> {
   if (keys.length === 0) return
   await sql`
@@ -70,7 +70,7 @@ export async function closeEmptyLanes(tx: Tx, keys: readonly LaneKey[]): Promise
           and o.lane = sync_push_lanes.lane and o.state = 'ready')`.execute(tx.sql)
 }
 
-/** Lanes, to stand in a `from` clause under the name `given`. */
+/** Lanes for a `from` clause, under the name `given`. */
 export function givenLanes(q: Pick<Query, 'kind'>, keys: readonly LaneKey[]): RawBuilder<unknown> {
   return valuesTable(
     q,
@@ -79,23 +79,36 @@ export function givenLanes(q: Pick<Query, 'kind'>, keys: readonly LaneKey[]): Ra
   )
 }
 
-/** Counts rows of the outbox that change their state, for the counters of their destinations. */
-export class LaneTotals {
-  readonly #tallies = new Map<string, { queued: number; dead: number; unknown: number }>()
+/** How many lanes of a destination are blocked, by reason. For people who ask, not for a timer. */
+export async function countBlockedLanes(q: Query, destination: string): Promise<{ readonly unmapped: number; readonly held: number }> {
+  const rows = await q.sql
+    .selectFrom('sync_push_lanes')
+    .select((eb) => ['blocked', eb.fn.countAll<number>().as('n')])
+    .where('destination', '=', destination)
+    .where('blocked', 'is not', null)
+    .groupBy('blocked')
+    .execute()
+  const count = (blocked: 'unmapped' | 'held') => rows.find((row) => row.blocked === blocked)?.n ?? 0
+  return { unmapped: count('unmapped'), held: count('held') }
+}
 
-  /** @param from null: the row is new. */
+/** Adds up state changes of outbox rows for the counters of their destinations. */
+export class LaneTotals {
+  readonly #totals = new Map<string, { queued: number; dead: number; unknown: number }>()
+
+  /** @param from null for a new row. */
   move(destination: string, from: string | null, to: string): void {
-    const tally = this.#tallies.get(destination) ?? { queued: 0, dead: 0, unknown: 0 }
-    this.#tallies.set(destination, tally)
+    const total = this.#totals.get(destination) ?? { queued: 0, dead: 0, unknown: 0 }
+    this.#totals.set(destination, total)
     const by = (state: string) => Number(to === state) - Number(from === state)
-    tally.queued += by('ready')
-    tally.dead += by('dead')
-    tally.unknown += by('unknown')
+    total.queued += by('ready')
+    total.dead += by('dead')
+    total.unknown += by('unknown')
   }
 
-  /** Writes the counters; the last thing that a transaction does. */
+  /** Writes the counters. Must come last in the transaction. */
   async write(tx: Tx): Promise<void> {
-    for (const [destination, { queued, dead, unknown }] of [...this.#tallies].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const [destination, { queued, dead, unknown }] of [...this.#totals].sort(([a], [b]) => (a < b ? -1 : 1))) {
       if (queued === 0 && dead === 0 && unknown === 0) continue
       await sql`
         update sync_destinations set queued = queued + ${queued}, dead = dead + ${dead}, unknown = unknown + ${unknown}

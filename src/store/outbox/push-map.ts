@@ -8,7 +8,7 @@ import { dbTime } from '../engine/sql.ts'
 import type { PushMapTable } from '../schema/tables-push.ts'
 import { givenLanes, type LaneKey, lanesOf, laneText, lockLanes } from './lanes.ts'
 
-/** Which client or policy of a destination's AMS a submission belongs to. */
+/** The client or policy of a destination's AMS that a submission belongs to. */
 export interface MappingRow {
   readonly destination: string
   readonly account: string
@@ -23,15 +23,15 @@ export interface StoredMapping extends MappingRow {
   readonly mappedVia: string
 }
 
-/** Rows of one transaction: on SQLite it stays short beside a running serve. */
+/** Rows per transaction: on SQLite it stays short beside a running `serve`. */
 const STEP = 200
 
-/** Whether a row `m` of `push_map` says anything. Written by hand its client may be blank: that is nobody's, and the submission waits. */
+/** Condition: row `m` of `push_map` names a client. A blank one, written by hand, counts as none, and the submission waits. */
 export const namesClient = sql<boolean>`trim(m.client) <> ''`
 
 /**
- * Stores mappings, in place of those of the same submissions, and lets the lanes go on that waited for them. In steps; what was stored
- * before a failure stays.
+ * Stores mappings, replacing those of the same submissions, and unblocks the lanes that waited for them. Runs in steps; steps before a
+ * failure stay.
  * @param via `import`, `admin`, `lookup`.
  */
 export async function storeMappings(db: Db, rows: readonly MappingRow[], via: string): Promise<void> {
@@ -63,11 +63,11 @@ async function storeStep(db: Db, rows: readonly MappingRow[], via: string): Prom
 }
 
 /**
- * Lets lanes go on whose submission has a mapping by now, whoever wrote it: the table may be filled by hand. Looks at up to `limit` of the
- * lanes of a destination that wait for one, those behind `after`.
- * @param after null: from the first on.
- * @param isNeeded false when the settings ask for none any more: then all of them go on.
- * @returns behind which lane to look on; null when there is none any more.
+ * Unblocks lanes whose submission has a mapping by now, whoever wrote it: the table may be filled by hand. Looks at up to `limit` of the
+ * destination's unmapped lanes behind `after`.
+ * @param after null for the first step.
+ * @param isNeeded false when the settings no longer require mappings: then all lanes are unblocked.
+ * @returns the last lane of the step; null at the end.
  */
 export async function releaseMappedLanes(
   db: Db,
@@ -97,7 +97,7 @@ export async function releaseMappedLanes(
 async function unblock(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
   const waiting = (await lockLanes(tx, lanes)).filter((lane) => lane.blocked === 'unmapped')
   for (const { destination, account, lane, in_flight } of waiting) {
-    // Who just looks for the client has the lane until he says what he found.
+    // A lane in flight is being looked up; its holder keeps it until the result is settled.
     await sql`
       update sync_push_lanes set blocked = null ${in_flight === 1 ? sql`` : sql`, due_at = ${dbTime(tx)}`}
       where destination = ${destination} and account = ${account} and lane = ${lane}`.execute(tx.sql)
@@ -105,12 +105,12 @@ async function unblock(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
   if (waiting.length > 0) wake(tx, 'outbox')
 }
 
-/** Keeps mappings as they are until the transaction ends. To be taken before any lane is locked. */
+/** Locks the mappings until the transaction ends. Must come before any lane is locked. */
 export async function lockMappings(tx: Tx): Promise<void> {
   await lockNamed(tx, 'push-map')
 }
 
-/** Which of the lanes, each a submission's, have a mapping. @returns by `laneText`. */
+/** Which of the lanes, each a submission's, have a mapping. @returns keys of `laneText`. */
 export async function mappedLanes(q: Query, lanes: readonly LaneKey[]): Promise<ReadonlySet<string>> {
   if (lanes.length === 0) return new Set()
   const { rows } = await sql<LaneKey>`
@@ -128,11 +128,11 @@ export interface MappingFilter {
   readonly destination?: string | undefined
   readonly account?: string | undefined
   readonly submissionId?: string | undefined
-  /** Only those of the accounts and submissions behind this one, for a list of one destination. */
+  /** Only mappings behind this account and submission, for a list of one destination. */
   readonly after?: { readonly account: string; readonly submissionId: string } | undefined
 }
 
-/** Mappings that the filter names, by destination, account and submission. */
+/** Mappings by destination, account and submission. */
 export async function listMappings(q: Query, filter: MappingFilter, limit: number): Promise<StoredMapping[]> {
   let query = q.sql.selectFrom('push_map').selectAll()
   if (filter.destination !== undefined) query = query.where('destination', '=', filter.destination)

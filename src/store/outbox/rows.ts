@@ -9,11 +9,11 @@ import { decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 import { givenLanes, type LaneKey } from './lanes.ts'
 import { namesClient } from './push-map.ts'
 
-/** Why a change of a record is skipped whose id at the target is not known: the `error` of its row, by which it is found again. */
+/** The `error` of a skipped change whose record has no known id at the target. Retrying the insert finds such rows by it. */
 export const ID_NOT_KNOWN =
   "not sent: the target's id of the record is not known, because its insert was left out, was never taken, or was taken without an id"
 
-/** A row of the outbox, with all that sending it needs. Nothing personal was left out yet. */
+/** An outbox row with everything needed to send it. Personal fields are still in it. */
 export interface OutboxRow {
   readonly outboxId: number
   readonly messageId: string
@@ -25,23 +25,23 @@ export interface OutboxRow {
   readonly cause: string
   readonly seq: number
   readonly snapshot: boolean
-  /** Empty when somebody has deleted the change from the log, or damaged it: then there is nothing to send. */
+  /** Empty when somebody has deleted or damaged the change in the log: then there is nothing to send. */
   readonly changedAt: TimeText
   readonly before: Row | null
   readonly after: Row | null
-  /** `after` as JSON, letter by letter as it stands in the log; null where the database gives no text of it. */
+  /** `after` as the exact JSON text from the log; null where the database does not give it. */
   readonly afterText: string | null
-  /** Tries that have ended. */
+  /** Finished attempts. */
   readonly attempts: number
-  /** What the last of them was answered with; null when there was none, or no answer. */
+  /** HTTP status of the last attempt; null without one. */
   readonly status: number | null
-  /** As it was before this claim: a try was begun once, and nobody knows how it ended. */
+  /** Before this claim: an attempt began, and its outcome is unknown. */
   readonly uncertain: boolean
   readonly remoteId: string | null
   readonly mapping: { readonly client: string; readonly policy: string | null; readonly fields: Readonly<Record<string, string>> } | null
-  /** The submission's row as it is now, without `raw`; null when there is none, or it was not asked for. */
+  /** The submission's current row, without `raw`; null when it does not exist or was not requested. */
   readonly submission: Row | null
-  /** Of a message, `thread_messages.direction` as the service says it: `inbound` was written by the brokerage. Else null. */
+  /** For a message, `thread_messages.direction` from the service (`inbound`: written by the brokerage); otherwise null. */
   readonly direction: string | null
 }
 
@@ -82,23 +82,22 @@ interface Found {
 }
 
 /**
- * What the changes of one claim may have together, in bytes: all of them are parsed at once, for which the event loop stands still, and the
- * rows of several claims wait in memory.
+ * Limit for the changes of one claim, in bytes. They are parsed at once, which blocks the event loop, and rows of several claims wait in
+ * memory.
  */
 const CLAIM_BYTES = 2 << 20
 
 /** First rows of lanes. */
 export interface FirstRows {
-  /** By lane: `account lane`. Lanes of which there is none are not there. */
+  /** By `account lane`. Lanes without rows are missing. */
   readonly byLane: ReadonlyMap<string, OutboxRow[]>
-  /** Whether some were left out, because all of them would be more bytes than are read together. */
+  /** Whether rows were left out because of the byte limit. */
   readonly isFull: boolean
 }
 
 /**
- * @param options `submissions`: whether they are read as well.
- * @returns the first `limit` ready rows of each lane, in their order; of all lanes together the oldest, as many as may be read together,
- * and at least one.
+ * @param options `submissions`: read them too.
+ * @returns the first `limit` ready rows of each lane, in order. Of all lanes together the oldest rows up to the byte limit, and at least one.
  */
 export async function firstRows(
   q: Query,
@@ -121,13 +120,13 @@ export async function firstRows(
   return { byLane, isFull: ids.length < measured.length }
 }
 
-/** A row, and how many bytes its change has. */
+/** A row and the size of its change in bytes. */
 interface Measured {
   readonly outbox_id: number
   readonly bytes: number
 }
 
-/** Each database in the way that makes it go from lane to rows by the index, however many rows there are. */
+/** Written differently for each database, so that both go from lane to rows by the index, however many rows there are. */
 async function measureRows(q: Query, lanes: readonly LaneKey[], limit: number): Promise<readonly Measured[]> {
   const given = givenLanes(q, lanes)
   const ofLane = (columns: string) => sql`
@@ -147,7 +146,7 @@ async function measureRows(q: Query, lanes: readonly LaneKey[], limit: number): 
   return rows
 }
 
-/** @returns the ids of the first of the rows, as many as have no more than `limit` bytes together, and at least one if there is any. */
+/** @returns the ids of the first rows that fit into `limit` bytes together; at least one if there is any. */
 function oldestWithin(rows: readonly Measured[], limit: number): number[] {
   let bytes = 0
   const tooMany = rows.findIndex((row, position) => {
@@ -157,14 +156,14 @@ function oldestWithin(rows: readonly Measured[], limit: number): number[] {
   return rows.slice(0, tooMany === -1 ? rows.length : tooMany).map((row) => row.outbox_id)
 }
 
-/** The length of a text, or of a value as text; without reading it where the database knows that it is short, or how long it is. */
+/** Length of a value as text, without reading it where the database knows its size. */
 function bytesOf(q: Query, column: RawBuilder<unknown>): RawBuilder<unknown> {
   if (q.kind === 'sqlite') return sql`coalesce(octet_length(${column}), 0)`
   return sql`coalesce(case when pg_column_size(${column}) < 2000 then pg_column_size(${column}) else octet_length(${column}::text) end, 0)`
 }
 
 async function readRows(q: Query, outboxIds: readonly number[]): Promise<Found[]> {
-  // Of a term, which is no column, SQLite tells the text, and nothing is read out of it.
+  // SQLite: an expression is not a column, so its JSON text is returned undecoded.
   const after = q.kind === 'sqlite' ? sql`+c.after` : sql`c.after`
   const { rows } = await sql<Found>`
     select o.lane, o.outbox_id, o.message_id, o.account, o.submission_id, o.entity, o.entity_id, o.operation, o.cause, o.seq, o.snapshot,
@@ -182,21 +181,21 @@ async function readRows(q: Query, outboxIds: readonly number[]): Promise<Found[]
 
 const columnsOf = decoderOfColumn('changes', 'after')
 
-/** Reads the columns out of the text that came in their place, and keeps it. */
+/** Decodes `after` from its text, and keeps the text. */
 function readText(row: Found): void {
   const stored: unknown = row.after
   row.after = (columnsOf?.(stored as SqliteValue) ?? null) as Row | null
   if (typeof stored === 'string') row.after_text = stored
 }
 
-/** Rows of the outbox by their ids, to stand in a `from` clause under the name `given`. */
+/** Outbox ids for a `from` clause, under the name `given`. */
 function givenIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuilder<unknown> {
   const json = JSON.stringify(outboxIds)
   if (q.kind === 'sqlite') return sql`(select value as outbox_id from json_each(${json})) as given`
   return sql`(select value::bigint as outbox_id from json_array_elements_text(${json}::json)) as given`
 }
 
-/** The same behind `in`: one parameter, however many there are. */
+/** The same for use behind `in`: one parameter, however many ids. */
 export function amongIds(q: Pick<Query, 'kind'>, outboxIds: readonly number[]): RawBuilder<number> {
   return sql<number>`(select outbox_id from ${givenIds(q, outboxIds)})`
 }
@@ -211,7 +210,7 @@ async function readSubmissions(q: Query, found: readonly Found[]): Promise<Reado
   return new Map(rows.map((row) => [`${row['account']} ${row['submission_id']}`, toldRow(row)]))
 }
 
-/** Who wrote a message stands in a change only when all of it does. @returns by `outbox_id`. */
+/** A change contains the direction only when it contains the whole message; otherwise it is looked up. @returns by `outbox_id`. */
 async function readDirections(q: Query, found: readonly Found[]): Promise<ReadonlyMap<number, string>> {
   const directionOf = new Map<number, string>()
   const missing = new Map<string, Row>()
@@ -243,13 +242,13 @@ function messageText(account: string, entityId: string): string {
 
 type Content = Pick<Found, 'changed_at' | 'before' | 'after' | 'after_text'>
 
-/** What a change says stands in the log, what a row of a snapshot says in the outbox. */
+/** The content of a change comes from the log, that of a snapshot row from the outbox. */
 function contentOf(row: Found): Content {
   if (row.snapshot === null) return isWhole(row.before) && isWhole(row.after) ? row : { changed_at: null, before: null, after: null }
   return { before: null, ...(JSON.parse(row.snapshot) as { changed_at: TimeText; after: Row }) }
 }
 
-/** What a hand has written into a change in place of columns is told as text or a number. */
+/** False for text or a number that somebody has written in place of the columns. */
 function isWhole(columns: Row | null): boolean {
   return columns === null || isObject(columns)
 }
@@ -267,7 +266,7 @@ function outboxRow(row: Found, submission: Row | null, direction: string | null)
     cause: row.cause,
     seq: row.seq,
     snapshot: row.snapshot !== null,
-    // Retention keeps the log as long as something of it waits here.
+    // Retention keeps the log while something of it waits here.
     changedAt: changed_at ?? '',
     before,
     after,

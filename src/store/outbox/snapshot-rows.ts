@@ -7,21 +7,21 @@ import type { Query } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
 import type { SnapshotPosition } from './destinations.ts'
 
-/** A row of the mirror as a snapshot shows it. */
+/** A row of the mirror in a snapshot. */
 export interface SnapshotRow {
   readonly account: string
   readonly submissionId: string
   readonly entity: string
   /** The key after `account`, as JSON array text. */
   readonly entityId: string
-  /** All columns that the change log has of an insert. */
+  /** All columns that the change log would have for an insert. */
   readonly after: Row
 }
 
-/** What a snapshot walks through: accounts by name, their submissions, of each the tables in the order of `entities`. */
+/** What a snapshot contains: accounts by name, their submissions, and of each the tables in the order of `entities`. */
 export interface SnapshotScope {
   readonly accounts: readonly string[]
-  /** Names of public tables; null: all of them. */
+  /** Names of public tables; null for all. */
   readonly entities: readonly string[] | null
 }
 
@@ -31,7 +31,7 @@ export interface SnapshotPage {
   readonly position: SnapshotPosition | null
 }
 
-/** The rows behind `position`, up to about `limit`: a page ends with a table of a submission, or when it is full. */
+/** Rows behind `position`, about `limit` of them: a page ends when it is full, or after as many tables of submissions. */
 export async function snapshotPage(
   q: Query,
   scope: SnapshotScope,
@@ -54,7 +54,7 @@ export async function snapshotPage(
   return { rows, position: at }
 }
 
-/** Whose rows come next: the rest of the table that the position is in, the submission's next table, or the next submission. */
+/** The next place to read: the rest of the current table, the submission's next table, or the next submission. */
 async function nextTable(
   q: Query,
   scope: SnapshotScope,
@@ -95,7 +95,7 @@ async function rowsBehind(
   return rows
 }
 
-/** The database compares, for only it knows its order of texts. */
+/** The database compares, because only it knows its collation. */
 function isBehind(q: Query, entity: Entity, after: readonly (string | number)[], left?: readonly (string | number)[]): RawBuilder<unknown> {
   const columns = ownKey(entity)
   const type = (column: string) => (q.kind === 'postgres' ? sql.raw(entity.columns[column] === 'int' ? '::bigint' : '::text') : sql``)
@@ -104,7 +104,7 @@ function isBehind(q: Query, entity: Entity, after: readonly (string | number)[],
   return sql`(${sql.join(before)}) > (${sql.join(columns.map((column, index) => value(column, after[index])))})`
 }
 
-/** A record of the mirror, as the change log names it. */
+/** A record of the mirror, named as in the change log. */
 interface Placed {
   readonly account: string
   readonly submission_id: string | null
@@ -113,8 +113,7 @@ interface Placed {
 }
 
 /**
- * Which records a snapshot that has come to `position` has still before it. What happens to them until then needs not be told: their
- * rows will show it.
+ * Which records a snapshot at `position` has still to reach. Changes of those need not be queued: their rows will show them.
  * @returns for each record whether it is still to come.
  */
 export async function stillToCome(q: Query, position: SnapshotPosition | null, records: readonly Placed[]): Promise<boolean[]> {
@@ -136,7 +135,7 @@ async function submissionsBehind(q: Query, submissionId: string, records: readon
   return new Set(rows.map((row) => row.id))
 }
 
-/** Of the submission that the position is in. */
+/** For a record of the submission that the position is in. */
 async function isRecordBehind(q: Query, position: SnapshotPosition, record: Placed): Promise<boolean> {
   if (record.entity !== position.entity) return rankOf(record.entity) > rankOf(position.entity)
   const entity = entityNamed(record.entity)

@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto'
 import { type RawBuilder, sql } from 'kysely'
 import type { Row } from '../../model/entity.ts'
 import { storableText } from '../../model/json.ts'
-import { type TimeText, timeFromMs } from '../../model/time.ts'
+import { timeFromMs } from '../../model/time.ts'
 import type { Db, TableSpec, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, skipLocked, valuesTable } from '../engine/sql.ts'
-import type { LaneBlock, OutboxState, OutboxTable } from '../schema/tables-push.ts'
+import type { LaneBlock, OutboxState } from '../schema/tables-push.ts'
 import { closeEmptyLanes, givenLanes, type LaneKey, LaneTotals, laneText, lockLanes } from './lanes.ts'
 import { lockMappings, mappedLanes } from './push-map.ts'
-import { amongIds, firstRows, ID_NOT_KNOWN, type OutboxRow } from './rows.ts'
+import { firstRows, ID_NOT_KNOWN, type OutboxRow } from './rows.ts'
 
 export type { OutboxRow }
 
 /** A lane that this process may send from until its lease ends. */
 export interface ClaimedLane extends LaneKey {
   readonly leaseToken: string
-  /** The first rows of the lane, in their order; at least one. */
+  /** The first rows of the lane, in order; at least one. */
   readonly rows: readonly OutboxRow[]
-  /** Whether its claim has as many bytes as one may have: this lane, or others, may have more that is due. */
+  /** Whether the claim reached its byte limit: this lane or others may have more that is due. */
   readonly isFull: boolean
 }
 
@@ -28,35 +28,35 @@ export interface LaneClaim {
   /** Rows of a lane at most. */
   readonly rowsPerLane: number
   readonly leaseMs: number
-  /** Whether a try of each row may begin at once: the claim itself marks them, so that a try that nobody sees end is known of. */
+  /** Marks the rows as attempted when claiming them, so that an attempt whose end nobody saw can be detected. */
   readonly uncertain: boolean
-  /** The rows come without their submissions. */
+  /** Leaves out the submissions of the rows. */
   readonly withoutSubmissions?: boolean
-  /** Lanes that wait for a client, and whose time to look for one has come, in the place of those that wait for nothing. */
+  /** Claims unmapped lanes whose lookup is due, in place of ready ones. */
   readonly unmapped?: boolean
 }
 
-/** What became of a row. Rows of the claim that were not looked at are left out of a LaneResult. */
+/** The result of a row. Rows of the claim that were not processed are left out of a LaneResult. */
 export interface RowResult {
   readonly outboxId: number
   readonly state: OutboxState
-  /** Tries that have ended, this one included when it has. */
+  /** Finished attempts, this one included if it finished. */
   readonly attempts: number
   readonly uncertain: boolean
   readonly status: number | null
   readonly detail: string | null
   readonly error: string | null
-  /** What the target calls the record; null leaves what is known. */
+  /** The record's id at the target; null keeps the known one. */
   readonly remoteId: string | null
 }
 
-/** What became of a claimed lane, and when it goes on, if any row of it is left. */
+/** The result of a claimed lane, and when it continues if rows are left. */
 export interface LaneResult {
   readonly lane: ClaimedLane
   readonly rows: readonly RowResult[]
   readonly next:
     | { readonly type: 'due'; readonly inMs: number }
-    /** `inMs`: when a lane that is unmapped may be claimed as such; at once when left out. */
+    /** `inMs`: delay until an unmapped lane may be claimed for a lookup; 0 when left out. */
     | { readonly type: 'blocked'; readonly as: LaneBlock; readonly inMs?: number }
 }
 
@@ -75,13 +75,11 @@ const settled: TableSpec = {
     settled_at: 'time',
   },
 }
-/** So many rows at least are worth a statement of their own. */
-const ALIKE = 8
 const SETTLED = ['state', 'attempts', 'uncertain', 'status', 'detail', 'error', 'settled_at']
 
 /**
- * Claims lanes of a destination whose time has come, the longest due first; none while the destination is not active or rests. A claim
- * is a lease by the database's clock: it moves the lane's time on, so that a lane whose process died becomes due again by itself.
+ * Claims due lanes of a destination, the longest due first; none while the destination is stopped or backs off. The lease, by the database's
+ * clock, moves the lane's due time on, so that the lane of a dead process becomes due again by itself.
  */
 export async function claimLanes(db: Db, destination: string, claim: LaneClaim): Promise<ClaimedLane[]> {
   const leaseToken = randomUUID()
@@ -106,17 +104,17 @@ export async function claimLanes(db: Db, destination: string, claim: LaneClaim):
         found.filter(({ rows }) => rows.length === 0),
       )
     if (claim.uncertain) await setUncertain(tx, lanes.flatMap(certainRows), true)
-    // The lanes come in any order; the one that has waited the longest has the oldest row, nearly always.
+    // The update returns lanes in any order. Sort by their oldest row, which nearly always means the longest due first.
     return lanes.sort((a, b) => (a.rows[0]?.outboxId ?? 0) - (b.rows[0]?.outboxId ?? 0))
   }
-  // A mark must be there before the try that it speaks of; a lease alone is worth nothing once its holder is gone.
+  // The mark must be durable before the attempt. A lease alone is worthless once its holder is gone.
   return db.write('outbox-claim', take, { relaxedDurability: !claim.uncertain })
 }
 
 /**
- * Writes down what became of lanes, all in one transaction: rows, remote ids, when each lane goes on, counters.
+ * Settles lanes in one transaction: rows, remote ids, due times, counters.
  * @param options `relaxedDurability`: a power failure may undo it without harm.
- * @returns those whose lease was lost: nothing of them was written.
+ * @returns results whose lease was lost; nothing of them was written.
  */
 export async function settleLanes(
   db: Db,
@@ -126,7 +124,7 @@ export async function settleLanes(
   if (results.length === 0) return []
   const settle = async (tx: Tx): Promise<LaneResult[]> => {
     const unmapped = results.filter(({ next }) => next.type === 'blocked' && next.as === 'unmapped').map(({ lane }) => lane)
-    // A map that is stored meanwhile is either seen here, or finds the lanes that are blocked here.
+    // A mapping stored meanwhile is either seen here, or its transaction finds the lanes blocked here.
     if (unmapped.length > 0) await lockMappings(tx)
     const tokens = new Map(
       (
@@ -137,7 +135,7 @@ export async function settleLanes(
       ).map((lane) => [laneText(lane), lane.lease_token]),
     )
     const isOurs = ({ lane }: LaneResult) => tokens.get(laneText(lane)) === lane.leaseToken
-    const ours = await withoutAwaiting(tx, results.filter(isOurs))
+    const ours = await withoutRequeued(tx, results.filter(isOurs))
     await writeRows(tx, ours)
     await writeRemoteIds(tx, ours)
     await writeLanes(tx, ours, await mappedLanes(tx, unmapped))
@@ -147,8 +145,8 @@ export async function settleLanes(
   return db.write('outbox-settle', settle, options)
 }
 
-/** Leaves out rows that were skipped for want of an insert that was made ready again since they were claimed: they go behind it. */
-async function withoutAwaiting(tx: Tx, results: readonly LaneResult[]): Promise<readonly LaneResult[]> {
+/** Drops rows that were skipped for want of an insert that has been made ready again since: they must follow it. */
+async function withoutRequeued(tx: Tx, results: readonly LaneResult[]): Promise<readonly LaneResult[]> {
   const skipped = results.flatMap(({ rows }) => rows.filter(({ state, error }) => state === 'skipped' && error === ID_NOT_KNOWN))
   if (skipped.length === 0) return results
   const { rows: found } = await sql<{ outbox_id: number }>`
@@ -156,51 +154,31 @@ async function withoutAwaiting(tx: Tx, results: readonly LaneResult[]): Promise<
     where o.outbox_id in (${sql.join(skipped.map(({ outboxId }) => outboxId))}) and exists (
       select 1 from sync_outbox i where i.destination = o.destination and i.account = o.account and i.lane = o.lane and i.state = 'ready'
         and i.outbox_id < o.outbox_id and i.entity = o.entity and i.entity_id = o.entity_id and i.operation = 'insert')`.execute(tx.sql)
-  const awaiting = new Set(found.map((row) => row.outbox_id))
-  return results.map((result) => ({ ...result, rows: result.rows.filter(({ outboxId }) => !awaiting.has(outboxId)) }))
+  const requeued = new Set(found.map((row) => row.outbox_id))
+  return results.map((result) => ({ ...result, rows: result.rows.filter(({ outboxId }) => !requeued.has(outboxId)) }))
 }
 
-/** What is written of a row that was looked at; nothing of when it was tried, unless it was. */
-type Settled = Pick<OutboxTable, 'state' | 'attempts' | 'uncertain' | 'status' | 'detail' | 'error' | 'settled_at'> &
-  Partial<Pick<OutboxTable, 'tried_at'>>
-
-/** Rows of which the same is to be written are written together: nearly all were taken at their first try. */
+/** Writes the results of rows; `tried_at` only of those that were attempted. */
 async function writeRows(tx: Tx, results: readonly LaneResult[]): Promise<void> {
-  const tried: Row[] = []
+  const now = timeFromMs(tx.clock.now())
+  const attempted: Row[] = []
   const others: Row[] = []
-  for (const { written, ids } of alike(results, timeFromMs(tx.clock.now()))) {
-    if (ids.length >= ALIKE) await writeAlike(tx, written, ids)
-    else (written.tried_at === undefined ? others : tried).push(...ids.map((outbox_id) => ({ outbox_id, ...written })))
-  }
-  await tx.updateMany(settled, [...SETTLED, 'tried_at'], tried)
-  await tx.updateMany(settled, SETTLED, others)
-}
-
-function alike(results: readonly LaneResult[], now: TimeText): Iterable<{ readonly written: Settled; readonly ids: readonly number[] }> {
-  const groups = new Map<string, { written: Settled; ids: number[] }>()
   for (const { lane, rows } of results) {
     const before = new Map(lane.rows.map((row) => [row.outboxId, row.attempts]))
     for (const { outboxId, state, attempts, uncertain, status, detail, error } of rows) {
-      const isTried = attempts > (before.get(outboxId) ?? 0)
-      const key = `${state} ${attempts} ${uncertain} ${status} ${isTried} ${detail?.length} ${detail} ${error}`
-      const group = groups.get(key)
-      if (group) group.ids.push(outboxId)
-      else {
-        const said = { detail: keptText(detail), error: keptText(error), settled_at: state === 'ready' ? null : now }
-        const written = { state, attempts, uncertain: uncertain ? 1 : 0, status, ...said, ...(isTried && { tried_at: now }) }
-        groups.set(key, { written, ids: [outboxId] })
-      }
+      const texts = { detail: storableOrNull(detail), error: storableOrNull(error) }
+      const settledAt = state === 'ready' ? null : now
+      const row = { outbox_id: outboxId, state, attempts, uncertain: uncertain ? 1 : 0, status, ...texts, settled_at: settledAt }
+      if (attempts > (before.get(outboxId) ?? 0)) attempted.push({ ...row, tried_at: now })
+      else others.push(row)
     }
   }
-  return groups.values()
+  await tx.updateMany(settled, [...SETTLED, 'tried_at'], attempted)
+  await tx.updateMany(settled, SETTLED, others)
 }
 
-async function writeAlike(tx: Tx, written: Settled, ids: readonly number[]): Promise<void> {
-  await tx.sql.updateTable('sync_outbox').set(written).where('outbox_id', 'in', amongIds(tx, ids)).execute()
-}
-
-/** It may repeat what a target said, which may hold what Postgres refuses (trap 72). */
-function keptText(text: string | null): string | null {
+/** May quote a target's answer with characters that Postgres refuses (trap 72). */
+function storableOrNull(text: string | null): string | null {
   return text === null ? null : storableText(text)
 }
 
@@ -233,7 +211,7 @@ async function writeLanes(tx: Tx, results: readonly LaneResult[], mapped: Readon
   const lanes = results.map(({ lane, rows, next }) => {
     const blocked = next.type === 'blocked' && !(next.as === 'unmapped' && mapped.has(laneText(lane))) ? next.as : null
     const held_by = blocked === 'held' ? (rows.findLast(({ state }) => state === 'dead' || state === 'unknown')?.outboxId ?? null) : null
-    // A map that was stored meanwhile is one that was waited for.
+    // A lane whose mapping was stored meanwhile is not blocked.
     const waits = next.type === 'due' || blocked === 'unmapped'
     const inMs = waits ? Math.max(0, Math.round(next.inMs ?? 0)) : 0
     const { destination, account, lane: name } = lane
@@ -262,16 +240,16 @@ async function writeLanes(tx: Tx, results: readonly LaneResult[], mapped: Readon
 }
 
 async function countMoves(tx: Tx, results: readonly LaneResult[]): Promise<void> {
-  const tallies = new LaneTotals()
+  const totals = new LaneTotals()
   for (const { lane, rows } of results) {
-    for (const row of rows) tallies.move(lane.destination, 'ready', row.state)
+    for (const row of rows) totals.move(lane.destination, 'ready', row.state)
   }
-  await tallies.write(tx)
+  await totals.write(tx)
 }
 
 /**
- * Gives lanes back, due at once; one whose lease was lost is left alone.
- * @param options `clearUncertain`: the marks that their claim set are taken away, for no try was begun.
+ * Releases lanes, due at once, unless their lease was lost.
+ * @param options `clearUncertain`: removes the marks that the claim set, because no attempt began.
  */
 export async function releaseLanes(db: Db, lanes: readonly ClaimedLane[], options: { readonly clearUncertain: boolean }): Promise<void> {
   if (lanes.length === 0) return
@@ -285,8 +263,8 @@ export async function releaseLanes(db: Db, lanes: readonly ClaimedLane[], option
 }
 
 /**
- * Gives back, at once, whatever lanes of a destination are claimed: for a process that knows that no other one sends, and that has none in
- * hand. Marks of tries that were begun stay.
+ * Releases all claimed lanes of a destination. For a process that knows that no other sends and that has none in flight. Marks of attempts
+ * stay.
  */
 export async function releaseAllLanes(db: Db, destination: string): Promise<void> {
   await db.write('outbox-release', async (tx) => {
@@ -296,14 +274,14 @@ export async function releaseAllLanes(db: Db, destination: string): Promise<void
   })
 }
 
-/** Ends the leases of lanes that are locked; nobody has to wait for them. */
+/** Ends the leases of locked lanes, which are then due at once. */
 async function makeDue(tx: Tx, lanes: readonly LaneKey[]): Promise<void> {
   await sql`
     update sync_push_lanes set lease_token = null, due_at = ${dbTime(tx)}
     where (destination, account, lane) in (select destination, account, lane from ${givenLanes(tx, lanes)})`.execute(tx.sql)
 }
 
-/** The rows that nothing was known of before the claim. */
+/** The rows whose outcome was not uncertain before the claim. */
 function certainRows(lane: ClaimedLane): number[] {
   return lane.rows.filter((row) => !row.uncertain).map((row) => row.outboxId)
 }

@@ -3,20 +3,20 @@ import type { Db, Tx } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 import { appendAndRemove } from '../inbox/append.ts'
 
-/** What is in force in a database. */
+/** The effective settings of a database. */
 export interface DatabaseHealth {
   /** Such as `SQLite 3.50.2`. */
   readonly server: string
-  /** Settings on which it depends whether what was acknowledged survives a power cut. */
+  /** Settings that decide whether acknowledged deliveries survive a power cut. */
   readonly durability: readonly { readonly name: string; readonly value: string; readonly ok: boolean }[]
   readonly sizeBytes: number
 }
 
-/** What `synchronous` means on SQLite. */
+/** Values of SQLite's `synchronous`. */
 const SYNCHRONOUS = ['off', 'normal', 'full', 'extra']
 
 /**
- * Looks at the connection that writes, and writes something of no importance through it, durably, to the inbox too.
+ * Reads the settings on the writing connection, and makes a durable test write, to the inbox too.
  * @throws TransientError when nothing can be written now.
  */
 export function readDatabaseHealth(db: Db): Promise<DatabaseHealth> {
@@ -61,7 +61,7 @@ async function postgresHealth(tx: Tx): Promise<DatabaseHealth> {
   const durability: { name: string; value: string; ok: boolean }[] = []
   for (const name of ['synchronous_commit', 'fsync', 'full_page_writes']) {
     const value = await one(tx, `select current_setting('${name}') as value`, 'value')
-    // What is stricter than `on` waits for standby servers too.
+    // `remote_apply` is stricter than `on`: it also waits for standby servers.
     durability.push({ name, value, ok: value === 'on' || value === 'remote_apply' })
   }
   return {
@@ -76,19 +76,19 @@ async function one(tx: Tx, text: string, column: string): Promise<string> {
   return String(rows[0]?.[column] ?? '')
 }
 
-/** How long connecting, and then a notification, may take. */
+/** Time limit for connecting, and then for a notification. */
 const HEAR_MS = 5_000
 const LONG_MS = 3_600_000
 
 /**
- * Postgres: whether this process hears what is notified. `deaf`: it listens and hears nothing, as behind a pooler that hands no
- * notifications on.
+ * Tests on Postgres whether this process receives notifications. `deaf`: it listens and receives none, as behind a pooler that does not pass
+ * them on.
  */
 export async function probeListening(db: Db): Promise<'hears' | 'deaf' | 'cannot connect'> {
   const stop = new AbortController()
   const listening = db.listen(stop.signal)
   try {
-    // Every topic is notified when it has connected, for what was missed.
+    // A new connection notifies every topic, for what it may have missed.
     if (!(await heard(db))) return 'cannot connect'
     await db.write('doctor', async (tx) => tx.notifyOthers('outbox'))
     return (await heard(db)) ? 'hears' : 'deaf'

@@ -3,7 +3,7 @@ import { releaseDeliveriesOf } from '../inbox/work.ts'
 import { releaseReadsOf } from '../reads/claims.ts'
 import { removeDeadProcesses } from './processes.ts'
 
-/** What a process that is dead had in hand. */
+/** Claims of a dead process that were released. */
 export interface ReleasedClaims {
   readonly processId: string
   readonly deliveries: number
@@ -11,9 +11,8 @@ export interface ReleasedClaims {
 }
 
 /**
- * Takes processes that were not seen for a while off the list, and frees the deliveries and reads that they had claimed, so that nobody
- * waits for the leases to end. One that lives after all can settle none of it any more. Lanes of pushes wait for theirs: only time tells
- * that a request is not under way.
+ * Removes processes that were not seen for a while and releases their claimed deliveries and reads, so that nobody waits for the leases to
+ * end. If such a process still lives, it can settle none of them. Lanes of pushes keep their leases: only time tells that no request is in flight.
  */
 export async function releaseClaimsOfDeadProcesses(tx: Tx): Promise<ReleasedClaims[]> {
   const left: ReleasedClaims[] = []

@@ -5,28 +5,28 @@ import type { Query } from '../engine/db.ts'
 import { oldestOrNewestRead } from '../reads/account-reads.ts'
 import { rank } from '../reads/reads.ts'
 
-/** Counting stops here: a gauge at this value says "so many or more". */
+/** Counting stops here: a gauge at this value means "this many or more". */
 export const COUNT_CAP = 100_000
-/** For what is counted several times at each scrape. */
+/** Cap for what is counted several times per scrape. */
 export const SMALL_COUNT_CAP = 10_000
 
-/** The rows that `from` (everything after `from` of a select) gives, counted no further than `cap`. */
+/** Counts the rows of `from` (the text after `from` in a select) up to `cap`. */
 export async function countCapped(q: Query, from: RawBuilder<unknown>, cap = COUNT_CAP): Promise<number> {
   const { rows } = await sql<{ n: number }>`
     select count(*) as n from (select 1 as one from ${from} limit ${sql.lit(cap)}) as capped`.execute(q.sql)
   return rows[0]?.n ?? 0
 }
 
-/** Deliveries of one state: how many, and when the oldest of them came. */
+/** Deliveries in one state: their number, and when the oldest arrived. */
 export interface InboxGauge {
   readonly state: 'ready' | 'aside' | 'dead'
-  /** null for `ready`, which is one queue for all accounts. */
+  /** null for `ready`: one queue serves all accounts. */
   readonly account: string | null
   readonly count: number
   readonly oldestAt: TimeText | null
 }
 
-/** What waits in the inbox. Every query ends at an index; nothing here costs more with what is done already. */
+/** The backlog of the inbox. Every query uses an index; done deliveries cost nothing. */
 export async function inboxGauges(q: Query, accounts: readonly string[]): Promise<InboxGauge[]> {
   const gauges: InboxGauge[] = [await readyGauge(q)]
   for (const account of accounts) {
@@ -46,7 +46,7 @@ export async function inboxGauges(q: Query, accounts: readonly string[]): Promis
   return gauges
 }
 
-/** The delivery that has been due the longest stands for the oldest: both queues have the same head unless work is being retried. */
+/** The delivery due longest stands for the oldest. The two differ only while deliveries are retried. */
 async function readyGauge(q: Query): Promise<InboxGauge> {
   const { rows } = await sql<{ received_at: TimeText }>`
     select received_at from sync_inbox where state = 'ready' order by available_at, inbox_id limit 1`.execute(q.sql)
@@ -59,11 +59,11 @@ async function readyGauge(q: Query): Promise<InboxGauge> {
   }
 }
 
-/** The names of the ranks of reads, see `rank`. */
+/** Names of the ranks of reads; see `rank`. */
 export const rankNames = ['live', 'routine', 'failing'] as const satisfies readonly (keyof typeof rank)[]
 export type RankName = (typeof rankNames)[number]
 
-/** When the read of each rank that is due the longest was (or will be) due; null when there is none. */
+/** When the read of each rank that is due longest was or will be due; null when there is none. */
 export async function oldestDue(q: Query, account: string): Promise<Record<RankName, TimeText | null>> {
   const due: Record<RankName, TimeText | null> = { live: null, routine: null, failing: null }
   for (const name of rankNames) {
@@ -80,12 +80,12 @@ export async function oldestDue(q: Query, account: string): Promise<Record<RankN
   return due
 }
 
-/** How fresh one kind of read is over all submissions of an account. */
+/** Freshness of one kind of read over all submissions of an account. */
 export interface FreshnessGauge {
   readonly read: ReadKind
-  /** When the submission that was not read for the longest was read; null when none was read at all. */
+  /** The oldest last read of a submission; null when none was read. */
   readonly oldestAt: TimeText | null
-  /** Submissions that were never read to the end, counted no further than `SMALL_COUNT_CAP`. */
+  /** Submissions never read to the end, counted up to `SMALL_COUNT_CAP`. */
   readonly never: number
 }
 
@@ -103,8 +103,8 @@ export async function freshnessGauges(q: Query, account: string): Promise<Freshn
 }
 
 /**
- * Paths of an account whose probing fails, counted no further than `SMALL_COUNT_CAP`.
- * @param templates those of the settings: what was taken out of them is not probed any more.
+ * Paths of an account whose probes fail, counted up to `SMALL_COUNT_CAP`.
+ * @param templates those of the settings; others are no longer probed.
  */
 export async function failingProbes(q: Query, account: string, templates: readonly string[]): Promise<number> {
   if (templates.length === 0) return 0

@@ -1,7 +1,7 @@
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { dbTime } from '../engine/sql.ts'
 
-/** What a process does: the roles of `serve`, and the commands that read from the service beside them. */
+/** What a process does: a role of `serve`, or a command that reads from the service beside it. */
 export type ProcessRole = 'all' | 'receive' | 'work' | 'sync' | 'reconcile'
 
 /** A process that works on the database. */
@@ -12,21 +12,21 @@ export interface ProcessEntry {
   readonly version: string
 }
 
-/** Who was not seen for so long, in milliseconds, is thought dead. */
+/** A process not seen for this long, in milliseconds, counts as dead. */
 export const STALE_MS = 20_000
 const PUSHING: readonly string[] = ['all', 'work'] satisfies ProcessRole[]
 const READING: readonly string[] = ['all', 'work', 'sync', 'reconcile'] satisfies ProcessRole[]
 
-/** How many living processes read from the service, and how many push: what may be asked for in a second is shared among them. */
+/** How many live processes read from the service, and how many push. They share the permitted request rates. */
 export interface ProcessCounts {
   readonly reading: number
   readonly pushing: number
 }
 
 /**
- * Says that the process is alive, by the database's clock. It is a real write, so it also tells whether one succeeds now.
- * @param also what else shall succeed with it, done once this process is seen.
- * @returns what `also` does.
+ * Records that the process is alive, by the database's clock. Being a real write, it also shows whether writing works.
+ * @param also work to commit in the same transaction, after the heartbeat.
+ * @returns the result of `also`.
  */
 export async function recordHeartbeat<T>(db: Db, entry: ProcessEntry, also?: (tx: Tx) => Promise<T>): Promise<T | undefined> {
   return db.write(
@@ -44,19 +44,19 @@ export async function recordHeartbeat<T>(db: Db, entry: ProcessEntry, also?: (tx
   )
 }
 
-/** How many processes share what. */
+/** Counts the processes that share request rates. */
 export async function countProcesses(q: Query): Promise<ProcessCounts> {
   const living = await listProcesses(q)
   const count = (roles: readonly string[]) => living.filter(({ role }) => roles.includes(role)).length
   return { reading: count(READING), pushing: count(PUSHING) }
 }
 
-/** Whether a command reads from the service just now, beside whatever serves. */
+/** Whether a command reads from the service now, beside `serve`. */
 export async function isCommandReading(q: Query): Promise<boolean> {
   return (await listProcesses(q)).some(({ role }) => role === 'sync' || role === 'reconcile')
 }
 
-/** The processes that are alive, the oldest first. */
+/** Live processes, the oldest first. */
 export function listProcesses(q: Query) {
   return q.sql
     .selectFrom('sync_processes')
@@ -66,12 +66,12 @@ export function listProcesses(q: Query) {
     .execute()
 }
 
-/** Takes the process off the list. */
+/** Removes the process from the list. */
 export async function removeProcess(db: Db, id: string): Promise<void> {
   await db.write('process-leave', (tx) => tx.sql.deleteFrom('sync_processes').where('process_id', '=', id).execute())
 }
 
-/** Takes those off the list who are thought dead. @returns their ids. */
+/** Removes dead processes from the list. @returns their ids. */
 export async function removeDeadProcesses(tx: Tx): Promise<string[]> {
   const rows = await tx.sql.deleteFrom('sync_processes').where('seen_at', '<=', dbTime(tx, -STALE_MS)).returning('process_id').execute()
   return rows.map((row) => row.process_id)

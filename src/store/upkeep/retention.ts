@@ -5,36 +5,36 @@ import { timeValue } from '../engine/sql.ts'
 import { hasNoOptionsBut } from '../reconcile/runs.ts'
 import { renewUpkeep, type UpkeepLease } from './upkeep.ts'
 
-/** One small transaction of retention, and what it came to. */
+/** One small transaction of retention, and its result. */
 export interface RetentionStep {
-  /** Rows that were removed, or relieved of their body. */
+  /** Rows deleted, or emptied of their body. */
   readonly removed: number
-  /** Where the next step begins; null when there is nothing more to look at. */
+  /** Where the next step begins; null at the end. */
   readonly next: number | null
-  /** How long its statements took. Waiting for a turn, and for the disk at the end, are not: fewer rows make neither shorter. */
+  /** Duration of its statements, without the wait for a turn and for the disk: fewer rows would not shorten those. */
   readonly workedMs: number
 }
 
-/** What every step is told. */
+/** Input of every step. */
 export interface StepInput {
   readonly lease: UpkeepLease
-  /** What came, or was settled, before this moment goes. */
+  /** Removes what arrived or was settled before this time. */
   readonly before: TimeText
-  /** Rows that are looked at. */
+  /** Rows to look at. */
   readonly limit: number
   /** Where the last step ended; 0 at first. */
   readonly after: number
 }
 
-/** What one transaction frees at most, the last row excepted: a body may have megabytes. */
+/** Limit of bytes freed per transaction, apart from the last row: a body may have megabytes. */
 const MAX_BYTES = 4 << 20
 
-/** By less the clocks of several machines may differ, and it passes by itself. */
+/** A time further in the future than this comes from a wrong clock; smaller differences between machines pass by themselves. */
 const AHEAD_MS = 86_400_000
 
 type Work = (tx: Tx) => Promise<Omit<RetentionStep, 'workedMs'>>
 
-/** @throws LeaseLostError when another process does it now. */
+/** @throws LeaseLostError when another process has taken over. */
 function step(db: Db, lease: UpkeepLease, work: Work): Promise<RetentionStep> {
   const timed = async (tx: Tx): Promise<RetentionStep> => {
     const startedAt = performance.now()
@@ -53,8 +53,8 @@ interface Passed {
 }
 
 /**
- * The next old deliveries in the order in which they came: those that are worked lose body and headers and keep their ids, so that the
- * same delivery that comes again is known. What is not worked yet is noted, for `trimLeftOver`. How far it came is kept with the lease.
+ * Trims the next old deliveries in order of arrival: settled ones lose body and headers and keep their ids, so that a repeated delivery is
+ * recognised. Unsettled ones are noted for `trimLeftOver`. The position is stored with the lease.
  */
 export function trimInbox(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
@@ -73,7 +73,7 @@ export function trimInbox(db: Db, { lease, before, limit, after }: StepInput): P
   })
 }
 
-/** The same for deliveries that were passed before they were worked. */
+/** Trims deliveries that were not settled when `trimInbox` passed them. */
 export function trimLeftOver(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const { rows } = await sql<RawPassed>`
@@ -98,7 +98,7 @@ async function relieve(tx: Tx, range: ReturnType<typeof sql>, before: TimeText):
   return Number(numAffectedRows ?? 0)
 }
 
-/** Removes refused deliveries. */
+/** Deletes rejected deliveries. */
 export function removeRejected(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const { rows } = await sql<RawPassed>`
@@ -114,7 +114,7 @@ export function removeRejected(db: Db, { lease, before, limit, after }: StepInpu
   })
 }
 
-/** Removes what a destination has taken, or somebody has given up. What may still be sent, or is for a person to settle, stays. */
+/** Deletes delivered and skipped outbox rows. Rows that may still be sent, or need a person, stay. */
 export function removePushed(db: Db, { lease, before, limit, after }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
     const { rows } = await sql<RawPassed>`
@@ -130,10 +130,10 @@ export function removePushed(db: Db, { lease, before, limit, after }: StepInput)
 }
 
 /**
- * Removes the oldest changes, so that what is left has no gaps; `mirror_info.first_seq` moves with them. It never goes past what one of
- * the named destinations has still to get, nor past a push that may still be made. Pushes that were skipped go with their changes: without
- * them nobody could try them again.
- * @param destinations those of the settings: what one that is not there any more has not got is not kept for it.
+ * Deletes the oldest changes without leaving gaps, and moves `mirror_info.first_seq` along. It stops before anything that a configured
+ * destination has still to get and before any push that may still be made. Skipped pushes are deleted with their changes: without those
+ * nobody could retry them.
+ * @param destinations those of the settings; nothing is kept for others.
  */
 export function removeChanges(db: Db, { lease, before, limit }: StepInput, destinations: readonly string[]): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
@@ -145,17 +145,17 @@ export function removeChanges(db: Db, { lease, before, limit }: StepInput, desti
       const needed = await oldestNeeded(tx, destinations)
       const firstKept = rows.findIndex(({ seq, young }) => Boolean(young) || seq >= needed)
       const passed = firstKept === -1 ? rows : rows.slice(0, firstKept)
-      // What a clock that ran ahead has dated into the future is older than what came after it.
+      // A row dated into the future by a wrong clock is older than the rows that follow it.
       return passed.slice(0, passed.findLastIndex(({ old }) => Boolean(old)) + 1)
     }
     const upTo = (await removable()).at(-1)?.seq
     if (upTo !== undefined) await removeSkipped(tx, upTo, limit)
-    // Looked for once more: one of them may have been made ready again just before.
+    // Checked again: one of them may have been made ready just before.
     const gone = await removable()
     const last = gone.at(-1)?.seq
     if (last === undefined) return { removed: 0, next: null }
     await sql`delete from changes where seq <= ${last}`.execute(tx.sql)
-    // As whoever appends to the log does: the one row last, so that it is held for a moment.
+    // Last, like appending to the log: the row is locked only for a moment.
     await tx.sql
       .updateTable('mirror_info')
       .set({ first_seq: last + 1 })
@@ -165,7 +165,7 @@ export function removeChanges(db: Db, { lease, before, limit }: StepInput, desti
   })
 }
 
-/** Each destination has at most one row of a change, so `limit` rows of each, the oldest first, are those of as many changes. */
+/** A destination has at most one row per change, so the oldest `limit` rows of each cover as many changes. */
 async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void> {
   for (const { destination } of await tx.sql.selectFrom('sync_destinations').select('destination').execute()) {
     await sql`
@@ -176,8 +176,8 @@ async function removeSkipped(tx: Tx, upTo: number, limit: number): Promise<void>
 }
 
 /**
- * Removes what reconcile runs found; their rows stay. Only when a later run came to its end that looked at all submissions: what still
- * stands, that has told again, and that it was told before is known by it.
+ * Deletes findings of reconcile runs; the runs stay. Only once a later complete run has ended: it has reported again whatever still stands,
+ * and remembers that it was reported before.
  */
 export function removeFindings(db: Db, { lease, before, limit }: StepInput): Promise<RetentionStep> {
   return step(db, lease, async (tx) => {
@@ -193,7 +193,7 @@ export function removeFindings(db: Db, { lease, before, limit }: StepInput): Pro
   })
 }
 
-/** The oldest number of the change log that somebody may still need; above all of them when nobody does. */
+/** The oldest change number that somebody may still need; larger than any when nobody does. */
 async function oldestNeeded(q: Query, destinations: readonly string[]): Promise<number> {
   const states = await q.sql.selectFrom('sync_destinations').select(['destination', 'cursor']).execute()
   let oldest = Number.MAX_SAFE_INTEGER
@@ -208,10 +208,10 @@ async function oldestNeeded(q: Query, destinations: readonly string[]): Promise<
   return oldest
 }
 
-/** Rows that take what they say from the change log when they are sent, each as an index has them. */
+/** Conditions on rows whose content is read from the change log when they are sent, each matching a partial index. */
 const OPEN_ROWS = ["state = 'ready'", ...['dead', 'unknown'].map(stopped)]
 
-/** As its index has it. */
+/** Matches the partial index. */
 function stopped(state: string): string {
   return `state = '${state}' and state in ('dead', 'unknown', 'skipped')`
 }
@@ -226,7 +226,7 @@ function passed({ id, old, bytes }: RawPassed): Passed {
   return { id, old: Boolean(old), bytes }
 }
 
-/** @returns up to where rows are looked at: the last old one, unless that would free too much at once; null when none is old. */
+/** @returns the id up to which rows are handled: the last old one, or less when that would free too much; null when none is old. */
 function lastOld(rows: readonly Passed[]): number | null {
   let last: number | null = null
   let bytes = 0
@@ -238,7 +238,7 @@ function lastOld(rows: readonly Passed[]): number | null {
   return last
 }
 
-/** What is old; and what a clock that ran ahead has dated into the future: it tells nothing of what came after it. */
+/** Old rows, and rows dated into the future by a wrong clock: their time says nothing about the rows after them. */
 function isPassed(tx: Tx, column: string, before: TimeText) {
   return sql`(${isBefore(tx, column, before)} or ${sql.ref(column)} > ${timeValue(tx, timeFromMs(tx.clock.now() + AHEAD_MS))})`
 }

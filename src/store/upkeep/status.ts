@@ -5,25 +5,25 @@ import type { Query } from '../engine/db.ts'
 import { dbTime, unindexed } from '../engine/sql.ts'
 import { rank } from '../reads/reads.ts'
 
-/** The reads of one account, in numbers. */
+/** Figures about the reads of one account. */
 export interface ReadsStatus {
   /** Known submissions. */
   readonly submissions: number
-  /** Of which the service did not show lately. */
+  /** Of these, the ones that the service no longer shows. */
   readonly unreachable: number
-  /** Reads that should have been made by now. */
+  /** Reads that are past due. */
   readonly overdue: number
-  /** The read that is due the longest. */
+  /** When the read due longest was due. */
   readonly oldestDueAt: TimeText | null
-  /** Reads that did not succeed the last time. */
+  /** Reads whose last attempt failed. */
   readonly failing: number
-  /** Requests a second that the timetable asks for, replays and further pages of long feeds left aside. */
+  /** Scheduled requests a second, without replays and further pages of long feeds. */
   readonly demandRps: number
 }
 
 /**
- * The reads of each account. It looks at every read, for people who ask, not for a timer; and at all of them in one go, whosever they are:
- * one by one, by an index, they would take ten times as long.
+ * Figures of all accounts in one scan of every read. For people who ask, not for a timer. Account by account, through an index, it would take
+ * ten times as long.
  */
 export async function readsStatus(q: Query): Promise<(account: string) => ReadsStatus> {
   const { rows } = await sql<{ account: string; overdue: number; oldest: TimeText | null; failing: number; demand: number | null }>`
@@ -46,7 +46,7 @@ export async function readsStatus(q: Query): Promise<(account: string) => ReadsS
   })
 }
 
-/** Each read comes once in the time between when it was last made and when it is due again; a second at least. */
+/** Each read comes once per interval between its last read and its due time, which is at least a second. */
 function demand(q: Query): RawBuilder<number> {
   const seconds =
     q.kind === 'sqlite'
@@ -56,12 +56,12 @@ function demand(q: Query): RawBuilder<number> {
   return sql<number>`sum(case when last_read_at is not null then 1.0 / ${atLeastOne} end)`
 }
 
-/** How long ago the submissions of an account were read, for one kind of read. */
+/** Age of one kind of read over the submissions of an account. */
 export interface FreshnessStatus {
   readonly read: ReadKind
   readonly oldestAt: TimeText | null
   readonly medianAt: TimeText | null
-  /** Submissions that were never read to the end. */
+  /** Submissions never read to the end. */
   readonly never: number
 }
 
@@ -93,7 +93,7 @@ export async function freshnessStatus(q: Query, account: string): Promise<Freshn
   return all
 }
 
-/** Contradictions (invariant 4) and items that could not be read, that are kept for an account. */
+/** Stored conflicts (invariant 4) and unreadable items of an account. */
 export async function countEvidence(q: Query, account: string): Promise<{ readonly conflicts: number; readonly unreadable: number }> {
   const { rows } = await sql<{ conflicts: number; unreadable: number }>`
     select (select count(*) from sync_conflicts where account = ${account}) as conflicts,

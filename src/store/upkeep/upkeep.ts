@@ -5,35 +5,33 @@ import { LeaseLostError } from '../engine/leases.ts'
 import { dbTime } from '../engine/sql.ts'
 import type { UpkeepTable } from '../schema/tables-retention.ts'
 
-/** No two zones are further apart, and a day begins within them. */
+/** Time zones are at most this far apart, and a day begins in between. */
 const AHEAD_MS = 2 * 86_400_000
 
-/** The right to do one turn of a task that one process does for all. */
+/** The right to do one run of a task that one process does for all. */
 export interface UpkeepLease {
   readonly task: string
   readonly token: string
   readonly leaseMs: number
-  /** How far the task had come. */
+  /** Progress of the task. */
   readonly position: number
 }
 
-/** Which turn of a task. */
+/** One run of a task. */
 export interface UpkeepSlot {
-  /** A day: it grows as text. */
+  /** A day, as text that sorts. */
   readonly slot: string
-  /** When they are others than the last ones, the turn is due again. */
+  /** When they differ from the last run's, the run is due again. */
   readonly settings: string
 }
 
-/** `done`: this turn was done already. `held`: another process is at it, or was until a moment ago. */
+/** `done`: this run is done. `held`: another process is doing it, or was a moment ago. */
 export type UpkeepClaim = UpkeepLease | 'done' | 'held'
 
-/**
- * Begins a turn of a task, or goes on with it when whoever began it is dead. Of many processes one gets it.
- */
+/** Starts a run of a task, or resumes one whose process died. Only one process gets it. */
 export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseMs: number): Promise<UpkeepClaim> {
   const { slot, settings } = turn
-  // Mostly it is done, and then nobody is disturbed.
+  // Usually it is done; checking first avoids a write transaction.
   const known = await db.read.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).executeTakeFirst()
   if (known && isDone(known, turn, db.clock.now())) return 'done'
   return db.write('upkeep-claim', async (tx) => {
@@ -56,7 +54,7 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseM
     const row = await (tx.kind === 'postgres' ? locked.forUpdate() : locked).executeTakeFirstOrThrow()
     if (isDone(row, turn, tx.clock.now())) return 'done'
     const token = randomUUID()
-    // A turn that was broken off has been under way since its first try: so it is seen how long it does not come to its end.
+    // A resumed run keeps its start time, which shows for how long it has not finished.
     const goesOn = row.began_at !== null && row.ended_at === null
     const taken = await tx.sql
       .updateTable('sync_upkeep')
@@ -71,16 +69,16 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseM
   })
 }
 
-/** Another process may have its next day, or its clock, a little earlier. A turn of later days was noted by a clock that ran far ahead. */
+/** Another process may reach the next day a little earlier. A run dated days ahead was recorded by a wrong clock. */
 function isDone(row: Pick<UpkeepTable, 'slot' | 'settings' | 'ended_at'>, { slot, settings }: UpkeepSlot, nowMs: number): boolean {
   if (row.slot === null || row.slot < slot || row.slot > timeFromMs(nowMs + AHEAD_MS)) return false
   return row.slot > slot || (row.ended_at !== null && row.settings === settings)
 }
 
 /**
- * Keeps the lease, in a transaction of the task.
- * @param position how far the task has come with this transaction; left out, it stays.
- * @throws LeaseLostError when another process does it now: then nothing of the transaction may stand.
+ * Renews the lease, in a transaction of the task.
+ * @param position progress of the task after this transaction; left out, it stays.
+ * @throws LeaseLostError when another process has taken over; the transaction must then roll back.
  */
 export async function renewUpkeep(tx: Tx, lease: UpkeepLease, position?: number): Promise<void> {
   const { numUpdatedRows } = await tx.sql
@@ -92,7 +90,7 @@ export async function renewUpkeep(tx: Tx, lease: UpkeepLease, position?: number)
   if (numUpdatedRows !== 1n) throw new LeaseLostError(lease.task)
 }
 
-/** Ends the turn. @param note what it did, in a sentence; null when it was broken off: then another process may go on at once. */
+/** Ends the run. @param note what it did, in a sentence; null when it was interrupted: another process may then resume it at once. */
 export async function endUpkeep(db: Db, lease: UpkeepLease, note: string | null): Promise<void> {
   await db.write('upkeep-end', (tx) =>
     tx.sql
@@ -104,7 +102,7 @@ export async function endUpkeep(db: Db, lease: UpkeepLease, note: string | null)
   )
 }
 
-/** The last turn of a task; null when there was none. */
+/** The last run of a task; null when there was none. */
 export async function lastUpkeep(q: Query, task: string) {
   const row = await q.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).executeTakeFirst()
   return row ?? null

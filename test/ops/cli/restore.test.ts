@@ -172,7 +172,7 @@ it('backup and restore say in one line why they cannot, and which exit code mean
   expect(await runHere(['restore', `${file}.none`], env)).toMatchObject({ code: 2, err: `there is no file ${file}.none\n` })
   expect(await runHere(['restore', dirname(file)], env)).toEqual({
     ...{ code: 2, out: '' },
-    err: `${dirname(file)} is no file; name the backup itself\n`,
+    err: `${dirname(file)} is not a file; name the backup itself\n`,
   })
   const postgres = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }
   expect(await runHere(['backup', file], postgres)).toMatchObject({ code: 2, err: expect.stringMatching(/^backup is for SQLite.*pg_dump/) })

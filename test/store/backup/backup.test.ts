@@ -278,7 +278,7 @@ describe('a restore', () => {
     const restoring = restoreSqlite({ kind: 'sqlite', path: file('m.db') }, file('a.db'), parts)
     await expect(restoring).rejects.toThrow(PermanentError)
     await expect(restoring).rejects.toThrow(
-      /a\.db cannot be restored: .* cannot be copied to .* \(.*copyfile.*\); see whether .*; nothing was changed$/,
+      /a\.db cannot be restored: copying it to .* failed \(.*copyfile.*\); check that .*; nothing was changed$/,
     )
     expect(files()).toEqual(['a.db', 'a.db-wal', 'm.db-serve'])
   })

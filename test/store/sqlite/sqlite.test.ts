@@ -117,14 +117,14 @@ describe('SQLite', () => {
 
   it('does not blame the rights of a user where the whole volume is read-only', () => {
     const saying = (code: string) => notWritable('/data', Object.assign(new Error(code), { code }))
-    expect(saying('EROFS')).toMatch(/^\/data lies on a volume that is mounted read-only; mount it writable/)
+    expect(saying('EROFS')).toMatch(/^\/data is on a volume that is mounted read-only; .* mount it writable/)
     expect(saying('EACCES')).toMatch(/^\/data is not writable by user \d+; give it to that user \(chown\)$/)
   })
 
   it('says who cannot write where', async () => {
     const file = join(place.config.path, 'below', 'mirror.db')
     await expect(openAgain({ kind: 'sqlite', path: file })).rejects.toThrow(
-      /^The folder .* cannot be made by user \d+ .*set DATABASE_URL to another place/,
+      /^The folder .* cannot be created by user \d+ .*set DATABASE_URL to another place/,
     )
     await expect(openAgain({ kind: 'sqlite', path: file })).rejects.toThrow(FatalError)
     for (const path of ['/proc/nowhere/mirror.db', join(place.config.path, 'mirror.db')])
@@ -143,7 +143,7 @@ describe('SQLite', () => {
     await expect(openAgain({ kind: 'sqlite', path })).rejects.toThrow(/is damaged or is no SQLite database/)
     mkdirSync(`${path}-folder`)
     await expect(openAgain({ kind: 'sqlite', path: `${path}-folder` })).rejects.toThrow(
-      /-folder is a folder; name a file in it by DATABASE_URL$/,
+      /-folder is a folder; set DATABASE_URL to a file in it$/,
     )
   })
 })
