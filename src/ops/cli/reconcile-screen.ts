@@ -1,7 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Output } from '../../base/host.ts'
-import type { RunCounts } from '../../store/reconcile/runs.ts'
-import type { RunRow } from '../../store/reconcile/runs.ts'
+import type { RunCounts, RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/tables-reconcile.ts'
 import { printableLine } from '../output/text.ts'
 
