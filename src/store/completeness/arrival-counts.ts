@@ -3,28 +3,28 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { moveProgress, readProgress } from './progress.ts'
 
-/** Changes looked at in one transaction. */
+/** Changes read per transaction. */
 const STEP = 1_000
 const MARK = 'arrival_counts_mark'
-/** The change log is one for all accounts. */
+/** The change log is shared by all accounts. */
 const ALL = ''
 const ways = ['webhook', 'poll', 'backfill', 'reconcile'] as const
 type Way = (typeof ways)[number]
 type Count = Way | 'lost'
 
-/** Records of one account, entity and hour. */
+/** Number of records of one account, entity and hour. */
 export interface HourCount {
   readonly account: string
   readonly entity: string
-  /** The beginning of the hour. */
+  /** Start of the hour. */
   readonly hour: TimeText
   readonly n: number
 }
 
 /**
- * Counts the events and messages that became known since this was done last, hour by hour, from the change log: applying pays nothing
- * for it. It goes on from a stored mark, one step at a time; of several processes one makes each step.
- * @returns whether there is more to look at.
+ * Counts by hour the events and messages that became known since the last call, from the change log, so that applying pays nothing for it.
+ * Progress is stored step by step; of several processes one makes each step.
+ * @returns whether there may be more.
  */
 export async function countArrivals(db: Db): Promise<boolean> {
   const mark = await readProgress(db.read, ALL, MARK)
@@ -54,13 +54,13 @@ export async function addCount(tx: Tx, { account, entity, hour, n }: HourCount, 
     .execute()
 }
 
-/** The beginning of the hour that holds the moment in `column`. */
+/** Start of the hour of the time in `column`. */
 export function hourOf(q: Pick<Query, 'kind'>, column: string): RawBuilder<TimeText> {
   const time = sql.ref(column)
   return q.kind === 'sqlite' ? sql<TimeText>`substr(${time}, 1, 13) || ':00:00.000000Z'` : sql<TimeText>`date_trunc('hour', ${time}, 'UTC')`
 }
 
-/** `sync` reads as polling does; only whoever asked for it differs. */
+/** `sync` reads like polling; only the requester differs. */
 function wayOf(cause: string): Way {
   return ways.find((way) => way === cause) ?? 'poll'
 }

@@ -1,15 +1,15 @@
 import type { Query } from '../engine/db.ts'
 import type { CompletenessView } from '../schema/tables-completeness.ts'
 
-/** Which submissions are meant; what is left out does not narrow. */
+/** Which submissions to list; fields left out do not narrow. */
 export interface CompletenessFilter {
   readonly account: string
   readonly submissionId?: string | undefined
-  /** Only those behind this one: the next page. */
+  /** Only submissions behind this one: the next page. */
   readonly after?: string | undefined
 }
 
-/** What is known of each submission of an account, in the order of their ids. */
+/** The ledger of an account's submissions, by id. */
 export function listCompleteness(q: Query, filter: CompletenessFilter, limit: number): Promise<CompletenessView[]> {
   let query = q.sql.selectFrom('completeness').selectAll().where('account', '=', filter.account)
   if (filter.submissionId !== undefined) query = query.where('submission_id', '=', filter.submissionId)

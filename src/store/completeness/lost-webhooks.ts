@@ -6,20 +6,20 @@ import { findAccount } from '../reads/accounts.ts'
 import { addCount, type HourCount, hourOf } from './arrival-counts.ts'
 import { moveProgress, readProgress } from './progress.ts'
 
-/** A webhook that has not come so long after its record was seen in a feed is counted as lost. */
+/** A webhook that has not come this long after a feed showed its record counts as lost. */
 export const LOST_AFTER_MS = 900_000
-/** Records looked at in one transaction, about. */
+/** About how many records one transaction looks at. */
 const STEP = 500
 const NAME = 'lost_webhooks'
 const MARK = 'lost_webhooks_mark'
 
-/** How many records of one table no webhook told of. */
+/** How many records of one table no webhook announced. */
 export interface LostWebhooks {
   readonly entity: string
   readonly count: number
 }
 
-/** @returns the totals of an account since its beginning. */
+/** @returns an account's totals since it began. */
 export async function lostWebhooks(q: Query, account: string): Promise<LostWebhooks[]> {
   const rows = await q.sql
     .selectFrom('sync_counters')
@@ -32,13 +32,13 @@ export async function lostWebhooks(q: Query, account: string): Promise<LostWebho
 }
 
 /**
- * Counts, once each, the records of an account that a feed showed first and of which no webhook has told since: what was found more
- * than 15 minutes ago. Backfill is none of them; nor are events as long as the account's event deliveries cannot be read.
- * It goes on from a stored mark, one step at a time; of several processes one makes each step.
- * @returns what this step counted, and whether there may be more to look at.
+ * Counts, once each, the records that a feed showed first more than 15 minutes ago and no webhook has announced since. Backfill does not
+ * count, nor do events while the account's event deliveries cannot be read.
+ * Progress is stored step by step; of several processes one makes each step.
+ * @returns the counts of this step, and whether there may be more.
  */
 export async function countLostWebhooks(db: Db, account: string): Promise<{ readonly lost: LostWebhooks[]; readonly more: boolean }> {
-  // Everything that a feed showed first up to this moment has been looked at.
+  // Records that a feed showed first up to this time have been looked at.
   const mark = timeFromMs(await readProgress(db.read, account, MARK))
   const ripe = timeFromMs(db.clock.now() - LOST_AFTER_MS)
   const next = await nextMark(db.read, account, mark, ripe)
@@ -54,7 +54,7 @@ export async function countLostWebhooks(db: Db, account: string): Promise<{ read
   })
 }
 
-/** Where the next step ends: all records of one moment are in the same step. */
+/** End of the next step. Records of one moment stay in the same step. */
 async function nextMark(q: Query, account: string, mark: TimeText, ripe: TimeText): Promise<{ mark: TimeText; more: boolean } | null> {
   const rows = await q.sql
     .selectFrom('sync_arrivals')
@@ -70,7 +70,7 @@ async function nextMark(q: Query, account: string, mark: TimeText, ripe: TimeTex
   return last ? { mark: last.first_at, more: rows.length === STEP } : null
 }
 
-/** No webhook has told of the record `seen`. */
+/** No webhook has announced the record `seen`. */
 const neverTold = sql`not exists (
   select 1 from sync_arrivals as told
   where told.account = seen.account and told.entity = seen.entity and told.submission_id = seen.submission_id
@@ -102,7 +102,7 @@ async function add(tx: Tx, account: string, entity: string, count: number): Prom
     .execute()
 }
 
-/** Ids of the records that a feed showed first and of which no webhook has told so far, however short ago; backfill left aside. */
+/** Ids of records that a feed showed first and no webhook has announced yet, without backfill. */
 export async function unannounced(q: Query, account: string): Promise<string[]> {
   const { rows } = await sql<{ record_id: string }>`
     select record_id from sync_arrivals as seen where account = ${account} and way = 'feed' and ${neverTold}`.execute(q.sql)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 
-/** Of so many deliveries, of all accounts, the newest of one is looked for: there is no index for it. */
+/** How many of the newest deliveries, of all accounts, are searched: no index serves. */
 const LOOKED_AT = 1_000
 
 export interface NewestDelivery {
@@ -13,7 +13,7 @@ export interface NewestDelivery {
 
 /**
  * The newest delivery of an account among the last thousand of all accounts; null when there is none.
- * @param butFor deliveries of this `type` are passed over.
+ * @param butFor ignores deliveries of this `type`.
  */
 export async function newestDelivery(q: Query, account: string, butFor: string): Promise<NewestDelivery | null> {
   const { rows } = await sql<{ received_at: TimeText; secret: number }>`

@@ -4,14 +4,14 @@ import type { Db, Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
 import { requireWatch } from '../operators/alarms.ts'
 
-/** When a delivery arrived. */
+/** Arrival of a delivery. */
 export interface DeliveryTime {
   readonly inboxId: number
   readonly account: string
   readonly receivedAt: TimeText
 }
 
-/** What is known of how an account's deliveries come. */
+/** What was learned about the arrival of an account's deliveries. */
 export interface StoredRhythm {
   readonly account: string
   readonly lastAt: TimeText | null
@@ -19,10 +19,10 @@ export interface StoredRhythm {
   readonly learned: string
 }
 
-/** When nothing was learned yet, so many of the newest deliveries are learned from. */
+/** How many of the newest deliveries to learn from at first. */
 const FIRST_LOOK = 5_000
 
-/** How far deliveries were learned from: the number of the newest. */
+/** Number of the newest delivery learned from. */
 export async function learnedUpTo(q: Query): Promise<number> {
   const row = await q.sql.selectFrom('sync_alarm_watch').select('learned_up_to').where('id', '=', 1).executeTakeFirst()
   if (row?.learned_up_to != null) return row.learned_up_to
@@ -31,8 +31,8 @@ export async function learnedUpTo(q: Query): Promise<number> {
 }
 
 /**
- * Deliveries behind a number, in its order, without their contents.
- * @param butFor deliveries of this `type` are passed over.
+ * Deliveries behind a number, in order, without their contents.
+ * @param butFor leaves out deliveries of this `type`.
  */
 export async function deliveriesAfter(q: Query, inboxId: number, limit: number, butFor: string): Promise<DeliveryTime[]> {
   const rows = await q.sql
@@ -52,8 +52,8 @@ export async function listRhythms(q: Query): Promise<StoredRhythm[]> {
 }
 
 /**
- * Stores what was learned, and how far.
- * @throws LeaseLostError when another process watches now: nothing is stored then.
+ * Saves what was learned, and up to which delivery.
+ * @throws LeaseLostError when another process evaluates alarms now; nothing is saved then.
  */
 export async function storeRhythms(db: Db, token: string, upTo: number, rhythms: readonly StoredRhythm[]): Promise<void> {
   await db.write('alarm-learn', async (tx) => {

@@ -9,15 +9,15 @@ import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
 import { prepared } from '../postgres/pool.ts'
 
-/** A delivery whose signature was verified, on its way into the inbox. */
+/** A verified delivery, to be stored. */
 export interface NewDelivery {
   readonly account: string
   readonly deliveryId: string
   readonly receivedAt: TimeText
-  /** The headers that were verified, and those that say how the body is to be read. */
+  /** The verified headers, and those needed to read the body. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
-  /** Position, from 1, of the secret that verified. */
+  /** Position, from 1, of the secret that verified it. */
   readonly secret: number
 }
 
@@ -25,7 +25,7 @@ const NAME = 'inbox-append'
 /** What finds room in a new page alone. */
 const PAGE_BYTES = 7_500
 
-/** What a new row is given; its other columns start as null. `body` is bound as it is, whatever kind is named here. */
+/** Columns of a new row; the others start as null. `body` is bound as it is, whatever its kind here. */
 const inbox: TableSpec = {
   table: 'sync_inbox',
   key: ['account', 'delivery_id'],
@@ -43,8 +43,8 @@ const inbox: TableSpec = {
 }
 
 /**
- * All bodies travel as one binary parameter, cut up by the server: lists of bytea are sent as escaped text, which takes longer
- * than everything else. `now` is the statement's, so that deliveries of one batch are worked in the order of their ids.
+ * All bodies travel as one binary parameter that the server cuts up: a list of bytea is sent as escaped text, which takes longer than
+ * everything else. The statement's `now` makes deliveries of one batch due in the order of their ids.
  */
 const POSTGRES_INSERT = prepared(
   NAME,
@@ -60,9 +60,9 @@ const POSTGRES_INSERT = prepared(
     where sync_inbox.state = 'dead'`,
 )
 
-/** Puts deliveries into the inbox, durably (invariant 1). */
+/** Stores deliveries in the inbox, durably (invariant 1). */
 export class InboxAppender {
-  /** Whether the event loop stands still while a transaction is committed: SQLite works in this very thread. */
+  /** Whether a commit blocks the event loop: SQLite runs in this thread. */
   readonly blocking: boolean
   readonly #db: Db
   #failing = false
@@ -78,11 +78,10 @@ export class InboxAppender {
   }
 
   /**
-   * Appends deliveries in one transaction, before all others that wait. One whose id is known changes nothing, unless that one is
-   * dead: then it is made ready again. When the transaction fails over something in it, each delivery gets one of its own,
-   * so that a failing row never fails its companions.
-   * @returns for each delivery, in the same order, null when it is durably stored, else why it is not, or why that cannot be known:
-   * a TransientError when trying again can help. Never rejects.
+   * Appends deliveries in one priority transaction. A known id changes nothing, unless that delivery is dead: it is then made ready again. If
+   * the transaction fails because of its content, each delivery is retried in a transaction of its own, so that one bad row never fails others.
+   * @returns for each delivery, in order, null when it is durably stored; otherwise why it is not, or why that is unknown. A TransientError
+   * means that trying again can help. Never rejects.
    */
   async append(deliveries: readonly NewDelivery[]): Promise<readonly (Error | null)[]> {
     if (deliveries.length === 0) return []
@@ -94,7 +93,7 @@ export class InboxAppender {
   }
 
   async #tryAppend(deliveries: readonly NewDelivery[]): Promise<Error | null> {
-    // The same key twice in one statement is an error on Postgres. The later copies are stored when the first one is.
+    // Postgres refuses the same key twice in one statement. Copies count as stored when the first one is.
     const distinct = distinctByKey(deliveries)
     try {
       await this.#db.write(NAME, (tx) => (tx.kind === 'sqlite' ? appendSqlite(tx, distinct) : appendPostgres(tx, distinct)), {
@@ -110,7 +109,7 @@ export class InboxAppender {
   }
 }
 
-/** Appends nothing, in the way in which deliveries are appended: it fails when they could not be, as for a right that was taken away. */
+/** Runs the append statement with no rows: it fails if deliveries could not be appended, as after a right was revoked. */
 export async function appendNothing(tx: Tx): Promise<void> {
   const columns = sql.join(
     ['account', 'delivery_id', 'received_at', 'state', 'attempts', 'available_at', 'headers', 'body'].map((name) => sql.ref(name)),
@@ -121,13 +120,13 @@ export async function appendNothing(tx: Tx): Promise<void> {
 }
 
 /**
- * Appends a row and takes it away again, in one transaction: a full disk may have room for small writes in its pages, and none for deliveries.
- * It leaves room behind that is used again, so it is for cases of doubt.
+ * Appends a row and deletes it in one transaction. A full disk may have room for small writes in existing pages, but none for deliveries. The
+ * freed pages stay allocated, so it is for doubtful cases only.
  */
 export async function appendAndRemove(tx: Tx): Promise<void> {
   const now = timeFromMs(tx.clock.now())
   const id = randomUUID()
-  // No account has this name.
+  // No account has this name: names contain no space.
   await sql`
     insert into sync_inbox (account, delivery_id, received_at, secret, state, attempts, available_at, headers, body)
     values ('', ${id}, ${now}, 0, 'done', 0, ${now}, '{}', ${randomBytes(PAGE_BYTES)})`.execute(tx.sql)
@@ -190,11 +189,11 @@ function rowOf(delivery: NewDelivery, now: TimeText): Row {
     headers: JSON.stringify(delivery.headers),
     body: delivery.body,
   }
-  // Rows are typed for what is JSON; SQLite binds a Buffer as the blob that it is.
+  // Rows are typed as JSON; SQLite binds a Buffer as a blob.
   return row as unknown as Row
 }
 
-/** A repeat of a dead delivery makes it ready again; all other repeats change nothing. */
+/** A repeat of a dead delivery makes it ready again; other repeats change nothing. */
 async function revive(tx: Tx, deliveries: readonly NewDelivery[]): Promise<void> {
   for (const delivery of deliveries) {
     await tx.sql

@@ -5,20 +5,20 @@ import { wake } from '../engine/notify.ts'
 import { accountsIn, dbTime, timeValue, unindexed } from '../engine/sql.ts'
 import type { InboxState } from '../schema/tables.ts'
 
-/** Which deliveries are meant; what is left out does not narrow. */
+/** Which deliveries to list; fields left out do not narrow. */
 export interface InboxFilter {
   readonly state?: InboxState | undefined
   readonly account?: string | undefined
   readonly submissionId?: string | undefined
-  /** Received at or after. */
+  /** Received at or after this time. */
   readonly since?: TimeText | undefined
-  /** Received before. */
+  /** Received before this time. */
   readonly until?: TimeText | undefined
-  /** Only those behind the one of this number in the list: older ones. */
+  /** Only deliveries behind the one with this number: older ones. */
   readonly after?: number | undefined
 }
 
-/** A delivery as lists show it: without its body. */
+/** A delivery in lists: without its body. */
 export interface InboxEntry {
   readonly inbox_id: number
   readonly delivery_id: string
@@ -31,21 +31,21 @@ export interface InboxEntry {
   readonly error: string | null
 }
 
-/** A delivery with everything that is kept of it. */
+/** A delivery with everything that is stored of it. */
 export interface InboxDelivery extends InboxEntry {
   readonly available_at: TimeText
   readonly settled_at: TimeText | null
-  /** Which of the account's webhook secrets verified it, from 1. */
+  /** Position, from 1, of the account's webhook secret that verified it. */
   readonly secret: number
-  /** JSON text of the headers that are kept. */
+  /** The stored headers as JSON text. */
   readonly headers: string
-  /** null when retention has taken it. */
+  /** null when retention has removed it. */
   readonly body: Buffer | null
 }
 
 const ENTRY = ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'kind', 'submission_id', 'attempts', 'error'] as const
 
-/** Deliveries that the filter names, the newest first. */
+/** Deliveries that match the filter, the newest first. */
 export async function listDeliveries(q: Query, filter: InboxFilter, limit: number): Promise<InboxEntry[]> {
   const columns = sql.join(ENTRY.map((column) => sql.ref(column)))
   const { rows } = await sql<InboxEntry>`
@@ -53,12 +53,12 @@ export async function listDeliveries(q: Query, filter: InboxFilter, limit: numbe
   return rows
 }
 
-/** @returns the number that `text` is, or null when it is none that a row could have. */
+/** @returns the number in `text`, or null when no row can have it. */
 export function numberIn(text: string): number | null {
   return /^\d{1,15}$/.test(text) ? Number(text) : null
 }
 
-/** The deliveries of that `svix-id` (one for each account that got it), or the one of that inbox id when `id` is a number. */
+/** The deliveries with that `svix-id` (one per account that received it), or the one with that inbox id when `id` is a number. */
 export async function findDeliveries(q: Query, id: string): Promise<InboxDelivery[]> {
   const query = q.sql.selectFrom('sync_inbox').select([...ENTRY, 'available_at', 'settled_at', 'secret', 'headers', 'body'])
   const known = sql<boolean>`account in ${accountsIn('sync_inbox')}`
@@ -68,16 +68,13 @@ export async function findDeliveries(q: Query, id: string): Promise<InboxDeliver
   return await query.where('inbox_id', '=', inboxId).execute()
 }
 
-/** What `changeDeliveries` did. `nextAfter` is where the next step begins, null when there is none. */
+/** Result of `changeDeliveries`. `nextAfter` is where the next step begins; null at the end. */
 export interface ChangeStep {
   readonly changed: number
   readonly nextAfter: number | null
 }
 
-/**
- * Makes stored deliveries ready again, or sets them aside, up to `limit` of them in the order of their ids: one step of it. One whose body
- * retention has taken is left alone.
- */
+/** One step of making stored deliveries ready or setting them aside: up to `limit` of them by id. Deliveries without body are left alone. */
 export async function changeDeliveries(
   db: Db,
   change: typeof makeReady,
@@ -95,8 +92,8 @@ export async function changeDeliveries(
 }
 
 /**
- * Makes these deliveries ready again, as if they had just come, whatever became of them; one that waits for its next try is due at once.
- * One that is due, or in somebody's hand, is left as it is.
+ * Makes deliveries ready as if they had just arrived, whatever became of them; one that waits for its next attempt is due at once. Deliveries
+ * already due or claimed are left alone.
  * @returns how many.
  */
 export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> {
@@ -106,7 +103,7 @@ export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> 
       .updateTable('sync_inbox')
       .set({ state: 'ready', attempts: 0, available_at: now, lease_token: null, error: null, settled_at: null })
       .where('inbox_id', 'in', inboxIds)
-      // While a delivery is in hand, its lease is what moves `available_at` on.
+      // While a delivery is claimed, its lease is what moves `available_at` on.
       .where(({ and, eb, or }) => or([eb('state', '<>', 'ready'), and([eb('lease_token', 'is', null), eb('available_at', '>', now)])]))
       .where('body', 'is not', null)
       .executeTakeFirst()
@@ -116,7 +113,7 @@ export function makeReady(db: Db, inboxIds: readonly number[]): Promise<number> 
 }
 
 /**
- * Sets dead deliveries aside, for retention to take in its time; `error` still says why they died. Others are left as they are.
+ * Sets dead deliveries aside, for retention to remove later; `error` still says why they died. Others are left alone.
  * @returns how many.
  */
 export function setAside(db: Db, inboxIds: readonly number[]): Promise<number> {

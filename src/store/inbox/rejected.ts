@@ -4,25 +4,25 @@ import type { Log } from '../../base/log.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
 
-/** A delivery that was refused. */
+/** A rejected delivery. */
 export interface Rejected {
-  /** null when its path named no account of ours. */
+  /** null when its path named no account. */
   readonly account: string | null
   readonly path: string
   readonly receivedAt: TimeText
   readonly address: string
   readonly reason: string
   readonly headers: Readonly<Record<string, string>>
-  /** null when it was refused before its body was read. */
+  /** null when it was rejected before its body was read. */
   readonly body: Buffer | null
 }
 
-/** A refused delivery that was kept, without its body. */
+/** A stored rejected delivery, without its body. */
 export interface RejectedSummary extends Omit<Rejected, 'body'> {
   readonly id: number
-  /** How long its body was, in bytes; null when it was not read. */
+  /** Length of its body in bytes; null when it was not read. */
   readonly bodyBytes: number | null
-  /** The body was longer than what is kept of it, and cannot be verified again. */
+  /** The body was longer than what is stored, so it cannot be verified again. */
   readonly cut: boolean
   readonly replayedAt: TimeText | null
 }
@@ -33,7 +33,7 @@ export interface RejectedRecord extends RejectedSummary {
 
 export interface ListRejectedOptions {
   readonly account?: string
-  /** Only those behind the one of this number in the list: older ones. */
+  /** Only those behind the one with this number: older ones. */
   readonly after?: number | undefined
   readonly limit: number
 }
@@ -42,16 +42,16 @@ const MAX_PER_MINUTE = 60
 const MINUTE_MS = 60_000
 const MAX_BODY_BYTES = 1024 * 1024
 const MAX_ROWS = 1_000
-/** What waits to be written while the database is slow or away. */
+/** Bound of what waits to be written while the database is slow or unreachable. */
 const MAX_WAITING = 16
 const MAX_PATH_LENGTH = 256
 
-/** The length of the body as it came, kept among the headers: when it is more than what is kept, the body was cut. */
+/** Header that stores the original body length. A greater value than the stored length means that the body was cut. */
 const LENGTH_HEADER = 'content-length'
 
 /**
- * The newest 1,000 refused deliveries, at most 60 of them in a minute, so that a sender with a wrong secret can be understood and
- * helped, and one with bad intentions fills nothing.
+ * The newest 1,000 rejected deliveries, at most 60 a minute: enough to help a sender with a wrong secret, too little for an attacker to fill
+ * the disk.
  */
 export class RejectedStore {
   readonly #db: Db
@@ -67,14 +67,14 @@ export class RejectedStore {
     this.#log = log
   }
 
-  /** How many were not kept, because they were too many or because the database was away. */
+  /** How many were dropped, because there were too many or the database was unreachable. */
   get passedOver(): number {
     return this.#passedOver
   }
 
   /**
-   * Keeps a refused delivery, later: nobody waits for it. Of its body the first 1 MiB is kept, and until then held in memory of its own.
-   * @returns whether it will be kept, as far as the limits go.
+   * Queues a rejected delivery to be stored; nobody waits for it. The first 1 MiB of its body is copied and stored.
+   * @returns whether the limits allow storing it.
    */
   keep(rejected: Rejected): boolean {
     const now = this.#db.clock.now()
@@ -97,7 +97,7 @@ export class RejectedStore {
     await this.#writing
   }
 
-  /** The newest ones first. */
+  /** The newest first. */
   async list(options: ListRejectedOptions): Promise<RejectedSummary[]> {
     let query = this.#db.read.sql
       .selectFrom('sync_rejected')
@@ -110,13 +110,13 @@ export class RejectedStore {
     return (await query.execute()).map(summaryOf)
   }
 
-  /** @returns null when there is none of that id (any more). */
+  /** @returns null when there is none with that id, or no longer. */
   async get(id: number): Promise<RejectedRecord | null> {
     const row = await this.#db.read.sql.selectFrom('sync_rejected').selectAll().where('rejected_id', '=', id).executeTakeFirst()
     return row ? { ...summaryOf({ ...row, kept_bytes: row.body?.length ?? null }), body: row.body } : null
   }
 
-  /** Notes that a refused delivery was verified after all and is in the inbox. */
+  /** Records that a rejected delivery was verified after all and is in the inbox. */
   async markReplayed(id: number): Promise<void> {
     const replayedAt = timeFromMs(this.#db.clock.now())
     await this.#db.write('rejected-replayed', (tx) =>
@@ -135,12 +135,12 @@ export class RejectedStore {
         this.#log.warn({ deliveries: batch.length }, `refused deliveries could not be kept: ${messageOf(error)}`)
       }
     }
-    // In the same step as the last look at what waits: whoever comes next begins anew.
+    // Synchronous with the last check of the queue, so the next delivery starts a new run.
     this.#writing = null
   }
 }
 
-/** @returns what is kept of a delivery: a copy, so that what waits here does not hold the whole of what came. */
+/** @returns the part to store: a copy, so that a queued delivery does not hold the whole request in memory. */
 function shortened(rejected: Rejected): Rejected {
   const { body, headers } = rejected
   const path = rejected.path.slice(0, MAX_PATH_LENGTH)

@@ -14,27 +14,27 @@ export interface ClaimedDelivery {
   readonly deliveryId: string
   readonly receivedAt: TimeText
   readonly body: Buffer
-  /** How often it was tried before. */
+  /** Earlier attempts. */
   readonly attempts: number
   readonly leaseToken: string
 }
 
-/** What became of a delivery. */
+/** The result of a delivery. */
 export interface Settlement {
   readonly delivery: ClaimedDelivery
   readonly state: InboxState
-  /** The submission it was about, when that could be read. */
+  /** Its submission, when that could be read. */
   readonly submissionId: string | null
   /** Its `type`, when that could be read. */
   readonly kind: string | null
   readonly error: string | null
-  /** For `ready`: how long to wait before the next try. */
+  /** For `ready`: delay before the next attempt. */
   readonly retryInMs?: number
 }
 
 const settled: TableSpec = {
   table: 'sync_inbox',
-  // The lease is part of the key: a settle without it matches no row.
+  // The lease is part of the key, so a settle after a lost lease matches no row.
   key: ['inbox_id', 'lease_token'],
   columns: {
     inbox_id: 'int',
@@ -58,14 +58,14 @@ interface ClaimedRow {
 }
 
 /**
- * Bodies of one claim: all of them are in memory together, several times over while they are applied, in one transaction, for which the
- * event loop stands still on SQLite. A megabyte takes some 60 ms.
+ * Limit for the bodies of one claim. They are in memory together, several times over while applied, in one transaction that blocks the event
+ * loop on SQLite: about 60 ms per megabyte.
  */
 const CLAIM_BYTES = { sqlite: 512 << 10, postgres: 2 << 20 } as const
 
 /**
- * Claims up to `limit` deliveries whose time has come, oldest first, and no more than `CLAIM_BYTES` of them; a larger body is claimed alone.
- * A claim is a lease: it moves `available_at` on, so that a claim whose process died becomes available again by itself.
+ * Claims up to `limit` due deliveries, the oldest first, within `CLAIM_BYTES`; a larger body is claimed alone. The lease moves `available_at`
+ * on, so that deliveries of a dead process become available again by themselves.
  */
 export async function claimDeliveries(db: Db, limit: number, leaseMs: number): Promise<ClaimedDelivery[]> {
   const leaseToken = newLeaseToken(db)
@@ -99,8 +99,8 @@ export async function claimDeliveries(db: Db, limit: number, leaseMs: number): P
 }
 
 /**
- * Marks what became of deliveries, in the transaction that applied them.
- * @throws LeaseLostError when one of them is no longer ours: then nothing of the transaction may stand.
+ * Settles deliveries in the transaction that applied them.
+ * @throws LeaseLostError when a lease is lost; the transaction must then roll back.
  */
 export async function settleDeliveries(tx: Tx, settlements: readonly Settlement[]): Promise<void> {
   const now = timeFromMs(tx.clock.now())
@@ -110,7 +110,7 @@ export async function settleDeliveries(tx: Tx, settlements: readonly Settlement[
     state: s.state,
     attempts: s.delivery.attempts + 1,
     submission_id: s.submissionId,
-    // Both may repeat what a body said, which may hold what Postgres refuses (trap 72).
+    // May quote a body with characters that Postgres refuses (trap 72).
     kind: s.kind === null ? null : storableText(s.kind),
     error: s.error === null ? null : storableText(s.error),
     settled_at: s.state === 'ready' ? null : now,
@@ -119,12 +119,12 @@ export async function settleDeliveries(tx: Tx, settlements: readonly Settlement[
   const matched = await tx.updateMany(settled, columns, rows)
   if (matched !== rows.length) throw new LeaseLostError(`deliveries ${settlements.map((s) => s.delivery.deliveryId).join(', ')}`)
   for (const { delivery, state, retryInMs = 0 } of settlements) {
-    // Few are set back, and mostly one by one.
+    // Few are rescheduled, and mostly one by one.
     if (state === 'ready') await setAvailable(tx, delivery.inboxId, retryInMs)
   }
 }
 
-/** By the database's clock, which says when it may be claimed (invariant 14). Its lease ends, so that no release takes the wait away. */
+/** By the database's clock, which decides when it can be claimed (invariant 14). Ends the lease, so that no release shortens the delay. */
 async function setAvailable(tx: Tx, inboxId: number, inMs: number): Promise<void> {
   await tx.sql
     .updateTable('sync_inbox')
@@ -133,7 +133,7 @@ async function setAvailable(tx: Tx, inboxId: number, inMs: number): Promise<void
     .execute()
 }
 
-/** Gives claimed deliveries of one claim back at once, untried, but for those that are settled: for a database that was away. */
+/** Releases the unsettled deliveries of a claim at once, without counting an attempt: for a database that was unreachable. */
 export async function releaseDeliveries(db: Db, deliveries: readonly ClaimedDelivery[]): Promise<void> {
   const ids = deliveries.map((delivery) => delivery.inboxId)
   const token = deliveries[0]?.leaseToken
@@ -149,12 +149,12 @@ export async function releaseDeliveries(db: Db, deliveries: readonly ClaimedDeli
   )
 }
 
-/** Gives back, at once and untried, whatever is claimed: for a process that knows that no other one works. */
+/** Releases everything claimed, without counting attempts. For a process that knows that no other one works. */
 export async function releaseAllDeliveries(db: Db): Promise<void> {
   await db.write('inbox-release', (tx) => releaseAll(tx).execute())
 }
 
-/** The same of what one process has claimed, for whoever knows that it is dead. @returns how many. */
+/** Releases what a dead process had claimed. @returns how many. */
 export async function releaseDeliveriesOf(tx: Tx, processId: string): Promise<number> {
   const { numUpdatedRows } = await releaseAll(tx).where(isClaimedBy(processId)).executeTakeFirstOrThrow()
   if (numUpdatedRows > 0) wake(tx, 'inbox')
@@ -167,7 +167,7 @@ function releaseAll(tx: Tx) {
       .updateTable('sync_inbox')
       .set({ available_at: dbTime(tx), lease_token: null })
       .where('state', '=', 'ready')
-      // Few, whatever the backlog: a claim that has ended needs no giving back.
+      // Few rows, whatever the backlog: an ended claim needs no release.
       .where('available_at', '>', dbTime(tx))
       .where('lease_token', 'is not', null)
   )

@@ -3,10 +3,10 @@ import { UsageError } from '../../base/errors.ts'
 import type { Db, Tx } from '../engine/db.ts'
 
 /**
- * Lets a Postgres role read the public tables and views and nothing else in the schema: what it had there before is taken back
- * first. To be repeated after an upgrade that brings new tables.
- * @throws UsageError on SQLite, whose readers are ruled by the file's permissions, when there is no such role, and when the tables are its
- * own: taking back what it had would shut the program out.
+ * Grants a Postgres role the right to read the public tables and views, and revokes every other right it had in the schema. Must be repeated
+ * after an upgrade that adds tables.
+ * @throws UsageError on SQLite, where file permissions rule; when the role does not exist; and when it owns the tables, because revoking its
+ * rights would lock the program out.
  */
 export async function grantReader(db: Db, role: string): Promise<void> {
   if (db.kind === 'sqlite') throw new UsageError(['--grant-reader: SQLite has no roles; give the reader read access to the file instead'])

@@ -10,12 +10,12 @@ import { columnTypes } from '../schema/column-types.ts'
 import type { Migration } from '../schema/migration.ts'
 import { missingComments, writeComments } from './comments.ts'
 
-/** The database is not up to date, or has no tables at all; the message says how to make it so. */
+/** The database is behind, or has no tables at all; the message says how to migrate it. */
 export class SchemaBehindError extends FatalError {}
 
 /**
- * Postgres lets nobody pass who comes after one that waits to alter a table, so behind a long report everybody would stand still. So
- * a step waits for a moment, at most this long, and lets the others go on for longer before the next try.
+ * On Postgres everybody queues behind a statement that waits to alter a table, so behind a long report all work would stop. A migration
+ * therefore waits only this long for its lock, and lets the others run for longer before it tries again.
  */
 const LOCK_WAIT_MS = 250
 const LONGEST_LOCK_WAIT_MS = 8_000
@@ -25,26 +25,26 @@ const WAITS =
   '`select pid, state, query from pg_stat_activity where xact_start is not null order by xact_start` names it'
 
 export interface MigrateOptions {
-  /** Is told, once for each try, why it takes so long. */
+  /** Called once per failed attempt, with the reason for the delay. */
   readonly onWait?: (sentence: string) => void
-  /** No step is begun after it. */
+  /** Stops before the next step when it aborts. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** What a database says of its own schema. */
+/** What a database says about its own schema. */
 interface Applied {
   readonly versions: ReadonlySet<number>
   readonly newest: number
-  /** The oldest release of the schema whose program still runs on it. */
+  /** The oldest schema version whose program still runs on it. */
   readonly oldestCompatible: number
 }
 
 /**
- * Brings the schema up to date. Each step commits together with its record, behind a lock that only one process has, so
- * that several may start at once. On Postgres the schema itself is made when it is missing, and tables and columns bear comments.
- * @returns the names of the steps that were taken now.
- * @throws FatalError when a later release has changed the database so that this one no longer runs on it; UsageError when a new one cannot
- * hold every text; TransientError when the database is away; the reason of `signal` when it aborts: the steps that were taken stay.
+ * Migrates the schema. Each step commits together with its record, under a lock that one process holds at a time, so several may start at
+ * once. On Postgres the schema is created when missing, and tables and columns get comments.
+ * @returns the names of the steps taken now.
+ * @throws FatalError when a later release has changed the database so that this one no longer runs on it; UsageError when the encoding of a new
+ * database cannot hold every text; TransientError when the database is unreachable; the reason of `signal` when it aborts. Steps taken stay.
  */
 export async function migrate(
   db: Db,
@@ -70,7 +70,7 @@ export async function migrate(
   return taken
 }
 
-/** Brings the comments on tables and columns up to date. One read, where they are. */
+/** Updates the comments on tables and columns. One read when they are current. */
 async function keepComments(db: Db): Promise<void> {
   if ((await missingComments(db.read)).length === 0) return
   try {
@@ -80,13 +80,13 @@ async function keepComments(db: Db): Promise<void> {
       await writeComments(tx, await missingComments(tx))
     })
   } catch (error) {
-    // Something such as a vacuum of a large table goes on; nothing depends on a comment, and the next migration writes it.
+    // Something like a vacuum of a large table is running. Nothing depends on a comment, and the next migration writes it.
     if (!isLockTimeout(error)) throw error
   }
 }
 
 /**
- * For a start without migrating.
+ * Checks the schema for a start without migrating.
  * @throws SchemaBehindError when a step is missing; FatalError as `migrate` does.
  */
 export async function checkSchema(db: Db, migrations: readonly Migration[] = released): Promise<void> {
@@ -100,7 +100,7 @@ export async function checkSchema(db: Db, migrations: readonly Migration[] = rel
   throw new SchemaBehindError(`The database lacks migration ${names}; ${mend}`)
 }
 
-/** Takes the first step that is missing. @returns its name, or null when none is. */
+/** Takes the first missing step. @returns its name, or null when none is missing. */
 async function takeNext(tx: Tx, migrations: readonly Migration[], waitMs: number): Promise<string | null> {
   if (tx.kind === 'postgres') {
     await lockPostgresSchema(tx)
@@ -123,20 +123,20 @@ async function takeNext(tx: Tx, migrations: readonly Migration[], waitMs: number
   return next.name
 }
 
-/** Waits for other processes that migrate the same schema, then makes it when it is missing. */
+/** Waits for other processes that migrate the same schema, and creates it when it is missing. */
 async function lockPostgresSchema(tx: Tx): Promise<void> {
   const named = await sql<{ name: string }>`select (parse_ident(current_setting('search_path')))[1] as name`.execute(tx.sql)
   const schema = named.rows[0]?.name ?? ''
   await sql`select pg_advisory_xact_lock(hashtextextended(${`submission-mirror migrate ${schema}`}, 0))`.execute(tx.sql)
   const { rows } = await sql`select 1 from pg_namespace where nspname = ${schema}`.execute(tx.sql)
-  // Looked for first: a role that may not make schemas can still be given one.
+  // Checked first: a role without the right to create schemas can still use an existing one.
   if (rows.length === 0) await sql`create schema ${sql.id(schema)}`.execute(tx.sql)
 }
 
-/** Encodings that hold every text: SQL_ASCII keeps the bytes as they come. */
+/** Encodings that hold every text. SQL_ASCII stores the bytes unchanged. */
 const WHOLE_ENCODINGS = ['UTF8', 'SQL_ASCII']
 
-/** A text with a character that the database has no room for could never be mirrored; later there is no way but to begin anew. */
+/** A character that the encoding lacks could never be mirrored, and the encoding cannot be changed later. */
 async function refuseEncoding(tx: Tx): Promise<void> {
   if (tx.kind === 'sqlite') return
   const { rows } = await sql<{ name: string; encoding: string }>`

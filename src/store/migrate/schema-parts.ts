@@ -4,10 +4,10 @@ import { migrations } from '../../../migrations/index.ts'
 import type { Query } from '../engine/db.ts'
 import { columnTypes } from '../schema/column-types.ts'
 
-/** More missing parts than this are not named one by one. */
+/** Missing parts named one by one; the rest is counted. */
 const LISTED = 5
 
-/** A column of a table, or a view: what a view shows follows from its text, so its columns are not looked at. */
+/** A column of a table, or a view. A view's columns follow from its text, so they are not checked. */
 interface Part {
   readonly kind: 'table' | 'view'
   readonly name: string
@@ -29,21 +29,21 @@ const POSTGRES_NAMES = `select relname as name from pg_class
 const INDEX = /^create (?:unique )?index (\w+) on (\w+)/
 const DROPPED = /^drop index (\w+)$/
 
-/** What the migrations have made and a database does not have: somebody has taken it away. Such as `the view quote_board`. */
+/** Parts made by the migrations that the database lacks because somebody has dropped them, such as `the view quote_board`. */
 export async function missingParts(q: Query): Promise<string[]> {
   const { rows } = await sql<Part>`${sql.raw(q.kind === 'sqlite' ? SQLITE_PARTS : POSTGRES_PARTS)}`.execute(q.sql)
   return missingFrom(rows, partsOf(Number.MAX_SAFE_INTEGER))
 }
 
-/** The same for the tables alone, of a SQLite database of that schema version: all that holds data. */
+/** The missing tables of a SQLite database of that schema version: everything that holds data. */
 export function missingTables(database: Database.Database, version: number): string[] {
   const wanted = partsOf(version).filter(({ kind }) => kind === 'table')
   return missingFrom(readParts(database), wanted)
 }
 
 /**
- * The indexes that the migrations have made and a database does not have; of a table that it does not have either, none is told.
- * @returns the statement that makes each of them.
+ * Indexes made by the migrations that the database lacks, apart from those of missing tables.
+ * @returns the statement that creates each of them.
  */
 export async function missingIndexes(q: Query): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`${sql.raw(q.kind === 'sqlite' ? SQLITE_NAMES : POSTGRES_NAMES)}`.execute(q.sql)
@@ -54,13 +54,13 @@ export async function missingIndexes(q: Query): Promise<string[]> {
   })
 }
 
-/** What an operator is told of one. */
+/** The message about a missing index. */
 export function missingIndexText(statement: string): string {
   const [, name] = INDEX.exec(statement) ?? []
   return `the index ${name} is missing (somebody has taken it away), and what goes by it is slow or wrong; stop \`serve\` and make it again: ${statement}`
 }
 
-/** What our user may not do with tables of ours, though he must, such as `insert on sync_inbox`: Postgres alone knows rights. */
+/** Rights on our tables that the database user lacks, such as `insert on sync_inbox`. Only Postgres has rights. */
 export async function missingRights(q: Query): Promise<string[]> {
   if (q.kind === 'sqlite') return []
   const ours = new Set(partsOf(Number.MAX_SAFE_INTEGER).map(({ name }) => name))
@@ -73,21 +73,21 @@ export async function missingRights(q: Query): Promise<string[]> {
   return rows.filter(({ name }) => ours.has(name)).map(({ name, right }) => `${right} on ${name}`)
 }
 
-/** What an operator is told of that. */
+/** The message about missing rights. */
 export function rightsText(missing: readonly string[]): string {
   const more = missing.length > LISTED ? ` and ${missing.length - LISTED} more` : ''
   const lacks = `the user of DATABASE_URL lacks rights: ${missing.slice(0, LISTED).join(', ')}${more}`
   return `${lacks}; grant it select, insert, update and delete on all tables of the schema`
 }
 
-/** What an operator is told of it. */
+/** The message about missing parts. */
 export function missingText(missing: readonly string[]): string {
   const more = missing.length > LISTED ? ` and ${missing.length - LISTED} more` : ''
   const them = missing.length === 1 ? 'it' : 'them'
   return `it lacks ${missing.slice(0, LISTED).join(', ')}${more} (somebody has taken ${them} away); restore a backup that has ${them}`
 }
 
-/** The parts of a schema version, which both databases share: the migrations are run on an empty SQLite database in memory. */
+/** The parts of a schema version, the same on both databases: found by running the migrations on an empty SQLite database in memory. */
 function partsOf(version: number): Part[] {
   const scratch = new Database(':memory:')
   try {
@@ -100,7 +100,7 @@ function partsOf(version: number): Part[] {
   }
 }
 
-/** What makes the indexes that are left after the last migration, in the order in which they are made. */
+/** The statements of the indexes that exist after the last migration, in order. */
 function indexStatements(kind: Query['kind']): string[] {
   const left = new Map<string, string>()
   for (const statement of migrations.flatMap((migration) => migration.statements(columnTypes[kind]))) {

@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 
-/** A record of a feed, as far as it matters whether the service still shows it. */
+/** A record of a feed, with what is needed to check whether the service still shows it. */
 export interface Held {
   readonly id: string
-  /** Of an attachment, whose `id` is its message's. */
+  /** For an attachment, whose `id` is its message's. */
   readonly position: number | null
-  /** Of an attachment: the mirror has its message, which takes it with it when it is gone. */
+  /** For an attachment: the mirror has its message, which takes it along when it is gone. */
   readonly hangs: boolean
   readonly firstSeenAt: TimeText | null
   readonly goneAt: TimeText | null
@@ -15,12 +15,12 @@ export interface Held {
 
 const PAGE = 1_000
 
-/** Every event of a submission, page by page. */
+/** All events of a submission, page by page. */
 export function heldEvents(q: Query, account: string, submissionId: string): AsyncGenerator<readonly Held[]> {
   return heldRecords(q, account, submissionId, 'market_events', 'event_id')
 }
 
-/** Every message of a submission, page by page, then every attachment. */
+/** All messages of a submission, page by page, then all attachments. */
 export async function* heldMessages(q: Query, account: string, submissionId: string): AsyncGenerator<readonly Held[]> {
   yield* heldRecords(q, account, submissionId, 'thread_messages', 'message_id')
   yield* heldAttachments(q, account, submissionId)
@@ -33,7 +33,7 @@ async function* heldRecords(
   table: 'market_events' | 'thread_messages',
   key: 'event_id' | 'message_id',
 ): AsyncGenerator<readonly Held[]> {
-  // The first page begins with the empty id, which somebody may have left.
+  // The first page includes the empty id, which somebody may have written.
   for (let after = '', behind = '>='; ; behind = '>') {
     const { rows } = await sql<{ id: string; first_seen_at: TimeText | null; gone_at: TimeText | null }>`
       select ${sql.ref(key)} as id, first_seen_at, gone_at from ${sql.table(table)}

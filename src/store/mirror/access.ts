@@ -4,42 +4,42 @@ import type { Place } from '../../model/facts.ts'
 import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 
-/** What a submission's records come to that are not gone: the moments of the newest, and the newest event of each lane that one names. */
+/** Summary of a submission's records that are not gone: times of the newest, and the newest event of each lane. */
 export interface Newest {
   readonly eventAt: TimeText | null
   readonly messageAt: TimeText | null
-  /** Ids of events. */
+  /** Event ids. */
   readonly laneEvents: readonly string[]
 }
 
-/** The mirror of one account, to be read. */
+/** Read access to the mirror of one account. */
 export interface MirrorReading {
-  /** The rows of `keys`, and perhaps others. @param keys of one submission. */
+  /** The rows of `keys`, and possibly others. @param keys of one submission. */
   load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]>
-  /** Every row of `entity` that belongs to the submission. */
+  /** All rows of `entity` of the submission. */
   loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]>
   newest(account: string, submissionId: string): Promise<Newest>
 }
 
 /**
- * The mirror as those who apply facts see it. Behind it stands a transaction that writes (`MirrorWriter`), or a comparison that only
- * notes what it would write: so both come to the same.
+ * Access to the mirror for applying facts. Implemented by a writing transaction (`MirrorWriter`) and by a comparison that only notes what it
+ * would write, so both come to the same result.
  */
 export interface MirrorAccess extends MirrorReading {
   insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void>
   update(entity: Entity, columns: readonly string[], rows: readonly Row[], changes: readonly Change[]): Promise<void>
   /**
-   * Makes sure that the submissions exist.
+   * Creates missing submissions.
    * @param keys distinct, sorted by key.
-   * @returns their rows, and the keys of those that did not exist before.
+   * @returns all their rows, and the keys of the new ones.
    */
   lockSubmissions(
     keys: readonly Row[],
     trackedAt: TimeText,
     via: (key: Row) => string,
   ): Promise<{ readonly rows: readonly Row[]; readonly added: readonly Row[] }>
-  /** Gives new submissions their reads. */
+  /** Adds the reads of new submissions. */
   addReads(places: readonly Place[], now: TimeText, live: boolean): Promise<void>
-  /** @returns whether a state read of this number may be applied (invariant 6). */
+  /** @returns whether a state read with this number may be applied (invariant 6). */
   takeApplied(place: Place, read: ReadKind, readNo: number): Promise<boolean>
 }

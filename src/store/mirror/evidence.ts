@@ -7,8 +7,7 @@ import type { TableSpec, Tx } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
 
 /**
- * A way in which a record came that its row does not tell: `feed` showed it first, as news; that was a `replay`; a `webhook` told of it
- * later.
+ * How a record arrived, beyond what its row says: `feed` showed it first, as news; a `replay` found it; a `webhook` announced it later.
  */
 export interface Arrival {
   readonly account: string
@@ -18,22 +17,22 @@ export interface Arrival {
   readonly way: 'webhook' | 'feed' | 'replay'
 }
 
-/** A record that contradicted what was kept of it (invariant 4). `kept` and `refused` are JSON text. */
+/** A record that contradicts the stored one (invariant 4). `kept` and `refused` are JSON text. */
 export interface Conflict {
   readonly account: string
   readonly entity: string
   readonly submission_id: string
   readonly record_id: string
-  /** The identity columns that differ. */
+  /** The differing identity columns. */
   readonly fields: readonly string[]
-  /** All that the record is known by, as what was refused says it: with the same, what comes again is no new evidence. */
+  /** All identity columns of the refused record. The same ones again are no new evidence. */
   readonly identity: string
   readonly kept: string
   readonly refused: string
   readonly via: Via
 }
 
-/** An item of a feed that could not be read as what it should be. */
+/** A feed item that could not be read. */
 export interface Unreadable {
   readonly account: string
   readonly submission_id: string
@@ -71,7 +70,7 @@ const unreadable: TableSpec = {
   columns: { account: 'text', submission_id: 'text', read: 'text', evidence_key: 'text', raw: 'text', seen_at: 'time' },
 }
 
-/** Notes how records arrived; a way that is noted already stays as it is. */
+/** Records how records arrived; an arrival already recorded stays unchanged. */
 export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeText): Promise<void> {
   const distinct = new Map(
     items.map((a) => [`${a.account} ${a.entity} ${a.submission_id} ${a.record_id} ${a.way}`, { ...a, first_at: now }]),
@@ -79,10 +78,10 @@ export async function noteArrivals(tx: Tx, items: readonly Arrival[], now: TimeT
   await tx.insertMany(arrivals, [...distinct.values()], { ignore: true })
 }
 
-/** Contradictions of one record from which on no more are kept: one that says something else each time would fill the disk. */
+/** Conflicts kept per record: one that changes every time would fill the disk. */
 const MOST_CONFLICTS = 100
 
-/** Keeps contradictions as evidence, each once however often it comes, until there are very many of a record. @returns how many are new. */
+/** Stores conflicts as evidence, each once, up to the limit per record. @returns how many are new. */
 export async function noteConflicts(tx: Tx, items: readonly Conflict[], now: TimeText): Promise<number> {
   const full = await fullRecords(tx, items)
   const rows = new Map(
@@ -96,7 +95,7 @@ export async function noteConflicts(tx: Tx, items: readonly Conflict[], now: Tim
   return tx.insertMany(conflicts, [...rows.values()], { ignore: true })
 }
 
-/** Those of the items' records of which no more is kept. */
+/** Records that have reached the limit. */
 async function fullRecords(tx: Tx, items: readonly Conflict[]): Promise<Set<string>> {
   const keys = items.map(({ account, entity, submission_id, record_id }) => ({ account, entity, submission_id, record_id }))
   const distinct = new Map(keys.map((key) => [recordOf(key), key]))
@@ -115,12 +114,10 @@ function recordOf({ account, entity, submission_id, record_id }: RecordKey): str
   return `${account} ${entity} ${submission_id} ${record_id}`
 }
 
-/**
- * Items of one feed from which on no more are kept: one that changes each time it is read would fill the disk, and the first tell as much.
- */
+/** Unreadable items kept per feed: one that changes with every read would fill the disk, and the first ones tell enough. */
 const MOST_UNREADABLE = 1_000
 
-/** Keeps items of a feed that could not be read, each once, until there are very many. @returns how many are new. */
+/** Stores unreadable feed items, each once, up to the limit per feed. @returns how many are new. */
 export async function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: TimeText): Promise<number> {
   const full = await fullFeeds(tx, items)
   const rows = new Map(
@@ -134,7 +131,7 @@ export async function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: 
   return tx.insertMany(unreadable, [...rows.values()], { ignore: true })
 }
 
-/** Those of the items' feeds of which no more is kept. */
+/** Feeds that have reached the limit. */
 async function fullFeeds(tx: Tx, items: readonly Unreadable[]): Promise<Set<string>> {
   const full = new Set<string>()
   for (const [feed, { account, submission_id, read }] of new Map(items.map((item) => [feedOf(item), item]))) {

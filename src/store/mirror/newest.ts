@@ -3,7 +3,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import type { Newest } from './access.ts'
 
-/** What the records of a submission that are not gone come to, from the tables. */
+/** Summary of a submission's records that are not gone, from the tables. */
 export async function newestOf(q: Query, account: string, submissionId: string): Promise<Newest> {
   const newest = (table: 'market_events' | 'thread_messages') =>
     q.sql

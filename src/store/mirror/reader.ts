@@ -7,12 +7,12 @@ import type { Query } from '../engine/db.ts'
 import type { MirrorReading, Newest } from './access.ts'
 import { newestOf } from './newest.ts'
 
-/** What is known of one submission: its rows by table. */
+/** The rows of one submission, by table. */
 type Whole = ReadonlyMap<string, readonly Row[]>
 
 /**
- * Reads the mirror for comparing. Small submissions are read whole, many at once; of the others single rows are read when they are
- * asked for. What was read whole is as old as the reader.
+ * Reads the mirror for comparison. Small submissions are read whole, many at once; of large ones single rows are read on demand. What was read
+ * whole is as old as the reader.
  */
 export class MirrorReader implements MirrorReading {
   readonly #q: Query
@@ -24,7 +24,7 @@ export class MirrorReader implements MirrorReading {
     this.#account = account
   }
 
-  /** Reads submissions whole, except those with more than `limitEach` rows in one table. */
+  /** Reads whole submissions, except those with more than `limitEach` rows in one table. */
   async preload(submissionIds: readonly string[], limitEach: number): Promise<void> {
     const found = new Map(submissionIds.map((id) => [id, new Map<string, Row[]>()]))
     const large = new Set<string>()
@@ -38,13 +38,13 @@ export class MirrorReader implements MirrorReading {
     for (const [id, tables] of found) if (!large.has(id)) this.#whole.set(id, tables)
   }
 
-  /** The rows of `entity` that a submission has, when it was read whole; else null. */
+  /** The rows of `entity` of a submission that was read whole; otherwise null. */
   wholeOf(entity: Entity, submissionId: string): readonly Row[] | null {
     const whole = this.#whole.get(submissionId)
     return whole === undefined ? null : (whole.get(entity.table) ?? [])
   }
 
-  /** The rows of `keys`, and perhaps others. @param keys of one submission. */
+  /** The rows of `keys`, and possibly others. @param keys of one submission. */
   async load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {
     const whole = this.wholeOf(entity, String(keys[0]?.['submission_id']))
     return whole ?? (await this.#q.selectMany(entity, keys))
@@ -63,7 +63,7 @@ export class MirrorReader implements MirrorReading {
   }
 }
 
-/** What the records of a submission come to that are not gone. @param events all of them. */
+/** Summary of a submission's records that are not gone. @param events all of them. */
 export function newestAmong(events: readonly MarketEventRow[], messages: readonly ThreadMessageRow[]): Newest {
   const present = events.filter(isPresent)
   const lanes = new Map<string, MarketEventRow>()

@@ -14,7 +14,7 @@ const messages: TableSpec = {
   columns: { account: 'text', submission_id: 'text', message_id: 'text', occurred_at: 'time' },
 }
 
-/** A row of the mirror, as the change log names it. */
+/** A row of the mirror, named as in the change log. */
 export interface RecordName {
   readonly account: string
   readonly entity: string
@@ -22,15 +22,15 @@ export interface RecordName {
   readonly entity_id: string
 }
 
-/** When an event or message happened, and an event's type. */
+/** When an event or message happened, and the type of an event. */
 export interface RecordTime {
   readonly occurredAt: TimeText
   readonly type: string | null
 }
 
 /**
- * When the events and messages behind some records happened: their own time, of an attachment that of its message.
- * @returns by `recordText`; records that have no such time, or are not there, are left out.
+ * When the events and messages behind records happened; for an attachment, the time of its message.
+ * @returns by `recordText`; records without such a time, or missing ones, are left out.
  */
 export async function recordTimes(q: Query, records: readonly RecordName[]): Promise<ReadonlyMap<string, RecordTime>> {
   const times = new Map<string, RecordTime>()
@@ -55,12 +55,12 @@ export async function recordTimes(q: Query, records: readonly RecordName[]): Pro
   return times
 }
 
-/** @returns a text that names the record, for maps. */
+/** @returns the record as a map key. */
 export function recordText(record: RecordName): string {
   return JSON.stringify([record.account, record.entity, record.entity_id])
 }
 
-/** The key of the row of `spec` that a record is, or hangs on; null when there is none. */
+/** The key of the row of `spec` that is the record or that it belongs to; null when there is none. */
 function keyIn(spec: TableSpec, record: RecordName): Row | null {
   const owner = record.entity === 'thread_attachments' ? 'thread_messages' : record.entity
   if (owner !== spec.table) return null

@@ -3,14 +3,14 @@ import { submissions } from '../../model/entities/submissions.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query, TableSpec } from '../engine/db.ts'
 
-/** Without the rest of the row, which is long. */
+/** Few columns, because the whole row is long. */
 const keysOnly: TableSpec = {
   table: submissions.table,
   key: submissions.key,
   columns: { account: 'text', submission_id: 'text' },
 }
 
-/** @returns those of the given submissions that are tracked, each as `account submission_id`. */
+/** @returns the tracked ones of the given submissions, each as `account submission_id`. */
 export async function knownSubmissions(
   q: Query,
   keys: readonly { account: string; submission_id: string }[],
@@ -20,7 +20,7 @@ export async function knownSubmissions(
   return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
 }
 
-/** Ids of an account's tracked submissions behind `after`, in their order: a page of all of them. */
+/** A page of an account's tracked submission ids behind `after`, in order. */
 export async function submissionIdsAfter(q: Query, account: string, after: string, limit: number): Promise<string[]> {
   const rows = await q.sql
     .selectFrom('submissions')
@@ -33,13 +33,13 @@ export async function submissionIdsAfter(q: Query, account: string, after: strin
   return rows.map((row) => row.submission_id)
 }
 
-/** Whether a submission was marked unreachable before a moment: its "not found" was confirmed. */
+/** Whether a submission was marked unreachable before a time: its "not found" was confirmed. */
 export async function wasUnreachable(q: Query, account: string, submissionId: string, before: TimeText): Promise<boolean> {
   const [row] = (await q.selectMany(submissions, [{ account, submission_id: submissionId }])) as SubmissionRow[]
   return row !== undefined && row.unreachable_since !== null && row.unreachable_since < before
 }
 
-/** @returns those of the given submissions that have been marked unreachable at or after `since`. */
+/** @returns the given submissions that were marked unreachable at or after `since`. */
 export async function unreachableSince(q: Query, account: string, submissionIds: readonly string[], since: TimeText): Promise<string[]> {
   const keys = [...new Set(submissionIds)].map((submission_id) => ({ account, submission_id }))
   const rows = (await q.selectMany(submissions, keys)) as SubmissionRow[]

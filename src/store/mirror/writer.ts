@@ -12,8 +12,8 @@ import type { MirrorAccess, Newest } from './access.ts'
 import { newestOf } from './newest.ts'
 
 /**
- * The one hand that writes mirror rows and change-log rows; only `apply/` may hold it. It lives inside one transaction,
- * whose last statement is its own: see `appendChanges`.
+ * The only writer of mirror and change-log rows; only `apply/` may hold one. It lives inside one transaction and runs its last statement (see
+ * `appendChanges`).
  */
 export class MirrorWriter implements MirrorAccess {
   readonly tx: Tx
@@ -23,7 +23,7 @@ export class MirrorWriter implements MirrorAccess {
     this.tx = tx
   }
 
-  /** The rows that exist for `keys`. The caller holds the lock on their submissions (see `lockSubmissions`). */
+  /** The existing rows of `keys`. The caller holds the lock on their submissions (see `lockSubmissions`). */
   load(entity: Entity, keys: readonly Row[]): Promise<Row[]> {
     return this.tx.selectMany(entity, keys)
   }
@@ -55,10 +55,10 @@ export class MirrorWriter implements MirrorAccess {
   }
 
   /**
-   * Makes sure that the submissions exist, then locks their rows in key order until the transaction ends. Everything that
-   * is compared later belongs to a submission, so this one lock serves for all (invariant 2).
+   * Creates missing submissions, then locks the rows of all in key order until the transaction ends. Everything compared later belongs to a
+   * submission, so this lock covers it (invariant 2).
    * @param keys distinct, sorted by key.
-   * @returns their rows, and the keys of those that did not exist before.
+   * @returns all their rows, and the keys of the new ones.
    */
   async lockSubmissions(keys: readonly Row[], trackedAt: TimeText, via: (key: Row) => string): Promise<{ rows: Row[]; added: Row[] }> {
     const found = await this.tx.selectMany(submissions, keys, { lock: true })
@@ -67,7 +67,7 @@ export class MirrorWriter implements MirrorAccess {
     const added: Row[] = []
     for (const key of keys) {
       if (known.has(keyText(key))) continue
-      // One by one and rarely: another process may be adding the same, and only one of us may log it.
+      // One by one, which is rare: another process may be adding the same submission, and only one may log it.
       const inserted = await this.tx.sql
         .insertInto('submissions')
         .values({
@@ -84,19 +84,19 @@ export class MirrorWriter implements MirrorAccess {
     return { rows: await this.tx.selectMany(submissions, keys, { lock: true }), added }
   }
 
-  /** What was done so far, for counting. */
+  /** Changes made so far, for counting. */
   get changes(): readonly Change[] {
     return this.#changes
   }
 
-  /** Writes the change log; nothing may be written after it. */
+  /** Writes the change log; nothing may be written afterwards. */
   async finish(): Promise<void> {
     await appendChanges(this.tx, this.#changes)
   }
 }
 
 /**
- * Runs `work` in a transaction with a MirrorWriter and writes the change log last.
+ * Runs `work` in a transaction with a MirrorWriter, and writes the change log last.
  * @throws what `Db.write` throws, and what `work` throws.
  */
 export function writeMirror<T>(db: Db, name: string, work: (writer: MirrorWriter) => Promise<T>): Promise<T> {

@@ -4,16 +4,16 @@ import type { ColumnKind } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
 import { relations } from './relations.ts'
 
-/** What better-sqlite3 binds. */
+/** Values that better-sqlite3 can bind. */
 export type SqliteValue = string | number | bigint | Uint8Array | null
 
-/** Turns a value of a row into what SQLite stores. */
+/** Encodes a row's value for SQLite. */
 export type Encode = (value: Json | undefined) => SqliteValue
 
-/** Turns what SQLite stores into a value of a row. */
+/** Decodes SQLite's value of a row. */
 export type Decode = (value: SqliteValue) => Json
 
-/** @returns how a column of `kind` is written to SQLite: damage that was read is written back as it was. */
+/** @returns the encoder for columns of `kind`. Damage that was read is written back unchanged. */
 export function encoderOf(kind: ColumnKind): Encode {
   if (kind === 'bool') return (value) => (value == null ? null : isDamaged(value) ? plain(value) : value ? 1 : 0)
   if (kind === 'json') return (value) => (value == null ? null : isDamaged(value) ? plain(value) : JSON.stringify(value))
@@ -27,7 +27,7 @@ function plain(value: Json | undefined): SqliteValue {
   return damage.kind === 'number' ? Number(damage.text) : damage.text
 }
 
-/** @returns how a column of `kind` is read from SQLite. It never throws: what no such column holds is read as damage (see damaged.ts). */
+/** @returns the decoder for columns of `kind`. It never throws: a value that the kind cannot hold is read as damage (see damaged.ts). */
 export function decoderOf(kind: ColumnKind): Decode {
   const rightOf = readers[kind]
   return (value) => {
@@ -40,7 +40,7 @@ export function decoderOf(kind: ColumnKind): Decode {
 const DATE = /^\d{4}-\d\d-\d\d$/
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/
 
-/** What is stored as a value of each kind; undefined when it is none. */
+/** Decodes a stored value of each kind; undefined when it is invalid. */
 const readers: Readonly<Record<ColumnKind, (value: SqliteValue) => Json | undefined>> = {
   text: textOf,
   raw: textOf,
@@ -89,8 +89,8 @@ const otherKinds = new Map<string, ColumnKind>([
 ])
 
 /**
- * For statements that name no TableSpec: how SQLite's value of a table's column is read, so that booleans and JSON come out
- * as Postgres gives them. Outside the mirror, where nothing is repaired, it is told at once of damage what stands there.
+ * Decoders for statements without a TableSpec, by table and column, so that booleans and JSON come out as from Postgres. Outside the mirror,
+ * where nothing is repaired, a damaged value is returned as text at once.
  */
 export function decoderOfColumn(table: string | null, column: string | null): Decode | null {
   const name = `${table}.${column}`
@@ -103,9 +103,9 @@ export function decoderOfColumn(table: string | null, column: string | null): De
 }
 
 /**
- * A parameter of a statement that names no TableSpec, as SQLite can bind it: booleans become 0 and 1, lists and objects JSON text, and
- * damage that was read what stood there.
- * @throws TypeError for a Date, which knows no microseconds: times are TimeText.
+ * A parameter of a statement without a TableSpec, as SQLite can bind it: booleans become 0 and 1, lists and objects JSON text, and damage that
+ * was read its original value.
+ * @throws TypeError for a Date, which has no microseconds: times are TimeText.
  */
 export function bindable(value: unknown): SqliteValue {
   if (typeof value === 'boolean') return value ? 1 : 0

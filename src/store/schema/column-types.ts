@@ -1,6 +1,6 @@
 import type { ColumnTypes } from './migration.ts'
 
-/** How each database names the types of columns. Times on SQLite are TimeText, booleans 0 and 1, JSON its text. */
+/** Column types of each database. On SQLite times are TimeText, booleans 0 and 1, JSON its text. */
 export const columnTypes: Readonly<Record<ColumnTypes['kind'], ColumnTypes>> = {
   sqlite: {
     kind: 'sqlite',

@@ -1,4 +1,4 @@
-/** The names of the column types in one database, for migrations that are written once for both. */
+/** The names of column types in one database, so that a migration is written once for both. */
 export interface ColumnTypes {
   readonly kind: 'sqlite' | 'postgres'
   readonly time: string
@@ -9,13 +9,13 @@ export interface ColumnTypes {
   readonly int: string
   readonly real: string
   readonly bytes: string
-  /** A whole number that the database gives out, with `primary key`. */
+  /** A whole number that the database assigns, with `primary key`. */
   readonly serial: string
 }
 
 /**
- * One step of the schema. `oldestCompatible` is the oldest schema version whose code still runs on the result: an expanding
- * step keeps it, a contracting one raises it.
+ * One step of the schema. `oldestCompatible` is the oldest schema version whose code still runs on the result: an expanding step keeps it, a
+ * contracting one raises it.
  */
 export interface Migration {
   readonly version: number

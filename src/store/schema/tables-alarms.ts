@@ -8,7 +8,7 @@ export interface AlarmTables {
   sync_alarm_watch: AlarmWatchTable
 }
 
-/** `pending`: so for too short a time to bother anybody. */
+/** `pending`: true for too short a time to notify anybody. */
 export type AlarmState = 'pending' | 'firing' | 'resolved'
 
 export type AlarmSeverity = 'warning' | 'critical'
@@ -34,10 +34,10 @@ export interface OperatorNoticesTable {
   name: string
   account: string
   destination: string
-  /** The same on every try; a new one with every thing that there is to say. */
+  /** The same on every attempt; new for every new message. */
   notice_id: string
   kind: NoticeKind
-  /** JSON text, as it is sent. */
+  /** JSON text, as sent. */
   body: string
   queued_at: TimeText
   due_at: TimeText
@@ -55,7 +55,7 @@ export interface DeliveryRhythmTable {
   learned: string
 }
 
-/** One row: which process watches, and how far. */
+/** One row: which process evaluates alarms, and its progress. */
 export interface AlarmWatchTable {
   id: number
   lease_token: string

@@ -9,17 +9,17 @@ export interface CompletenessTables {
   sync_discovery: DiscoveryTable
 }
 
-/** How many records became known in one hour, by the way in which they came first. */
+/** How many records became known in one hour, by how they arrived first. */
 export interface ArrivalCountsTable {
   account: string
-  /** Its beginning. */
+  /** Its start. */
   hour: TimeText
   entity: string
   webhook: number
   poll: number
   backfill: number
   reconcile: number
-  /** Of `poll` and `reconcile`: those of which no webhook told within 15 minutes. */
+  /** Of `poll` and `reconcile`: those that no webhook announced within 15 minutes. */
   lost: number
 }
 
@@ -78,29 +78,29 @@ export interface AccountCompletenessView {
   events_unreadable_at: TimeText | null
 }
 
-/** One row for each path that is probed. */
+/** One row per probed path. */
 export interface DiscoveryTable {
   account: string
-  /** As it is asked for. */
+  /** The requested path. */
   path: string
-  /** As the settings have it: the same, or with a key in braces where `path` has an id. */
+  /** Its form in the settings: the same, or with a key in braces where `path` has an id. */
   template: string
   due_at: TimeText
   lease_token: string | null
   probed_at: TimeText | null
-  /** When it last answered with JSON, which `raw` is. */
+  /** When it last answered with JSON, which is in `raw`. */
   answered_at: TimeText | null
   /** `ok`, or the class of the failure. */
   outcome: string | null
-  /** In a row. */
+  /** Consecutive failures. */
   failures: number
   error: string | null
-  /** Ids of submissions in the last answer. */
+  /** Submission ids in the last answer. */
   ids: number
-  /** Submissions that became known by it, in all. */
+  /** Submissions discovered through it, in total. */
   found: number
-  /** The last answer, cut to a length. */
+  /** The last answer, cut to a limit. */
   raw: string | null
-  /** How long the last answer was. */
+  /** Length of the last answer. */
   raw_bytes: number | null
 }

@@ -2,7 +2,7 @@ import type { Generated } from 'kysely'
 import type { Json } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 
-/** `begun`: under way, or its process died before it could say how it ended. */
+/** `begun`: in progress, or its process died before it ended. */
 export type ActionOutcome = 'begun' | 'done' | 'failed'
 
 export interface OperatorActionsTable {

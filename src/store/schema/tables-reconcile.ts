@@ -11,12 +11,12 @@ export interface ReconcileTables {
 }
 
 /**
- * `requested`: a working process takes it up. `running`: also when its process died; it is taken up where it stood. `budget`: its time
- * ended first. `failed`: it could not go on. `stopped`: somebody stopped it, or it was never begun (a time at which another ran).
+ * `requested`: waits for a process. `running`: in progress, or its process died and it will be resumed. `budget`: its time ended first.
+ * `failed`: it could not go on. `stopped`: somebody stopped it, or it never began because another ran at its time.
  */
 export type RunState = 'requested' | 'running' | 'done' | 'budget' | 'failed' | 'stopped'
 
-/** What a run was asked to do; what is left out does not limit it. As JSON in `reconcile_runs.options`. */
+/** Options of a run; those left out do not limit it. JSON in `reconcile_runs.options`. */
 export type RunOptions = {
   /** Only these submissions. */
   readonly submissions?: readonly string[]
@@ -24,18 +24,18 @@ export type RunOptions = {
   readonly since?: TimeText
   /** Only submissions that are not dormant: something moved in the last 90 days. */
   readonly active_only?: boolean
-  /** Nothing is repaired or marked; what was found is left. */
+  /** Repairs and marks nothing. */
   readonly dry_run?: boolean
-  /** The feeds only, without the state. */
+  /** Only the feeds, without the state. */
   readonly no_state?: boolean
-  /** Reads at once; the setting when left out. */
+  /** Concurrent reads; the setting when left out. */
   readonly concurrency?: number
 }
 
 export interface ReconcileRunsTable {
   run_id: string
   account: string
-  /** The time of the timetable that it is the run of; null for one that somebody asked for. */
+  /** The scheduled time that it is for; null for a requested run. */
   slot: TimeText | null
   /** `command`, `cron`, `admin:<name of the token>`. */
   requested_by: string
@@ -48,7 +48,7 @@ export interface ReconcileRunsTable {
   submissions_total: number
   submissions_done: number
   rows_compared: number
-  /** Findings by their kind, without the standing ones, which `known` counts. */
+  /** Findings by kind, without standing ones, which `known` counts. */
   missing: number
   different: number
   absent: number
@@ -64,7 +64,7 @@ export interface ReconcileRunsTable {
 export const findingKinds = ['missing', 'different', 'absent', 'unreadable', 'undelivered', 'lost'] as const
 export type FindingKind = (typeof findingKinds)[number]
 
-/** A column that differs: what the mirror held, and what the service says. */
+/** A differing column: the mirror's value and the service's. */
 export type FieldDifference = { readonly field: string; readonly mirror: Json; readonly service: Json }
 
 export interface ReconcileFindingsTable {
@@ -80,7 +80,7 @@ export interface ReconcileFindingsTable {
   read: ReadKind | null
   destination: string | null
   seq: number | null
-  /** It was known before this run, and changes neither its counts nor its exit code. */
+  /** It was known before this run, and affects neither its counts nor its exit code. */
   standing: boolean
   repaired_at: TimeText | null
   /** A sentence for people. */
@@ -88,23 +88,23 @@ export interface ReconcileFindingsTable {
   found_at: TimeText
 }
 
-/** One row an account: who reconciles it now, until when at least. */
+/** One row per account: which run holds it, and at least until when. */
 export interface ReconcileLeasesTable {
   account: string
   run_id: string | null
   lease_token: string | null
   lease_until: TimeText | null
-  /** Since when the timetable holds for the account: times before are not made up. */
+  /** Since when the schedule holds for the account. Earlier times are not made up for. */
   since: TimeText
 }
 
 export interface ProofsTable {
   account: string
   submission_id: string
-  /** The run that proved it; while none has, the last that came by. */
+  /** The run that proved it; if none has, the last that visited it. */
   run_id: string
-  /** When a run last came by. */
+  /** When a run last visited it. */
   visited_at: TimeText
-  /** When it was last found, or made, equal to what the service shows; null for never. */
+  /** When it was last equal to what the service shows, or was repaired; null for never. */
   proved_at: TimeText | null
 }

@@ -6,36 +6,36 @@ export interface RetentionTables {
   sync_inbox_left: InboxLeftTable
 }
 
-/** A numbering of changes; the newest is the one that `mirror_info.log_epoch` names. */
+/** A numbering of changes; the newest is in `mirror_info.log_epoch`. */
 export interface LogEpochsTable {
   log_epoch: string
-  /** It holds for the changes behind this number. */
+  /** It covers the changes behind this number. */
   after_seq: number
   began_at: TimeText
-  /** The database that it was begun in: elsewhere it is a copy. */
+  /** Identifies the database in which it began: with another value the database is a copy. */
   home: string
-  /** Why it was begun: `first`, `restore`, `copy`, `command`. */
+  /** Why it began: `first`, `restore`, `copy`, `command`. */
   reason: string
 }
 
-/** What is done now and then by one process for all, such as retention. */
+/** A periodic task that one process does for all, such as retention. */
 export interface UpkeepTable {
   task: string
-  /** The newest turn that was begun or is done, such as a day. */
+  /** The newest run that began or ended, such as a day. */
   slot: string | null
-  /** By which settings it was done: with others a turn is due again. */
+  /** The settings of that run: with others it is due again. */
   settings: string | null
   lease_token: string | null
   lease_until: TimeText | null
-  /** How far the task has come, in its own measure. */
+  /** Progress of the task, in its own measure. */
   position: number
   began_at: TimeText | null
   ended_at: TimeText | null
-  /** What the last turn did, in a sentence. */
+  /** What the last run did, in a sentence. */
   note: string | null
 }
 
-/** Deliveries that retention has passed while they were not done, to be looked at again. */
+/** Deliveries that were unsettled when retention passed them, to be trimmed later. */
 export interface InboxLeftTable {
   inbox_id: number
 }

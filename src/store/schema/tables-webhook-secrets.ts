@@ -6,7 +6,7 @@ export interface WebhookSecretsTables {
 
 export interface WebhookSecretsTable {
   account: string
-  /** Tells the account's secrets apart; see `secretTag`. */
+  /** Identifies the secret within the account; see `secretTag`. */
   tag: string
   last_verified_at: TimeText
 }
