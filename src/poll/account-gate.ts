@@ -17,17 +17,18 @@ import type { ClaimedReadEnd } from './claimed-read.ts'
 import { NotFoundWave, WAVE_WINDOW_MS } from './not-found-wave.ts'
 import { Refusals, submissionsToProbe } from './refusals.ts'
 
-/** A stopped account tries again by itself after this long. */
-export const RETRY_MS = 900_000
-/** While the service cannot be asked who we are, it is asked again after this long; reading goes on. */
-const ASK_AGAIN_MS = 60_000
-/** What is kept of a brokerage is read over only once it is known whose credentials these are; or when so much waiting was in vain. */
-const FIRST_PATIENCE_MS = 30_000
-/** The longest pause between two such asks; the first is a second, and each is twice the one before. */
-const LONGEST_PAUSE_MS = 8_000
-/** A stopped account tries with so many submissions whether it may be read again. */
+/** How long an account stays stopped before it is checked again. */
+const RETRY_MS = 900_000
+/** Wait after `GET /broker/me` failed; reads go on meanwhile. */
+const IDENTITY_RETRY_MS = 60_000
+const IDENTITY_EVERY_MS = 3_600_000
+/** How long the first read of a process waits for the identity of a pinned account. */
+const FIRST_IDENTITY_WAIT_MS = 30_000
+/** Pauses between those attempts: from 1 s, doubling to this. */
+const FIRST_IDENTITY_PAUSE_MAX_MS = 8_000
+/** Submissions probed to see whether a stopped account may be read again. */
 const SAMPLE = 5
-/** Among so many known submissions those are looked for that were not refused. */
+/** Known submissions to choose from when looking for some that were not refused. */
 const KNOWN = 20
 
 export interface GateOptions {
@@ -42,41 +43,40 @@ export interface GateOptions {
 /**
  * Decides whether an account may be read. An account is
  * - `active`: its reads are made;
- * - `parked`: its credentials were refused, or every read that was made with them; the service is not asked again before `retry_at`
- *   (trap 43);
- * - `paused`: the credentials belong to another brokerage than the one pinned, or all that was known is suddenly "not found".
- * From `retry_at` on, identity (and some submissions, when it was they that were not found or refused) is asked for once; if all is well
- * the account is active again.
+ * - `parked`: its credentials were refused, or every read made with them (trap 43);
+ * - `paused`: the credentials belong to another brokerage than the pinned one, or submissions that were known are suddenly "not found".
+ * A stopped account sends no request before `retry_at`. Then it checks its identity once, and probes some submissions if it was stopped
+ * because of them. If all is well, it is active again.
  */
 export class AccountGate {
   readonly #o: GateOptions
   readonly #wave: NotFoundWave
   readonly #refusals = new Refusals()
-  /** The pause after a wave: being made, or made; null when there is none. */
-  #wavePause: 'under way' | 'made' | null = null
-  #askIdentityAt = Number.NEGATIVE_INFINITY
-  /** Whether it is known, since this process began, who we are, or was asked often enough in vain. */
-  #hasAsked = false
+  /** Whether a wave is pausing the account, or has paused it; null when neither. */
+  #wavePause: 'pausing' | 'paused' | null = null
+  #checkIdentityAt = Number.NEGATIVE_INFINITY
+  /** Whether this process has learned the account's identity, or has waited for it in vain. */
+  #hasCheckedIdentity = false
 
   constructor(options: GateOptions) {
     this.#o = options
     this.#wave = new NotFoundWave(options.clock)
   }
 
-  /** @returns whether the account may not be read now. */
+  /** @returns true when the account must not be read now. */
   async isClosed(signal: AbortSignal): Promise<boolean> {
     const { db, account, clock } = this.#o
     const row = await findAccount(db.read, account)
     if (row === null || row.state === 'active') {
-      if (this.#wavePause === 'made') this.#wavePause = null
-      if (clock.steady() < this.#askIdentityAt) return false
-      return (await this.#identifyFirst(row?.brokerage ?? null, signal)) === 'stopped' || (await this.#mayReadNothing(signal))
+      if (this.#wavePause === 'paused') this.#wavePause = null
+      if (clock.steady() < this.#checkIdentityAt) return false
+      return (await this.#checkIdentityPatiently(row?.brokerage ?? null, signal)) === 'stopped' || (await this.#parkIfAllRefused(signal))
     }
     this.#refusals.clear()
     if (!(await isRetryDue(db.read, account))) return true
-    const identity = await this.#identify(row.brokerage, signal)
+    const identity = await this.#checkIdentity(row.brokerage, signal)
     if (identity === 'stopped') return true
-    if (identity === 'unknown' || (await this.#isAsBefore(row.reason ?? '', signal))) {
+    if (identity === 'unknown' || (await this.#isStillStopped(row.reason ?? '', signal))) {
       await stopAccount(db, account, row.state, row.reason ?? '', RETRY_MS)
       return true
     }
@@ -87,9 +87,9 @@ export class AccountGate {
     return false
   }
 
-  /** Notes how a read of a submission ended that began at `begunAt`, in ms. @returns whether the account is now paused. */
+  /** Notes how a read ended. @param begunAt when it began, in ms since the epoch. @returns whether the account is now paused. */
   async note(claim: Pick<ReadClaim, 'submissionId' | 'read' | 'lastReadAt'>, end: ClaimedReadEnd, begunAt: number): Promise<boolean> {
-    if (end === 'refused') this.#doubt(claim.submissionId)
+    if (end === 'refused') this.#noteRefused(claim.submissionId)
     if (end === 'read' || end === 'stalled') this.#refusals.clear()
     if (claim.lastReadAt === null) return false
     if (end === 'read') this.#wave.note(claim.submissionId, claim.read, false)
@@ -97,26 +97,26 @@ export class AccountGate {
   }
 
   /**
-   * A read was refused: the service is asked at once who we are. Only when that is refused too are the credentials no longer good; one
-   * read alone may be refused for reasons of its own, and goes on failing alone. When read after read is, it is looked into.
+   * After a refused read, the identity is checked at once. Only if that is refused too are the credentials bad: a single read may be refused
+   * for reasons of its own. Many refused reads in a row are investigated.
    */
-  #doubt(submissionId: string): void {
-    this.#askIdentityAt = Number.NEGATIVE_INFINITY
+  #noteRefused(submissionId: string): void {
+    this.#checkIdentityAt = Number.NEGATIVE_INFINITY
     this.#refusals.note(submissionId)
   }
 
   async #noteGone({ submissionId, read }: Pick<ReadClaim, 'submissionId' | 'read'>, begunAt: number): Promise<boolean> {
     const { db, account } = this.#o
-    const wasBelieved = await wasUnreachable(db.read, account, submissionId, timeFromMs(begunAt))
+    const wasUnreachableBefore = await wasUnreachable(db.read, account, submissionId, timeFromMs(begunAt))
     const known = await countReadSubmissions(db.read, account, 10)
-    // What was under way when the account was paused is part of the same wave.
+    // Reads that were in flight when the account was paused belong to the same wave.
     if (this.#wavePause !== null) {
       this.#wave.join(submissionId)
-      await this.#takeBack([submissionId])
+      await this.#undoMarks([submissionId])
       return true
     }
-    // What was believed already says nothing new, however often it is looked for; what this read has confirmed does.
-    if (wasBelieved) return false
+    // A submission that already counted as gone before this read says nothing new.
+    if (wasUnreachableBefore) return false
     this.#wave.note(submissionId, read, true)
     if (!this.#wave.isWave(known)) return false
     await this.#pauseForWave()
@@ -125,145 +125,145 @@ export class AccountGate {
 
   async #pauseForWave(): Promise<void> {
     const missing = this.#wave.take()
-    this.#wavePause = 'under way'
+    this.#wavePause = 'pausing'
     try {
       await this.#stop('paused', `${WAVE_REASON}, which looks like a wrong credential; check which brokerage it belongs to`)
-      await this.#takeBack(missing)
-      this.#wavePause = 'made'
+      await this.#undoMarks(missing)
+      this.#wavePause = 'paused'
     } catch (error) {
-      // The store was away, and the account may go on: what is missing then is a wave as before.
-      this.#wave.forget()
+      // The database was down and the account is not paused. The same submissions may form a wave again.
+      this.#wave.reset()
       this.#wavePause = null
       throw error
     }
   }
 
-  /** A wave marks nothing: what it has confirmed already is unmarked, and what it has not is forgotten. */
-  async #takeBack(missing: readonly string[]): Promise<void> {
+  /** Removes `unreachable_since` from the submissions of a wave, and forgets its misses (trap 48). */
+  async #undoMarks(missing: readonly string[]): Promise<void> {
     const { db, account, clock, observer } = this.#o
     const since = timeFromMs(clock.now() - WAVE_WINDOW_MS)
     const marked = await unreachableSince(db.read, account, missing, since)
     const facts = marked.map((submissionId): Fact => ({ kind: 'reach', account, submissionId, cause: 'poll', unreachableSince: null }))
-    await inApplyTransaction(db, observer, 'wave-taken-back', (transaction) => transaction.apply(facts))
+    await inApplyTransaction(db, observer, 'wave-undone', (transaction) => transaction.apply(facts))
     await resetMisses(db, account)
   }
 
   /**
-   * Credentials of another brokerage may know the same submissions, as a copy of production does: before a process reads over what it finds,
-   * it asks again for a while. A service that never says who we are stops nothing (trap 46).
+   * Checks the identity, and at the first check of a process retries for a while: credentials of another brokerage may know the same
+   * submissions, as a copy of production does. A service that never tells the identity stops nothing (trap 46).
    */
-  async #identifyFirst(pinned: string | null, signal: AbortSignal): Promise<Identity> {
+  async #checkIdentityPatiently(pinned: string | null, signal: AbortSignal): Promise<Identity> {
     const { clock } = this.#o
-    const until = clock.steady() + FIRST_PATIENCE_MS
-    let identity = await this.#identify(pinned, signal)
-    const isToAsk = () => identity === 'unknown' && pinned !== null && !this.#hasAsked && clock.steady() < until
-    for (let pauseMs = 1_000; isToAsk(); pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    const until = clock.steady() + FIRST_IDENTITY_WAIT_MS
+    let identity = await this.#checkIdentity(pinned, signal)
+    const mustRetry = () => identity === 'unknown' && pinned !== null && !this.#hasCheckedIdentity && clock.steady() < until
+    for (let pauseMs = 1_000; mustRetry(); pauseMs = Math.min(2 * pauseMs, FIRST_IDENTITY_PAUSE_MAX_MS)) {
       await clock.sleep(pauseMs, signal)
-      identity = await this.#identify(pinned, signal)
+      identity = await this.#checkIdentity(pinned, signal)
     }
-    this.#hasAsked = true
+    this.#hasCheckedIdentity = true
     return identity
   }
 
-  async #identify(pinned: string | null, signal: AbortSignal): Promise<Identity> {
+  async #checkIdentity(pinned: string | null, signal: AbortSignal): Promise<Identity> {
     const { db, account, client, clock, log } = this.#o
     try {
       const { brokerage, clientId } = await client.me(signal)
       if (pinned !== null && !isSameBrokerage(pinned, brokerage)) {
         await this.#stop(
           'paused',
-          `the credentials belong to brokerage ${brokerage}, but this account holds the data of ${pinned}; give them an account of their own`,
+          `the credentials belong to brokerage ${brokerage}, but this account holds the data of ${pinned}. Configure them as an account of their own`,
         )
         return 'stopped'
       }
       await pinBrokerage(db, account, brokerage, clientId)
-      this.#askIdentityAt = clock.steady() + RETRY_MS * 4
+      this.#checkIdentityAt = clock.steady() + IDENTITY_EVERY_MS
       return 'known'
     } catch (error) {
       const kind = upstreamClass(error)
       if (kind === null || signal.aborted) throw error
       if (kind === 'auth' || kind === 'rejected' || kind === 'gone') {
-        const mend = 'see that client id, secret and base URL are right'
-        await this.#stop('parked', `the service refuses the credentials (${messageOf(error)}); ${mend}`)
+        const check = 'check client id, secret and base URL'
+        await this.#stop('parked', `the service refuses the credentials (${messageOf(error)}); ${check}`)
         return 'stopped'
       }
-      this.#askIdentityAt = clock.steady() + ASK_AGAIN_MS
-      log.warn({ account, err: error }, `the service could not be asked whose credentials these are: ${messageOf(error)}`)
+      this.#checkIdentityAt = clock.steady() + IDENTITY_RETRY_MS
+      log.warn(
+        { account, err: error },
+        `the identity of account ${account} could not be checked (${messageOf(error)}); reads go on, next attempt in ${IDENTITY_RETRY_MS / 1000} s`,
+      )
       return 'unknown'
     }
   }
 
-  /** After so many refusals in a row, asks submissions that were not refused; when all are, parks the account. @returns whether it did. */
-  async #mayReadNothing(signal: AbortSignal): Promise<boolean> {
+  /** After many refusals in a row, probes submissions that were not refused. If all are refused, parks the account. @returns whether it did. */
+  async #parkIfAllRefused(signal: AbortSignal): Promise<boolean> {
     const refused = this.#refusals.take()
     if (refused === null) return false
-    const refusal = refusalIn(await this.#ask(submissionsToProbe(refused, await this.#known(KNOWN)), signal))
+    const refusal = refusalIn(await this.#probe(submissionsToProbe(refused, await this.#someSubmissions(KNOWN)), signal))
     if (refusal === null) return false
-    await this.#stop(
-      'parked',
-      `${REFUSED_REASON} (${refusal}); see that the key has the scope to read, broker_mcp, and is for this brokerage's submissions`,
-    )
+    await this.#stop('parked', `${REFUSED_REASON} (${refusal}); check that the key has the scope broker_mcp and belongs to this brokerage`)
     return true
   }
 
-  /** Whether that for which the account was stopped still holds. */
-  async #isAsBefore(reason: string, signal: AbortSignal): Promise<boolean> {
-    if (reason.startsWith(REFUSED_REASON)) return refusalIn(await this.#ask(await this.#known(SAMPLE), signal)) !== null
+  /** Whether the reason for which the account was stopped still holds. */
+  async #isStillStopped(reason: string, signal: AbortSignal): Promise<boolean> {
+    if (reason.startsWith(REFUSED_REASON)) return refusalIn(await this.#probe(await this.#someSubmissions(SAMPLE), signal)) !== null
     if (!reason.startsWith(WAVE_REASON)) return false
     const { db, account } = this.#o
-    // All that was read may have been removed: then one that is new shows whether the account may be read.
+    // All submissions that were read may have been removed. New ones still show whether the account may be read.
     const known = [...(await sampleReadSubmissions(db.read, account, SAMPLE)), ...(await sampleUnreadSubmissions(db.read, account, SAMPLE))]
-    const answers = await this.#ask([...new Set(known)], signal)
+    const answers = await this.#probe([...new Set(known)], signal)
     return !answers.some(({ kind }) => kind === 'read')
   }
 
-  /** Some submissions of the account, those first that were read most recently. */
-  async #known(limit: number): Promise<string[]> {
+  /** Some submissions of the account, the most recently read first. */
+  async #someSubmissions(limit: number): Promise<string[]> {
     const { db, account } = this.#o
     const read = await sampleReadSubmissions(db.read, account, limit)
     return [...new Set([...read, ...(await submissionIdsAfter(db.read, account, '', limit))])].slice(0, limit)
   }
 
-  /** Reads the state of one submission after another, up to the first that is answered. */
-  async #ask(submissionIds: readonly string[], signal: AbortSignal): Promise<Answered[]> {
-    const answers: Answered[] = []
+  /** Reads the state of one submission after another, until one succeeds. */
+  async #probe(submissionIds: readonly string[], signal: AbortSignal): Promise<ProbeOutcome[]> {
+    const answers: ProbeOutcome[] = []
     for (const submissionId of submissionIds) {
       try {
         await this.#o.client.requirements(submissionId, signal)
-        return [...answers, { kind: 'read', said: '' }]
+        return [...answers, { kind: 'read', message: '' }]
       } catch (error) {
         const kind = upstreamClass(error)
         if (kind === null || signal.aborted) throw error
-        answers.push({ kind, said: messageOf(error) })
+        answers.push({ kind, message: messageOf(error) })
       }
     }
     return answers
   }
 
   async #stop(state: 'parked' | 'paused', reason: string): Promise<void> {
-    this.#askIdentityAt = Number.NEGATIVE_INFINITY
+    this.#checkIdentityAt = Number.NEGATIVE_INFINITY
     await stopAccount(this.#o.db, this.#o.account, state, reason, RETRY_MS)
     this.#o.log.error(
       { account: this.#o.account },
-      `account ${this.#o.account} is ${state}: ${reason}. Deliveries are still taken; it tries again every 15 minutes`,
+      `account ${this.#o.account} is ${state}: ${reason}. Deliveries are still received; the account is checked again every ${RETRY_MS / 60_000} minutes`,
     )
   }
 }
 
-/** Whether it is known who we are; `stopped`: the account was, for what was found. */
+/** Outcome of an identity check; `stopped`: the check stopped the account. */
 type Identity = 'known' | 'unknown' | 'stopped'
 
 const WAVE_REASON = 'many submissions that were read before are suddenly not found'
 const REFUSED_REASON = 'the service accepts the credentials, but refuses every read'
 
-/** What a submission was answered with. */
-interface Answered {
+/** The outcome of probing a submission. */
+interface ProbeOutcome {
   readonly kind: UpstreamClass | 'read'
-  readonly said: string
+  readonly message: string
 }
 
-/** @returns the last refusal when nothing else came, "not found" left aside; null otherwise: what does not answer now has not refused. */
-function refusalIn(answers: readonly Answered[]): string | null {
-  const told = answers.filter(({ kind }) => kind !== 'gone')
-  return told.every(({ kind }) => kind === 'auth') ? (told.at(-1)?.said ?? null) : null
+/** @returns the last refusal when every answer but "not found" was a refusal; else null, since no answer is not a refusal. */
+function refusalIn(answers: readonly ProbeOutcome[]): string | null {
+  const found = answers.filter(({ kind }) => kind !== 'gone')
+  return found.every(({ kind }) => kind === 'auth') ? (found.at(-1)?.message ?? null) : null
 }

@@ -7,15 +7,15 @@ import { claimReads, type ReadClaim, releaseAllReads, releaseRead } from '../sto
 import { rank } from '../store/reads/reads.ts'
 import { isCommandReading } from '../store/upkeep/processes.ts'
 import { AccountGate, type GateOptions } from './account-gate.ts'
-import { carryOutRead, placesAt, READ_LEASE_MS } from './claimed-read.ts'
+import { carryOutRead, READ_LEASE_MS, slotsAt } from './claimed-read.ts'
 import type { PollPolicy } from './intervals.ts'
 
-/** Without a signal the due reads are looked for this often. */
+/** How often due reads are looked for when no signal comes. */
 const TICK_MS = 1_000
 /** A delivery that names no submission wakes the active ones, at most this often (trap 25). */
 const SWEEP_EVERY_MS = 300_000
 const SWEEP_ACTIVE_MS = 30 * 86_400_000
-/** Submissions looked at together, and the rest between two looks: others get the database, and deliveries the event loop. */
+/** Submissions in one step of a sweep. The pause between steps leaves the database and the event loop to others. */
 const SWEEP_STEP = 300
 const SWEEP_PAUSE_MS = 10
 
@@ -25,8 +25,8 @@ export interface AccountPollerOptions extends GateOptions {
 }
 
 /**
- * Makes the due reads of one account: what was woken first, then what the clock asks for; what fails gets a quarter of the places at most, so
- * that a hanging feed never holds up one that works. While the account is stopped nothing is read.
+ * Carries out the due reads of one account: woken reads first, then scheduled ones. Failing reads get at most a quarter of the slots, so
+ * that a hanging feed never delays one that works. While the account is stopped nothing is read.
  */
 export class AccountPoller implements Service {
   readonly name: string
@@ -47,47 +47,47 @@ export class AccountPoller implements Service {
   async run(signal: AbortSignal): Promise<void> {
     this.#failure = undefined
     try {
-      await this.#takeOver()
+      await this.#releaseLeftClaims()
       while (!signal.aborted && this.#failure === undefined) await this.#turn(signal)
     } catch (error) {
-      // Asking whether the account may be read is broken off when the poller is stopped.
+      // Stopping the poller aborts the gate's requests.
       if (!signal.aborted) this.#failure = error
     } finally {
-      // What was begun before settles its reads; a sweep ends with the step in hand, and is made anew.
+      // Reads in flight are settled. A sweep ends with its current step and is repeated later.
       await this.#queue.onIdle()
       await this.#sweeping
     }
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  /** Only one process serves on SQLite (invariant 13), and it has no read in hand yet: what is claimed was left by one that was killed. */
-  async #takeOver(): Promise<void> {
+  /** On SQLite only one process serves (invariant 13), so every claim was left by a killed process. */
+  async #releaseLeftClaims(): Promise<void> {
     const { db, account } = this.#o
     if (db.kind === 'sqlite' && !(await isCommandReading(db.read))) await releaseAllReads(db, account)
   }
 
   async #turn(signal: AbortSignal): Promise<void> {
     const { db, client, clock } = this.#o
-    // An operator's `account resume` is seen at the next tick.
+    // `account resume` takes effect at the next tick.
     if (await this.#gate.isClosed(signal)) return db.signals.wait('reads', TICK_MS, signal)
     const deadMs = client.waitMs()
-    // The service is dead: claiming reads only to fail them would mark them all as failing.
+    // While the service is down nothing is claimed: every claimed read would only fail.
     if (deadMs > 0) return clock.sleep(Math.min(deadMs, TICK_MS), signal)
     this.#sweeping ??= this.#sweep(signal)
     await this.#start(signal)
-    // Every read that ends signals too: its place is free, and it may be due again.
+    // Every read that ends signals too, since its slot is free.
     await db.signals.wait('reads', TICK_MS, signal)
   }
 
-  /** Claims as many reads as there are places, and starts them. One place is for what fails: more may be due than there are places for. */
+  /** Claims as many reads as there are free slots and starts them. One slot is kept for failing reads, so that they are never starved. */
   async #start(signal: AbortSignal): Promise<void> {
-    const places = placesAt(this.#o.client.rate(), this.#o.concurrency)
-    const failingPlaces = Math.max(1, Math.floor(places / 4))
-    const free = () => places - this.#queue.pending - this.#queue.size
-    if (this.#failing === 0 && places > 1) await this.#claim(rank.failing, Math.min(1, free()), signal)
+    const slots = slotsAt(this.#o.client.rate(), this.#o.concurrency)
+    const failingSlots = Math.max(1, Math.floor(slots / 4))
+    const free = () => slots - this.#queue.pending - this.#queue.size
+    if (this.#failing === 0 && slots > 1) await this.#claim(rank.failing, Math.min(1, free()), signal)
     await this.#claim(rank.live, free(), signal)
     await this.#claim(rank.routine, free(), signal)
-    await this.#claim(rank.failing, Math.min(failingPlaces - this.#failing, free()), signal)
+    await this.#claim(rank.failing, Math.min(failingSlots - this.#failing, free()), signal)
   }
 
   async #claim(which: number, limit: number, signal: AbortSignal): Promise<void> {
@@ -99,7 +99,7 @@ export class AccountPoller implements Service {
   #enqueue(claim: ReadClaim, failing: boolean, signal: AbortSignal): void {
     if (failing) this.#failing += 1
     void this.#queue
-      .add(() => this.#make(claim, signal))
+      .add(() => this.#carryOut(claim, signal))
       .catch((error: unknown) => {
         if (!signal.aborted) this.#failure = error
       })
@@ -109,23 +109,23 @@ export class AccountPoller implements Service {
       })
   }
 
-  async #make(claim: ReadClaim, signal: AbortSignal): Promise<void> {
+  async #carryOut(claim: ReadClaim, signal: AbortSignal): Promise<void> {
     try {
       if (signal.aborted) return await releaseRead(this.#o.db, claim)
       const begunAt = this.#o.clock.now()
       const end = await carryOutRead({ ...this.#o, cause: 'poll' }, claim, signal)
       await this.#gate.note(claim, end, begunAt)
     } catch (error) {
-      // Given back, so that nobody waits for the lease to end. When that fails too, the lease ends by itself.
+      // Release the read so that nobody waits for its lease to end.
       await releaseRead(this.#o.db, claim).catch((second: unknown) => this.#o.log.debug({ err: second }, messageOf(second)))
       throw error
     }
   }
 
-  /** Makes a sweep if one is wanted, beside the reads: it looks at every submission. Never rejects. */
+  /** Sweeps if a sweep was requested, beside the reads. Never rejects. */
   async #sweep(signal: AbortSignal): Promise<void> {
     try {
-      await this.#sweepIfWanted(signal)
+      await this.#sweepIfRequested(signal)
     } catch (error) {
       if (!signal.aborted) this.#failure = error
     } finally {
@@ -133,11 +133,11 @@ export class AccountPoller implements Service {
     }
   }
 
-  async #sweepIfWanted(signal: AbortSignal): Promise<void> {
+  async #sweepIfRequested(signal: AbortSignal): Promise<void> {
     const { db, account, clock, observer, log } = this.#o
     if (!(await claimSweep(db, account, SWEEP_EVERY_MS))) return
     observer.count('sweeps_total', { account })
-    log.info({ account }, 'a delivery named no submission; the feeds of all active submissions are read')
+    log.info({ account }, 'a delivery named no submission, so the feeds of all active submissions are read')
     const activeSince = timeFromMs(clock.now() - SWEEP_ACTIVE_MS)
     for (let after: string | null = ''; after !== null; await clock.sleep(SWEEP_PAUSE_MS, signal)) {
       if (signal.aborted || this.#failure !== undefined) return

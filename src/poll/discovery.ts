@@ -23,57 +23,57 @@ import { AuthRefusedError, UpstreamTransientError, upstreamClass } from '../upst
 import { isSameBrokerage } from '../upstream/wire/answers.ts'
 import type { GateOptions } from './account-gate.ts'
 
-/** Probing waits for so much; nothing else waits for it. */
+/** Wait before looking for due probes again. Probing has the lowest priority, so nothing signals it. */
 const TICK_MS = 2_000
 const LEASE_MS = 300_000
-/** Whose credentials these are is asked again before a probe when it was asked so long ago. */
+/** How long a checked identity is trusted before the next probe checks it again. */
 const IDENTITY_MS = 600_000
 const SUBMISSION_KEY = 'submission_id'
-/** Submissions, and paths, in one transaction. */
+/** Submissions or paths in one transaction. */
 const STEP = 200
 const PAUSE_MS = 10
-/** Submissions that one answer may bring in: a list of something else may bear the same key. The next answer brings more. */
-const MOST_NEW = 10_000
-/** Paths that one template may become. */
-const MOST_PATHS = 10_000
-/** Of the last answer so many characters are kept: of a path as it stands in the settings, and of each that a template became. */
-const KEPT = { plain: 1024 * 1024, filled: 16 * 1024 } as const
+/** New submissions taken from one answer; the next answer brings more. A list of something else may use the same key. */
+const MAX_NEW = 10_000
+/** Paths that one template may expand to. */
+const MAX_PATHS = 10_000
+/** Characters kept of the last answer: of a plain path, and of each path expanded from a template. */
+const KEPT_CHARS = { plain: 1024 * 1024, expanded: 16 * 1024 } as const
 const RETRY_BASE_MS = 60_000
-/** A path that is refused again and again comes less often, up to so many times `every`. */
-const MOST_EVERIES = 32
-/** So many failures in a row that may pass, and it is told. */
-const FAILURES_TO_TELL = 3
-/** So many looks, of a minute together, at which it is not known whose the credentials are, and it is told. */
-const LOOKS_TO_TELL = 30
+/** An expanded path that keeps being refused is probed less often, at most this many times `every` apart. */
+const MAX_EVERIES = 32
+/** Transient failures in a row before one is logged. */
+const FAILURES_TO_LOG = 3
+/** Ticks, about a minute, without a known identity before that is logged. */
+const UNIDENTIFIED_TICKS_TO_LOG = 30
 
 export interface DiscoveryOptions extends GateOptions {
-  /** As the settings have them: a segment in braces stands for the ids that other paths show under that key. */
+  /** Paths from the settings. A key in braces stands for the ids that other answers hold under that key. */
   readonly paths: readonly string[]
   readonly everyMs: number
-  /** Submissions that one answer may bring in; 10,000 when left out. */
-  readonly mostNew?: number | undefined
+  /** New submissions taken from one answer; 10,000 when left out. */
+  readonly maxNew?: number | undefined
 }
 
-/** What was tracked of an answer. */
+/** What was tracked from an answer. */
 interface Tracked {
   readonly found: number
-  /** There is more that is new; it waits for the next answer. */
+  /** Whether more new submissions wait for the next answer. */
   readonly limited: boolean
 }
 
 /**
- * Looks for submissions that nobody has named, in the answers of paths that the settings name: the service describes no list of them.
- * Every uuid that an answer holds under a key `submission_id` is tracked from then on. Of the answers' shape nothing is assumed, one
- * page of each is read, and whatever a path answers, the account goes on as before.
+ * Discovers submissions by probing paths from the settings, since the spec has no list of submissions. Every uuid under a key
+ * `submission_id` in an answer is tracked from then on. Nothing else is assumed about an answer, and only one page of each path is read. A
+ * failing probe never affects the account.
  */
 export class Discovery implements Service {
   readonly name: string
   readonly #o: DiscoveryOptions
   #identifiedAt = Number.NEGATIVE_INFINITY
-  #quietUntil = Number.NEGATIVE_INFINITY
-  #looksInVain = 0
-  /** Templates of which a failure was told, and when. */
-  readonly #told = new Map<string, number>()
+  #pausedUntil = Number.NEGATIVE_INFINITY
+  #unidentifiedTicks = 0
+  /** When a failure of each template was last logged. */
+  readonly #loggedAt = new Map<string, number>()
 
   constructor(options: DiscoveryOptions) {
     this.#o = options
@@ -93,16 +93,16 @@ export class Discovery implements Service {
     try {
       while (!signal.aborted) if (!(await this.#probeNext(signal))) await clock.sleep(TICK_MS, signal)
     } catch (error) {
-      // What was being asked is broken off when discovery is stopped.
+      // Stopping aborts the probe in flight.
       if (!signal.aborted) throw error
     }
   }
 
-  /** @returns whether a path was asked for; otherwise there is nothing to do for now. */
+  /** @returns whether a path was probed; false when there is nothing to do for now. */
   async #probeNext(signal: AbortSignal): Promise<boolean> {
     const { account, db, client, clock, paths } = this.#o
-    if (clock.now() < this.#quietUntil || client.waitMs() > 0) return false
-    if (!(await isProbeDue(db.read, account, paths)) || !(await this.#isOurs(signal))) return false
+    if (clock.now() < this.#pausedUntil || client.waitMs() > 0) return false
+    if (!(await isProbeDue(db.read, account, paths)) || !(await this.#isIdentified(signal))) return false
     const claim = await claimProbe(db, account, paths, LEASE_MS)
     if (claim === null) return false
     try {
@@ -110,36 +110,39 @@ export class Discovery implements Service {
       return true
     } catch (error) {
       if (error instanceof LeaseLostError) return true
-      // Given back, so that nobody waits for the lease to end; when even that fails, it ends by itself.
+      // Release the probe so that nobody waits for its lease to end.
       await this.#settle(claim, postponed(claim, 0)).catch(() => undefined)
       throw error
     }
   }
 
   /**
-   * Whether the account may be read, and its credentials still belong to the brokerage that it holds the data of: what is found is
-   * tracked, so it must never be another brokerage's. When they do not, its poller is about to stop the account.
+   * Whether the account is active and its credentials still belong to the pinned brokerage: submissions of another brokerage must never be
+   * tracked. If they do not, the account's poller is about to stop it.
    */
-  async #isOurs(signal: AbortSignal): Promise<boolean> {
+  async #isIdentified(signal: AbortSignal): Promise<boolean> {
     const { account, db, client, clock, log } = this.#o
     const row = await findAccount(db.read, account)
     if (row === null || row.state !== 'active') return false
     if (row.brokerage === null) {
-      this.#looksInVain += 1
-      if (this.#looksInVain === LOOKS_TO_TELL)
-        log.warn({ account }, 'nothing is probed until the service has said whose credentials these are; `doctor` tells why it has not')
+      this.#unidentifiedTicks += 1
+      if (this.#unidentifiedTicks === UNIDENTIFIED_TICKS_TO_LOG)
+        log.warn(
+          { account },
+          `discovery for account ${account} waits: the brokerage of its credentials is not known yet; run \`submission-mirror doctor\` to see why`,
+        )
       return false
     }
     if (clock.now() < this.#identifiedAt + IDENTITY_MS) return true
     try {
       if (!isSameBrokerage(row.brokerage, (await client.me(signal)).brokerage)) {
-        this.#quietUntil = clock.now() + RETRY_BASE_MS
+        this.#pausedUntil = clock.now() + RETRY_BASE_MS
         return false
       }
     } catch (error) {
       if (upstreamClass(error) === null || signal.aborted) throw error
-      log.debug({ account, err: error }, `nothing is probed: ${messageOf(error)}`)
-      this.#quietUntil = clock.now() + RETRY_BASE_MS
+      log.debug({ account, err: error }, `discovery for account ${account} waits: ${messageOf(error)}`)
+      this.#pausedUntil = clock.now() + RETRY_BASE_MS
       return false
     }
     this.#identifiedAt = clock.now()
@@ -148,17 +151,17 @@ export class Discovery implements Service {
 
   async #probe(claim: ProbeClaim, signal: AbortSignal): Promise<ProbeEnd> {
     try {
-      return await this.#take(claim, await this.#o.client.probe(claim.path, signal), signal)
+      return await this.#trackAnswer(claim, await this.#o.client.probe(claim.path, signal), signal)
     } catch (error) {
       const kind = upstreamClass(error)
       if (kind === null || signal.aborted) throw error
-      // Not the path is refused but the account, and that is its poller's business.
+      // The account is refused, not the path. Its poller handles that.
       return error instanceof AuthRefusedError ? postponed(claim, RETRY_BASE_MS) : this.#failed(claim, error, kind)
     }
   }
 
-  /** Tracks what the answer names, and adds the paths that it lets be asked for. */
-  async #take(claim: ProbeClaim, answer: ProbeAnswer, signal: AbortSignal): Promise<ProbeEnd> {
+  /** Tracks the submissions in an answer, and adds the paths that its ids expand templates to. */
+  async #trackAnswer(claim: ProbeClaim, answer: ProbeAnswer, signal: AbortSignal): Promise<ProbeEnd> {
     const { account, log, observer, everyMs, paths } = this.#o
     const templates = paths.flatMap((template) => ({ template, key: keyIn(template) ?? '' })).filter(({ key }) => key !== '')
     const { ids, whole } = idsUnder(answer.json, [SUBMISSION_KEY, ...templates.map(({ key }) => key)])
@@ -170,20 +173,18 @@ export class Discovery implements Service {
     const at = { account, path: claim.path }
     if (found > 0) log.info({ ...at, found }, `${found} new submissions were found by probing ${claim.path}; they are tracked from now on`)
     if (limited)
-      log.warn(
-        at,
-        `the answer of ${claim.path} names more than ${found} submissions that are not known; the others wait for the next probe`,
-      )
-    if (!whole) log.warn(at, `the answer of ${claim.path} is too large to be searched whole; name narrower paths (a query helps)`)
+      log.warn(at, `the answer of ${claim.path} names more than ${found} unknown submissions; the others wait for the next probe`)
+    if (!whole)
+      log.warn(at, `the answer of ${claim.path} is too large to be searched completely; configure narrower paths, for example with a query`)
     if (claim.failures > 0) log.info(at, `probing ${claim.path} succeeds again`)
-    const raw = answer.text.slice(0, claim.path === claim.template ? KEPT.plain : KEPT.filled)
-    const told = { raw, bytes: Buffer.byteLength(answer.text), ids: named.length, found }
-    return { outcome: limited ? 'limited' : 'ok', error: null, failures: 0, dueInMs: everyMs, answer: told }
+    const raw = answer.text.slice(0, claim.path === claim.template ? KEPT_CHARS.plain : KEPT_CHARS.expanded)
+    const kept = { raw, bytes: Buffer.byteLength(answer.text), ids: named.length, found }
+    return { outcome: limited ? 'limited' : 'ok', error: null, failures: 0, dueInMs: everyMs, answer: kept }
   }
 
-  /** Tracks those of the submissions that are not known, as many as one answer may bring in. */
+  /** Tracks the unknown ones among the submissions, up to the limit for one answer. */
   async #track(claim: ProbeClaim, submissionIds: readonly string[], signal: AbortSignal): Promise<Tracked> {
-    const { account, clock, db, observer, mostNew = MOST_NEW } = this.#o
+    const { account, clock, db, observer, maxNew = MAX_NEW } = this.#o
     let found = 0
     for (const ids of steps(submissionIds)) {
       const known = await knownSubmissions(
@@ -193,9 +194,9 @@ export class Discovery implements Service {
       const trackedVia = `discovery:${claim.template}`
       const fresh = ids.filter((id) => !known.has(`${account} ${id}`))
       const facts = fresh
-        .slice(0, mostNew - found)
+        .slice(0, maxNew - found)
         .map((submissionId): Fact => ({ kind: 'wake', account, submissionId, cause: 'poll', reads: [], trackedVia }))
-      // Nothing but new submissions changes here, so each change is one.
+      // Only new submissions change here, so each change is one of them.
       if (facts.length > 0)
         found += (await inApplyTransaction(db, observer, 'discovery-track', (transaction) => transaction.apply(facts))).changes
       if (facts.length < fresh.length) return { found, limited: true }
@@ -209,9 +210,9 @@ export class Discovery implements Service {
     const { account, clock, db, log } = this.#o
     const paths = ids.map((id): ProbePath => ({ path: template.replaceAll(`{${key}}`, id), template }))
     for (const step of steps(paths)) {
-      const room = MOST_PATHS - (await countProbes(db.read, account, template))
+      const room = MAX_PATHS - (await countProbes(db.read, account, template))
       if (room <= 0) {
-        log.warn({ account, template }, `${template} stands for more than ${MOST_PATHS} paths; only the first ones are probed`)
+        log.warn({ account, template }, `${template} expands to more than ${MAX_PATHS} paths; only the first ${MAX_PATHS} are probed`)
         return
       }
       await db.write('discovery-paths', (tx) => addProbes(tx, account, step.slice(0, room), timeFromMs(clock.now())))
@@ -223,25 +224,25 @@ export class Discovery implements Service {
   #failed(claim: ProbeClaim, error: unknown, kind: string): ProbeEnd {
     const { clock, everyMs } = this.#o
     const failures = claim.failures + 1
-    const mayPass = error instanceof UpstreamTransientError
-    const retryMs = mayPass ? RETRY_BASE_MS * 2 ** Math.min(claim.failures, 16) : everyMs
-    // Asked to wait, probing waits as a whole: it is what can be done without.
-    if (kind === 'throttled') this.#quietUntil = clock.now() + Math.max(RETRY_BASE_MS, mayPass ? (error.retryAfterMs ?? 0) : 0)
-    const filled = claim.path !== claim.template
-    const dueInMs = filled && !mayPass ? everyMs * Math.min(MOST_EVERIES, 2 ** Math.min(failures, 16)) : Math.min(everyMs, retryMs)
-    this.#tell(claim, messageOf(error), mayPass ? FAILURES_TO_TELL : 1, failures)
+    const isTransient = error instanceof UpstreamTransientError
+    const retryMs = isTransient ? RETRY_BASE_MS * 2 ** Math.min(claim.failures, 16) : everyMs
+    // When throttled, all probing pauses, since it has the lowest priority.
+    if (kind === 'throttled') this.#pausedUntil = clock.now() + Math.max(RETRY_BASE_MS, isTransient ? (error.retryAfterMs ?? 0) : 0)
+    const isExpanded = claim.path !== claim.template
+    const dueInMs = isExpanded && !isTransient ? everyMs * Math.min(MAX_EVERIES, 2 ** Math.min(failures, 16)) : Math.min(everyMs, retryMs)
+    this.#logFailure(claim, messageOf(error), isTransient ? FAILURES_TO_LOG : 1, failures)
     return { outcome: kind, error: messageOf(error), failures, dueInMs }
   }
 
-  /** One line when a path begins to fail; of the many paths of a template no more than one in the time between two rounds. */
-  #tell(claim: ProbeClaim, reason: string, tellAt: number, failures: number): void {
+  /** Logs when a path begins to fail; for all paths of a template at most once per round. */
+  #logFailure(claim: ProbeClaim, reason: string, logAt: number, failures: number): void {
     const { account, clock, everyMs, log } = this.#o
-    if (failures !== tellAt || clock.now() < (this.#told.get(claim.template) ?? Number.NEGATIVE_INFINITY) + everyMs) return
-    this.#told.set(claim.template, clock.now())
+    if (failures !== logAt || clock.now() < (this.#loggedAt.get(claim.template) ?? Number.NEGATIVE_INFINITY) + everyMs) return
+    this.#loggedAt.set(claim.template, clock.now())
     log.error(
       { account, path: claim.path, template: claim.template },
-      `probing ${claim.path} for submissions of account ${account} fails (${reason}). Submissions that nobody names are not found by it; ` +
-        'nothing else is affected. Ask the service for the right path, or take it out of accounts[].discovery.paths',
+      `probing ${claim.path} for submissions of account ${account} fails (${reason}). It discovers no submissions; nothing else is affected. ` +
+        'Ask the service for the right path, or remove it from accounts[].discovery.paths',
     )
   }
 

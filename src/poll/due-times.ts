@@ -5,16 +5,16 @@ import type { Db } from '../store/engine/db.ts'
 import { checkedIntervals, isDueBeyond, saveCheckedIntervals, shortenDueTimes } from '../store/reads/due-times.ts'
 import { type PollPolicy, pollIntervalMs, replayIntervalMs } from './intervals.ts'
 
-/** Reads looked at in one transaction. */
+/** Reads in one transaction. */
 const STEP = 300
-/** Longer than any backoff, so that what fails is not taken for put off wrongly. */
+/** Longer than any backoff, so that failing reads are not mistaken for wrong due times. */
 const FAR_MS = 86_400_000
-/** Between two steps others get the database. */
+/** Pause between steps, which leaves the database to others. */
 const PAUSE_MS = 20
-/** Whether the clock was put back is looked at so often. */
-const LOOK_MS = 10_000
-/** By less a clock is corrected all the time, and no wait is much longer for it. */
-const PUT_BACK_MS = 5_000
+/** How often the clock is checked. */
+const CHECK_MS = 10_000
+/** Smaller corrections are normal and lengthen no wait noticeably. */
+const SET_BACK_MS = 5_000
 
 export interface AccountDueTimesOptions {
   readonly db: Db
@@ -26,13 +26,13 @@ export interface AccountDueTimesOptions {
 export type DueTimesOptions = Omit<AccountDueTimesOptions, 'account'> & { readonly accounts: readonly string[]; readonly log: Log }
 
 /**
- * Puts due times that are stored right, at the start and whenever the clock was put back: what it had put off while it ran ahead would
- * else wait until it has come there again.
+ * Caps stored due times at startup and whenever the machine's clock is set back. Otherwise reads scheduled while the clock ran ahead would
+ * wait until it reaches that time again.
  */
 export class DueTimes implements Service {
   readonly name = 'due times'
   readonly #o: DueTimesOptions
-  /** How far the clock was ahead of the steady one when the stored times were right. */
+  /** Difference between the wall clock and the steady clock at the last check. */
   #lead: number
 
   constructor(options: DueTimesOptions) {
@@ -45,19 +45,19 @@ export class DueTimes implements Service {
     while (!signal.aborted) {
       const lead = this.#leadNow()
       const backMs = this.#lead - lead
-      if (backMs > PUT_BACK_MS) {
+      if (backMs > SET_BACK_MS) {
         this.#o.log.warn(
-          `the clock of this machine was put back by ${Math.round(backMs / 1000)} s; reads that wait for longer than they may are made sooner`,
+          `the clock of this machine was set back by ${Math.round(backMs / 1000)} s; reads that would wait too long are moved forward`,
         )
         await this.#cap(true, signal)
       }
       this.#lead = lead
-      await this.#o.clock.sleep(LOOK_MS, signal)
+      await this.#o.clock.sleep(CHECK_MS, signal)
     }
   }
 
-  async #cap(wasPutBack: boolean, signal: AbortSignal): Promise<void> {
-    for (const account of this.#o.accounts) await capDueTimes({ ...this.#o, account }, wasPutBack, signal)
+  async #cap(wasSetBack: boolean, signal: AbortSignal): Promise<void> {
+    for (const account of this.#o.accounts) await capDueTimes({ ...this.#o, account }, wasSetBack, signal)
   }
 
   #leadNow(): number {
@@ -66,26 +66,26 @@ export class DueTimes implements Service {
 }
 
 /**
- * Lets a shorter `POLL_*` or `REPLAY_*` take effect on due times that are stored already, and puts right those that a clock which ran
- * ahead has left. It looks at them only when the clock was put back, one of the settings has become shorter since they were looked at last, or
- * one lies further off than any may, so that a start costs the same however many submissions there are.
+ * Applies a shorter `POLL_*` or `REPLAY_*` to stored due times, and corrects those that a fast clock has left. It scans them only if the
+ * clock was set back, a setting has become shorter since the last scan, or a due time lies further ahead than any can. So the cost of a
+ * normal startup does not depend on the number of submissions.
  */
-export async function capDueTimes(o: AccountDueTimesOptions, wasPutBack: boolean, signal: AbortSignal): Promise<void> {
+export async function capDueTimes(o: AccountDueTimesOptions, wasSetBack: boolean, signal: AbortSignal): Promise<void> {
   const settings = new Map([...entriesOf('poll', o.policy.poll), ...entriesOf('replay', o.policy.replay)])
   const checked = await checkedIntervals(o.db.read, o.account)
   const changed = [...settings].filter(([name, ms]) => checked.get(name) !== ms)
   const isShorter = changed.some(([name, ms]) => ms < (checked.get(name) ?? Number.POSITIVE_INFINITY))
-  if (wasPutBack || isShorter || (await isDueBeyond(o.db.read, o.account, FAR_MS + Math.max(...Object.values(o.policy.poll)))))
+  if (wasSetBack || isShorter || (await isDueBeyond(o.db.read, o.account, FAR_MS + Math.max(...Object.values(o.policy.poll)))))
     await shortenAll(o, signal)
   if (changed.length > 0 && !signal.aborted) await saveCheckedIntervals(o.db, o.account, settings)
 }
 
 async function shortenAll(o: AccountDueTimesOptions, signal: AbortSignal): Promise<void> {
-  // Jitter only shortens, so the longest that a wait may be is the one without.
-  const longestChance = { random: () => 0 }
+  // Jitter only shortens, so the longest wait is the one without jitter.
+  const noJitter = { random: () => 0 }
   const longest = (quietMs: number) => ({
-    pollMs: pollIntervalMs(o.policy, quietMs, longestChance),
-    replayMs: replayIntervalMs(o.policy, quietMs, longestChance),
+    pollMs: pollIntervalMs(o.policy, quietMs, noJitter),
+    replayMs: replayIntervalMs(o.policy, quietMs, noJitter),
   })
   for (let after: string | null = ''; after !== null && !signal.aborted; ) {
     after = await shortenDueTimes(o.db, o.account, after, STEP, longest)

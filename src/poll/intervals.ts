@@ -8,26 +8,27 @@ export interface PollPolicy {
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** After this long without any movement a submission is dormant. */
+/** A submission without activity for this long is dormant. */
 const DORMANT_AFTER_MS = 90 * DAY_MS
-/** A submission in which nothing moved for so long is replayed as a quiet one. */
+/** A submission without activity for this long is replayed as a quiet one. */
 const QUIET_AFTER_MS = 7 * DAY_MS
-/** The interval grows with the quiet before it, by this share of it. */
-const SHARE = 1 / 4
+/** The poll interval is this share of the time since the last activity. */
+const QUIET_SHARE = 1 / 4
 
 /**
- * The time to the next poll of a submission in which nothing moved for `quietForMs`: `activeMs` at first, growing to `quietMs` within an
- * hour, then on to `maxMs`; `dormantMs` after 90 days. A tenth of jitter keeps many from coming due together.
+ * @param quietForMs time since the submission's last activity.
+ * @returns milliseconds to the next poll: `activeMs` at first, growing to `quietMs` within an hour, then to `maxMs`; `dormantMs` after 90
+ * days. Up to a tenth of jitter keeps many submissions from coming due together.
  */
 export function pollIntervalMs(policy: PollPolicy, quietForMs: number, clock: Pick<Clock, 'random'>): number {
   const { activeMs, quietMs, maxMs, dormantMs } = policy.poll
-  const grown = quietForMs * SHARE
+  const grown = quietForMs * QUIET_SHARE
   const interval =
     quietForMs >= DORMANT_AFTER_MS ? dormantMs : quietForMs <= HOUR_MS ? clamp(grown, activeMs, quietMs) : clamp(grown, quietMs, maxMs)
   return jitter(interval, clock)
 }
 
-/** The time to the next replay of a submission in which nothing moved for `quietForMs`. It is never longer than the setting says. */
+/** @returns milliseconds to the next replay, never longer than the setting. @param quietForMs time since the submission's last activity. */
 export function replayIntervalMs(policy: PollPolicy, quietForMs: number, clock: Pick<Clock, 'random'>): number {
   const { activeMs, quietMs, dormantMs } = policy.replay
   const interval = quietForMs >= DORMANT_AFTER_MS ? dormantMs : quietForMs >= QUIET_AFTER_MS ? quietMs : activeMs
@@ -38,7 +39,7 @@ function clamp(value: number, low: number, high: number): number {
   return Math.min(high, Math.max(low, value))
 }
 
-/** Shortens by up to a tenth. */
+/** Shortens `ms` by up to a tenth. */
 function jitter(ms: number, clock: Pick<Clock, 'random'>): number {
   return Math.round(ms * (1 - 0.1 * clock.random()))
 }

@@ -1,82 +1,81 @@
 import type { Clock } from '../base/clock.ts'
 import { type ReadKind, readKinds } from '../model/reads.ts'
 
-/** Reads further back than this say nothing about now. */
+/** Answers older than this do not count. */
 export const WAVE_WINDOW_MS = 600_000
-/** So many submissions that were read before must be missing together, or all of a smaller account. */
+/** Missing submissions that make a wave; in a smaller account all of them, but at least two. */
 const WAVE = 5
 const SMALLEST_WAVE = 2
-/** So much of either kind is remembered here at most. */
-const MOST = 10_000
+/** Limit of entries kept in memory, of each kind. */
+const MAX_ENTRIES = 10_000
 
 /**
- * Tells one submission that is gone from a whole account that is answered as if it were another's. "Not found" is all that the
- * service says in both cases (trap 48).
+ * Detects a wave of 404s: a whole account that is answered as if its submissions were another brokerage's. The service answers 404 both
+ * then and for a single submission that is gone (trap 48).
  */
 export class NotFoundWave {
   readonly #clock: Clock
-  readonly #last = new Map<string, { gone: boolean; at: number }>()
+  readonly #latest = new Map<string, { gone: boolean; at: number }>()
   /**
-   * The reads of what was missing in a wave before. The account was asked about then: what is missing still when it may be read again is
-   * missing by itself, and would only stop it anew before that can be confirmed. Kept in the process alone: after a restart there may be
-   * one pause more, no harm else.
+   * Reads of submissions that were missing in an earlier wave. If they are still missing when the account is active again, they are really
+   * gone; counting them would only pause the account once more. Kept in memory: a restart may cost one more pause, nothing else.
    */
-  readonly #heard = new Set<string>()
+  readonly #pastWaves = new Set<string>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Notes the latest answer about a submission that was read before. Of one that was missing in a wave, a read counts again once it is made. */
+  /** Notes the latest answer for a submission that was read before. A read that was missing in an earlier wave counts again once it succeeds. */
   note(submissionId: string, read: ReadKind, gone: boolean): void {
-    this.#last.delete(submissionId)
-    if (!gone) this.#heard.delete(keyOf(submissionId, read))
-    else if (this.#heard.has(keyOf(submissionId, read))) return
-    this.#last.set(submissionId, { gone, at: this.#clock.now() })
+    this.#latest.delete(submissionId)
+    if (!gone) this.#pastWaves.delete(keyOf(submissionId, read))
+    else if (this.#pastWaves.has(keyOf(submissionId, read))) return
+    this.#latest.set(submissionId, { gone, at: this.#clock.now() })
     const oldest = this.#clock.now() - WAVE_WINDOW_MS
-    for (const [id, { at }] of this.#last) {
-      if (at >= oldest && this.#last.size <= MOST) break
-      this.#last.delete(id)
+    for (const [id, { at }] of this.#latest) {
+      if (at >= oldest && this.#latest.size <= MAX_ENTRIES) break
+      this.#latest.delete(id)
     }
   }
 
   /**
    * @param readBefore how many submissions of the account were ever read.
-   * @returns whether the latest answers are a wave: at least half of those asked about are missing, and enough of them.
+   * @returns whether the latest answers form a wave: enough submissions are missing, and at least half of those asked about.
    */
   isWave(readBefore: number): boolean {
     const needed = Math.max(SMALLEST_WAVE, Math.min(WAVE, readBefore))
     let gone = 0
-    for (const answer of this.#last.values()) if (answer.gone) gone += 1
-    return gone >= needed && gone * 2 >= this.#last.size
+    for (const answer of this.#latest.values()) if (answer.gone) gone += 1
+    return gone >= needed && gone * 2 >= this.#latest.size
   }
 
-  /** Ends the wave. @returns the submissions that were missing in it. */
+  /** Ends the wave. @returns its missing submissions. */
   take(): string[] {
-    const missing = [...this.#last].filter(([, answer]) => answer.gone).map(([submissionId]) => submissionId)
+    const missing = [...this.#latest].filter(([, answer]) => answer.gone).map(([submissionId]) => submissionId)
     this.clear()
     for (const submissionId of missing) this.join(submissionId)
     return missing
   }
 
-  /** One more was missing in the wave that was taken: it had been asked for before. */
+  /** Adds a submission to the wave that was taken: its read was in flight then. */
   join(submissionId: string): void {
-    for (const read of readKinds) this.#heard.add(keyOf(submissionId, read))
-    for (const oldest of this.#heard) {
-      if (this.#heard.size <= MOST) break
-      this.#heard.delete(oldest)
+    for (const read of readKinds) this.#pastWaves.add(keyOf(submissionId, read))
+    for (const oldest of this.#pastWaves) {
+      if (this.#pastWaves.size <= MAX_ENTRIES) break
+      this.#pastWaves.delete(oldest)
     }
   }
 
-  /** Forgets the latest answers; what was missing in waves stays known. */
+  /** Forgets the latest answers, but not the past waves. */
   clear(): void {
-    this.#last.clear()
+    this.#latest.clear()
   }
 
-  /** Forgets that too: the wave that was taken has stopped nothing. */
-  forget(): void {
+  /** Forgets everything, because the wave that was taken did not pause the account. */
+  reset(): void {
     this.clear()
-    this.#heard.clear()
+    this.#pastWaves.clear()
   }
 }
 

@@ -1,7 +1,7 @@
-/** So many reads that are refused in a row are no longer taken for the business of single submissions. */
+/** Refusals in a row that may concern the whole account, not single submissions. */
 const RUN = 10
 
-/** Reads that were refused one after another, while no other of the account succeeded. */
+/** Counts the account's reads that were refused in a row. */
 export class Refusals {
   #reads = 0
   #submissions = new Set<string>()
@@ -17,8 +17,8 @@ export class Refusals {
   }
 
   /**
-   * Takes a run that is long enough to be looked into; the next begins anew.
-   * @returns the submissions that were refused, or null when the run is not long enough.
+   * Ends the run if it is long enough to be investigated.
+   * @returns its refused submissions, or null while the run is too short.
    */
   take(): ReadonlySet<string> | null {
     if (this.#reads < RUN) return null
@@ -29,8 +29,9 @@ export class Refusals {
 }
 
 /**
- * @param known submissions of the account, of which those are asked that were not refused: as many as make ten with those that were.
- * @returns which submissions to ask whether the account may read anything at all: at least one, since what refused it may be over.
+ * Chooses the submissions to probe in order to learn whether the account may read anything at all.
+ * @param known submissions of the account.
+ * @returns known submissions that were not refused, up to ten together with the refused ones, and the last refused one, which may work again.
  */
 export function submissionsToProbe(refused: ReadonlySet<string>, known: readonly string[]): string[] {
   const others = known.filter((id) => !refused.has(id)).slice(0, Math.max(0, RUN - refused.size))

@@ -7,7 +7,7 @@ import { readRequirements } from '../upstream/wire/wire.ts'
 
 type Reader = (client: UpstreamClient, submissionId: string, signal: AbortSignal, priority?: Priority) => Promise<View | null>
 
-/** How each read of the state is made; null: the answer is no such view. */
+/** The request of each state read; null when the answer is not such a view. */
 const readers: Readonly<Record<StateRead, Reader>> = {
   requirements: async (client, ...asked) => {
     const requirements = readRequirements(await client.requirements(...asked))
@@ -17,7 +17,7 @@ const readers: Readonly<Record<StateRead, Reader>> = {
 
 /**
  * Reads a view of a submission's state. The requirements view is the one documented source of it (trap 11).
- * @throws what the client throws; an answer that is no such view is transient, like any other that cannot be used.
+ * @throws errors of the client; UpstreamTransientError when the answer is not such a view.
  */
 export async function readState(
   client: UpstreamClient,
@@ -28,5 +28,5 @@ export async function readState(
 ): Promise<View> {
   const view = await readers[read](client, submissionId, signal, priority)
   if (view !== null) return view
-  throw new UpstreamTransientError('unavailable', { operation: read, submissionId, withCursor: false }, `the answer is no ${read} view`)
+  throw new UpstreamTransientError('unavailable', { operation: read, submissionId, withCursor: false }, `the answer is not a ${read} view`)
 }

@@ -8,42 +8,42 @@ import type { UpstreamClient } from '../upstream/client.ts'
 import { rawOf } from '../upstream/wire/fields.ts'
 import { readEvent, readMessage } from '../upstream/wire/wire.ts'
 
-/** A page of a feed, read. */
+/** One page of a feed, parsed. */
 export interface FeedPage {
   readonly facts: readonly (EventFact | MessageFact)[]
-  /** Items that are not what the spec says; they are kept, and hold up nothing. */
+  /** Items that do not match the spec. They are kept and never stop the walk. */
   readonly unreadable: readonly Unreadable[]
   readonly nextCursor: string | null
   /** The time of the newest item on the page. */
   readonly newestAt: TimeText | null
 }
 
-/** A walk: which feed, from where, and how its items came. */
+/** A walk: which feed, from where, and why. */
 export interface Walk extends Place, Origin {
   readonly read: Feed
-  /** The cursor to begin behind; null begins at the beginning. */
+  /** The cursor to continue from; null starts at the beginning. */
   readonly since: string | null
   /** `live` when left out. */
   readonly priority?: Priority
 }
 
-/** How a walk ended: at the end of the feed, or at a cursor that was given before, so that the feed does not move on (trap 2). */
+/** How a walk ended. `complete`: at the end of the feed · `stalled`: the service repeated a cursor (trap 2). */
 export interface WalkEnd {
   readonly ended: 'complete' | 'stalled'
   readonly pages: number
-  /** How many records were not known before. */
+  /** Records that were not known before. */
   readonly inserted: number
   readonly newestAt: TimeText | null
 }
 
-/** No feed is read on for more pages than this in one walk. */
+/** Limit of pages in one walk. */
 const MAX_PAGES = 100_000
 
 /**
- * Walks a feed page by page until `next_cursor` is null (traps 1 to 3). The next page is asked for while one is being applied; pages are
- * committed in their order, each with its cursor.
- * @param commit applies a page and marks it, in one transaction. `end` is given with the last page: the feed ends or does not move on.
- * @throws what the client throws, and what `commit` throws.
+ * Walks a feed page by page until `next_cursor` is null (traps 1 to 3). The next page is fetched while one is applied. Pages are committed
+ * in order, each with its cursor.
+ * @param commit applies a page and stores its cursor, in one transaction. `end` is set with the last page.
+ * @throws errors of the client and of `commit`.
  */
 export async function walkFeed(
   client: UpstreamClient,
@@ -53,19 +53,19 @@ export async function walkFeed(
 ): Promise<WalkEnd> {
   let inserted = 0
   let newestAt: TimeText | null = null
-  const met = new Set([walk.since])
+  const seen = new Set([walk.since])
   let page = await fetchPage(client, walk, walk.since, signal)
   for (let pages = 1; ; pages++) {
-    // Pages may lead round in a circle, too, not only to where they began.
-    const stands = page.nextCursor !== null && met.has(page.nextCursor)
-    met.add(page.nextCursor)
-    const last = page.nextCursor === null || stands || pages >= MAX_PAGES
+    // Any earlier cursor counts: pages may form a loop.
+    const stalled = page.nextCursor !== null && seen.has(page.nextCursor)
+    seen.add(page.nextCursor)
+    const last = page.nextCursor === null || stalled || pages >= MAX_PAGES
     if (page.newestAt !== null && (newestAt === null || page.newestAt > newestAt)) newestAt = page.newestAt
-    const ahead = last ? null : prefetch(fetchPage(client, { ...walk, pagesBefore: true }, page.nextCursor, signal))
+    const next = last ? null : prefetch(fetchPage(client, { ...walk, pagesBefore: true }, page.nextCursor, signal))
     const end: WalkEnd | null = last ? { ended: page.nextCursor === null ? 'complete' : 'stalled', pages, inserted, newestAt } : null
     inserted += (await commit(page, end)).inserted
     if (end !== null) return { ...end, inserted }
-    page = await (ahead as Promise<FeedPage>)
+    page = await (next as Promise<FeedPage>)
   }
 }
 
@@ -88,7 +88,7 @@ async function fetchPage(client: UpstreamClient, walk: Walk, since: string | nul
   return { facts, unreadable, nextCursor: page.nextCursor, newestAt }
 }
 
-/** A page that is fetched ahead may fail before anyone waits for it; the failure is seen when it is awaited. */
+/** A prefetched page may fail before anyone awaits it. The error surfaces when it is awaited. */
 function prefetch(page: Promise<FeedPage>): Promise<FeedPage> {
   page.catch(() => undefined)
   return page

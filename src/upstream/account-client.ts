@@ -1,10 +1,10 @@
 import { type Config, proxySettings } from '../config/config.ts'
 import { createUpstreamClient, type UpstreamClient, type UpstreamOptions } from './client.ts'
 
-/** What a client tells, and by which clock it goes. */
+/** The shared parts of every client. */
 export type UpstreamParts = Pick<UpstreamOptions, 'clock' | 'observer' | 'log'>
 
-/** The client of one account of the settings. @throws Error when there is no account of that name. */
+/** Creates the client of a configured account. @throws Error when there is no account of that name. */
 export function createAccountClient(config: Config, account: string, { clock, observer, log }: UpstreamParts): UpstreamClient {
   const settings = config.accounts.find((each) => each.name === account)
   if (!settings) throw new Error(`there is no account ${account} in the settings`)

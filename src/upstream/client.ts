@@ -5,7 +5,7 @@ import type { Observer } from '../base/observer.ts'
 import { isObject } from '../model/json.ts'
 import { parseUuid } from '../model/uuid.ts'
 import { type HttpAnswer, parseJson } from './http/answer.ts'
-import { Channel, type Manner } from './http/channel.ts'
+import { Channel, type RequestManner } from './http/channel.ts'
 import type { ProxySettings } from './http/dispatcher.ts'
 import { UpstreamTransientError, upstreamClass } from './http/errors.ts'
 import { Http, type Timeouts } from './http/http.ts'
@@ -15,16 +15,16 @@ import { type Credential, TokenSource } from './token.ts'
 import { type FeedPage, type Identity, readIdentity, readPage } from './wire/answers.ts'
 
 /**
- * The service as one account sees it. Each call is one request (a second one when the token had to be renewed, others for
- * fewer items when a page is too large): there are no retries here, since whoever schedules the call knows better when to try
- * again. All throw UpstreamTransientError and UpstreamPermanentError, by whose `class` a failure is judged, PermanentError for an id
- * that is none, and the reason of `signal` when it aborts. `priority` is `live` when left out.
+ * The service as one account sees it. Each call is one request, plus one when the token had to be renewed, plus others with fewer items when
+ * a page is too large. There are no retries here: the caller's schedule decides when to try again. `priority` is `live` when left out.
+ * All throw UpstreamTransientError or UpstreamPermanentError (see their `class`), PermanentError for an id that is not a uuid, and the
+ * reason of `signal` when it aborts.
  */
 export interface UpstreamClient {
-  /** Who we are. It is also the probe of an account whose credentials were refused: it exchanges them again. */
+  /** The identity of the credentials. Also the probe of a parked account: it exchanges the credentials again. */
   me(signal?: AbortSignal): Promise<Identity>
   /**
-   * One page of the events feed, raw market events; as many as the service gives at once, fewer where they are large.
+   * One page of the events feed: raw market events, as many as the service returns at once, fewer when they are large.
    * @param since the cursor, or null for the beginning.
    */
   events(submissionId: string, since: string | null, signal?: AbortSignal, priority?: Priority): Promise<FeedPage<unknown>>
@@ -33,28 +33,28 @@ export interface UpstreamClient {
   /** The requirements view, a raw object. */
   requirements(submissionId: string, signal?: AbortSignal, priority?: Priority): Promise<unknown>
   /**
-   * Gets a path that the settings name, in the background and aside: whatever comes of it harms no other read. A refused token is
-   * not renewed for it.
+   * Gets a path from the settings with background priority. Its outcome affects neither the circuit nor the rate, and a refused token is not
+   * renewed.
    * @param path relative to the base URL, with a query or without.
-   * @returns the answer's body, which is JSON of any shape.
+   * @returns the body, JSON of any shape.
    */
   probe(path: string, signal?: AbortSignal): Promise<ProbeAnswer>
   /**
-   * For how long asking would be in vain, in milliseconds: the service is dead, asked for a pause, or has just given no token. 0 when it may
-   * be asked.
+   * How long any request would fail unsent, in milliseconds: the circuit is open, the service asked for a pause, or a token exchange has just
+   * failed. 0 when requests can be sent.
    */
   waitMs(): number
   /** Requests a second that are allowed now. */
   rate(): number
-  /** How far the service's clock is ahead of ours, by an answer of the last hour, in milliseconds; null when none told. */
+  /** How far the service's clock is ahead of ours, in milliseconds; null when no answer of the last hour had a date. */
   clockSkewMs(): number | null
-  /** How many processes share the account's rate, this one included. */
+  /** Divides the account's rate among `processes`, this one included. */
   shareAmong(processes: number): void
-  /** Breaks off what is under way. */
+  /** Aborts requests in flight. */
   close(): Promise<void>
 }
 
-/** What a probed path answered: its text, and the value that the text means. */
+/** The answer of a probed path, as text and parsed. */
 export interface ProbeAnswer {
   readonly text: string
   readonly json: unknown
@@ -76,11 +76,11 @@ export interface UpstreamOptions {
 
 const TIMEOUTS: Timeouts = { connectMs: 5_000, headersMs: 10_000, overallMs: 20_000 }
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024
-/** A list may be long, but nobody waits for it: what is parsed at once holds up everything else. */
+/** Parsing a body blocks the event loop, and nobody waits for a probe. */
 const PROBE_LIMIT_BYTES = 8 * 1024 * 1024
 const PARK_MS = 15 * 60_000
 
-/** @returns the client of one account, which connects when it is first asked for something. */
+/** @returns the client of one account. It connects with the first request. */
 export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   const { account, baseUrl, proxy, clock, observer, log } = options
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
@@ -89,7 +89,7 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   const { credentials, scope } = options
   const tokens = new TokenSource(channel, { account, credentials, scope, parkMs: PARK_MS }, { clock, observer, log })
   const reader = new Reader(channel, tokens)
-  channel.askFirst(() => reader.read(callOf('me'), {}, identityIn, {}))
+  channel.probeFirst(() => reader.read(callOf('me'), {}, identityIn, {}))
   return {
     async me(signal) {
       tokens.unpark()
@@ -125,13 +125,13 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   }
 }
 
-interface Asked {
+interface RequestOptions {
   readonly query?: Readonly<Record<string, string>>
-  /** In place of the usual limit. */
+  /** Default: the client's limit. */
   readonly bodyLimitBytes?: number | undefined
 }
 
-/** Reads with a token. */
+/** Sends requests with a token, and renews it when it is refused. */
 class Reader {
   readonly #channel: Channel
   readonly #tokens: TokenSource
@@ -142,12 +142,12 @@ class Reader {
     this.#tokens = tokens
   }
 
-  async page(feed: 'events' | 'thread', submissionId: string, since: string | null, manner: Manner): Promise<FeedPage<unknown>> {
+  async page(feed: 'events' | 'thread', submissionId: string, since: string | null, manner: RequestManner): Promise<FeedPage<unknown>> {
     const call = callOf(feed, submissionIdOf(submissionId), since !== null)
     for (;;) {
       const { items, bodyLimitBytes } = this.#pageSizes.of(call)
       const limit = String(items)
-      // Without a cursor the parameter is left out, since whatever word stood in its place would be an invalid cursor (trap 4).
+      // Without a cursor there is no `since`: any placeholder would be an invalid cursor (trap 4).
       const query = since === null ? { limit } : { since, limit }
       try {
         return await this.read(call, { query, bodyLimitBytes }, (_, body, chars) => this.#pageIn(call, body, chars), manner)
@@ -166,22 +166,22 @@ class Reader {
   async probe(path: string, signal: AbortSignal | undefined): Promise<ProbeAnswer> {
     const call = callOf('probe')
     const token = await this.#tokens.get(signal)
-    const [only = '', query = ''] = path.split('?', 2)
+    const [pathname = '', query = ''] = path.split('?', 2)
     const parts = {
-      path: only,
+      path: pathname,
       query: new URLSearchParams(query),
       headers: { authorization: `Bearer ${token}` },
       bodyLimitBytes: PROBE_LIMIT_BYTES,
     }
-    return await this.#channel.run(call, parts, (answer) => anyJson(call, answer), { signal, priority: 'background', aside: true })
+    return await this.#channel.run(call, parts, (answer) => anyJson(call, answer), { signal, priority: 'background', isProbe: true })
   }
 
-  /** A token that is refused is renewed once, and the same request sent again, with the same cursor (trap 39). */
+  /** Renews a refused token once and sends the same request again, with the same cursor (trap 39). */
   async read<T>(
     call: Call,
-    { query = {}, bodyLimitBytes }: Asked,
+    { query = {}, bodyLimitBytes }: RequestOptions,
     read: (call: Call, body: unknown, chars: number) => T,
-    manner: Manner,
+    manner: RequestManner,
   ): Promise<T> {
     const once = async (token: string): Promise<T> => {
       const parts = { query: Object.entries(query), headers: { authorization: `Bearer ${token}` }, bodyLimitBytes }
@@ -192,7 +192,7 @@ class Reader {
       return await once(token)
     } catch (error) {
       if (upstreamClass(error) !== 'auth') throw error
-      // Whether the credentials are good is told by the answer to a new token.
+      // For `me`, even a new token is renewed: its refusal decides whether the credentials are good.
       this.#tokens.invalidate(token, call.operation === 'me')
       const renewed = await this.#tokens.get(manner.signal)
       if (renewed === token) throw error
@@ -207,25 +207,25 @@ function callOf(operation: Operation, submissionId: string | null = null, withCu
 
 function bodyOf(call: Call, answer: HttpAnswer): unknown {
   const body = parseJson(answer.body)
-  if (!isObject(body)) throw misshapen(call, 'is no JSON object')
+  if (!isObject(body)) throw misshapen(call, 'is not a JSON object')
   return body
 }
 
 function anyJson(call: Call, answer: HttpAnswer): ProbeAnswer {
   const json = parseJson(answer.body)
-  if (answer.body === null || json === undefined) throw misshapen(call, 'is no JSON')
+  if (answer.body === null || json === undefined) throw misshapen(call, 'is not JSON')
   return { text: answer.body, json }
 }
 
 function pageIn(call: Call, body: unknown): FeedPage<unknown> {
   const page = readPage(body, call.operation === 'events' ? 'events' : 'messages')
-  if (page === null) throw misshapen(call, 'is no page of a feed')
+  if (page === null) throw misshapen(call, 'is not a page of a feed')
   return page
 }
 
 function identityIn(call: Call, body: unknown): Identity {
   const identity = readIdentity(body)
-  if (identity === null) throw misshapen(call, 'names no kind and brokerage')
+  if (identity === null) throw misshapen(call, 'has no kind or no brokerage')
   return identity
 }
 
@@ -235,7 +235,7 @@ function viewIn(call: Call, body: unknown): unknown {
   return body
 }
 
-/** A success that does not say what it should is a fault of the service or of something between, and may pass. */
+/** A 2xx of the wrong shape is a fault of the service or of a proxy, and may pass. */
 function misshapen(call: Call, what: string): UpstreamTransientError {
   return new UpstreamTransientError('unavailable', call, `the answer ${what}`)
 }

@@ -3,10 +3,10 @@ import { clockSkewMs } from './http/answer.ts'
 import type { ProxySettings } from './http/dispatcher.ts'
 import { Http } from './http/http.ts'
 
-/** An answer of the service, as far as it tells of its clock. */
+/** What an answer tells about the service's clock. */
 export interface ServiceClock {
   readonly status: number
-  /** How far our clock is ahead of the service's, in milliseconds, to within a second; null when the answer bears no `Date`. */
+  /** How far our clock is ahead of the service's, in milliseconds, to within a second; null when the answer has no `Date`. */
   readonly aheadMs: number | null
 }
 
@@ -14,7 +14,7 @@ const TIMEOUTS = { connectMs: 5_000, headersMs: 10_000, overallMs: 15_000 }
 const BODY_LIMIT_BYTES = 1 << 20
 
 /**
- * Asks the service who we are without saying so; each answer, the refusal too, shows that it can be reached, and what time it has there.
+ * Sends `GET /broker/me` without a token. Any answer, even a refusal, shows that the service is reachable, and its time.
  * @throws UpstreamTransientError when there is no answer; the reason of `signal` when it aborts.
  */
 export async function readServiceClock(baseUrl: string, proxy: ProxySettings, clock: Clock, signal: AbortSignal): Promise<ServiceClock> {

@@ -8,7 +8,7 @@ import { AuthRefusedError, UpstreamPermanentError, UpstreamTransientError } from
 import type { Call } from './http/operations.ts'
 import { readToken, type TokenAnswer } from './wire/answers.ts'
 
-/** An id and a secret of the service. The secret is asked for only when it is sent. */
+/** A client id and secret. The secret is revealed only when it is sent. */
 export interface Credential {
   readonly id: string
   readonly secret: { reveal(): string }
@@ -16,10 +16,10 @@ export interface Credential {
 
 export interface TokenOptions {
   readonly account: string
-  /** At least one; during a rotation two. */
+  /** At least one; two during a rotation. */
   readonly credentials: readonly Credential[]
   readonly scope: string
-  /** How long nothing is exchanged after every credential was refused. */
+  /** Pause of token exchanges after every credential was refused. */
   readonly parkMs: number
 }
 
@@ -31,24 +31,24 @@ interface TokenParts {
 
 interface Live {
   readonly token: string
-  /** By the clock, which goes on while the machine sleeps. */
+  /** By the wall clock, which goes on while the machine sleeps. */
   readonly renewAt: number
 }
 
 const CALL: Call = { operation: 'token', submissionId: null, withCursor: false }
 
-/** A token is renewed after this part of its lifetime, less up to a tenth by chance, so that processes do not renew together. */
+/** Share of its lifetime after which a token is renewed, minus jitter so that processes do not renew together. */
 const RENEW_AFTER = 0.8
 const RENEW_JITTER = 0.1
-/** The least time between two exchanges that failed for no fault of the credentials. */
+/** Least time between two exchanges that failed for a reason other than the credentials. */
 const FAILED_HOLD_MS = 1_000
-/** A token that was minted because another was refused is not renewed for a refusal within this time. */
+/** A token minted after a refusal is not renewed for another refusal within this time. */
 const NEW_MS = 3_000
 
 /**
- * Tokens of one account by client credentials (traps 38 to 43). One exchange at a time, however many wait for it. There is no
- * refresh token: an exchange is the renewal. A renewal that fails does no harm as long as the old token is accepted: it stays
- * in use until it is refused. After every credential was refused, nothing is exchanged for the time of the park.
+ * Access tokens of one account by client credentials (traps 38 to 43). One exchange runs at a time, however many callers wait for it. There
+ * is no refresh token; a renewal is another exchange. If a renewal fails, the old token stays in use until it is refused. After every
+ * credential was refused, exchanges pause (park).
  */
 export class TokenSource {
   readonly #channel: Channel
@@ -56,14 +56,14 @@ export class TokenSource {
   readonly #clock: Clock
   readonly #parts: TokenParts
   #live: Live | null = null
-  #flight: Promise<string> | null = null
-  /** Why no exchange is tried before `until`. */
+  #inFlight: Promise<string> | null = null
+  /** Why no exchange is attempted before `until`. */
   #hold: { readonly until: number; readonly error: UpstreamTransientError | AuthRefusedError } | null = null
-  /** Until then the live token is one that was just minted for a refusal. */
+  /** Until then the live token counts as just minted after a refusal. */
   #newUntil = Number.NEGATIVE_INFINITY
-  /** The credential that worked last; the others are tried after it, in order. */
+  /** Index of the credential that worked last; attempts start with it. */
   #working = 0
-  /** The ids of those of which it was told that they are refused. */
+  /** Ids of credentials whose refusal was logged. */
   readonly #refused = new Set<string>()
 
   constructor(channel: Channel, options: TokenOptions, parts: TokenParts) {
@@ -71,7 +71,7 @@ export class TokenSource {
     this.#options = options
     this.#clock = parts.clock
     this.#parts = parts
-    // A counter that is there from the start shows its first rise.
+    // Counters start at 0 so that monitoring sees the first increase.
     for (const outcome of ['ok', 'refused', 'failed'] as const) this.#count(outcome, 0)
   }
 
@@ -89,15 +89,15 @@ export class TokenSource {
       if (this.#live !== null) return this.#live.token
       throw this.#hold.error
     }
-    this.#flight ??= this.#mint().finally(() => {
-      this.#flight = null
+    this.#inFlight ??= this.#mint().finally(() => {
+      this.#inFlight = null
     })
-    return await abortable(this.#flight, signal)
+    return await abortable(this.#inFlight, signal)
   }
 
   /**
-   * The service refused `token`. Of many who sent the same one, the first to say so has it renewed for all. What is refused with a token
-   * that was just renewed for a refusal is refused for another reason, and has it renewed only with `evenIfNew`.
+   * Notes that the service refused `token`, which is then renewed, once for all callers. A token that was just minted after a refusal is
+   * renewed only with `evenIfNew`, since the reason must be another.
    */
   invalidate(token: string, evenIfNew = false): void {
     const now = this.#clock.steady()
@@ -107,15 +107,15 @@ export class TokenSource {
   }
 
   /**
-   * For how long asking for a token would be in vain, in milliseconds: an exchange has just failed, and no token is left. 0 when the
-   * credentials were refused: that is told to whoever asks.
+   * How long no token will be available, in milliseconds, because an exchange has just failed. 0 when the credentials were refused: `get` then
+   * throws the refusal.
    */
   waitMs(): number {
     if (this.#live !== null || this.#hold === null || this.#hold.error instanceof AuthRefusedError) return 0
     return Math.max(0, this.#hold.until - this.#clock.steady())
   }
 
-  /** Ends the park: the next who asks exchanges again. */
+  /** Ends the park: the next `get` exchanges again. */
   unpark(): void {
     if (this.#hold?.error instanceof AuthRefusedError) this.#hold = null
   }
@@ -135,7 +135,7 @@ export class TokenSource {
     }
   }
 
-  /** Tries the credentials in turn, beginning with the one that worked last. */
+  /** Attempts the credentials in turn, starting with the one that worked last. */
   async #exchangeAny(): Promise<TokenAnswer> {
     const { credentials } = this.#options
     let refusal = 'no credentials'
@@ -153,7 +153,7 @@ export class TokenSource {
         this.#count(error instanceof UpstreamPermanentError ? 'refused' : 'failed')
         if (!(error instanceof UpstreamPermanentError)) throw error
         refusal = error.message
-        this.#tellRefused(credential, error)
+        this.#logRefusal(credential, error)
       }
     }
     throw new AuthRefusedError('auth', CALL, `every credential of the account is refused; the last: ${refusal}`)
@@ -170,14 +170,14 @@ export class TokenSource {
     return await this.#channel.run(CALL, { headers, body: form.toString() }, tokenIn, {})
   }
 
-  /** Once until it is taken again: another credential, or the token that still lives, goes on, and may end next. */
-  #tellRefused({ id }: Credential, error: UpstreamPermanentError): void {
+  /** Logs a refusal once, until the credential works again. Another credential or the live token may still work. */
+  #logRefusal({ id }: Credential, error: UpstreamPermanentError): void {
     if (this.#refused.has(id)) return
     this.#refused.add(id)
     const { account } = this.#options
     this.#parts.log.warn(
       { account, credential: id, err: error },
-      `credential ${id} of account ${account} is refused (${error.message}): compare its id, secret and scope with the portal, or take it out of the settings`,
+      `credential ${id} of account ${account} is refused (${error.message}): compare its id, secret and scope with the portal, or remove it from the settings`,
     )
   }
 
@@ -188,6 +188,6 @@ export class TokenSource {
 
 function tokenIn(answer: HttpAnswer): TokenAnswer {
   const read = readToken(parseJson(answer.body))
-  if (read === null) throw new UpstreamTransientError('unavailable', CALL, 'the answer holds no token')
+  if (read === null) throw new UpstreamTransientError('unavailable', CALL, 'the answer has no usable token')
   return read
 }

@@ -150,7 +150,7 @@ export const accountPoints: readonly KillPoint[] = [
       await db.write('test', (tx) => tx.sql.updateTable('sync_accounts').set(parked).execute())
     },
   },
-  ...['wave-taken-back', 'misses-forgiven'].map(
+  ...['wave-undone', 'misses-forgiven'].map(
     (transaction): KillPoint => ({
       transaction,
       before: due,

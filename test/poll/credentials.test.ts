@@ -52,7 +52,7 @@ describe.each(testDatabases)('credentials on $name', (database) => {
     expect(await gate.isClosed(new AbortController().signal)).toBe(true)
     expect(await account(rig)).toMatchObject({
       state: 'parked',
-      reason: expect.stringMatching(/answered 404.*see that client id, secret and base URL are right$/),
+      reason: expect.stringMatching(/answered 404.*check client id, secret and base URL$/),
     })
   })
 

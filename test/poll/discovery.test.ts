@@ -27,8 +27,8 @@ async function probesOf(rig: Rig): Promise<DiscoveryTable[]> {
 }
 
 /** Probes whatever is due, and stops. */
-async function discover(rig: Rig, paths: readonly string[], mostNew?: number): Promise<void> {
-  const running = rig.startDiscovery(paths, { mostNew })
+async function discover(rig: Rig, paths: readonly string[], maxNew?: number): Promise<void> {
+  const running = rig.startDiscovery(paths, { maxNew })
   await rig.until('nothing is left to be probed', async () => {
     const rows = await probesOf(rig)
     return rows.length > 0 && rows.every((row) => row.lease_token === null && row.due_at > timeFromMs(Date.now()))
@@ -190,7 +190,7 @@ describe.each(testDatabases)('discovery on $name', (database) => {
     expect(Object.keys(await trackedVia(rig)).sort()).toEqual([...ids].sort())
     expect(rig.counted('discovery_probes_total', { outcome: 'limited' })).toBe(2)
     expect(rig.counted('discovered_submissions_total')).toBe(5)
-    expect(rig.lines('names more than 2 submissions that are not known')).toHaveLength(2)
+    expect(rig.lines('names more than 2 unknown submissions')).toHaveLength(2)
   })
 
   it('a start brings what fails no nearer, and what does not as near as the settings say', async () => {

@@ -136,7 +136,7 @@ export class Rig {
   }
 
   /** Starts what probes paths for submissions; it begins at once. */
-  startDiscovery(paths: readonly string[], options: { readonly mostNew?: number | undefined } = {}): Running {
+  startDiscovery(paths: readonly string[], options: { readonly maxNew?: number | undefined } = {}): Running {
     const { db } = this
     const account = 'default'
     const client = this.#client(account, PATIENT_MS)

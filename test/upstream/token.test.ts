@@ -151,7 +151,7 @@ describe('refusal', () => {
     expect(told.map((line) => line.credential)).toEqual(['bac_first'])
     expect(told[0]?.msg).toBe(
       'credential bac_first of account acme is refused (token: the service answered 401 (revoked)): ' +
-        'compare its id, secret and scope with the portal, or take it out of the settings',
+        'compare its id, secret and scope with the portal, or remove it from the settings',
     )
   })
 

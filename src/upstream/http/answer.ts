@@ -4,7 +4,7 @@ import { parseUuid } from '../../model/uuid.ts'
 import { UpstreamPermanentError, UpstreamTransientError } from './errors.ts'
 import type { Call } from './operations.ts'
 
-/** What came back: `body` is null when a failed answer's body could not be read whole. */
+/** A received answer. `body` is null when a failed answer's body could not be read completely. */
 export interface HttpAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -15,9 +15,8 @@ export interface HttpAnswer {
 const LONGEST_PAUSE_MS = 3_600_000
 
 /**
- * Judges an answer by its class; only 401, 403, 404, 408, 429 and 5xx mean by their number what HTTP says they mean
- * (traps 50, 51, 52).
- * @param nowMs our time, for a `Retry-After` that is a date when the answer bears no date of its own.
+ * Classifies an answer. Only 401, 403, 404, 408, 429 and 5xx are taken by their number as HTTP defines them (traps 50, 51, 52).
+ * @param nowMs our time, used for a `Retry-After` date when the answer has no `Date`.
  * @returns the error to throw, or null when the status is 2xx.
  */
 export function failureOf(call: Call, answer: HttpAnswer, nowMs: number): UpstreamTransientError | UpstreamPermanentError | null {
@@ -31,17 +30,16 @@ export function failureOf(call: Call, answer: HttpAnswer, nowMs: number): Upstre
   if (status === 429) return new UpstreamTransientError('throttled', call, what, pauseMs)
   if (status < 400) return new UpstreamTransientError('unavailable', call, `${what}; redirects are not followed`, pauseMs)
   if (status === 408 || status >= 500) return new UpstreamTransientError('unavailable', call, what, pauseMs)
-  // No number is given for `busy`: whoever says when to come back has not refused for good (trap 50).
+  // The spec gives no status for `busy`. An answer with Retry-After is not a final refusal (trap 50).
   if (pauseMs !== undefined) return new UpstreamTransientError('throttled', call, what, pauseMs)
-  // Nor for `unauthenticated`, `inactive` and a missing scope: a challenge tells them from other refusals, and so does 403, which the
-  // specification gives to whoever may not ask at all.
+  // Nor does it for `unauthenticated`, `inactive` and a missing scope. A challenge tells them from other refusals, and so does 403, which the
+  // spec uses for callers without access.
   return new UpstreamPermanentError(status === 403 || headers['www-authenticate'] !== undefined ? 'auth' : 'rejected', call, what)
 }
 
 /**
- * Reads `Retry-After`, in seconds or as an HTTP date, which is compared with the answer's own `Date` where there is one,
- * since clocks differ (trap 49).
- * @returns milliseconds from now, between 0 and an hour; undefined when the header is absent or not readable.
+ * Reads `Retry-After`: seconds, or an HTTP date, which is compared with the answer's own `Date` because clocks differ (trap 49).
+ * @returns milliseconds from now, between 0 and an hour; undefined when the header is absent or unreadable.
  */
 export function retryAfterMs(headers: HttpAnswer['headers'], nowMs: number): number | undefined {
   const value = first(headers['retry-after'])?.trim()
@@ -50,14 +48,14 @@ export function retryAfterMs(headers: HttpAnswer['headers'], nowMs: number): num
   return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, 0), LONGEST_PAUSE_MS)
 }
 
-/** Between its `Date`, which is cut to the second, and now an answer was on its way for half of the time that the request took. */
+/** `Date` is cut to the second, so half a second is added on average. */
 const HALF_SECOND_MS = 500
 
 /**
- * How far the service's clock is ahead of ours, by the `Date` of an answer, in milliseconds; negative when it is behind. About a second
- * is the best that can be told.
+ * Estimates from an answer's `Date` how far the service's clock is ahead of ours, in milliseconds, to about a second; negative when behind.
+ * The answer is assumed to have been sent halfway between request and arrival.
  * @param sentAt, nowMs our time before the request and after the answer.
- * @returns undefined when the answer bears no date that can be read.
+ * @returns undefined when the answer has no readable date.
  */
 export function clockSkewMs(headers: HttpAnswer['headers'], sentAt: number, nowMs: number): number | undefined {
   const date = dateMs(first(headers['date']) ?? '')
@@ -79,24 +77,23 @@ function orElse(value: number, fallback: number): number {
 const DETAIL_LENGTH = 120
 
 /**
- * What may be repeated of an error's body: its code, or a short text. `detail` may be text, a list, an object with a code,
- * or missing, and the body need not be JSON at all (trap 52). Of a list of validation errors the places and kinds are
- * told, never the values.
+ * The part of an error's body that may be logged: its code, or a short text. `detail` may be text, a list, an object with a code, or missing,
+ * and the body need not be JSON (trap 52). Of validation errors only places and kinds are returned, never values.
  */
 export function shortDetail(body: string | null): string {
   const parsed = parseJson(body)
   if (!isObject(parsed)) return ''
-  const said = [parsed['detail'], parsed['error'], parsed['code']].map(saidBy).find((text) => text !== '') ?? ''
-  const safe = withoutSecretWords(said)
+  const text = [parsed['detail'], parsed['error'], parsed['code']].map(detailText).find((found) => found !== '') ?? ''
+  const safe = withoutSecretWords(text)
   return safe.length > DETAIL_LENGTH ? `${safe.slice(0, DETAIL_LENGTH)}…` : safe
 }
 
-/** @returns in one line what another system said, without the words that must not be repeated. */
+/** @returns text of another system in one line, with words masked that could be secrets. */
 export function withoutSecretWords(said: string): string {
   return said.replace(/\s+/g, ' ').split(' ').map(masked).join(' ').trim().toWellFormed()
 }
 
-/** @returns the JSON value, or undefined when `body` is no JSON. */
+/** @returns the JSON value, or undefined when `body` is not JSON. */
 export function parseJson(body: string | null): unknown {
   try {
     return body === null ? undefined : parseExact(body)
@@ -105,7 +102,7 @@ export function parseJson(body: string | null): unknown {
   }
 }
 
-function saidBy(detail: unknown): string {
+function detailText(detail: unknown): string {
   if (typeof detail === 'string') return detail
   if (Array.isArray(detail)) return detail.slice(0, 3).map(validationError).filter(Boolean).join('; ')
   if (!isObject(detail)) return ''
@@ -120,7 +117,7 @@ function validationError(item: unknown): string {
   return [place, item['type']].filter((part) => typeof part === 'string' && part !== '').join(' ')
 }
 
-/** A word that could be a token, a secret, or a tax id is not repeated (invariant 12); ids and codes are. */
+/** Masks words that could be a token, a secret or a tax id (invariant 12), but not uuids and codes. */
 function masked(word: string): string {
   if (parseUuid(word) !== null) return word
   const random = word.length > 40 || (word.length >= 16 && /\d/.test(word))

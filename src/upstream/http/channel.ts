@@ -9,31 +9,31 @@ import { type UpstreamClass, UpstreamTransientError, upstreamClass } from './err
 import type { Http, Parts } from './http.ts'
 import type { Call } from './operations.ts'
 
-export interface Manner {
+export interface RequestManner {
   readonly signal?: AbortSignal | undefined
   readonly priority?: Priority | undefined
   /**
-   * The request is about nothing that is known to be there: its failure says nothing of the service, so neither the circuit nor
-   * the rate heeds it, and it is never the request that tries a service thought dead.
+   * The request probes a path that may not exist. Its failure says nothing about the service, so it affects neither the circuit nor the rate,
+   * and it never serves as the circuit's own probe.
    */
-  readonly aside?: boolean | undefined
+  readonly isProbe?: boolean | undefined
 }
 
-/** While the service is thought dead, what is asked aside waits for others to find it alive again. */
-const ASIDE_WAIT_MS = 1_000
+/** Wait of probed paths while the circuit is open, at least. */
+const PROBE_WAIT_MS = 1_000
 
 /**
- * A service that said who we are when it was thought dead is alive for so long: what it does not answer then is its trouble with single
- * submissions, and says nothing of the others.
+ * After `GET /broker/me` closed the circuit, failures do not open it again for this long: then the service is up, and only has trouble with
+ * single submissions.
  */
 const VOUCHED_MS = 60_000
 
-/** What an answer told of the clocks is believed for so long. */
+/** How long a measured clock skew is reported. */
 const SKEW_KNOWN_MS = 3_600_000
 
 /**
- * The one way to the service for all requests of an account, token exchanges included: through the rate limit and the
- * circuit, and past the metrics. It tries once; trying again is up to whoever asked.
+ * Sends all requests of an account, token exchanges included, through rate limiter, circuit breaker and metrics. It never retries; that is
+ * up to the caller.
  */
 export class Channel {
   readonly limiter: RateLimiter
@@ -42,7 +42,7 @@ export class Channel {
   readonly #observer: Observer
   readonly #circuit: Circuit
   readonly #labels: { readonly account: string }
-  #whoAmI: () => Promise<unknown> = async () => undefined
+  #identify: () => Promise<unknown> = async () => undefined
   #vouchedUntil = Number.NEGATIVE_INFINITY
   #skew: { readonly ms: number; readonly at: number } | null = null
 
@@ -56,54 +56,54 @@ export class Channel {
   }
 
   /**
-   * Has a service that is thought dead asked who we are, before anything else: a submission of which every read fails would be the wrong one
-   * to find out by.
+   * Sets the request that probes an open circuit before any read of a submission does. A submission whose reads always fail would keep the
+   * circuit open.
    */
-  askFirst(whoAmI: () => Promise<unknown>): void {
-    this.#whoAmI = whoAmI
+  probeFirst(identify: () => Promise<unknown>): void {
+    this.#identify = identify
   }
 
   /**
    * Sends a request and reads its answer.
-   * @param read makes the result of a successful answer; what it throws counts as the outcome of the request.
+   * @param read makes the result from a successful answer. An error it throws counts as the outcome of the request.
    * @throws UpstreamTransientError, UpstreamPermanentError by the class of the failure; the reason of `signal` when it aborts.
    */
-  async run<T>(call: Call, parts: Parts, read: (answer: HttpAnswer) => T, manner: Manner): Promise<T> {
-    const deadMs = this.#circuit.waitMs()
-    if (deadMs > 0) throw deadError(call, deadMs)
+  async run<T>(call: Call, parts: Parts, read: (answer: HttpAnswer) => T, manner: RequestManner): Promise<T> {
+    const openMs = this.#circuit.waitMs()
+    if (openMs > 0) throw circuitOpenError(call, openMs)
     await this.#take(call, manner)
-    if (!manner.aside && call.submissionId !== null && this.#circuit.awaitsProbe) {
+    if (!manner.isProbe && call.submissionId !== null && this.#circuit.awaitsProbe) {
       await abortable(
-        this.#whoAmI().catch(() => undefined),
+        this.#identify().catch(() => undefined),
         manner.signal,
       )
     }
-    if (manner.aside && this.#circuit.isOpen) throw deadError(call, Math.max(this.#circuit.waitMs(), ASIDE_WAIT_MS))
+    if (manner.isProbe && this.#circuit.isOpen) throw circuitOpenError(call, Math.max(this.#circuit.waitMs(), PROBE_WAIT_MS))
     const permit = this.#circuit.admit()
-    if (permit === null) throw deadError(call, this.#circuit.waitMs())
+    if (permit === null) throw circuitOpenError(call, this.#circuit.waitMs())
     const sentAt = this.#clock.steady()
     const sentAtByClock = this.#clock.now()
     try {
       const answer = await this.#http.send(call, parts, manner.signal)
       this.#noteClock(answer, sentAtByClock)
-      if (!manner.aside) this.#heed(answer, sentAt)
+      if (!manner.isProbe) this.#obeyRetryAfter(answer, sentAt)
       const failure = failureOf(call, answer, this.#clock.now())
       if (failure !== null) throw failure
       const result = read(answer)
       this.#settle(call, permit, sentAt, 'ok')
       return result
     } catch (error) {
-      this.#settle(call, permit, sentAt, upstreamClass(error), manner.aside)
+      this.#settle(call, permit, sentAt, upstreamClass(error), manner.isProbe)
       throw error
     }
   }
 
-  /** For how long a request would be refused unsent, in milliseconds: the service is dead, or asked for a pause. */
+  /** How long requests would fail unsent, in milliseconds: the circuit is open, or the service asked for a pause. */
   waitMs(): number {
     return Math.max(this.#circuit.waitMs(), this.limiter.pausedMs)
   }
 
-  /** How far the service's clock is ahead of ours, by an answer of the last hour, in milliseconds; null when none told. */
+  /** How far the service's clock is ahead of ours, in milliseconds; null when no answer of the last hour had a date. */
   get clockSkewMs(): number | null {
     return this.#skew === null || this.#clock.now() - this.#skew.at > SKEW_KNOWN_MS ? null : this.#skew.ms
   }
@@ -113,7 +113,7 @@ export class Channel {
     await this.#http.close()
   }
 
-  async #take(call: Call, manner: Manner): Promise<void> {
+  async #take(call: Call, manner: RequestManner): Promise<void> {
     try {
       await this.limiter.take(manner.priority, manner.signal)
     } catch (error) {
@@ -130,19 +130,19 @@ export class Channel {
     this.#observer.set('clock_skew_seconds', ms / 1000, this.#labels)
   }
 
-  /** A service that says when to come back, on whatever status, is obeyed (trap 49); "at once" asks for nothing. */
-  #heed(answer: HttpAnswer, sentAt: number): void {
+  /** Obeys `Retry-After` on any status (trap 49); 0 is no pause. */
+  #obeyRetryAfter(answer: HttpAnswer, sentAt: number): void {
     const pauseMs = retryAfterMs(answer.headers, this.#clock.now()) ?? 0
     if (answer.status === 429 || pauseMs > 0) this.limiter.throttled(pauseMs, sentAt)
   }
 
-  /** @param outcome the class of the failure; null when there is none, because the caller gave up. */
-  #settle(call: Call, permit: Permit, sentAt: number, outcome: 'ok' | UpstreamClass | null, aside = false): void {
+  /** @param outcome the class of the failure; null when the caller aborted. */
+  #settle(call: Call, permit: Permit, sentAt: number, outcome: 'ok' | UpstreamClass | null, isProbe = false): void {
     const now = this.#clock.steady()
     if (permit.probe && call.operation === 'me' && outcome === 'ok') this.#vouchedUntil = now + VOUCHED_MS
     const judged = circuitOutcome(outcome)
-    const tells = !aside && (judged !== 'dead' || now >= this.#vouchedUntil)
-    this.#circuit.settle(permit, tells ? judged : 'unknown')
+    const counts = !isProbe && (judged !== 'dead' || now >= this.#vouchedUntil)
+    this.#circuit.settle(permit, counts ? judged : 'unknown')
     this.#observer.set('upstream_circuit_open', this.#circuit.isOpen ? 1 : 0, this.#labels)
     this.#observer.set('upstream_rate', this.limiter.rate, this.#labels)
     if (outcome === null) return
@@ -156,6 +156,6 @@ function circuitOutcome(outcome: 'ok' | UpstreamClass | null): Aliveness {
   return outcome === 'network' || outcome === 'unavailable' ? 'dead' : 'alive'
 }
 
-function deadError(call: Call, waitMs: number): UpstreamTransientError {
-  return new UpstreamTransientError('unavailable', call, 'not asked, because the service has failed many times in a row', waitMs)
+function circuitOpenError(call: Call, waitMs: number): UpstreamTransientError {
+  return new UpstreamTransientError('unavailable', call, 'not sent, because the service has failed many times in a row', waitMs)
 }

@@ -1,32 +1,32 @@
 import { isIP } from 'node:net'
 import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
 
-/** Where requests go through; a host that `noProxy` names is asked directly. */
+/** Proxies for outgoing requests. Hosts in `noProxy` are connected to directly. */
 export interface ProxySettings {
   readonly httpsProxy?: string
   readonly httpProxy?: string
   readonly noProxy?: string
 }
 
-/** No connection to the proxy came about: what is wrong is not the target's. */
+/** The proxy could not be connected to; the target is not at fault. */
 export class ProxyAwayError extends Error {
   override readonly name = 'ProxyAwayError'
 }
 
 /**
- * Opens what sends requests, directly or through the proxies, each of which is for URLs of its own scheme.
- * @param pool for the connections to each host; `connectTimeout` holds for a proxy's tunnel as well.
+ * Creates an undici dispatcher, direct or through the proxies; each proxy serves URLs of its own scheme.
+ * @param pool options of the connections to each host; `connectTimeout` also limits a proxy's tunnel.
  */
 export function createDispatcher(proxy: ProxySettings, pool: Pool.Options & { readonly connectTimeout: number }): Dispatcher {
-  // Empty text, unlike undefined, keeps undici from looking into the environment by itself.
+  // With undefined, undici would read the environment; with an empty text it does not.
   const { httpsProxy = '', httpProxy = '', noProxy = '' } = proxy
   if (!httpsProxy && !httpProxy) return new Agent(pool)
-  // undici would wait five minutes for a tunnel, and hold a connection's place all the while, though everybody has given up on it.
+  // By default undici waits five minutes for a tunnel and blocks a connection meanwhile.
   const clientFactory = (origin: URL, { connect }: { connect?: buildConnector.connector }): Dispatcher =>
     new Pool(origin, { ...(connect && { connect: toProxy(connect) }), headersTimeout: pool.connectTimeout })
   const proxies = { httpsProxy, httpProxy, noProxy, clientFactory }
   if (httpsProxy) return new EnvHttpProxyAgent({ ...pool, ...proxies })
-  // undici would take the proxy for http URLs for https ones too.
+  // By default undici uses the http proxy for https URLs too.
   const factory = (origin: string | URL, options: object): Dispatcher =>
     new URL(origin).protocol === 'https:' ? new Pool(origin, options) : new EnvHttpProxyAgent({ ...options, ...proxies })
   return new Agent({ ...pool, factory })
@@ -35,7 +35,7 @@ export function createDispatcher(proxy: ProxySettings, pool: Pool.Options & { re
 function toProxy(connect: buildConnector.connector): buildConnector.connector {
   return (options, done) => {
     const { servername, ...unnamed } = options
-    // undici names an address to TLS, too, which newer Nodes refuse; the certificate is held against it all the same.
+    // undici sends IP addresses as TLS server names, which newer Node versions refuse. The certificate is still checked.
     connect(isAddress(servername) ? unnamed : options, (...[error, socket]) => {
       if (error === null) return done(null, socket)
       done(new ProxyAwayError(`the proxy cannot be reached: ${'code' in error ? error.code : error.name}`, { cause: error }), null)

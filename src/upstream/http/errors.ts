@@ -2,16 +2,15 @@ import { PermanentError, TransientError } from '../../base/errors.ts'
 import type { Call } from './operations.ts'
 
 /**
- * What a failed request means, whatever its number (trap 51):
- * `auth` the credential or its token is refused · `gone` nothing of that id for this brokerage · `throttled` asked too much
- * · `rejected` any other refusal of the request · `unavailable` the service answered, and not usefully · `oversized` it answered
- * more than is read at once · `network` it did not answer.
+ * The class of a failed request, whatever its status (trap 51):
+ * `auth` credential or token refused · `gone` no such id for this brokerage · `throttled` too many requests · `rejected` any other refusal ·
+ * `unavailable` no useful answer · `oversized` an answer over the size limit · `network` no answer.
  */
 export type UpstreamClass = TransientClass | PermanentClass
 type TransientClass = 'throttled' | 'unavailable' | 'oversized' | 'network'
 type PermanentClass = 'auth' | 'gone' | 'rejected'
 
-/** The request can be tried again, not before `retryAfterMs` when that is given. */
+/** The request may succeed later, not before `retryAfterMs` when that is set. */
 export class UpstreamTransientError extends TransientError {
   readonly class: TransientClass
   constructor(kind: TransientClass, call: Call, what: string, retryAfterMs?: number) {
@@ -20,10 +19,10 @@ export class UpstreamTransientError extends TransientError {
   }
 }
 
-/** The same request will be refused again. */
+/** The same request would be refused again. */
 export class UpstreamPermanentError extends PermanentError {
   readonly class: PermanentClass
-  /** `rejected`, and the request bore a cursor: the cursor may be what is refused (trap 17). */
+  /** `rejected`, and the request had a cursor, which may be the reason (trap 17). */
   readonly rejectedWithCursor: boolean
   constructor(kind: PermanentClass, call: Call, what: string) {
     super(sentence(call, what))
@@ -32,10 +31,10 @@ export class UpstreamPermanentError extends PermanentError {
   }
 }
 
-/** Every credential of the account was refused a token. Who catches it parks the account (trap 43). */
+/** Every credential of the account was refused a token. The catcher parks the account (trap 43). */
 export class AuthRefusedError extends UpstreamPermanentError {}
 
-/** @returns the class of a failed request, or null when `error` is something else. */
+/** @returns the class of a failed request, or null for any other error. */
 export function upstreamClass(error: unknown): UpstreamClass | null {
   return error instanceof UpstreamTransientError || error instanceof UpstreamPermanentError ? error.class : null
 }

@@ -9,7 +9,7 @@ import { urlUnder } from './url.ts'
 /** How long each part of a request may take, in milliseconds. */
 export interface Timeouts {
   readonly connectMs: number
-  /** From sending to the first byte of the answer, connecting included. */
+  /** From sending to the first byte of the answer, including connecting. */
   readonly headersMs: number
   /** The whole request, to the last byte of the body. */
   readonly overallMs: number
@@ -19,66 +19,23 @@ export interface HttpOptions {
   readonly baseUrl: string
   readonly proxy: ProxySettings
   readonly timeouts: Timeouts
-  /** A longer body is not read to its end. */
+  /** A longer body is not read further. */
   readonly bodyLimitBytes: number
 }
 
-/** What is sent beside the method and the path, which the operation names. */
+/** The parts of a request besides the operation's method and path. */
 export interface Parts {
   readonly query?: Iterable<readonly [name: string, value: string]>
-  /** In place of the operation's path: what the settings name to be probed. It stays below the base URL like any other. */
+  /** Replaces the operation's path, for probes. It must stay below the base URL like any other. */
   readonly path?: string
-  /** In place of the usual limit. */
+  /** Default: the client's limit. */
   readonly bodyLimitBytes?: number | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
 }
 
-/** Cuts a request off when one of its times has run out, or when the caller wants no answer any more. */
-class Deadline {
-  readonly #cut = new AbortController()
-  readonly #caller: AbortSignal | undefined
-  readonly #headers: NodeJS.Timeout
-  readonly #overall: NodeJS.Timeout
-  #missed: string | null = null
-
-  constructor(timeouts: Timeouts, caller: AbortSignal | undefined) {
-    this.#caller = caller
-    this.#headers = setTimeout(() => this.#miss(`no answer within ${timeouts.headersMs} ms`), timeouts.headersMs)
-    this.#overall = setTimeout(() => this.#miss(`no whole answer within ${timeouts.overallMs} ms`), timeouts.overallMs)
-    caller?.addEventListener('abort', this.#abort, { once: true })
-  }
-
-  get signal(): AbortSignal {
-    return this.#cut.signal
-  }
-
-  /** Which time ran out, when one did. */
-  get missed(): string | null {
-    return this.#missed
-  }
-
-  headersArrived(): void {
-    clearTimeout(this.#headers)
-  }
-
-  end(): void {
-    clearTimeout(this.#headers)
-    clearTimeout(this.#overall)
-    this.#caller?.removeEventListener('abort', this.#abort)
-  }
-
-  readonly #abort = (): void => this.#cut.abort()
-
-  #miss(what: string): void {
-    this.#missed = what
-    this.#cut.abort()
-  }
-}
-
 /**
- * Sends requests to the base URL of one account, and nowhere else: there is no way to name another host, and a redirect is
- * an answer like any other, which is not followed (trap 45).
+ * Sends requests to the base URL of one account and nowhere else. No other host can be named, and redirects are not followed (trap 45).
  */
 export class Http {
   readonly #options: HttpOptions
@@ -86,46 +43,57 @@ export class Http {
 
   constructor(options: HttpOptions) {
     this.#options = options
-    // HTTP/1.1: with one connection for everything, one hanging answer could hold up the others.
+    // HTTP/1.1: on a single HTTP/2 connection, one hanging answer could delay the others.
     this.#dispatcher = createDispatcher(options.proxy, { connectTimeout: options.timeouts.connectMs, allowH2: false })
   }
 
   /**
-   * Sends one request and reads its answer, whatever its status.
+   * Sends one request and reads its answer, whatever the status.
    * @throws UpstreamTransientError `network` when there is no whole answer, `oversized` when the body is over the limit.
-   * For a status that is no success the status alone is enough: a body that cannot be read is null then.
+   * For a failure status the status is enough: the body is null when it cannot be read.
    * @throws the reason of `signal` when it aborts.
    */
   async send(call: Call, parts: Parts, signal?: AbortSignal): Promise<HttpAnswer> {
     signal?.throwIfAborted()
-    const deadline = new Deadline(this.#options.timeouts, signal)
+    const { baseUrl, timeouts, bodyLimitBytes } = this.#options
+    const stop = new AbortController()
+    let timeout: string | null = null
+    const stopAfter = (ms: number, what: string) =>
+      setTimeout(() => {
+        timeout = `${what} within ${ms} ms`
+        stop.abort()
+      }, ms)
+    const headersTimer = stopAfter(timeouts.headersMs, 'no answer')
+    const overallTimer = stopAfter(timeouts.overallMs, 'no whole answer')
+    const abort = () => stop.abort()
+    signal?.addEventListener('abort', abort, { once: true })
     try {
-      const url = urlUnder(this.#options.baseUrl, parts.path ?? pathOf(call.operation, call.submissionId), parts.query)
-      const asked = request(url, {
+      const sent = request(urlUnder(baseUrl, parts.path ?? pathOf(call.operation, call.submissionId), parts.query), {
         method: operations[call.operation].method,
         headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'submission-mirror', ...parts.headers },
         body: parts.body ?? null,
         dispatcher: this.#dispatcher,
-        signal: deadline.signal,
+        signal: stop.signal,
       })
-      // A request heeds its signal only from when it has its connection, and a proxy may take for ever to give one.
-      const answer = await abortable(asked, deadline.signal)
-      deadline.headersArrived()
-      const success = answer.statusCode >= 200 && answer.statusCode < 300
-      const limit = parts.bodyLimitBytes ?? this.#options.bodyLimitBytes
-      const body = success ? await this.#read(call, answer.body, limit) : await this.#read(call, answer.body, limit).catch(() => null)
+      // undici ignores the signal until the request has a connection, and a proxy may never give one.
+      const { statusCode, headers, body: stream } = await abortable(sent, stop.signal)
+      clearTimeout(headersTimer)
+      const reading = this.#read(call, stream, parts.bodyLimitBytes ?? bodyLimitBytes)
+      const body = await (statusCode >= 200 && statusCode < 300 ? reading : reading.catch(() => null))
       signal?.throwIfAborted()
-      return { status: answer.statusCode, headers: answer.headers, body }
+      return { status: statusCode, headers, body }
     } catch (error) {
       signal?.throwIfAborted()
       if (error instanceof UpstreamTransientError) throw error
-      throw new UpstreamTransientError('network', call, deadline.missed ?? `no answer (${codeOf(error)})`)
+      throw new UpstreamTransientError('network', call, timeout ?? `no answer (${codeOf(error)})`)
     } finally {
-      deadline.end()
+      clearTimeout(headersTimer)
+      clearTimeout(overallTimer)
+      signal?.removeEventListener('abort', abort)
     }
   }
 
-  /** Breaks off what is under way, which then fails as `network`, and closes every connection. */
+  /** Aborts requests in flight, which then fail as `network`, and closes every connection. */
   async close(): Promise<void> {
     await this.#dispatcher.destroy()
   }
@@ -144,16 +112,16 @@ export class Http {
   }
 }
 
-/** How a proxy answered in place of passing the request on: undici tells it in these words alone. */
+/** undici's message when a proxy answered instead of forwarding the request. */
 const PROXY_ANSWER = /^Proxy (?:response|Authentication Required) \((\d{3})\)/
 
-/** Of nothing but a proxy's tunnel these are told: an answer has our own limits of time. */
+/** undici codes that only a proxy's tunnel can cause, since answers have our own timeouts. */
 const TUNNEL_FAULTS: Readonly<Record<string, string>> = {
   UND_ERR_PRX_CONN: 'the proxy broke off the connection',
   UND_ERR_HEADERS_TIMEOUT: 'the proxy did not answer',
 }
 
-/** @returns what a proxy did in place of passing the request on, or that it is away; null when no proxy is the reason. */
+/** @returns what the proxy did wrong; null when no proxy is the reason. */
 export function proxyFault(error: unknown): string | null {
   if (!(error instanceof Error)) return null
   if (error instanceof ProxyAwayError) return error.message
@@ -162,7 +130,7 @@ export function proxyFault(error: unknown): string | null {
   return TUNNEL_FAULTS['code' in error ? String(error.code) : ''] ?? null
 }
 
-/** The code says enough (ECONNREFUSED, CERT_HAS_EXPIRED); messages of other people's errors may hold what must not be told. */
+/** @returns the error's code (ECONNREFUSED, CERT_HAS_EXPIRED). Messages of foreign errors may hold secrets. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   return proxyFault(error) ?? ('code' in error && typeof error.code === 'string' ? error.code : error.name)

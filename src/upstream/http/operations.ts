@@ -2,9 +2,8 @@ import { PermanentError } from '../../base/errors.ts'
 import { parseUuid } from '../../model/uuid.ts'
 
 /**
- * Everything that is ever asked of the service: four reads, the exchange of credentials for a token, and a GET of those paths
- * that an operator has named to be probed. There is no operation that writes and none that is metered, so a read-only key is
- * enough (traps 44, 55).
+ * Every request that is ever sent to the service: four reads, the token exchange, and a GET of paths configured for discovery. None of them
+ * writes and none is metered, so a read-only key is enough (traps 44, 55).
  */
 export const operations = {
   token: { method: 'POST', path: '/oauth/token' },
@@ -12,17 +11,17 @@ export const operations = {
   events: { method: 'GET', path: '/broker/submissions/{submission_id}/events' },
   thread: { method: 'GET', path: '/broker/submissions/{submission_id}/thread' },
   requirements: { method: 'GET', path: '/broker/submissions/{submission_id}/requirements' },
-  /** Its path is whatever the settings name. */
+  /** The path comes from the settings. */
   probe: { method: 'GET', path: '' },
 } as const
 
 export type Operation = keyof typeof operations
 
-/** What a request is about, for messages, metrics and the judging of its answer. */
+/** What a request is about, for messages, metrics and the classification of its answer. */
 export interface Call {
   readonly operation: Operation
   readonly submissionId: string | null
-  /** Whether the request bears a cursor, which the service may have found invalid (trap 17). */
+  /** Whether the request has a cursor, which may be invalid (trap 17). */
   readonly withCursor: boolean
 }
 
@@ -33,10 +32,10 @@ export function pathOf(operation: Operation, submissionId: string | null): strin
 
 /**
  * @returns the id in lower case.
- * @throws PermanentError when it is no uuid: nothing else ever enters a path (trap 78).
+ * @throws PermanentError when it is not a uuid: nothing else ever enters a path (trap 78).
  */
 export function submissionIdOf(value: string): string {
   const id = parseUuid(value)
-  if (id === null) throw new PermanentError(`no submission id (a uuid): ${JSON.stringify(value.slice(0, 60))}`)
+  if (id === null) throw new PermanentError(`not a submission id (a uuid): ${JSON.stringify(value.slice(0, 60))}`)
   return id
 }

@@ -1,17 +1,17 @@
 import type { Call } from './operations.ts'
 
-/** The most that the service gives at once; more is clamped, and a page may be shorter all the same (trap 6). */
-const MOST: Readonly<Record<string, number>> = { events: 100, thread: 200 }
-/** Several pages are in memory at once, and each is parsed and applied in one go. A page of one item may be as long as an answer may be. */
+/** The service's page limits. It clamps larger requests, and pages may be shorter anyway (trap 6). */
+const MAX_ITEMS: Readonly<Record<string, number>> = { events: 100, thread: 200 }
+/** Limit of a page of several items, because several pages are in memory at once. A page of one item may use the client's whole limit. */
 const PAGE_LIMIT_BYTES = 4 * 1024 * 1024
-const LESS = 4
-const MORE = 2
-/** A page that has less than this share of the limit could have had more items. */
+const SHRINK_FACTOR = 4
+const GROW_FACTOR = 2
+/** A page below this share of the limit could have had more items. */
 const SMALL_SHARE = 8
-/** Feeds that are remembered; of any other the most is asked for. */
-const REMEMBERED = 1_000
+/** Feeds with a smaller page size that are remembered. */
+const MAX_REMEMBERED = 1_000
 
-/** How many items of a feed are asked for at once: as many as the service gives, fewer of a feed whose pages were too large. */
+/** Page size of each feed: the service's maximum, less for feeds whose pages were too large. */
 export class PageSizes {
   readonly #lowered = new Map<string, number>()
 
@@ -20,23 +20,23 @@ export class PageSizes {
     return { items, bodyLimitBytes: items > 1 ? PAGE_LIMIT_BYTES : undefined }
   }
 
-  /** A page was too large. @returns whether one can have fewer items. */
+  /** Notes a page that was too large. @returns whether a page can have fewer items. */
   lower(call: Call): boolean {
     const items = this.#itemsOf(call)
-    if (items > 1) this.#remember(call, Math.max(1, Math.floor(items / LESS)))
+    if (items > 1) this.#remember(call, Math.max(1, Math.floor(items / SHRINK_FACTOR)))
     return items > 1
   }
 
-  /** A page had so many characters. */
+  /** Notes a page that fitted, with its length in characters. */
   fitted(call: Call, chars: number): void {
     if (chars >= PAGE_LIMIT_BYTES / SMALL_SHARE) return
-    const items = this.#itemsOf(call) * MORE
-    if (items < mostOf(call)) this.#remember(call, items)
+    const items = this.#itemsOf(call) * GROW_FACTOR
+    if (items < maxItemsOf(call)) this.#remember(call, items)
     else this.#lowered.delete(keyOf(call))
   }
 
   #itemsOf(call: Call): number {
-    return this.#lowered.get(keyOf(call)) ?? mostOf(call)
+    return this.#lowered.get(keyOf(call)) ?? maxItemsOf(call)
   }
 
   #remember(call: Call, items: number): void {
@@ -44,7 +44,7 @@ export class PageSizes {
     this.#lowered.delete(key)
     this.#lowered.set(key, items)
     const [oldest] = this.#lowered.keys()
-    if (this.#lowered.size > REMEMBERED && oldest !== undefined) this.#lowered.delete(oldest)
+    if (this.#lowered.size > MAX_REMEMBERED && oldest !== undefined) this.#lowered.delete(oldest)
   }
 }
 
@@ -52,6 +52,6 @@ function keyOf({ operation, submissionId }: Call): string {
   return `${operation} ${submissionId}`
 }
 
-function mostOf({ operation }: Call): number {
-  return MOST[operation] ?? 1
+function maxItemsOf({ operation }: Call): number {
+  return MAX_ITEMS[operation] ?? 1
 }

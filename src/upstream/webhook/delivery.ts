@@ -4,50 +4,50 @@ import type { MarketEvent, ThreadMessage } from '../../model/records.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { readEvent, readMessage } from '../wire/wire.ts'
 
-/** `type` of a delivery that `doctor` sends through the public URL: it is stored and settled like any other, and nothing is done over it. */
+/** `type` of a delivery that `doctor` sends through the public URL. It is stored and settled like any other, and has no effect. */
 export const SELF_DELIVERY_TYPE = 'submission_mirror.self_delivery'
 
-/** What could be read of a delivery's body (spec, Events, Webhooks). */
+/** A parsed delivery body (spec, Events, Webhooks). */
 export interface Delivery {
   /** The body's `type`, as given; null when there is none. */
   readonly type: string | null
   /** The message of a `submission.message` delivery. */
   readonly message: { readonly submissionId: string; readonly message: ThreadMessage } | null
-  /** Whole, valid market events that are clearly of one submission. */
+  /** Whole, valid market events whose submission is clear. */
   readonly events: readonly { readonly submissionId: string; readonly event: MarketEvent }[]
-  /** Every uuid that stands under a key named `submission_id`. */
+  /** Every uuid under a key `submission_id`. */
   readonly submissionIds: readonly string[]
-  /** Every other uuid in the body: one of them may be a submission that is known. */
+  /** Every other uuid in the body, which may be a known submission. */
   readonly otherIds: readonly string[]
   /** Whether the body was JSON at all. */
   readonly isJson: boolean
 }
 
-/** A body is searched this deep and for so many values; one that is larger is read by its feeds instead. */
+/** Limits of the search in a body. What lies beyond is read from the feeds instead. */
 const MAX_DEPTH = 8
 const MAX_VALUES = 300_000
 
 /**
- * Reads a delivery. The payload of `submission.events` is not shown by the spec, so whole events are taken wherever they
- * stand (`events`, `event`, `data` …), each for the `submission_id` nearest around it (trap 25). It never throws.
+ * Parses a delivery body. The spec does not show the payload of `submission.events`, so whole events are taken wherever they are (`events`,
+ * `event`, `data` …), each for the nearest enclosing `submission_id` (trap 25). Never throws.
  */
 export function readDelivery(body: Buffer): Delivery {
   const json = parse(body)
-  const search: Search = { events: [], submissionIds: new Set(), otherIds: new Set(), values: 0 }
+  const found: Found = { events: [], submissionIds: new Set(), otherIds: new Set(), values: 0 }
   const type = isObject(json) && typeof json['type'] === 'string' ? json['type'] : null
   const message = type === 'submission.message' && isObject(json) ? messageOf(json) : null
-  if (json !== undefined && message === null) look(json, null, 0, search)
+  if (json !== undefined && message === null) search(json, null, 0, found)
   return {
     type,
     message,
-    events: search.events,
-    submissionIds: message ? [message.submissionId] : [...search.submissionIds],
-    otherIds: [...search.otherIds].filter((id) => !search.submissionIds.has(id)),
+    events: found.events,
+    submissionIds: message ? [message.submissionId] : [...found.submissionIds],
+    otherIds: [...found.otherIds].filter((id) => !found.submissionIds.has(id)),
     isJson: json !== undefined,
   }
 }
 
-interface Search {
+interface Found {
   readonly events: { submissionId: string; event: MarketEvent }[]
   readonly submissionIds: Set<string>
   readonly otherIds: Set<string>
@@ -60,33 +60,33 @@ function messageOf(json: Record<string, unknown>): Delivery['message'] {
   return submissionId !== null && message !== null ? { submissionId, message } : null
 }
 
-function look(value: unknown, around: string | null, depth: number, search: Search): void {
-  if (depth > MAX_DEPTH || ++search.values > MAX_VALUES) return
+function search(value: unknown, around: string | null, depth: number, found: Found): void {
+  if (depth > MAX_DEPTH || ++found.values > MAX_VALUES) return
   if (Array.isArray(value)) {
-    for (const item of value) look(item, around, depth + 1, search)
+    for (const item of value) search(item, around, depth + 1, found)
     return
   }
   if (!isObject(value)) {
     const id = parseUuid(value)
-    if (id !== null) search.otherIds.add(id)
+    if (id !== null) found.otherIds.add(id)
     return
   }
   const own = parseUuid(value['submission_id'])
-  if (own !== null) search.submissionIds.add(own)
+  if (own !== null) found.submissionIds.add(own)
   const submissionId = own ?? around
   const event = isWholeEvent(value) ? readEvent(value) : null
-  if (event !== null && submissionId !== null) search.events.push({ submissionId, event })
+  if (event !== null && submissionId !== null) found.events.push({ submissionId, event })
   for (const [key, item] of Object.entries(value)) {
-    if (key !== 'submission_id' || own === null) look(item, submissionId, depth + 1, search)
+    if (key !== 'submission_id' || own === null) search(item, submissionId, depth + 1, found)
   }
 }
 
-/** The envelope of a delivery may have an id, a type and a time too; only an event has a market with a name. */
+/** A delivery's envelope may have an id, a type and a time too. Only an event has a market with a name. */
 function isWholeEvent(value: Record<string, unknown>): boolean {
   return isObject(value['market']) && typeof value['market']['name'] === 'string'
 }
 
-/** A byte order mark before the JSON is no part of it, as in answers (RFC 8259, section 8.1). */
+/** A byte order mark before the JSON is ignored, as in answers (RFC 8259, section 8.1). */
 function parse(body: Buffer): unknown {
   try {
     return parseExact(body.toString('utf8').replace(/^\ufeff/, ''))

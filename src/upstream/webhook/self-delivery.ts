@@ -8,18 +8,18 @@ import { createDispatcher, type ProxySettings } from '../http/dispatcher.ts'
 import { codeOf } from '../http/http.ts'
 import { SELF_DELIVERY_TYPE } from './delivery.ts'
 
-/** What came of a delivery that the program sent to itself. */
+/** The outcome of a delivery that the program sent to itself. */
 export type SelfDelivery =
   | { readonly type: 'answered'; readonly id: string; readonly status: number }
-  /** `code`: such as ECONNREFUSED or CERT_HAS_EXPIRED. */
+  /** `code`: for example ECONNREFUSED or CERT_HAS_EXPIRED. */
   | { readonly type: 'unanswered'; readonly code: string }
 
 /** As long as the service waits. */
 const ANSWER_WITHIN_MS = 10_000
 
 /**
- * Posts a signed delivery as the service would, once, following no redirect. It says of itself what it is, so that whoever works it does
- * nothing over it.
+ * Posts one signed delivery as the service would, without following redirects. Its type marks it as a self delivery, so the worker ignores
+ * its content.
  * @throws the reason of `signal` when it aborts.
  */
 export async function sendSelfDelivery(
@@ -31,9 +31,9 @@ export async function sendSelfDelivery(
   const now = new Date(clock.now())
   const body = JSON.stringify({ type: SELF_DELIVERY_TYPE, id, sent_at: now.toISOString() })
   const dispatcher = createDispatcher(proxy, { connectTimeout: ANSWER_WITHIN_MS })
-  const enough = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_WITHIN_MS)])
+  const aborted = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_WITHIN_MS)])
   try {
-    const asked = request(url, {
+    const sent = request(url, {
       method: 'POST',
       dispatcher,
       headers: {
@@ -43,10 +43,10 @@ export async function sendSelfDelivery(
         'svix-signature': new Webhook(secret.reveal()).sign(id, now, body),
       },
       body,
-      signal: enough,
+      signal: aborted,
     })
-    // A request heeds its signal only from when it has its connection.
-    const answer = await abortable(asked, enough)
+    // undici ignores the signal until the request has a connection.
+    const answer = await abortable(sent, aborted)
     await answer.body.dump().catch(() => undefined)
     return { type: 'answered', id, status: answer.statusCode }
   } catch (error) {

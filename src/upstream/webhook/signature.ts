@@ -2,50 +2,50 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Secret } from '../../config/config.ts'
 import { SCHEME, SigningKey } from './signing-key.ts'
 
-/** How far a delivery's timestamp may lie from the time of its arrival, either way. */
+/** Allowed difference between a delivery's timestamp and the time it is received. */
 const TOLERANCE_S = 300
-/** The id is a key in the database, which has no room for more; the ids of the known scheme have some 30 characters. */
+/** Limit of the id, which is a database key. Normal ids have some 30 characters. */
 const MAX_ID_LENGTH = 512
-/** Far more than any sender has secrets at a time. */
+/** Far more than a sender has secrets at a time. */
 const MAX_SIGNATURES = 16
 const TIMESTAMP = /^\d{1,11}$/
-/** What a secret signs to give its tag. */
+/** Text signed with a secret to derive its tag. */
 const TAG_TEXT = 'submission-mirror: which secret is this?'
 const TAG_LENGTH = 8
 
-/** Why a delivery is not trusted. `unknown_scheme`: no signature in the header is one that we can verify (trap 26). */
+/** Why a delivery is not trusted. `unknown_scheme`: no signature in the header has a supported scheme (trap 26). */
 export type SignatureFault = 'missing_headers' | 'bad_timestamp' | 'stale_timestamp' | 'unknown_scheme' | 'wrong_signature'
 
-/** Header names in lower case, as node gives them. */
+/** Headers by name in lower case, as in Node. */
 export type HeaderValues = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** What a delivery's headers claim, before the claim is verified. */
+/** A signature claimed by a delivery's headers, not yet verified. */
 export interface SignatureClaim {
   readonly deliveryId: string
   /** Seconds since the epoch. */
   readonly timestamp: number
-  /** Base64, without the scheme's name. */
+  /** Base64, without the scheme prefix. */
   readonly signatures: readonly string[]
-  /** The three headers that the claim was read from, under the names they came with. */
+  /** The three headers of the claim, under their original names. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What the headers claim: `svix-*`, and behind it `webhook-*` when both came and differ. */
+/** The claims in the headers: `svix-*`, then `webhook-*` when both are present and differ. */
 export type SignatureClaims = readonly [SignatureClaim, ...SignatureClaim[]]
 
 export type CheckResult = { readonly ok: true; readonly claims: SignatureClaims } | { readonly ok: false; readonly reason: SignatureFault }
 
-/** `secret`: position, from 1, of the secret that verified. `headers`: the three that were verified, under the names they came with. */
+/** `secret`: position, from 1, of the secret that verified. `headers`: the three verified headers, under their original names. */
 export type VerifyResult =
   | { readonly ok: true; readonly deliveryId: string; readonly secret: number; readonly headers: SignatureClaim['headers'] }
   | { readonly ok: false; readonly reason: SignatureFault }
 
 /**
- * The cheap part of verifying, for which the body need not have arrived: a whole triple of headers (`svix-*` or `webhook-*`), a
- * timestamp that is a whole number within 300 s of `atMs`, a signature of a scheme that we know. When both triples came, each of them
- * is a claim of its own: one that something on the way has spoiled does not spoil the other.
- * @param atMs milliseconds since the epoch: now, or the time of arrival of a delivery that is verified again.
- * @returns the claims that may be true; else what is wrong with the first triple.
+ * The cheap checks, made before the body is read: a whole triple of headers (`svix-*` or `webhook-*`), a timestamp within 300 s of `atMs`,
+ * and a signature with a supported scheme. If both triples are present, each is a claim of its own, so that a broken one does not spoil the
+ * other.
+ * @param atMs milliseconds since the epoch: now, or the time of receipt of a delivery that is verified again.
+ * @returns the claims to verify; else what is wrong with the first triple.
  */
 export function checkHeaders(headers: HeaderValues, atMs: number): CheckResult {
   const read = findTriples(headers).map((triple) => readClaim(triple, atMs))
@@ -66,17 +66,17 @@ function readClaim(found: Triple, atMs: number): SignatureClaim | SignatureFault
 }
 
 /**
- * Verifies deliveries of one account: HMAC-SHA256 over the raw bytes of the body, with each of the account's secrets, so that
- * two can live at once while one replaces the other (trap 37).
+ * Verifies deliveries of one account: HMAC-SHA256 over the raw bytes of the body, with each of the account's secrets, so that an old and a new
+ * secret can be valid at once (trap 37).
  */
 export class DeliveryVerifier {
-  /** Those of the secrets, in their order. */
+  /** Tags of the secrets, in their order. See `secretTag`. */
   readonly tags: readonly string[]
   readonly #keys: readonly SigningKey[]
 
   /**
-   * @param secrets `whsec_…` or bare base64, in the order of the settings, which see to their length.
-   * @throws Error when one of them is empty or no base64.
+   * @param secrets `whsec_…` or bare base64, in the order of the settings, which check their length.
+   * @throws Error when one of them is empty or not base64.
    */
   constructor(secrets: readonly Secret[]) {
     this.#keys = secrets.map((secret) => new SigningKey(secret.reveal()))
@@ -84,8 +84,7 @@ export class DeliveryVerifier {
   }
 
   /**
-   * Verifies the claims that `checkHeaders` found whole, in their order, until one is true. Costs some 5 ms for 4 MiB, for each claim
-   * and secret.
+   * Verifies the claims of `checkHeaders` in order, until one is true. Costs some 5 ms for 4 MiB, for each claim and secret.
    */
   verify(claims: SignatureClaims, body: Buffer): VerifyResult {
     for (const claim of claims) {
@@ -95,7 +94,7 @@ export class DeliveryVerifier {
     return { ok: false, reason: 'wrong_signature' }
   }
 
-  /** Both parts, judged as of `atMs`: for a delivery that was refused and kept. */
+  /** Checks headers and signature as of `atMs`, for a delivery that was rejected and kept. */
   verifyAt(atMs: number, headers: HeaderValues, body: Buffer): VerifyResult {
     const checked = checkHeaders(headers, atMs)
     return checked.ok ? this.verify(checked.claims, body) : checked
@@ -107,8 +106,8 @@ export class DeliveryVerifier {
     let position = 0
     for (const key of this.#keys) {
       position += 1
-      // The library's `verify` knows only the real clock, and would refuse a delivery that is verified again later. Its `sign`
-      // does the same work once per secret, however many signatures came.
+      // The library's `verify` uses the real clock and would refuse a delivery that is verified again later. Comparing with `sign` costs the
+      // same, once per secret.
       const expected = key.sign(claim.deliveryId, signedAt, body)
       if (isAmong(expected.slice(SCHEME.length), claim.signatures)) return position
     }
@@ -117,8 +116,8 @@ export class DeliveryVerifier {
 }
 
 /**
- * A short name by which a webhook secret is known again, wherever it stands in the settings. It is 32 bits of a signature that is made
- * with the secret: whoever can read the store finds whole signatures there anyway, and neither tells anything of a secret that is random.
+ * A short, stable name of a webhook secret, whatever its position in the settings. It is 32 bits of an HMAC made with the secret. It reveals
+ * nothing: the database holds whole signatures anyway, and secrets are random.
  */
 export function secretTag(secret: Secret): string {
   return tagOf(new SigningKey(secret.reveal()))
@@ -138,12 +137,12 @@ const TRIPLES = [
   ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
 ] as const
 
-/** Only whole triples count, so that an id that is verified is the one that its signature covers. */
+/** Only whole triples count, so that the verified id is the one that the signature covers. */
 function findTriples(headers: HeaderValues): Triple[] {
   const found: Triple[] = []
   for (const [id, timestamp, signature] of TRIPLES) {
     const values = wholeTriple(headers[id], headers[timestamp], headers[signature])
-    // Senders that give both names give them the same values: nothing is verified twice.
+    // Senders that use both names send the same values twice; verify them once.
     if (values === null || found[0]?.values.every((value, index) => value === values[index])) continue
     found.push({ values, headers: { [id]: values[0], [timestamp]: values[1], [signature]: values[2] } })
   }
@@ -157,7 +156,7 @@ function wholeTriple(id: HeaderValue, timestamp: HeaderValue, signature: HeaderV
   return id === '' || timestamp === '' || signature === '' ? null : [id, timestamp, signature]
 }
 
-/** Several signatures stand in one header, with spaces between them. */
+/** A header may hold several signatures, separated by spaces. */
 function readSignatures(header: string): string[] {
   const known: string[] = []
   for (const signature of header.split(' ', MAX_SIGNATURES)) {
@@ -166,7 +165,7 @@ function readSignatures(header: string): string[] {
   return known
 }
 
-/** A longer id stands as its hash: after a good signature nothing is refused for its form (invariant 11). */
+/** Replaces a longer id by its hash: after a good signature nothing is refused for its form (invariant 11). */
 function keyOf(deliveryId: string): string {
   return deliveryId.length <= MAX_ID_LENGTH ? deliveryId : `sha256:${createHash('sha256').update(deliveryId).digest('hex')}`
 }

@@ -3,23 +3,23 @@ import { canonicalJson, isObject, storableText } from '../../model/json.ts'
 import { parseJson } from '../http/answer.ts'
 import { id, idOf, jsonOf, optional, required, textOf } from './fields.ts'
 
-/** Readers of the answers that are no records: a page of a feed, who we are, and a token. */
+/** Readers of answers that are not records: a page of a feed, the identity, and a token. */
 
-/** One page of a feed. `nextCursor` null: the feed ends here (trap 1: never the number of items). */
+/** One page of a feed. `nextCursor` null ends the feed; the number of items never does (trap 1). */
 export interface FeedPage<T> {
   readonly items: readonly T[]
   readonly nextCursor: string | null
 }
 
-/** Who the credential is. Only the brokerage is pinned: clients and labels change when keys rotate. */
+/** The identity of the credentials. Only the brokerage is pinned: clients and labels change when keys rotate. */
 export interface Identity {
-  /** `api_client` or `user`, or whatever the service says. */
+  /** `api_client`, `user`, or any other value. */
   readonly kind: string
-  /** What tells this brokerage from others: its id, else its name, else all that the service says of it, as text. See `isSameBrokerage`. */
+  /** What identifies the brokerage: its id, else its name, else its whole JSON as text. See `isSameBrokerage`. */
   readonly brokerage: string
-  /** The public id of the credential, when the service gives it. */
+  /** The public id of the credential; null when the service does not tell. */
   readonly clientId: string | null
-  /** The scopes that are granted, when the service says. */
+  /** The granted scopes, if the service tells them. */
   readonly scopes?: readonly string[]
 }
 
@@ -29,10 +29,10 @@ export interface TokenAnswer {
   readonly lifetimeSeconds: number
 }
 
-/** Access tokens live 60 minutes; none is trusted for longer, whatever the answer says (trap 38). */
+/** Access tokens live 60 minutes. None is used longer, whatever the answer says (trap 38). */
 const LONGEST_LIFETIME_SECONDS = 3600
 
-// A cursor must survive being stored as text on both databases and being sent in a URL; it is opaque otherwise (trap 5).
+// A cursor is opaque, but must survive storage as text on both databases (trap 5).
 const cursor = z.string().refine((value) => value === storableText(value))
 
 const pageFields = { next_cursor: cursor.nullish() }
@@ -44,7 +44,7 @@ const pages = {
 const identity = z.looseObject({ kind: required(textOf), brokerage: required(brokerageOf), client_id: id, id, scope: optional(scopesOf) })
 
 const token = z.looseObject({
-  // Nothing that would break the header in which it is sent.
+  // Only characters that are allowed in a header.
   access_token: z.string().regex(/^[\x21-\x7e]+$/),
   expires_in: optional(secondsOf),
 })
@@ -52,7 +52,7 @@ const token = z.looseObject({
 /**
  * Reads a page of a feed.
  * @param list the name under which the page keeps its items.
- * @returns null when `raw` is no such page. An empty cursor would mean the beginning again, so it ends the feed like null.
+ * @returns null when `raw` is not such a page. An empty cursor would start again from the beginning, so it ends the feed like null.
  */
 export function readPage(raw: unknown, list: 'events' | 'messages'): FeedPage<unknown> | null {
   const page = pages[list].safeParse(raw).data
@@ -60,7 +60,7 @@ export function readPage(raw: unknown, list: 'events' | 'messages'): FeedPage<un
   return { items: page[list] as readonly unknown[], nextCursor: page.next_cursor || null }
 }
 
-/** Reads the answer of `GET /broker/me`; null when it does not name a kind and a brokerage. */
+/** Reads the answer of `GET /broker/me`; null when kind or brokerage is missing. */
 export function readIdentity(raw: unknown): Identity | null {
   const read = identity.safeParse(raw).data
   if (!read) return null
@@ -68,14 +68,14 @@ export function readIdentity(raw: unknown): Identity | null {
   return { kind, brokerage, clientId: read.client_id ?? read.id, ...(scope && { scopes: scope }) }
 }
 
-/** Reads the answer of the token endpoint; null when it holds no usable token. Everything but the token may be missing. */
+/** Reads the answer of the token endpoint; null without a usable token. Everything else may be missing. */
 export function readToken(raw: unknown): TokenAnswer | null {
   const read = token.safeParse(raw).data
   if (!read) return null
   return { accessToken: read.access_token, lifetimeSeconds: Math.min(read.expires_in ?? Infinity, LONGEST_LIFETIME_SECONDS) }
 }
 
-// Its shape is not shown: one text, as a token's is, or a list.
+// The spec does not show its shape: a text, as for tokens, or a list.
 function scopesOf(value: unknown): readonly string[] | null {
   const words =
     typeof value === 'string' ? value.split(/[\s,]+/) : Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
@@ -89,8 +89,8 @@ function secondsOf(value: unknown): number | null {
 }
 
 /**
- * @param pinned the brokerage that an account was found to be once; of one without an id, earlier releases pinned all that was said.
- * @param brokerage as an answer tells it now.
+ * @param pinned the brokerage pinned for an account. For one without an id, earlier releases pinned its whole JSON.
+ * @param brokerage from a new answer.
  */
 export function isSameBrokerage(pinned: string, brokerage: string): boolean {
   if (pinned === brokerage) return true
@@ -98,7 +98,7 @@ export function isSameBrokerage(pinned: string, brokerage: string): boolean {
   return isObject(said) && brokerageOf(said) === brokerage
 }
 
-// The shape of `brokerage` is not shown: text, or an object that has an id or has not. What is said of it besides may change.
+// The spec does not show the shape of `brokerage`: a text, or an object with or without an id. Its other fields may change.
 function brokerageOf(value: unknown): string | null {
   if (!isObject(value)) return idOf(value)
   for (const key of ['id', 'name', 'slug']) {

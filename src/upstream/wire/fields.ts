@@ -6,9 +6,8 @@ import { parseDate, parseTime } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
 
 /**
- * The building blocks of the wire schemas. A required field that `parse` cannot read makes its record unreadable; an
- * optional one becomes null in its column and stays in `raw` as it was sent (traps 57, 58: nothing optional is ever a
- * reason to refuse a record). None of them throws.
+ * Building blocks of the wire schemas. A required field that `parse` cannot read makes its record unreadable. An unreadable optional field
+ * becomes null in its column and stays in `raw` as it was sent (traps 57, 58). None of them throws.
  */
 export function required<T>(parse: (value: unknown) => T | null) {
   return z.unknown().transform((value, context): T => {
@@ -19,7 +18,7 @@ export function required<T>(parse: (value: unknown) => T | null) {
   })
 }
 
-/** A field that may be absent, null or of any other type than the one expected: null then. */
+/** A field that becomes null when it is absent or of another type. */
 export function optional<T>(parse: (value: unknown) => T | null) {
   return z.unknown().transform(parse).prefault(null)
 }
@@ -29,30 +28,30 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? storableText(value) : null
 }
 
-/** @returns a uuid in lower case, or any other text that is not empty as it is; ids outside paths need not be uuids. */
+/** @returns a uuid in lower case, or any other non-empty text unchanged: ids outside paths need not be uuids. */
 export function idOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? (parseUuid(value) ?? storableText(value)) : null
 }
 
-/** Characters of an id that is part of a key: an index of Postgres has room for some 2,700 bytes. */
+/** Characters of an id that is part of a key. A Postgres index entry holds some 2,700 bytes. */
 const MAX_KEY_LENGTH = 512
 
-/** `idOf` for an id that is part of a key; a longer one stands as its hash, and in `raw` as it came. */
+/** `idOf` for an id that is part of a key. A longer id is replaced by its hash, and stays in `raw`. */
 export function keyOf(value: unknown): string | null {
   const given = idOf(value)
   if (given === null || given.length <= MAX_KEY_LENGTH) return given
   return `sha256:${createHash('sha256').update(given).digest('hex')}`
 }
 
-/** How deep a value in a column may nest; what is deeper is nothing that the spec names, and stays in `raw`. */
-const DEPTH = 32
+/** Nesting depth of a value in a column. Nothing in the spec nests deeper; such a value stays in `raw`. */
+const MAX_DEPTH = 32
 
 /** @returns the JSON value with storable text, or null when it nests too deep. */
 export function jsonOf(value: unknown): Json {
-  return nestsWithin(value, DEPTH) ? storableJson(value as Json) : null
+  return nestsWithin(value, MAX_DEPTH) ? storableJson(value as Json) : null
 }
 
-/** @returns the list with storable text, else null; null is not the empty list. */
+/** @returns the list with storable text, else null, which is not the empty list. */
 export function listOf(value: unknown): Json {
   return Array.isArray(value) ? jsonOf(value) : null
 }
@@ -62,16 +61,16 @@ function nestsWithin(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((item) => nestsWithin(item, depth - 1))
 }
 
-/** @returns JSON text of an object or list with the numbers that were received, or null for what JSON cannot say. */
+/** @returns JSON text with the numbers exactly as received; null for values that are not JSON. */
 export function rawOf(value: unknown): string | null {
-  return written(value, exactText)
+  return jsonText(value, exactText)
 }
 
-function written(value: unknown, write: (value: unknown) => string | undefined): string | null {
+function jsonText(value: unknown, write: (value: unknown) => string | undefined): string | null {
   try {
     return write(value) ?? null
   } catch {
-    // Nested deeper than the stack, or not JSON at all.
+    // Nested deeper than the stack allows, or not JSON.
     return null
   }
 }
@@ -83,23 +82,23 @@ export const list = optional(listOf)
 export const time = optional(parseTime)
 export const date = optional(parseDate)
 export const flag = optional((value) => (typeof value === 'boolean' ? value : null))
-/** Money in cents, exactly: a fraction or a number past 2^53 is not guessed at (trap 69). */
+/** Money in cents; null for a fraction or a number beyond 2^53 (trap 69). */
 export const cents = optional((value) => (typeof value === 'number' && Number.isSafeInteger(value) ? value : null))
-/** Items of a list, each still to be read by itself; null when there is no list, which is not an empty one. */
+/** Raw items of a list; null when there is no list, which is not an empty one. */
 export const items = optional((value) => (Array.isArray(value) ? (value as readonly unknown[]) : null))
 
 /**
- * @param columns read from `raw`, under the names that they have there.
- * @returns those that `raw` speaks of, be it to say null; what it leaves out is no statement (see `Reported`).
+ * @param columns read from `raw`, under the names they have there.
+ * @returns the columns that are present in `raw`, also as null. An absent field states nothing (see `Reported`).
  */
 export function said<Columns extends object>(columns: Columns, raw: unknown): Partial<Columns> {
   const spoken = Object.entries(columns).filter(([name]) => isObject(raw) && raw[name] !== undefined)
   return Object.fromEntries(spoken) as Partial<Columns>
 }
 
-/** Text as it is; any other value as its JSON text, its numbers as a double has them, as in every column; null when there is none. */
+/** Text unchanged; any other value as its JSON text, with numbers as doubles, as in every column. */
 export const textOrJson = optional((value) =>
-  isObject(value) || Array.isArray(value) ? textOf(written(value, JSON.stringify)) : scalarText(value),
+  isObject(value) || Array.isArray(value) ? textOf(jsonText(value, JSON.stringify)) : scalarText(value),
 )
 
 function scalarText(value: unknown): string | null {
@@ -107,21 +106,21 @@ function scalarText(value: unknown): string | null {
   return textOf(value)
 }
 
-/** What could be read of a list. */
-export interface Shown<T> {
+/** The readable part of a list. */
+export interface ReadList<T> {
   /** In the order in which their ids first appear. */
   readonly items: readonly T[]
-  /** JSON text of what could not be read. */
+  /** JSON text of the unreadable items. */
   readonly unreadable: readonly string[]
-  /** Whether there was a list and all of it could be read. */
+  /** Whether there was a list and all its items were readable. */
   readonly whole: boolean
 }
 
 /**
- * Reads every item of a list and keeps those that can be read. When an id comes twice, the last one counts.
- * @param raw null: there is no list, which is not an empty one.
+ * Reads every item of a list and keeps the readable ones. When an id appears twice, the last item counts.
+ * @param raw null when there is no list.
  */
-export function readAll<T>(raw: readonly unknown[] | null, read: (item: unknown) => T | null, keyOf: (item: T) => string): Shown<T> {
+export function readAll<T>(raw: readonly unknown[] | null, read: (item: unknown) => T | null, keyOf: (item: T) => string): ReadList<T> {
   const found = new Map<string, T>()
   const unreadable: string[] = []
   for (const one of raw ?? []) {

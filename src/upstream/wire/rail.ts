@@ -3,7 +3,7 @@ import type { RailLane, Requirements } from '../../model/records.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { cents, flag, id, items, keyOf, list, rawOf, readAll, required, said, text, textOrJson, time } from './fields.ts'
 
-/** Readers of the requirements view's `rail`: lanes, what is on offer in them, and the history of quotes. */
+/** Readers of the requirements view's `rail`: lanes, their quotes and source offers, and the quote history. */
 
 const rail = z.looseObject({
   lanes: z.array(z.unknown()),
@@ -41,16 +41,16 @@ const historyItem = z.looseObject({ history_key: required(keyOf), market_name: t
 type Rail = NonNullable<Requirements['rail']>
 
 /**
- * @returns the rail, or null when there is none to be read: null, absent, or without a list of lanes. Nothing may be
- * concluded from null (trap 64), nor from a history that is missing or declared unavailable (trap 65).
+ * @returns the rail, or null when it is null, absent, or has no list of lanes. Null means unknown (trap 64), and so does a history that is
+ * missing or declared unavailable (trap 65).
  */
 export function readRail(raw: unknown): Rail | null {
   const read = rail.safeParse(raw).data
   if (!read) return null
-  const lost: string[] = []
+  const unreadable: string[] = []
   const lanes = readAll(
     read.lanes,
-    (item) => readLane(item, lost),
+    (item) => readLane(item, unreadable),
     (item) => item.lane.lane_id,
   )
   const history = read.quote_history_unavailable ? null : read.quote_history
@@ -59,17 +59,17 @@ export function readRail(raw: unknown): Rail | null {
     lanes: lanes.items,
     quoteHistory: history && items.items,
     whole: { lanes: lanes.whole, quoteHistory: items.whole },
-    unreadable: [...lanes.unreadable, ...lost, ...items.unreadable],
+    unreadable: [...lanes.unreadable, ...unreadable, ...items.unreadable],
   }
 }
 
-/** @param lost takes what hangs on the lane and could not be read. */
-function readLane(raw: unknown, lost: string[]): RailLane | null {
+/** @param unreadable collects the lane's quotes and offers that cannot be read. */
+function readLane(raw: unknown, unreadable: string[]): RailLane | null {
   const read = lane.safeParse(raw).data
   if (!read) return null
   const quotes = readAll(read.quotes, readQuote, (item) => item.quote_id)
   const offers = readAll(read.source_offers, readSourceOffer, (item) => item.presentation_id)
-  lost.push(...quotes.unreadable, ...offers.unreadable)
+  unreadable.push(...quotes.unreadable, ...offers.unreadable)
   return {
     lane: { ...said(laneColumns(read), raw), lane_id: read.submission_market_id, raw: rawOf(raw) },
     quotes: quotes.items,

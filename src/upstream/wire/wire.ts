@@ -7,9 +7,9 @@ import { date, flag, items, list, rawOf, required, said, text, textOf, uuid } fr
 import { readRail } from './rail.ts'
 
 /**
- * Readers of the service's records. Each takes an object as it was parsed from JSON and gives the record in the columns
- * of the mirror, or null when it lacks what the spec requires to identify it. None of them throws, whatever it is given.
- * Unknown fields and values are kept: the whole object stands in `raw` (traps 13, 57, 58).
+ * Readers of the service's records. Each takes parsed JSON and returns the record in the mirror's columns, or null when a field is missing
+ * that the spec requires to identify it. They never throw. Unknown fields and values are kept: `raw` holds the whole object (traps 13, 57,
+ * 58).
  */
 
 const market = z.looseObject({ name: text, lines: list, lane_id: uuid, category: text })
@@ -94,7 +94,7 @@ export function readMessage(raw: unknown): ThreadMessage | null {
   }
 }
 
-/** An attachment keeps its place even when nothing of it can be read, so that the others keep theirs. */
+/** An unreadable attachment keeps its position, so that the others keep theirs. */
 function readAttachment(raw: unknown, position: number): Attachment {
   const read = attachment.safeParse(raw).data
   const link = read?.download_path ?? null
@@ -109,14 +109,14 @@ function readAttachment(raw: unknown, position: number): Attachment {
 
 const FINALIZED_DOCUMENT = /(?:^|\/)finalized-documents\/([0-9a-f-]{36})(?:[/?#]|$)/i
 
-/** @returns the document's id when `link` is the path of a finalized document, else the hash of the link in hex. */
+/** @returns the document's id when `link` is the path of a finalized document; else the hash of the link, in hex. */
 function documentKey(link: string): string {
   return parseUuid(FINALIZED_DOCUMENT.exec(link)?.[1]) ?? hash('sha256', link, 'hex')
 }
 
 /**
- * Reads the requirements view; it needs `submission_id`, without which an answer of another shape would empty every
- * column. The rail is null when the service said nothing of it (trap 64).
+ * Reads the requirements view. It needs `submission_id`; otherwise an answer of another shape would empty every column. The rail is null when
+ * the answer has none (trap 64).
  */
 export function readRequirements(raw: unknown): Requirements | null {
   const view = requirements.safeParse(raw).data

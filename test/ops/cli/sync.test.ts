@@ -116,7 +116,7 @@ describe.each(testDatabases)('commands on $name', (database) => {
     sandbox.removeSubmission(ACCOUNT, id)
     const ended = await runHere(['sync', id], env)
     expect(ended.code).toBe(1)
-    expect(ended.err).toContain(`${id} could not be read: the service does not know it`)
+    expect(ended.err).toContain(`${id} could not be read: not found`)
     const row = await db.read.sql.selectFrom('submissions').select('unreachable_since').executeTakeFirstOrThrow()
     expect(row.unreachable_since).toBeNull()
   })

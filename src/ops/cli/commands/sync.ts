@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Observer } from '../../../base/observer.ts'
 import type { Config } from '../../../config/config.ts'
 import { parseUuid } from '../../../model/uuid.ts'
-import { Sync, type Unread } from '../../../poll/sync.ts'
+import { type FailedRead, Sync } from '../../../poll/sync.ts'
 import type { Db } from '../../../store/engine/db.ts'
 import { submissionIdsAfter } from '../../../store/mirror/submissions.ts'
 import { auditAction } from '../../../store/operators/actions.ts'
@@ -95,7 +95,7 @@ async function syncNow(c: CommandContext, store: OpenStore, account: string, pag
 }
 
 /** Most reasons begin with what they are about, which the sentence does too. */
-function sentence({ submissionId, read, reason }: Unread): string {
+function sentence({ submissionId, read, reason }: FailedRead): string {
   const about = `${read} of submission ${submissionId}`
   return printableLine(`${about} could not be read: ${reason.replace(`${about}: `, '')}`, 500)
 }
