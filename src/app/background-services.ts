@@ -5,7 +5,7 @@ import type { Service } from '../base/service.ts'
 import { type Config, proxySettings } from '../config/config.ts'
 import { Notifier } from '../ops/alarms/notifier.ts'
 import { Senders } from '../ops/alarms/senders.ts'
-import { LostWebhooksTicker } from '../ops/metrics/lost-webhooks.ts'
+import { LostWebhookCounter } from '../ops/metrics/lost-webhooks.ts'
 import { Discovery } from '../poll/discovery.ts'
 import type { Db } from '../store/engine/db.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
@@ -38,7 +38,7 @@ export function createBackgroundServices(parts: BackgroundParts): BackgroundServ
   const { config, db, log, observer } = parts
   const names = config.accounts.map((account) => account.name)
   return [
-    { service: new LostWebhooksTicker(db, log, observer, names), settings: [names] },
+    { service: new LostWebhookCounter(db, log, observer, names), settings: [names] },
     ...discoveries(parts),
     reconciling(parts),
     retention(parts),

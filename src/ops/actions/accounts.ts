@@ -32,7 +32,7 @@ export interface Resumed {
 
 /**
  * Lets a parked or paused account try at once instead of at its time.
- * @throws NotThereError when nobody knows it, NotNowError when it is not served.
+ * @throws NotFoundError when nobody knows it, ConflictError when it is not served.
  */
 export async function resumeAccount(a: ActionContext, configured: readonly Pick<AccountConfig, 'name'>[], name: string): Promise<Resumed> {
   const known = await knownAccounts(a.db.read, configured)
@@ -57,7 +57,7 @@ export async function resumeAccount(a: ActionContext, configured: readonly Pick<
  * The account that something is about.
  * @param name when left out it is the default account, or the only one.
  * @param field what the name was given as, with which a problem begins.
- * @throws UnfitError when there is no such account, or none was named and several are configured.
+ * @throws MismatchError when there is no such account, or none was named and several are configured.
  */
 export function accountNamed(config: Pick<Config, 'accounts'>, name: string | undefined, field: string): AccountConfig {
   const names = config.accounts.map((account) => account.name)

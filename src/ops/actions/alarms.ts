@@ -6,9 +6,9 @@ import type { ActionContext } from './context.ts'
 /**
  * Notes that test messages were sent, and who did not take one.
  * @param operator null for all. @param send sends them.
- * @throws NotThereError when there is no such operator; then nothing is noted.
+ * @throws NotFoundError when there is no such operator; then nothing is noted.
  */
-export async function notedTests(
+export async function auditedOperatorTests(
   a: Pick<ActionContext, 'db' | 'who'>,
   config: Pick<Config, 'operators'>,
   operator: string | null,

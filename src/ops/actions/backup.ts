@@ -7,7 +7,7 @@ import { MismatchError } from '../output/refusals.ts'
 
 /**
  * @returns the file that a backup copies.
- * @throws UnfitError when the database of the settings is Postgres, or is not there.
+ * @throws MismatchError when the database of the settings is Postgres, or is not there.
  */
 export function sqliteFileOf(database: DatabaseConfig): string {
   if (database.kind === 'postgres') {

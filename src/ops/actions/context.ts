@@ -41,6 +41,6 @@ export async function untilDone(a: ActionContext, work: (after: number) => Promi
 }
 
 /** Ids as a note keeps them: how many, and the first of them. */
-export function idsNoted(ids: readonly string[]): { readonly ids: readonly string[]; readonly count: number } {
+export function idsForAudit(ids: readonly string[]): { readonly ids: readonly string[]; readonly count: number } {
   return { ids: ids.slice(0, 20).map((id) => id.slice(0, 100)), count: ids.length }
 }

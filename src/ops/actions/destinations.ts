@@ -16,7 +16,7 @@ const HASTENED = 500
  * Sends nothing to a destination any more; its changes are queued all the same.
  * @param reason null: the one that a paused destination has stays, and nothing is changed.
  * @returns the destination as it was before.
- * @throws NotThereError when it was never served; NotNowError when it is parked or disabled: it stays so, that nobody may take it for
+ * @throws NotFoundError when it was never served; ConflictError when it is parked or disabled: it stays so, that nobody may take it for
  * one that can simply go on; BusyError when somebody else stops it or lets it go on at the same time.
  */
 export async function pauseDestination(a: ActionContext, name: string, reason: string | null): Promise<DestinationRow> {
@@ -38,7 +38,7 @@ export async function pauseDestination(a: ActionContext, name: string, reason: s
 /**
  * Lets a paused, parked or disabled destination go on, ends its rest, and has what failed before tried again now.
  * @returns the destination as it was before.
- * @throws NotThereError when it was never served.
+ * @throws NotFoundError when it was never served.
  */
 export async function resumeDestination(a: ActionContext, name: string): Promise<DestinationRow> {
   const before = await knownDestination(a.db, name)
@@ -49,7 +49,7 @@ export async function resumeDestination(a: ActionContext, name: string): Promise
 }
 
 /** Notes a try at a destination, and whether it went well. @param probe makes it. */
-export async function notedProbe(
+export async function auditedProbe(
   a: Pick<ActionContext, 'db' | 'who'>,
   name: string,
   probe: () => Promise<ProbeResult>,
@@ -75,7 +75,7 @@ async function knownDestination(db: Db, name: string): Promise<DestinationRow> {
   ])
 }
 
-/** The destination that something is about. @throws NotThereError when the settings have none of that name. */
+/** The destination that something is about. @throws NotFoundError when the settings have none of that name. */
 export function destinationNamed(config: Pick<Config, 'destinations'>, name: string): DestinationConfig {
   const found = config.destinations.find((each) => each.name === name)
   if (found) return found

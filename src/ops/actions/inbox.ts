@@ -18,7 +18,7 @@ import type { InboxState } from '../../store/schema/tables.ts'
 import { DeliveryVerifier } from '../../upstream/webhook/signature.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
-import { type ActionContext, idsNoted, untilDone } from './context.ts'
+import { type ActionContext, idsForAudit, untilDone } from './context.ts'
 
 /** Deliveries in one transaction: few enough that a running serve does not wait. */
 const STEP = 500
@@ -71,7 +71,7 @@ export const replay = { name: 'replay', states: ['dead', 'aside'], change: makeR
 /** Gives up those that are dead. */
 export const skip = { name: 'skip', states: ['dead'], change: setAside } as const satisfies StateChange
 
-/** Does it with certain deliveries. @returns how many. @throws NotThereError with a line for each that is not there. */
+/** Does it with certain deliveries. @returns how many. @throws NotFoundError with a line for each that is not there. */
 export async function settleIds(a: ActionContext, change: StateChange, ids: readonly string[]): Promise<number> {
   const found: number[] = []
   const unknown: string[] = []
@@ -81,12 +81,12 @@ export async function settleIds(a: ActionContext, change: StateChange, ids: read
     found.push(...deliveries.map((delivery) => delivery.inbox_id))
   }
   if (unknown.length > 0) throw new NotFoundError(unknown)
-  return await change.change(auditedDb(a.db, { who: a.who, action: `inbox.${change.name}`, target: null, detail: idsNoted(ids) }), found)
+  return await change.change(auditedDb(a.db, { who: a.who, action: `inbox.${change.name}`, target: null, detail: idsForAudit(ids) }), found)
 }
 
 /** Does it with all deliveries that the filter names. @returns how many. */
 export async function settleAll(a: ActionContext, change: StateChange, filter: InboxFilter): Promise<number> {
-  const note = { who: a.who, action: `inbox.${change.name}`, target: null, detail: filterNoted(filter) }
+  const note = { who: a.who, action: `inbox.${change.name}`, target: null, detail: filterForAudit(filter) }
   const done = change.name === 'replay' ? 'replayed' : 'skipped'
   const { changed } = await auditAction(a.db, note, async () => {
     let n = 0
@@ -108,7 +108,7 @@ export async function replayRefused(
   filter: Pick<InboxFilter, 'account' | 'since' | 'until'>,
 ): Promise<ReplayedRejected> {
   const { account, since, until } = filter
-  const note = { who: a.who, action: 'rejected.replay', target: account ?? null, detail: filterNoted({ since, until }) }
+  const note = { who: a.who, action: 'rejected.replay', target: account ?? null, detail: filterForAudit({ since, until }) }
   return await auditAction(a.db, note, async () => {
     const replayed = await replayRejected({
       store: new RejectedStore(a.db, log),
@@ -123,7 +123,7 @@ export async function replayRefused(
 }
 
 /** A filter as a note keeps it: what narrows. */
-export function filterNoted(filter: Readonly<Record<string, unknown>> | InboxFilter): ActionDetail {
+export function filterForAudit(filter: Readonly<Record<string, unknown>> | InboxFilter): ActionDetail {
   const narrowing = Object.entries(filter).filter(([, value]) => value !== undefined)
   return Object.fromEntries(narrowing.map(([name, value]) => [name, String(value)]))
 }

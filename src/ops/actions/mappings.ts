@@ -15,7 +15,7 @@ export function shownMapping({ destination, account, submissionId, client, polic
   return { destination, account, submission_id: submissionId, client, policy, fields, mapped_at: mappedAt, mapped_via: mappedVia }
 }
 
-/** What mappings to a destination may be about. @throws NotThereError, or UnfitError when it can have none. */
+/** What mappings to a destination may be about. @throws NotFoundError, or MismatchError when it can have none. */
 export function mapTarget(config: Pick<Config, 'destinations'>, name: string): MapTarget {
   const { accounts, mapping } = destinationNamed(config, name)
   if (mapping === 'none') {

@@ -11,8 +11,8 @@ import {
 } from '../../store/outbox/queries.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
-import { type ActionContext, idsNoted, untilDone } from './context.ts'
-import { filterNoted } from './inbox.ts'
+import { type ActionContext, idsForAudit, untilDone } from './context.ts'
+import { filterForAudit } from './inbox.ts'
 import { type DestinationsWithLookup, destinationsWithLookup } from './lookups.ts'
 
 /** Rows in one transaction: few enough that a running serve does not wait. */
@@ -51,13 +51,13 @@ export interface Settled {
 
 /**
  * Does it.
- * @throws NotThereError for ids that are not there, NotNowError for rows that are not in a state for it, and for a message that is on its
+ * @throws NotFoundError for ids that are not there, ConflictError for rows that are not in a state for it, and for a message that is on its
  * way to several destinations of which none is named.
  */
 export async function settleOutbox(a: ActionContext & DestinationsWithLookup, change: StateChange, choice: Choice): Promise<Settled> {
   const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(a.db, change, choice) } : choice.filter
   const target = ('ids' in choice ? choice.destination : choice.filter.destination) ?? null
-  const detail = 'ids' in choice ? idsNoted(choice.ids) : filterNoted({ ...choice.filter })
+  const detail = 'ids' in choice ? idsForAudit(choice.ids) : filterForAudit({ ...choice.filter })
   const withLookup = change.name === 'retry' ? await destinationsWithLookup(a, target) : []
   return await auditAction(a.db, { who: a.who, action: `outbox.${change.name}`, target, detail }, async () => {
     let [changed, inFlight] = [0, 0]

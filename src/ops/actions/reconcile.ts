@@ -7,13 +7,13 @@ import { requestRun } from '../../store/reconcile/runs.ts'
 import type { RunOptions } from '../../store/schema/tables-reconcile.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { accountNamed } from './accounts.ts'
-import { type ActionContext, idsNoted } from './context.ts'
-import { untracked } from './submissions.ts'
+import { type ActionContext, idsForAudit } from './context.ts'
+import { untrackedText } from './submissions.ts'
 
 /**
  * The accounts that a run is about: every one, the one that is named, or those that have the submissions that are named.
  * @param field what the name was given as.
- * @throws UnfitError for an account that is not in the settings, NotThereError with a line for each submission that no account has.
+ * @throws MismatchError for an account that is not in the settings, NotFoundError with a line for each submission that no account has.
  */
 export async function accountsOfRun(
   config: Pick<Config, 'accounts'>,
@@ -32,7 +32,7 @@ export async function accountsOfRun(
     for (const { submissionId } of found) known.add(submissionId)
   }
   const unknown = submissions.filter((id) => !known.has(id))
-  if (unknown.length > 0) throw new NotFoundError(unknown.map((id) => untracked(id, name ?? null)))
+  if (unknown.length > 0) throw new NotFoundError(unknown.map((id) => untrackedText(id, name ?? null)))
   return having
 }
 
@@ -45,7 +45,7 @@ export function futureProblem(since: TimeText | undefined, nowMs: number, field:
 /** What is noted of a run that somebody asks for, or begins. */
 export function runNote(who: string, action: 'reconcile.request' | 'reconcile.run', account: string, options: RunOptions): AuditEntry {
   const { submissions, ...others } = options
-  return { who, action, target: account, detail: { ...others, ...(submissions && { submissions: idsNoted(submissions) }) } }
+  return { who, action, target: account, detail: { ...others, ...(submissions && { submissions: idsForAudit(submissions) }) } }
 }
 
 /**

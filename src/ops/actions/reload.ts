@@ -11,7 +11,7 @@ type Reload = () => Promise<ReloadResult>
  * @param who the name of a token, or `signal`.
  * @throws what the store throws when that cannot be noted; nothing is reloaded then.
  */
-export async function notedReload(db: Db, who: string, reload: Reload): Promise<ReloadResult> {
+export async function auditedReload(db: Db, who: string, reload: Reload): Promise<ReloadResult> {
   const note: AuditEntry = { who, action: 'settings.reload', target: null, detail: {} }
   const { result } = await auditAction(db, note, async () => {
     const made = await reload()
@@ -29,7 +29,7 @@ export async function signalledReload(db: Db, log: Log, reload: Reload): Promise
     return made
   }
   try {
-    return await notedReload(db, 'signal', once)
+    return await auditedReload(db, 'signal', once)
   } catch (error) {
     log.warn({ err: error }, `the reload could not be noted in operator_actions: ${messageOf(error)}`)
     return await once()

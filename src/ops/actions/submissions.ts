@@ -5,7 +5,7 @@ import { knownSubmissions } from '../../store/mirror/submissions.ts'
 import { auditAction, auditedDb } from '../../store/operators/actions.ts'
 import { requestReads } from '../../store/reads/request-reads.ts'
 import { NotFoundError } from '../output/refusals.ts'
-import { type ActionContext, idsNoted, inSteps } from './context.ts'
+import { type ActionContext, idsForAudit, inSteps } from './context.ts'
 
 /** Submissions in one transaction: few enough that a running serve does not wait. */
 const STEP = 200
@@ -18,7 +18,7 @@ export interface Tracked {
 
 /** Makes submissions known: their feeds are read from the beginning and kept up to date. @param ids distinct ones. */
 export async function trackSubmissions(a: ActionContext, account: string, ids: readonly string[]): Promise<Tracked> {
-  const note = { who: a.who, action: 'submission.track', target: account, detail: idsNoted(ids) }
+  const note = { who: a.who, action: 'submission.track', target: account, detail: idsForAudit(ids) }
   const { added } = await auditAction(a.db, note, async () => {
     let n = 0
     await inSteps(a, ids, STEP, async (step) => {
@@ -34,20 +34,20 @@ export async function trackSubmissions(a: ActionContext, account: string, ids: r
 /**
  * Asks whichever process polls to read submissions now: state, and both feeds from the beginning.
  * @param ids distinct ones, at most some hundreds.
- * @throws NotThereError when one is not tracked in the account.
+ * @throws NotFoundError when one is not tracked in the account.
  */
 export async function requestSync(a: ActionContext, account: string, ids: readonly string[]): Promise<void> {
   await refuseUntracked(a.db.read, account, ids)
-  await requestReads(auditedDb(a.db, { who: a.who, action: 'submission.sync', target: account, detail: idsNoted(ids) }), account, ids)
+  await requestReads(auditedDb(a.db, { who: a.who, action: 'submission.sync', target: account, detail: idsForAudit(ids) }), account, ids)
 }
 
 /** What to do about a submission that is not tracked. @param account null when it was looked for in every one. */
-export function untracked(id: string, account: string | null): string {
+export function untrackedText(id: string, account: string | null): string {
   const where = account === null ? 'is tracked in no account' : `is not tracked in account ${account}`
   return `${id} ${where}; \`submission-mirror track ${id} --account ${account ?? 'NAME'}\` begins to`
 }
 
-/** @throws NotThereError with a line for each that is not tracked in the account. */
+/** @throws NotFoundError with a line for each that is not tracked in the account. */
 export async function refuseUntracked(q: Query, account: string, ids: readonly string[]): Promise<void> {
   const known = await knownSubmissions(
     q,
@@ -55,5 +55,5 @@ export async function refuseUntracked(q: Query, account: string, ids: readonly s
   )
   const unknown = ids.filter((id) => !known.has(`${account} ${id}`))
   if (unknown.length === 0) return
-  throw new NotFoundError(unknown.map((id) => untracked(id, account)))
+  throw new NotFoundError(unknown.map((id) => untrackedText(id, account)))
 }

@@ -15,7 +15,7 @@ interface Names {
 /**
  * Refuses names that neither the settings nor the database know: an empty answer would say that there is nothing of them. One that has
  * left the settings is known as long as the database holds something of it.
- * @throws NotThereError with a line for each, which names what there is.
+ * @throws NotFoundError with a line for each, which names what there is.
  */
 export async function refuseUnknownNames(
   q: Query,

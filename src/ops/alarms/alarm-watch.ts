@@ -8,9 +8,9 @@ import type { Db } from '../../store/engine/db.ts'
 import { LeaseLostError } from '../../store/engine/leases.ts'
 import { type AlarmPlan, type AlarmRow, claimWatch, type NoticeRow, reportAlarm, storeEvaluation } from '../../store/operators/alarms.ts'
 import { type Condition, keyOf, ofInstallation } from './condition.ts'
-import { learnRhythms } from './learn.ts'
+import { learnRhythms } from './learn-rhythms.ts'
 import { Outage, type PastOutage } from './outage.ts'
-import { type Look, planOf } from './plan.ts'
+import { type Evaluation, planOf } from './plan.ts'
 import type { Rhythm } from './rhythm.ts'
 import type { Senders } from './senders.ts'
 import { accountWatcher } from './watch-accounts.ts'
@@ -19,13 +19,13 @@ import { destinationWatcher } from './watch-destinations.ts'
 import { type DiskSpace, diskWatcher } from './watch-disk.ts'
 import { inboxWatcher } from './watch-inbox.ts'
 import { reconcileWatcher } from './watch-reconcile.ts'
-import type { Sight, Watcher } from './watcher.ts'
+import type { WatchContext, Watcher } from './watcher.ts'
 
 const EVERY_MS = 30_000
 /** A process that died is followed by another after so long. */
 const LEASE_MS = 90_000
 
-export interface AlarmWatchParts extends Pick<Sight, 'config' | 'clients'> {
+export interface AlarmWatchParts extends Pick<WatchContext, 'config' | 'clients'> {
   readonly db: Db
   readonly log: Log
   readonly observer: Observer
@@ -55,7 +55,7 @@ export class AlarmWatch implements Service {
   async run(signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted) {
-        await this.look(signal)
+        await this.evaluate(signal)
         await this.#p.db.clock.sleep(EVERY_MS, signal)
       }
     } finally {
@@ -66,7 +66,7 @@ export class AlarmWatch implements Service {
   }
 
   /** One look. @returns what it changed; null when another process watches, or the store is away. */
-  async look(signal: AbortSignal): Promise<AlarmPlan | null> {
+  async evaluate(signal: AbortSignal): Promise<AlarmPlan | null> {
     const { db, log } = this.#p
     try {
       const mine = await claimWatch(db, this.#token, LEASE_MS)
@@ -99,18 +99,18 @@ export class AlarmWatch implements Service {
   /** What this process alone may have seen, such as a network that was cut between it and the store. */
   async #handOver(): Promise<null> {
     const past = this.#outage.past()
-    if (past !== null) await reportAlarm(this.#p.db, past.row, past.told)
+    if (past !== null) await reportAlarm(this.#p.db, past.row, past.sent)
     return null
   }
 
-  async #gather(rhythms: ReadonlyMap<string, Rhythm>): Promise<Look> {
+  async #gather(rhythms: ReadonlyMap<string, Rhythm>): Promise<Evaluation> {
     const { db, config, clients, log } = this.#p
-    const sight: Sight = { q: db.read, config, clients, rhythms, nowMs: db.clock.now() }
+    const sight: WatchContext = { q: db.read, config, clients, rhythms, nowMs: db.clock.now() }
     const conditions: Condition[] = [ofInstallation('store_unavailable', 'off', '')]
     const names = new Set<string>(['store_unavailable'])
     for (const watcher of this.#watchers) {
       try {
-        conditions.push(...(await watcher.look(sight)))
+        conditions.push(...(await watcher.check(sight)))
         for (const name of watcher.names) names.add(name)
       } catch (error) {
         // Whether the store is away does not follow from it: what is found is written next.
@@ -131,7 +131,7 @@ export class AlarmWatch implements Service {
 /** The plan of a look; an outage of the store that is over goes into the store with it. */
 function planWith(
   past: PastOutage | null,
-  look: Look,
+  look: Evaluation,
   alarms: readonly AlarmRow[],
   notices: readonly NoticeRow[],
   operators: Senders['operators'],
@@ -139,7 +139,7 @@ function planWith(
 ): AlarmPlan {
   if (past === null) return planOf(look, alarms, notices, operators, nowMs)
   const key = keyOf(past.row)
-  const told = past.told.map(
+  const told = past.sent.map(
     ({ sent: _, body: __, ...notice }): NoticeRow => ({
       ...{ ...notice, due_at: notice.queued_at, attempts: 1, error: null, outcome: 'sent' },
       settled_at: timeFromMs(nowMs),
@@ -153,5 +153,5 @@ function planWith(
     nowMs,
   )
   const alarmsOf = plan.alarms.some((row) => keyOf(row) === key) ? plan.alarms : [...plan.alarms, past.row]
-  return { ...plan, alarms: alarmsOf, notices: [...past.told, ...plan.notices] }
+  return { ...plan, alarms: alarmsOf, notices: [...past.sent, ...plan.notices] }
 }

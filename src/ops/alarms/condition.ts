@@ -43,7 +43,7 @@ export function keyOf({ name, account, destination }: AlarmKey): string {
 }
 
 /** What becomes of an alarm's row: it is written anew, or dropped; null leaves it alone. */
-export type Step = AlarmRow | 'forget' | null
+export type Transition = AlarmRow | 'forget' | null
 
 /**
  * What an alarm becomes by one look.
@@ -51,7 +51,7 @@ export type Step = AlarmRow | 'forget' | null
  * - `pending` is forgotten when it is not on any more, and begins anew when nobody has looked for longer than `CLEAR_AFTER_MS`.
  * - `firing` → `resolved` when it has been off for `CLEAR_AFTER_MS`. What lies between on and off keeps a firing one up.
  */
-export function step(row: AlarmRow | null, condition: Condition, nowMs: number): Step {
+export function transition(row: AlarmRow | null, condition: Condition, nowMs: number): Transition {
   const { name, account, destination, text } = condition
   const now = timeFromMs(nowMs)
   const { severity, forMs } = rules[name]

@@ -3,7 +3,7 @@ import { abortable } from '../../base/abortable.ts'
 import type { EmailOperator } from '../../config/config.ts'
 import { directHintFor } from '../../push/transport/network-hints.ts'
 import { type AlarmMessage, mailOf } from './message.ts'
-import { type OperatorSender, type SenderContext, type SendResult, TRY_MS } from './sender.ts'
+import { ATTEMPT_TIMEOUT_MS, type OperatorSender, type SenderContext, type SendResult } from './sender.ts'
 
 const CONNECT_MS = 10_000
 
@@ -18,7 +18,7 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
       ...{ host, port, secure: tls === 'implicit', requireTLS: tls === 'starttls', ignoreTLS: tls === 'off' },
       ...(login && { auth: { user: login.username, pass: login.password.reveal() } }),
       tls: { minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
-      ...{ connectionTimeout: CONNECT_MS, greetingTimeout: CONNECT_MS, socketTimeout: TRY_MS },
+      ...{ connectionTimeout: CONNECT_MS, greetingTimeout: CONNECT_MS, socketTimeout: ATTEMPT_TIMEOUT_MS },
       ...{ disableFileAccess: true, disableUrlAccess: true },
     })
   return {
@@ -37,7 +37,7 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
           (error: unknown): SendResult => ({ ok: false, error: told(error) }),
         )
       try {
-        return await abortable(sent, AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]))
+        return await abortable(sent, AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]))
       } catch {
         return { ok: false, error: 'the mail server did not take the mail in time' }
       } finally {

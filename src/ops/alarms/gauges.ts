@@ -32,7 +32,7 @@ export async function alarmValues(q: Query): Promise<Value[]> {
 }
 
 /** While the store does not answer, that is the one alarm that is known to fire. */
-export const storeAwayValue: Value = [
+export const storeUnavailableValue: Value = [
   'alarm',
   labelsOf({ name: 'store_unavailable', account: '', destination: '' }, rules.store_unavailable.severity),
   1,

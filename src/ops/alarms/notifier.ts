@@ -12,7 +12,7 @@ const EVERY_MS = 5_000
 const AT_ONCE = 5
 const LEASE_MS = 180_000
 /** Pauses between the tries of one notice; one more try than pauses. After the last it is given up until it is repeated. */
-export const PAUSES_MS: readonly number[] = [10_000, 60_000, 300_000, 900_000, 3_600_000, 10_800_000]
+export const BACKOFF_MS: readonly number[] = [10_000, 60_000, 300_000, 900_000, 3_600_000, 10_800_000]
 /** What has failed is kept in so many characters. */
 const ERROR_LENGTH = 300
 
@@ -43,7 +43,7 @@ export class Notifier implements Service {
   async run(signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted) {
-        const claimed = await this.tellDue(signal)
+        const claimed = await this.sendDue(signal)
         if (claimed < AT_ONCE) await this.#p.db.clock.sleep(EVERY_MS, signal)
       }
     } finally {
@@ -52,7 +52,7 @@ export class Notifier implements Service {
   }
 
   /** Sends some of the notices that are due. @returns how many there were. */
-  async tellDue(signal: AbortSignal): Promise<number> {
+  async sendDue(signal: AbortSignal): Promise<number> {
     const { db, senders } = this.#p
     const names = senders.operators.map(({ name }) => name)
     const claimed = await claimNotices(db, names, AT_ONCE, LEASE_MS)
@@ -75,7 +75,7 @@ export class Notifier implements Service {
       return { type: 'sent' }
     }
     const attempts = notice.attempts + 1
-    const waitMs = waitAfter(attempts, result)
+    const waitMs = backoffAfter(attempts, result)
     observer.count('operator_messages_total', { operator: operator.name, outcome: waitMs === null ? 'given_up' : 'failed' })
     const next = waitMs === null ? 'it is given up until the alarm is repeated' : 'it is tried again'
     log.error({ ...about, attempts }, `operator ${operator.name} could not be told of alarm ${notice.name}: ${result.error}; ${next}`)
@@ -84,7 +84,7 @@ export class Notifier implements Service {
 }
 
 /** @returns how long to wait after so many tries, the last of which ended so; null when there is to be no other. */
-export function waitAfter(attempts: number, result: Extract<SendResult, { ok: false }>): number | null {
-  const pauseMs = PAUSES_MS[attempts - 1]
+export function backoffAfter(attempts: number, result: Extract<SendResult, { ok: false }>): number | null {
+  const pauseMs = BACKOFF_MS[attempts - 1]
   return pauseMs === undefined ? null : Math.max(pauseMs, result.retryAfterMs ?? 0)
 }

@@ -36,7 +36,7 @@ export async function testOperators(config: Config, name: string | null, clock: 
   return tests
 }
 
-/** The operators that are meant: one, or all of them. @throws NotThereError when the settings have none, or none of that name. */
+/** The operators that are meant: one, or all of them. @throws NotFoundError when the settings have none, or none of that name. */
 export function operatorsOf({ operators }: Pick<Config, 'operators'>, name: string | null): Config['operators'] {
   if (operators.length === 0)
     throw new NotFoundError(['there are no operators in the settings; list them in CONFIG_FILE under `operators`'])

@@ -7,7 +7,7 @@ import type { AlarmRow, NewNotice } from '../../store/operators/alarms.ts'
 import type { NoticeKind } from '../../store/schema/tables-alarms.ts'
 import { printableLine } from '../output/text.ts'
 import { messageOf } from './message.ts'
-import { waitAfter } from './notifier.ts'
+import { backoffAfter } from './notifier.ts'
 import { rules } from './rules.ts'
 import type { Senders } from './senders.ts'
 
@@ -18,7 +18,7 @@ const KEY = { name: 'store_unavailable', account: '', destination: '' } as const
 export interface PastOutage {
   readonly row: AlarmRow
   /** What operators were told of it already. */
-  readonly told: readonly NewNotice[]
+  readonly sent: readonly NewNotice[]
 }
 
 /** What an operator is told: the same until it is taken or given up. */
@@ -79,7 +79,7 @@ export class Outage {
     const attempts = begun.attempts + 1
     if (result.ok) return { notice, attempts, over: true, taken: notice, dueMs: nowMs + operator.repeatMs }
     this.#log.error({ operator: operator.name }, `operator ${operator.name} could not be told that the store is away: ${result.error}`)
-    const waitMs = waitAfter(attempts, result)
+    const waitMs = backoffAfter(attempts, result)
     return { notice, attempts, over: waitMs === null, taken: last?.taken ?? null, dueMs: nowMs + (waitMs ?? operator.repeatMs) }
   }
 
@@ -92,7 +92,7 @@ export class Outage {
   /** @returns the outage that has just ended, when it was long enough to be one; `forget` ends it. */
   past(): PastOutage | null {
     if (this.#sinceMs === null || this.#lastMs - this.#sinceMs < RULE.forMs) return null
-    return { row: this.#row(this.#sinceMs), told: [...this.#tellings.values()].flatMap(({ taken }) => taken ?? []) }
+    return { row: this.#row(this.#sinceMs), sent: [...this.#tellings.values()].flatMap(({ taken }) => taken ?? []) }
   }
 
   forget(): void {

@@ -3,12 +3,12 @@ import type { OperatorConfig } from '../../config/config.ts'
 import { msFromTime, timeFromMs } from '../../model/time.ts'
 import type { AlarmKey, AlarmPlan, AlarmRow, NewNotice, NoticeRow } from '../../store/operators/alarms.ts'
 import type { NoticeKind } from '../../store/schema/tables-alarms.ts'
-import { type Condition, keyOf, step } from './condition.ts'
+import { type Condition, keyOf, transition } from './condition.ts'
 import { messageOf } from './message.ts'
 import { alarmNames } from './rules.ts'
 
 /** What a look found: the conditions, and which alarms it looked after. */
-export interface Look {
+export interface Evaluation {
   readonly conditions: readonly Condition[]
   /** Alarms of other names are left as they are: what they are about could not be looked at. */
   readonly names: ReadonlySet<string>
@@ -23,7 +23,7 @@ export interface Look {
  * forgotten.
  */
 export function planOf(
-  look: Look,
+  look: Evaluation,
   stored: readonly AlarmRow[],
   notices: readonly NoticeRow[],
   operators: readonly OperatorConfig[],
@@ -35,7 +35,7 @@ export function planOf(
   const off = new Set<string>()
   for (const condition of [...look.conditions, ...vanished(look, stored)]) {
     const key = keyOf(condition)
-    const next = step(rows.get(key) ?? null, condition, nowMs)
+    const next = transition(rows.get(key) ?? null, condition, nowMs)
     if (next === null) off.add(key)
     else if (next === 'forget') {
       forgotten.push(condition)
@@ -55,7 +55,7 @@ export function planOf(
 }
 
 /** Alarms about what is not there any more, an account that was taken out of the settings, say: they are over. */
-function vanished({ conditions, names }: Look, stored: readonly AlarmRow[]): Condition[] {
+function vanished({ conditions, names }: Evaluation, stored: readonly AlarmRow[]): Condition[] {
   const seen = new Set(conditions.map(keyOf))
   return stored
     .filter((row) => names.has(row.name) && !seen.has(keyOf(row)))

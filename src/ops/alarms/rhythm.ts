@@ -6,7 +6,7 @@ export interface Rhythm {
   readonly pauses: readonly number[]
 }
 
-export const unknownRhythm: Rhythm = { lastAtMs: null, pauses: [] }
+export const emptyRhythm: Rhythm = { lastAtMs: null, pauses: [] }
 
 /** Of more pauses than that the older ones count half: what is usual follows what changes. */
 const MOST_PAUSES = 500
@@ -17,7 +17,7 @@ const LONGEST = 24
 const USUAL = 0.95
 
 /** Learns from the times of further deliveries, in milliseconds since the epoch. */
-export function learn(rhythm: Rhythm, timesMs: readonly number[]): Rhythm {
+export function learnFrom(rhythm: Rhythm, timesMs: readonly number[]): Rhythm {
   let { lastAtMs } = rhythm
   let pauses = [...rhythm.pauses]
   for (const atMs of timesMs) {

@@ -27,4 +27,4 @@ export interface SenderContext {
 }
 
 /** The longest that one try may take. */
-export const TRY_MS = 20_000
+export const ATTEMPT_TIMEOUT_MS = 20_000

@@ -12,7 +12,7 @@ const NEVER_MS = HOUR_MS
 const ENOUGH = 3
 
 /** What polls found that no webhook told of, see `unannouncedRecords`. */
-export interface News {
+export interface UnannouncedRecords {
   readonly count: number
   readonly oldestAtMs: number | null
 }
@@ -25,7 +25,7 @@ export interface News {
  * - Or a single one, and no delivery for a day.
  * @returns since when, in milliseconds since the epoch; null when there is no silence.
  */
-export function silentSince(rhythm: Rhythm, news: News, nowMs: number): number | null {
+export function silentSince(rhythm: Rhythm, news: UnannouncedRecords, nowMs: number): number | null {
   if (news.count === 0 || news.oldestAtMs === null) return null
   const { lastAtMs } = rhythm
   const sinceMs = lastAtMs ?? news.oldestAtMs

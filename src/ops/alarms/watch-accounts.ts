@@ -5,7 +5,7 @@ import type { AccountsTable } from '../../store/schema/tables.ts'
 import { oldestDue } from '../../store/upkeep/gauges.ts'
 import { ago, pluralize } from '../output/text.ts'
 import { type Condition, levelOf, ofAccount } from './condition.ts'
-import type { Sight, Watcher } from './watcher.ts'
+import type { WatchContext, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -24,7 +24,7 @@ const SMALL_SKEW_MS = 30_000
 /** How each account is, and how fresh what is read for it. */
 export const accountWatcher: Watcher = {
   names: ['account_stopped', 'service_unavailable', 'reads_overdue', 'state_stale', 'clock_skew', 'record_conflict', 'items_unreadable'],
-  async look(sight) {
+  async check(sight) {
     const configured = new Set(sight.config.accounts.map(({ name }) => name))
     const conditions: Condition[] = []
     for (const row of await listAccounts(sight.q)) {
@@ -44,7 +44,7 @@ function stopped({ account, state, reason, since }: AccountsTable): Condition {
   return ofAccount(account, 'account_stopped', state === 'active' ? 'off' : 'on', text, since === null ? undefined : msFromTime(since))
 }
 
-function skew(account: string, { clients }: Sight): Condition[] {
+function skew(account: string, { clients }: WatchContext): Condition[] {
   const skewMs = clients.get(account)?.clockSkewMs() ?? null
   if (skewMs === null) return [ofAccount(account, 'clock_skew', 'between', '')]
   const seconds = Math.round(Math.abs(skewMs) / 1000)
@@ -54,7 +54,7 @@ function skew(account: string, { clients }: Sight): Condition[] {
   return [ofAccount(account, 'clock_skew', levelOf(Math.abs(skewMs), SMALL_SKEW_MS, SKEW_MS), text)]
 }
 
-async function evidence(account: string, { q, nowMs }: Sight): Promise<Condition[]> {
+async function evidence(account: string, { q, nowMs }: WatchContext): Promise<Condition[]> {
   const { conflicts, unreadable } = await newEvidence(q, account, timeFromMs(nowMs - DAY_MS))
   return [
     ofAccount(
@@ -74,7 +74,7 @@ async function evidence(account: string, { q, nowMs }: Sight): Promise<Condition
   ]
 }
 
-async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }: Sight): Promise<Condition[]> {
+async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }: WatchContext): Promise<Condition[]> {
   const due = await oldestDue(q, account)
   const overdueMs = Math.max(lateMs(due.live, nowMs), lateMs(due.routine, nowMs))
   const { failing, longFailing } = await failingReads(q, account, LONG)
@@ -107,7 +107,7 @@ async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }
 /** Whatever the timetable is: nothing is left unread for longer than its longest time, and nothing fails for long. */
 async function stale(
   account: string,
-  { q, config, nowMs }: Pick<Sight, 'q' | 'config' | 'nowMs'>,
+  { q, config, nowMs }: Pick<WatchContext, 'q' | 'config' | 'nowMs'>,
   longFailing: number,
 ): Promise<Condition> {
   const oldest = await stalestRead(q, account)

@@ -9,9 +9,9 @@ import {
 } from '../../store/operators/alarm-queries.ts'
 import { ago, pluralize, shortTime } from '../output/text.ts'
 import { type Condition, levelOf, ofAccount } from './condition.ts'
-import { unknownRhythm } from './rhythm.ts'
+import { emptyRhythm } from './rhythm.ts'
 import { silentSince } from './silence.ts'
-import type { Sight, Watcher } from './watcher.ts'
+import type { WatchContext, Watcher } from './watcher.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -27,7 +27,7 @@ const REFUSED_ENOUGH = 3
 /** Whether deliveries come, and are taken. */
 export const deliveryWatcher: Watcher = {
   names: ['webhook_silence', 'webhook_loss', 'deliveries_refused', 'delivery_too_large'],
-  async look(sight) {
+  async check(sight) {
     const refused = await rejectedSince(sight.q, timeFromMs(sight.nowMs - DAY_MS))
     const conditions: Condition[] = []
     for (const { name: account } of sight.config.accounts) {
@@ -39,8 +39,8 @@ export const deliveryWatcher: Watcher = {
   },
 }
 
-async function silence(account: string, { q, rhythms, nowMs }: Sight, refused: readonly RejectedCount[]): Promise<Condition> {
-  const rhythm = rhythms.get(account) ?? unknownRhythm
+async function silence(account: string, { q, rhythms, nowMs }: WatchContext, refused: readonly RejectedCount[]): Promise<Condition> {
+  const rhythm = rhythms.get(account) ?? emptyRhythm
   const { lastAtMs } = rhythm
   const news = await unannouncedRecords(q, account, {
     // What a delivery told of is found within moments of it, also when the delivery itself says nothing that can be read.
@@ -61,7 +61,7 @@ async function silence(account: string, { q, rhythms, nowMs }: Sight, refused: r
 }
 
 /** What came before the first webhook was not lost: there may have been no endpoint. That none ever comes is told by `silence`. */
-async function loss(account: string, { q, nowMs }: Sight): Promise<Condition> {
+async function loss(account: string, { q, nowMs }: WatchContext): Promise<Condition> {
   const first = await firstWebhookHour(q, account)
   const since = Math.max(nowMs - DAY_MS, first === null ? nowMs : msFromTime(first))
   const { expected, lost } = await webhookLoss(q, account, timeFromMs(since))
@@ -90,7 +90,7 @@ function onlyTimes(faults: readonly RejectedCount[]): boolean {
 }
 
 /** What was refused before the last delivery that was taken says nothing. A sender's tries come hours apart: what fires goes on meanwhile. */
-async function refusal(account: string, { q, rhythms, nowMs }: Sight): Promise<Condition> {
+async function refusal(account: string, { q, rhythms, nowMs }: WatchContext): Promise<Condition> {
   const sinceMs = Math.max(nowMs - DAY_MS, rhythms.get(account)?.lastAtMs ?? 0)
   const faults = signatureFaults(await rejectedSince(q, timeFromMs(sinceMs))).filter((each) => each.account === account)
   const count = faults.reduce((total, each) => total + each.count, 0)

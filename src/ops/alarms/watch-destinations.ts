@@ -21,7 +21,7 @@ const UNMAPPED_MS = DAY_MS
 /** Whether each destination of the settings gets what it should. */
 export const destinationWatcher: Watcher = {
   names: ['destination_stopped', 'push_late', 'push_unmapped', 'push_dead', 'push_unknown'],
-  async look({ q, config, nowMs }) {
+  async check({ q, config, nowMs }) {
     if (config.destinations.length === 0) return []
     const configured = new Set(config.destinations.map(({ name }) => name))
     const { lastSeq } = await changeLogEnds(q)

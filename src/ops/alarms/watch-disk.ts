@@ -30,7 +30,7 @@ export async function diskSpace(folder: string): Promise<DiskSpace> {
 export function diskWatcher(observer: Observer, space: (folder: string) => Promise<DiskSpace> = diskSpace): Watcher {
   return {
     names: ['disk_space'],
-    async look({ config: { database } }) {
+    async check({ config: { database } }) {
       if (database.kind !== 'sqlite') return []
       const folder = dirname(database.path)
       const { freeBytes, sizeBytes } = await space(folder)

@@ -10,7 +10,7 @@ const SMALL_BACKLOG_MS = 30_000
 /** Whether deliveries are worked. It asks the inbox alone: what holds up their work may hold up whoever asks the mirror, too. */
 export const inboxWatcher: Watcher = {
   names: ['inbox_backlog', 'inbox_dead'],
-  async look({ q, config, nowMs }) {
+  async check({ q, config, nowMs }) {
     const accounts = config.accounts.map(({ name }) => name)
     const gauges = await inboxGauges(q, accounts)
     const ready = gauges.find(({ state }) => state === 'ready')

@@ -5,7 +5,7 @@ import { findAccount } from '../../store/reads/accounts.ts'
 import { lastEndedRun } from '../../store/reconcile/runs.ts'
 import { pluralize, shortTime } from '../output/text.ts'
 import { type Condition, ofAccount } from './condition.ts'
-import type { Sight, Watcher } from './watcher.ts'
+import type { WatchContext, Watcher } from './watcher.ts'
 
 /** A run begins within moments of its time; one that waits for so long does not begin. */
 const LATE_MS = 3_600_000
@@ -15,7 +15,7 @@ type Run = NonNullable<Awaited<ReturnType<typeof lastEndedRun>>>
 /** Whether each account is reconciled when it should be, and what the last run came to. */
 export const reconcileWatcher: Watcher = {
   names: ['reconcile_overdue', 'reconcile_failed', 'reconcile_findings'],
-  async look(sight) {
+  async check(sight) {
     const conditions: Condition[] = []
     for (const { name } of sight.config.accounts) {
       conditions.push(await overdue(name, sight))
@@ -26,7 +26,7 @@ export const reconcileWatcher: Watcher = {
   },
 }
 
-async function overdue(account: string, { q, config, nowMs }: Sight): Promise<Condition> {
+async function overdue(account: string, { q, config, nowMs }: WatchContext): Promise<Condition> {
   const { cron } = config.reconcile
   const none = ofAccount(account, 'reconcile_overdue', 'off', '')
   // An account that is stopped reads nothing: that is told already.

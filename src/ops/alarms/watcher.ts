@@ -6,7 +6,7 @@ import type { Rhythm } from './rhythm.ts'
 import type { AlarmName } from './rules.ts'
 
 /** What a look sees by. */
-export interface Sight {
+export interface WatchContext {
   readonly q: Query
   readonly config: Config
   /** By the name of the account. */
@@ -20,5 +20,5 @@ export interface Sight {
 export interface Watcher {
   /** Every alarm that it looks after: what of these it does not mention is over. */
   readonly names: readonly AlarmName[]
-  look(sight: Sight): Promise<readonly Condition[]>
+  check(sight: WatchContext): Promise<readonly Condition[]>
 }

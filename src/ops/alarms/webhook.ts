@@ -2,7 +2,7 @@ import type { WebhookOperator } from '../../config/config.ts'
 import { answered, isSuccess } from '../../push/contract/outcomes.ts'
 import { signedHeaders } from '../../push/transport/signed-headers.ts'
 import { openTransport } from '../../push/transport/transport.ts'
-import { type OperatorSender, type SenderContext, type SendResult, TRY_MS } from './sender.ts'
+import { ATTEMPT_TIMEOUT_MS, type OperatorSender, type SenderContext, type SendResult } from './sender.ts'
 
 /** Alarms as Standard Webhooks, the way changes go to a destination: signed, TLS verified, no redirects. */
 export function createWebhookSender(operator: WebhookOperator, { clock, proxy }: SenderContext): OperatorSender {
@@ -12,7 +12,7 @@ export function createWebhookSender(operator: WebhookOperator, { clock, proxy }:
   return {
     async send(id, body, signal): Promise<SendResult> {
       const headers = sign(id, body, clock.now())
-      const result = await transport.send({ method: 'POST', url, headers, body, timeoutMs: TRY_MS }, signal)
+      const result = await transport.send({ method: 'POST', url, headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS }, signal)
       if (result.type !== 'answer') return { ok: false, error: `it cannot be reached: ${result.error}` }
       const { status, retryAfterMs } = result
       if (isSuccess(status)) return { ok: true }

@@ -8,7 +8,7 @@ import { descriptionOptions } from './api/description.ts'
 import type { AdminParts } from './api/parts.ts'
 import { refuse, refuseError, routeOf } from './api/refusing.ts'
 import { LONGEST_ID } from './api/schemas.ts'
-import { TokenKeeper } from './api/tokens.ts'
+import { TokenVerifier } from './api/tokens.ts'
 import { refuseOtherQueries, validatorCompiler } from './api/validating.ts'
 import { addRoutes } from './routes.ts'
 
@@ -73,7 +73,7 @@ function takeOnlyJson(app: FastifyInstance): void {
 
 /** Lets nobody in who bears no token. It comes before the body is read, and before it is told whether there is such a route. */
 function guard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>) {
-  const keeper = new TokenKeeper()
+  const keeper = new TokenVerifier()
   const failures = new BadSignatures()
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })

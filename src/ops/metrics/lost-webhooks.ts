@@ -12,7 +12,7 @@ const PAUSE_MS = 50
  * Counts, each minute, what became known and how, and what the feeds showed and no webhook told of: the measure of how much is lost on
  * the way.
  */
-export class LostWebhooksTicker implements Service {
+export class LostWebhookCounter implements Service {
   readonly name = 'lost webhooks'
   readonly #db: Db
   readonly #log: Log

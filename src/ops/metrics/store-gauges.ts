@@ -18,7 +18,7 @@ import {
   rankNames,
   SMALL_COUNT_CAP,
 } from '../../store/upkeep/gauges.ts'
-import { alarmGauges, alarmValues, storeAwayValue } from '../alarms/gauges.ts'
+import { alarmGauges, alarmValues, storeUnavailableValue } from '../alarms/gauges.ts'
 import type { Readiness } from '../status/readiness.ts'
 import { PREFIX } from './metrics.ts'
 
@@ -106,7 +106,7 @@ export class StoreGauges {
 
   #showStore(isUp: boolean): void {
     this.#gauges.store_up.set(isUp ? 1 : 0)
-    const [name, labels, value] = storeAwayValue
+    const [name, labels, value] = storeUnavailableValue
     if (!isUp) this.#gauges[name].set(labels, value)
   }
 

@@ -25,7 +25,7 @@ export class Pace {
   }
 
   /** The statements of a step took `ms`. */
-  took(ms: number): void {
+  record(ms: number): void {
     const { short, long, least } = this.#bounds
     if (ms > long) this.#rows = Math.max(least, Math.floor(this.#rows / 2))
     else if (ms < short) this.#rows = Math.min(MOST, this.#rows * 2)

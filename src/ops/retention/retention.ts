@@ -6,7 +6,7 @@ import { msFromTime } from '../../model/time.ts'
 import { lastSlot } from '../../reconcile/run/timetable.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { claimUpkeep, endUpkeep } from '../../store/upkeep/upkeep.ts'
-import { takeTurn, toldOf } from './turn.ts'
+import { removeExpired, summaryOf } from './remove-expired.ts'
 
 export interface RetentionOptions {
   readonly db: Db
@@ -41,13 +41,13 @@ export class Retention implements Service {
     const { clock } = this.#o
     await clock.sleep(AFTER_START_MS, signal)
     while (!signal.aborted) {
-      await this.turn(signal)
+      await this.runIfDue(signal)
       await clock.sleep(LOOK_MS, signal)
     }
   }
 
   /** Does the turn of today, unless it is done, or another process is at it. */
-  async turn(signal: AbortSignal): Promise<'done' | 'held' | 'stopped'> {
+  async runIfDue(signal: AbortSignal): Promise<'done' | 'held' | 'stopped'> {
     const { db, clock, log, config } = this.#o
     const { days, changesDays } = config.retention
     const due = { slot: slotAt(clock.now(), config.cronTimezone), settings: `${days} ${changesDays}` }
@@ -55,9 +55,9 @@ export class Retention implements Service {
     if (lease === 'done' || lease === 'held') return lease
     let note: string | null = null
     try {
-      const result = await takeTurn({ db, clock, config }, lease, signal)
+      const result = await removeExpired({ db, clock, config }, lease, signal)
       if (signal.aborted) return 'stopped'
-      note = toldOf(result)
+      note = summaryOf(result)
       log.info({ ...result }, `retention: ${note}`)
       return 'done'
     } finally {

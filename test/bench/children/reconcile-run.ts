@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentObserver } from '../../../src/base/observer.ts'
-import { keepMemorySmall } from '../../../src/ops/cli/small-memory.ts'
+import { limitHeapGrowth } from '../../../src/ops/cli/heap-growth.ts'
 import { workRun } from '../../../src/reconcile/run/run.ts'
 import { openDb } from '../../../src/store/open/open.ts'
 import { claimNewRun } from '../../../src/store/reconcile/claims.ts'
@@ -14,7 +14,7 @@ import { uuid } from '../../tools/facts.ts'
 const CONCURRENCY = 8
 
 // As the command does.
-keepMemorySmall()
+limitHeapGrowth()
 const [mode = '', path = '', baseUrl = '', count = '0'] = process.argv.slice(2)
 const client = createUpstreamClient({
   account: 'bench',

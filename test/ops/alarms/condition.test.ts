@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { timeFromMs } from '../../../src/model/time.ts'
-import { type Condition, levelOf, ofAccount, step } from '../../../src/ops/alarms/condition.ts'
+import { type Condition, levelOf, ofAccount, transition } from '../../../src/ops/alarms/condition.ts'
 import { CLEAR_AFTER_MS } from '../../../src/ops/alarms/rules.ts'
 import type { AlarmRow } from '../../../src/store/operators/alarms.ts'
 
@@ -10,7 +10,7 @@ const START = Date.UTC(2026, 0, 5, 12)
 /** The row after each of a row of looks, a minute apart. */
 function afterLooks(name: Condition['name'], levels: readonly Condition['level'][], row: AlarmRow | null = null): AlarmRow | null {
   return levels.reduce<AlarmRow | null>((before, level, index) => {
-    const next = step(before, ofAccount('acme', name, level, `it is ${level}`), START + index * MINUTE)
+    const next = transition(before, ofAccount('acme', name, level, `it is ${level}`), START + index * MINUTE)
     return next === 'forget' ? null : (next ?? before)
   }, row)
 }
@@ -36,7 +36,7 @@ describe('an alarm', () => {
 
   it('begins its time anew when nobody has looked for longer than five minutes: the program was down', () => {
     const pending = afterLooks('reads_overdue', Array(9).fill('on'))
-    const looked = (ms: number) => step(pending, ofAccount('acme', 'reads_overdue', 'on', ''), START + 8 * MINUTE + ms)
+    const looked = (ms: number) => transition(pending, ofAccount('acme', 'reads_overdue', 'on', ''), START + 8 * MINUTE + ms)
     expect(looked(CLEAR_AFTER_MS)).toMatchObject({ state: 'firing', since: timeFromMs(START) })
     expect(looked(CLEAR_AFTER_MS + 1)).toMatchObject({ state: 'pending', since: timeFromMs(START + 13 * MINUTE + 1) })
   })
@@ -55,9 +55,9 @@ describe('an alarm', () => {
 
   it('that comes back begins anew, and knows when it was over before', () => {
     const over = afterLooks('inbox_dead', ['on', ...Array(5).fill('off')])
-    const again = step(over, ofAccount('acme', 'inbox_dead', 'on', 'again'), START + 60 * MINUTE)
+    const again = transition(over, ofAccount('acme', 'inbox_dead', 'on', 'again'), START + 60 * MINUTE)
     expect(again).toMatchObject({ state: 'firing', since: timeFromMs(START + 60 * MINUTE), resolved_at: over?.resolved_at })
-    expect(step(over, ofAccount('acme', 'inbox_dead', 'off', ''), START + 60 * MINUTE)).toBeNull()
+    expect(transition(over, ofAccount('acme', 'inbox_dead', 'off', ''), START + 60 * MINUTE)).toBeNull()
   })
 
   it('has its level by two bounds', () => {

@@ -5,7 +5,7 @@ import { TransientError } from '../../../src/base/errors.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { AlarmWatch } from '../../../src/ops/alarms/alarm-watch.ts'
 import type { AlarmMessage } from '../../../src/ops/alarms/message.ts'
-import { PAUSES_MS } from '../../../src/ops/alarms/notifier.ts'
+import { BACKOFF_MS } from '../../../src/ops/alarms/notifier.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { timeValue } from '../../../src/store/engine/sql.ts'
 import { listNotices } from '../../../src/store/operators/alarms.ts'
@@ -70,15 +70,15 @@ describe.each(testDatabases)('operators on $name', (database) => {
     const notifier = rig.notifier()
     await rig.dead(1)
     await rig.look()
-    expect(await notifier.tellDue(signal)).toBe(1)
+    expect(await notifier.sendDue(signal)).toBe(1)
     await rig.look()
-    expect(await notifier.tellDue(signal)).toBe(0)
+    expect(await notifier.sendDue(signal)).toBe(0)
     expect((await rig.alarm('inbox_dead'))?.notified_at).not.toBeNull()
     await rig.look(HOUR)
-    await notifier.tellDue(signal)
+    await notifier.sendDue(signal)
     await rig.dead(0)
     await rig.lookLater()
-    await notifier.tellDue(signal)
+    await notifier.sendDue(signal)
     const [first, second, third, ...others] = messagesOf(rig.receiver.arrived)
     expect(others).toEqual([])
     expect([first?.type, second?.type, third?.type]).toEqual(['alarm.firing', 'alarm.repeated', 'alarm.resolved'])
@@ -100,15 +100,15 @@ describe.each(testDatabases)('operators on $name', (database) => {
     const notifier = rig.notifier()
     await rig.dead(1)
     await rig.look()
-    await notifier.tellDue(signal)
+    await notifier.sendDue(signal)
     await rig.look(HOUR - 2 * MINUTE)
     await rig.dead(0)
     await rig.look(3 * MINUTE)
-    expect(await notifier.tellDue(signal)).toBe(0)
+    expect(await notifier.sendDue(signal)).toBe(0)
     expect((await rig.alarm('inbox_dead'))?.state).toBe('firing')
     await rig.dead(2)
     await rig.look()
-    await notifier.tellDue(signal)
+    await notifier.sendDue(signal)
     expect(messagesOf(rig.receiver.arrived).map(({ type, data }) => [type, data.text.slice(0, 12)])).toEqual([
       ['alarm.firing', '1 delivery o'],
       ['alarm.repeated', '2 deliveries'],
@@ -126,8 +126,8 @@ describe.each(testDatabases)('operators on $name', (database) => {
       time() {},
       set() {},
     }
-    await rig.notifier(observer).tellDue(signal)
-    expect(await rig.notifier().tellDue(signal)).toBe(0)
+    await rig.notifier(observer).sendDue(signal)
+    expect(await rig.notifier().sendDue(signal)).toBe(0)
     expect(await listNotices(rig.db.read)).toMatchObject([{ attempts: 1, error: 'it answered 500', outcome: null }])
     expect(counted).toEqual(['operator_messages_total {"operator":"oncall","outcome":"failed"}'])
     // A process dies between the answer and its note.
@@ -136,7 +136,7 @@ describe.each(testDatabases)('operators on $name', (database) => {
     expect(lost).toHaveLength(1)
     rig.receiver.behave((_, __, take) => take())
     await rig.hurry()
-    await rig.notifier().tellDue(signal)
+    await rig.notifier().sendDue(signal)
     const ids = rig.receiver.arrived.map(({ headers }) => headers['webhook-id'])
     expect(ids).toEqual([ids[0], ids[0]])
     expect(rig.receiver.arrived.map(({ body }) => body)).toEqual([rig.receiver.arrived[0]?.body, rig.receiver.arrived[0]?.body])
@@ -161,7 +161,7 @@ describe.each(testDatabases)('operators on $name', (database) => {
     rig.receiver.behave((_, response) => response.writeHead(307, { location: 'https://elsewhere.test/' }).end())
     await rig.dead(1)
     await rig.look()
-    await rig.notifier().tellDue(signal)
+    await rig.notifier().sendDue(signal)
     const error = 'it answered 307; redirects are not followed: set url to the address that it leads to'
     expect(await listNotices(rig.db.read)).toMatchObject([{ error }])
   })
@@ -174,17 +174,17 @@ describe.each(testDatabases)('operators on $name', (database) => {
     const notifier = rig.notifier()
     for (let tries = 0; tries < 10; tries++) {
       await rig.hurry()
-      await notifier.tellDue(signal)
+      await notifier.sendDue(signal)
     }
-    expect(rig.receiver.arrived).toHaveLength(PAUSES_MS.length + 1)
+    expect(rig.receiver.arrived).toHaveLength(BACKOFF_MS.length + 1)
     expect(await listNotices(rig.db.read)).toMatchObject([
       { outcome: 'given_up', error: 'it answered 404: compare the URL with what the receiver shows' },
     ])
     await rig.look(30 * MINUTE)
-    expect(await notifier.tellDue(signal)).toBe(0)
+    expect(await notifier.sendDue(signal)).toBe(0)
     rig.receiver.behave((_, __, take) => take())
     await rig.look(31 * MINUTE)
-    expect(await notifier.tellDue(signal)).toBe(1)
+    expect(await notifier.sendDue(signal)).toBe(1)
     expect(messagesOf(rig.receiver.arrived).at(-1)?.type).toBe('alarm.repeated')
   })
 
@@ -194,15 +194,15 @@ describe.each(testDatabases)('operators on $name', (database) => {
     await rig.look()
     await rig.dead(0)
     await rig.lookLater()
-    await rig.notifier().tellDue(signal)
+    await rig.notifier().sendDue(signal)
     expect(messagesOf(rig.receiver.arrived).map(({ type }) => type)).toEqual(['alarm.resolved'])
     const quiet = await openTelling(database, { resolved: false })
     await quiet.dead(1)
     await quiet.look()
-    await quiet.notifier().tellDue(signal)
+    await quiet.notifier().sendDue(signal)
     await quiet.dead(0)
     await quiet.lookLater()
-    await quiet.notifier().tellDue(signal)
+    await quiet.notifier().sendDue(signal)
     expect(messagesOf(quiet.receiver.arrived).map(({ type }) => type)).toEqual(['alarm.firing'])
     expect(await listNotices(quiet.db.read)).toEqual([])
   })
@@ -213,7 +213,7 @@ describe.each(testDatabases)('operators on $name', (database) => {
     const watch = new AlarmWatch({ ...rig.parts, db: awayWhile(away, rig.db) })
     const look = async (ms: number) => {
       rig.clock.advance(ms)
-      await watch.look(signal)
+      await watch.evaluate(signal)
     }
     rig.receiver.behave((_, response) => response.writeHead(503).end())
     for (const ms of [0, 30_000, 30_000]) await look(ms)
@@ -226,10 +226,10 @@ describe.each(testDatabases)('operators on $name', (database) => {
     rig.receiver.behave((_, __, take) => take())
     away.now = false
     await look(30_000)
-    expect(await rig.notifier().tellDue(signal)).toBe(0)
+    expect(await rig.notifier().sendDue(signal)).toBe(0)
     expect(await rig.alarm('store_unavailable')).toMatchObject({ state: 'firing', notified_at: expect.any(String) })
     await look(6 * MINUTE)
-    expect(await rig.notifier().tellDue(signal)).toBe(1)
+    expect(await rig.notifier().sendDue(signal)).toBe(1)
     expect(messagesOf(rig.receiver.arrived).at(-1)).toMatchObject({
       type: 'alarm.resolved',
       data: { name: 'store_unavailable', text: expect.stringContaining('the disk is full') },
@@ -243,7 +243,7 @@ describe.each(testDatabases)('operators on $name', (database) => {
     const other = new AlarmWatch({ ...rig.parts, db: awayWhile(away, rig.db) })
     const bothLook = async () => {
       await rig.look()
-      await other.look(signal)
+      await other.evaluate(signal)
     }
     for (let looks = 0; looks < 3; looks++) await bothLook()
     expect(messagesOf(rig.receiver.arrived).map(({ type }) => type)).toEqual(['alarm.firing'])
@@ -251,7 +251,7 @@ describe.each(testDatabases)('operators on $name', (database) => {
     await bothLook()
     expect(await rig.alarm('store_unavailable')).toMatchObject({ state: 'firing' })
     await rig.lookLater()
-    expect(await rig.notifier().tellDue(signal)).toBe(1)
+    expect(await rig.notifier().sendDue(signal)).toBe(1)
     expect(messagesOf(rig.receiver.arrived).map(({ type }) => type)).toEqual(['alarm.firing', 'alarm.resolved'])
   })
 
@@ -261,7 +261,7 @@ describe.each(testDatabases)('operators on $name', (database) => {
     const lookFor = async (ms: number) => {
       for (let passed = 0; passed < ms; passed += 30_000) {
         rig.clock.advance(30_000)
-        await watch.look(signal)
+        await watch.evaluate(signal)
       }
     }
     rig.receiver.behave((_, response) => response.destroy())
@@ -269,11 +269,11 @@ describe.each(testDatabases)('operators on $name', (database) => {
     expect(rig.receiver.arrived).toHaveLength(5)
     rig.receiver.behave((_, response) => response.writeHead(503).end())
     await lookFor(4 * HOUR)
-    expect(rig.receiver.arrived).toHaveLength(PAUSES_MS.length + 1)
+    expect(rig.receiver.arrived).toHaveLength(BACKOFF_MS.length + 1)
     expect(new Set(messagesOf(rig.receiver.arrived).map(({ id }) => id)).size).toBe(1)
     rig.receiver.behave((_, __, take) => take())
     await lookFor(2 * HOUR)
-    const [first, ...later] = messagesOf(rig.receiver.arrived.slice(PAUSES_MS.length))
+    const [first, ...later] = messagesOf(rig.receiver.arrived.slice(BACKOFF_MS.length))
     expect(later.map(({ type }) => type)).toEqual(['alarm.repeated', 'alarm.repeated'])
     expect(new Set([first, ...later].map((message) => message?.id)).size).toBe(3)
   })
@@ -282,10 +282,10 @@ describe.each(testDatabases)('operators on $name', (database) => {
     const rig = await openTelling(database)
     await rig.dead(1)
     await rig.look()
-    expect(await rig.notifier().tellDue(AbortSignal.abort())).toBe(1)
+    expect(await rig.notifier().sendDue(AbortSignal.abort())).toBe(1)
     expect(rig.receiver.arrived).toEqual([])
     await rig.hurry()
-    expect(await rig.notifier().tellDue(signal)).toBe(1)
+    expect(await rig.notifier().sendDue(signal)).toBe(1)
     expect(rig.receiver.arrived).toHaveLength(1)
   })
 })

@@ -40,7 +40,7 @@ it('a look reads large tables by index alone', async () => {
   await rig.deliver(3)
   const asked: Asked[] = []
   const db: Db = Object.create(rig.db, { read: { value: listening(rig.db.read, asked) }, write: { value: rig.db.write.bind(rig.db) } })
-  await new AlarmWatch({ ...rig.parts, db }).look(new AbortController().signal)
+  await new AlarmWatch({ ...rig.parts, db }).evaluate(new AbortController().signal)
   expect(asked.length).toBeGreaterThan(25)
 
   const plain = new Database(rig.file, { readonly: true })

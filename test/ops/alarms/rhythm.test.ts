@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { learn, type Rhythm, rhythmFrom, unknownRhythm, usualPauseMs } from '../../../src/ops/alarms/rhythm.ts'
+import { emptyRhythm, learnFrom, type Rhythm, rhythmFrom, usualPauseMs } from '../../../src/ops/alarms/rhythm.ts'
 import { allowedPauseMs, silentSince } from '../../../src/ops/alarms/silence.ts'
 
 const MINUTE = 60_000
@@ -9,23 +9,23 @@ const START = Date.UTC(2026, 0, 5, 12)
 
 /** The rhythm of deliveries that come every `pauseMs`. */
 function every(pauseMs: number, times = 100): Rhythm {
-  return learn(
-    unknownRhythm,
+  return learnFrom(
+    emptyRhythm,
     Array.from({ length: times }, (_, n) => START + n * pauseMs),
   )
 }
 
 describe('the rhythm of deliveries', () => {
   it('knows nothing usual before it has met twenty pauses', () => {
-    expect(usualPauseMs(unknownRhythm)).toBeNull()
+    expect(usualPauseMs(emptyRhythm)).toBeNull()
     expect(usualPauseMs(every(MINUTE, 20))).toBeNull()
     expect(usualPauseMs(every(MINUTE, 21))).toBe(64_000)
   })
 
   it('takes for usual what nineteen of twenty pauses do not exceed', () => {
-    const mostly = learn(every(MINUTE, 100), [START + 99 * MINUTE + 10 * HOUR])
+    const mostly = learnFrom(every(MINUTE, 100), [START + 99 * MINUTE + 10 * HOUR])
     expect(usualPauseMs(mostly)).toBe(64_000)
-    const often = learn(
+    const often = learnFrom(
       mostly,
       Array.from({ length: 20 }, (_, n) => START + (n + 10) * 10 * HOUR),
     )
@@ -33,7 +33,7 @@ describe('the rhythm of deliveries', () => {
   })
 
   it('forgets slowly, so that what is usual follows what changes', () => {
-    const quieter = learn(
+    const quieter = learnFrom(
       every(MINUTE, 1_000),
       Array.from({ length: 40 }, (_, n) => START + 1_000 * MINUTE + n * HOUR),
     )
@@ -41,10 +41,10 @@ describe('the rhythm of deliveries', () => {
   })
 
   it('meets no pause when the clock was set back, and survives its storage', () => {
-    const rhythm = learn(every(MINUTE, 3), [START])
+    const rhythm = learnFrom(every(MINUTE, 3), [START])
     expect(rhythm).toEqual({ lastAtMs: START + 2 * MINUTE, pauses: [0, 0, 0, 0, 0, 2] })
     expect(rhythmFrom(JSON.stringify(rhythm.pauses), rhythm.lastAtMs)).toEqual(rhythm)
-    expect(rhythmFrom('{}', null)).toEqual(unknownRhythm)
+    expect(rhythmFrom('{}', null)).toEqual(emptyRhythm)
   })
 })
 
@@ -67,7 +67,7 @@ describe('silence', () => {
     expect(silentSince(slow, found, lastOfSlow + 3 * HOUR)).toBeNull()
     expect(silentSince(slow, found, lastOfSlow + 4 * HOUR)).toBe(lastOfSlow)
     expect(allowedPauseMs(every(7 * 24 * HOUR))).toBe(24 * HOUR)
-    expect(allowedPauseMs(unknownRhythm)).toBe(24 * HOUR)
+    expect(allowedPauseMs(emptyRhythm)).toBe(24 * HOUR)
   })
 
   it('needs but one record after a day', () => {
@@ -77,8 +77,8 @@ describe('silence', () => {
 
   it('of an endpoint that never sent anything begins an hour after the first record was found', () => {
     const found = { count: 3, oldestAtMs: START }
-    expect(silentSince(unknownRhythm, found, START + 59 * MINUTE)).toBeNull()
-    expect(silentSince(unknownRhythm, found, START + HOUR)).toBe(START)
+    expect(silentSince(emptyRhythm, found, START + 59 * MINUTE)).toBeNull()
+    expect(silentSince(emptyRhythm, found, START + HOUR)).toBe(START)
   })
 
   it('never begins while polls find nothing, however quiet the account is', () => {
@@ -86,8 +86,8 @@ describe('silence', () => {
     fc.assert(
       fc.property(pauses, fc.nat(365 * 24 * HOUR), (gaps, quietMs) => {
         let atMs = START
-        const rhythm = learn(
-          unknownRhythm,
+        const rhythm = learnFrom(
+          emptyRhythm,
           gaps.map((gap) => {
             atMs += gap
             return atMs

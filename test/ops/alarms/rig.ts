@@ -90,13 +90,13 @@ export async function openWatch(
     ...{ db, clock, config, parts, watch, world, file: opened.config.kind === 'sqlite' ? opened.config.path : '' },
     async look(afterMs = 30_000) {
       clock.advance(afterMs)
-      await watch.look(signal)
+      await watch.evaluate(signal)
       return await firing()
     },
     async lookLater() {
       for (const ms of [30_000, CLEARED / 2, CLEARED / 2]) {
         clock.advance(ms)
-        await watch.look(signal)
+        await watch.evaluate(signal)
       }
       return await firing()
     },

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { expect, it } from 'vitest'
 import { silentObserver } from '../../../src/base/observer.ts'
 import { diskSpace, diskWatcher } from '../../../src/ops/alarms/watch-disk.ts'
-import type { Sight } from '../../../src/ops/alarms/watcher.ts'
+import type { WatchContext } from '../../../src/ops/alarms/watcher.ts'
 
 const GIB = 1024 ** 3
 const KIB = 1024
 const look = (database: object, freeBytes: number, sizeBytes: number) =>
-  diskWatcher(silentObserver, async () => ({ freeBytes, sizeBytes })).look({ config: { database } } as Sight)
+  diskWatcher(silentObserver, async () => ({ freeBytes, sizeBytes })).check({ config: { database } } as WatchContext)
 
 it.each([
   // A tenth of a small volume, and of a large one 5 GiB; a quarter more ends it.

@@ -465,13 +465,13 @@ describe.each(testDatabases)('the watch on $name', (database) => {
   it('is one of several, and another follows when it is gone', async () => {
     const rig = await openWatch(database)
     const other = new AlarmWatch(rig.parts)
-    expect(await rig.watch.look(signal)).not.toBeNull()
-    expect(await other.look(signal)).toBeNull()
+    expect(await rig.watch.evaluate(signal)).not.toBeNull()
+    expect(await other.evaluate(signal)).toBeNull()
     const stopping = AbortSignal.abort()
     await rig.watch.run(stopping)
     await change(rig.db, sql`update sync_alarm_watch set lease_until = ${timeValue(rig.db.read, timeFromMs(0))}`)
-    expect(await other.look(signal)).not.toBeNull()
-    expect(await rig.watch.look(signal)).toBeNull()
+    expect(await other.evaluate(signal)).not.toBeNull()
+    expect(await rig.watch.evaluate(signal)).toBeNull()
   })
 
   it('ends alarms about what is not there any more, and leaves those be that could not be looked at', async () => {
@@ -479,7 +479,7 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     await change(rig.db, sql`delete from sync_reads`)
     await change(rig.db, sql`update sync_destinations set dead = 1, cursor = (select last_seq from mirror_info)`)
     const full = new AlarmWatch({ ...rig.parts, diskSpace: () => Promise.resolve({ freeBytes: 1, sizeBytes: 1_000 }) })
-    await full.look(signal)
+    await full.evaluate(signal)
     expect((await rig.alarm('disk_space'))?.state).toBe('firing')
     const blind = new AlarmWatch({
       ...rig.parts,
@@ -489,7 +489,7 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     await change(rig.db, sql`update sync_alarm_watch set lease_until = ${timeValue(rig.db.read, timeFromMs(0))}`)
     for (let n = 0; n < 3; n++) {
       rig.clock.advance(5 * MINUTE)
-      await blind.look(signal)
+      await blind.evaluate(signal)
     }
     expect((await rig.alarm('push_dead'))?.state).toBe('resolved')
     expect((await rig.alarm('disk_space'))?.state).toBe('firing')
@@ -504,14 +504,14 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     await change(rig.db, sql`alter table thread_messages rename to elsewhere`)
     for (const ms of [0, 2 * MINUTE, 5 * MINUTE]) {
       rig.clock.advance(ms)
-      expect(await watch.look(signal)).not.toBeNull()
+      expect(await watch.evaluate(signal)).not.toBeNull()
     }
     expect((await rig.alarm('inbox_backlog'))?.state).toBe('firing')
     expect(await rig.alarm('store_unavailable')).toBeUndefined()
     expect(await evaluatedAt(rig.db.read)).toBeNull()
     await change(rig.db, sql`alter table elsewhere rename to thread_messages`)
     await change(rig.db, sql`update sync_alarm_watch set lease_until = ${timeValue(rig.db.read, timeFromMs(0))}`)
-    await rig.watch.look(signal)
+    await rig.watch.evaluate(signal)
     expect(await evaluatedAt(rig.db.read)).not.toBeNull()
   })
 
@@ -526,21 +526,21 @@ describe.each(testDatabases)('the watch on $name', (database) => {
       },
     })
     const watch = new AlarmWatch({ ...rig.parts, db })
-    await watch.look(signal)
+    await watch.evaluate(signal)
     away.now = true
     for (let n = 0; n < 4; n++) {
       rig.clock.advance(30_000)
-      expect(await watch.look(signal)).toBeNull()
+      expect(await watch.evaluate(signal)).toBeNull()
     }
     away.now = false
     rig.clock.advance(30_000)
-    await watch.look(signal)
+    await watch.evaluate(signal)
     expect(await rig.alarm('store_unavailable')).toMatchObject({
       state: 'firing',
       text: 'the database cannot be written (the disk is full), so deliveries are answered 503; make room, or see whether the database runs and whether something else holds a lock on it',
     })
     rig.clock.advance(6 * MINUTE)
-    await watch.look(signal)
+    await watch.evaluate(signal)
     expect((await rig.alarm('store_unavailable'))?.state).toBe('resolved')
   })
 })

@@ -3,8 +3,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { Pace } from '../../../src/ops/retention/pace.ts'
+import { removeExpired } from '../../../src/ops/retention/remove-expired.ts'
 import { Retention, slotAt } from '../../../src/ops/retention/retention.ts'
-import { takeTurn } from '../../../src/ops/retention/turn.ts'
 import type { Db, Tx } from '../../../src/store/engine/db.ts'
 import { LeaseLostError } from '../../../src/store/engine/leases.ts'
 import { InboxAppender } from '../../../src/store/inbox/append.ts'
@@ -70,7 +70,7 @@ interface Kept {
 async function turn(db: Db, slot: string, { days = 30, changesDays = 400, destinations = [] }: Kept = {}) {
   const lease = await leaseOf(db, slot)
   const config = { retention: { days, changesDays }, destinations: destinations.map((name) => ({ name })) as never }
-  const result = await takeTurn({ db, clock, config }, lease, never)
+  const result = await removeExpired({ db, clock, config }, lease, never)
   await endUpkeep(db, lease, 'done')
   return result
 }
@@ -304,9 +304,9 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     await deliver(one, 'old', 31, 'done')
     const config = { retention: { days: 30, changesDays: 400 }, destinations: [], cronTimezone: 'UTC' }
     const services = [one, two].map((db) => new Retention({ db, clock, log: silentLog, config }))
-    const outcomes = await Promise.all(services.map((service) => service.turn(never)))
+    const outcomes = await Promise.all(services.map((service) => service.runIfDue(never)))
     expect(outcomes).toContain('done')
-    expect(await Promise.all(services.map((service) => service.turn(never)))).toEqual(['done', 'done'])
+    expect(await Promise.all(services.map((service) => service.runIfDue(never)))).toEqual(['done', 'done'])
     expect(await lastUpkeep(one.read, 'retention')).toMatchObject({
       slot: '2026-06-15',
       note: '1 delivery relieved of body and headers, 0 refused deliveries, 0 pushes, 0 changes, 0 findings removed',
@@ -314,7 +314,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     // Other settings are heeded the same day.
     const shorter = { ...config, retention: { days: 7, changesDays: 400 } }
     await deliver(one, 'younger', 8, 'done')
-    expect(await new Retention({ db: two, clock, log: silentLog, config: shorter }).turn(never)).toBe('done')
+    expect(await new Retention({ db: two, clock, log: silentLog, config: shorter }).runIfDue(never)).toBe('done')
     expect(await withBody(one)).toEqual([])
     const dead = await leaseOf(one, '2026-06-16')
     expect(await claimUpkeep(two, 'retention', { slot: '2026-06-16', settings: '30 400' }, 60_000)).toBe('held')
@@ -323,7 +323,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect(heir.token).not.toBe(dead.token)
     await deliver(one, 'older', 32, 'done')
     const parts = { db: one, clock, config }
-    await expect(takeTurn(parts, dead, never)).rejects.toThrow(LeaseLostError)
+    await expect(removeExpired(parts, dead, never)).rejects.toThrow(LeaseLostError)
     expect(await withBody(one)).toEqual(['older'])
     await endUpkeep(two, heir, 'done')
     expect(await claimUpkeep(one, 'retention', { slot: '2026-06-15', settings: '30 400' }, 60_000)).toBe('done')
@@ -334,7 +334,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     await endUpkeep(db, await leaseOf(db, '2027-06-15'), 'by a clock that was wrong')
     await deliver(db, 'old', 31, 'done')
     const config = { retention: { days: 30, changesDays: 400 }, destinations: [], cronTimezone: 'UTC' }
-    expect(await new Retention({ db, clock, log: silentLog, config }).turn(never)).toBe('done')
+    expect(await new Retention({ db, clock, log: silentLog, config }).runIfDue(never)).toBe('done')
     expect(await lastUpkeep(db.read, 'retention')).toMatchObject({ slot: '2026-06-15' })
     expect(await withBody(db)).toEqual([])
   })
@@ -360,7 +360,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     })()
     const lease = await leaseOf(db, 'a')
     const config = { retention: { days: 30, changesDays: 400 }, destinations: [] }
-    const result = await takeTurn({ db, clock: resting, config }, lease, never)
+    const result = await removeExpired({ db, clock: resting, config }, lease, never)
     over = true
     await receiving
     expect(result.deliveries).toBe(3_000)
@@ -388,7 +388,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
       return result
     })
     const config = { retention: { days: 30, changesDays: 400 }, destinations: [] }
-    expect((await takeTurn({ db: slow, clock: { ...clock, sleep: async () => {} }, config }, lease, never)).deliveries).toBe(300)
+    expect((await removeExpired({ db: slow, clock: { ...clock, sleep: async () => {} }, config }, lease, never)).deliveries).toBe(300)
     // Four for the deliveries, of 50, 100 and 200, one that finds the end, and one or two for each other table.
     expect(steps).toBeLessThan(15)
   })
@@ -400,9 +400,9 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     const resting: Clock = { ...clock, sleep: async () => stopping.abort() }
     const config = { retention: { days: 30, changesDays: 400 }, destinations: [], cronTimezone: 'UTC' }
     const service = (over: Clock) => new Retention({ db, clock: over, log: silentLog, config })
-    expect(await service(resting).turn(stopping.signal)).toBe('stopped')
+    expect(await service(resting).runIfDue(stopping.signal)).toBe('stopped')
     expect((await withBody(db)).length).toBe(150)
-    expect(await service(clock).turn(never)).toBe('done')
+    expect(await service(clock).runIfDue(never)).toBe('done')
     expect(await withBody(db)).toEqual([])
   })
 })
@@ -432,18 +432,18 @@ it('also in a night in which the clocks are put ahead or back', () => {
 it('its steps grow while they are short, and shrink when they are not, but never to so few that it could not keep up', () => {
   const pace = new Pace('sqlite')
   const first = pace.rows
-  for (let n = 0; n < 20; n++) pace.took(1)
+  for (let n = 0; n < 20; n++) pace.record(1)
   expect(pace.rows).toBe(1_000)
-  pace.took(15)
+  pace.record(15)
   expect(pace.rows).toBe(500)
-  for (let n = 0; n < 20; n++) pace.took(30)
+  for (let n = 0; n < 20; n++) pace.record(30)
   expect(pace.rows).toBe(10)
   expect(first).toBeGreaterThan(1)
   expect(pace.restMs(10)).toBe(50)
   const far = new Pace('postgres')
-  for (let n = 0; n < 20; n++) far.took(30)
+  for (let n = 0; n < 20; n++) far.record(30)
   expect(far.rows).toBe(1_000)
-  for (let n = 0; n < 20; n++) far.took(300)
+  for (let n = 0; n < 20; n++) far.record(300)
   expect(far.rows).toBe(50)
 })
 

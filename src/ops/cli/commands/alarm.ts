@@ -1,11 +1,20 @@
 import type { Command } from 'commander'
 import { type AlarmRow, listAlarms, listNotices } from '../../../store/operators/alarms.ts'
-import { notedTests } from '../../actions/alarms.ts'
+import { auditedOperatorTests } from '../../actions/alarms.ts'
 import { testOperators } from '../../alarms/operator-test.ts'
 import type { Cell } from '../../output/table.ts'
 import { ago, printableLine, wrapped } from '../../output/text.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { actionContextOf, type CommandContext, notedWhereItCan, printJson, printTable, settingsOf, widthOf, withStore } from './context.ts'
+import {
+  actionContextOf,
+  auditedIfPossible,
+  type CommandContext,
+  printJson,
+  printTable,
+  settingsOf,
+  widthOf,
+  withStore,
+} from './context.ts'
 
 /** `alarm list|test` */
 export function addAlarm(program: Command, c: CommandContext): void {
@@ -55,10 +64,10 @@ function rowOf(row: AlarmRow, now: number): readonly Cell[] {
 
 async function test(c: CommandContext, name: string | undefined, json: boolean): Promise<void> {
   const config = settingsOf(c, { accounts: 'optional', problems: [] })
-  const tests = await notedWhereItCan(
+  const tests = await auditedIfPossible(
     c,
     () => testOperators(config, name ?? null, c.clock, c.host.signal),
-    (db, send) => notedTests(actionContextOf(c, db), config, name ?? null, send),
+    (db, send) => auditedOperatorTests(actionContextOf(c, db), config, name ?? null, send),
   )
   if (json) printJson(c, tests)
   else for (const { operator, text } of tests) c.host.stdout.write(`operator ${operator}: ${text}\n`)

@@ -162,7 +162,7 @@ export function actionContextOf(c: CommandContext, db: Db): ActionContext {
  * For a try that needs no database: it is noted where there is one that can be used, and made all the same where there is none.
  * @param noted makes the try and a note of it.
  */
-export async function notedWhereItCan<T>(
+export async function auditedIfPossible<T>(
   c: CommandContext,
   tryIt: () => Promise<T>,
   noted: (db: Db, tryIt: () => Promise<T>) => Promise<T>,

@@ -1,15 +1,15 @@
 import type { Command } from 'commander'
 import type { Config } from '../../../config/config.ts'
 import type { DestinationRow } from '../../../store/outbox/destinations.ts'
-import { destinationNamed, notedProbe, pauseDestination, resumeDestination } from '../../actions/destinations.ts'
+import { auditedProbe, destinationNamed, pauseDestination, resumeDestination } from '../../actions/destinations.ts'
 import { probeDestination } from '../../actions/probe.ts'
 import { ago, printableLine, until } from '../../output/text.ts'
 import { readPushStatus } from '../../status/destinations.ts'
 import { exitCodes } from '../exit-codes.ts'
 import {
   actionContextOf,
+  auditedIfPossible,
   type CommandContext,
-  notedWhereItCan,
   printJson,
   printTable,
   sendingSettingsOf,
@@ -88,10 +88,10 @@ async function test(c: CommandContext, name: string): Promise<void> {
   const check = (settings: Config) => destinationNamed(settings, name)
   const config = await sendingSettingsOf(c, { accounts: 'optional', problems: [], check })
   const destination = destinationNamed(config, name)
-  const { ok, text } = await notedWhereItCan(
+  const { ok, text } = await auditedIfPossible(
     c,
     () => probeDestination({ ...c, log: silentLog() }, config, destination),
-    (db, probe) => notedProbe(actionContextOf(c, db), name, probe),
+    (db, probe) => auditedProbe(actionContextOf(c, db), name, probe),
   )
   c.host.stdout.write(`destination ${name}: ${text}\n`)
   if (!ok) c.exitCode = exitCodes.failed

@@ -14,12 +14,12 @@ import type { RunOptions } from '../../../store/schema/tables-reconcile.ts'
 import { parseCount, parseMoment, parseSubmissionId } from '../../actions/arguments.ts'
 import { accountsOfRun, futureProblem, runNote } from '../../actions/reconcile.ts'
 import { table } from '../../output/table.ts'
+import { limitHeapGrowth } from '../heap-growth.ts'
 import { ReconcileScreen } from '../reconcile-screen.ts'
 import { findingsTable, runSummary } from '../reconcile-text.ts'
 import { reportProblem } from '../report-file.ts'
-import { keepMemorySmall } from '../small-memory.ts'
+import { withAccountClient } from './account-client.ts'
 import { accountOf, type CommandContext, type OpenStore, widthOf, withStore } from './context.ts'
-import { readingBeside } from './reading-beside.ts'
 import { addReconcileList, writeReport, writeRunJson } from './reconcile-list.ts'
 
 /** Findings that are printed for people; `reconcile show` has them all. */
@@ -67,7 +67,7 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
     if (given.report !== undefined && accounts.length > 1)
       throw new UsageError(['--report: a report is about one run, and each account has its own; name one with --account'])
     await ensureAccounts(store.db, accounts)
-    keepMemorySmall()
+    limitHeapGrowth()
     const runs: RunRow[] = []
     const codes: number[] = []
     for (const account of accounts) {
@@ -125,12 +125,16 @@ async function reconcileAccount(c: CommandContext, store: OpenStore, account: st
     ...{ db, database: null, clock, log, observer, concurrency, budgetMs, destinations, onAbort: 'stop' },
     onProgress: (now, counts) => screen.show(now, counts),
   }
-  const { run } = await readingBeside(c, store, { role: 'reconcile', account, observer, looksOnly: options.dry_run === true }, (client) =>
-    auditAction(db, runNote('command', 'reconcile.run', account, options), async () => {
-      const ended = await workRun({ ...parts, client }, claim, host.signal).finally(() => screen.clear())
-      const { run_id, state, exit_code } = ended
-      return { run: ended, detail: { run_id, state, exit_code }, failed: state === 'failed' }
-    }),
+  const { run } = await withAccountClient(
+    c,
+    store,
+    { role: 'reconcile', account, observer, looksOnly: options.dry_run === true },
+    (client) =>
+      auditAction(db, runNote('command', 'reconcile.run', account, options), async () => {
+        const ended = await workRun({ ...parts, client }, claim, host.signal).finally(() => screen.clear())
+        const { run_id, state, exit_code } = ended
+        return { run: ended, detail: { run_id, state, exit_code }, failed: state === 'failed' }
+      }),
   )
   return run
 }

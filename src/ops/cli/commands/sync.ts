@@ -7,12 +7,12 @@ import type { Db } from '../../../store/engine/db.ts'
 import { submissionIdsAfter } from '../../../store/mirror/submissions.ts'
 import { auditAction } from '../../../store/operators/actions.ts'
 import { ensureAccounts } from '../../../store/reads/accounts.ts'
-import { idsNoted } from '../../actions/context.ts'
+import { idsForAudit } from '../../actions/context.ts'
 import { refuseUntracked } from '../../actions/submissions.ts'
 import { pluralize, printableLine } from '../../output/text.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { withAccountClient } from './account-client.ts'
 import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
-import { readingBeside } from './reading-beside.ts'
 
 /** Submissions that are worked on together. */
 const PAGE = 100
@@ -35,7 +35,7 @@ export function addSync(program: Command, c: CommandContext): void {
         const account = accountOf(store.config, options.account).name
         await ensureAccounts(store.db, [account])
         await refuseUntracked(store.db.read, account, ids)
-        const note = { who: 'command', action: 'submission.sync', target: account, detail: options.all ? { all: true } : idsNoted(ids) }
+        const note = { who: 'command', action: 'submission.sync', target: account, detail: options.all ? { all: true } : idsForAudit(ids) }
         await auditAction(store.db, note, async () => {
           const unread = await syncNow(c, store, account, options.all ? allOf(store.db, account) : pagesOf(ids))
           return { detail: { unread }, failed: unread > 0 }
@@ -76,7 +76,7 @@ async function syncNow(c: CommandContext, store: OpenStore, account: string, pag
     time() {},
     set() {},
   }
-  return await readingBeside(c, store, { role: 'sync', account, observer }, async (client) => {
+  return await withAccountClient(c, store, { role: 'sync', account, observer }, async (client) => {
     const sync = new Sync({ account, db, client, clock, log, observer, policy: config, concurrency: config.upstream.concurrency })
     let submissions = 0
     let unread = 0

@@ -4,7 +4,7 @@ import type { Config } from '../../../config/config.ts'
 type Tokens = Config['ops']['tokens']
 
 /** Knows whose token a request bears. Tokens are compared by their hashes, all of them each time, so that the time taken tells nothing. */
-export class TokenKeeper {
+export class TokenVerifier {
   #known: Tokens = []
   #hashes: readonly { readonly name: string; readonly hash: Buffer }[] = []
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { listAlarms } from '../../../store/operators/alarms.ts'
-import { notedTests } from '../../actions/alarms.ts'
+import { auditedOperatorTests } from '../../actions/alarms.ts'
 import { testOperators } from '../../alarms/operator-test.ts'
 import { answers, answersOfAction } from '../api/answers.ts'
 import { type AdminParts, type Api, actionContextFor } from '../api/parts.ts'
@@ -48,6 +48,6 @@ export function addAlarms(api: Api, p: AdminParts): void {
     const operator = request.body?.operator ?? null
     const config = p.config()
     const send = () => testOperators(config, operator, p.clock, p.signal)
-    return whole(await notedTests(actionContextFor(p, request), config, operator, send))
+    return whole(await auditedOperatorTests(actionContextFor(p, request), config, operator, send))
   })
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { destinationNamed, notedProbe, pauseDestination, resumeDestination } from '../../actions/destinations.ts'
+import { auditedProbe, destinationNamed, pauseDestination, resumeDestination } from '../../actions/destinations.ts'
 import { probeDestination } from '../../actions/probe.ts'
 import { readPushStatus } from '../../status/destinations.ts'
 import { answers, answersOfAction } from '../api/answers.ts'
@@ -79,6 +79,9 @@ export function addDestinations(api: Api, p: AdminParts): void {
     const config = p.config()
     const settings = destinationNamed(config, name)
     const parts = { clock: p.clock, log: p.log, host: { signal: p.signal } }
-    return { destination: name, ...(await notedProbe(actionContextFor(p, request), name, () => probeDestination(parts, config, settings))) }
+    return {
+      destination: name,
+      ...(await auditedProbe(actionContextFor(p, request), name, () => probeDestination(parts, config, settings))),
+    }
   })
 }

@@ -165,7 +165,7 @@ export function addReconcile(api: Api, p: AdminParts): void {
   })
 }
 
-/** @throws NotThereError for null. */
+/** @throws NotFoundError for null. */
 function there<T>(row: T | null, id: string): T {
   if (row === null) throw new NotFoundError([`there is no reconcile run ${id}`])
   return row

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { notedReload } from '../../actions/reload.ts'
+import { auditedReload } from '../../actions/reload.ts'
 import { MismatchError } from '../../output/refusals.ts'
 import { answersOfAction } from '../api/answers.ts'
 import type { AdminParts, Api } from '../api/parts.ts'
@@ -22,7 +22,7 @@ const schema = {
 /** `POST /reload` */
 export function addReload(api: Api, p: AdminParts): void {
   api.post('/reload', { schema }, async (request) => {
-    const result = await notedReload(p.db, request.who, p.reload)
+    const result = await auditedReload(p.db, request.who, p.reload)
     if (result.problems.length > 0) throw new MismatchError(result.problems)
     return { applied: [...result.applied], needs_restart: [...result.needsRestart] }
   })

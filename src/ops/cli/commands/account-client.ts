@@ -15,7 +15,7 @@ interface Reading {
  * Gives `work` the client of an account. Who reads beside a running serve shares its rate, so the process is on the list before the first
  * request, and until `work` has ended.
  */
-export async function readingBeside<T>(
+export async function withAccountClient<T>(
   { clock, version }: CommandContext,
   { config, db, log }: OpenStore,
   { role, account, observer, looksOnly }: Reading,

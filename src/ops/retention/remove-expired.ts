@@ -16,14 +16,14 @@ import type { UpkeepLease } from '../../store/upkeep/upkeep.ts'
 import { pluralize } from '../output/text.ts'
 import { Pace } from './pace.ts'
 
-export interface TurnParts {
+export interface RetentionParts {
   readonly db: Db
   readonly clock: Clock
   readonly config: Pick<Config, 'retention' | 'destinations'>
 }
 
 /** What a turn removed. */
-export interface TurnResult {
+export interface RemovedCounts {
   readonly deliveries: number
   readonly rejected: number
   readonly pushed: number
@@ -40,7 +40,11 @@ type Step = (order: StepInput) => Promise<RetentionStep>
  * @returns what was removed, also when `signal` aborted it.
  * @throws LeaseLostError when another process does it now.
  */
-export async function takeTurn({ db, clock, config }: TurnParts, lease: UpkeepLease, signal: AbortSignal): Promise<TurnResult> {
+export async function removeExpired(
+  { db, clock, config }: RetentionParts,
+  lease: UpkeepLease,
+  signal: AbortSignal,
+): Promise<RemovedCounts> {
   const { days, changesDays } = config.retention
   const names = config.destinations.map(({ name }) => name)
   const walk = async (keptDays: number | null, step: Step, after = 0): Promise<number> => {
@@ -53,7 +57,7 @@ export async function takeTurn({ db, clock, config }: TurnParts, lease: UpkeepLe
       const done: RetentionStep = await step({ lease, before, limit: pace.rows, after: next })
       removed += done.removed
       next = done.next
-      pace.took(done.workedMs)
+      pace.record(done.workedMs)
       if (next !== null) await clock.sleep(pace.restMs(performance.now() - startedAt), signal)
     }
     return removed
@@ -68,7 +72,7 @@ export async function takeTurn({ db, clock, config }: TurnParts, lease: UpkeepLe
 }
 
 /** What a turn did, in a sentence. */
-export function toldOf({ deliveries, rejected, pushed, changes, findings }: TurnResult): string {
+export function summaryOf({ deliveries, rejected, pushed, changes, findings }: RemovedCounts): string {
   const relieved = `${pluralize(deliveries, 'delivery', 'deliveries')} relieved of body and headers`
   const removed = [
     pluralize(rejected, 'refused delivery', 'refused deliveries'),

@@ -2,7 +2,7 @@ import { msFromTime, timeFromMs } from '../../model/time.ts'
 import { type DeliveryTime, deliveriesAfter, learnedUpTo, listRhythms, storeRhythms } from '../../store/completeness/rhythm.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { SELF_DELIVERY_TYPE } from '../../upstream/webhook/delivery.ts'
-import { learn, type Rhythm, rhythmFrom, unknownRhythm } from './rhythm.ts'
+import { emptyRhythm, learnFrom, type Rhythm, rhythmFrom } from './rhythm.ts'
 
 /** Deliveries learned from in one transaction, and transactions in one look. */
 const STEP = 2_000
@@ -30,7 +30,7 @@ export async function learnRhythms(db: Db, token: string): Promise<ReadonlyMap<s
     upTo = last.inboxId
     const changed = [...Map.groupBy(settled, ({ account }) => account)].map(([account, deliveries]) => {
       const times = deliveries.map(({ receivedAt }) => msFromTime(receivedAt))
-      const rhythm = learn(rhythms.get(account) ?? unknownRhythm, times)
+      const rhythm = learnFrom(rhythms.get(account) ?? emptyRhythm, times)
       rhythms.set(account, rhythm)
       return { account, lastAt: timeFromMs(rhythm.lastAtMs ?? 0), learned: JSON.stringify(rhythm.pauses) }
     })
