@@ -169,7 +169,7 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     const found = await findings(env)
     expect(found.code).toBe(1)
     expect(found.wrong).toEqual([
-      expect.stringMatching(/^database: it lacks the table quotes,.* the column push_map.policy \(.*\); restore a backup/),
+      expect.stringMatching(/^database: it lacks the table quotes,(?=.* the column push_map\.policy\b).* \(.*\); restore a backup/),
       expect.stringMatching(/^database: somebody has deleted the row of mirror_info; .*start of `serve` makes it again/),
     ])
     const migrated = await runHere(['migrate'], env)
@@ -228,7 +228,7 @@ it('doctor looks at the rest when there is no database, or it cannot be reached 
   onTestFinished(remove)
   for (const [url, says] of [
     [`sqlite:${config.path}`, /^database: there is no database at .*make one with `submission-mirror serve`$/],
-    ['postgres://nobody:secret@127.0.0.1:1/none', /^database: Postgres cannot be reached \([^)]*\); see whether it runs, and [^;]*$/],
+    ['postgres://nobody:secret@127.0.0.1:1/none', /^database: Postgres cannot be reached \([^)]*\); check that it runs, and [^;]*$/],
     ['sqlite:/proc/none/mirror.db', /^database: there is no database/],
   ] as const) {
     const found = await findings({ DATABASE_URL: url, ...accountEnv(sandbox) })
