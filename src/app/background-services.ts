@@ -62,9 +62,9 @@ function reconciling({ config, clients, ...common }: BackgroundParts): Backgroun
   const destinations = config.destinations.map(({ name }) => name)
   const service = lazily('reconcile', async () => {
     const { Reconciler } = await import('../reconcile/run/service.ts')
-    const timetable = reconcile.cron === null ? null : { cron: reconcile.cron, timeZone: cronTimezone }
+    const schedule = reconcile.cron === null ? null : { cron: reconcile.cron, timeZone: cronTimezone }
     const { budgetMs } = reconcile
-    return new Reconciler({ ...common, database, clients, concurrency: upstream.concurrency, budgetMs, destinations, timetable })
+    return new Reconciler({ ...common, database, clients, concurrency: upstream.concurrency, budgetMs, destinations, schedule })
   })
   return { service, settings: [reconcile, cronTimezone, destinations] }
 }

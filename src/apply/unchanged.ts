@@ -29,9 +29,9 @@ export function isUnchanged(
   states: readonly StateFact[],
   records: readonly (EventFact | MessageFact)[] | null,
 ): boolean {
-  const submission = reader.wholeOf(submissions, submissionId)?.[0] as SubmissionRow | undefined
-  const events = reader.wholeOf(marketEvents, submissionId) as readonly MarketEventRow[] | null
-  const messages = reader.wholeOf(threadMessages, submissionId) as readonly ThreadMessageRow[] | null
+  const submission = reader.preloaded(submissions, submissionId)?.[0] as SubmissionRow | undefined
+  const events = reader.preloaded(marketEvents, submissionId) as readonly MarketEventRow[] | null
+  const messages = reader.preloaded(threadMessages, submissionId) as readonly ThreadMessageRow[] | null
   if (records === null || submission === undefined || events === null || messages === null) return false
   if (submission.unreachable_since !== null || isDamaged(submission.tracked_at) || isDamaged(submission.tracked_via)) return false
   return (
@@ -48,7 +48,7 @@ function sameRecords(
   messages: readonly ThreadMessageRow[],
   records: readonly (EventFact | MessageFact)[],
 ): boolean {
-  const attachments = reader.wholeOf(threadAttachments, submissionId)
+  const attachments = reader.preloaded(threadAttachments, submissionId)
   if (attachments === null) return false
   const eventById = new Map(events.map((row) => [row.event_id, row as Row]))
   const messageById = new Map(messages.map((row) => [row.message_id, row as Row]))
@@ -76,7 +76,7 @@ function sameDerived(
 ): boolean {
   const { eventAt, messageAt, laneEvents } = newestAmong(events, messages)
   if (submission.last_event_at !== eventAt || submission.last_message_at !== messageAt) return false
-  const stored = reader.wholeOf(lanes, submission.submission_id) as readonly LaneRow[] | null
+  const stored = reader.preloaded(lanes, submission.submission_id) as readonly LaneRow[] | null
   if (stored === null || !stored.every(isPlainlyOfRail)) return false
   const known = new Set(stored.map((lane) => lane.lane_id))
   const told = new Set(laneEvents)
@@ -89,7 +89,7 @@ function isPlainlyOfRail(lane: LaneRow): boolean {
 }
 
 function sameState(reader: MirrorReader, row: SubmissionRow, { view }: StateFact): boolean {
-  return sameSubmission(row, view) && entities.every((entity) => sameList(reader.wholeOf(entity, row.submission_id), entity, view))
+  return sameSubmission(row, view) && entities.every((entity) => sameList(reader.preloaded(entity, row.submission_id), entity, view))
 }
 
 function sameSubmission(row: SubmissionRow, { submission }: View): boolean {

@@ -1,9 +1,9 @@
 import { onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { silentObserver } from '../../src/base/observer.ts'
-import { type RunParts, workRun } from '../../src/reconcile/run/run.ts'
+import { type RunContext, workRun } from '../../src/reconcile/run/run.ts'
+import type { CronSchedule } from '../../src/reconcile/run/schedule.ts'
 import { Reconciler } from '../../src/reconcile/run/service.ts'
-import type { Timetable } from '../../src/reconcile/run/timetable.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { Db } from '../../src/store/engine/db.ts'
@@ -74,17 +74,17 @@ export class RunRig {
   }
 
   /** Works on a run to its end. */
-  work(claim: RunClaim, parts: Partial<RunParts> = {}, signal = new AbortController().signal): Promise<RunRow> {
+  work(claim: RunClaim, parts: Partial<RunContext> = {}, signal = new AbortController().signal): Promise<RunRow> {
     return workRun({ ...this.#common(this.db), database: null, budgetMs: 600_000, onAbort: 'stop', ...parts }, claim, signal)
   }
 
-  async reconcile(options: RunOptions = {}, parts: Partial<RunParts> = {}): Promise<RunRow> {
+  async reconcile(options: RunOptions = {}, parts: Partial<RunContext> = {}): Promise<RunRow> {
     return await this.work(await this.claim(options), parts)
   }
 
-  reconciler(timetable: Timetable | null, db = this.db): Reconciler {
+  reconciler(schedule: CronSchedule | null, db = this.db): Reconciler {
     const { client, ...common } = this.#common(db)
-    return new Reconciler({ ...common, clients: new Map([[ACCOUNT, client]]), budgetMs: 600_000, timetable })
+    return new Reconciler({ ...common, clients: new Map([[ACCOUNT, client]]), budgetMs: 600_000, schedule })
   }
 
   /** The requests for state, the submissions in the order in which they were asked for. */

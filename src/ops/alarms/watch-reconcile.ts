@@ -1,5 +1,5 @@
 import { msFromTime } from '../../model/time.ts'
-import { lastSlot } from '../../reconcile/run/timetable.ts'
+import { lastSlot } from '../../reconcile/run/schedule.ts'
 import { reconciledSince, scheduledSince } from '../../store/operators/alarm-queries.ts'
 import { findAccount } from '../../store/reads/accounts.ts'
 import { lastEndedRun } from '../../store/reconcile/runs.ts'

@@ -5,97 +5,108 @@ import { type ThreadMessageRow, threadMessages } from '../../model/entities/thre
 import { hasValue } from '../../model/merge.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { type Held, heldEvents, heldMessages } from '../../store/mirror/absences.ts'
+import { type StoredRecord, storedEvents, storedMessages } from '../../store/mirror/absences.ts'
 import type { MirrorReader } from '../../store/mirror/reader.ts'
-import { type FoundDifference, finding } from './finding.ts'
-import type { Replay, Shown } from './replay.ts'
+import { finding, type NewFinding } from './finding.ts'
+import type { Replay, ShownKeys } from './replay.ts'
 
-/** What the mirror has of a feed and a replay did not show. */
-export interface Unshown {
-  /** Not marked yet. */
-  readonly fresh: readonly Held[]
-  /** Marked before this run. */
-  readonly marked: readonly Held[]
+/** Records that the mirror has and a replay did not show. */
+export interface AbsentRecords {
+  readonly unmarked: readonly StoredRecord[]
+  /** Marked as gone before this run. */
+  readonly marked: readonly StoredRecord[]
 }
 
 /**
- * Looks for what a replay did not show. What became known only after the replay began may have come too late for it; what is to become
- * known only later has its time from a clock that was ahead, which says nothing. A message that is gone takes its attachments with it;
- * attachments of a message that the mirror does not have are looked at by themselves.
+ * Finds the records that a replay did not show. Records first seen after the replay began are left out: they may have come too late
+ * for it. A `first_seen_at` in the future comes from a clock that was ahead and proves nothing, so such records count. An attachment is
+ * reported only when its message is not: a message that is gone takes its attachments with it.
+ * @param begunAt when the replay began.
  */
-export async function unshown(
+export async function findAbsent(
   db: Db,
   reader: MirrorReader,
   account: string,
   submissionId: string,
   replay: Replay,
   begunAt: TimeText,
-): Promise<Unshown> {
-  const fresh: Held[] = []
-  const marked: Held[] = []
+): Promise<AbsentRecords> {
+  const unmarked: StoredRecord[] = []
+  const marked: StoredRecord[] = []
   const { shown } = replay
-  for await (const page of held(db, reader, account, submissionId, replay)) {
+  for await (const page of storedRecords(db, reader, account, submissionId, replay)) {
     const now = timeFromMs(db.clock.now())
-    for (const one of page) {
-      if (isShown(one, shown)) continue
-      if (hasValue(one.goneAt)) marked.push(one)
-      else if (one.firstSeenAt === null || one.firstSeenAt < begunAt || one.firstSeenAt > now) fresh.push(one)
+    for (const record of page) {
+      if (isShown(record, shown)) continue
+      if (hasValue(record.goneAt)) marked.push(record)
+      else if (record.firstSeenAt === null || record.firstSeenAt < begunAt || record.firstSeenAt > now) unmarked.push(record)
     }
   }
-  return { fresh, marked }
+  return { unmarked, marked }
 }
 
-/** Those that a second replay does not show either. */
-export function stillUnshown(fresh: readonly Held[], shown: Shown): Held[] {
-  return fresh.filter((one) => !isShown(one, shown))
+/** The records that a second replay does not show either. */
+export function stillAbsent(unmarked: readonly StoredRecord[], shown: ShownKeys): StoredRecord[] {
+  return unmarked.filter((record) => !isShown(record, shown))
 }
 
-/** Whether a replay showed it, or did not show what it hangs on: then nothing is to be said of it. */
-function isShown({ id, position, hangs }: Held, shown: Shown): boolean {
-  return shown.has(id, position) || (hangs && !shown.has(id))
+/** Whether nothing is to be reported: the replay showed the record, or did not show the message of this attachment either. */
+function isShown({ id, position, hasMessage }: StoredRecord, shown: ShownKeys): boolean {
+  return shown.has(id, position) || (hasMessage && !shown.has(id))
 }
 
-/** Records that were marked before, as findings that stand. */
-export function standing(submissionId: string, feed: Replay['feed'], marked: readonly Held[]): FoundDifference[] {
-  return marked.map((one) =>
+/** Standing findings for records that an earlier run marked. */
+export function knownAbsences(submissionId: string, feed: Replay['feed'], marked: readonly StoredRecord[]): NewFinding[] {
+  return marked.map((record) =>
     finding({
-      ...keyOf(submissionId, feed, one),
+      ...keyOf(submissionId, feed, record),
       kind: 'absent',
       standing: true,
-      detail: `the service no longer shows it; marked since ${one.goneAt}`,
+      detail: `the service no longer shows it; marked as gone since ${record.goneAt}`,
     }),
   )
 }
 
-function keyOf(submissionId: string, feed: Replay['feed'], one: Held) {
-  const entity = feed === 'events' ? 'market_events' : one.position === null ? 'thread_messages' : 'thread_attachments'
-  const entityId = JSON.stringify([submissionId, one.id, ...(one.position === null ? [] : [one.position])].map(told))
+function keyOf(submissionId: string, feed: Replay['feed'], { id, position }: StoredRecord) {
+  const entity = feed === 'events' ? 'market_events' : position === null ? 'thread_messages' : 'thread_attachments'
+  const entityId = JSON.stringify([submissionId, id, ...(position === null ? [] : [position])].map(told))
   return { submissionId, entity, entityId, read: feed }
 }
 
-async function* held(db: Db, reader: MirrorReader, account: string, submissionId: string, replay: Replay): AsyncGenerator<readonly Held[]> {
-  const whole = wholeOf(reader, submissionId, replay.feed)
-  if (whole !== null) yield whole
-  else yield* replay.feed === 'events' ? heldEvents(db.read, account, submissionId) : heldMessages(db.read, account, submissionId)
+async function* storedRecords(
+  db: Db,
+  reader: MirrorReader,
+  account: string,
+  submissionId: string,
+  replay: Replay,
+): AsyncGenerator<readonly StoredRecord[]> {
+  const preloaded = preloadedRecords(reader, submissionId, replay.feed)
+  if (preloaded !== null) yield preloaded
+  else yield* replay.feed === 'events' ? storedEvents(db.read, account, submissionId) : storedMessages(db.read, account, submissionId)
 }
 
-function wholeOf(reader: MirrorReader, submissionId: string, feed: Replay['feed']): Held[] | null {
+function preloadedRecords(reader: MirrorReader, submissionId: string, feed: Replay['feed']): StoredRecord[] | null {
   if (feed === 'events') {
-    const rows = reader.wholeOf(marketEvents, submissionId) as readonly MarketEventRow[] | null
+    const rows = reader.preloaded(marketEvents, submissionId) as readonly MarketEventRow[] | null
     return rows?.map((row) => recordOf(row.event_id, row)) ?? null
   }
-  const messages = reader.wholeOf(threadMessages, submissionId) as readonly ThreadMessageRow[] | null
-  const attachments = reader.wholeOf(threadAttachments, submissionId) as readonly ThreadAttachmentRow[] | null
+  const messages = reader.preloaded(threadMessages, submissionId) as readonly ThreadMessageRow[] | null
+  const attachments = reader.preloaded(threadAttachments, submissionId) as readonly ThreadAttachmentRow[] | null
   if (messages === null || attachments === null) return null
-  const present = new Set(messages.map((row) => row.message_id))
-  const held = attachments.map(({ message_id: id, position, gone_at: goneAt }) => ({ id, position, hangs: present.has(id), goneAt }))
+  const messageIds = new Set(messages.map((row) => row.message_id))
   return [
     ...messages.map((row) => recordOf(row.message_id, row)),
-    // When an attachment became known is not kept.
-    ...held.map((one) => ({ ...one, firstSeenAt: null })),
+    ...attachments.map(({ message_id: id, position, gone_at: goneAt }) => ({
+      id,
+      position,
+      hasMessage: messageIds.has(id),
+      // The mirror does not keep when it first saw an attachment.
+      firstSeenAt: null,
+      goneAt,
+    })),
   ]
 }
 
-function recordOf(id: string, row: MarketEventRow | ThreadMessageRow): Held {
-  return { id, position: null, hangs: false, firstSeenAt: row.first_seen_at, goneAt: row.gone_at }
+function recordOf(id: string, row: MarketEventRow | ThreadMessageRow): StoredRecord {
+  return { id, position: null, hasMessage: false, firstSeenAt: row.first_seen_at, goneAt: row.gone_at }
 }

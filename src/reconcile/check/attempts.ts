@@ -3,31 +3,29 @@ import { messageOf } from '../../base/errors.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { AuthRefusedError, type UpstreamClass, UpstreamPermanentError, upstreamClass } from '../../upstream/http/errors.ts'
 
-/** A read that fails is tried so often within so long, then it is reported (design, "The contract"). Each page of a feed is a read. */
-const TRIES = 3
-const WITHIN_MS = 20_000
-const BASE_MS = 500
-const CAP_MS = 8_000
-/** A pause that the service asks for is no failure of the read, but nobody waits for ever, for a whole feed neither. */
-const PAUSES_MS = 900_000
+/** A failing read gets 3 attempts within 20 s, then it is reported as unreadable. Each page of a feed is one read. */
+const MAX_ATTEMPTS = 3
+const MAX_ELAPSED_MS = 20_000
+const BACKOFF_BASE_MS = 500
+const BACKOFF_CAP_MS = 8_000
+/** Limit on all pauses that the service asks for (`Retry-After`) during one read, or during all pages of one feed. They are no failures. */
+const MAX_PAUSED_MS = 900_000
 
 /**
- * Why a read could not be made, or not be used. `cursor`: the one that the page before gave is refused. `stalled`: it is given again and
- * again. `overtaken`: the state, of which a later read was applied first.
+ * Why a read failed or could not be used. `cursor`: the service refuses the cursor that it gave with the page before. `stalled`: it
+ * gives the same cursor again and again. `overtaken`: a state read that was sent later has been applied first.
  */
 export interface Failure {
   readonly class: UpstreamClass | 'cursor' | 'stalled' | 'overtaken'
   readonly reason: string
-  /** How often it was tried. */
-  readonly tries: number
+  readonly attempts: number
 }
 
 export type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure }
 
-/** The feed was read, but gives the same cursor again and again. */
+/** The feed gives the same cursor again and again. */
 export class StalledError extends Error {}
 
-/** A page could not be read. */
 class PageError extends Error {
   readonly failure: Failure
 
@@ -38,8 +36,8 @@ class PageError extends Error {
 }
 
 /**
- * Makes a read, again when it fails. While the service asks for a pause it is left alone, and that counts as no try.
- * @param pauses how long it has been left alone already; it is raised.
+ * Reads, with retries. Waiting because the service throttles does not count as an attempt.
+ * @param pauses ms paused so far for throttling; raised here, so that the pages of a feed can share one limit.
  * @throws AuthRefusedError when the account's credentials are refused; what the store throws; the reason of `signal` when it aborts.
  */
 export async function attempt<T>(
@@ -51,26 +49,26 @@ export async function attempt<T>(
 ): Promise<Attempt<T>> {
   const startedAt = clock.now()
   const pausedBefore = pauses.ms
-  for (let tries = 1; ; ) {
+  for (let attempts = 1; ; ) {
     try {
       return { ok: true, value: await read() }
     } catch (error) {
       const kind = upstreamClass(error)
       if (kind === null || signal.aborted || error instanceof AuthRefusedError) throw error
-      const failure: Failure = { class: isOfCursor(error) ? 'cursor' : kind, reason: messageOf(error), tries }
-      // It will be refused again.
+      const failure: Failure = { class: isCursorRefused(error) ? 'cursor' : kind, reason: messageOf(error), attempts }
+      // Repeating it would give the same answer.
       if (failure.class === 'cursor') return { ok: false, failure }
       const asked = Math.max(retryAfterOf(error), client.waitMs())
       if (kind === 'throttled') {
-        const waitMs = Math.max(asked, BASE_MS)
+        const waitMs = Math.max(asked, BACKOFF_BASE_MS)
         pauses.ms += waitMs
-        if (pauses.ms > PAUSES_MS) return { ok: false, failure }
+        if (pauses.ms > MAX_PAUSED_MS) return { ok: false, failure }
         await clock.sleep(waitMs, signal)
       } else {
-        const waitMs = Math.max(asked, backoffMs(clock, tries, BASE_MS, CAP_MS))
+        const waitMs = Math.max(asked, backoffMs(clock, attempts, BACKOFF_BASE_MS, BACKOFF_CAP_MS))
         const paused = pauses.ms - pausedBefore
-        if (tries >= TRIES || clock.now() + waitMs - paused > startedAt + WITHIN_MS) return { ok: false, failure }
-        tries += 1
+        if (attempts >= MAX_ATTEMPTS || clock.now() + waitMs - paused > startedAt + MAX_ELAPSED_MS) return { ok: false, failure }
+        attempts += 1
         await clock.sleep(waitMs, signal)
       }
       signal.throwIfAborted()
@@ -79,10 +77,10 @@ export async function attempt<T>(
 }
 
 /**
- * Reads a feed whose pages are tried one by one: however long the feed, a page that fails is tried again as often as every other read. A
- * feed that leads nowhere is begun anew.
- * @param read gets the client to read with.
- * @throws as `tried`.
+ * Reads a feed, with retries for each page: on a long feed every page has its 3 attempts. When a cursor is refused or stalls, the feed is
+ * read again from its beginning.
+ * @param read reads with the client that it is given.
+ * @throws as `attempt`.
  */
 export async function attemptFeed<T>(
   clock: Clock,
@@ -90,42 +88,42 @@ export async function attemptFeed<T>(
   signal: AbortSignal,
   read: (client: UpstreamClient) => Promise<T>,
 ): Promise<Attempt<T>> {
-  const patient = byPage(clock, client, signal)
-  for (let tries = 1; ; tries += 1) {
+  const retrying = retryingEachPage(clock, client, signal)
+  for (let attempts = 1; ; attempts += 1) {
     try {
-      return { ok: true, value: await read(patient) }
+      return { ok: true, value: await read(retrying) }
     } catch (error) {
       if (signal.aborted) throw error
       const failure = failureOf(error)
       if (failure === null) throw error
       if (failure.class !== 'cursor' && failure.class !== 'stalled') return { ok: false, failure }
-      if (tries >= TRIES) return { ok: false, failure: { ...failure, tries } }
-      await clock.sleep(backoffMs(clock, tries, BASE_MS, CAP_MS), signal)
+      if (attempts >= MAX_ATTEMPTS) return { ok: false, failure: { ...failure, attempts } }
+      await clock.sleep(backoffMs(clock, attempts, BACKOFF_BASE_MS, BACKOFF_CAP_MS), signal)
       signal.throwIfAborted()
     }
   }
 }
 
-function byPage(clock: Clock, client: UpstreamClient, signal: AbortSignal): UpstreamClient {
+function retryingEachPage(clock: Clock, client: UpstreamClient, signal: AbortSignal): UpstreamClient {
   const pauses = { ms: 0 }
   const page = async <T>(read: () => Promise<T>): Promise<T> => {
-    const got = await attempt(clock, client, signal, read, pauses)
-    if (!got.ok) throw new PageError(got.failure)
-    return got.value
+    const result = await attempt(clock, client, signal, read, pauses)
+    if (!result.ok) throw new PageError(result.failure)
+    return result.value
   }
   return {
     ...client,
-    events: (...asked) => page(() => client.events(...asked)),
-    thread: (...asked) => page(() => client.thread(...asked)),
+    events: (...args) => page(() => client.events(...args)),
+    thread: (...args) => page(() => client.thread(...args)),
   }
 }
 
 function failureOf(error: unknown): Failure | null {
   if (error instanceof PageError) return error.failure
-  return error instanceof StalledError ? { class: 'stalled', reason: error.message, tries: 1 } : null
+  return error instanceof StalledError ? { class: 'stalled', reason: error.message, attempts: 1 } : null
 }
 
-function isOfCursor(error: unknown): boolean {
+function isCursorRefused(error: unknown): boolean {
   return error instanceof UpstreamPermanentError && error.rejectedWithCursor
 }
 

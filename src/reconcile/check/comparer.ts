@@ -7,54 +7,54 @@ import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { MirrorReader } from '../../store/mirror/reader.ts'
 
-/** Submissions that are read from the mirror together: on Postgres each statement is a round trip, on SQLite each holds up the process. */
+/** Submissions read from the mirror together. Postgres: more, since each statement is a round trip. SQLite: few, since a read blocks the process. */
 const BATCH = { sqlite: 4, postgres: 32 } as const
-/** A submission with more rows than this in one table is compared piece by piece. */
-const WHOLE_ROWS = 1_000
+/** A submission with more rows than this in one table is not preloaded but compared with a query for each row. */
+const MAX_PRELOADED_ROWS = 1_000
 
-/** What the service says of a submission. */
-export interface Said {
+/** What the service answered for one submission. */
+export interface ServiceAnswer {
   readonly submissionId: string
   readonly states: readonly StateFact[]
-  /** Of the feeds that came on one page each. */
+  /** Records of the feeds that fitted on one page. */
   readonly records: readonly (EventFact | MessageFact)[]
-  /** Those are all the records that there are. */
+  /** Whether `records` holds all records of both feeds. */
   readonly isWhole: boolean
-  /** No read was answered with "not found". */
+  /** Whether no read was answered with 404. */
   readonly isThere: boolean
 }
 
-/** How that differs from the mirror. */
-export interface Verdict {
+/** How a submission's mirror rows differ from the service's answer. */
+export interface Comparison {
   readonly state: Differences
   readonly records: Differences
-  /** What is kept of the records beside them. */
+  /** Differences in columns that are derived from the records. */
   readonly derived: Differences
-  /** The submission as it was read for this. */
+  /** The rows that were compared. */
   readonly reader: MirrorReader
 }
 
 const NONE: Differences = { changed: [], rawOnly: [] }
 
-/** What follows from a submission's records, and from its being there. */
+/** The facts that follow from a submission's records and, when the service still knows it, from that. */
 export function derivedFacts(place: Place, now: TimeText, isThere: boolean): Fact[] {
   const about = { account: place.account, submissionId: place.submissionId, cause: 'reconcile' } as const
   const derived: Fact = { kind: 'derived', ...about, now }
   return isThere ? [derived, { kind: 'reach', ...about, unreachableSince: null }] : [derived]
 }
 
-interface Waiting {
-  readonly said: Said
-  readonly resolve: (verdict: Verdict) => void
+interface Queued {
+  readonly answer: ServiceAnswer
+  readonly resolve: (comparison: Comparison) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Compares submissions with the mirror, those that are ready at the same time together. It only reads. */
+/** Compares submissions with the mirror, in batches of those that wait at the same time. Writes nothing. */
 export class Comparer {
   readonly #db: Db
   readonly #clock: Clock
   readonly #account: string
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: Queued[] = []
   #busy = false
 
   constructor(db: Db, clock: Clock, account: string) {
@@ -64,9 +64,9 @@ export class Comparer {
   }
 
   /** @throws what the store throws. */
-  compare(said: Said): Promise<Verdict> {
+  compare(answer: ServiceAnswer): Promise<Comparison> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ said, resolve, reject })
+      this.#waiting.push({ answer, resolve, reject })
       if (!this.#busy) void this.#run()
     })
   }
@@ -78,28 +78,30 @@ export class Comparer {
       const reader = new MirrorReader(this.#db.read, this.#account)
       try {
         await reader.preload(
-          batch.map(({ said }) => said.submissionId),
-          WHOLE_ROWS,
+          batch.map(({ answer }) => answer.submissionId),
+          MAX_PRELOADED_ROWS,
         )
-        // One that cannot be compared keeps no other from it.
-        for (const { said, resolve, reject } of batch) await this.#verdict(reader, said).then(resolve, reject)
+        // A submission that cannot be compared does not stop the others.
+        for (const { answer, resolve, reject } of batch) await this.#compareOne(reader, answer).then(resolve, reject)
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
-      // Deliveries and answers come between.
+      // Lets deliveries and HTTP answers in between two batches.
       await turn()
     }
     this.#busy = false
   }
 
-  async #verdict(reader: MirrorReader, said: Said): Promise<Verdict> {
-    const { submissionId, isWhole, isThere } = said
-    if (isUnchanged(reader, submissionId, said.states, isWhole ? said.records : null))
+  async #compareOne(reader: MirrorReader, { submissionId, states, records, isWhole, isThere }: ServiceAnswer): Promise<Comparison> {
+    if (isUnchanged(reader, submissionId, states, isWhole ? records : null)) {
       return { state: NONE, records: NONE, derived: NONE, reader }
+    }
     const now = timeFromMs(this.#clock.now())
-    const state = said.states.length === 0 ? NONE : await compareFacts(reader, said.states, now)
-    const records = said.records.length === 0 ? NONE : await compareFacts(reader, said.records, now)
-    const derived = await compareFacts(reader, derivedFacts({ account: this.#account, submissionId }, now, isThere), now)
-    return { state, records, derived, reader }
+    return {
+      state: states.length === 0 ? NONE : await compareFacts(reader, states, now),
+      records: records.length === 0 ? NONE : await compareFacts(reader, records, now),
+      derived: await compareFacts(reader, derivedFacts({ account: this.#account, submissionId }, now, isThere), now),
+      reader,
+    }
   }
 }

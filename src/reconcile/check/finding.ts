@@ -6,8 +6,8 @@ import type { ReadKind, StateRead } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { FieldDifference, FindingKind } from '../../store/schema/tables-reconcile.ts'
 
-/** Something that a run found, before it has its number. */
-export interface FoundDifference {
+/** A finding that is not stored yet and so has no number. */
+export interface NewFinding {
   readonly kind: FindingKind
   readonly submissionId: string | null
   readonly entity: string | null
@@ -25,23 +25,23 @@ function hasRecords(differences: Differences): boolean {
   return differences.changed.some((change) => feedOf(change.entity) !== null)
 }
 
-/** A finding with nothing said but what is given. */
-export function finding(given: Partial<FoundDifference> & Pick<FoundDifference, 'kind' | 'detail'>): FoundDifference {
+/** @returns a finding whose other fields are null or false. */
+export function finding(given: Partial<NewFinding> & Pick<NewFinding, 'kind' | 'detail'>): NewFinding {
   const blank = { submissionId: null, entity: null, entityId: null, fields: null, read: null, destination: null, seq: null }
   return { ...blank, standing: false, repaired: false, ...given }
 }
 
 /**
- * Turns differences of one submission into findings, over all the steps in which they are found: a row that was missing is not reported
- * once more because a later step fills it, and what merely follows from a record is not reported beside it.
+ * Turns the differences of one submission into findings, over all steps of its check. A row is reported once: a later step that changes
+ * it again adds nothing. A derived column is not reported when the record from which it derives is.
  */
-export class Finder {
+export class FindingBuilder {
   readonly #submissionId: string
   readonly #reported = new Set<string>()
-  /** When each feed was last polled: what happened later is news. */
+  /** When each feed was last polled. What happened later was not missed. */
   readonly #polledAt: { readonly events: TimeText | null; readonly thread: TimeText | null }
   #recordsDiffered = false
-  /** Columns that did not follow from the records before anything was put right. */
+  /** Derived columns that disagreed with the stored records before anything was repaired. */
   readonly #damaged = new Set<string>()
 
   constructor(submissionId: string, polledAt: { readonly events: TimeText | null; readonly thread: TimeText | null }) {
@@ -49,18 +49,15 @@ export class Finder {
     this.#polledAt = polledAt
   }
 
-  /** Takes what of the rows beside the records does not follow from them, before anything is put right. */
-  before(derived: Differences): void {
+  /** Notes which derived columns disagree with the stored records. To be called before anything is repaired. */
+  noteDamage(derived: Differences): void {
     for (const change of derived.changed) {
       if (change.operation === 'update') for (const column of Object.keys(change.after)) this.#damaged.add(columnOf(change, column))
     }
   }
 
-  /**
-   * @param state the read of the state by which they were found; null: a replay.
-   * @param repaired whether they were put right.
-   */
-  found(differences: Differences, state: StateRead | null, repaired: boolean): FoundDifference[] {
+  /** @param state the state read that showed the differences; null: a replay. */
+  findingsOf(differences: Differences, state: StateRead | null, repaired: boolean): NewFinding[] {
     const recordsDiffer = this.#recordsDiffered || hasRecords(differences)
     const changes = [...differences.changed, ...differences.rawOnly]
     return changes
@@ -68,22 +65,22 @@ export class Finder {
       .map((change) => this.#findingOf(change, state, repaired))
   }
 
-  /** Those findings were kept: from now on they are reported. A transaction that is begun again must not see this. */
-  reported(differences: Differences, found: readonly FoundDifference[]): void {
+  /** Remembers findings as reported. Only to be called after their commit: a transaction that is retried must build them again. */
+  markReported(differences: Differences, found: readonly NewFinding[]): void {
     if (hasRecords(differences)) this.#recordsDiffered = true
     for (const { entity, entityId } of found) this.#reported.add(`${entity} ${entityId}`)
   }
 
   #isNew(change: Change, recordsDiffer: boolean): boolean {
     if (change.operation !== 'gone' && this.#reported.has(`${change.entity} ${change.entity_id}`)) return false
-    // What is kept of the records beside them follows when one of them is put right: unless it was wrong before it is no finding.
+    // Repairing a record changes the columns derived from it. That is a finding only when they were wrong before.
     const follows = (column: string) =>
       fieldOf(change.entity, column)?.derivedFrom !== undefined && !this.#damaged.has(columnOf(change, column))
     const onlyFollows = change.operation === 'update' && Object.keys(change.after).every(follows)
     return !(recordsDiffer && onlyFollows)
   }
 
-  #findingOf(change: Change, state: StateRead | null, repaired: boolean): FoundDifference {
+  #findingOf(change: Change, state: StateRead | null, repaired: boolean): NewFinding {
     const read = state ?? readOf(change)
     const { entity, entity_id: entityId, operation } = change
     const about = { submissionId: this.#submissionId, entity, entityId, read, repaired }
@@ -92,7 +89,7 @@ export class Finder {
       return finding({ ...about, kind: 'absent', detail: 'the mirror has it, and the service no longer shows it; asked twice' })
     }
     const fields = fieldsOf(change)
-    return finding({ ...about, kind: 'different', fields, detail: different(fields) })
+    return finding({ ...about, kind: 'different', fields, detail: differenceText(fields) })
   }
 
   #missing(change: Change): string {
@@ -119,7 +116,7 @@ function fieldsOf(change: Change): FieldDifference[] {
   return Object.keys(change.after).map((field) => ({ field, mirror: before[field] ?? null, service: change.after[field] ?? null }))
 }
 
-function different(fields: readonly FieldDifference[]): string {
+function differenceText(fields: readonly FieldDifference[]): string {
   const names = fields.map(({ field }) => field)
   if (names.includes('gone_at')) return 'it was marked as no longer shown, and the service shows it again'
   if (names.length === 1 && names[0] === 'raw')

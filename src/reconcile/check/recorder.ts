@@ -6,15 +6,15 @@ import { deleteFindings, insertFindings, sumFindings } from '../../store/reconci
 import { saveProgress, type Visited } from '../../store/reconcile/progress.ts'
 import type { RunCounts } from '../../store/reconcile/runs.ts'
 import { type FindingKind, findingKinds } from '../../store/schema/tables-reconcile.ts'
-import type { FoundDifference } from './finding.ts'
+import type { NewFinding } from './finding.ts'
 
-/** So many submissions, or findings by themselves, at most are noted in one transaction. */
+/** Visited submissions, or findings, stored in one transaction. */
 const BATCH = 250
 
 /**
- * Keeps what a run finds and how far it is. Findings are stored with what repairs them, in one transaction; that submissions were looked
- * at is stored in batches: whoever takes the run up again looks at a few of them once more, and reports nothing twice. A dry run that is
- * taken up again looks at all of them, and begins its report anew.
+ * Stores a run's findings and progress. Findings are stored in the transaction of their repair; visited submissions are stored in batches.
+ * A process that resumes the run visits a few submissions again and reports nothing twice. A resumed dry run starts over: it deletes its
+ * findings and visits all submissions.
  */
 export class Recorder {
   readonly #db: Db
@@ -34,7 +34,7 @@ export class Recorder {
     this.#counts = { submissions_total, submissions_done, rows_compared, repaired, known, ...kinds }
   }
 
-  /** Begins where the run stands. */
+  /** Starts with the counts and findings that the run already has. */
   static async open(db: Db, clock: Clock, claim: RunClaim): Promise<Recorder> {
     const recorder = new Recorder(db, clock, claim)
     if (claim.resumed && claim.run.options.dry_run === true) await deleteFindings(db, claim)
@@ -50,13 +50,12 @@ export class Recorder {
     return this.#counts
   }
 
-  /** Sets how many submissions there are to look at. */
-  expect(submissions: number): void {
+  setTotal(submissions: number): void {
     this.#counts.submissions_total = submissions
   }
 
-  /** Keeps findings in an open transaction. @throws LeaseLostError when the run is no longer ours. */
-  async keep(tx: Tx, found: readonly FoundDifference[]): Promise<void> {
+  /** Stores findings in an open transaction. @throws LeaseLostError when another process has taken over the run. */
+  async record(tx: Tx, found: readonly NewFinding[]): Promise<void> {
     await lockRun(tx, this.#claim)
     if (found.length === 0) return
     const { run } = this.#claim
@@ -80,15 +79,15 @@ export class Recorder {
     })
   }
 
-  /** Keeps findings in transactions of their own. */
-  async keepAlone(found: readonly FoundDifference[]): Promise<void> {
+  /** Stores findings in transactions of their own. */
+  async recordInBatches(found: readonly NewFinding[]): Promise<void> {
     for (let from = 0; from < found.length; from += BATCH) {
-      await this.#db.write('reconcile-findings', (tx) => this.keep(tx, found.slice(from, from + BATCH)))
+      await this.#db.write('reconcile-findings', (tx) => this.record(tx, found.slice(from, from + BATCH)))
     }
   }
 
-  /** A submission was looked at. A dry run writes nothing but its report: whose turn is next is none of it, nor is a proof. */
-  async visited(visit: Visited, compared: number): Promise<void> {
+  /** Notes a visited submission. A dry run stores neither the visit nor a proof, so it does not change the order of the next run. */
+  async recordVisit(visit: Visited, compared: number): Promise<void> {
     if (this.#claim.run.options.dry_run !== true) this.#visited.push(visit)
     this.#counts.submissions_done += 1
     this.#counts.submissions_total = Math.max(this.#counts.submissions_total, this.#counts.submissions_done)
@@ -96,7 +95,7 @@ export class Recorder {
     if (this.#visited.length >= BATCH) await this.save()
   }
 
-  /** Stores how far the run is, and keeps it ours. @throws LeaseLostError when it is no longer. */
+  /** Stores the progress and renews the lease. @throws LeaseLostError when another process has taken over the run. */
   save(): Promise<void> {
     const saved = this.#saving.then(() => this.#save())
     this.#saving = saved.catch(() => undefined)
@@ -107,7 +106,7 @@ export class Recorder {
     const visited = this.#visited
     this.#visited = []
     try {
-      // The counts as of now: a submission among `visited` is among them.
+      // Read the counts after `visited` was taken, so that they include every visit in it.
       await saveProgress(this.#db, this.#claim, { ...this.#counts }, visited)
     } catch (error) {
       this.#visited = [...visited, ...this.#visited]

@@ -9,23 +9,23 @@ import type { Unreadable } from '../../store/mirror/evidence.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { StalledError } from './attempts.ts'
 
-/** What a replay showed. */
+/** The result of a replay. */
 export interface Replay {
   readonly feed: Feed
-  /** What it showed, when all of it came on one page; of a longer feed the pages were handed out one by one. */
+  /** All records, when the feed had one page; null for a longer one, whose pages went to `onPage`. */
   readonly facts: readonly (EventFact | MessageFact)[] | null
-  readonly shown: Shown
-  /** Records and what hangs on them. */
+  readonly shown: ShownKeys
+  /** Number of records, attachments included. */
   readonly compared: number
   readonly unreadable: readonly Unreadable[]
 }
 
-/** Keys of everything that a replay showed. They are all that is kept of a long feed. */
-export class Shown {
+/** Keys of everything that a replay showed: all that is kept in memory of a long feed. */
+export class ShownKeys {
   readonly #ids = new Set<string>()
-  /** Of items that could not be read: they are shown all the same, with whatever hangs on them. */
-  readonly #unread = new Set<string>()
-  /** Messages of whose attachments there is no list: nothing is said of them. */
+  /** Ids of items that could not be parsed. They and their attachments count as shown. */
+  readonly #unreadable = new Set<string>()
+  /** Messages without a list of attachments. Whatever attachments they have count as shown. */
   readonly #unlisted = new Set<string>()
 
   add(fact: EventFact | MessageFact): void {
@@ -38,23 +38,23 @@ export class Shown {
     }
   }
 
-  addUnread({ raw }: Unreadable): void {
+  addUnreadable({ raw }: Unreadable): void {
     const item: unknown = JSON.parse(raw)
     const id = isObject(item) ? parseUuid(item['id']) : null
-    if (id !== null) this.#unread.add(id)
+    if (id !== null) this.#unreadable.add(id)
   }
 
-  /** @param position of an attachment, whose `id` is its message's. */
+  /** @param position an attachment's position; `id` is then its message's. */
   has(id: string, position: number | null = null): boolean {
-    if (this.#unread.has(id) || (position !== null && this.#unlisted.has(id))) return true
+    if (this.#unreadable.has(id) || (position !== null && this.#unlisted.has(id))) return true
     return this.#ids.has(position === null ? id : `${id} ${position}`)
   }
 }
 
 /**
- * Reads a feed from the empty cursor to its end, behind all live work.
- * @param onPage takes the pages of a feed that has several, before the next is waited for.
- * @throws StalledError when the feed does not move on; what the client and `onPage` throw.
+ * Reads a feed from the empty cursor to its end, with lower priority than live work.
+ * @param onPage receives each page of a feed with several pages, in order.
+ * @throws StalledError when the cursor does not move; what the client and `onPage` throw.
  */
 export async function replayFeed(
   client: UpstreamClient,
@@ -76,10 +76,10 @@ export async function replayFeed(
     firstWalk,
     priority: 'background',
   }
-  const shown = new Shown()
+  const shown = new ShownKeys()
   const unreadable: Unreadable[] = []
   let compared = 0
-  let only: FeedPage['facts'] | null = null
+  let singlePage: FeedPage['facts'] | null = null
   let pages = 0
   const end = await walkFeed(
     client,
@@ -91,15 +91,15 @@ export async function replayFeed(
         compared += fact.kind === 'event' ? 1 : 1 + fact.message.attachments.length
       }
       for (const item of page.unreadable) {
-        shown.addUnread(item)
+        shown.addUnreadable(item)
         unreadable.push(item)
       }
-      if (pages === 1 && end !== null) only = page.facts
+      if (pages === 1 && end !== null) singlePage = page.facts
       else await onPage(page.facts)
       return { inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [] }
     },
     signal,
   )
-  if (end.ended === 'stalled') throw new StalledError('the service gives the same cursor again and nothing behind it')
-  return { feed, facts: only, shown, compared, unreadable }
+  if (end.ended === 'stalled') throw new StalledError('the service gives the same cursor again and nothing after it')
+  return { feed, facts: singlePage, shown, compared, unreadable }
 }

@@ -7,16 +7,16 @@ const DAY = 86_400 * SECOND
 /** 1970-01-05 was a Monday. */
 const FIRST_MONDAY = 4 * DAY
 const lengths = { second: SECOND, minute: 60 * SECOND, hour: 3_600 * SECOND, day: DAY, week: 7 * DAY, month: 28 * DAY } as const
-/** A chart of more columns cannot be read; months are never too many. */
+/** A chart with more columns is unreadable. Months have no limit. */
 const MAX_BUCKETS = { second: 90, minute: 90, hour: 96, day: 92, week: 104, month: Number.POSITIVE_INFINITY } as const
 
-/** The narrowest unit in which the time between the two makes a chart that can be read. */
+/** The narrowest unit that keeps the number of columns within its limit. */
 function unitFor(first: TimeText, last: TimeText): BucketUnit {
   const span = msFromTime(last) - msFromTime(first)
   return bucketUnits.find((unit) => span / lengths[unit] < MAX_BUCKETS[unit]) ?? 'month'
 }
 
-/** Lays the counts into columns without gaps, and adds up the totals. */
+/** Puts counts into columns without gaps, and adds up the totals. */
 export function firstSeenOf(counts: readonly SeenCount[]): FirstSeen {
   const times = counts.map(({ at }) => at).sort()
   const [first, last] = [times[0], times.at(-1)]
@@ -35,20 +35,20 @@ export function firstSeenOf(counts: readonly SeenCount[]): FirstSeen {
   return {
     unit,
     buckets: [...columns].map(([at, kept]) => ({ at: timeFromMs(at), counts: kept })),
-    totals: [...totals.values()].sort((a, b) => rankOf(a.via) - rankOf(b.via) || (a.via < b.via ? -1 : 1)),
+    totals: [...totals.values()].sort((a, b) => viaRank(a.via) - viaRank(b.via) || (a.via < b.via ? -1 : 1)),
   }
 }
 
-/** The ways in which a record can become known, in the order in which they are shown. */
-const ways = ['webhook', 'poll', 'backfill', 'reconcile']
+/** Values of `first_seen_via`, in display order. */
+const viaOrder = ['webhook', 'poll', 'backfill', 'reconcile']
 
-/** Where a way stands among the others; what is not known comes last. */
-export function rankOf(via: string): number {
-  const index = ways.indexOf(via)
-  return index < 0 ? ways.length : index
+/** @returns the position in display order; unknown values come last. */
+export function viaRank(via: string): number {
+  const index = viaOrder.indexOf(via)
+  return index < 0 ? viaOrder.length : index
 }
 
-/** How many records became known in a column. */
+/** @returns the number of records in a column. */
 export function sum(counts: FirstSeen['buckets'][number]['counts']): number {
   return Object.values(counts).reduce((total, n) => total + n, 0)
 }

@@ -1,22 +1,22 @@
-import { rankOf, sum } from './buckets.ts'
+import { sum, viaRank } from './buckets.ts'
 import { html, type Markup } from './markup.ts'
 import type { FirstSeen } from './report-data.ts'
-import { bucketLabel, number, wayName } from './words.ts'
+import { bucketLabel, number, viaName } from './words.ts'
 
-/** In the units of the drawing; on the page it is as wide as there is room. */
+/** In units of the SVG's view box; the page scales it. */
 const WIDTH = 720
 const HEIGHT = 230
 const LEFT = 46
 const BOTTOM = 26
 const TOP = 8
 const LABELS = 7
-/** Half of the width of a label. */
+/** Half the width of a label. */
 const LABEL_ROOM = 32
 const LINES = 4
-/** Space between two columns, as part of a column's width. */
+/** Space between two columns, as a fraction of a column's width. */
 const GAP = 0.22
 
-/** The stacked columns of who first told of what, when, as inline SVG; its colours are classes of the page's style. */
+/** A stacked column chart of first sightings over time, as inline SVG. Its colours are classes in `style.ts`. */
 export function chartMarkup({ buckets, unit, totals }: FirstSeen, title: string): Markup {
   const highest = Math.max(1, ...buckets.map(({ counts }) => sum(counts)))
   const step = stepFor(highest)
@@ -26,15 +26,15 @@ export function chartMarkup({ buckets, unit, totals }: FirstSeen, title: string)
   const ticks = Array.from({ length: Math.round(top / step) + 1 }, (_, index) => index * step)
   const every = Math.max(1, Math.ceil(buckets.length / LABELS))
   const columns = buckets.map(({ at, counts }, index) => {
-    let below = 0
+    let stacked = 0
     const x = round(LEFT + index * width + (width * GAP) / 2)
     const pieces = totals.flatMap(({ via }) => {
       const n = counts[via] ?? 0
       if (n === 0) return []
-      below += n
-      return [piece(via, x, y(below), Math.max(0.6, width * (1 - GAP)), y(below - n) - y(below))]
+      stacked += n
+      return [piece(via, x, y(stacked), Math.max(0.6, width * (1 - GAP)), y(stacked - n) - y(stacked))]
     })
-    return html`<g><title>${bucketLabel(at, unit)}: ${toldOf(counts, totals)}</title>${pieces}</g>`
+    return html`<g><title>${bucketLabel(at, unit)}: ${countsText(counts, totals)}</title>${pieces}</g>`
   })
   const labels = buckets.flatMap(({ at }, index) => {
     if (index % every !== 0) return []
@@ -47,30 +47,30 @@ export function chartMarkup({ buckets, unit, totals }: FirstSeen, title: string)
   )}</g>${columns}${labels}</svg>`
 }
 
-/** What the colours stand for, with the number of records of each. */
+/** The chart's legend, with the number of records for each colour. */
 export function legendMarkup({ totals }: FirstSeen): Markup {
   const items = totals.map(
     ({ via, events, messages }) =>
-      html`<li><span class="swatch w${rankOf(via)}"></span>${wayName(via)} <b>${number(events + messages)}</b></li>`,
+      html`<li><span class="swatch w${viaRank(via)}"></span>${viaName(via)} <b>${number(events + messages)}</b></li>`,
   )
   return html`<ul class="legend">${items}</ul>`
 }
 
 function piece(via: string, x: number, y: number, width: number, height: number): Markup {
-  return html`<rect class="w${rankOf(via)}" x="${x}" y="${y}" width="${round(width)}" height="${round(height)}"/>`
+  return html`<rect class="w${viaRank(via)}" x="${x}" y="${y}" width="${round(width)}" height="${round(height)}"/>`
 }
 
-/** A label in the middle of the last column would hang over the edge. */
+/** A centred label at the right edge would be cut off. */
 function anchorOf(x: number): string {
   return x > WIDTH - LABEL_ROOM ? 'end' : 'middle'
 }
 
-function toldOf(counts: Readonly<Record<string, number>>, totals: FirstSeen['totals']): string {
-  const told = totals.filter(({ via }) => (counts[via] ?? 0) > 0).map(({ via }) => `${number(counts[via] ?? 0)} ${wayName(via)}`)
-  return told.length === 0 ? 'none' : told.join(', ')
+function countsText(counts: Readonly<Record<string, number>>, totals: FirstSeen['totals']): string {
+  const texts = totals.filter(({ via }) => (counts[via] ?? 0) > 0).map(({ via }) => `${number(counts[via] ?? 0)} ${viaName(via)}`)
+  return texts.length === 0 ? 'none' : texts.join(', ')
 }
 
-/** A round distance between the lines of the scale: 1, 2 or 5 times a power of ten. */
+/** @returns a round distance between grid lines: 1, 2 or 5 times a power of ten. */
 function stepFor(highest: number): number {
   const least = highest / LINES
   const power = 10 ** Math.floor(Math.log10(least))

@@ -4,9 +4,9 @@ import { limitsOf, meaningsOf } from './meaning.ts'
 import type { FirstSeen, ReportData } from './report-data.ts'
 import { runFacts } from './run-facts.ts'
 import { newFindings, verdictOf } from './verdict.ts'
-import { moment, number, unitNames, wayName } from './words.ts'
+import { moment, number, unitNames, viaName } from './words.ts'
 
-/** Puts the report together: the same content for every format. */
+/** Builds the report's content, the same for every format. */
 export function documentOf(data: ReportData): ReportDocument {
   const { run } = data
   return {
@@ -52,17 +52,17 @@ function firstSeenBlocks(firstSeen: FirstSeen): Block[] {
     {
       kind: 'chart',
       firstSeen,
-      caption: `Events and messages by the way in which the mirror first saw them, for each ${unitNames[firstSeen.unit]} (UTC)`,
+      caption: `Events and messages by how the mirror first saw them, for each ${unitNames[firstSeen.unit]} (UTC)`,
     },
     {
       kind: 'table',
       columns: [{ name: 'First seen' }, { name: 'Events', numeric: true }, { name: 'Messages', numeric: true }],
-      rows: firstSeen.totals.map(({ via, events, messages }) => [wayName(via), events, messages]),
+      rows: firstSeen.totals.map(({ via, events, messages }) => [viaName(via), events, messages]),
     },
     {
       kind: 'text',
       texts: [
-        'What came by polling or a reconciliation was not told by a webhook first. A growing share of it says that deliveries are lost on the way: see `submission-mirror status`, and the webhook endpoint in the portal.',
+        'Records that came by polling or a reconciliation were not announced by a webhook first. A growing share of them means that deliveries are lost: see `submission-mirror status`, and check the webhook endpoint in the portal.',
       ],
     },
   ]
@@ -70,7 +70,7 @@ function firstSeenBlocks(firstSeen: FirstSeen): Block[] {
 
 function footerOf({ run, madeAt, version }: ReportData): string[] {
   return [
-    `Made by submission-mirror ${version} at ${moment(madeAt)}. Values that may name a person are not shown; ids lead to them in the mirror.`,
-    `The figures stand in the tables reconcile_runs and reconcile_findings under run_id ${run.run_id}.`,
+    `Made by submission-mirror ${version} at ${moment(madeAt)}. Values that may name a person are not shown; look them up in the mirror by their ids.`,
+    `Source: the tables reconcile_runs and reconcile_findings, run_id ${run.run_id}.`,
   ]
 }

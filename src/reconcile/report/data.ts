@@ -9,15 +9,15 @@ import { firstSeenOf } from './buckets.ts'
 import type { FindingGroup, ReportData, ReportFinding } from './report-data.ts'
 import { shownText, shownValue } from './shown-value.ts'
 
-/** How many findings of one kind a report lists, of new and of known ones each; it says how many more there are. */
+/** Findings listed for one kind, for new and known ones each; the report counts the rest. */
 const LISTED = 200
-/** A row that differs everywhere has fewer. */
+/** Fields listed for one finding. No row has as many columns. */
 const MAX_FIELDS = 40
 
 /**
- * Reads all that a report of a run tells. It looks at every event and message of the account: a process that receives reads
- * it aside (reading-aside.ts).
- * @param version of this program, for the report's foot.
+ * Reads the data of a run's report. This counts every event and message of the account: a process that also receives deliveries passes a
+ * report reader (`store/sqlite/report-reader.ts`), which works on a worker thread.
+ * @param version this program's version, for the footer.
  * @returns null when there is no such run.
  */
 export async function readReport(q: Query, runId: string, version: string): Promise<ReportData | null> {
@@ -71,11 +71,11 @@ function findingOf(row: FindingRow): ReportFinding {
   }
 }
 
-/** The key below the submission, which stands in a column of its own. */
+/** The key without the submission id, which has a column of its own. */
 function recordOf(row: FindingRow): string | null {
   if (row.entity_id === null) return null
   const key = JSON.parse(row.entity_id) as Json
   if (!Array.isArray(key)) return shownText(row.entity_id, 200)
-  const below = key[0] === row.submission_id ? key.slice(1) : key
-  return below.length === 0 ? null : shownText(below.map(String).join(' / '), 200)
+  const rest = key[0] === row.submission_id ? key.slice(1) : key
+  return rest.length === 0 ? null : shownText(rest.map(String).join(' / '), 200)
 }

@@ -1,7 +1,7 @@
 import type { FirstSeen } from './report-data.ts'
 import type { Tone, Verdict } from './verdict.ts'
 
-/** A piece of text: as prose, or as something to copy (an id, a command). */
+/** Prose, a number, or code that readers copy (an id, a command). */
 export type Cell = string | number | { readonly code: string }
 
 export interface Column {
@@ -9,7 +9,7 @@ export interface Column {
   readonly numeric?: boolean
 }
 
-/** A record that differs, and how. */
+/** A record whose fields differ. */
 export interface Divergence {
   readonly record: readonly Cell[]
   readonly fields: readonly { readonly field: string; readonly mirror: string; readonly service: string }[]
@@ -30,14 +30,14 @@ export interface Section {
   readonly blocks: readonly Block[]
 }
 
-/** A figure that is read at a glance. */
+/** A figure at the top of the report. */
 export interface Tile {
   readonly value: string
   readonly label: string
   readonly tone: Tone | 'plain'
 }
 
-/** What a report says, before it has a format. */
+/** A report's content, independent of its format. */
 export interface ReportDocument {
   readonly title: string
   readonly subtitle: string

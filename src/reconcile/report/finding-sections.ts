@@ -3,9 +3,9 @@ import { isFeed } from '../../model/reads.ts'
 import type { FindingKind } from '../../store/schema/tables-reconcile.ts'
 import type { Block, Cell, Divergence, Section } from './document.ts'
 import type { FindingGroup, ReportData, ReportFinding } from './report-data.ts'
-import { counted, kindNames, moment } from './words.ts'
+import { kindNames, moment, pluralize } from './words.ts'
 
-/** What was compared, what was found, kind by kind, and what stands. */
+/** The sections about what was compared, the new findings by kind, and the findings known before. */
 export function findingSections(data: ReportData): Section[] {
   const fresh = data.groups.filter((group) => !group.standing)
   const standing = data.groups.filter((group) => group.standing)
@@ -13,7 +13,7 @@ export function findingSections(data: ReportData): Section[] {
     { heading: 'What was compared', level: 2, blocks: comparedBlocks(data) },
     { heading: 'What was found', level: 2, blocks: [summaryOf(fresh, 'Nothing new was found.')] },
     ...fresh.map((group): Section => ({ heading: kindNames[group.kind], level: 3, blocks: groupBlocks(group) })),
-    { heading: 'What stands and was known before', level: 2, blocks: [summaryOf(standing, 'Nothing.')] },
+    { heading: 'Known before and still true', level: 2, blocks: [summaryOf(standing, 'Nothing.')] },
     ...standing.map((group): Section => ({ heading: `${kindNames[group.kind]} (known)`, level: 3, blocks: groupBlocks(group) })),
   ]
 }
@@ -28,8 +28,8 @@ function comparedBlocks({ run }: ReportData): Block[] {
     {
       kind: 'text',
       texts: [
-        `${feeds}${state}. Every row of ${tables.map(({ table }) => `\`${table}\``).join(', ')} that belongs to it was compared, field by field, with what the service answered; then rows were looked for that the service did not show.${run.options.submissions === undefined ? ' The change log was looked through for numbers that are left out.' : ''}`,
-        'What is put right in them goes through the same door by which every delivery and every poll comes in: it stands in `changes`, with the cause `reconcile`, and goes on to the destinations. A difference in `raw` alone is put right too, and is no change of the log.',
+        `${feeds}${state}. Every row of ${tables.map(({ table }) => `\`${table}\``).join(', ')} that belongs to it was compared, field by field, with what the service answered; then the mirror was searched for rows that the service did not show.${run.options.submissions === undefined ? ' The change log was searched for missing numbers.' : ''}`,
+        'Repairs are applied like deliveries and polls: they appear in `changes` with the cause `reconcile` and are sent to the destinations. A difference in `raw` alone is repaired too, without a row in `changes`.',
       ].slice(0, run.options.dry_run === true ? 1 : 2),
     },
   ]
@@ -52,8 +52,8 @@ function summaryOf(groups: readonly FindingGroup[], none: string): Block {
 function groupBlocks(group: FindingGroup): Block[] {
   const left = group.total - group.shown.length
   const more: Block[] =
-    left === 0 ? [] : [{ kind: 'text', texts: [`And ${counted(left, 'more finding')}, in the table \`reconcile_findings\`.`] }]
-  const [described, plain] = [group.shown.filter(isDescribed), group.shown.filter((finding) => !isDescribed(finding))]
+    left === 0 ? [] : [{ kind: 'text', texts: [`And ${pluralize(left, 'more finding')}, in the table \`reconcile_findings\`.`] }]
+  const [described, plain] = [group.shown.filter(hasFields), group.shown.filter((finding) => !hasFields(finding))]
   return [
     ...(described.length > 0 ? [{ kind: 'divergences', divergences: described.map(divergenceOf) } as const] : []),
     ...(plain.length > 0 ? [plainTable(group.kind, plain)] : []),
@@ -61,8 +61,8 @@ function groupBlocks(group: FindingGroup): Block[] {
   ]
 }
 
-/** Only of what differs the fields tell something; what is missing or absent is so as a whole. */
-function isDescribed(finding: ReportFinding): boolean {
+/** Whether to list the fields: only for rows that differ. A missing or absent row is so as a whole. */
+function hasFields(finding: ReportFinding): boolean {
   return finding.kind === 'different' && finding.differences.length > 0
 }
 
@@ -74,7 +74,7 @@ function divergenceOf(finding: ReportFinding): Divergence {
   return { record: about, fields: finding.differences }
 }
 
-/** When a finding was repaired, by what that means for its kind; and of one that was not, what it is. */
+/** Headings of the last two columns: when a finding was repaired, and the details of one that was not. */
 const lastColumns: Readonly<Record<FindingKind, readonly [repaired: string, left: string]>> = {
   missing: ['Added', 'What was seen'],
   different: ['Repaired', 'What was seen'],
@@ -94,7 +94,7 @@ function plainTable(kind: FindingKind, findings: readonly ReportFinding[]): Bloc
     finding.destination ?? '',
     ...(finding.repairedAt === null ? ['', finding.detail] : [moment(finding.repairedAt), '']),
   ])
-  // Each kind of finding fills other columns; an empty one tells nothing.
+  // Columns that are empty for this kind are left out.
   const used = names.map((_, index) => rows.some((row) => row[index] !== ''))
   return {
     kind: 'table',

@@ -8,8 +8,8 @@ import type { Tone } from './verdict.ts'
 import { number } from './words.ts'
 
 /**
- * The report as one HTML file: style and chart are in it, nothing is fetched and no script runs (the policy in its head says so too), for
- * a screen, light or dark, and for A4 paper.
+ * The report as one self-contained HTML file for screens (light and dark) and A4 paper. Its Content-Security-Policy forbids scripts and
+ * anything from elsewhere.
  */
 export function renderHtml(data: ReportData): string {
   const document = documentOf(data)
@@ -91,15 +91,15 @@ function cellMarkup(cell: Cell): Markup {
   return typeof cell === 'string' ? withCode(cell) : codeMarkup(cell.code)
 }
 
-/** Names of tables and the like are not broken; ids may be. */
+/** Short names, such as those of tables, must not break across lines; ids may. */
 function codeMarkup(text: string): Markup {
   return /^[a-z_]{1,24}$/.test(text) ? html`<code class="word">${text}</code>` : html`<code>${text}</code>`
 }
 
-/** Text of ours marks commands and names with backticks. */
+/** Turns `code` in backticks into markup. */
 function withCode(text: string): Markup {
   const pieces = text.split('`')
-  // A lone backtick, as text from outside may hold, marks nothing.
+  // Text from outside may hold an unpaired backtick: then none of them marks code.
   if (pieces.length % 2 === 0) return html`${text}`
   return html`${pieces.map((piece, index) => (index % 2 === 1 ? codeMarkup(piece) : html`${piece}`))}`
 }

@@ -4,10 +4,10 @@ import type { Block, Cell, Divergence } from './document.ts'
 import type { FirstSeen, ReportData } from './report-data.ts'
 import { bucketLabel, number } from './words.ts'
 
-/** Widest bar of the chart in letters. */
+/** Length of the chart's longest bar, in letters. */
 const BAR = 60
 
-/** The report as Markdown (with tables as GitHub has them): readable as it is, and in any viewer. */
+/** The report as Markdown with GitHub's tables. */
 export function renderMarkdown(data: ReportData): string {
   const document = documentOf(data)
   const { verdict, tiles } = document
@@ -66,7 +66,7 @@ function cellText(cell: Cell): string {
   return typeof cell === 'string' ? prose(cell) : code(cell.code)
 }
 
-/** Each record is one letter, or each letter so and so many: w for webhook, p for poll, h for history, r for reconcile. */
+/** A bar chart of letters: w webhook, p poll, h history (backfill), r reconcile. Each letter stands for one record, or for several. */
 function chartText({ buckets, unit, totals }: FirstSeen): string {
   const highest = Math.max(...buckets.map(({ counts }) => sum(counts)))
   const perLetter = Math.max(1, Math.ceil(highest / BAR))
@@ -79,7 +79,7 @@ function chartText({ buckets, unit, totals }: FirstSeen): string {
   return `${lines.join('\n')}\n\n${legend}; each letter stands for ${perLetter === 1 ? 'one record' : `up to ${number(perLetter)} records`}\n`
 }
 
-/** Text of ours may hold `code`; everything else that Markdown or HTML would take for a mark is escaped. */
+/** Keeps `code` in backticks, and escapes everything else that Markdown or HTML would interpret. */
 function prose(text: string): string {
   return text
     .split(/(`[^`]*`)/)
@@ -87,7 +87,7 @@ function prose(text: string): string {
     .join('')
 }
 
-/** As code, in a table too: there the bar must be escaped even in code. */
+/** Text as code. `|` is escaped, since in a table it would end the cell even inside code. */
 function code(text: string): string {
   if (text === '') return ''
   const bars = text.replaceAll('|', '\\|')

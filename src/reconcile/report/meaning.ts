@@ -1,44 +1,44 @@
 import { type FindingKind, findingKinds, type ReconcileRunsTable } from '../../store/schema/tables-reconcile.ts'
 import type { ReportData } from './report-data.ts'
-import { unreached } from './verdict.ts'
-import { counted, kindNames, moment, number } from './words.ts'
+import { unreachedText } from './verdict.ts'
+import { kindNames, moment, number, pluralize } from './words.ts'
 
-/** One thing that the findings mean, and what to do about it; the term is what it is about. */
+/** What the findings of one kind mean, and what to do about them. */
 export interface Meaning {
   readonly term: string
   readonly text: string
 }
 
-/** @param repaired so many of them. */
+/** @param n new findings of the kind. @param repaired how many of them were repaired. */
 type Explain = (n: number, run: ReconcileRunsTable, repaired: number) => string
 
 const explained: Readonly<Record<FindingKind, Explain>> = {
   missing: (n, run) =>
-    `The service showed ${counted(n, 'record')} that the mirror did not have. That happens when a webhook was lost and no poll had looked yet, when ` +
-    `something became visible late, or when rows were taken out of the database. ${
+    `The service showed ${pluralize(n, 'record')} that the mirror did not have. That happens when a webhook was lost and no poll had looked yet, when ` +
+    `something became visible late, or when rows were deleted from the database. ${
       isDry(run)
         ? 'They were not added, because this was a dry run: run `submission-mirror reconcile` without --dry-run.'
         : 'They were added; destinations get them like any other change.'
     }`,
   different: (n, run, repaired) =>
-    `${counted(n, 'record')} did not say what the service says. State that is read on a timer may be older than the service's; anything else was ` +
-    `changed in the database, or came in a delivery that was wrong. The service is the authority. ${setText(n, run, repaired)}`,
+    `${pluralize(n, 'record')} did not say what the service says. State that is polled may be older than the service's. Anything else was ` +
+    `changed in the database, or came in a wrong delivery. The service is the authority. ${setText(n, run, repaired)}`,
   absent: (n, run, repaired) =>
-    `${counted(n, 'record')} of the mirror did not appear in two readings of the service. It shows what is visible at the time of reading, so an absence is ` +
+    `${pluralize(n, 'record')} of the mirror did not appear in two readings of the service. It shows what is visible at the time of reading, so an absence is ` +
     `not proof that the record was wrong. ${markedText(n, run, repaired)}`,
   unreadable: (n) =>
-    `${counted(n, 'read')} failed, and failed again when repeated. Nothing is proven about what they would have shown. Look at the reasons below, then ` +
+    `${pluralize(n, 'read')} failed, and failed again when repeated. Nothing is proven about what they would have shown. Look at the reasons below, then ` +
     'run `submission-mirror reconcile --submission ID` for these.',
   undelivered: (n) =>
-    `${unreached(n)}: the table below says of each whether it waits, was given up, or may have arrived. ` +
+    `${unreachedText(n)}: the table below says of each whether it waits, was given up, or may have arrived. ` +
     'See `submission-mirror outbox list`, then `outbox retry` what shall be sent, or `outbox skip` what need not be; what may have arrived already look for there first.',
   lost: (n) =>
-    `The change log has ${counted(n, 'hole')}: rows of \`changes\` were taken out of the database. The other tables are not touched by that, but whoever ` +
+    `The change log has ${pluralize(n, 'hole')}: rows of \`changes\` were taken out of the database. The other tables are not touched by that, but whoever ` +
     'follows the log and had not read so far misses those changes, and nothing can bring them back. Readers that were behind read the tables anew; ' +
     '`submission-mirror migrate --new-epoch` makes all of them do so. A destination that was behind gets everything under a new name with `start: snapshot`.',
 }
 
-/** What became of rows that the service does not show. Under an id that it cannot have nothing is looked for, so nothing is marked. */
+/** What happened to rows that the service does not show. Rows under an id that is no UUID are never marked. */
 function markedText(n: number, run: ReconcileRunsTable, repaired: number): string {
   if (isDry(run)) return 'Nothing was marked.'
   const rows = repaired === n ? 'The rows' : `${number(repaired)} of the rows`
@@ -46,7 +46,7 @@ function markedText(n: number, run: ReconcileRunsTable, repaired: number): strin
   return [...marked, ...(repaired === n ? [] : ['Where nothing was marked, the table below says what to do.'])].join(' ')
 }
 
-/** What became of rows that differ. */
+/** What happened to rows that differ. */
 function setText(n: number, run: ReconcileRunsTable, repaired: number): string {
   if (isDry(run)) return 'Nothing was changed, because this was a dry run.'
   if (repaired === 0) return 'Nothing was changed, because no second reading confirmed it: the next run looks again.'
@@ -57,7 +57,7 @@ function setText(n: number, run: ReconcileRunsTable, repaired: number): string {
   return `${rows} were set to what it says; ${before}.${others}`
 }
 
-/** What the findings mean, in the order of their kinds, then what of earlier runs still stands. */
+/** The meanings of new findings by kind, then of those that earlier runs reported. */
 export function meaningsOf({ run, groups }: ReportData): Meaning[] {
   const meanings = findingKinds.flatMap((kind): Meaning[] => {
     const n = run[kind]
@@ -65,13 +65,13 @@ export function meaningsOf({ run, groups }: ReportData): Meaning[] {
   })
   if (meanings.length === 0) meanings.push({ term: 'Nothing new', text: nothingNew(run) })
   if (run.known > 0) {
-    const text = `${counted(run.known, 'finding')} stood before this run: absences that are known, pushes that are still undelivered, and holes of the change log. They change neither its counts nor its exit code.`
+    const text = `${pluralize(run.known, 'finding')} stood before this run: absences that are known, pushes that are still undelivered, and holes of the change log. They change neither its counts nor its exit code.`
     meanings.push({ term: 'Known before', text })
   }
   return meanings
 }
 
-/** How many of the new findings of a kind were repaired. */
+/** @returns how many new findings of a kind were repaired. */
 function repairedOf(groups: ReportData['groups'], kind: FindingKind): number {
   const found = groups.filter((group) => group.kind === kind && !group.standing).flatMap(({ byEntity }) => byEntity)
   return found.reduce((sum, { repaired }) => sum + repaired, 0)
@@ -83,11 +83,11 @@ function nothingNew(run: ReconcileRunsTable): string {
   return `Of every submission that was compared, each record that the service shows is in the mirror with the same content, and the mirror holds none that the service does not show${but}.`
 }
 
-/** What no run can exclude; it stands in every report. */
+/** What no run can prove. Part of every report. */
 export function limitsOf({ run, mirror }: ReportData): string[] {
   const limits = [
     'The service describes no list of submissions. This report is about every submission that the mirror knows of; one that no delivery, no operator and no probe ' +
-      `ever named cannot be excluded. The mirror knows ${counted(mirror.submissions, 'submission')} of this account.`,
+      `ever named cannot be excluded. The mirror knows ${pluralize(mirror.submissions, 'submission')} of this account.`,
     'Market events and messages are those that the service lets this credential see at the time of reading. Correspondence with carriers and insureds is never among them.',
     `The comparison holds for the moment in which each submission was read, between ${moment(run.started_at ?? run.requested_at)} and ${moment(run.ended_at ?? run.updated_at)}. What happened later comes by webhook and polling, and is proven by the next run.`,
   ]

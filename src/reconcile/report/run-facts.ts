@@ -3,7 +3,7 @@ import type { ReconcileRunsTable } from '../../store/schema/tables-reconcile.ts'
 import type { Cell } from './document.ts'
 import type { ReportData } from './report-data.ts'
 import { shownText } from './shown-value.ts'
-import { duration, moment, number, wayName } from './words.ts'
+import { duration, moment, number, viaName } from './words.ts'
 
 type Fact = { readonly name: string; readonly value: Cell }
 
@@ -11,40 +11,40 @@ const exitMeanings: Readonly<Record<number, string>> = {
   0: 'done: nothing was found, or all that was found was repaired',
   1: 'something could not be checked, or the run failed',
   3: 'something was found and is left',
-  4: 'not done: another run was in progress, or the time of this one ended',
+  4: 'not done: another run was in progress, or the budget of this one ended',
 }
 
 const states: Readonly<Record<string, string>> = {
   requested: 'waiting for a working process',
   running: 'running',
   done: 'done',
-  budget: 'ended because its time was over',
+  budget: 'ended because its budget was used up',
   failed: 'failed',
   stopped: 'stopped',
 }
 
-/** What somebody needs to make the run again or to find it: who asked, with which options, when, and against which mirror. */
+/** The facts needed to find or repeat a run: who requested it, when, with which options, and for which mirror. */
 export function runFacts(data: ReportData): Fact[] {
   const { run, mirror } = data
   return [
     { name: 'Run', value: { code: run.run_id } },
     { name: 'Account', value: { code: run.account } },
-    { name: 'Asked for by', value: askedBy(run) },
+    { name: 'Requested by', value: requestedBy(run) },
     { name: 'Options', value: optionsText(run.options) },
-    { name: 'Asked for at', value: moment(run.requested_at) },
+    { name: 'Requested at', value: moment(run.requested_at) },
     { name: 'Began', value: run.started_at === null ? 'not yet' : moment(run.started_at) },
     { name: 'Ended', value: endedText(run) },
     { name: 'State', value: `${states[run.state] ?? run.state}${run.note === null ? '' : `: ${shownText(run.note, 300)}`}` },
     { name: 'Exit code', value: run.exit_code === null ? 'none yet' : `${run.exit_code}${exitText(run.exit_code)}` },
     { name: 'Submissions', value: submissionsText(data) },
     {
-      name: 'Known by',
-      value: mirror.trackedVia.map(({ via, submissions }) => `${wayName(via)}: ${number(submissions)}`).join(' · ') || 'none',
+      name: 'First known',
+      value: mirror.trackedVia.map(({ via, submissions }) => `${viaName(via)}: ${number(submissions)}`).join(' · ') || 'none',
     },
     { name: 'Mirror', value: `${mirror.database}, schema version ${mirror.schemaVersion}` },
     {
       name: 'Change log',
-      value: `numbers ${mirror.firstSeq} to ${mirror.lastSeq} of the numbering ${mirror.logEpoch} (when this report was made)`,
+      value: `seq ${mirror.firstSeq} to ${mirror.lastSeq}, log epoch ${mirror.logEpoch} (when this report was made)`,
     },
   ]
 }
@@ -59,22 +59,21 @@ function exitText(code: number): string {
   return meaning === undefined ? '' : ` (${meaning})`
 }
 
-function askedBy({ requested_by, slot }: ReconcileRunsTable): string {
+function requestedBy({ requested_by, slot }: ReconcileRunsTable): string {
   if (requested_by === 'command') return 'an operator, by the command'
-  if (requested_by === 'cron')
-    return slot === null ? 'the timetable (RECONCILE_CRON)' : `the timetable (RECONCILE_CRON), for ${moment(slot)}`
+  if (requested_by === 'cron') return slot === null ? 'the schedule (RECONCILE_CRON)' : `the schedule (RECONCILE_CRON), for ${moment(slot)}`
   if (requested_by.startsWith('admin:'))
     return `an operator, by the admin interface, with the token “${shownText(requested_by.slice(6), 80)}”`
   return shownText(requested_by, 80)
 }
 
 function submissionsText({ run, mirror }: ReportData): string {
-  const asked = `${number(run.submissions_done)} compared of ${number(run.submissions_total)} within the options`
-  const away = mirror.unreachable === 0 ? '' : `, ${number(mirror.unreachable)} of them not found at the service lately`
-  return `${asked}; the mirror knows ${number(mirror.submissions)}${away}`
+  const compared = `${number(run.submissions_done)} compared of ${number(run.submissions_total)} within the options`
+  const unreachable = mirror.unreachable === 0 ? '' : `, ${number(mirror.unreachable)} of them currently unreachable at the service`
+  return `${compared}; the mirror knows ${number(mirror.submissions)}${unreachable}`
 }
 
-/** The options as they are stored; what is not set is left out. */
+/** The run's options, without those that are not set. */
 function optionsText(options: Readonly<Record<string, Json>>): string {
   const set = Object.entries(options).filter(
     ([, value]) => value !== null && value !== false && !(Array.isArray(value) && value.length === 0),

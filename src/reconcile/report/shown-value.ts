@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../../model/json.ts'
 import { leavingOutPersonal } from '../../model/personal.ts'
-import { counted } from './words.ts'
+import { pluralize } from './words.ts'
 
 /** Longest text of one value in a report, in characters. */
 const MAX_VALUE = 160
@@ -8,30 +8,30 @@ const MAX_VALUE = 160
 const withoutPersonal = leavingOutPersonal([])
 
 /**
- * A value of a column as a report may show it: as JSON, no longer than a line or two; of what names a person or may only its length, and
- * nothing of `raw`, which findings do not hold (invariant 12 and the classes of the data dictionary).
- * @param value undefined when that side said nothing of the column.
+ * A column's value as a report may show it: JSON, cut to a line or two. Personal values show only their length, and `raw` is never shown
+ * (invariant 12).
+ * @param value undefined when that side has no value for the column.
  */
 export function shownValue(entity: string, field: string, value: Json | undefined): string {
   if (field === 'raw') return '(not shown)'
-  if (value === undefined) return 'not said'
+  if (value === undefined) return 'not given'
   if (value === null) return 'null'
   const shown = withoutPersonal(entity, { [field]: value })?.[field]
   return shown === undefined || shown === null ? masked(value) : shownText(JSON.stringify(shown), MAX_VALUE)
 }
 
 function masked(value: Json): string {
-  if (typeof value === 'string') return `text of ${counted(value.length, 'character')} (not shown)`
+  if (typeof value === 'string') return `text of ${pluralize(value.length, 'character')} (not shown)`
   if (Array.isArray(value)) return `list of ${value.length} (not shown)`
   return isObject(value) ? 'object (not shown)' : '(not shown)'
 }
 
-/** Text that came from outside, in one line: control characters and those that turn the direction of writing become escapes. */
+/** Text from outside in one line. Control characters and those that change the writing direction are escaped. */
 export function shownText(text: string, limit: number): string {
   const line = text
     .replace(/\s+/g, ' ')
     .trim()
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: escaping control characters is the purpose.
     .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, escaped)
     .toWellFormed()
   return line.length > limit ? `${line.slice(0, limit - 1).toWellFormed()}…` : line

@@ -1,6 +1,6 @@
 /**
- * The page's whole style: no font, picture or script comes from elsewhere. Colours of the chart can be told apart without seeing red from
- * green; on paper it is always the light ones, on white.
+ * The page's style. Nothing is loaded from elsewhere. The chart's colours suit readers who cannot tell red from green. Print uses the light
+ * colours on white.
  */
 export const pageStyle = `
 :root {

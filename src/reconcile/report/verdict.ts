@@ -1,8 +1,8 @@
 import { findingKinds, type ReconcileRunsTable } from '../../store/schema/tables-reconcile.ts'
 import type { ReportData } from './report-data.ts'
-import { counted, number } from './words.ts'
+import { number, pluralize } from './words.ts'
 
-/** `good`: it agrees; `repaired`: it does now; `left`: differences or work remain; `bad`: something is not proven. */
+/** `good`: mirror and service agree; `repaired`: they do now; `left`: differences or work remain; `bad`: something could not be proven. */
 export type Tone = 'good' | 'repaired' | 'left' | 'bad'
 
 /** The outcome of a run, for someone who reads nothing else. */
@@ -12,20 +12,19 @@ export interface Verdict {
   readonly text: string
 }
 
-/** What is to be looked at is counted when a run begins. */
-const VANISHED =
-  'It came to its end: the others were not there any more, or not within what it was asked to look at, when their turn came. '
+/** Submissions are counted when a run begins; some may be gone when their turn comes. */
+const VANISHED = 'It ended regularly: when their turn came, the others were gone or no longer within the options of the run. '
 
 /** @returns how many findings were new to the run. */
 export function newFindings(run: ReconcileRunsTable): number {
   return findingKinds.reduce((total, kind) => total + run[kind], 0)
 }
 
-/** What the run came to. Only a run that ended, checked everything and left nothing may say that the mirror agrees. */
+/** The outcome of a run. Only a run that ended, checked everything and left nothing may say that the mirror agrees. */
 export function verdictOf({ run }: Pick<ReportData, 'run'>): Verdict {
-  const ofAll = `${number(run.submissions_done)} of ${counted(run.submissions_total, 'submission')}`
+  const ofAll = `${number(run.submissions_done)} of ${pluralize(run.submissions_total, 'submission')}`
   if (run.state === 'requested') {
-    return { tone: 'left', title: 'This run has not begun', text: 'A working process takes it up: `submission-mirror serve` must run.' }
+    return { tone: 'left', title: 'This run has not begun', text: 'A process that runs `submission-mirror serve` starts it.' }
   }
   if (run.state === 'running') {
     return {
@@ -36,7 +35,7 @@ export function verdictOf({ run }: Pick<ReportData, 'run'>): Verdict {
   }
   if (run.unreadable > 0) {
     const [reasons, them] = run.unreadable === 1 ? ['reason', 'it'] : ['reasons', 'these']
-    const failed = `${counted(run.unreadable, 'thing')} could not be read, for the ${reasons} below. About ${them} this report proves nothing.`
+    const failed = `${pluralize(run.unreadable, 'thing')} could not be read, for the ${reasons} below. About ${them} this report proves nothing.`
     return { tone: 'bad', title: 'Not everything could be checked', text: `${failed} ${noteOf(run)}${differencesText(run)}` }
   }
   if (run.state === 'failed') {
@@ -65,8 +64,8 @@ function agreement(run: ReconcileRunsTable): Verdict {
       text: 'No tracked submission was within what this run was asked to look at.',
     }
   }
-  const text = `${counted(run.submissions_done, 'submission')} and ${counted(run.rows_compared, 'row')} were compared with what the service shows; nothing new was found.`
-  const known = run.known === 0 ? '' : ` ${counted(run.known, 'finding')} of earlier runs still ${run.known === 1 ? 'stands' : 'stand'}.`
+  const text = `${pluralize(run.submissions_done, 'submission')} and ${pluralize(run.rows_compared, 'row')} were compared with what the service shows; nothing new was found.`
+  const known = run.known === 0 ? '' : ` ${pluralize(run.known, 'finding')} of earlier runs still ${run.known === 1 ? 'stands' : 'stand'}.`
   return { tone: 'good', title: 'The mirror agrees with the service', text: `${text}${known}` }
 }
 
@@ -78,7 +77,7 @@ function differencesIn(run: ReconcileRunsTable): number {
 function differencesText(run: ReconcileRunsTable): string {
   const n = differencesIn(run)
   if (n === 0) return 'Between mirror and service nothing new was found.'
-  const found = `${counted(n, 'difference')} ${n === 1 ? 'was' : 'were'} found`
+  const found = `${pluralize(n, 'difference')} ${n === 1 ? 'was' : 'were'} found`
   if (run.repaired === n) return `${found} and repaired.`
   const left = `${found} and left as ${n === 1 ? 'it is' : 'they are'}`
   if (run.options.dry_run === true) return `${left}, because this was a dry run.`
@@ -87,19 +86,19 @@ function differencesText(run: ReconcileRunsTable): string {
 }
 
 function lostText({ lost }: ReconcileRunsTable): string {
-  return lost === 0 ? '' : `Changes are missing from the log in ${counted(lost, 'place')}. `
+  return lost === 0 ? '' : `Changes are missing from the log in ${pluralize(lost, 'place')}. `
 }
 
-/** @returns the beginning of a sentence about changes of which some may have arrived after all. */
-export function unreached(n: number): string {
-  return `${counted(n, 'change')} ${n === 1 ? 'is' : 'are'} not known to have reached a destination that should have ${n === 1 ? 'it' : 'them'}`
+/** @returns the beginning of a sentence about undelivered changes, of which some may have arrived. */
+export function unreachedText(n: number): string {
+  return `${pluralize(n, 'change')} ${n === 1 ? 'is' : 'are'} not known to have reached a destination that should have ${n === 1 ? 'it' : 'them'}`
 }
 
 function undeliveredText({ undelivered: n }: ReconcileRunsTable): string {
-  return n === 0 ? '' : `${unreached(n)}. `
+  return n === 0 ? '' : `${unreachedText(n)}. `
 }
 
-/** Why a run ended before its end and where the next begins, as it said itself: a sentence and a space, or nothing. */
+/** The run's note as a sentence with a space after it: why it ended early and where the next one begins. Empty without a note. */
 function noteOf({ note }: ReconcileRunsTable): string {
   return note === null ? '' : `${note.charAt(0).toUpperCase()}${note.slice(1).replace(/\.?$/, '.')} `
 }

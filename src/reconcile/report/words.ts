@@ -2,7 +2,7 @@ import { msFromTime, type TimeText } from '../../model/time.ts'
 import type { FindingKind } from '../../store/schema/tables-reconcile.ts'
 import type { BucketUnit } from './report-data.ts'
 
-/** How each kind of finding is called in a report. */
+/** Headings for the kinds of findings. */
 export const kindNames: Readonly<Record<FindingKind, string>> = {
   missing: 'Missing here',
   different: 'Different here',
@@ -12,8 +12,8 @@ export const kindNames: Readonly<Record<FindingKind, string>> = {
   lost: 'Holes in the change log',
 }
 
-/** How a way of becoming known is called; what is not known is shown as it is stored. */
-export function wayName(via: string): string {
+/** A label for `first_seen_via` or `tracked_via`; unknown values are shown as stored. */
+export function viaName(via: string): string {
   const names: Readonly<Record<string, string>> = {
     webhook: 'by webhook',
     poll: 'by polling or a timed replay',
@@ -33,22 +33,22 @@ export const unitNames: Readonly<Record<BucketUnit, string>> = {
   month: 'month',
 }
 
-/** A whole number with its thousands set apart. */
+/** A whole number with thousands separators. */
 export function number(n: number): string {
   return n.toLocaleString('en-US')
 }
 
 /** `1 record`, `2,000 records`. */
-export function counted(n: number, singular: string): string {
+export function pluralize(n: number, singular: string): string {
   return `${number(n)} ${singular}${n === 1 ? '' : 's'}`
 }
 
-/** A moment for people, to the second, with its zone. */
+/** A time to the second, such as `2026-01-31 08:00:00 UTC`. */
 export function moment(time: TimeText): string {
   return `${time.slice(0, 10)} ${time.slice(11, 19)} UTC`
 }
 
-/** The time between two moments, in one or two units. */
+/** The time between two moments, such as `4.2 s`, `3 min 5 s` or `1 h 2 min`. */
 export function duration(from: TimeText, to: TimeText): string {
   const ms = Math.max(0, msFromTime(to) - msFromTime(from))
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
@@ -57,7 +57,7 @@ export function duration(from: TimeText, to: TimeText): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-/** The label of a chart's column. */
+/** A label for a column of the chart. */
 export function bucketLabel(at: TimeText, unit: BucketUnit): string {
   if (unit === 'second') return at.slice(11, 19)
   if (unit === 'minute') return at.slice(11, 16)

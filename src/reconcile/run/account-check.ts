@@ -6,18 +6,18 @@ import { AuthRefusedError } from '../../upstream/http/errors.ts'
 import { isSameBrokerage } from '../../upstream/wire/answers.ts'
 import { attempt } from '../check/attempts.ts'
 
-/** @returns why the account is not to be read now, as the poller found; null when it may be. */
-export async function stoppedBecause(db: Db, account: string): Promise<string | null> {
+/** @returns why an account that is parked or paused must not be read; null when it is active. */
+export async function inactiveReason(db: Db, account: string): Promise<string | null> {
   const row = await findAccount(db.read, account)
   if (row === null || row.state === 'active') return null
   return `account ${account} is ${row.state}: ${row.reason ?? 'no reason is known'}; see \`submission-mirror account list\``
 }
 
 /**
- * Asks the service whose credentials these are: those of another brokerage would make everything look as if it were gone.
+ * Asks the service which brokerage the credentials belong to: with those of another one, every submission would look gone.
  * @returns why the account cannot be reconciled; null when it can.
  */
-export async function wrongIdentity(
+export async function identityProblem(
   db: Db,
   clock: Clock,
   client: UpstreamClient,
@@ -26,9 +26,9 @@ export async function wrongIdentity(
   signal: AbortSignal,
 ): Promise<string | null> {
   try {
-    const asked = await attempt(clock, client, signal, () => client.me(signal))
-    if (!asked.ok) return `the service could not be asked whose credentials these are: ${asked.failure.reason}`
-    const { brokerage, clientId } = asked.value
+    const identity = await attempt(clock, client, signal, () => client.me(signal))
+    if (!identity.ok) return `reading the identity behind the credentials failed: ${identity.failure.reason}`
+    const { brokerage, clientId } = identity.value
     const pinned = (await findAccount(db.read, account))?.brokerage ?? null
     if (pinned !== null && !isSameBrokerage(pinned, brokerage)) {
       return `the credentials belong to brokerage ${brokerage}, but account ${account} holds the data of ${pinned}`
@@ -37,11 +37,11 @@ export async function wrongIdentity(
     return null
   } catch (error) {
     if (!(error instanceof AuthRefusedError)) throw error
-    return refusedCredentials(error)
+    return credentialsProblem(error)
   }
 }
 
-/** What a run says when the account's credentials are refused. */
-export function refusedCredentials(error: AuthRefusedError): string {
-  return `the service refuses the credentials: ${error.message}; see that client id, secret and base URL are right`
+/** @returns the note of a run whose credentials the service refuses. */
+export function credentialsProblem(error: AuthRefusedError): string {
+  return `the service refuses the credentials: ${error.message}; check client id, secret and base URL`
 }

@@ -4,12 +4,12 @@ import type { RunCounts } from '../../store/reconcile/runs.ts'
 /** The exit codes of a run (design, "Commands"). */
 export const runExit = { clean: 0, unchecked: 1, left: 3, notDone: 4 } as const
 
-/** How the work of a run ended, apart from what it found. */
+/** How a run ended, whatever it found. */
 export type RunStop = { readonly state: 'done' | 'budget' | 'failed' | 'stopped'; readonly note: string | null }
 
 /**
- * What a run comes to. Of several reasons the one that matters most decides: something could not be checked (1), then the run is not done
- * (4), then something was found and left (3). What stood before counts for nothing.
+ * State, note and exit code of a run that ends. When several codes apply, the first of these counts: something could not be checked (1),
+ * the run is not done (4), something was found and left (3). Findings that earlier runs reported do not count.
  */
 export function runEnd(stop: RunStop, counts: RunCounts): RunEnd {
   const { missing, different, absent, unreadable, undelivered, lost, repaired } = counts

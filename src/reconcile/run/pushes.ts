@@ -9,37 +9,37 @@ import {
   undeliveredAfter,
 } from '../../store/reconcile/pushes.ts'
 import type { RunOptions } from '../../store/schema/tables-reconcile.ts'
-import { type FoundDifference, finding } from '../check/finding.ts'
+import { finding, type NewFinding } from '../check/finding.ts'
 import type { Recorder } from '../check/recorder.ts'
 
 const PAGE = 500
-/** More than this of one destination and kind are not listed one by one. */
-const LISTED = 1_000
+/** Findings listed for one destination and state; one more finding counts the rest. */
+const MAX_LISTED = 1_000
 const STATES: readonly UndeliveredState[] = ['dead', 'unknown', 'ready']
 
-export interface PushScope {
+export interface PushContext {
   readonly db: Db
   readonly account: string
   readonly runId: string
   readonly options: RunOptions
-  /** Names of those of the settings. */
+  /** Names of the configured destinations. */
   readonly destinations: readonly string[]
   readonly recorder: Recorder
 }
 
-/** Reports the changes of an account that are not known to have reached a destination. */
-export async function reportUndelivered(scope: PushScope, signal: AbortSignal): Promise<void> {
+/** Reports an account's changes that are not known to have reached a destination, and reopens lanes that were lost. */
+export async function reportUndelivered(scope: PushContext, signal: AbortSignal): Promise<void> {
   const { db, account, options, recorder } = scope
   for (const { destination, state, behind } of await pushDestinations(db.read, account, scope.destinations)) {
     if (behind !== null && options.submissions === undefined) {
-      const detail = `destination ${destination} is ${state}, and change ${behind.seq} of ${behind.changedAt} and what came after it are not even queued for it`
-      await recorder.keepAlone([await wholeDestination(db.read, scope, destination, 'changes', behind.seq, detail)])
+      const detail = `destination ${destination} is ${state}: change ${behind.seq} of ${behind.changedAt} and all later ones are not queued for it`
+      await recorder.recordInBatches([await destinationFinding(db.read, scope, destination, 'changes', behind.seq, detail)])
     }
-    for (const kind of STATES) await reportKind(scope, destination, kind, signal)
+    for (const kind of STATES) await reportState(scope, destination, kind, signal)
   }
 }
 
-async function reportKind(scope: PushScope, destination: string, kind: UndeliveredState, signal: AbortSignal): Promise<void> {
+async function reportState(scope: PushContext, destination: string, kind: UndeliveredState, signal: AbortSignal): Promise<void> {
   const { db, account, runId, options, recorder } = scope
   const only = options.submissions && new Set(options.submissions)
   let listed = 0
@@ -48,17 +48,17 @@ async function reportKind(scope: PushScope, destination: string, kind: Undeliver
     signal.throwIfAborted()
     const rows = await undeliveredAfter(db.read, destination, kind, after, PAGE, runId)
     const due = rows.filter((row) => row.overdue)
-    const mine = due.filter((row) => row.account === account && (only === undefined || only.has(row.submission_id ?? '')))
-    const lost = options.dry_run === true ? [] : mine.filter((row) => row.lane_lost)
-    if (lost.length > 0)
+    const ofRun = due.filter((row) => row.account === account && (only === undefined || only.has(row.submission_id ?? '')))
+    const withLostLane = options.dry_run === true ? [] : ofRun.filter((row) => row.lane_lost)
+    if (withLostLane.length > 0)
       await reopenLanes(
         db,
-        lost.map(({ lane }) => ({ destination, account, lane })),
+        withLostLane.map(({ lane }) => ({ destination, account, lane })),
       )
-    const shown = mine.slice(0, Math.max(0, LISTED - listed))
-    await recorder.keepAlone(shown.map((row) => findingOf(row, destination, kind)))
+    const shown = ofRun.slice(0, Math.max(0, MAX_LISTED - listed))
+    await recorder.recordInBatches(shown.map((row) => findingOf(row, destination, kind)))
     listed += shown.length
-    more += mine.length - shown.length
+    more += ofRun.length - shown.length
     const last = rows.at(-1)
     if (last === undefined || rows.length < PAGE || due.length < rows.length) break
     after = last.outbox_id
@@ -66,17 +66,18 @@ async function reportKind(scope: PushScope, destination: string, kind: Undeliver
   }
   if (more === 0) return
   const detail = `${more} more changes have not reached destination ${destination}; \`submission-mirror outbox list --destination ${destination}\` shows them`
-  await recorder.keepAlone([await wholeDestination(db.read, scope, destination, `sync_outbox ${kind}`, null, detail)])
+  await recorder.recordInBatches([await destinationFinding(db.read, scope, destination, `sync_outbox ${kind}`, null, detail)])
 }
 
-function findingOf(row: Undelivered, destination: string, kind: UndeliveredState): FoundDifference {
+function findingOf(row: Undelivered, destination: string, kind: UndeliveredState): NewFinding {
   const { submission_id: submissionId, entity, entity_id: entityId, seq, reported } = row
   const change = `${entity}.${row.operation}`
+  const attempts = row.attempts === 1 ? '1 attempt' : `${row.attempts} attempts`
   const because = row.error === null ? '' : `: ${row.error}`
   const detail = {
-    dead: `${change} was given up for ${destination} after ${row.attempts} tries${because}`,
-    unknown: `nobody knows whether ${change} reached ${destination}${because}; look there, then skip or retry it`,
-    ready: `${change} waits for ${destination} since ${row.queued_at}${waitsFor(row) ?? because}`,
+    dead: `${change} was given up for ${destination} after ${attempts}${because}`,
+    unknown: `it is not known whether ${change} reached ${destination}${because}; look there, then skip or retry it`,
+    ready: `${change} has been waiting for ${destination} since ${row.queued_at}${blockedText(row) ?? because}`,
   }[kind]
   return finding({
     kind: 'undelivered',
@@ -90,19 +91,19 @@ function findingOf(row: Undelivered, destination: string, kind: UndeliveredState
   })
 }
 
-function waitsFor({ lane_lost, blocked }: Undelivered): string | null {
-  if (lane_lost) return ' (its lane was lost)'
+function blockedText({ lane_lost, blocked }: Undelivered): string | null {
+  if (lane_lost) return ' (its lane was lost; the next run that is not a dry run reopens it)'
   return blocked === null ? null : ` (${blocked})`
 }
 
-async function wholeDestination(
+async function destinationFinding(
   q: Query,
-  scope: PushScope,
+  scope: PushContext,
   destination: string,
   entity: string,
   seq: number | null,
   detail: string,
-): Promise<FoundDifference> {
+): Promise<NewFinding> {
   const standing = await isDestinationReported(q, { account: scope.account, destination, entity, seq }, scope.runId)
   return finding({ kind: 'undelivered', entity, destination, seq, standing, detail })
 }

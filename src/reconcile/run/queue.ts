@@ -15,12 +15,12 @@ import { DeferredSubmissions } from './deferred-submissions.ts'
 
 const PAGE = 500
 
-/** How many submissions a run is to look at. */
-export async function countWanted(q: Query, run: RunRow, signal: AbortSignal): Promise<number> {
+/** @returns how many submissions a run has to check. */
+export async function countSubmissions(q: Query, run: RunRow, signal: AbortSignal): Promise<number> {
   const { account, options } = run
   let wanted = 0
   if (options.submissions !== undefined) {
-    for (const ids of pagesOf(options.submissions))
+    for (const ids of idPages(options.submissions))
       wanted += (await candidatesOf(q, account, options, ids)).filter((one) => one.wanted).length
     return wanted
   }
@@ -29,35 +29,36 @@ export async function countWanted(q: Query, run: RunRow, signal: AbortSignal): P
 }
 
 /**
- * The submissions of a run that it has not looked at yet: first those that no run ever looked at, then those that were looked at, or
- * proved, the longest time ago. So a run whose budget ends leaves the others to the next, and what cannot be proved, however often it is
- * tried, uses up the budget of no run.
+ * The submissions that a run has not checked yet: first those that no run ever visited, then by the time of the last proof or visit, the
+ * oldest first. So the next run continues where the budget of this one ended, and a submission that cannot be proved does not use up the
+ * budget of every run.
  */
 export async function* submissionsOf(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator<Candidate> {
   const { account, options, run_id } = run
   const otherSince = run.submissions_done > 0 ? await nextOtherRunStart(q, run) : null
-  const isOpen = (one: Candidate) => one.wanted && one.runId !== run_id && !lookedAt(run, one, otherSince)
+  const isOpen = (one: Candidate) => one.wanted && one.runId !== run_id && !wasVisited(run, one, otherSince)
   if (options.submissions !== undefined) {
-    for (const ids of pagesOf(options.submissions)) yield* (await candidatesOf(q, account, options, ids)).filter(isOpen)
+    for (const ids of idPages(options.submissions)) yield* (await candidatesOf(q, account, options, ids)).filter(isOpen)
     return
   }
-  const tried = new DeferredSubmissions(async (id) => (await candidatesOf(q, account, options, [id])).filter(isOpen))
-  // What is proved from now on is proved by this run. Only proofs are compared with it: other clocks may go otherwise.
+  const deferred = new DeferredSubmissions(async (id) => (await candidatesOf(q, account, options, [id])).filter(isOpen))
+  // Later proofs are this run's own. Compared only with other proofs: the database's clock may differ from ours.
   const newest = await newestProof(q, account)
   for await (const page of byId(q, run, signal)) {
-    for (const one of page) if (isOpen(one) && one.provedAt === null) yield* one.visitedAt === null ? [one] : tried.add(one, one.visitedAt)
+    for (const one of page)
+      if (isOpen(one) && one.provedAt === null) yield* one.visitedAt === null ? [one] : deferred.add(one, one.visitedAt)
   }
   for await (const page of byProof(q, run, newest, signal)) {
     for (const one of page) {
       if (!isOpen(one) || one.provedAt === null) continue
-      yield* tried.until(one.provedAt)
-      yield* one.visitedAt === null || one.visitedAt <= one.provedAt ? [one] : tried.add(one, one.visitedAt)
+      yield* deferred.until(one.provedAt)
+      yield* one.visitedAt === null || one.visitedAt <= one.provedAt ? [one] : deferred.add(one, one.visitedAt)
     }
   }
-  yield* tried.until(null)
+  yield* deferred.until(null)
 }
 
-/** Proved submissions, the oldest proof first, up to the proof that is given. */
+/** Proved submissions, the oldest proof first, up to the time `newest`. */
 async function* byProof(q: Query, run: RunRow, newest: TimeText | null, signal: AbortSignal): AsyncGenerator<Candidate[]> {
   for (let after: ProofPosition | null = null; newest !== null; ) {
     signal.throwIfAborted()
@@ -78,21 +79,21 @@ async function* byId(q: Query, run: RunRow, signal: AbortSignal): AsyncGenerator
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE) return
     after = last.submissionId
-    // On SQLite reading never waits: deliveries and answers come between.
+    // A read on SQLite is synchronous: this lets deliveries and HTTP answers in.
     await turn()
   }
 }
 
 /**
- * Whether a run that is taken up again came by before, and could not prove it: an older proof then bears the older run.
- * @param otherSince when another run began meanwhile: whose visit it was is not known from then on.
+ * Whether a resumed run has visited the submission already without proving it; its row then still names the run of an older proof.
+ * @param otherSince when another run began after this one: a later visit may be that run's.
  */
-function lookedAt({ submissions_done, started_at }: RunRow, { visitedAt }: Candidate, otherSince: TimeText | null): boolean {
+function wasVisited({ submissions_done, started_at }: RunRow, { visitedAt }: Candidate, otherSince: TimeText | null): boolean {
   if (submissions_done === 0 || started_at === null || visitedAt === null || visitedAt < started_at) return false
   return otherSince === null || visitedAt < otherSince
 }
 
-function* pagesOf(ids: readonly string[]): Generator<string[]> {
+function* idPages(ids: readonly string[]): Generator<string[]> {
   const distinct = [...new Set(ids)]
   for (let from = 0; from < distinct.length; from += PAGE) yield distinct.slice(from, from + PAGE)
 }

@@ -13,66 +13,66 @@ import { findRun, type RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/tables-reconcile.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { AuthRefusedError, upstreamClass } from '../../upstream/http/errors.ts'
-import { type Checked, type CheckParts, SubmissionCheck } from '../check/check.ts'
 import { Comparer } from '../check/comparer.ts'
 import { finding } from '../check/finding.ts'
 import { Recorder } from '../check/recorder.ts'
-import { refusedCredentials, stoppedBecause, wrongIdentity } from './account-check.ts'
+import { type CheckContext, type CheckResult, SubmissionCheck } from '../check/submission-check.ts'
+import { credentialsProblem, identityProblem, inactiveReason } from './account-check.ts'
 import { reportLost } from './lost-changes.ts'
 import { type RunStop, runEnd } from './outcome.ts'
 import { reportUndelivered } from './pushes.ts'
-import { countWanted, submissionsOf } from './queue.ts'
+import { countSubmissions, submissionsOf } from './queue.ts'
 
-/** How far a run is stored, the lease kept, and the account looked at so often. */
-const SAVE_MS = 1_000
-/** While some submissions are compared, others are read. */
-const HANDS_PER_READ = 2
-/** So many submissions in a row that could not be read because nobody answered, for each read at once, and the service is away. */
-const SILENT_PER_READ = 3
-const STOPPING: ReadonlySet<unknown> = new Set(['network', 'unavailable', 'auth'])
+/** How often a run stores its progress, renews its lease and checks that its account is still active. */
+const SAVE_INTERVAL_MS = 1_000
+/** More workers than reads, so that some submissions are compared while others are read. */
+const WORKERS_PER_READ = 2
+/** Consecutive submissions that failed through an outage, times the concurrency, after which the run ends. */
+const MAX_UNANSWERED_PER_READ = 3
+const OUTAGE_CLASSES: ReadonlySet<unknown> = new Set(['network', 'unavailable', 'auth'])
 
-export interface RunParts {
+export interface RunContext {
   readonly db: Db
-  /** Where `db` is, so that what looks at much does so aside (invariant 13); null where nothing else waits for this process. */
+  /** For long reads off the main thread (invariant 13). null: in a process with no other work, they run on `db`. */
   readonly database: DatabaseConfig | null
   readonly client: UpstreamClient
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
-  /** Reads at once, unless the run was asked for with another number. */
+  /** Concurrent reads, unless the run's options say otherwise. */
   readonly concurrency: number
   readonly budgetMs: number
-  /** Names of the destinations of the settings. */
+  /** Names of the configured destinations. */
   readonly destinations: readonly string[]
-  /** What becomes of the run when `signal` aborts: it is over, or another process may go on with it. */
+  /** What happens to the run when `signal` aborts: `stop` ends it, `release` lets another process resume it. */
   readonly onAbort: 'stop' | 'release'
-  /** Hears each second how far the run is. */
+  /** Called every second and at the end. */
   readonly onProgress?: (run: RunRow, counts: RunCounts) => void
 }
 
 /**
- * Works on a run until it is done, its budget has ended, or it cannot go on.
- * @returns the run as it ended; as it stands when it was released.
- * @throws LeaseLostError when another process took it over; what the store throws, then it is taken up again later; and the reason of
- * `signal` when that aborts.
+ * Carries out a run until it is done, its budget ends, or it cannot continue.
+ * @returns the run as it was stored at its end.
+ * @throws LeaseLostError when another process has taken it over; what the store throws, after which the run is resumed later; the reason
+ * of `signal` when it aborts.
  */
-export async function workRun(parts: RunParts, claim: RunClaim, signal: AbortSignal): Promise<RunRow> {
+export async function workRun(parts: RunContext, claim: RunClaim, signal: AbortSignal): Promise<RunRow> {
   const recorder = await Recorder.open(parts.db, parts.clock, claim)
   return await new RunWork(parts, claim, recorder).run(signal)
 }
 
 class RunWork {
-  readonly #o: RunParts
+  readonly #o: RunContext
   readonly #claim: RunClaim
   readonly #recorder: Recorder
-  /** No more submissions are begun. */
+  /** Set: no further submission is started. */
   #stop: RunStop | null = null
-  /** What is in hand is broken off, too. */
-  readonly #halt = new AbortController()
-  #silent = 0
+  /** Aborted: submissions in flight are cancelled as well. */
+  readonly #abort = new AbortController()
+  #unanswered = 0
   readonly #deadline: number
 
-  constructor(parts: RunParts, claim: RunClaim, recorder: Recorder) {
+  constructor(parts: RunContext, claim: RunClaim, recorder: Recorder) {
     this.#o = parts
     this.#claim = claim
     this.#recorder = recorder
@@ -81,15 +81,15 @@ class RunWork {
 
   async run(signal: AbortSignal): Promise<RunRow> {
     const ended = new AbortController()
-    const saving = this.#keepSaved(ended.signal)
-    // Looked at when the work is over; what it throws has halted the work.
+    const saving = this.#saveRegularly(ended.signal)
+    // Awaited after the work. An error of it has aborted the work by then.
     saving.catch(() => undefined)
     try {
-      await this.#work(AbortSignal.any([signal, this.#halt.signal]))
+      await this.#work(AbortSignal.any([signal, this.#abort.signal]))
     } catch (error) {
-      const stopped = this.#stop !== null && error === this.#halt.signal.reason
+      const stopped = this.#stop !== null && error === this.#abort.signal.reason
       if (!stopped && !signal.aborted) {
-        // Given free for whoever goes on with it; when even that fails, the lease ends by itself.
+        // Released, so that any process can resume it. If that fails, the lease expires.
         await releaseRun(this.#o.db, this.#claim).catch(() => undefined)
         throw error
       }
@@ -98,13 +98,13 @@ class RunWork {
     }
     await saving
     await this.#recorder.save()
-    if (signal.aborted) await this.#leave()
+    if (signal.aborted) await this.#endAborted()
     else await endRun(this.#o.db, this.#claim, runEnd(this.#end(), this.#recorder.counts))
     if (signal.aborted) throw signal.reason
-    return this.#told()
+    return this.#reportEnd()
   }
 
-  async #told(): Promise<RunRow> {
+  async #reportEnd(): Promise<RunRow> {
     const { log, db } = this.#o
     const run = (await findRun(db.read, this.#claim.run.run_id)) ?? this.#claim.run
     const { account, submissions_done: done, submissions_total: total, unreadable, repaired } = run
@@ -117,10 +117,10 @@ class RunWork {
   }
 
   /** The caller aborted. */
-  async #leave(): Promise<void> {
+  async #endAborted(): Promise<void> {
     const { db, onAbort } = this.#o
     if (onAbort === 'release') return await releaseRun(db, this.#claim)
-    const note = `it was stopped ${this.#far()}`
+    const note = `it was stopped ${this.#progressText()}`
     await endRun(db, this.#claim, runEnd({ state: 'stopped', note }, this.#recorder.counts))
   }
 
@@ -128,18 +128,18 @@ class RunWork {
     const { db, database, clock, client } = this.#o
     const { run } = this.#claim
     const { account, options } = run
-    // First of all: a run that ends at once says too how much it was to check.
-    if (run.submissions_total === 0) this.#recorder.expect(await countWanted(db.read, run, signal))
-    const closed =
-      (await stoppedBecause(db, account)) ?? (await wrongIdentity(db, clock, client, account, options.dry_run ?? false, signal))
-    if (closed !== null) {
-      this.#stop = { state: 'failed', note: closed }
+    // Counted first, so that a run which ends at once still says how much it had to check.
+    if (run.submissions_total === 0) this.#recorder.setTotal(await countSubmissions(db.read, run, signal))
+    const problem =
+      (await inactiveReason(db, account)) ?? (await identityProblem(db, clock, client, account, options.dry_run ?? false, signal))
+    if (problem !== null) {
+      this.#stop = { state: 'failed', note: problem }
       return
     }
-    // At the beginning: of a run whose budget always ends first, too.
+    // Before the submissions, so that it also happens in runs whose budget never suffices.
     await reportLost({ db, database, runId: run.run_id, options, recorder: this.#recorder }, signal)
     const concurrency = options.concurrency ?? this.#o.concurrency
-    const parts: CheckParts = {
+    const parts: CheckContext = {
       ...this.#o,
       account,
       runId: run.run_id,
@@ -150,13 +150,13 @@ class RunWork {
       withState: !options.no_state,
     }
     const queue = submissionsOf(db.read, run, signal)
-    const hands = Array.from({ length: concurrency * HANDS_PER_READ }, () => this.#hand(queue, parts, concurrency, signal))
-    const ends = await Promise.allSettled(hands)
+    const workers = Array.from({ length: concurrency * WORKERS_PER_READ }, () => this.#worker(queue, parts, concurrency, signal))
+    const ends = await Promise.allSettled(workers)
     for (const end of ends) if (end.status === 'rejected') throw end.reason
     if (this.#stop === null) await reportUndelivered({ ...this.#o, account, runId: run.run_id, options, recorder: this.#recorder }, signal)
   }
 
-  async #hand(queue: AsyncGenerator<Candidate>, parts: CheckParts, concurrency: number, signal: AbortSignal): Promise<void> {
+  async #worker(queue: AsyncGenerator<Candidate>, parts: CheckContext, concurrency: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.#o
     while (this.#stop === null && !signal.aborted) {
       const next = await queue.next()
@@ -168,82 +168,83 @@ class RunWork {
       try {
         await this.#check(next.value, parts, concurrency, signal)
       } catch (error) {
-        // The other hands end with what they hold.
-        this.#halt.abort(error)
+        // Cancels the other workers.
+        this.#abort.abort(error)
         throw error
       }
     }
     signal.throwIfAborted()
   }
 
-  async #check(candidate: Candidate, parts: CheckParts, concurrency: number, signal: AbortSignal): Promise<void> {
+  async #check(candidate: Candidate, parts: CheckContext, concurrency: number, signal: AbortSignal): Promise<void> {
     const { submissionId } = candidate
     const at = timeFromMs(this.#o.clock.now())
-    let checked: Checked
+    let checked: CheckResult
     try {
       checked = await new SubmissionCheck(parts, candidate, signal).run()
     } catch (error) {
       if (error instanceof AuthRefusedError) {
-        this.#stop = { state: 'failed', note: refusedCredentials(error) }
+        this.#stop = { state: 'failed', note: credentialsProblem(error) }
         throw error
       }
-      const ofTheStore = upstreamClass(error) === null && (error instanceof TransientError || error instanceof FatalError)
-      if (ofTheStore || error instanceof LeaseLostError || signal.aborted) throw error
-      checked = await this.#broken(candidate, error)
+      const isDatabaseError = upstreamClass(error) === null && (error instanceof TransientError || error instanceof FatalError)
+      if (isDatabaseError || error instanceof LeaseLostError || signal.aborted) throw error
+      checked = await this.#recordFault(candidate, error)
     }
-    await this.#recorder.visited({ submissionId, at, proved: checked.proved }, checked.compared)
-    this.#heed(checked, concurrency)
+    await this.#recorder.recordVisit({ submissionId, at, proved: checked.isProved }, checked.compared)
+    this.#stopOnOutage(checked, concurrency)
   }
 
-  /** One submission that cannot be checked through a fault of our own keeps no other from being checked. */
-  async #broken({ submissionId }: Candidate, error: unknown): Promise<Checked> {
+  /** Reports a submission whose check failed through a fault of this program. The run continues with the others. */
+  async #recordFault({ submissionId }: Candidate, error: unknown): Promise<CheckResult> {
     const { account, run_id: run } = this.#claim.run
-    this.#o.log.error({ account, run, submission: submissionId, err: error }, `a submission could not be checked: ${messageOf(error)}`)
-    const detail = `it could not be compared: ${messageOf(error)}`.slice(0, 500)
-    await this.#recorder.keepAlone([finding({ kind: 'unreadable', submissionId, detail })])
-    return { proved: false, compared: 0, failure: null }
+    this.#o.log.error(
+      { account, run, submission: submissionId, err: error },
+      `submission ${submissionId} could not be checked (${messageOf(error)}); the run continues with the others and reports it as unreadable`,
+    )
+    const detail = `comparing it failed: ${messageOf(error)}`.slice(0, 500)
+    await this.#recorder.recordInBatches([finding({ kind: 'unreadable', submissionId, detail })])
+    return { isProved: false, compared: 0, failure: null }
   }
 
-  /** A service that answers nobody any more, or refuses whatever it is asked, is not asked for each of a million submissions. */
-  #heed({ failure }: Checked, concurrency: number): void {
-    const silent = failure !== null && STOPPING.has(failure.class)
-    this.#silent = silent ? this.#silent + 1 : 0
-    if (!silent || this.#silent < SILENT_PER_READ * concurrency) return
-    const what = failure.class === 'auth' ? 'refuses every read' : 'does not answer any more'
+  /** Ends the run when the service has stopped answering or refuses every read. */
+  #stopOnOutage({ failure }: CheckResult, concurrency: number): void {
+    const isOutage = failure !== null && OUTAGE_CLASSES.has(failure.class)
+    this.#unanswered = isOutage ? this.#unanswered + 1 : 0
+    if (!isOutage || this.#unanswered < MAX_UNANSWERED_PER_READ * concurrency) return
+    const what = failure.class === 'auth' ? 'refuses every read' : 'no longer answers'
     this.#stop ??= { state: 'failed', note: `the service ${what}: ${failure.reason}` }
   }
 
-  async #keepSaved(over: AbortSignal): Promise<void> {
+  async #saveRegularly(ended: AbortSignal): Promise<void> {
     const { clock, db, onProgress } = this.#o
     const { run } = this.#claim
     try {
       for (;;) {
-        await clock.sleep(SAVE_MS, over)
-        if (over.aborted) break
+        await clock.sleep(SAVE_INTERVAL_MS, ended)
+        if (ended.aborted) break
         await this.#recorder.save()
         onProgress?.(run, this.#recorder.counts)
-        const closed = await stoppedBecause(db, run.account)
-        if (closed !== null) this.#stop ??= { state: 'failed', note: closed }
+        const inactive = await inactiveReason(db, run.account)
+        if (inactive !== null) this.#stop ??= { state: 'failed', note: inactive }
       }
     } catch (error) {
-      this.#halt.abort(error)
+      this.#abort.abort(error)
       throw error
     }
   }
 
   #end(): RunStop {
-    const far = this.#far()
+    const progress = this.#progressText()
     if (this.#stop === null) return { state: 'done', note: null }
-    if (this.#stop.state === 'budget') return { state: 'budget', note: `its budget ended ${far}` }
-    return { ...this.#stop, note: `it ended ${far}: ${this.#stop.note}` }
+    if (this.#stop.state === 'budget') return { state: 'budget', note: `its budget ended ${progress}` }
+    return { ...this.#stop, note: `it ended ${progress}: ${this.#stop.note}` }
   }
 
-  #far(): string {
+  #progressText(): string {
     const { submissions_done: done, submissions_total: total } = this.#recorder.counts
     const dry = this.#claim.run.options.dry_run === true
-    const next = dry
-      ? 'a dry run leaves no mark where it was: the next run begins where this one did'
-      : 'the next run begins with the others'
+    const next = dry ? 'a dry run does not move on: the next run begins where this one did' : 'the next run begins with the others'
     return `after ${done} of ${total} submissions; ${next}`
   }
 }

@@ -10,10 +10,10 @@ import { claimWaitingRun, endAbandonedRuns, ensureReconcileRows } from '../../st
 import { requestSlot } from '../../store/reconcile/slots.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { workRun } from './run.ts'
-import { lastSlot, type Timetable } from './timetable.ts'
+import { type CronSchedule, lastSlot } from './schedule.ts'
 
-/** Runs that somebody asked for, or that a dead process left, are looked for so often; the timetable too, in case its bell was missed. */
-const LOOK_MS = 5_000
+/** How often runs of operators and of dead processes are looked for. Due runs too, in case a timer was missed. */
+const POLL_MS = 5_000
 
 export interface ReconcilerOptions {
   readonly db: Db
@@ -21,19 +21,19 @@ export interface ReconcilerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
-  /** The client of each account that is to be reconciled. */
+  /** Clients by account name; these accounts are reconciled. */
   readonly clients: ReadonlyMap<string, UpstreamClient>
   readonly concurrency: number
   readonly budgetMs: number
-  /** Names of the destinations of the settings. */
+  /** Names of the configured destinations. */
   readonly destinations: readonly string[]
-  /** null: nothing is reconciled by itself. */
-  readonly timetable: Timetable | null
+  /** null: no scheduled runs. */
+  readonly schedule: CronSchedule | null
 }
 
 /**
- * Works on the reconcile runs that are stored: those of the timetable, which it stores itself, those that somebody asked for, and those
- * whose process died. Of several processes one takes each run; an account has one run at a time, several accounts go side by side.
+ * Carries out stored reconcile runs: scheduled ones, which it stores itself when due, those that operators request, and those that dead
+ * processes left. Of several processes one claims each run. An account has one run at a time; several accounts run side by side.
  */
 export class Reconciler implements Service {
   readonly name = 'reconcile'
@@ -47,58 +47,66 @@ export class Reconciler implements Service {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { db, clients, timetable } = this.#o
+    const { db, clients, schedule } = this.#o
     await ensureReconcileRows(db, [...clients.keys()])
     await endAbandonedRuns(db, [...clients.keys()])
-    const due = () => this.#wakeUp.notify()
-    const task = timetable && cron.schedule(timetable.cron, due, { timezone: timetable.timeZone, suppressMissedWarning: true })
-    const over = new AbortController()
-    const work = AbortSignal.any([signal, over.signal])
+    const onDue = () => this.#wakeUp.notify()
+    const task = schedule && cron.schedule(schedule.cron, onDue, { timezone: schedule.timeZone, suppressMissedWarning: true })
+    const stopped = new AbortController()
+    const work = AbortSignal.any([signal, stopped.signal])
     try {
       while (!signal.aborted) {
-        await this.look(work)
-        await this.#wakeUp.wait(LOOK_MS, signal)
+        await this.startDueRuns(work)
+        await this.#wakeUp.wait(POLL_MS, signal)
       }
     } finally {
-      over.abort()
+      stopped.abort()
       await task?.destroy()
       await Promise.allSettled(this.#running.values())
     }
   }
 
-  /** Stores the run of the timetable that has come due, and begins what waits. */
-  async look(signal: AbortSignal): Promise<void> {
-    await this.#keepTimetable()
-    for (const [account, client] of this.#o.clients) if (!this.#running.has(account)) await this.#begin(account, client, signal)
+  /** Stores runs that are due, and starts those that wait. */
+  async startDueRuns(signal: AbortSignal): Promise<void> {
+    await this.#requestDueRuns()
+    for (const [account, client] of this.#o.clients) if (!this.#running.has(account)) await this.#start(account, client, signal)
   }
 
-  /** Waits for the runs that are in hand. */
+  /** Waits until no run is in progress. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.allSettled(this.#running.values())
   }
 
-  async #keepTimetable(): Promise<void> {
-    const { db, clock, log, clients, timetable } = this.#o
-    if (timetable === null) return
-    const slot = lastSlot(timetable, clock.now())
+  async #requestDueRuns(): Promise<void> {
+    const { db, clock, log, clients, schedule } = this.#o
+    if (schedule === null) return
+    const slot = lastSlot(schedule, clock.now())
     for (const account of clients.keys()) {
       const outcome = await requestSlot(db, account, slot)
-      if (outcome === 'skipped') log.warn({ account, slot }, 'a reconcile run was due while another was still in progress; it is left out')
-      if (outcome === 'again') log.info({ account, slot }, 'a reconcile run that failed is made again')
+      if (outcome === 'skipped')
+        log.warn({ account, slot }, `skipped the reconcile run of account ${account} due at ${slot}: another one is still in progress`)
+      if (outcome === 'again') log.info({ account, slot }, `repeating the failed reconcile run of account ${account} due at ${slot}`)
     }
   }
 
-  async #begin(account: string, client: UpstreamClient, signal: AbortSignal): Promise<void> {
+  async #start(account: string, client: UpstreamClient, signal: AbortSignal): Promise<void> {
     const { db, log, budgetMs } = this.#o
     const claim = await claimWaitingRun(db, account)
     if (claim === null) return
     const { run, resumed } = claim
-    log.info({ account, run: run.run_id, by: run.requested_by, resumed }, resumed ? 'a reconcile run goes on' : 'a reconcile run begins')
+    log.info(
+      { account, run: run.run_id, by: run.requested_by, resumed },
+      `reconcile run of account ${account} ${resumed ? 'resumed' : 'started'}`,
+    )
     const work = workRun({ ...this.#o, client, budgetMs, onAbort: 'release' }, claim, signal).then(
       () => true,
       (error: unknown) => {
-        // Whatever it was, the run stands where it stood and is taken up again, after a while: it may come to the same.
-        if (!signal.aborted) log.error({ account, run: run.run_id, err: error }, `a reconcile run was interrupted: ${messageOf(error)}`)
+        // The run keeps its progress and is resumed after a while. Not at once: the same error may come again.
+        if (!signal.aborted)
+          log.error(
+            { account, run: run.run_id, err: error },
+            `reconcile run of account ${account} interrupted (${messageOf(error)}); it will be resumed`,
+          )
         return false
       },
     )

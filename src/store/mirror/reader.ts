@@ -39,25 +39,25 @@ export class MirrorReader implements MirrorReading {
   }
 
   /** The rows of `entity` of a submission that was read whole; otherwise null. */
-  wholeOf(entity: Entity, submissionId: string): readonly Row[] | null {
+  preloaded(entity: Entity, submissionId: string): readonly Row[] | null {
     const whole = this.#whole.get(submissionId)
     return whole === undefined ? null : (whole.get(entity.table) ?? [])
   }
 
   /** The rows of `keys`, and possibly others. @param keys of one submission. */
   async load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {
-    const whole = this.wholeOf(entity, String(keys[0]?.['submission_id']))
+    const whole = this.preloaded(entity, String(keys[0]?.['submission_id']))
     return whole ?? (await this.#q.selectMany(entity, keys))
   }
 
   async loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]> {
-    const whole = this.wholeOf(entity, submissionId)
+    const whole = this.preloaded(entity, submissionId)
     return whole ?? (await this.#q.selectWhere(entity, { account, submission_id: submissionId }))
   }
 
   async newest(account: string, submissionId: string): Promise<Newest> {
-    const events = this.wholeOf(marketEvents, submissionId)
-    const messages = this.wholeOf(threadMessages, submissionId)
+    const events = this.preloaded(marketEvents, submissionId)
+    const messages = this.preloaded(threadMessages, submissionId)
     if (events === null || messages === null) return newestOf(this.#q, account, submissionId)
     return newestAmong(events as readonly MarketEventRow[], messages as readonly ThreadMessageRow[])
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import cron from 'node-cron'
 import { expect, it } from 'vitest'
 import { cronOrOff } from '../../../src/config/schema/cron.ts'
-import { lastSlot } from '../../../src/reconcile/run/timetable.ts'
+import { lastSlot } from '../../../src/reconcile/run/schedule.ts'
 
 it.each([
   ['0 3 * * *', '0 3 * * *'],

@@ -38,9 +38,9 @@ it.each(testDatabases)('each page of a long feed is tried again by itself, howev
 })
 
 it.each([
-  ['3 tries', {}],
-  ['1 try', { retryAfterSeconds: 60 }],
-] as const)('a finding says how often it was tried: %s', { timeout: 30_000 }, async (tries, fault) => {
+  ['3 attempts', {}],
+  ['1 attempt', { retryAfterSeconds: 60 }],
+] as const)('a finding says the number of attempts: %s', { timeout: 30_000 }, async (attempts, fault) => {
   const [database] = testDatabases
   const rig = await RunRig.open(database as (typeof testDatabases)[0], 1)
   await rig.reconcile()
@@ -48,7 +48,7 @@ it.each([
   const run = await rig.reconcile({ no_state: true })
   expect(run).toMatchObject({ exit_code: 1, unreadable: 1 })
   const [found] = await listFindings(rig.db.read, { runId: run.run_id })
-  expect(found?.detail).toContain(`thread could not be read in ${tries}: `)
+  expect(found?.detail).toContain(`thread could not be read in ${attempts}: `)
 })
 
 const call = { operation: 'events', submissionId: null, withCursor: true } as const
@@ -87,12 +87,12 @@ describe('a read', () => {
     const { clock, slept } = sleeper()
     expect(await attempt(clock, client, never, failing([unavailable(), unavailable()]))).toEqual({ ok: true, value: 'read' })
     expect(await attempt(clock, client, never, failing(often(unavailable())))).toMatchObject({
-      failure: { class: 'unavailable', tries: 3 },
+      failure: { class: 'unavailable', attempts: 3 },
     })
     expect(slept).toHaveLength(4)
-    expect(await attempt(clock, client, never, failing(often(unavailable(15_000))))).toMatchObject({ failure: { tries: 2 } })
+    expect(await attempt(clock, client, never, failing(often(unavailable(15_000))))).toMatchObject({ failure: { attempts: 2 } })
     expect(await attempt(clock, { ...client, waitMs: () => 20_001 }, never, failing([unavailable()]))).toMatchObject({
-      failure: { tries: 1 },
+      failure: { attempts: 1 },
     })
   })
 
@@ -102,7 +102,7 @@ describe('a read', () => {
     expect(await attempt(clock, client, never, failing(errors))).toEqual({ ok: true, value: 'read' })
     const pauses = { ms: 0 }
     slept.length = 0
-    const gaveUp = { ok: false, failure: { class: 'throttled', tries: 1 } }
+    const gaveUp = { ok: false, failure: { class: 'throttled', attempts: 1 } }
     expect(await attempt(clock, client, never, failing(often(throttled(300_000))), pauses)).toMatchObject(gaveUp)
     expect(slept).toEqual([300_000, 300_000, 300_000])
     // The pauses of the reads before it are among those of a feed.
@@ -143,7 +143,7 @@ describe('a read', () => {
     }
     expect(await feed((walk) => walk === 3)).toEqual({ ok: true, value: null })
     expect(asked.splice(0)).toEqual([null, 'a', null, 'a', null, 'a'])
-    expect(await feed(() => false)).toMatchObject({ failure: { class: 'cursor', tries: 3 } })
+    expect(await feed(() => false)).toMatchObject({ failure: { class: 'cursor', attempts: 3 } })
     expect(asked).toEqual([null, 'a', null, 'a', null, 'a'])
   })
 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Change } from '../../../src/model/change.ts'
 import type { Row } from '../../../src/model/entity.ts'
-import { Finder } from '../../../src/reconcile/check/finding.ts'
+import { FindingBuilder } from '../../../src/reconcile/check/finding.ts'
 import { uuid } from '../../tools/facts.ts'
 
 const ID = uuid(9, 1)
@@ -14,7 +14,7 @@ it('a record that is missing is news when it happened after its feed was polled 
   const [two, three, four] = [2, 3, 4].map((n) => ({ occurred_at: `2026-03-0${n}T00:00:00.000000Z` }))
   const polledAt = { events: three?.occurred_at ?? null, thread: two?.occurred_at ?? null }
   const isNews = (entity: string, after: Row = {}, polled = polledAt) => {
-    const [found] = new Finder(ID, polled).found({ changed: [missing(entity, after)], rawOnly: [] }, null, true)
+    const [found] = new FindingBuilder(ID, polled).findingsOf({ changed: [missing(entity, after)], rawOnly: [] }, null, true)
     return found?.detail.includes('it is news and not a loss')
   }
   expect([two, three, four].map((after) => isNews('market_events', after))).toEqual([false, false, true])

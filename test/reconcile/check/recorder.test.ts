@@ -31,7 +31,7 @@ it.each(testDatabases)(
     })
     const claim = await rig.claim()
     const recorder = await Recorder.open(db, db.clock, claim)
-    await recorder.visited({ submissionId, at: timeFromMs(db.clock.now()), proved: true }, 3)
+    await recorder.recordVisit({ submissionId, at: timeFromMs(db.clock.now()), proved: true }, 3)
     const [first, second] = [recorder.save(), recorder.save()]
     await expect(first).rejects.toThrow('the store is away')
     await second
@@ -44,7 +44,7 @@ it.each(testDatabases)(
     await recorder.save()
     expect(await visited()).toEqual([])
     for (let n = 0; n < 250; n += 1) {
-      await recorder.visited({ submissionId: uuid(7, n), at: timeFromMs(db.clock.now()), proved: true }, 1)
+      await recorder.recordVisit({ submissionId: uuid(7, n), at: timeFromMs(db.clock.now()), proved: true }, 1)
     }
     expect(await visited()).toHaveLength(250)
     // More than there were to look at when it began.
@@ -56,10 +56,10 @@ it.each(testDatabases)('findings count although how far the run was could not be
   const rig = await RunRig.open(database, 1)
   const claim = await rig.claim()
   const missing = (entityId: string) => finding({ kind: 'missing', entity: 'market_events', entityId, repaired: true, detail: 'missing' })
-  await (await Recorder.open(rig.db, rig.db.clock, claim)).keepAlone([missing('one'), missing('two')])
+  await (await Recorder.open(rig.db, rig.db.clock, claim)).recordInBatches([missing('one'), missing('two')])
   await releaseRun(rig.db, claim)
   const again = await Recorder.open(rig.db, rig.db.clock, await rig.claim())
   expect(again.counts).toMatchObject({ missing: 2, repaired: 2 })
-  await again.keepAlone([missing('three')])
+  await again.recordInBatches([missing('three')])
   expect(again.counts).toMatchObject({ missing: 3, repaired: 3 })
 })

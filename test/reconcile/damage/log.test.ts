@@ -107,7 +107,7 @@ describe.each(testDatabases)('a change log from which rows were deleted, on $nam
     await serving.db.write('test', (tx) => tx.sql.deleteFrom('changes').where('seq', '=', 2).execute())
     const runId = await requestRun(serving.db, { account: ACCOUNT, options: {}, requestedBy: 'command' })
     const reconciler = serving.reconciler(null)
-    await reconciler.look(new AbortController().signal)
+    await reconciler.startDueRuns(new AbortController().signal)
     await reconciler.idle()
     expect(told(await listFindings(serving.db.read, { runId }))).toEqual(['lost changes 2 2'])
   })

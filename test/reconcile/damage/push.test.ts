@@ -39,8 +39,8 @@ describe.each(testDatabases)('what a destination never got, on $name', (database
     await tryFirst(rig.db, 'ams', { state: 'unknown', error: 'a try may have been made before a backup was restored' })
     const { findings, out } = await rig.reconcile()
     expect(told(findings)).toContain(`undelivered market_events ${event.id} ams`)
-    expect(out).toContain(
-      'nobody knows whether market_events.insert reached ams: a try may have been made before a backup was restored; look there, then skip or retry it',
+    expect(out.replace(/\s+/g, ' ')).toContain(
+      'it is not known whether market_events.insert reached ams: a try may have been made before a backup was restored; look there, then skip or retry it',
     )
   })
 

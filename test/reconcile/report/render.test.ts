@@ -59,7 +59,7 @@ describe.each([
     }
     for (const said of ['Holes in the change log', '41 / 43']) expect(text).toContain(said)
     expect(text).toContain('And 6 more findings')
-    expect(text).toContain('What stands and was known before')
+    expect(text).toContain('Known before and still true')
   })
 
   it('tells who asked, when, with which options, and how it ended', () => {
@@ -205,7 +205,7 @@ describe('the verdict', () => {
       `It ended ${far}: the service is away. What it did not reach`,
     ],
     ['failed and unreadable', { state: 'failed', unreadable: 1, note: `it ended ${far}: away` }, `It ended ${far}: away. Between`],
-    ['shorter than it was', { state: 'done' }, 'It came to its end: the others were not there any more'],
+    ['shorter than it was', { state: 'done' }, 'It ended regularly: when their turn came, the others were gone'],
   ] as const)('of a run that is %s says why, once', (_, over, said) => {
     const text = textOf({ ...over, submissions_done: 5 })
     expect(text).toContain(said)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { countWanted, submissionsOf } from '../../../src/reconcile/run/queue.ts'
+import { countSubmissions, submissionsOf } from '../../../src/reconcile/run/queue.ts'
 import { newRun, type RunRow } from '../../../src/store/reconcile/runs.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
@@ -82,7 +82,7 @@ describe.each(testDatabases)('the queue of a run on $name', (database) => {
     )
     const options = { submissions: [second, still, first, second, uuid(7, 1)], since: day(2) }
     expect(await orderOf(rig, { options })).toEqual([first, second])
-    expect(await countWanted(rig.db.read, await runOf(rig, { options }), new AbortController().signal)).toBe(2)
+    expect(await countSubmissions(rig.db.read, await runOf(rig, { options }), new AbortController().signal)).toBe(2)
     await withProofs(rig, [[first, 10, 10]])
     expect(await orderOf(rig, { options, run_id: OTHER_RUN })).toEqual([second])
   })

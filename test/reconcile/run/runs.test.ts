@@ -269,7 +269,7 @@ it('a service that answers nobody any more ends the run', { timeout: 120_000 }, 
   const rig = await RunRig.open(sqlite, 8)
   for (const operation of ['requirements', 'events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 503, operation })
   const run = await rig.reconcile({ no_state: true }, { concurrency: 1, clock: hasty })
-  expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('does not answer') })
+  expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('no longer answers') })
   expect(run.submissions_done).toBeLessThan(8)
   expect(await listFindings(rig.db.read, { runId: run.run_id, kind: 'unreadable' })).not.toEqual([])
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Fact } from '../../../src/model/facts.ts'
-import { type Held, heldEvents, heldMessages } from '../../../src/store/mirror/absences.ts'
+import { type StoredRecord, storedEvents, storedMessages } from '../../../src/store/mirror/absences.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'
 import { applyAll } from '../../tools/mirror.ts'
@@ -10,10 +10,10 @@ const [ONE, TWO] = [uuid(9, 1), uuid(9, 2)]
 /** One more than a page has. */
 const MANY = 1_001
 
-async function all(pages: AsyncIterable<readonly Held[]>): Promise<[id: string, position: number | null, hangs: boolean][]> {
-  const held: Held[] = []
+async function all(pages: AsyncIterable<readonly StoredRecord[]>): Promise<[id: string, position: number | null, hangs: boolean][]> {
+  const held: StoredRecord[] = []
   for await (const page of pages) held.push(...page)
-  return held.map(({ id, position, hangs }) => [id, position, hangs])
+  return held.map(({ id, position, hasMessage: hangs }) => [id, position, hangs])
 }
 
 describe.each(testDatabases)('what a submission holds, on $name', ({ open }) => {
@@ -32,9 +32,9 @@ describe.each(testDatabases)('what a submission holds, on $name', ({ open }) => 
     await db.write('test', (tx) =>
       tx.sql.deleteFrom('thread_messages').where('account', '=', ACCOUNT).where('submission_id', '=', ONE).execute(),
     )
-    expect(await all(heldEvents(db.read, ACCOUNT, ONE))).toEqual([[uuid(1, 0), null, false]])
-    expect(await all(heldMessages(db.read, ACCOUNT, ONE))).toEqual([[uuid(2, 0), 0, false]])
-    expect(await all(heldMessages(db.read, ACCOUNT, TWO))).toEqual([
+    expect(await all(storedEvents(db.read, ACCOUNT, ONE))).toEqual([[uuid(1, 0), null, false]])
+    expect(await all(storedMessages(db.read, ACCOUNT, ONE))).toEqual([[uuid(2, 0), 0, false]])
+    expect(await all(storedMessages(db.read, ACCOUNT, TWO))).toEqual([
       [uuid(2, 1), null, false],
       [uuid(2, 1), 0, true],
     ])
@@ -47,8 +47,8 @@ describe.each(testDatabases)('what a submission holds, on $name', ({ open }) => 
     const facts = numbers.flatMap((n): Fact[] => [eventFact(ACCOUNT, ONE, wireEvent(n)), messageFact(ACCOUNT, ONE, wireMessage(n))])
     for (let from = 0; from < facts.length; from += 200) await applyAll(db, facts.slice(from, from + 200))
     const ids = (family: number) => numbers.map((n) => uuid(family, n)).sort()
-    expect(await all(heldEvents(db.read, ACCOUNT, ONE))).toEqual(ids(1).map((id) => [id, null, false]))
-    expect(await all(heldMessages(db.read, ACCOUNT, ONE))).toEqual([
+    expect(await all(storedEvents(db.read, ACCOUNT, ONE))).toEqual(ids(1).map((id) => [id, null, false]))
+    expect(await all(storedMessages(db.read, ACCOUNT, ONE))).toEqual([
       ...ids(2).map((id) => [id, null, false]),
       ...ids(2).map((id) => [id, 0, true]),
     ])

@@ -3,7 +3,7 @@ import { UsageError } from '../../../base/errors.ts'
 import { silentObserver } from '../../../base/observer.ts'
 import type { Config } from '../../../config/config.ts'
 import { runExit, worstExit } from '../../../reconcile/run/outcome.ts'
-import { type RunParts, workRun } from '../../../reconcile/run/run.ts'
+import { type RunContext, workRun } from '../../../reconcile/run/run.ts'
 import type { Db } from '../../../store/engine/db.ts'
 import { auditAction } from '../../../store/operators/actions.ts'
 import { ensureAccounts } from '../../../store/reads/accounts.ts'
@@ -121,7 +121,7 @@ async function reconcileAccount(c: CommandContext, store: OpenStore, account: st
   const destinations = config.destinations.map(({ name }) => name)
   const observer = silentObserver
   const screen = new ReconcileScreen(host.stderr, clock)
-  const parts: Omit<RunParts, 'client'> = {
+  const parts: Omit<RunContext, 'client'> = {
     ...{ db, database: null, clock, log, observer, concurrency, budgetMs, destinations, onAbort: 'stop' },
     onProgress: (now, counts) => screen.show(now, counts),
   }

@@ -17,7 +17,7 @@ const run = z
   .object({
     run_id: z.string(),
     account: z.string(),
-    slot: time.nullable().meta({ description: 'the time of the timetable that it is the run of' }),
+    slot: time.nullable().meta({ description: 'the scheduled time of the run (RECONCILE_CRON); null for one that an operator requested' }),
     requested_by: z.string().meta({ description: '`command`, `cron`, or `admin:` and the name of a token' }),
     options: z.record(z.string(), z.unknown()),
     state: z.enum(states),

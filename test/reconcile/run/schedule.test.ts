@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
-import { lastSlot } from '../../../src/reconcile/run/timetable.ts'
+import { lastSlot } from '../../../src/reconcile/run/schedule.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
 import { pinBrokerage } from '../../../src/store/reads/accounts.ts'
 import { claimNewRun, releaseRun } from '../../../src/store/reconcile/claims.ts'
@@ -80,7 +80,7 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
     const rig = await RunRig.open(database, 2)
     const clock = { ...systemClock, now: ticking }
     const db = await rig.another(clock)
-    await rig.reconciler(null, db).look(new AbortController().signal)
+    await rig.reconciler(null, db).startDueRuns(new AbortController().signal)
     await db.write('test', (tx) =>
       tx.sql
         .insertInto('sync_reconcile')
@@ -96,9 +96,9 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
     const { rig, clock, db } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-01T00:00:00.000Z')
     const first = rig.reconciler(daily, db)
     const second = rig.reconciler(daily, await rig.another(clock))
-    await Promise.all([first.look(signal), second.look(signal)])
+    await Promise.all([first.startDueRuns(signal), second.startDueRuns(signal)])
     await Promise.all([first.idle(), second.idle()])
-    await first.look(signal)
+    await first.startDueRuns(signal)
     await first.idle()
     const runs = await listRuns(rig.db.read)
     expect(runs).toMatchObject([{ requested_by: 'cron', state: 'done', slot: '2026-03-05T03:00:00.000000Z', submissions_done: 2 }])
@@ -106,7 +106,7 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
 
   it('makes up nothing of the time before an account was first served', async () => {
     const { rig, db } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-05T09:00:00.000Z')
-    await rig.reconciler(daily, db).look(signal)
+    await rig.reconciler(daily, db).startDueRuns(signal)
     expect(await listRuns(rig.db.read)).toEqual([])
   })
 
@@ -116,9 +116,9 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
     const claim = await rig.claim({}, db)
     now = at('2026-03-05T03:00:00.000Z')
     const reconciler = rig.reconciler(daily, db)
-    await reconciler.look(signal)
+    await reconciler.startDueRuns(signal)
     await rig.work(claim, { db })
-    await reconciler.look(signal)
+    await reconciler.startDueRuns(signal)
     await reconciler.idle()
     expect(await ofCron(db)).toMatchObject([{ state: 'stopped', exit_code: 4, note: expect.stringContaining(claim.run.run_id) }])
   })
@@ -129,10 +129,10 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
       const { rig, db } = await rigAt('2026-03-05T10:00:00.000Z', '2026-03-01T00:00:00.000Z')
       const claim = await rig.claim(options, db)
       const reconciler = rig.reconciler(daily, db)
-      await reconciler.look(signal)
+      await reconciler.startDueRuns(signal)
       expect((await ofCron(db)).map((run) => run.state)).toEqual(['requested'])
       await rig.work(claim, { db })
-      await reconciler.look(signal)
+      await reconciler.startDueRuns(signal)
       await reconciler.idle()
       expect(await ofCron(db)).toMatchObject([{ state: 'done', slot: '2026-03-05T03:00:00.000000Z', submissions_done: 2 }])
     },
@@ -145,7 +145,7 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
     now = at('2026-03-05T10:00:00.000Z')
     const reconciler = rig.reconciler(daily, db)
     for (let n = 0; n < 2; n++) {
-      await reconciler.look(signal)
+      await reconciler.startDueRuns(signal)
       await reconciler.idle()
     }
     const slot = '2026-03-05T03:00:00.000000Z'
@@ -161,7 +161,7 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
     const reconciler = rig.reconciler(daily, db)
     const passed = async (minutes: number) => {
       now += minutes * 60_000
-      await reconciler.look(signal)
+      await reconciler.startDueRuns(signal)
       await reconciler.idle()
       return (await ofCron(db)).map((run) => run.state)
     }
@@ -173,7 +173,7 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
     expect(await passed(14)).toEqual(['failed'])
     const other = rig.reconciler(daily, await rig.another({ ...systemClock, now: () => now }))
     now += 2 * 60_000
-    await Promise.all([reconciler.look(signal), other.look(signal)])
+    await Promise.all([reconciler.startDueRuns(signal), other.startDueRuns(signal)])
     await Promise.all([reconciler.idle(), other.idle()])
     expect(await passed(0)).toEqual(['failed', 'failed'])
     // Not while it is known to be in vain.
@@ -279,7 +279,7 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
     const [half] = await listRuns(rig.db.read)
     expect(half).toMatchObject({ state: 'running' })
     const next = rig.reconciler(null, await rig.another())
-    await next.look(signal)
+    await next.startDueRuns(signal)
     await next.idle()
     const [run] = await listRuns(rig.db.read)
     expect(run).toMatchObject({ run_id: half?.run_id, state: 'done', submissions_done: 10 })

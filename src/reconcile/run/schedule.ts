@@ -1,8 +1,8 @@
 import cron from 'node-cron'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 
-/** When runs are due: five fields as cron writes them, in a time zone. */
-export interface Timetable {
+/** When runs are due: five cron fields and an IANA time zone. */
+export interface CronSchedule {
   readonly cron: string
   readonly timeZone: string
 }
@@ -10,28 +10,28 @@ export interface Timetable {
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** No clocks are put back by more. */
-const MOST_BACK_MS = 3 * HOUR_MS
-/** From one 29 February to the next there may be eight years. */
-const MOST_DAYS = 8 * 366
+/** More than any clock is ever set back. */
+const MAX_SET_BACK_MS = 3 * HOUR_MS
+/** Eight years: the longest time between two 29 Februaries. */
+const MAX_DAYS = 8 * 366
 
 /**
- * The last time of the timetable that has come. It comes when the clocks of its zone first show it, or are put ahead over it: once, also
- * when they are put back and show it again.
- * @throws Error when the timetable is none.
+ * The last time at which a schedule was due. A time that clocks show twice (set back) is due once, when they first show it. A time that
+ * they skip (set ahead) is due at the moment of the skip. node-cron tells only the next time, so this is computed here.
+ * @throws Error when the schedule has no time within eight years.
  */
-export function lastSlot({ cron: expression, timeZone }: Timetable, nowMs: number): TimeText {
+export function lastSlot({ cron: expression, timeZone }: CronSchedule, nowMs: number): TimeText {
   const offset = offsetsOf(timeZone)
-  // The clocks have shown nothing later yet, also when they were put back a moment ago.
-  const shown = nowMs + Math.max(offset(nowMs), offset(nowMs - MOST_BACK_MS))
+  // The latest time that the clocks have shown; they may have been set back a moment ago.
+  const shown = nowMs + Math.max(offset(nowMs), offset(nowMs - MAX_SET_BACK_MS))
   for (const time of timesBefore(expression, shown)) {
     const at = firstShown(time, offset)
     if (at <= nowMs) return timeFromMs(at)
   }
-  throw new Error(`the timetable ${expression} has no time`)
+  throw new Error(`the schedule ${expression} has no time`)
 }
 
-/** How far the clocks of a zone are ahead of UTC at a moment, in ms. */
+/** A zone's offset from UTC at a moment, in ms. */
 type Offset = (atMs: number) => number
 
 function offsetsOf(timeZone: string): Offset {
@@ -46,16 +46,16 @@ function offsetsOf(timeZone: string): Offset {
   }
 }
 
-/** The times of a timetable up to `latest`, the last first; as the clocks show them, so that no zone has a part in it. */
+/** Times of a schedule up to `latest`, the last first, in local time written as if it were UTC. */
 function* timesBefore(expression: string, latest: number): Generator<number> {
   const { minute, hour, dayOfMonth: days, month: months, dayOfWeek: weekdays } = cron.parse(expression)
   const [minutes, hours] = [minute, hour].map((values) => values.toSorted((a, b) => b - a)) as [number[], number[]]
   const [, , ofMonth, , ofWeek] = expression.split(' ')
   const today = Math.floor(latest / DAY_MS) * DAY_MS
-  for (let day = today; day > today - MOST_DAYS * DAY_MS; day -= DAY_MS) {
+  for (let day = today; day > today - MAX_DAYS * DAY_MS; day -= DAY_MS) {
     const date = new Date(day)
     const [named, namedOfWeek] = [days.includes(date.getUTCDate()), weekdays.includes(date.getUTCDay())]
-    // When both fields name days, one of them is enough.
+    // When both day fields are restricted, cron takes a day that matches either.
     const either = ofMonth !== '*' && ofWeek !== '*'
     if (!months.includes(date.getUTCMonth() + 1) || !(either ? named || namedOfWeek : named && namedOfWeek)) continue
     for (const hour of hours) {
@@ -67,14 +67,14 @@ function* timesBefore(expression: string, latest: number): Generator<number> {
   }
 }
 
-/** When the clocks first show a time, or one behind it. */
+/** @returns the moment at which the clocks first show `time` or a later one. */
 function firstShown(time: number, offset: Offset): number {
-  // No zone is as much as a day from UTC, so the moment lies between these.
+  // No zone is a whole day away from UTC, so the moment lies between these two.
   const before = offset(time - DAY_MS)
   const after = offset(time + DAY_MS)
   if (offset(time - before) === before) return time - before
   if (offset(time - after) === after) return time - after
-  // They are put ahead over it in between.
+  // The clocks skip it: search for the moment at which the offset changes.
   let [from, to] = [time - after, time - before]
   while (to - from > 1) {
     const middle = Math.floor((from + to) / 2)
