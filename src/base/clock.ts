@@ -1,17 +1,16 @@
-/** Now, sleep and chance: the three things that code takes as a parameter so that a test can hold them. */
+/** Time, sleep and randomness. Code takes them as a parameter, so that tests can control them. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
   /**
-   * Milliseconds that only go on, also when somebody puts the clock of the machine ahead or back. Only their differences mean something,
-   * and only within the process: waits are counted by them, and what is stored by `now`.
+   * A monotonic time in milliseconds, unaffected by changes of the system clock. Only differences within the process mean something. Waits
+   * are measured with it; `now` is for what is stored.
    */
   steady(): number
   /** A number in [0, 1). */
   random(): number
   /**
-   * Resolves after `ms` milliseconds, or at once when `signal` aborts. It never rejects: who was
-   * woken asks the signal.
+   * Resolves after `ms` milliseconds, or at once when `signal` aborts. Never rejects: the caller checks the signal.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
@@ -24,7 +23,7 @@ export const systemClock: Clock = {
   steady: () => performance.now(),
   random: () => Math.random(),
   async sleep(ms, signal) {
-    // In steps of a day at most: setTimeout answers at once to what does not fit 31 bits.
+    // In steps of a day at most: setTimeout fires at once for delays beyond 31 bits.
     for (let left = Math.max(ms, 0); !signal?.aborted; left -= LONGEST_TIMEOUT_MS) {
       await wakeOrTimeout(Math.min(left, LONGEST_TIMEOUT_MS), signal)
       if (left <= LONGEST_TIMEOUT_MS) return
@@ -32,7 +31,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** The promise of `node:timers` makes an error with a stack for each who is woken early; there are thousands a second. */
+/** The promise from `node:timers` creates an error with a stack for each early wake-up, and there are thousands a second. */
 function wakeOrTimeout(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const wake = () => {
@@ -45,7 +44,7 @@ function wakeOrTimeout(ms: number, signal: AbortSignal | undefined): Promise<voi
   })
 }
 
-/** A clock that stands still until it is told to move; sleepers wake when their time has come. */
+/** A clock that moves only when told to. Sleepers wake when their time has come. */
 export class ManualClock implements Clock {
   #now: number
   #steady = 0
@@ -86,7 +85,7 @@ export class ManualClock implements Clock {
     })
   }
 
-  /** Moves the clock and wakes, in order of their times, all who have slept long enough. */
+  /** Moves the clock and wakes, in order, all whose time has come. */
   advance(ms: number): void {
     this.#now += ms
     this.#steady += ms
@@ -95,7 +94,7 @@ export class ManualClock implements Clock {
     for (const sleeper of due) sleeper.wake()
   }
 
-  /** Somebody puts the clock ahead, or back with less than 0: no time passes. */
+  /** Sets the system clock ahead, or back for negative values, without time passing. */
   put(ms: number): void {
     this.#now += ms
   }

@@ -1,12 +1,12 @@
 /**
- * Every failure that the product raises itself says whether trying again can help.
- * Whatever else is thrown (a bug, a library's error) is treated as permanent for the one thing it was thrown over.
+ * Base of all errors raised by the product; the subclass says whether trying again can help. Any other error (a bug, a library's) counts as
+ * permanent for the one thing that caused it.
  */
 export abstract class ProductError extends Error {
   override readonly name: string = this.constructor.name
 }
 
-/** Trying again later can help. `retryAfterMs` is what the other side asked for, when it did. */
+/** Trying again later can help. `retryAfterMs` is the delay that the other side asked for, if it did. */
 export class TransientError extends ProductError {
   readonly retryAfterMs: number | undefined
   constructor(message: string, options: ErrorOptions & { retryAfterMs?: number | undefined } = {}) {
@@ -15,13 +15,13 @@ export class TransientError extends ProductError {
   }
 }
 
-/** Trying the same thing again cannot help; others go on. */
+/** Trying again cannot help; other work goes on. */
 export class PermanentError extends ProductError {}
 
-/** The process cannot go on; the message tells the operator what to do. */
+/** The process cannot go on. The message tells the operator what to do. */
 export class FatalError extends ProductError {}
 
-/** Wrong usage or configuration: one clear line per problem, all of them at once (exit code 2). */
+/** Wrong usage or configuration: one clear line per problem, all at once (exit code 2). */
 export class UsageError extends ProductError {
   readonly problems: readonly string[]
   constructor(problems: readonly string[]) {
@@ -33,21 +33,21 @@ export class UsageError extends ProductError {
 /** Not done because another run holds the lock (exit code 4). */
 export class BusyError extends ProductError {}
 
-/** What Node says in a word or two of a limit that the system sets this process, and what to do. */
-const LIMITS: readonly (readonly [said: RegExp, mend: string])[] = [
+/** Node's terse texts for limits set by the system, and what to do about each. */
+const LIMITS: readonly (readonly [pattern: RegExp, fix: string])[] = [
   [/\bEMFILE\b|too many open files/, 'raise the limit of open files of this process (ulimit -n)'],
   [/^EAGAIN$/, 'the system gives this process no further thread; raise its limit (ulimit -u, or pids_limit of the container)'],
 ]
 
-/** @returns the message of whatever was thrown, in one line that is never empty. It never throws itself. */
+/** @returns the message of whatever was thrown, in one non-empty line. Never throws. */
 export function messageOf(error: unknown): string {
   const text = textOf(error).replace(/\s+/g, ' ').trim() || 'unknown error'
-  const mend = LIMITS.find(([said]) => said.test(text))?.[1]
-  return mend === undefined || text.includes(mend) ? text : `${text}; ${mend}`
+  const fix = LIMITS.find(([pattern]) => pattern.test(text))?.[1]
+  return fix === undefined || text.includes(fix) ? text : `${text}; ${fix}`
 }
 
 function textOf(error: unknown): string {
-  // A connection that was tried at several addresses fails with all their errors and no message of its own.
+  // A connection attempted at several addresses fails with all their errors and no message of its own.
   if (error instanceof AggregateError && error.message === '') return [...new Set(error.errors.map(messageOf))].join('; ') || error.name
   if (error instanceof Error) return String(error.message || error.name)
   try {

@@ -3,33 +3,32 @@ import pretty from 'pino-pretty'
 import { printable } from './printable.ts'
 import { type TaxIdKeys, taxIdKeys } from './tax-ids.ts'
 
-/** The program's log: one JSON line per thing that matters; see `createLog`. */
+/** The program's log, one JSON line per entry; see `createLog`. */
 export type Log = Logger
 
 export interface LogOptions {
   readonly level: string
-  /** Readable lines, for a terminal, in place of JSON. */
+  /** Readable lines for a terminal, in place of JSON. */
   readonly pretty: boolean
-  /** Values that must never be written, whole or inside another text: every secret that the settings hold. */
+  /** Values that must never be written, alone or inside other text: every secret in the settings. */
   readonly secrets: readonly string[] | KnownSecrets
-  /** Where lines go; standard output when left out. */
+  /** Where lines go; standard output by default. */
   readonly destination?: DestinationStream
 }
 
-/** Keys, in lower case and without `_` and `-`, whose values are masked wherever they stand, as those of tax ids are. */
+/** Keys, in lower case without `_` and `-`, whose values are masked at any depth. Keys of tax ids are too. */
 const SECRET_KEYS = new Set(['authorization', 'clientsecret', 'accesstoken', 'refreshtoken', 'secret', 'secrets', 'password', 'token'])
 
-/** Whether a line may have such a key; a look at the whole line is cheap, taking it apart is not. */
+/** Cheap test of the whole line for such a key; parsing every line would be expensive. */
 const MAYBE_SECRET = /(?:authorization|secret|token|password)[a-z_-]*":/i
 
 const MASK = '[redacted]'
-/** Of lines that could not be written, no more is kept. */
+/** Limit of lines kept while they cannot be written. */
 const KEPT_BYTES = 1 << 20
 
 /**
- * Makes the log. Invariant 12: neither a known secret value, in whatever text, nor a field known to hold a token, FEIN or SSN,
- * however deep, is written: every finished line is searched. (pino's own redaction knows fixed paths of keys only, and neither
- * messages nor errors.)
+ * Creates the log. Invariant 12: neither a known secret, in any text, nor a field known to hold a token, FEIN or SSN, at any depth, is written.
+ * Every finished line is searched, because pino's own redaction knows only fixed paths, and neither messages nor errors.
  */
 export function createLog(options: LogOptions): Log {
   const destination =
@@ -37,7 +36,7 @@ export function createLog(options: LogOptions): Log {
   const known = options.secrets instanceof KnownSecrets ? options.secrets : new KnownSecrets(options.secrets)
   const masked: DestinationStream = {
     write(line: string) {
-      // What is escaped above U+001F is JSON that says the same; JSON itself escapes the rest.
+      // JSON escapes control characters up to U+001F itself. Escaping the others keeps the line valid and its meaning unchanged.
       const safe = printable(known.mask(line))
       destination.write(options.pretty ? shownAsText(safe) : safe)
     },
@@ -45,13 +44,13 @@ export function createLog(options: LogOptions): Log {
   return pino({ level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, masked)
 }
 
-/** @returns a line of JSON whose texts show their control characters, because what makes it readable takes the escapes of JSON away. */
+/** @returns the line with visible control characters inside its texts: pretty-printing removes JSON's escapes. */
 function shownAsText(line: string): string {
   const texts = (_key: string, value: unknown) => (typeof value === 'string' ? printable(value) : value)
   return `${JSON.stringify(JSON.parse(line, texts))}\n`
 }
 
-/** What cannot be written, as to a file on a full disk, is no reason to stop: up to a limit it is kept, and written with what follows. */
+/** Standard output that survives write errors, such as a file on a full disk: lines are kept up to a limit and written later. */
 function standardOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: true, maxLength: KEPT_BYTES })
   output.on('error', () => {})
@@ -59,8 +58,8 @@ function standardOutput(): DestinationStream {
 }
 
 /**
- * What a log masks: values, and whatever stands under the keys of tax ids. What was ever known stays so: the settings may have dropped it,
- * and others still go by it.
+ * Masks secrets and the values of tax-id keys. Secrets once known stay masked, even after the settings have dropped them, because others may
+ * still use them.
  */
 export class KnownSecrets {
   #taxIdFields: readonly string[] = []
@@ -69,28 +68,28 @@ export class KnownSecrets {
   #inJson: readonly string[] = []
   #any: RegExp | null = null
 
-  /** @param taxIdFields keys under which a tax id stands, beside those that are known. */
+  /** @param taxIdFields keys of tax ids, beside the built-in ones. */
   constructor(secrets: readonly string[], taxIdFields: readonly string[] = []) {
     this.add(secrets, taxIdFields)
   }
 
-  /** From the next line on these are masked too. */
+  /** Masks these too, from the next line on. */
   add(secrets: readonly string[], taxIdFields: readonly string[]): void {
     this.#taxIdFields = [...this.#taxIdFields, ...taxIdFields]
     this.#taxIds = taxIdKeys(this.#taxIdFields)
-    // Longest first: of two secrets that begin alike the shorter would leave the rest of the longer.
+    // Longest first: a shorter secret with the same beginning would leave the rest of the longer one.
     const known = [...new Set([...this.#known, ...secrets])].filter((secret) => secret !== '').sort((a, b) => b.length - a.length)
     this.#known = known
     this.#any = known.length > 0 ? new RegExp(known.map(escapeRegExp).join('|'), 'g') : null
     this.#inJson = known.map((secret) => JSON.stringify(secret).slice(1, -1))
   }
 
-  /** @returns a text that is no JSON without the values. */
+  /** @returns plain text with secrets masked. */
   maskText(text: string): string {
     return this.#any ? text.replace(this.#any, MASK) : text
   }
 
-  /** @returns a line of JSON without what must not be written, which stays one. */
+  /** @returns a JSON line with secrets masked, still valid JSON. */
   mask(line: string): string {
     const keyed = MAYBE_SECRET.test(line) || this.#taxIds.inJson.test(line)
     if (!keyed && !this.#inJson.some((secret) => line.includes(secret))) return line
@@ -115,7 +114,7 @@ export class KnownSecrets {
   }
 }
 
-/** What every line has and readers of the log sort by: a secret of a few digits must not break it. */
+/** Fields of every line that log readers sort by. A secret of a few digits must not break them. */
 function isFrame(key: string, value: unknown): boolean {
   return (key === 'level' && typeof value === 'number') || (key === 'time' && /^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/.test(String(value)))
 }

@@ -1,11 +1,11 @@
 /**
- * What the stages report about themselves while they run. The names are those of /metrics (without the prefix
- * `submission_mirror_`); `ops/metrics.ts` gives each its help text and kind. A stage never knows who listens.
+ * What the stages report about themselves. The names are those of /metrics, without the prefix `submission_mirror_`; `ops/metrics` gives each
+ * its help text and kind. A stage never knows who listens.
  */
 export interface Observer {
-  /** Adds `by` (1 when left out) to a counter. */
+  /** Adds `by` (default 1) to a counter. */
   count(name: CounterName, labels?: Labels, by?: number): void
-  /** Records one duration, in seconds. */
+  /** Records a duration in seconds. */
   time(name: TimerName, seconds: number, labels?: Labels): void
   /** Sets a gauge. */
   set(name: GaugeName, value: number, labels?: Labels): void
@@ -53,5 +53,5 @@ export type GaugeName =
   | 'disk_free_bytes'
   | 'disk_size_bytes'
 
-/** Hears nothing: for commands and tests that do not look at metrics. */
+/** Ignores everything: for commands and tests without metrics. */
 export const silentObserver: Observer = { count() {}, time() {}, set() {} }

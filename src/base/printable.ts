@@ -1,6 +1,6 @@
 /**
- * Text that came from outside, for a terminal: control characters other than line breaks and tabs are shown as escapes, so that
- * nothing that was sent can steer the terminal it is looked at on.
+ * Makes foreign text safe for a terminal: control characters other than line breaks and tabs become visible escapes, so that they cannot
+ * control the terminal.
  */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.

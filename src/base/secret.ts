@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-/** A value that shows itself to nobody by accident: printed, logged or serialised it is `[redacted]`. */
+/** A value that never shows by accident: printed, logged or serialised it is `[redacted]`. */
 export class Secret {
   readonly #value: string
 
@@ -8,7 +8,7 @@ export class Secret {
     this.#value = value
   }
 
-  /** The value itself, for the one place that uses it. */
+  /** The value, for the one place that uses it. */
   reveal(): string {
     return this.#value
   }
@@ -27,8 +27,8 @@ export class Secret {
 }
 
 /**
- * What has to be hidden of a URL: the whole of it, and its password in every way of writing: as it stands there, as a library
- * writes it, and decoded. A user without a password counts as one for http, where tokens are given like that.
+ * The secrets in a URL: the whole of it, and its password in every spelling: as written, as a library encodes it, and decoded. For http a user
+ * without a password counts as one, because tokens are given like that.
  * @param text a URL of any scheme.
  */
 export function secretsOfUrl(text: string): string[] {

@@ -3,8 +3,8 @@ import { FatalError, messageOf } from './errors.ts'
 import type { Log } from './log.ts'
 
 /**
- * A long-running part of the product. `run` works until `signal` aborts, then finishes what is in hand and resolves.
- * When it rejects, the supervisor starts it again with backoff, except after a FatalError, which ends the process.
+ * A long-running part of the product. `run` works until `signal` aborts, finishes what is in flight, and resolves. When it rejects, the
+ * supervisor restarts it with backoff; a FatalError ends the process instead.
  */
 export interface Service {
   readonly name: string
@@ -13,7 +13,7 @@ export interface Service {
 
 const RESTART_BASE_MS = 200
 const RESTART_CAP_MS = 30_000
-/** A service that ran this long before it failed is thought healthy again. */
+/** A service that ran this long before failing counts as healthy again. */
 const HEALTHY_AFTER_MS = 60_000
 
 /**

@@ -1,4 +1,4 @@
-/** Keys, in lower case and of letters alone, under which an FEIN or a social security number stands. */
+/** Keys of a FEIN or social security number, in lower case, letters only. */
 const KNOWN: readonly string[] = [
   'fein',
   'feinorssn',
@@ -19,17 +19,17 @@ const KNOWN: readonly string[] = [
   'federalemployeridentificationnumber',
 ]
 
-/** The keys under which an FEIN or a social security number stands (invariant 12). */
+/** Recognises keys of a FEIN or social security number (invariant 12). */
 export interface TaxIdKeys {
-  /** Whether one stands under this key, however it is written. */
+  /** Whether the key is one, however it is spelled. */
   has(key: string): boolean
-  /** Finds such a key in a text of JSON, without taking it apart. */
+  /** Finds such a key in JSON text without parsing it. */
   readonly inJson: RegExp
 }
 
 /**
- * The keys that are known, and those that the settings name.
- * @param further keys, however they are written: only their letters of a-z count.
+ * The built-in keys and those from the settings.
+ * @param further keys in any spelling: only their letters a-z count.
  */
 export function taxIdKeys(further: readonly string[] = []): TaxIdKeys {
   const words = new Set([...KNOWN, ...further.map(lettersOf)])

@@ -14,7 +14,7 @@ import { createLog } from '../../src/base/log.ts'
 import { type Config, loadConfig } from '../../src/config/config.ts'
 import { openDb } from '../../src/store/open/open.ts'
 import { storeMappings } from '../../src/store/outbox/push-map.ts'
-import { retryRows, skipRows } from '../../src/store/outbox/queries.ts'
+import { retryRows, skipRows } from '../../src/store/outbox/retry.ts'
 
 const armed = new Map<string, { left: number; readonly how: string }>()
 

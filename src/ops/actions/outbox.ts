@@ -1,14 +1,7 @@
 import type { Db } from '../../store/engine/db.ts'
 import { auditAction } from '../../store/operators/actions.ts'
-import {
-  findOutboxRows,
-  type OutboxEntry,
-  type OutboxFilter,
-  type OutboxSelection,
-  type OutboxStep,
-  retryRows,
-  skipRows,
-} from '../../store/outbox/queries.ts'
+import { findOutboxRows, type OutboxEntry, type OutboxFilter } from '../../store/outbox/queries.ts'
+import { type OutboxSelection, type OutboxStep, retryRows, skipRows } from '../../store/outbox/retry.ts'
 import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
 import { type ActionContext, idsForAudit, untilDone } from './context.ts'

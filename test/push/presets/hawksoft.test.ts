@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
-import { retryRows } from '../../../src/store/outbox/queries.ts'
+import { retryRows } from '../../../src/store/outbox/retry.ts'
 import { type HawkSoftEmulator, startHawkSoft } from '../../emulators/hawksoft.ts'
 import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { at, eventFact, messageFact, uuid, wireEvent, wireMessage } from '../../tools/facts.ts'

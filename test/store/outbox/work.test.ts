@@ -12,7 +12,7 @@ import {
   setDestinationState,
 } from '../../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../../src/store/outbox/push-map.ts'
-import { retryRows } from '../../../src/store/outbox/queries.ts'
+import { retryRows } from '../../../src/store/outbox/retry.ts'
 import { ID_NOT_KNOWN } from '../../../src/store/outbox/rows.ts'
 import { type ClaimedLane, claimLanes, type LaneClaim, releaseAllLanes, releaseLanes, settleLanes } from '../../../src/store/outbox/work.ts'
 import {
