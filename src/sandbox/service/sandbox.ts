@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { fillFeeds } from '../world/bulk.ts'
 import { newLane } from '../world/lanes.ts'
 import { type Market, markets, trades } from '../world/names.ts'
+import { plainFacts } from '../world/plain-facts.ts'
 import type { Prng } from '../world/prng.ts'
 import type { Story, StoryProgress, TimedStep } from '../world/story.ts'
 import type { EventInit, LaneInit, LanePatch, MessageInit, RailPatch } from '../world/submission.ts'
@@ -132,18 +133,7 @@ export class Sandbox {
 
   /** @returns the id of a new, empty submission. */
   addSubmission(account: string, init: { submissionId?: string; facts?: Partial<SubmissionFacts> } = {}): string {
-    const facts: SubmissionFacts = {
-      insured_name: 'Plain Oak Holdings LLC',
-      lines: ['general_liability'],
-      effective_date: '2027-01-01',
-      state: 'TX',
-      forms: ['acord_125'],
-      marketing_status: 'not_started',
-      marketing_hint: null,
-      form_fill_active: false,
-      documents_on_file: [],
-      ...init.facts,
-    }
+    const facts = { ...plainFacts, ...init.facts }
     return this.#parts.world.addSubmission(account, init.submissionId ?? this.#parts.world.newId(), facts).id
   }
 
