@@ -4,7 +4,7 @@ import { hasValue } from '../model/merge.ts'
 import type { ApplySession } from './session.ts'
 import type { WorkingSet } from './working-set.ts'
 
-/** Marks records that the service no longer shows; one that is marked already keeps its time. Nothing is deleted (invariant 7). */
+/** Marks records that the service no longer shows as gone. A record that is already marked keeps its time. Nothing is deleted (invariant 7). */
 export async function applyAbsent(session: ApplySession, fact: AbsentFact): Promise<void> {
   const place = { account: fact.account, submission_id: fact.submissionId }
   await mark(

@@ -8,8 +8,8 @@ import { applyReachability, lockSubmissions } from './submissions.ts'
 import { applyMessages } from './thread-messages.ts'
 
 /**
- * Works facts of any kinds, in any order, into a session; nothing is written yet.
- * @returns how many state facts came too late (invariant 6).
+ * Applies facts of any kinds, in any order, to a session. Nothing is written yet.
+ * @returns the number of state facts that came too late (invariant 6).
  */
 export async function applyTo(session: ApplySession, facts: readonly Fact[]): Promise<number> {
   await lockSubmissions(session, facts)

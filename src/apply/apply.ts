@@ -9,32 +9,32 @@ import { requestReplay, wakeReads } from '../store/reads/reads.ts'
 import { applyTo } from './apply-to.ts'
 import { ApplySession } from './session.ts'
 
-/** What applying some facts came to. */
+/** The result of applying facts. */
 export interface Applied {
   /** Events and messages that were not known before. */
   readonly inserted: number
-  /** Rows of the change log that this will add. */
+  /** Number of rows added to the change log. */
   readonly changes: number
-  /** State facts that came too late: a read sent after theirs has been applied. */
+  /** State facts that came too late: a read that was sent later has already been applied. */
   readonly stale: number
-  /** Those rows. */
+  /** The rows added to the change log. */
   readonly changed: readonly Change[]
-  /** Rows that were written because their `raw` alone differed; no rows of the change log. */
+  /** Rows written because only their `raw` differed. They are not in the change log. */
   readonly rawOnly: readonly Change[]
 }
 
-/** The one way into the mirror, open for one transaction. */
+/** A transaction in which facts can be applied to the mirror; there is no other way in. */
 export interface ApplyTransaction {
   readonly tx: Tx
-  /** Applies facts of any kinds, in any order; may be called once in a transaction. */
+  /** Applies facts of any kinds, in any order. May be called once per transaction. */
   apply(facts: readonly Fact[]): Promise<Applied>
 }
 
 /**
- * Runs `work` in one transaction in which it may apply facts and settle what caused them (invariant 3): rows, change log and
- * inbox mark or cursor become durable together, or not at all.
+ * Runs `work` in one transaction, in which it applies facts and settles the delivery or read that brought them (invariant 3). Rows, change
+ * log and inbox state or cursor commit together, or not at all.
  * @param name the transaction's name, see `Db.write`.
- * @throws what `Db.write` throws, and what `work` throws; then nothing was written.
+ * @throws errors of `Db.write` and of `work`; then nothing was written.
  */
 export function inApplyTransaction<T>(
   db: Db,

@@ -5,10 +5,10 @@ import type { EventFact, MessageFact } from '../model/facts.ts'
 import type { ApplySession } from './session.ts'
 
 /**
- * Notes the way a record came, where its row does not tell: that a feed showed it as news first (and that it was a replay that did),
- * and that a webhook told of it only later. So a lost webhook is a record of the first kind that never became one of the second.
+ * Notes how a record arrived, as far as its row does not tell: that a feed (or its replay) showed it as news before any webhook, and that a
+ * webhook followed later. A record with the first note and without the second is a lost webhook.
  * @param firstVia how the record was first seen.
- * @param isNew whether that is now.
+ * @param isNew whether it is seen for the first time now.
  */
 export function noteArrival(
   session: ApplySession,
@@ -19,16 +19,16 @@ export function noteArrival(
   isNew: boolean,
 ): void {
   const { occurred_at } = fact.kind === 'event' ? fact.event : fact.message.message
-  const news = isNew && firstVia !== 'webhook' && !session.isUntold(fact, String(occurred_at))
+  const news = isNew && firstVia !== 'webhook' && !session.isBeforeWebhooks(fact, String(occurred_at))
   const late = !isNew && fact.via === 'webhook' && firstVia !== 'webhook'
   if (!news && !late) return
   const note = { account: fact.account, entity, submission_id: fact.submissionId, record_id: recordId }
   session.arrivals.push({ ...note, way: late ? 'webhook' : 'feed' })
-  // What the first reading of a feed shows was there before: nothing had to be read again to find it.
+  // A first walk reads everything anyway, so it does not count as a replay.
   if (news && fact.fromReplay && !fact.firstWalk && firstVia === 'poll') session.arrivals.push({ ...note, way: 'replay' })
 }
 
-/** Keeps what contradicted a stored record, with what was kept. */
+/** Keeps both versions of a record that contradicts the stored one. */
 export function noteConflict(
   session: ApplySession,
   fact: EventFact | MessageFact,
@@ -51,7 +51,7 @@ export function noteConflict(
   })
 }
 
-/** Links, and what the specification does not name, change without anything being contradicted. */
+/** The identity fields as text. Links and fields that the spec does not name may change without a conflict. */
 function identityTextOf(fact: EventFact | MessageFact): string {
   if (fact.kind === 'event') return JSON.stringify(values(fact.event, identityOf(marketEvents)))
   const { message, attachments } = fact.message

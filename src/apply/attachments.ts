@@ -7,16 +7,16 @@ import type { ApplySession } from './session.ts'
 
 const identity = identityOf(threadAttachments)
 
-/** Loads what is kept at every position that the facts name, and at the one behind: a row there tells that the kept list is longer. */
+/** Loads the stored attachments at every position of the facts, and at the next one: a row there means that the stored list is longer. */
 export async function loadAttachments(session: ApplySession, facts: readonly MessageFact[]): Promise<void> {
   const keys = facts.flatMap((fact) => Array.from({ length: fact.message.attachments.length + 1 }, (_, position) => keyOf(fact, position)))
   await session.threadAttachments.load(keys)
 }
 
 /**
- * Whether the attachments that a message shows now contradict those that are kept (invariant 4): all but their links is the message's
- * identity, how many they are too. A message without a list says nothing, and one that had none is filled.
- * @param stored the message as it is kept.
+ * Whether the attachments of a message contradict the stored ones (invariant 4). Their names and number belong to the message's identity,
+ * their links do not. A message without a list contradicts nothing, and a stored message without a list is filled.
+ * @param stored the stored message.
  */
 export function attachmentsConflict(session: ApplySession, fact: MessageFact, stored: ThreadMessageRow): boolean {
   if (fact.via === 'reconcile') return false
@@ -30,13 +30,13 @@ export function attachmentsConflict(session: ApplySession, fact: MessageFact, st
   const behind = session.threadAttachments.get(keyOf(fact, attachments.length))
   if (behind !== null && behind.gone_at === null) return listedAttachments(message.raw) !== null
   if (!rows.includes(null)) return false
-  // A row that is missing although the kept object names it was lost here, and is put back.
+  // A row that is missing although the stored object lists it was lost in the mirror, and is restored.
   const listed = listedAttachments(stored.raw)
   if (listed === null) return rows.some((row) => row !== null)
   return rows.some((row, position) => row === null && position >= listed)
 }
 
-/** Puts the attachments of a message that was not refused. */
+/** Stores the attachments of a message that has no conflict. */
 export function putAttachments(session: ApplySession, fact: MessageFact): void {
   for (const attachment of fact.message.attachments) {
     const key = keyOf(fact, attachment.position)

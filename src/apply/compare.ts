@@ -10,10 +10,10 @@ import { newestAmong } from '../store/mirror/reader.ts'
 import { applyTo } from './apply-to.ts'
 import { ApplySession } from './session.ts'
 
-/** What applying some facts would change. */
+/** What applying facts would change. */
 export interface Differences {
   readonly changed: readonly Change[]
-  /** Rows of which `raw` alone would change. */
+  /** Rows in which only `raw` would change. */
   readonly rawOnly: readonly Change[]
 }
 
@@ -22,8 +22,8 @@ export function differs(differences: Differences): boolean {
 }
 
 /**
- * Finds what applying facts of one submission would change, by applying them to nothing: apply itself decides, so that what is found
- * and what is repaired cannot disagree. Nothing is written, locked or counted.
+ * Finds what applying facts of one submission would change. It runs the same code as applying, so that findings and repairs cannot
+ * disagree, but writes, locks and counts nothing.
  */
 export async function compareFacts(reader: MirrorReading, facts: readonly Fact[], now: TimeText): Promise<Differences> {
   const access = new Comparison(reader)
@@ -34,8 +34,8 @@ export async function compareFacts(reader: MirrorReading, facts: readonly Fact[]
 }
 
 /**
- * A mirror that is changed in memory only: what is applied here one after another comes to the same as in the mirror, and leaves that as
- * it is.
+ * A copy of the mirror that is changed in memory only. Applying facts to it one after another gives the same result as in the mirror, which
+ * stays as it is.
  */
 export class DryRun {
   readonly #overlay: Overlay
@@ -44,12 +44,12 @@ export class DryRun {
     this.#overlay = new Overlay(reader)
   }
 
-  /** What applying facts would change now; nothing is kept of it. */
+  /** What applying facts would change now. Nothing is kept. */
   compare(facts: readonly Fact[], now: TimeText): Promise<Differences> {
     return compareFacts(this.#overlay, facts, now)
   }
 
-  /** Applies facts. */
+  /** Applies facts in memory. */
   async apply(facts: readonly Fact[], now: TimeText): Promise<Differences> {
     const access = new Comparison(this.#overlay)
     const session = new ApplySession(access, now)
@@ -60,7 +60,7 @@ export class DryRun {
   }
 }
 
-/** Rows that lie over those of the mirror. */
+/** Changed rows in memory that hide those of the mirror. */
 class Overlay implements MirrorReading {
   readonly #reader: MirrorReading
   readonly #rows = new Map<string, Map<string, Row>>()
@@ -75,7 +75,7 @@ class Overlay implements MirrorReading {
     this.#rows.set(entity.table, rows)
   }
 
-  /** No more than was asked for lies over it: of a long feed each page would bring all those before it. */
+  /** Returns only changed rows that were requested; otherwise each page of a long feed would return all pages before it. */
   async load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {
     const rows = await this.#reader.load(entity, keys)
     const over = this.#rows.get(entity.table)
@@ -84,7 +84,7 @@ class Overlay implements MirrorReading {
     return [...uncovered(entity, rows, over), ...asked]
   }
 
-  /** All that lies over the table is of one submission. */
+  /** All changed rows are of one submission. */
   async loadOfSubmission(entity: Entity, account: string, submissionId: string): Promise<readonly Row[]> {
     const rows = await this.#reader.loadOfSubmission(entity, account, submissionId)
     const over = this.#rows.get(entity.table)
@@ -99,7 +99,7 @@ class Overlay implements MirrorReading {
   }
 }
 
-/** Those rows over which no other lies. */
+/** The rows that no changed row hides. */
 function uncovered(entity: Entity, rows: readonly Row[], over: ReadonlyMap<string, Row>): readonly Row[] {
   return rows.filter((row) => !over.has(keyText(entity, row)))
 }
@@ -108,7 +108,7 @@ function keyText(entity: Entity, row: Row): string {
   return JSON.stringify(entity.key.map((column) => row[column]))
 }
 
-/** Takes what would be written, and keeps only the changes. */
+/** Collects what would be written. */
 class Comparison implements MirrorAccess {
   readonly changed: Change[] = []
   readonly written: { readonly entity: Entity; readonly row: Row }[] = []

@@ -6,9 +6,9 @@ import { isOfRail, laneOf, ofRail } from './lanes.ts'
 import type { ApplySession } from './session.ts'
 
 /**
- * Works out anew what is kept of a submission's records beside them: when the newest was, and the lanes that no rail has named, whose
- * state is that of their newest event (invariant 5). Records that are gone count for nothing: such a lane of which no other event tells is
- * gone, or was never there.
+ * Recomputes what follows from a submission's records: the times of the newest ones, and the lanes that no rail has named, whose state is
+ * that of their newest event (invariant 5). Records that are gone do not count: a lane without any other event is marked gone, or is not
+ * created.
  */
 export async function applyDerived(session: ApplySession, fact: DerivedFact): Promise<void> {
   const place = { account: fact.account, submission_id: fact.submissionId }
@@ -16,7 +16,7 @@ export async function applyDerived(session: ApplySession, fact: DerivedFact): Pr
   const submission = session.submissions.get(place)
   if (submission !== null) {
     const last = { last_event_at: newest.eventAt, last_message_at: newest.messageAt }
-    // Nobody says it a second time: where a damaged row no longer tells, the submission is tracked from now on.
+    // The service does not repeat these values. In a damaged row the submission counts as tracked from now on.
     const tracked_at = isDamaged(submission.tracked_at) ? fact.now : submission.tracked_at
     const tracked_via = isDamaged(submission.tracked_via) ? fact.cause : submission.tracked_via
     session.submissions.put({ ...submission, ...last, tracked_at, tracked_via }, fact.cause)

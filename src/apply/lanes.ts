@@ -6,8 +6,8 @@ import type { Shown } from '../model/view.ts'
 import type { ApplySession } from './session.ts'
 
 /**
- * Applies the lanes of a rail. They are no plain list: a lane may be known from events before a rail names it (invariant 5), and one that
- * was not known asks for a replay (trap 8).
+ * Applies the lanes of a rail. Unlike rows of other lists, a lane may be known from events before a rail names it (invariant 5), and an
+ * unknown lane requests a replay (trap 8).
  */
 export async function applyRailLanes(session: ApplySession, fact: StateFact, shown: Shown): Promise<void> {
   const stored = await session.lanes.loadSubmission(fact.account, fact.submissionId)
@@ -20,30 +20,30 @@ export async function applyRailLanes(session: ApplySession, fact: StateFact, sho
     named.add(row.lane_id)
     if (before === null) session.requestReplay(fact)
     const raw = before !== null && sameRaw(before.raw, row.raw) ? before.raw : row.raw
-    // What an event said of it counts no more, for one that comes only now says nothing of it either (invariants 2 and 5).
-    const unsaid = before !== null && !isOfRail(before) ? emptyLane(before) : {}
-    session.lanes.merge({ ...unsaid, ...row, raw }, fact.cause)
+    // Values from events no longer count: events that arrive after the rail do not count either (invariants 2 and 5).
+    const cleared = before !== null && !isOfRail(before) ? emptyLane(before) : {}
+    session.lanes.merge({ ...cleared, ...row, raw }, fact.cause)
   }
   for (const lane of stored) {
-    // A lane that only events have named was never in the rail, so it cannot be gone from it.
+    // A lane known only from events was never in the rail, so it cannot be gone from it.
     if (!isOfRail(lane) || hasValue(lane.gone_at) || named.has(lane.lane_id) || !shown.saysGone(lane)) continue
     session.lanes.put({ ...lane, gone_at: fact.readAt }, fact.cause)
   }
 }
 
 /**
- * Whether a rail has named the lane. Three columns say so, each by itself: the word of two of them counts, so that a hand that alters one
- * neither makes a lane that only events tell of go with the rail, nor empties one that the rail has told of.
+ * Whether a rail has named the lane. Three columns tell this independently, and two of them decide. So one column changed by hand neither
+ * marks a lane of events as gone from the rail, nor empties a lane of the rail.
  */
 export function isOfRail({ state_source, state_event_id, raw }: LaneRow): boolean {
-  const [ofNoEvent, shown] = [state_event_id === null, raw !== null]
-  return state_source === 'rail' ? ofNoEvent || shown : ofNoEvent && shown
+  const [hasNoEvent, isShown] = [state_event_id === null, raw !== null]
+  return state_source === 'rail' ? hasNoEvent || isShown : hasNoEvent && isShown
 }
 
-/** What a lane that a rail has named says of where its state comes from. */
+/** The source columns of a lane named by a rail. */
 export const ofRail = { state_source: 'rail', state_event_id: null, state_occurred_at: null } as const
 
-/** A lane as an event tells it: it is there. */
+/** A lane in the state of an event, not gone. */
 export function laneOf(row: MarketEventRow, lane: LaneRow | null): LaneRow {
   return {
     ...(lane ?? emptyLane(laneKey(row))),
@@ -59,7 +59,7 @@ export function laneOf(row: MarketEventRow, lane: LaneRow | null): LaneRow {
   }
 }
 
-/** A lane of which nothing is said. */
+/** A lane without any values. */
 function emptyLane({ account, submission_id, lane_id }: LaneKey): LaneRow {
   const blank = Object.fromEntries(Object.keys(lanes.columns).map((column) => [column, null])) as unknown as LaneRow
   return { ...blank, account, submission_id, lane_id, state_source: 'event' }

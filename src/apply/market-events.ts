@@ -10,18 +10,18 @@ import { touchSubmission } from './submissions.ts'
 
 const identity = identityOf(marketEvents)
 
-/** Applies market events: each is inserted once by id, filled when it later says more, and never overwritten (invariant 4). */
+/** Applies market events. Each is inserted once by id; later reads fill what was null and never overwrite (invariant 4). */
 export async function applyEvents(session: ApplySession, facts: readonly EventFact[]): Promise<void> {
   await session.marketEvents.load(facts.map(keyOf))
-  const kept: { fact: EventFact; row: MarketEventRow }[] = []
+  const applied: { fact: EventFact; row: MarketEventRow }[] = []
   for (const fact of facts) {
     const row = applyEvent(session, fact)
-    if (row !== null) kept.push({ fact, row })
+    if (row !== null) applied.push({ fact, row })
   }
-  await applyToLanes(session, kept)
+  await applyToLanes(session, applied)
 }
 
-/** @returns the row as it now stands, for its lane to follow; null when the fact was refused, is gone, or the lanes are looked at later. */
+/** @returns the current row, for its lane to follow; null when the fact was refused, the row is gone, or a reconcile run updates lanes later. */
 function applyEvent(session: ApplySession, fact: EventFact): MarketEventRow | null {
   const key = keyOf(fact)
   const stored = session.marketEvents.get(key)
@@ -44,18 +44,18 @@ function applyEvent(session: ApplySession, fact: EventFact): MarketEventRow | nu
   }
   const row = { ...merge.row, ...firstSeen(stored, fact.via, session.now), gone_at: goneAfter(stored, fact.via) } as MarketEventRow
   session.marketEvents.put(row, fact.cause)
-  // What follows from the records a reconcile run works out from all of them (`DerivedFact`). Nothing follows from one that is gone.
+  // A reconcile run updates what follows from records once, from all of them (`DerivedFact`). A gone record has no effect.
   if (fact.via === 'reconcile' || row.gone_at !== null) return null
   touchSubmission(session, fact, 'last_event_at', String(row.occurred_at))
   return row
 }
 
 /**
- * Keeps a lane that no rail has named in the state of its newest event, by (`occurred_at`, id), whatever the order in which the
- * events come (invariant 5). A lane not seen before asks for a replay (trap 8). An event that names no lane moves none (trap 66).
+ * Gives a lane that no rail has named the state of its newest event by (`occurred_at`, id), whatever order events arrive in (invariant 5). A
+ * new lane requests a replay (trap 8). An event without a lane changes none (trap 66).
  */
-async function applyToLanes(session: ApplySession, kept: readonly { fact: EventFact; row: MarketEventRow }[]): Promise<void> {
-  const placed = kept.filter(({ row }) => row.lane_id !== null)
+async function applyToLanes(session: ApplySession, applied: readonly { fact: EventFact; row: MarketEventRow }[]): Promise<void> {
+  const placed = applied.filter(({ row }) => row.lane_id !== null)
   await session.lanes.load(placed.map(({ row }) => laneKey(row)))
   for (const { fact, row } of placed) {
     const lane = session.lanes.get(laneKey(row))
@@ -65,12 +65,12 @@ async function applyToLanes(session: ApplySession, kept: readonly { fact: EventF
   }
 }
 
-/** Whether all that lies before the event was read with it: otherwise older events of its lane may only just have become visible. */
+/** Whether everything before the event was read in the same walk. Otherwise older events of its lane may have just become visible. */
 function isComplete({ fromReplay, firstWalk, pagesBefore = false }: EventFact): boolean {
   return fromReplay && (firstWalk || !pagesBefore)
 }
 
-/** Whether the lane already shows a later event than `row`. One that is gone shows none: no event told of it any more. */
+/** Whether the lane already shows a later event than `row`. A lane that is gone shows none. */
 function isNewer(lane: LaneRow, row: MarketEventRow): boolean {
   if (lane.gone_at !== null) return false
   const shown = `${lane.state_occurred_at ?? ''} ${lane.state_event_id ?? ''}`

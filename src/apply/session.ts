@@ -14,10 +14,10 @@ import type { Arrival, Conflict } from '../store/mirror/evidence.ts'
 import type { Wake } from '../store/reads/reads.ts'
 import { WorkingSet } from './working-set.ts'
 
-/** What is older than this when its submission became known is history, not news. */
+/** Records older than this when their submission was first tracked are history, not news. */
 const BACKFILL_AFTER_MS = 3_600_000
 
-/** What one transaction of `apply` works on: a working set per table, and what it leaves for later. */
+/** The state of one apply transaction: a working set per table, and what is written after them. */
 export class ApplySession {
   readonly access: MirrorAccess
   readonly now: TimeText
@@ -47,7 +47,7 @@ export class ApplySession {
   /** The working set of a table. */
   of<E extends Entity>({ table }: E): WorkingSet<RowOf<E>> {
     const set = this.#sets.get(table)
-    if (set === undefined) throw new Error(`${table} is no table of service data`)
+    if (set === undefined) throw new Error(`${table} is not a table of service data`)
     return set as unknown as WorkingSet<RowOf<E>>
   }
 
@@ -59,21 +59,21 @@ export class ApplySession {
     this.replays.set(`${place.account} ${place.submissionId}`, { account: place.account, submissionId: place.submissionId })
   }
 
-  /** Whether a record of a first walk is history: it happened more than an hour before its submission was tracked. */
+  /** Whether a record of a first walk is history: older by more than an hour than the tracking of its submission. */
   isBackfill(place: Place & Origin, occurredAt: TimeText): boolean {
     return this.#leadMs(place, occurredAt) > BACKFILL_AFTER_MS
   }
 
   /**
-   * Whether no webhook is to be expected for a record of a first walk: it is history, or it happened before an operator named the
-   * submission, when there may have been no endpoint yet. Where a webhook made the submission known, there was one.
+   * Whether no webhook can be expected for a record of a first walk: it is older than the tracking of its submission, when there may have been
+   * no endpoint yet. If a webhook brought the submission, there was one, and only history (see `isBackfill`) counts.
    */
-  isUntold(place: Place & Origin, occurredAt: TimeText): boolean {
+  isBeforeWebhooks(place: Place & Origin, occurredAt: TimeText): boolean {
     const marginMs = this.#submissionOf(place)?.tracked_via === 'webhook' ? BACKFILL_AFTER_MS : 0
     return this.#leadMs(place, occurredAt) > marginMs
   }
 
-  /** How long before its submission was tracked a record of a first walk happened, in milliseconds; of others, nothing is known. */
+  /** How long before the tracking of its submission a record of a first walk happened, in milliseconds; -Infinity for other records. */
   #leadMs(place: Place & Origin, occurredAt: TimeText): number {
     const trackedAt = place.firstWalk ? this.#submissionOf(place)?.tracked_at : null
     return trackedAt == null ? Number.NEGATIVE_INFINITY : msFromTime(trackedAt) - msFromTime(occurredAt)
@@ -83,12 +83,12 @@ export class ApplySession {
     return this.submissions.get({ account, submission_id: submissionId })
   }
 
-  /** Writes every working set, parents before what hangs on them. */
+  /** Writes every working set, parents before children. */
   async flush(): Promise<void> {
     for (const set of this.#sets.values()) await set.flush()
   }
 
-  /** What `flush` wrote that is no row of the change log, because only `raw` differed. */
+  /** Rows that `flush` wrote because only `raw` differed. They are not in the change log. */
   get rawOnly(): Change[] {
     return [...this.#sets.values()].flatMap((set) => set.rawOnly)
   }

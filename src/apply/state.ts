@@ -10,9 +10,9 @@ import { applyRailLanes } from './lanes.ts'
 import type { ApplySession } from './session.ts'
 
 /**
- * Applies a view of the state: the submission's columns, and the rows of its lists. What the view no longer shows is marked gone, never
- * deleted (invariant 7). What the view does not speak of stands.
- * @returns false when a view that was asked for later has been applied already (invariant 6, trap 81).
+ * Applies a view of the state: the submission's columns and the rows of its lists. Rows that the view no longer shows are marked gone, never
+ * deleted (invariant 7). Columns and lists that are not in the view stay unchanged.
+ * @returns false when a view that was requested later has already been applied (invariant 6, trap 81).
  */
 export async function applyState(session: ApplySession, fact: StateFact): Promise<boolean> {
   if (!(await session.access.takeApplied(fact, fact.read, fact.readNo))) return false
@@ -31,12 +31,12 @@ function applySubmission(session: ApplySession, fact: StateFact): void {
   const stored = session.submissions.get({ account: fact.account, submission_id: fact.submissionId })
   if (submission === null || stored === null) return
   const next: SubmissionRow = { ...stored, ...submission }
-  // Every read bears a new time of making; that alone is no change.
+  // Every view has a new generation time. That alone is no change.
   if (sameView(stored.raw, next.raw)) next.raw = stored.raw
   session.submissions.put(next, fact.cause)
 }
 
-/** Sets what the view shows, and marks as gone what it no longer does. */
+/** Sets the rows that the view shows, and marks those that it no longer shows as gone. */
 async function applyRows(session: ApplySession, entity: Entity, fact: StateFact, shown: Shown): Promise<void> {
   const set = session.of(entity)
   const [marks, keepsRaw] = ['gone_at' in entity.columns, 'raw' in entity.columns]
@@ -57,7 +57,7 @@ async function applyRows(session: ApplySession, entity: Entity, fact: StateFact,
   }
 }
 
-/** Whether two requirements views say the same, leaving aside when each was made. */
+/** Whether two requirements views are the same apart from their generation times. */
 function sameView(a: string | null, b: string | null): boolean {
   return a === b || (a !== null && b !== null && sameText(a, b, withoutTimes))
 }

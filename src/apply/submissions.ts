@@ -6,8 +6,7 @@ import { laterTime } from '../model/time.ts'
 import type { ApplySession } from './session.ts'
 
 /**
- * Locks the submissions that the facts are about, and begins to track those that were not known: their feeds are read
- * from the beginning (trap 22).
+ * Locks the submissions of the facts, and starts tracking unknown ones: their feeds are read from the beginning (trap 22).
  */
 export async function lockSubmissions(session: ApplySession, facts: readonly Fact[]): Promise<void> {
   const first = new Map<string, Fact>()
@@ -31,11 +30,11 @@ export async function lockSubmissions(session: ApplySession, facts: readonly Fac
   }
 }
 
-/** Marks whether the service still shows the submission (invariant 7). One that it shows again has all its reads made soon. */
+/** Sets or clears `unreachable_since` (invariant 7). When the submission is reachable again, all its reads are woken. */
 export function applyReachability(session: ApplySession, fact: ReachabilityFact): void {
   const row = session.submissions.get(keyOf(fact))
   if (row === null || row.unreachable_since === fact.unreachableSince) return
-  // The time at which it was marked first stands.
+  // The first time stays.
   if (fact.unreachableSince !== null && hasValue(row.unreachable_since)) return
   session.submissions.put({ ...row, unreachable_since: fact.unreachableSince }, fact.cause)
   if (fact.unreachableSince === null) session.wake(fact, ...readKinds)

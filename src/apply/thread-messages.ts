@@ -9,7 +9,7 @@ import { touchSubmission } from './submissions.ts'
 
 const identity = identityOf(threadMessages)
 
-/** Applies thread messages: each is inserted once by id; only what was null or absent is filled in later (traps 32, 33). */
+/** Applies thread messages. Each is inserted once by id; later reads only fill what was null or absent (traps 32, 33). */
 export async function applyMessages(session: ApplySession, facts: readonly MessageFact[]): Promise<void> {
   await session.threadMessages.load(facts.map(keyOf))
   await loadAttachments(session, facts)
@@ -41,7 +41,7 @@ function applyMessage(session: ApplySession, fact: MessageFact): void {
   const gone_at = goneAfter(stored, fact.via)
   session.threadMessages.put({ ...merge.row, ...firstSeen(stored, fact.via, session.now), gone_at } as ThreadMessageRow, fact.cause)
   putAttachments(session, fact)
-  // What follows from the records a reconcile run works out from all of them (`DerivedFact`). Nothing follows from one that is gone.
+  // A reconcile run updates what follows from records once, from all of them (`DerivedFact`). A gone record has no effect.
   if (fact.via !== 'reconcile' && gone_at === null) touchSubmission(session, fact, 'last_message_at', String(stored.occurred_at))
 }
 

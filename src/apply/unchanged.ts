@@ -14,14 +14,13 @@ import type { MirrorReader } from '../store/mirror/reader.ts'
 import { newestAmong } from '../store/mirror/reader.ts'
 
 /*
- * Most of what a reconcile run reads is exactly what the mirror holds. That is seen here by plain comparison, column by column, without
- * what it takes to decide what a difference means: whatever is not plainly the same is left to `compareFacts`. So this may say no too
- * often, and never yes wrongly.
+ * Most of what a reconcile run reads equals the mirror exactly. This fast path compares column by column and leaves everything else to
+ * `compareFacts`. It may answer no too often, but never yes wrongly.
  */
 
 /**
- * Whether applying these facts of one submission would change nothing, with what follows from its records.
- * @param records the whole of its feeds, and nothing else; null when they are not whole.
+ * Whether applying these facts of one submission would change nothing, including what follows from its records.
+ * @param records all records of its feeds, and nothing else; null when the feeds were not read completely.
  */
 export function isUnchanged(
   reader: MirrorReader,
@@ -67,7 +66,7 @@ function sameRecords(
   return true
 }
 
-/** The last moments, and the lanes that no rail has named. */
+/** Compares what follows from records: the times of the newest ones, and the lanes that no rail has named. */
 function sameDerived(
   reader: MirrorReader,
   submission: SubmissionRow,
@@ -83,7 +82,7 @@ function sameDerived(
   return events.every((event) => !told.has(event.event_id) || (event.lane_id !== null && known.has(event.lane_id)))
 }
 
-/** The rail is where its state comes from, and no event is named beside it. */
+/** Whether all three source columns say that the lane is of the rail. */
 function isPlainlyOfRail(lane: LaneRow): boolean {
   return lane.state_source === 'rail' && lane.state_event_id === null && lane.state_occurred_at === null
 }
@@ -98,7 +97,7 @@ function sameSubmission(row: SubmissionRow, { submission }: View): boolean {
   return sameColumns(row, columns) && withoutTimes(row.raw) === withoutTimes(raw ?? null)
 }
 
-/** Whether the rows of a table that are not marked as gone are those that the view shows, each with the same columns. */
+/** Whether the rows that are not gone are exactly those that the view shows, with the same columns. */
 function sameList(rows: readonly Row[] | null, entity: Entity, view: View): boolean {
   const shown = shownOf(view, entity)
   if (shown === null) return true
@@ -128,7 +127,7 @@ function same(a: Json, b: Json): boolean {
   return a === b || (typeof a === 'object' && typeof b === 'object' && a !== null && b !== null && JSON.stringify(a) === JSON.stringify(b))
 }
 
-/** A quote within a text is escaped, so that this never touches one. */
+/** Removes generation times. Quotes inside JSON texts are escaped, so the pattern never matches within a text. */
 function withoutTimes(raw: string | null): string | null {
   return raw?.replace(/"(?:generated|evaluated)_at":(?:"[^"\\]*"|null)/g, '') ?? null
 }

@@ -6,23 +6,23 @@ import { inTime } from '../model/row-times.ts'
 import type { MirrorAccess } from '../store/mirror/access.ts'
 
 interface Entry {
-  /** As it was at the beginning of the transaction; null when it is new. */
+  /** The row at the start of the transaction; null when it is new. */
   readonly stored: Row | null
   current: Row | null
   cause: Cause
-  /** The row stands in the table already although it is new: only its columns are still to be written. */
-  readonly placed: boolean
+  /** The row is new but already inserted; only its columns still have to be written. */
+  readonly isInserted: boolean
 }
 
 /**
- * The rows of one entity that a transaction looks at: loaded once, changed in memory as often as needed, written once. So
- * a batch that touches a row many times writes it once and logs it once.
+ * The rows of one entity used by a transaction. They are loaded once, changed in memory as often as needed, and written once. So a batch that
+ * changes a row many times writes and logs it once.
  */
 export class WorkingSet<R extends Row = Row> {
   readonly #entity: Entity
   readonly #access: MirrorAccess
   readonly #entries = new Map<string, Entry>()
-  /** Rows of which `flush` found that `raw` alone differs, as changes that the log does not hold. */
+  /** Rows that `flush` wrote because only `raw` differed. They are not in the change log. */
   readonly rawOnly: Change[] = []
 
   constructor(access: MirrorAccess, entity: Entity) {
@@ -30,7 +30,7 @@ export class WorkingSet<R extends Row = Row> {
     this.#entity = entity
   }
 
-  /** Loads the rows of `keys` that were not loaded before; `get` then answers for each of them. */
+  /** Loads the rows of `keys` that are not loaded yet. `get` then works for each of them. */
   async load(keys: readonly Row[]): Promise<void> {
     const wanted = new Map<string, Row>()
     for (const key of keys) {
@@ -40,34 +40,34 @@ export class WorkingSet<R extends Row = Row> {
     if (wanted.size === 0) return
     this.adopt(await this.#access.load(this.#entity, [...wanted.values()]))
     for (const text of wanted.keys()) {
-      if (!this.#entries.has(text)) this.#entries.set(text, { stored: null, current: null, cause: 'poll', placed: false })
+      if (!this.#entries.has(text)) this.#entries.set(text, { stored: null, current: null, cause: 'poll', isInserted: false })
     }
   }
 
-  /** Loads every row of a submission and returns those as they now stand, with what this transaction has set but not written yet. */
+  /** Loads every row of a submission. @returns their current versions, including changes that are not written yet. */
   async loadSubmission(account: string, submissionId: string): Promise<R[]> {
     this.adopt(await this.#access.loadOfSubmission(this.#entity, account, submissionId))
     const rows = [...this.#entries.values()].map((entry) => entry.current)
     return rows.filter((row) => row?.['account'] === account && row['submission_id'] === submissionId) as R[]
   }
 
-  /** Takes over rows that were loaded elsewhere in this transaction. */
+  /** Adds rows that were loaded elsewhere in this transaction. */
   adopt(rows: readonly Row[]): void {
     for (const row of rows) {
       const text = this.#keyText(row)
-      if (!this.#entries.has(text)) this.#entries.set(text, { stored: row, current: row, cause: 'poll', placed: false })
+      if (!this.#entries.has(text)) this.#entries.set(text, { stored: row, current: row, cause: 'poll', isInserted: false })
     }
   }
 
-  /** Takes over a row that this transaction has just added: it counts as new in the change log. */
+  /** Adds a row that this transaction has just inserted. It counts as new in the change log. */
   adoptAdded(row: Row, cause: Cause): void {
-    this.#entries.set(this.#keyText(row), { stored: null, current: row, cause, placed: true })
+    this.#entries.set(this.#keyText(row), { stored: null, current: row, cause, isInserted: true })
   }
 
-  /** The row as it now stands, or null. @throws Error when its key was never loaded. */
+  /** The current row, or null. @throws Error when its key was never loaded. */
   get(key: Row): R | null {
     const entry = this.#entries.get(this.#keyText(key))
-    if (!entry) throw new Error(`${this.#entity.table}: a row was asked for that was not loaded`)
+    if (!entry) throw new Error(`${this.#entity.table}: a row was requested that was not loaded`)
     return entry.current as R | null
   }
 
@@ -76,18 +76,18 @@ export class WorkingSet<R extends Row = Row> {
     const text = this.#keyText(row)
     const entry = this.#entries.get(text)
     if (!entry) throw new Error(`${this.#entity.table}: a row was set that was not loaded`)
-    // What is new was caused by whatever brought it first.
+    // The cause of a new row is whatever brought it first.
     if (entry.stored !== null || entry.current === null) entry.cause = cause
     entry.current = row
   }
 
-  /** Sets the columns that `said` holds; the others keep what they are, and are null in a new row. Its key must have been loaded. */
-  merge(said: Partial<R>, cause: Cause): void {
+  /** Sets the columns in `columns`. The others keep their values; in a new row they are null. The key must have been loaded. */
+  merge(columns: Partial<R>, cause: Cause): void {
     const blank = Object.fromEntries(Object.keys(this.#entity.columns).map((column) => [column, null]))
-    this.put({ ...blank, ...this.get(said as Row), ...said } as R, cause)
+    this.put({ ...blank, ...this.get(columns as Row), ...columns } as R, cause)
   }
 
-  /** Writes what differs, in key order, and notes the changes; new records are told of in the order in which they happened. */
+  /** Writes changed rows in key order, with their changes. Insert changes are logged in the order in which the records happened. */
   async flush(): Promise<void> {
     const inserts: Row[] = []
     const insertChanges: Change[] = []
@@ -98,7 +98,7 @@ export class WorkingSet<R extends Row = Row> {
       if (entry.current === null || entry.current === entry.stored) continue
       const diff = diffRow(this.#entity, entry.stored, entry.current, entry.cause)
       if (diff === null) continue
-      if (entry.stored === null && !entry.placed) {
+      if (entry.stored === null && !entry.isInserted) {
         inserts.push(entry.current)
         if (diff.change) insertChanges.push(diff.change)
       } else {
@@ -113,7 +113,7 @@ export class WorkingSet<R extends Row = Row> {
     if (updates.length > 0) await this.#access.update(this.#entity, this.#inTableOrder(columns), updates, updateChanges)
   }
 
-  /** In the table's order, so that few different statements are ever prepared. */
+  /** In table order, so that few different statements are prepared. */
   #inTableOrder(columns: ReadonlySet<string>): string[] {
     return Object.keys(this.#entity.columns).filter((column) => columns.has(column))
   }

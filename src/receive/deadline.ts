@@ -4,13 +4,13 @@ import type { Clock } from '../base/clock.ts'
 export class Deadline {
   /** Milliseconds since the epoch. */
   readonly startedAt: number
-  readonly #ended = new AbortController()
+  readonly #cancel: () => void
   #expired = false
   #action: (() => void) | null = null
 
   constructor(clock: Clock, ms: number) {
     this.startedAt = clock.now()
-    void clock.sleep(ms, this.#ended.signal).then(() => this.#expire())
+    this.#cancel = clock.after(ms, () => this.#expire())
   }
 
   get expired(): boolean {
@@ -23,11 +23,10 @@ export class Deadline {
   }
 
   end(): void {
-    this.#ended.abort()
+    this.#cancel()
   }
 
   #expire(): void {
-    if (this.#ended.signal.aborted) return
     this.#expired = true
     this.#action?.()
   }

@@ -1,12 +1,18 @@
 import { ManualClock } from '../../src/base/clock.ts'
 
-/** A clock that knows how many sleep by it. */
+/** A clock that counts its sleepers and timers. */
 export class CountingClock extends ManualClock {
   sleeping = 0
 
-  override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  override after(ms: number, action: () => void): () => void {
     this.sleeping += 1
-    await super.sleep(ms, signal)
-    this.sleeping -= 1
+    const cancel = super.after(ms, () => {
+      this.sleeping -= 1
+      action()
+    })
+    return () => {
+      this.sleeping -= 1
+      cancel()
+    }
   }
 }

@@ -65,7 +65,10 @@ function sleeper(): { clock: Clock; slept: number[] } {
     slept.push(ms)
     clock.advance(ms)
   }
-  return { clock: { now: () => clock.now(), steady: () => clock.steady(), random: () => clock.random(), sleep }, slept }
+  return {
+    clock: { now: () => clock.now(), steady: () => clock.steady(), random: () => clock.random(), after: clock.after.bind(clock), sleep },
+    slept,
+  }
 }
 
 /** A read that fails in these ways, one after the other, and then answers. */
