@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
 import type { Config } from '../../config/config.ts'
 import type { ColumnKind, Row } from '../../model/entity.ts'
 import type { Tables } from '../schema/tables.ts'
@@ -104,3 +105,10 @@ export interface TableSpec {
 
 /** Where tests stop the process. Production passes none. */
 export type FailPoint = (point: string) => void
+
+/** What opening a database takes. */
+export interface OpenOptions {
+  readonly clock: Clock
+  readonly log: Log
+  readonly failPoint?: FailPoint | undefined
+}

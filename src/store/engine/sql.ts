@@ -40,6 +40,21 @@ export function valuesTable(
   return sql`json_to_recordset(${json}::json) as given(${sql.join(typed)})`
 }
 
+/** The least of several values, none of which may be null: there the databases differ. */
+export function least(q: Pick<Query, 'kind'>, ...values: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+  return sql`${sql.raw(q.kind === 'sqlite' ? 'min' : 'least')}(${sql.join(values)})`
+}
+
+/** The greatest of several values, none of which may be null. */
+export function greatest(q: Pick<Query, 'kind'>, ...values: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+  return sql`${sql.raw(q.kind === 'sqlite' ? 'max' : 'greatest')}(${sql.join(values)})`
+}
+
+/** The clause that locks selected rows on Postgres. A write transaction on SQLite holds the only lock. */
+export function rowLock(q: Pick<Query, 'kind'>, clause: 'for update' | 'for update of l' | 'for share'): RawBuilder<unknown> {
+  return q.kind === 'sqlite' ? sql`` : sql.raw(clause)
+}
+
 /** `for update skip locked`, where several processes claim from one table. SQLite has one writer at a time. */
 export function skipLocked(q: Pick<Query, 'kind'>): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`` : sql`for update skip locked`

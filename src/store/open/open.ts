@@ -1,18 +1,10 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
-import type { Clock } from '../../base/clock.ts'
 import { FatalError, messageOf } from '../../base/errors.ts'
-import type { Log } from '../../base/log.ts'
-import type { DatabaseConfig, Db, FailPoint } from '../engine/db.ts'
+import type { DatabaseConfig, Db, OpenOptions } from '../engine/db.ts'
 import { PostgresDb } from '../postgres/postgres.ts'
 import { SqliteDb } from '../sqlite/sqlite.ts'
-
-export interface OpenOptions {
-  readonly clock: Clock
-  readonly log: Log
-  readonly failPoint?: FailPoint | undefined
-}
 
 /**
  * Opens the configured database. SQLite's folder and file are created when missing. Postgres is not connected yet, so an outage shows with

@@ -4,7 +4,7 @@ import { storableText } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, skipLocked, timeValue } from '../engine/sql.ts'
+import { dbTime, greatest, skipLocked, timeValue } from '../engine/sql.ts'
 import type { DestinationState, DestinationsTable } from '../schema/tables-push.ts'
 
 /** How far a snapshot has come: the last row that was queued. */
@@ -163,8 +163,9 @@ export async function makeLanesDue(db: Db, name: string, limit: number): Promise
 export async function backOffDestination(db: Db, name: string, restMs: number, failures: number): Promise<TimeText> {
   return db.write('destination-state', async (tx) => {
     const { until } = await tx.sql.selectNoFrom(dbTime(tx, restMs).as('until')).executeTakeFirstOrThrow()
+    const at = timeValue(tx, until)
     await sql`
-      update sync_destinations set failures = ${failures}, retry_at = ${later(tx, timeValue(tx, until))}
+      update sync_destinations set failures = ${failures}, retry_at = ${greatest(tx, sql`coalesce(retry_at, ${at})`, at)}
       where destination = ${name}`.execute(tx.sql)
     return until
   })
@@ -183,10 +184,6 @@ export async function endBackoff(db: Db, name: string, until: TimeText | null, r
       where destination = ${name}`.execute(tx.sql)
     wake(tx, 'outbox')
   })
-}
-
-function later(tx: Tx, at: RawBuilder<TimeText>): RawBuilder<unknown> {
-  return tx.kind === 'sqlite' ? sql`max(coalesce(retry_at, ''), ${at})` : sql`greatest(retry_at, ${at})`
 }
 
 /** When the oldest waiting row of a destination was queued; null when none waits. */

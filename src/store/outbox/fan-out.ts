@@ -5,6 +5,7 @@ import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { TableSpec, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
+import { rowLock } from '../engine/sql.ts'
 import type { DestinationRow } from './destinations.ts'
 import { LaneTotals, lanesOf, openLanes } from './lanes.ts'
 
@@ -91,7 +92,7 @@ export interface LogEnd {
  * because a transaction that changed rows but has not logged them is not visible yet.
  */
 export async function lockLogEnd(tx: Tx): Promise<LogEnd> {
-  const hold = tx.kind === 'postgres' ? sql`for share` : sql``
+  const hold = rowLock(tx, 'for share')
   const { rows } = await sql<{ log_epoch: string; last_seq: number }>`
     select log_epoch, last_seq from mirror_info where id = 1 ${hold}`.execute(tx.sql)
   const [row] = rows

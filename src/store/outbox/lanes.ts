@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Query, Tx } from '../engine/db.ts'
-import { dbTime, valuesTable } from '../engine/sql.ts'
+import { dbTime, rowLock, valuesTable } from '../engine/sql.ts'
 import type { LaneBlock } from '../schema/tables-push.ts'
 
 /**
@@ -49,7 +49,7 @@ export interface LockedLane extends LaneKey {
 /** Locks the existing ones among the lanes, in key order. */
 export async function lockLanes(tx: Tx, keys: readonly LaneKey[]): Promise<LockedLane[]> {
   if (keys.length === 0) return []
-  const lock = tx.kind === 'postgres' ? sql`for update of l` : sql``
+  const lock = rowLock(tx, 'for update of l')
   const { rows } = await sql<LockedLane>`
     select l.destination, l.account, l.lane, l.lease_token, l.blocked, l.held_by,
       case when l.lease_token is not null and l.due_at > ${dbTime(tx)} then 1 else 0 end as in_flight

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime } from '../engine/sql.ts'
+import { dbTime, rowLock } from '../engine/sql.ts'
 import type { OutboxState } from '../schema/tables-push.ts'
 import { closeEmptyLanes, type LaneKey, LaneTotals, type LockedLane, lanesOf, laneText, lockLanes, openLanes } from './lanes.ts'
 import { matches, type OutboxFilter, place, STOPPED } from './queries.ts'
@@ -151,7 +151,7 @@ function followers(q: Query, chosen: readonly Chosen[]): RawBuilder<unknown> {
 /** Locks the chosen rows; those no longer in one of `states` are left out. */
 async function lockRows(tx: Tx, chosen: readonly Chosen[], states: readonly OutboxState[]): Promise<Chosen[]> {
   if (chosen.length === 0) return []
-  const lock = tx.kind === 'postgres' ? sql`for update` : sql``
+  const lock = rowLock(tx, 'for update')
   const { rows } = await sql<Chosen>`
     select outbox_id, destination, account, lane, state from sync_outbox
     where outbox_id in ${amongIds(tx, chosen.map(idOf))} order by outbox_id ${lock}`.execute(tx.sql)

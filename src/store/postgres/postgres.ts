@@ -5,7 +5,7 @@ import { backoffMs, type Clock, systemClock } from '../../base/clock.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Row } from '../../model/entity.ts'
-import type { Db, FailPoint, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
+import type { Db, FailPoint, OpenOptions, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
 import { createSignals, type Signals, type Topic } from '../engine/signals.ts'
 import type { Tables } from '../schema/tables.ts'
@@ -21,12 +21,6 @@ const FIRST_CONNECTIONS = 2
 const MAX_ATTEMPTS = 5
 const RETRY_BASE_MS = 10
 const RETRY_CAP_MS = 200
-
-export interface PostgresOptions {
-  readonly clock: Clock
-  readonly log: Log
-  readonly failPoint?: FailPoint | undefined
-}
 
 type RunText = (text: string, values: readonly unknown[]) => Promise<pg.QueryResult<Record<string, unknown>>>
 
@@ -44,7 +38,7 @@ export class PostgresDb implements Db {
   readonly #firstPool: PostgresPool
   readonly #notifier: PostgresNotifier
 
-  constructor(config: PostgresConfig, options: PostgresOptions) {
+  constructor(config: PostgresConfig, options: OpenOptions) {
     this.clock = options.clock
     this.signals = createSignals(options.clock)
     this.#config = config

@@ -3,7 +3,7 @@ import type { Place } from '../../model/facts.ts'
 import { feeds, type ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
-import { dbTime } from '../engine/sql.ts'
+import { dbTime, rowLock } from '../engine/sql.ts'
 import { sweep } from './accounts.ts'
 import { rank, wakeReads } from './reads.ts'
 
@@ -61,7 +61,7 @@ export async function resetMisses(db: Db, account: string): Promise<void> {
     where s.account = sync_reads.account and s.submission_id = sync_reads.submission_id and s.unreachable_since is not null)`
   for (let reset = 1; reset > 0; ) {
     reset = await db.write('misses-forgiven', async (tx) => {
-      const lock = tx.kind === 'postgres' ? sql`for update` : sql``
+      const lock = rowLock(tx, 'for update')
       const { numAffectedRows } = await sql`
         update sync_reads set misses = case when ${confirmed} then misses else 0 end, rank = ${sql.lit(rank.routine)}, due_at = ${dbTime(tx)}
         where (account, submission_id, read) in (

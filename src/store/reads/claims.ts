@@ -6,7 +6,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, LONGEST_LEASE_MS, newLeaseToken } from '../engine/leases.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, skipLocked, timeValue } from '../engine/sql.ts'
+import { dbTime, least, skipLocked, timeValue } from '../engine/sql.ts'
 import { LOOK_AGAIN_MS, nextReadNumber, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
 
 /** A read that this process may carry out until its lease ends. */
@@ -127,7 +127,9 @@ export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): P
   const woken = s.complete || isMissed ? sql`wake_no > ${claim.wakeNo}` : sql`1 = 0`
   const wokenInMs = Math.min(s.dueInMs, isMissed ? LOOK_AGAIN_MS : WAKE_DELAY_MS)
   const replayDueAt = replayDue(tx, claim, s)
-  const dueAt = s.complete ? earlierOf(tx, dbTime(tx, s.dueInMs), replayDueAt) : dbTime(tx, s.dueInMs)
+  const dueAt = s.complete
+    ? least(tx, dbTime(tx, s.dueInMs), sql`coalesce(${replayDueAt}, ${dbTime(tx, s.dueInMs)})`)
+    : dbTime(tx, s.dueInMs)
   const set = [
     sql`lease_token = null`,
     sql`rank = case when ${woken} then ${sql.lit(isMissed ? s.rank : rank.live)} else ${s.rank} end`,
@@ -160,11 +162,6 @@ function replayDue(tx: Tx, claim: ReadClaim, s: ReadSettlement): RawBuilder<unkn
 /** A wake during the walk is later than everything the walk saw. */
 function activity(tx: Tx, claim: ReadClaim, activeAt: TimeText): RawBuilder<unknown> {
   return sql`case when active_at is distinct from ${timeValue(tx, claim.activeAt)} then active_at else ${timeValue(tx, activeAt)} end`
-}
-
-/** The earlier of two times; the second may be null. */
-function earlierOf(tx: Tx, a: RawBuilder<unknown>, b: RawBuilder<unknown>): RawBuilder<unknown> {
-  return tx.kind === 'sqlite' ? sql`min(${a}, coalesce(${b}, ${a}))` : sql`least(${a}, ${b})`
 }
 
 /** Releases a claim unchanged, due at once. */

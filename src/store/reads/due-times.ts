@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { ReadKind } from '../../model/reads.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, TableSpec } from '../engine/db.ts'
-import { dbTime } from '../engine/sql.ts'
+import { dbTime, rowLock } from '../engine/sql.ts'
 import { rank } from './reads.ts'
 
 const NAME = 'longest_wait'
@@ -68,7 +68,7 @@ interface Waiting {
  */
 export function shortenDueTimes(db: Db, account: string, after: string, limit: number, longest: MaxIntervals): Promise<string | null> {
   return db.write('waits-shortened', async (tx) => {
-    const lock = tx.kind === 'postgres' ? sql`for update` : sql``
+    const lock = rowLock(tx, 'for update')
     const { rows } = await sql<Waiting>`
       select submission_id, read, rank, lease_token, due_at, active_at, replay_due_at from sync_reads
       where account = ${account} and submission_id > ${after} order by submission_id, read limit ${sql.lit(limit)} ${lock}`.execute(tx.sql)

@@ -3,7 +3,7 @@ import type { Place } from '../../model/facts.ts'
 import { type ReadKind, readKinds } from '../../model/reads.ts'
 import type { TableSpec, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime, valuesTable } from '../engine/sql.ts'
+import { dbTime, greatest, least, valuesTable } from '../engine/sql.ts'
 
 /** Delay of a wake: deliveries of a burst arrive close together and share one walk. */
 export const WAKE_DELAY_MS = 1_000
@@ -110,12 +110,12 @@ export async function requestReplay(tx: Tx, places: readonly Place[]): Promise<v
     { account: 'text', submission_id: 'text' },
     places.map((p) => ({ account: p.account, submission_id: p.submissionId })),
   )
-  const notBefore =
+  const coalesced =
     tx.kind === 'sqlite'
-      ? sql`max(${dbTime(tx)}, strftime('%Y-%m-%dT%H:%M:%f000Z', last_replay_at, ${`+${REPLAY_COALESCE_MS / 1000} seconds`}))`
-      : sql`greatest(${dbTime(tx)}, last_replay_at + ${REPLAY_COALESCE_MS}::float8 * interval '1 millisecond')`
-  const earlier = (column: string) =>
-    tx.kind === 'sqlite' ? sql`min(coalesce(${sql.ref(column)}, ${notBefore}), ${notBefore})` : sql`least(${sql.ref(column)}, ${notBefore})`
+      ? sql`strftime('%Y-%m-%dT%H:%M:%f000Z', last_replay_at, ${`+${REPLAY_COALESCE_MS / 1000} seconds`})`
+      : sql`(last_replay_at + ${REPLAY_COALESCE_MS}::float8 * interval '1 millisecond')`
+  const notBefore = greatest(tx, dbTime(tx), coalesced)
+  const earlier = (column: string) => least(tx, sql`coalesce(${sql.ref(column)}, ${notBefore})`, notBefore)
   await sql`
     update sync_reads set
       replay_due_at = case when lease_token is not null and replay_due_at <= ${dbTime(tx)} then ${dbTime(tx)} else ${earlier('replay_due_at')} end,
@@ -132,8 +132,7 @@ export async function requestReplay(tx: Tx, places: readonly Place[]): Promise<v
  * back by hand or by a restored table would make all later reads be refused.
  */
 export function nextReadNumber(tx: Tx): RawBuilder<number> {
-  const greatest = tx.kind === 'sqlite' ? sql`max(issued_no, applied_no, cursor_no)` : sql`greatest(issued_no, applied_no, cursor_no)`
-  return sql<number>`${greatest} + 1`
+  return sql<number>`${greatest(tx, sql`issued_no`, sql`applied_no`, sql`cursor_no`)} + 1`
 }
 
 /**

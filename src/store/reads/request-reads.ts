@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { feeds, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
-import { dbTime, timeValue } from '../engine/sql.ts'
+import { dbTime, least, timeValue } from '../engine/sql.ts'
 import { wakeReads } from './reads.ts'
 
 /**
@@ -17,7 +17,7 @@ export async function requestReads(db: Db, account: string, submissionIds: reado
     const now = dbTime(tx)
     // A feed never read to its end has no replay time: it is being read from the beginning anyway.
     await sql`
-      update sync_reads set replay_due_at = ${tx.kind === 'sqlite' ? sql`min(replay_due_at, ${now})` : sql`least(replay_due_at, ${now})`}
+      update sync_reads set replay_due_at = ${least(tx, sql`replay_due_at`, now)}
       where account = ${account} and submission_id in (${sql.join(submissionIds)}) and replay_due_at is not null`.execute(tx.sql)
     await wakeReads(tx, wakes, { delayMs: 0, moved: false })
   })

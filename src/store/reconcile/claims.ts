@@ -4,7 +4,7 @@ import { storableText } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { LeaseLostError } from '../engine/leases.ts'
-import { dbTime } from '../engine/sql.ts'
+import { dbTime, rowLock } from '../engine/sql.ts'
 import type { RunState } from '../schema/tables-reconcile.ts'
 import { insertRun, NOTHING_DONE, newRun, type RunRequest, type RunRow, sameOptions } from './runs.ts'
 
@@ -159,7 +159,7 @@ export async function renewLease(tx: Tx, claim: RunClaim): Promise<void> {
  * @throws LeaseLostError when another process has taken over the run.
  */
 export async function lockRun(tx: Tx, claim: RunClaim): Promise<void> {
-  const share = tx.kind === 'sqlite' ? sql`` : sql`for share`
+  const share = rowLock(tx, 'for share')
   const { rows } = await sql`
     select run_id from sync_reconcile where account = ${claim.run.account} and lease_token = ${claim.leaseToken} ${share}`.execute(tx.sql)
   if (rows.length !== 1) throw lost(claim)

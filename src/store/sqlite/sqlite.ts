@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { backoffMs, type Clock, systemClock } from '../../base/clock.ts'
 import { TransientError } from '../../base/errors.ts'
-import type { Log } from '../../base/log.ts'
 import { whenAborted } from '../../base/when-aborted.ts'
 import type { Row } from '../../model/entity.ts'
-import type { Db, FailPoint, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
+import type { Db, FailPoint, OpenOptions, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
 import { createSignals, type Signals } from '../engine/signals.ts'
 import { WriteGate } from '../engine/write-gate.ts'
@@ -23,12 +22,6 @@ const LOCK_WAIT_MS = 5_000
 const PATIENT_LOCK_WAIT_MS = 15_000
 const RETRY_BASE_MS = 4
 const RETRY_CAP_MS = 60
-
-export interface SqliteOptions {
-  readonly clock: Clock
-  readonly log: Log
-  readonly failPoint?: FailPoint | undefined
-}
 
 /** `Db` on SQLite: one writing connection behind a gate, and one that only reads. */
 export class SqliteDb implements Db {
@@ -49,7 +42,7 @@ export class SqliteDb implements Db {
   #closed = false
 
   /** @throws FatalError when the file is damaged, TransientError when it cannot be opened now. */
-  constructor(path: string, options: SqliteOptions) {
+  constructor(path: string, options: OpenOptions) {
     this.clock = options.clock
     this.signals = createSignals(options.clock)
     this.#path = path

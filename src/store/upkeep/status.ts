@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type ReadKind, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
-import { dbTime, unindexed } from '../engine/sql.ts'
+import { dbTime, greatest, unindexed } from '../engine/sql.ts'
 import { rank } from '../reads/reads.ts'
 
 /** Figures about the reads of one account. */
@@ -52,8 +52,7 @@ function demand(q: Query): RawBuilder<number> {
     q.kind === 'sqlite'
       ? sql`(julianday(due_at) - julianday(last_read_at)) * 86400.0`
       : sql`extract(epoch from due_at - last_read_at)::float8`
-  const atLeastOne = q.kind === 'sqlite' ? sql`max(1.0, ${seconds})` : sql`greatest(1.0, ${seconds})`
-  return sql<number>`sum(case when last_read_at is not null then 1.0 / ${atLeastOne} end)`
+  return sql<number>`sum(case when last_read_at is not null then 1.0 / ${greatest(q, sql`1.0`, seconds)} end)`
 }
 
 /** Age of one kind of read over the submissions of an account. */
