@@ -23,19 +23,19 @@ export async function applyDerived(session: ApplySession, fact: DerivedFact): Pr
   }
   const keys = newest.laneEvents.map((event_id) => ({ ...place, event_id }))
   await session.marketEvents.load(keys)
-  const told = new Map<string, MarketEventRow>()
+  const newestEvents = new Map<string, MarketEventRow>()
   for (const key of keys) {
     const row = session.marketEvents.get(key)
-    if (row?.lane_id != null) told.set(row.lane_id, row)
+    if (row?.lane_id != null) newestEvents.set(row.lane_id, row)
   }
   for (const lane of await session.lanes.loadSubmission(fact.account, fact.submissionId)) {
-    const event = told.get(lane.lane_id)
-    told.delete(lane.lane_id)
+    const event = newestEvents.get(lane.lane_id)
+    newestEvents.delete(lane.lane_id)
     if (isOfRail(lane)) session.lanes.put({ ...lane, ...ofRail }, fact.cause)
     else if (event) session.lanes.put(laneOf(event, null), fact.cause)
     else if (!hasValue(lane.gone_at)) session.lanes.put({ ...lane, gone_at: fact.now }, fact.cause)
   }
-  for (const [lane_id, event] of told) {
+  for (const [lane_id, event] of newestEvents) {
     await session.lanes.load([{ ...place, lane_id }])
     session.lanes.put(laneOf(event, null), fact.cause)
   }

@@ -78,8 +78,8 @@ function sameDerived(
   const stored = reader.preloaded(lanes, submission.submission_id) as readonly LaneRow[] | null
   if (stored === null || !stored.every(isPlainlyOfRail)) return false
   const known = new Set(stored.map((lane) => lane.lane_id))
-  const told = new Set(laneEvents)
-  return events.every((event) => !told.has(event.event_id) || (event.lane_id !== null && known.has(event.lane_id)))
+  const newest = new Set(laneEvents)
+  return events.every((event) => !newest.has(event.event_id) || (event.lane_id !== null && known.has(event.lane_id)))
 }
 
 /** Whether all three source columns say that the lane is of the rail. */

@@ -108,8 +108,8 @@ export class WorkingSet<R extends Row = Row> {
         else this.rawOnly.push(rawChange(this.#entity, entry.current, entry.cause))
       }
     }
-    const told = inTime(this.#entity, insertChanges, ({ after }) => after)
-    if (inserts.length > 0) await this.#access.insert(this.#entity, inserts, told)
+    const ordered = inTime(this.#entity, insertChanges, ({ after }) => after)
+    if (inserts.length > 0) await this.#access.insert(this.#entity, inserts, ordered)
     if (updates.length > 0) await this.#access.update(this.#entity, this.#inTableOrder(columns), updates, updateChanges)
   }
 
