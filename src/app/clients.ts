@@ -1,5 +1,5 @@
 import type { AccountConfig, Config } from '../config/config.ts'
-import { sameSettings } from '../config/same.ts'
+import { sameSettings } from '../config/same-settings.ts'
 import { createAccountClient, type UpstreamParts } from '../upstream/account-client.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 

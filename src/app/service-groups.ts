@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { type Service, supervise } from '../base/service.ts'
-import { sameSettings } from '../config/same.ts'
+import { sameSettings } from '../config/same-settings.ts'
 import type { ProcessCounts } from '../store/upkeep/processes.ts'
 
 /** Services that start and stop together. */

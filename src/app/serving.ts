@@ -2,7 +2,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { type Clock, systemClock } from '../base/clock.ts'
 import { createLog, KnownSecrets, type Log, type LogOptions } from '../base/log.ts'
 import { type Config, secretValues } from '../config/config.ts'
-import { extraCaFault } from '../config/extra-ca.ts'
+import { extraCaProblem } from '../config/extra-ca.ts'
 import type { ReloadResult } from '../ops/actions/reload-result.ts'
 import { repairEnds, wrongEndText } from '../store/changes/log-ends.ts'
 import { checkLogEpoch, newEpochText } from '../store/changes/log-epoch.ts'
@@ -65,7 +65,7 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
     secrets,
     ...(logDestination && { destination: logDestination }),
   })
-  const fault = extraCaFault(config)
+  const fault = extraCaProblem(config)
   if (fault !== null) log.warn(fault)
   const closing = new AsyncDisposableStack()
   try {

@@ -1,5 +1,5 @@
 import type { AccountConfig, Config, DestinationConfig } from '../config/config.ts'
-import { sameSettings } from '../config/same.ts'
+import { sameSettings } from '../config/same-settings.ts'
 
 /** Settings of resources that stay open for the life of the process; changing them needs a restart. */
 const FIXED: readonly { readonly name: string; readonly of: (config: Config) => unknown }[] = [

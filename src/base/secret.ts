@@ -26,6 +26,9 @@ export class Secret {
   }
 }
 
+/** What users of a secret need of it. */
+export type SecretText = Pick<Secret, 'reveal'>
+
 /**
  * The secrets in a URL: the whole of it, and its password in every spelling: as written, as a library encodes it, and decoded. For http a user
  * without a password counts as one, because tokens are given like that.

@@ -1,9 +1,9 @@
 import { UsageError } from '../base/errors.ts'
-import { Secret as HiddenText, secretsOfUrl } from '../base/secret.ts'
+import { Secret, type SecretText, secretsOfUrl } from '../base/secret.ts'
 import type { DestinationConfig } from './destination.ts'
-import { destinationOf, secretsOfDestination, soundDestinations, writtenSecrets } from './destinations.ts'
+import { destinationOf, plainDestinationSecrets, secretsOfDestination, validDestinations } from './destinations.ts'
 import { type KnownNames, unknownNames } from './known-names.ts'
-import { type OperatorConfig, operatorOf, secretsOfOperator, writtenOperatorSecrets } from './operators.ts'
+import { type OperatorConfig, operatorOf, plainOperatorSecrets, secretsOfOperator } from './operators.ts'
 import { type Settings, settingsSchema } from './schema/schema.ts'
 import { type Environment, readEnvironment } from './sources/environment.ts'
 import { readConfigFile } from './sources/file.ts'
@@ -20,48 +20,43 @@ export type {
 } from './destination.ts'
 export type { EmailOperator, OperatorConfig, WebhookOperator } from './operators.ts'
 
-/** A value that only `reveal` shows: as text, as JSON or inspected it is a mask. */
-export interface Secret {
-  reveal(): string
-}
-
 /** One brokerage credential in one environment of the service. */
 export interface AccountConfig {
   /** Part of every key, for ever: `[a-z0-9][a-z0-9_-]{0,62}`. */
   readonly name: string
-  /** Whether `POST /webhooks` without a name is this account's. */
+  /** Whether `POST /webhooks` without an account name belongs to this account. */
   readonly isDefault: boolean
-  /** Without a slash at its end; it includes the version segment, and only the spec's paths are added to it (traps 42, 76, 82). */
+  /** Includes the version segment and has no slash at its end. Only the spec's paths are appended (traps 42, 76, 82). */
   readonly baseUrl: string
-  /** At least one; tried in order, so that one can replace the other. */
-  readonly credentials: readonly { readonly id: string; readonly secret: Secret }[]
+  /** At least one. They are tried in order, so that a new one can replace an old one. */
+  readonly credentials: readonly { readonly id: string; readonly secret: SecretText }[]
   readonly scope: string
-  /** At least one, as given: `whsec_…` or base64, of 24 to 64 bytes. No other account has any of them (trap 36). */
-  readonly webhookSecrets: readonly Secret[]
-  /** Paths that are probed for ids of submissions, and how often; left out: none is. */
+  /** At least one: `whsec_…` or base64 of 24 to 64 bytes. Accounts never share one (trap 36). */
+  readonly webhookSecrets: readonly SecretText[]
+  /** Paths probed for submission ids, and how often. Left out: none. */
   readonly discovery?: { readonly paths: readonly string[]; readonly everyMs: number }
 }
 
-/** Every setting, checked; frozen to its depths. Times are milliseconds, sizes bytes. `config/README.md` says what each means. */
+/** All settings, validated and deeply frozen. Times are milliseconds, sizes bytes. `config/README.md` describes each. */
 export interface Config {
   readonly accounts: readonly AccountConfig[]
   readonly database:
     | { readonly kind: 'sqlite'; readonly path: string }
-    | { readonly kind: 'postgres'; readonly url: Secret; readonly schema: string; readonly listenUrl: Secret }
+    | { readonly kind: 'postgres'; readonly url: SecretText; readonly schema: string; readonly listenUrl: SecretText }
   readonly migrateOnStart: boolean
   readonly receiver: {
     readonly host: string
     readonly port: number
     readonly bodyLimitBytes: number
-    /** As Fastify's option of that name: a text is a list of addresses and networks, separated by commas. */
+    /** Fastify's option of that name. Text is a list of addresses and networks, separated by commas. */
     readonly trustProxy: boolean | string
-    /** Where the service reaches it, without a slash at its end; for `doctor`. */
+    /** The URL by which the service reaches the receiver, without a slash at its end; for `doctor`. */
     readonly publicUrl?: string
   }
   readonly ops: {
     readonly host: string
     readonly port: number
-    readonly tokens: readonly { readonly name: string; readonly token: Secret }[]
+    readonly tokens: readonly { readonly name: string; readonly token: SecretText }[]
   }
   /** `activeMs` <= `quietMs` <= `maxMs` <= `dormantMs`. */
   readonly poll: { readonly activeMs: number; readonly quietMs: number; readonly maxMs: number; readonly dormantMs: number }
@@ -71,37 +66,36 @@ export interface Config {
     readonly requestsPerSecond: number
     readonly concurrency: number
     /** The two URLs may hold a password; see `proxySettings`. */
-    readonly proxy: { readonly httpsProxy?: Secret; readonly httpProxy?: Secret; readonly noProxy?: string }
+    readonly proxy: { readonly httpsProxy?: SecretText; readonly httpProxy?: SecretText; readonly noProxy?: string }
   }
-  /** Days that raw deliveries and what was pushed are kept, and that the change log is; null: for ever. */
+  /** Days for which raw deliveries and delivered outbox rows (`days`) and the change log (`changesDays`) are kept. null: for ever. */
   readonly retention: { readonly days: number | null; readonly changesDays: number | null }
-  /** `cron`: when every account is reconciled, five fields; null: never by itself. */
+  /** `cron`: five fields, when every account is reconciled; null: never on schedule. */
   readonly reconcile: { readonly cron: string | null; readonly budgetMs: number }
-  /** By which timetables count, as the IANA names it. */
+  /** IANA time zone of schedules. */
   readonly cronTimezone: string
   /** Receivers of changes, in the order of the file. */
   readonly destinations: readonly DestinationConfig[]
-  /** Keys under which a tax id stands, beside those that are known (invariant 12). */
+  /** Further keys whose values are tax ids, beside the known ones (invariant 12). */
   readonly taxIdFields: readonly string[]
-  /** Who is told of alarms. */
+  /** Receivers of alarms. */
   readonly operators: readonly OperatorConfig[]
-  /** When it was not set: 25 s with a destination that is not idempotent, else 8 s. */
+  /** Default: 25 s with a destination that is not idempotent, otherwise 8 s. */
   readonly shutdownGraceMs: number
-  /** Whether NODE_EXTRA_CA_CERTS names a file; Node itself has read it, before the program began. */
+  /** Whether NODE_EXTRA_CA_CERTS names a file. Node reads it before the program starts. */
   readonly extraCa: boolean
   readonly log: { readonly level: string }
 }
 
 export interface LoadOptions {
-  /** What the command cannot do without: an account (the default), or only the database. What is set is checked all the same. */
+  /** What the command needs: an account (the default), or only the database. Settings that are present are checked either way. */
   readonly needs?: 'accounts' | 'database'
-  /** What a destination may name; when left out, such names are not looked at. */
+  /** Names that destination filters may use. Left out: those names are not checked. */
   readonly known?: KnownNames
 }
 
-/** Something is wrong with the settings. */
 export class SettingsError extends UsageError {
-  /** The destinations that are right by themselves, so that whoever knows more of destinations can say at once what else is wrong. */
+  /** Destinations without a problem of their own, so that checks outside `config/` can report further problems at the same time. */
   readonly destinations: readonly DestinationConfig[]
 
   constructor(problems: readonly string[], destinations: readonly DestinationConfig[]) {
@@ -111,9 +105,9 @@ export class SettingsError extends UsageError {
 }
 
 /**
- * Reads the settings: those of the environment, then those of the file that `CONFIG_FILE` names, then the defaults.
+ * Reads the settings. The environment comes before the file that `CONFIG_FILE` names, and that before the defaults.
  * @param env the process's environment.
- * @throws SettingsError with every problem at once, each one line that names the setting and the mend and never a value.
+ * @throws SettingsError with all problems at once: one line each, which names the setting and what to do, and never a value.
  */
 export function loadConfig(env: Environment, options: LoadOptions = {}): Config {
   const file = readConfigFile(env)
@@ -121,13 +115,13 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
   const merged = mergeReadings(environment, file)
   const parsed = settingsSchema.safeParse(merged.tree)
   const problems = [...merged.problems, ...(parsed.success ? [] : merged.problemsOf(parsed.error.issues))]
-  problems.push(...writtenOperatorSecrets(file.tree, file.references))
-  problems.push(...writtenSecrets(file.tree, file.references), ...unknownNames(merged.tree['destinations'], options.known))
+  problems.push(...plainOperatorSecrets(file.tree, file.references))
+  problems.push(...plainDestinationSecrets(file.tree, file.references), ...unknownNames(merged.tree['destinations'], options.known))
   const accounts = merged.tree['accounts'] ?? []
   const noAccount = Array.isArray(accounts) && accounts.length === 0 && !file.broken
   if (noAccount && options.needs !== 'database') problems.push(NO_ACCOUNT)
   if (!parsed.success || problems.length > 0) {
-    throw new SettingsError([...new Set(problems)], soundDestinations(merged.tree['destinations']))
+    throw new SettingsError([...new Set(problems)], validDestinations(merged.tree['destinations']))
   }
   return deepFreeze({ ...configOf(parsed.data), extraCa: (env['NODE_EXTRA_CA_CERTS'] ?? '').trim() !== '' })
 }
@@ -135,7 +129,7 @@ export function loadConfig(env: Environment, options: LoadOptions = {}): Config 
 const NO_ACCOUNT =
   'No account is set; set BROKER_API_BASE_URL, BROKER_API_CLIENT_ID, BROKER_API_CLIENT_SECRET and WEBHOOK_SECRETS, or list accounts in CONFIG_FILE'
 
-/** How long work in hand may take. A try that is cut off on the way to a target that is not idempotent is for a person to look into. */
+/** Default time to finish work in flight. Longer when a destination is not idempotent: a person must look into each interrupted attempt there. */
 const GRACE_MS = 8_000
 const LONG_GRACE_MS = 25_000
 
@@ -192,10 +186,10 @@ function configOf(settings: Settings): Omit<Config, 'extraCa'> {
 
 function databaseOf({ url, schema = 'mirror', listen_url }: Settings['database']): Config['database'] {
   if (url.kind === 'sqlite') return url
-  return { kind: 'postgres', url: new HiddenText(url.url), schema, listenUrl: new HiddenText(listen_url ?? url.url) }
+  return { kind: 'postgres', url: new Secret(url.url), schema, listenUrl: new Secret(listen_url ?? url.url) }
 }
 
-/** @returns the proxies as the HTTP client takes them, passwords included: for its hands only. */
+/** @returns the proxies for the HTTP client, passwords included. Not to be logged. */
 export function proxySettings(config: Config): { readonly httpsProxy?: string; readonly httpProxy?: string; readonly noProxy?: string } {
   const { httpsProxy, httpProxy, noProxy } = config.upstream.proxy
   return {
@@ -205,7 +199,7 @@ export function proxySettings(config: Config): { readonly httpsProxy?: string; r
   }
 }
 
-/** @returns every secret that the settings hold, in each form in which it could turn up in a text: for the log to mask. */
+/** @returns every secret of the settings, in each form in which it could appear in a text. The log masks them. */
 export function secretValues(config: Config): string[] {
   const urls = [config.upstream.proxy.httpsProxy, config.upstream.proxy.httpProxy]
   if (config.database.kind === 'postgres') urls.push(config.database.url, config.database.listenUrl)

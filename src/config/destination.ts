@@ -1,13 +1,10 @@
-import type { Secret as HiddenText } from '../base/secret.ts'
+import type { SecretText } from '../base/secret.ts'
 
-/** A value that only `reveal` shows. */
-type Secret = Pick<HiddenText, 'reveal'>
-
-/** What every destination has, whatever its kind. */
+/** Settings of every kind of destination. */
 interface DestinationBase {
   /** Part of every key, for ever: `[a-z0-9][a-z0-9_-]{0,62}`. */
   readonly name: string
-  /** Names of accounts whose changes it gets; at least one. */
+  /** Accounts whose changes it receives; at least one. */
   readonly accounts: readonly string[]
   /** Names of public tables; null: all of them. */
   readonly entities: readonly string[] | null
@@ -15,33 +12,33 @@ interface DestinationBase {
   readonly operations: readonly string[] | null
   /** Values of `market_events.type`; null: all of them. Other entities are not filtered by it. */
   readonly eventTypes: readonly string[] | null
-  /** `<entity>.<column>` of personal data that may go out; all other personal columns are left out of every push. */
+  /** Personal columns that may be sent, as `<entity>.<column>`. All others are left out of every push. */
   readonly personalFields: readonly string[]
-  /** Keys under which a tax id stands, beside those that are known: what stands there goes out to nobody, as the settings say for all. */
+  /** Further keys whose values are tax ids, as `Config.taxIdFields`. Such values are never sent. */
   readonly taxIdFields: readonly string[]
-  /** Where a destination that was never seen before begins: behind the newest change, with a snapshot of all rows, or behind a seq. */
+  /** Where a new destination starts: after the newest change, with a snapshot of all rows, or after a `seq`. */
   readonly start: 'now' | 'snapshot' | number
   /** Whether changes with cause `backfill` are sent. */
   readonly backfill: boolean
-  /** Events and messages that happened longer ago are skipped; null: none is. */
+  /** Older events and messages are skipped; null: none. */
   readonly maxAgeMs: number | null
-  /** What a lane does after a dead letter, or one whose outcome nobody knows. */
+  /** What a lane does after a dead letter or an unknown outcome. */
   readonly onDead: 'continue' | 'hold'
-  /** `required`: a submission's changes wait until it is mapped; `lookup`: until the delivery kind has found its client. */
+  /** `required`: a submission's changes wait until it is mapped. `lookup`: they wait until the adapter has found its client. */
   readonly mapping: 'none' | 'required' | 'lookup'
-  /** Whether it may lie on a loopback, private or link-local address. */
+  /** Whether loopback, private and link-local addresses are allowed. */
   readonly allowPrivate: boolean
-  /** The only hosts that are ever connected to; null: no such list. */
+  /** The only hosts that may be connected to; null: any. */
   readonly allowHosts: readonly string[] | null
-  /** The longest that one try may take. */
+  /** Limit for one attempt. */
   readonly timeoutMs: number
-  /** Waiting times between tries; one more try than it has entries. */
+  /** Waits between attempts; there is one attempt more than entries. */
   readonly scheduleMs: readonly number[]
-  /** Tries a second, over all processes; null: no limit. */
+  /** Attempts a second over all processes; null: no limit. */
   readonly requestsPerSecond: number | null
-  /** Tries under way at a time, in one process. */
+  /** Attempts in flight in one process. */
   readonly concurrency: number
-  /** Whether the same message may be sent twice without harm; when not, an unknown outcome is never repeated blindly. */
+  /** Whether sending a message twice is harmless. If not, an attempt with an unknown outcome is not repeated without a lookup or an operator. */
   readonly idempotent: boolean
 }
 
@@ -49,18 +46,18 @@ interface DestinationBase {
 export interface WebhookDestination extends DestinationBase {
   readonly kind: 'webhook'
   readonly url: string
-  /** One or two, `whsec_…` or base64; each signs, so that the receiver can change from one to the other. */
-  readonly secrets: readonly Secret[]
+  /** One or two, `whsec_…` or base64. Each signs, so that the receiver can replace one by the other. */
+  readonly secrets: readonly SecretText[]
 }
 
-/** How a request is made: every member but `method` and `format` is a JSONata expression. */
+/** A templated request: every member except `method` and `format` is a JSONata expression. */
 export interface RequestTemplate {
   readonly method: string
   /** Yields the whole URL as text. */
   readonly url: string
   /** Header name to expression that yields its text. */
   readonly headers: Readonly<Record<string, string>>
-  /** How what `body` yields is written. */
+  /** How the result of `body` is encoded. */
   readonly format: 'json' | 'xml' | 'form'
   readonly body: string | null
 }
@@ -70,24 +67,24 @@ export type AuthConfig =
       readonly type: 'oauth2'
       readonly tokenUrl: string
       readonly clientId: string
-      readonly clientSecret: Secret
+      readonly clientSecret: SecretText
       readonly scope: string | null
       readonly audience: string | null
-      /** Where the client's id and secret go. */
+      /** Whether client id and secret are sent as a Basic header or in the body. */
       readonly send: 'basic' | 'body'
     }
   | {
       readonly type: 'password'
       readonly tokenUrl: string
       readonly username: string
-      readonly password: Secret
+      readonly password: SecretText
       readonly clientId: string | null
-      readonly clientSecret: Secret | null
+      readonly clientSecret: SecretText | null
       readonly scope: string | null
     }
-  | { readonly type: 'basic'; readonly username: string; readonly password: Secret }
-  | { readonly type: 'bearer'; readonly token: Secret }
-  | { readonly type: 'header'; readonly name: string; readonly value: Secret }
+  | { readonly type: 'basic'; readonly username: string; readonly password: SecretText }
+  | { readonly type: 'bearer'; readonly token: SecretText }
+  | { readonly type: 'header'; readonly name: string; readonly value: SecretText }
 
 /** One templated request for REST and SOAP systems. */
 export interface HttpDestination extends DestinationBase {
@@ -98,17 +95,17 @@ export interface HttpDestination extends DestinationBase {
   readonly request: RequestTemplate
   /** Used instead of `request` when the record's remote id is known. */
   readonly update: RequestTemplate | null
-  /** Asks whether our message is there already: `found` yields its remote id as text, or null. */
+  /** Looks for an earlier delivery of the message: `found` yields its remote id as text, or null. */
   readonly lookup: (RequestTemplate & { readonly found: string }) | null
   /** A harmless request for `doctor` and `destination test`. */
   readonly probe: RequestTemplate | null
   /** Over `{status, headers, body}`, yields a boolean; null: every 2xx is a success. */
   readonly success: string | null
-  /** The same; true means that the target has it already, which counts as delivered. */
+  /** As `success`; true: the target already has the record, which counts as delivered. */
   readonly duplicate: string | null
-  /** The same; yields the remote id as text, or null. */
+  /** As `success`; yields the remote id as text, or null. */
   readonly remoteId: string | null
-  /** Statuses that say that the credential was withdrawn. */
+  /** HTTP statuses that mean a withdrawn credential; they park the destination. */
   readonly parkOn: readonly number[]
 }
 
@@ -118,14 +115,14 @@ export interface AdapterDestination extends DestinationBase {
   readonly adapter: string
   readonly url: string
   readonly settings: Readonly<Record<string, string>>
-  readonly credentials: Readonly<Record<string, Secret>>
+  readonly credentials: Readonly<Record<string, SecretText>>
 }
 
-/** Drops of files. */
+/** File drops. */
 export interface FileDestination extends DestinationBase {
   readonly kind: 'file'
   readonly format: 'ndjson' | 'csv'
-  /** One file for whatever waits, or one for each submission. */
+  /** One file for everything that waits, or one for each submission. */
   readonly per: 'batch' | 'submission'
   readonly target:
     | { readonly type: 'folder'; readonly path: string }
@@ -134,13 +131,13 @@ export interface FileDestination extends DestinationBase {
         readonly host: string
         readonly port: number
         readonly username: string
-        readonly password: Secret | null
-        readonly privateKey: Secret | null
+        readonly password: SecretText | null
+        readonly privateKey: SecretText | null
         /** The server's key: `SHA256:…` as ssh-keygen prints it. */
         readonly hostKey: string
         readonly path: string
       }
-  /** Rows in a file at most. */
+  /** Limit on the rows of one file. */
   readonly maxRows: number
   /** How long changes are gathered before a file is written. */
   readonly gatherMs: number

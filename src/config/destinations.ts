@@ -2,9 +2,9 @@ import type { AuthConfig, DestinationConfig, RequestTemplate } from './destinati
 import { type DestinationSettings, destinationSchema } from './schema/destination.ts'
 import { nameInFile } from './sources/file.ts'
 import type { Path } from './sources/names.ts'
-import { field, isTree, keyOf, list, type Tree, tidyKey } from './sources/reading.ts'
+import { field, isTree, keyOf, list, shownKey, type Tree } from './sources/reading.ts'
 
-/** What a destination takes over when it says nothing of its own. */
+/** Settings that a destination inherits unless it has its own. */
 export interface DestinationDefaults {
   /** Names of all accounts. */
   readonly accounts: readonly string[]
@@ -15,7 +15,7 @@ export interface DestinationDefaults {
 
 type SettingsOf<K extends DestinationSettings['kind']> = Extract<DestinationSettings, { kind: K }>
 
-/** @returns the destination as the program takes it, every default filled in. */
+/** @returns the destination with every default filled in. */
 export function destinationOf(settings: DestinationSettings, defaults: DestinationDefaults): DestinationConfig {
   const common = commonOf(settings, defaults)
   switch (settings.kind) {
@@ -37,10 +37,10 @@ export function destinationOf(settings: DestinationSettings, defaults: Destinati
 }
 
 /**
- * @param given the list of destinations as it stands in the settings, of which anything may be wrong.
- * @returns those in which nothing is wrong; what such a one would take over from other settings is left empty.
+ * @param given the unchecked list of destinations.
+ * @returns those that are valid by themselves. Settings that they would inherit are left empty.
  */
-export function soundDestinations(given: unknown): DestinationConfig[] {
+export function validDestinations(given: unknown): DestinationConfig[] {
   const none = { accounts: [], taxIdFields: [], timeoutMs: 0, scheduleMs: [] }
   const parsed = list(given).map((destination) => destinationSchema.safeParse(destination))
   return parsed.flatMap(({ data }) => (data === undefined ? [] : [destinationOf(data, none)]))
@@ -112,7 +112,7 @@ function targetOf(target: SettingsOf<'file'>['target']): Extract<DestinationConf
   return { type: 'sftp', host, port, username, password, privateKey, hostKey, path }
 }
 
-/** @returns every secret of a destination, in each form in which it could turn up in a text. */
+/** @returns every secret of a destination, in each form in which it could appear in a text. */
 export function secretsOfDestination(destination: DestinationConfig): string[] {
   switch (destination.kind) {
     case 'webhook':
@@ -125,7 +125,7 @@ export function secretsOfDestination(destination: DestinationConfig): string[] {
       const { target } = destination
       if (target.type === 'folder') return []
       const key = target.privateKey?.reveal() ?? ''
-      // Of a key that is printed with other line breaks the lines are still to be known.
+      // Single lines too, since a key may be printed with other line breaks.
       const lines = key.split('\n').filter((line) => line.length >= 24 && !line.startsWith('-----'))
       return [target.password?.reveal() ?? '', key, ...lines].filter((text) => text !== '')
     }
@@ -136,7 +136,7 @@ function secretsOfAuth(auth: AuthConfig): string[] {
   const pair = (user: string, secret: string) => [
     secret,
     encodeURIComponent(secret),
-    // As it stands in a form, which writes spaces and a few signs otherwise.
+    // Form encoding differs for spaces and a few characters.
     new URLSearchParams({ _: secret }).toString().slice('_='.length),
     Buffer.from(`${user}:${secret}`).toString('base64'),
   ]
@@ -157,28 +157,34 @@ function secretsOfAuth(auth: AuthConfig): string[] {
   }
 }
 
-/** @returns a problem for each secret of a destination that was written out. @param references see `writtenOut`. */
-export function writtenSecrets(tree: Tree, references: ReadonlySet<string>): string[] {
-  return writtenOut(tree, 'destinations', secretPaths, references)
+/** As `plainTextSecrets`, for destinations. */
+export function plainDestinationSecrets(tree: Tree, references: ReadonlySet<string>): string[] {
+  return plainTextSecrets(tree, 'destinations', secretPaths, references)
 }
 
 /**
- * A secret never stands in the settings file itself, which is copied, mailed and put under version control.
- * @param section a list in the file. @param pathsIn where one of its items may have a secret.
- * @param references keys of the values that are nothing but references.
- * @returns a problem for each secret that was written out.
+ * Finds secrets written into the settings file itself. They must be references, since the file is copied, mailed and put under version
+ * control.
+ * @param section the key of a list in the file. @param pathsIn where one of its items may have a secret.
+ * @param references keys (see `keyOf`) of values that consist of references only.
+ * @returns one problem for each such secret.
  */
-export function writtenOut(tree: Tree, section: string, pathsIn: (item: unknown) => Path[], references: ReadonlySet<string>): string[] {
+export function plainTextSecrets(
+  tree: Tree,
+  section: string,
+  pathsIn: (item: unknown) => Path[],
+  references: ReadonlySet<string>,
+): string[] {
   return list(tree[section])
     .flatMap((item, index) => pathsIn(item).map((path) => [section, index, ...path]))
     .filter((path) => typeof path.reduce<unknown>(field, tree) === 'string' && !references.has(keyOf(path)))
     .map(
       (path) =>
-        `${nameInFile(path.map(tidyKey))} must be a reference, $${'{NAME}'} or $${'{file:PATH}'}; take the secret out of the file and make a new one`,
+        `${nameInFile(path.map(shownKey))} must be a reference, $${'{NAME}'} or $${'{file:PATH}'}; remove the secret from the file and replace it with a new one`,
     )
 }
 
-const SINGLE = [
+const SINGLE_SECRETS = [
   ['secret'],
   ['auth', 'client_secret'],
   ['auth', 'password'],
@@ -194,5 +200,5 @@ function secretPaths(destination: unknown): Path[] {
     if (Array.isArray(value)) return value.map((_, index) => [key, index])
     return isTree(value) ? Object.keys(value).map((name) => [key, name]) : [[key]]
   }
-  return [...SINGLE, ...below('secrets'), ...below('credentials')]
+  return [...SINGLE_SECRETS, ...below('secrets'), ...below('credentials')]
 }

@@ -1,9 +1,9 @@
-import { words } from './schema/pieces.ts'
+import { words } from './schema/builders.ts'
 import { nameInFile } from './sources/file.ts'
 import { nearest } from './sources/names.ts'
 import { field, list } from './sources/reading.ts'
 
-/** What the filters of a destination may name. The settings know nothing of the mirror: who loads them does. */
+/** Names that destination filters may use. Passed in by the caller, because `config/` does not know the mirror's tables. */
 export interface KnownNames {
   /** Public tables. */
   readonly entities: readonly string[]
@@ -12,13 +12,13 @@ export interface KnownNames {
   readonly personalFields: readonly string[]
 }
 
-/** @returns a problem for each name in the filters of `destinations`, as they stand in the settings, that is not known. */
+/** @param destinations the unchecked list of destinations. @returns one problem for each unknown name in their filters. */
 export function unknownNames(destinations: unknown, known: KnownNames | undefined): string[] {
   if (known === undefined) return []
   return list(destinations).flatMap((destination, index) => [
-    ...unknownIn(destination, index, 'entities', known.entities, 'public table'),
-    ...unknownIn(destination, index, 'operations', known.operations, 'operation'),
-    ...unknownIn(destination, index, 'personal_fields', known.personalFields, 'personal column'),
+    ...unknownIn(destination, index, 'entities', known.entities, 'a public table'),
+    ...unknownIn(destination, index, 'operations', known.operations, 'an operation'),
+    ...unknownIn(destination, index, 'personal_fields', known.personalFields, 'a personal column'),
   ])
 }
 
@@ -28,6 +28,6 @@ function unknownIn(destination: unknown, index: number, key: string, known: read
   if (!Array.isArray(names)) return []
   return names.flatMap((name: unknown, position) => {
     if (typeof name !== 'string' || known.includes(name)) return []
-    return [`${nameInFile(['destinations', index, key, position])} is no ${what}; the nearest one is ${nearest(name, known)}`]
+    return [`${nameInFile(['destinations', index, key, position])} is not ${what}; the nearest one is ${nearest(name, known)}`]
   })
 }

@@ -4,7 +4,7 @@ import { type WorkingParts, workingGroups } from '../../src/app/working.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentObserver } from '../../src/base/observer.ts'
 import { type Config, loadConfig } from '../../src/config/config.ts'
-import { sameSettings } from '../../src/config/same.ts'
+import { sameSettings } from '../../src/config/same-settings.ts'
 import { hook, withFile } from '../config/support.ts'
 import { silentLog, testDatabases } from '../tools/databases.ts'
 

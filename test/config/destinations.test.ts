@@ -198,7 +198,8 @@ destinations:
   - { name: c, kind: file, target: ${sftp} }
   - { name: d, kind: adapter, adapter: x, url: "https://a.test", credentials: { key: hidden-4 } }
 `)
-    const mend = 'in CONFIG_FILE must be a reference, ${NAME} or ${file:PATH}; take the secret out of the file and make a new one'
+    const mend =
+      'in CONFIG_FILE must be a reference, ${NAME} or ${file:PATH}; remove the secret from the file and replace it with a new one'
     const places = ['[0].secrets[1]', '[1].auth.client_secret', '[1].auth.password', '[2].target.password', '[3].credentials.key']
     expect(found).toEqual(places.map((place) => `destinations${place} ${mend}`))
   })
@@ -208,7 +209,7 @@ destinations:
     const place = `${at}.request`
     expect(problems(request('method: post, headers: { "x y": "1", x-ok: "2" }'))).toEqual([
       `${place}.method in CONFIG_FILE must be one of GET, HEAD, POST, PUT, PATCH, DELETE`,
-      `${place}.headers.(a key not shown) in CONFIG_FILE is no name of a header`,
+      `${place}.headers.(a key not shown) in CONFIG_FILE is not a header name`,
     ])
     expect(problems(request('headers: text'))).toEqual([`${place}.headers in CONFIG_FILE must hold headers and expressions`])
   })
@@ -249,7 +250,7 @@ push: { schedule: [soon], timeout: 1ms }
   test('plain http but for private addresses, users in URLs, and hosts that are not allowed', () => {
     const url = (text: string, more = '') =>
       problems(`destinations: [{ name: a, kind: webhook, url: "${text}", secret: "\${S1}" ${more} }]`)
-    expect(url('http://ams.test/')).toEqual([`${at}.url in CONFIG_FILE must use https; http goes only with allow_private: true`])
+    expect(url('http://ams.test/')).toEqual([`${at}.url in CONFIG_FILE must use https; http is only allowed with allow_private: true`])
     expect(url('http://ams.test/', ', allow_private: true')).toEqual([])
     expect(url('https://u:p@ams.test/')).toEqual([
       `${at}.url in CONFIG_FILE must not hold a user or a password; give them as secrets of their own`,
@@ -280,10 +281,10 @@ push: { schedule: [soon], timeout: 1ms }
     const secrets = (text: string, more: Record<string, string>) =>
       problemsOf(withFile(`destinations: [{ name: a, kind: webhook, url: "https://a.test", ${text} }]`, { ...env, ...more }))
     expect(secrets('secret: "${X}"', { X: hook(1, 23) })).toEqual([
-      expect.stringMatching(/secret in CONFIG_FILE must stand for 24 to 64 bytes/),
+      expect.stringMatching(/secret in CONFIG_FILE must be base64 of 24 to 64 bytes/),
     ])
     expect(secrets('secret: "${X}"', { X: hook(1, 65) })).toEqual([
-      expect.stringMatching(/must stand for 24 to 64 bytes; copy the secret again from where it was made$/),
+      expect.stringMatching(/must be base64 of 24 to 64 bytes; copy the secret again from its source$/),
     ])
     expect(secrets('secret: "${S1}", secrets: ["${S2}"]', {})).toEqual([
       `${at}.secrets in CONFIG_FILE and secret are both set; keep one of them`,
@@ -294,7 +295,7 @@ push: { schedule: [soon], timeout: 1ms }
   test('names that are used twice, and accounts that are not there or left to a guess', () => {
     expect(problems(`destinations: [${webhook()}, ${webhook('accounts: [other]')}]`)).toEqual([
       'destinations[1].name in CONFIG_FILE is the same as destinations[0].name in CONFIG_FILE; choose another',
-      'destinations[1].accounts[0] in CONFIG_FILE is no account of the settings; there is default',
+      'destinations[1].accounts[0] in CONFIG_FILE is not an account of the settings; there is default',
     ])
     const of = (name: string, n: number) =>
       `{ name: ${name}, base_url: "https://a.test", client_credentials: [{ id: i, secret: s }], webhook_secrets: [${hook(n)}] }`
@@ -309,9 +310,9 @@ push: { schedule: [soon], timeout: 1ms }
   test('tables, operations and personal columns that there are not', () => {
     const yaml = `destinations: [${webhook('entities: [market_event], operations: [inserted], personal_fields: [submissions.insured]')}]`
     expect(problems(yaml, { known: knownNames })).toEqual([
-      `${at}.entities[0] in CONFIG_FILE is no public table; the nearest one is market_events`,
-      `${at}.operations[0] in CONFIG_FILE is no operation; the nearest one is insert`,
-      `${at}.personal_fields[0] in CONFIG_FILE is no personal column; the nearest one is submissions.insured_name`,
+      `${at}.entities[0] in CONFIG_FILE is not a public table; the nearest one is market_events`,
+      `${at}.operations[0] in CONFIG_FILE is not an operation; the nearest one is insert`,
+      `${at}.personal_fields[0] in CONFIG_FILE is not a personal column; the nearest one is submissions.insured_name`,
     ])
     expect(
       problems(`destinations: [${webhook('entities: market_events quotes, operations: [insert, gone]')}]`, { known: knownNames }),
@@ -320,7 +321,7 @@ push: { schedule: [soon], timeout: 1ms }
 
   test('a preset that there is not, which is then the only problem of its destination', () => {
     expect(problems('destinations: [{ name: a, preset: "../x" }]')).toEqual([
-      expect.stringMatching(/^destinations\[0\]\.preset in CONFIG_FILE is no preset; there are /),
+      expect.stringMatching(/^destinations\[0\]\.preset in CONFIG_FILE is not a preset; there are /),
     ])
   })
 })

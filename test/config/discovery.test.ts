@@ -37,13 +37,13 @@ describe('paths that are probed for submissions', () => {
       '/broker/{a_id}/{b_id}',
     ]) {
       expect(problemsOf(withDiscovery(`{ paths: [${JSON.stringify(path)}] }`)), path).toEqual([
-        expect.stringMatching(/^accounts\[0\]\.discovery\.paths\[0\] in CONFIG_FILE must (?:not |hold |be a path)/),
+        expect.stringMatching(/^accounts\[0\]\.discovery\.paths\[0\] in CONFIG_FILE must (?:not |contain |be a path)/),
       ])
     }
     const said = (path: string) => problemsOf(withDiscovery(`{ paths: ["${path}"] }`))[0]
     expect(said('broker/x')).toMatch(/such as \/broker\/insureds or \/broker\/insureds\/\{insured_id\}, with a query or without$/)
-    expect(said('/a/{submission_id}')).toMatch(/ must not hold \{submission_id\}: the ids of submissions are what is looked for$/)
-    expect(said('/a/{b_id}/{c_id}')).toMatch(/ must hold one \{key\} at most; name a path for each$/)
+    expect(said('/a/{submission_id}')).toMatch(/ must not contain \{submission_id\}: probing is there to find those ids$/)
+    expect(said('/a/{b_id}/{c_id}')).toMatch(/ must contain at most one \{key\}; use several paths$/)
     expect(problemsOf(withDiscovery('{ paths: [] }'))).toEqual([expect.stringContaining('must hold at least one path')])
     expect(problemsOf(withDiscovery('{ paths: [/x], every: 1s }'))).toEqual([expect.stringContaining('must be a duration from 1m to 30d')])
   })

@@ -43,17 +43,17 @@ describe('operators', () => {
     expect(JSON.stringify(config)).not.toMatch(/smtp-password/)
     expect(secretValues(config)).toEqual(expect.arrayContaining(['smtp-password', hook(7).replace('whsec_', '')]))
     expect(problems(email.replace('"${SMTP}"', 'written'))).toEqual([
-      'operators[0].password in CONFIG_FILE must be a reference, ${NAME} or ${file:PATH}; take the secret out of the file and make a new one',
+      'operators[0].password in CONFIG_FILE must be a reference, ${NAME} or ${file:PATH}; remove the secret from the file and replace it with a new one',
     ])
     expect(problems(webhook.replace('"${ONCALL}"', hook(8)))).toEqual([
-      'operators[0].secret in CONFIG_FILE must be a reference, ${NAME} or ${file:PATH}; take the secret out of the file and make a new one',
+      'operators[0].secret in CONFIG_FILE must be a reference, ${NAME} or ${file:PATH}; remove the secret from the file and replace it with a new one',
     ])
   })
 
   it('are refused with a line for each mistake', () => {
     expect(problems('{ name: a, kind: pager }')).toEqual(['operators[0].kind in CONFIG_FILE must be one of webhook, email'])
     expect(problems(webhook.replace('https:', 'http:'))).toEqual([
-      'operators[0].url in CONFIG_FILE must use https; http goes only with allow_private: true',
+      'operators[0].url in CONFIG_FILE must use https; http is only allowed with allow_private: true',
     ])
     expect(problems('{ name: A, kind: webhook, url: "https://alerts.test/" }')).toEqual([
       'operators[0].name in CONFIG_FILE must be 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or digit',

@@ -1,15 +1,15 @@
 import cron from 'node-cron'
-import { bad, good, type Parsed } from './values.ts'
+import { invalid, ok, type Parsed } from './values.ts'
 
-/** Parses a schedule of five cron fields; `off` is null. What node-cron reads beyond that (seconds, `@daily`, `L`, `#`) is refused. */
+/** Parses a schedule of five cron fields; `off` is null. Extensions of node-cron (seconds, `@daily`, `L`, `#`) are refused. */
 export function cronOrOff(text: string): Parsed<string | null> {
   const fields = text.trim().toLowerCase().split(/\s+/)
-  const written = fields.join(' ')
-  if (written === 'off') return good(null)
-  const { fields: values } = cron.validateDetailed(written)
+  const normalised = fields.join(' ')
+  if (normalised === 'off') return ok(null)
+  const { fields: values } = cron.validateDetailed(normalised)
   const days = [...(values?.dayOfMonth ?? []), ...(values?.dayOfWeek ?? [])]
-  if (values !== undefined && fields.length === 5 && days.every((day) => typeof day === 'number')) return good(written)
-  return bad(
-    'must be five fields as cron has them (minute, hour, day of the month, month, day of the week) and name a day that exists, such as 0 3 * * * for each day at three, or off',
+  if (values !== undefined && fields.length === 5 && days.every((day) => typeof day === 'number')) return ok(normalised)
+  return invalid(
+    'must be five cron fields (minute, hour, day of month, month, day of week) with a day that exists, such as 0 3 * * * for 03:00 every day, or off',
   )
 }

@@ -4,13 +4,13 @@ import { field, list } from '../sources/reading.ts'
 import { webhookKey } from './values.ts'
 
 /**
- * Checks of settings against each other. They run although some of the settings may be wrong by themselves, so that all problems
- * are told at once; so they look at what is there and pass over the rest. In a message `{a.b}` stands for the name of the setting
- * with that key, as its user wrote it.
+ * Checks of settings against each other. They run even when single settings are invalid, so that all problems are reported at once; they
+ * skip whatever is missing or malformed. In a message `{a.b}` stands for the setting with that key: `merge.ts` puts in the name by which
+ * the user set it.
  */
-export const always = { when: () => true }
+export const alwaysRun = { when: () => true }
 
-/** Names are keys, and tell who did something: no two of a list have the same. @param section where the list lies. */
+/** Names in a list must differ: they are keys. @param section the key of the list. */
 export function checkNames(section: string): z.core.$ZodCheck<unknown> {
   return z.superRefine((items: unknown, context) => {
     const known = new Map<string, number>()
@@ -21,10 +21,10 @@ export function checkNames(section: string): z.core.$ZodCheck<unknown> {
       if (first === undefined) known.set(name, index)
       else context.addIssue({ code: 'custom', path: [index, 'name'], message: `is the same as {${section}.${first}.name}; choose another` })
     })
-  }, always)
+  }, alwaysRun)
 }
 
-/** Each of `keys` in `section` must be at most as long as the next. */
+/** Each duration of `keys` in `section` must be at most the next one. */
 export function checkOrder(section: string, keys: readonly string[]): z.core.$ZodCheck<unknown> {
   return z.superRefine((values: unknown, context) => {
     keys.slice(1).forEach((key, index) => {
@@ -34,39 +34,39 @@ export function checkOrder(section: string, keys: readonly string[]): z.core.$Zo
         context.addIssue({ code: 'custom', path: [shorter], message: `must not be longer than {${section}.${key}}` })
       }
     })
-  }, always)
+  }, alwaysRun)
 }
 
-/** What is meant for Postgres says nothing on SQLite: whoever set it believes to use Postgres. */
+/** Settings for Postgres are refused on SQLite: whoever set them expects Postgres. */
 export const checkDatabase = z.superRefine((values: unknown, context) => {
   if (field(field(values, 'url'), 'kind') !== 'sqlite') return
   for (const key of ['schema', 'listen_url']) {
     if (field(values, key) === undefined) continue
-    context.addIssue({ code: 'custom', path: [key], message: 'is for Postgres only; take it out, or set {database.url} to postgres://…' })
+    context.addIssue({ code: 'custom', path: [key], message: 'is for Postgres only; remove it, or set {database.url} to postgres://…' })
   }
-}, always)
+}, alwaysRun)
 
-/** The receiver is open to the world and the operations port is not: they never share one. Port 0 is any free port. */
+/** The receiver is public and the operations port is not, so the two must differ. Port 0 is any free port. */
 export const checkPorts = z.superRefine((values: unknown, context) => {
   const port = field(field(values, 'ops'), 'port')
   if (typeof port !== 'number' || port === 0 || port !== field(field(values, 'receiver'), 'port')) return
   context.addIssue({ code: 'custom', path: ['ops', 'port'], message: 'must differ from {receiver.port}; choose another' })
-}, always)
+}, alwaysRun)
 
-/** Who acts in the notes of what was done without a token. */
-const ACTORS: ReadonlyMap<unknown, string> = new Map([
+/** Actor names that the audit trail uses for actions without a token. */
+const RESERVED_NAMES: ReadonlyMap<unknown, string> = new Map([
   ['command', 'who acts by commands'],
   ['signal', 'who reloads by a signal'],
 ])
 
-/** A name tells who did something, so neither names nor tokens are given twice. */
+/** Token names appear in the audit trail, so neither names nor tokens may repeat. */
 export const checkTokens = z.superRefine((tokens: unknown, context) => {
   const [names, texts] = [new Set<unknown>(), new Set<string>()]
   list(tokens).forEach((item, index) => {
     const [name, token] = [field(item, 'name'), field(item, 'token')]
     if (typeof name === 'string' && names.has(name))
       context.addIssue({ code: 'custom', path: [index], message: 'has a name that was used before; choose another' })
-    const actor = ACTORS.get(name)
+    const actor = RESERVED_NAMES.get(name)
     if (actor !== undefined)
       context.addIssue({ code: 'custom', path: [index], message: `must not be named ${name}, which is ${actor}; choose another name` })
     names.add(name)
@@ -75,12 +75,9 @@ export const checkTokens = z.superRefine((tokens: unknown, context) => {
       context.addIssue({ code: 'custom', path: [index], message: 'has a token that was used before; make a new one' })
     texts.add(token.reveal())
   })
-}, always)
+}, alwaysRun)
 
-/**
- * One account at most is the default one, and no webhook secret belongs to two: so a secret of staging can never write production's
- * rows (trap 36).
- */
+/** At most one account is the default. No two accounts share a webhook secret: a staging secret must never write production rows (trap 36). */
 export const checkAccounts = z.superRefine((accounts: unknown, context) => {
   const secrets = new Map<string, number>()
   let defaultAt: number | null = null
@@ -98,8 +95,8 @@ export const checkAccounts = z.superRefine((accounts: unknown, context) => {
       secrets.set(key, other ?? index)
       if (other === undefined) return
       const message =
-        other === index ? 'is given twice; take one out' : `is among {accounts.${other}.webhook_secrets} too; each account has its own`
+        other === index ? 'is given twice; remove one' : `is among {accounts.${other}.webhook_secrets} too; each account has its own`
       context.addIssue({ code: 'custom', path: [index, 'webhook_secrets', position], message })
     })
   })
-}, always)
+}, alwaysRun)

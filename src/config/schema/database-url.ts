@@ -1,74 +1,74 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { readBytes } from '../sources/reading.ts'
-import { bad, good, type Parsed } from './values.ts'
+import { invalid, ok, type Parsed } from './values.ts'
 
 export type DatabaseUrl = { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string }
 
-/** More links in a row are a circle, as for the system. */
-const MOST_LINKS = 40
+/** Linux gives up after as many links in a row. */
+const MAX_LINKS = 40
 
-/** Where the mirror lives: `sqlite:PATH` (or `sqlite:///PATH`), or `postgres://…`. */
+/** Parses `sqlite:PATH`, `sqlite:///PATH` or `postgres://…`. */
 export function databaseUrl(text: string): Parsed<DatabaseUrl> {
   if (/^sqlite:/i.test(text)) return sqlitePath(text.slice('sqlite:'.length))
-  if (!/^postgres(?:ql)?:\/\//.test(text)) return bad('must begin with sqlite: or postgres://')
+  if (!/^postgres(?:ql)?:\/\//.test(text)) return invalid('must begin with sqlite: or postgres://')
   const parsed = postgresUrl(text)
-  return 'value' in parsed ? good({ kind: 'postgres', url: parsed.value }) : parsed
+  return 'value' in parsed ? ok({ kind: 'postgres', url: parsed.value }) : parsed
 }
 
 function sqlitePath(text: string): Parsed<DatabaseUrl> {
   const path = text.startsWith('///') ? text.slice(2) : text
   if (path.includes(':memory:') || path === '')
-    return bad('must name a file, such as sqlite:data/mirror.db; memory would lose what was acknowledged')
-  // The driver would cut spaces off at both ends, and open another file than the one that is locked.
+    return invalid('must name a file, such as sqlite:data/mirror.db; a database in memory would lose acknowledged deliveries')
+  // The driver trims spaces, and would open another file than the one that is locked.
   if (path.startsWith('//') || /[?#\0]|^file:|[/\\]$/i.test(path) || path !== path.trim()) {
-    return bad('must be sqlite: and the path of a file, without anything behind it; write an absolute one as sqlite:///data/mirror.db')
+    return invalid('must be sqlite: and the path of a file, without anything after it; write an absolute path as sqlite:///data/mirror.db')
   }
-  return good({ kind: 'sqlite', path: followed(path) })
+  return ok({ kind: 'sqlite', path: resolveLinks(path) })
 }
 
 /**
- * SQLite follows a link, also one to a file that is not there yet: what belongs to a database, such as the lock that keeps a second
- * `serve` out, lies beside the file itself. @returns that file's path.
+ * Resolves symbolic links as SQLite does, also to a file that does not exist yet. Files that belong to a database, such as the lock
+ * against a second `serve`, must lie beside the real file.
  */
-function followed(path: string, links = 0): string {
-  const to = links < MOST_LINKS ? linkOf(path) : null
-  return to === null ? path : followed(to, links + 1)
+function resolveLinks(path: string, links = 0): string {
+  const to = links < MAX_LINKS ? linkTarget(path) : null
+  return to === null ? path : resolveLinks(to, links + 1)
 }
 
-/** @returns where a link leads; null for whatever is none. */
-function linkOf(path: string): string | null {
+/** @returns the target of a symbolic link; null for anything else. */
+function linkTarget(path: string): string | null {
   try {
     return lstatSync(path).isSymbolicLink() ? resolve(realpathSync(dirname(path)), readlinkSync(path)) : null
   } catch {
-    // It is not there, or not for us: opening it tells.
+    // Missing or not readable: opening the database reports that.
     return null
   }
 }
 
-/** What the driver understands by itself, and with `uselibpqcompat=true`. */
+/** The driver's own `sslmode` values, and those with `uselibpqcompat=true`. */
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']
 const LIBPQ_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
 const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
-/** With `ssl`, which has a line of its own. The driver takes no notice of a parameter that it does not know: a slip would leave TLS out. */
+/** The driver ignores unknown parameters, so that a typo would turn TLS off. `ssl` is here because it has a message of its own. */
 const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslnegotiation', ...TLS_FILES]
 
 /**
- * A URL for the Postgres driver, with its TLS parameters checked here, where a mistake can be told in one line. The driver takes
- * `require` and `verify-ca` for `verify-full` and warns that it will not do so for ever: the URL says `verify-full` from here on.
+ * Parses a URL for the Postgres driver and checks its TLS parameters. The driver treats `require` and `verify-ca` as `verify-full` and
+ * warns that this will change, so they are replaced by `verify-full` here.
  */
 export function postgresUrl(text: string): Parsed<string> {
-  if (!/^postgres(?:ql)?:\/\//.test(text)) return bad('must begin with postgres://')
-  // The driver allows a user without a host, which a URL cannot have.
+  if (!/^postgres(?:ql)?:\/\//.test(text)) return invalid('must begin with postgres://')
+  // The driver accepts a user without a host; URL.parse does not.
   const url = URL.parse(text.replace('@/', '@localhost/'))
-  if (!url) return bad('is no valid URL; in user and password write @ as %40, : as %3A, / as %2F, # as %23, ? as %3F and % as %25')
+  if (!url) return invalid('is not a valid URL; in user and password write @ as %40, : as %3A, / as %2F, # as %23, ? as %3F and % as %25')
   const parameters = url.searchParams
   const libpq = parameters.get('uselibpqcompat') === 'true'
   const problems: string[] = []
   if (url.hash !== '') problems.push('must not hold a fragment; in a password write # as %23')
   if (parameters.has('ssl')) problems.push('must say sslmode=verify-full (or disable) in place of ssl')
   if ([...parameters.keys()].some((name) => /^(?:ssl|tls)/i.test(name) && !TLS_PARAMETERS.includes(name)))
-    problems.push('has a parameter for TLS that means nothing here; those that do are sslmode, sslrootcert, sslcert and sslkey')
+    problems.push('has an unknown TLS parameter; known are sslmode, sslrootcert, sslcert and sslkey')
   const modes = libpq ? LIBPQ_MODES : MODES
   if (!parameters.getAll('sslmode').every((mode) => modes.includes(mode)))
     problems.push(`has an unknown sslmode; it must be one of ${modes.join(', ')}`)
@@ -80,6 +80,6 @@ export function postgresUrl(text: string): Parsed<string> {
     const file = path === null || path === '' ? null : readBytes(path)
     if (file && 'problem' in file) problems.push(`names a file in ${name} ${file.problem}`)
   }
-  if (problems.length > 0) return bad(...problems)
-  return good(libpq ? text : text.replace(/([?&]sslmode=)(?:require|verify-ca)(?=&|$)/g, '$1verify-full'))
+  if (problems.length > 0) return invalid(...problems)
+  return ok(libpq ? text : text.replace(/([?&]sslmode=)(?:require|verify-ca)(?=&|$)/g, '$1verify-full'))
 }

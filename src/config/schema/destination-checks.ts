@@ -1,24 +1,21 @@
 import { z } from 'zod'
 import { listNames } from '../../base/list-names.ts'
 import { field, list } from '../sources/reading.ts'
-import { always } from './cross-checks.ts'
+import { alwaysRun } from './cross-checks.ts'
 import { bareHost } from './destination-values.ts'
 
-/**
- * Checks of a destination's settings against each other, and of destinations against accounts. As in `cross-checks.ts` they look at
- * what is there and pass over the rest, and `{a.b}` in a message stands for a setting's name.
- */
+/** Checks within a destination, and of destinations against accounts. The rules of `cross-checks.ts` hold here too. */
 
-/** A webhook is signed by one secret, or by two while one is being replaced. */
+/** A webhook is signed with one secret, or with two while one is being replaced. */
 export const checkSecrets = z.superRefine((values: unknown, context) => {
   const [one, many] = [field(values, 'secret'), field(values, 'secrets')]
   if (one !== undefined && many !== undefined)
     context.addIssue({ code: 'custom', path: ['secrets'], message: 'and secret are both set; keep one of them' })
   else if (one === undefined && (many === undefined || (Array.isArray(many) && many.length === 0)))
     context.addIssue({ code: 'custom', path: ['secret'], message: 'is missing; set it, as a reference to a secret of whsec_ and base64' })
-}, always)
+}, alwaysRun)
 
-/** Over plain http everybody on the way reads along; and a host that is not allowed would never be reached. */
+/** Plain http is refused except for private addresses. Hosts must be on the destination's own `allow_hosts`. */
 export const checkTransport = z.superRefine((values: unknown, context) => {
   const hosts = field(values, 'allow_hosts')
   const isAllowed = (host: unknown): boolean => !Array.isArray(hosts) || typeof host !== 'string' || hosts.includes(host)
@@ -27,27 +24,27 @@ export const checkTransport = z.superRefine((values: unknown, context) => {
     const url = typeof text === 'string' ? URL.parse(text) : null
     if (url === null) continue
     if (url.protocol === 'http:' && field(values, 'allow_private') !== true)
-      context.addIssue({ code: 'custom', path, message: 'must use https; http goes only with allow_private: true' })
+      context.addIssue({ code: 'custom', path, message: 'must use https; http is only allowed with allow_private: true' })
     if (!isAllowed(bareHost(url.hostname)))
       context.addIssue({ code: 'custom', path, message: 'is at a host that allow_hosts does not name; add it there' })
   }
   const path = ['target', 'host']
   if (!isAllowed(path.reduce<unknown>(field, values)))
     context.addIssue({ code: 'custom', path, message: 'is a host that allow_hosts does not name; add it there' })
-}, always)
+}, alwaysRun)
 
-/** An SFTP server wants to be shown one thing or another. */
+/** SFTP needs a password or a private key. */
 export const checkCredentials = z.superRefine((values: unknown, context) => {
   if (field(values, 'password') !== undefined || field(values, 'private_key') !== undefined) return
   context.addIssue({ code: 'custom', path: ['password'], message: 'is missing; set it or private_key' })
-}, always)
+}, alwaysRun)
 
-/** Whose changes a destination gets is never left to a guess. */
+/** With several accounts, a destination must name its own. */
 export const checkDestinations = z.superRefine((settings: unknown, context) => {
   const accounts = list(field(settings, 'accounts'))
     .map((account) => field(account, 'name'))
     .filter((name) => typeof name === 'string')
-  // Without any account nothing can be said: commands that look at the database alone need none.
+  // Commands that need only the database may have no account at all.
   if (accounts.length === 0) return
   list(field(settings, 'destinations')).forEach((destination, index) => {
     const at = ['destinations', index, 'accounts']
@@ -58,8 +55,8 @@ export const checkDestinations = z.superRefine((settings: unknown, context) => {
     }
     list(own).forEach((account, position) => {
       if (typeof account !== 'string' || accounts.includes(account)) return
-      const message = `is no account of the settings; ${listNames(accounts)}`
+      const message = `is not an account of the settings; ${listNames(accounts)}`
       context.addIssue({ code: 'custom', path: [...at, position], message })
     })
   })
-}, always)
+}, alwaysRun)

@@ -1,57 +1,57 @@
 import { isIP } from 'node:net'
-import { bad, duration, good, type Parsed } from './values.ts'
+import { duration, invalid, ok, type Parsed } from './values.ts'
 
-/** A URL of a destination. Whether plain http is allowed is for `checkTransport`, which knows `allow_private`. */
+/** Parses a destination's URL. `checkTransport` decides about plain http. */
 export function destinationUrl(text: string): Parsed<string> {
   const url = URL.parse(text)
-  if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '') return bad('must be a URL that begins with https://')
+  if (!url || !/^https?:$/.test(url.protocol) || url.hostname === '') return invalid('must be a URL that begins with https://')
   const problems: string[] = []
   if (url.username !== '' || url.password !== '') problems.push('must not hold a user or a password; give them as secrets of their own')
-  if (url.hash !== '') problems.push('must not hold a fragment; take it out')
-  return problems.length > 0 ? bad(...problems) : good(url.href)
+  if (url.hash !== '') problems.push('must not contain a fragment; remove it')
+  return problems.length > 0 ? invalid(...problems) : ok(url.href)
 }
 
-/** `now`, `snapshot`, or the number of the newest change that is not sent. */
+/** Parses `now`, `snapshot`, or the `seq` after which sending starts. */
 export function startPoint(text: string): Parsed<'now' | 'snapshot' | number> {
-  if (text === 'now' || text === 'snapshot') return good(text)
+  if (text === 'now' || text === 'snapshot') return ok(text)
   const seq = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  return Number.isSafeInteger(seq) ? good(seq) : bad('must be now, snapshot, or a number of the change log')
+  return Number.isSafeInteger(seq) ? ok(seq) : invalid('must be now, snapshot, or a number of the change log')
 }
 
-/** How old at most; `none` for any age. */
+/** Parses a maximum age; `none` is null. */
 export function maxAge(text: string): Parsed<number | null> {
-  return text === 'none' ? good(null) : duration('1s', '3650d')(text)
+  return text === 'none' ? ok(null) : duration('1s', '3650d')(text)
 }
 
-/** How many tries a second; `none` for no limit. */
+/** Parses attempts a second; `none` is null. */
 export function ratePerSecond(text: string): Parsed<number | null> {
-  if (text === 'none') return good(null)
+  if (text === 'none') return ok(null)
   const rate = /^\d{1,6}(?:\.\d{1,6})?$/.test(text) ? Number(text) : 0
-  return rate >= 0.001 && rate <= 10_000 ? good(rate) : bad('must be a number from 0.001 to 10000, or none')
+  return rate >= 0.001 && rate <= 10_000 ? ok(rate) : invalid('must be a number from 0.001 to 10000, or none')
 }
 
-/** A host to connect to: a name or an address, without a port. An address has one way of writing, without brackets. */
+/** Parses a host name or address without a port. IPv6 addresses are normalised and have no brackets. */
 export function hostName(text: string): Parsed<string> {
   const bare = bareHost(text.toLowerCase())
   const host = isIP(bare) === 6 ? bareHost(URL.parse(`http://[${bare}]`)?.hostname ?? bare) : bare
   const isName = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/.test(host)
-  return isName || isIP(host) !== 0 ? good(host) : bad('must be a host such as ams.example.com, without https:// and without a port')
+  return isName || isIP(host) !== 0 ? ok(host) : invalid('must be a host such as ams.example.com, without https:// and without a port')
 }
 
-/** @returns a host of a URL as it stands elsewhere: IPv6 without brackets. */
+/** @returns a URL's host without the brackets of IPv6. */
 export function bareHost(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1')
 }
 
-/** A private key, of as many lines as it has. */
+/** Parses a private key in PEM or OpenSSH form. */
 export function privateKey(text: string): Parsed<string> {
   return /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)
-    ? good(`${text.trim()}\n`)
-    : bad('must be a private key in PEM or OpenSSH form; refer to its file with $' + '{file:PATH}')
+    ? ok(`${text.trim()}\n`)
+    : invalid('must be a private key in PEM or OpenSSH form; refer to its file with $' + '{file:PATH}')
 }
 
-/** A JSONata expression; whether it can be understood is checked where expressions are. */
+/** Checks the length of a JSONata expression; `push/` checks its syntax. */
 export function expression(text: string): Parsed<string> {
-  if (text === '') return bad('has nothing in it; write an expression')
-  return text.length <= 20_000 ? good(text) : bad('must not be longer than 20000 characters')
+  if (text === '') return invalid('is empty; write an expression')
+  return text.length <= 20_000 ? ok(text) : invalid('must not be longer than 20000 characters')
 }

@@ -1,32 +1,32 @@
 import { z } from 'zod'
+import { isNonEmpty, items, secret, section, value, words } from './builders.ts'
 import { checkCredentials, checkSecrets, checkTransport } from './destination-checks.ts'
 import { destinationUrl, expression, hostName, maxAge, privateKey, ratePerSecond, startPoint } from './destination-values.ts'
-import { holdsSome, items, secret, section, value, words } from './pieces.ts'
 import { anySecret, duration, flag, matching, number, oneOf, webhookSecret } from './values.ts'
 
-/** A name that is part of keys for ever. */
+/** Parses a name that becomes part of keys. */
 export const keyName = matching(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be 1 to 63 of a-z, 0-9, _ and -, and begin with a letter or digit')
 
 const missingSecret = 'is missing; set it, as a reference'
 const word = value(matching(/^[a-z][a-z0-9_]{0,62}$/, 'must be a name of a-z, 0-9 and _'))
 const filter = (what: string) =>
-  items(word, 100, words).refine(holdsSome, `must name at least one ${what}; leave it out for all`).optional()
+  items(word, 100, words).refine(isNonEmpty, `must name at least one ${what}; leave it out for all`).optional()
 
-/** One or more waiting times; also the defaults of `push`. */
-export const schedule = items(value(duration('1ms', '30d')), 50, words).refine(holdsSome, 'must hold at least one duration')
-/** The longest that a try may take; also the default of `push`. */
+/** Waits between attempts; also for the defaults in `push`. */
+export const schedule = items(value(duration('1ms', '30d')), 50, words).refine(isNonEmpty, 'must hold at least one duration')
+/** Limit for one attempt; also for the default in `push`. */
 export const timeout = value(duration('100ms', '10m'))
 
-/** What every destination has. @param own the defaults of its kind. */
+/** Settings of every kind of destination. @param own what differs between the kinds. */
 function common(own: { readonly idempotent: boolean; readonly mapping: readonly ('none' | 'required' | 'lookup')[] }) {
   return {
     name: value(keyName, 'is missing; give the destination a name, which stays its key for ever'),
     preset: value(matching(/./, 'must be the name of a preset')).optional(),
-    accounts: items(value(keyName), 100, words).refine(holdsSome, 'must name at least one account').optional(),
+    accounts: items(value(keyName), 100, words).refine(isNonEmpty, 'must name at least one account').optional(),
     entities: filter('table'),
     operations: filter('operation'),
-    event_types: items(value(matching(/^[\x21-\x7e]{1,100}$/, 'must be a type of events, without spaces')), 200, words)
-      .refine(holdsSome, 'must name at least one type; leave it out for all')
+    event_types: items(value(matching(/^[\x21-\x7e]{1,100}$/, 'must be an event type, without spaces')), 200, words)
+      .refine(isNonEmpty, 'must name at least one type; leave it out for all')
       .optional(),
     personal_fields: items(value(matching(/^[a-z_]+\.[a-z_]+$/, 'must be a table, a dot and a column')), 200, words).prefault([]),
     start: value(startPoint).prefault('now'),
@@ -35,7 +35,7 @@ function common(own: { readonly idempotent: boolean; readonly mapping: readonly 
     on_dead: value(oneOf(['continue', 'hold'])).prefault('continue'),
     mapping: value(oneOf(own.mapping)).prefault('none'),
     allow_private: value(flag).prefault(false),
-    allow_hosts: items(value(hostName), 100, words).refine(holdsSome, 'must name at least one host; leave it out for any').optional(),
+    allow_hosts: items(value(hostName), 100, words).refine(isNonEmpty, 'must name at least one host; leave it out for any').optional(),
     timeout: timeout.optional(),
     schedule: schedule.optional(),
     rps: value(ratePerSecond).prefault('none'),
@@ -43,7 +43,7 @@ function common(own: { readonly idempotent: boolean; readonly mapping: readonly 
   }
 }
 
-/** Tries under way at a time; a drop takes one file after the other. */
+/** Attempts in flight. File drops have no such setting: they write one file after the other. */
 const concurrency = value(number(1, 256))
 
 const webhook = section({
@@ -62,7 +62,7 @@ const request = {
   url: value(expression),
   headers: z
     .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/), value(expression), {
-      error: (issue) => (issue.code === 'invalid_key' ? 'is no name of a header' : 'must hold headers and expressions'),
+      error: (issue) => (issue.code === 'invalid_key' ? 'is not a header name' : 'must hold headers and expressions'),
     })
     .prefault({}),
   format: value(oneOf(['json', 'xml', 'form'])).prefault('json'),
@@ -161,7 +161,7 @@ const file = section({
   gather: value(duration('1ms', '24h')).prefault('60s'),
 }).check(checkTransport)
 
-/** One destination, by the keys of the settings file. */
+/** One destination in the settings file. */
 export const destinationSchema = z.discriminatedUnion('kind', [webhook, http, adapter, file], {
   error: (issue) => (issue.code === 'invalid_union' ? 'must be one of webhook, http, adapter, file' : 'must hold keys and values'),
 })

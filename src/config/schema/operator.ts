@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { field } from '../sources/reading.ts'
-import { always } from './cross-checks.ts'
+import { isNonEmpty, items, secret, section, value, words } from './builders.ts'
+import { alwaysRun } from './cross-checks.ts'
 import { keyName } from './destination.ts'
 import { checkTransport } from './destination-checks.ts'
 import { destinationUrl, hostName } from './destination-values.ts'
-import { holdsSome, items, secret, section, value, words } from './pieces.ts'
 import { anySecret, duration, flag, matching, number, oneOf, webhookSecret } from './values.ts'
 
 const missingSecret = 'is missing; set it, as a reference'
 
-/** One address, without a display name: what a mail server takes as it stands. */
+/** A mail address without a display name. */
 const address = value(matching(/^[^\s@<>(),;:"\\]{1,64}@[A-Za-z0-9.-]{1,253}$/, 'must be an address such as ops@agency.example'))
 
 const common = {
@@ -26,7 +26,7 @@ const webhook = section({
   allow_private: value(flag).prefault(false),
 }).check(checkTransport)
 
-/** A password without a name is of no use, nor is a name without a password; and neither is sent in the clear. */
+/** User name and password come together, and are never sent without TLS except to this machine. */
 const checkLogin = z.superRefine((values: unknown, context) => {
   const [username, password, host] = ['username', 'password', 'host'].map((key) => field(values, key))
   if (username !== undefined && password === undefined) context.addIssue({ code: 'custom', path: ['password'], message: missingSecret })
@@ -39,7 +39,7 @@ const checkLogin = z.superRefine((values: unknown, context) => {
       path: ['tls'],
       message: 'must be starttls or implicit; off is only for a mail server on this machine',
     })
-}, always)
+}, alwaysRun)
 
 const email = section({
   kind: z.literal('email'),
@@ -50,10 +50,10 @@ const email = section({
   username: value(matching(/^[^\p{Cc}]{1,320}$/u, 'must be one line of text')).optional(),
   password: secret(anySecret, missingSecret).optional(),
   from: address,
-  to: items(address, 20, words).refine(holdsSome, 'must hold at least one address'),
+  to: items(address, 20, words).refine(isNonEmpty, 'must hold at least one address'),
 }).check(checkLogin)
 
-/** Somebody who is told of alarms, by the keys of the settings file. */
+/** One operator in the settings file. */
 export const operatorSchema = z.discriminatedUnion('kind', [webhook, email], {
   error: (issue) => (issue.code === 'invalid_union' ? 'must be one of webhook, email' : 'must hold keys and values'),
 })

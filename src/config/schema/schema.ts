@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { isNonEmpty, items, secret, section, value, words } from './builders.ts'
 import { cronOrOff } from './cron.ts'
 import { checkAccounts, checkDatabase, checkNames, checkOrder, checkPorts, checkTokens } from './cross-checks.ts'
 import { databaseUrl, postgresUrl } from './database-url.ts'
 import { destinationSchema, keyName, schedule, timeout } from './destination.ts'
 import { checkDestinations } from './destination-checks.ts'
 import { operatorSchema } from './operator.ts'
-import { holdsSome, items, secret, section, value, words } from './pieces.ts'
 import { probePath } from './probe-path.ts'
 import {
   baseUrl,
@@ -25,7 +25,7 @@ import {
   webhookSecret,
 } from './values.ts'
 
-// Every message here follows the name of its setting, and is made of fixed words: never of a value.
+// Messages follow the name of their setting and never contain its value, which may be a secret.
 
 const host = value(listenHost)
 const port = value(number(0, 65_535))
@@ -40,16 +40,16 @@ const account = section({
       secret: secret(clientSecret, 'is missing; set it to the client secret from the portal'),
     }),
     10,
-  ).refine(holdsSome, 'must hold at least one pair of id and secret'),
+  ).refine(isNonEmpty, 'must hold at least one pair of id and secret'),
   scope: value(matching(/^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/, 'must be one or more scopes, separated by single spaces')).prefault(
     'broker_mcp',
   ),
   webhook_secrets: items(secret(webhookSecret, 'is missing; set it to the signing secret from the portal'), 10, words).refine(
-    holdsSome,
+    isNonEmpty,
     'must hold the signing secret of the webhook endpoint',
   ),
   discovery: section({
-    paths: items(value(probePath), 20).refine(holdsSome, 'must hold at least one path; else leave discovery out'),
+    paths: items(value(probePath), 20).refine(isNonEmpty, 'must hold at least one path; else leave discovery out'),
     every: value(duration('1m', '30d')).prefault('1h'),
   }).optional(),
 })
@@ -66,7 +66,7 @@ function tokenPairs(text: string): unknown[] {
 
 const tokens = items(
   section({
-    name: value(matching(/^[A-Za-z0-9][\w.-]{0,62}$/, 'must be name:token, with a name of letters, digits, _, . and -')),
+    name: value(matching(/^[A-Za-z0-9][\w.-]{0,62}$/, 'must be name:token; the name may have letters, digits, _, . and -')),
     token: secret(
       matching(/^[\x21-\x7e]{16,512}$/, 'must have a token of 16 to 512 characters of ASCII, without spaces'),
       'is missing; set it',
@@ -76,19 +76,19 @@ const tokens = items(
   tokenPairs,
 )
 
-/** Where the service reaches the receiver: an https URL without a path of its own, or with the one that a balancer puts before ours. */
+/** Parses the receiver's public URL: https, with at most the path prefix that a load balancer adds. */
 function publicUrl(text: string): ReturnType<typeof baseUrl> {
   const parsed = baseUrl(text)
   if (!('problems' in parsed)) return parsed
   return { problems: ['must be an https URL, such as https://mirror.example.com, without a query; http is only for this machine'] }
 }
 
-/** Only letters tell keys apart; with fewer of them it would be every other key. */
+/** Keys are compared by their letters alone, so a key needs at least three. */
 const taxIdField = value(matching(/^(?=(?:[^a-z]*[a-z]){3}).{3,100}$/i, 'must be the name of a key, with three letters of a-z or more'))
 
 const pollTime = duration('1s', '3650d')
 
-/** Every setting, by the keys of the settings file; the defaults are those of `config/README.md`. */
+/** All settings by the keys of the settings file. `config/README.md` lists the same defaults. */
 export const settingsSchema = section({
   accounts: items(account, 100).check(checkNames('accounts'), checkAccounts).prefault([]),
   database: section({

@@ -4,17 +4,17 @@ import { keyOf, type Reading, readValue, type Tree, UNREADABLE } from './reading
 export type Environment = Readonly<Record<string, string | undefined>>
 
 export interface EnvironmentReading extends Reading {
-  /** The variable that each value came from, by the key of its path. */
+  /** The variable of each value, by the key of its path (see `keyOf`). */
   readonly variables: ReadonlyMap<string, string>
   /** The variables that describe an account. */
   readonly accountVariables: readonly string[]
 }
 
 /**
- * Reads every setting that stands in the environment, by itself or in the file that `NAME_FILE` names. A variable with nothing in
- * it counts as not set: that is how compose files hand on what nobody has set.
- * @param referred the variables that the settings file refers to, whose names are its own affair.
- * @returns a tree that holds one account when a variable of an account is set.
+ * Reads all settings of the environment, given directly or in the file that `NAME_FILE` names. An empty variable counts as not set: compose
+ * files pass on unset variables like that.
+ * @param referred variables that the settings file refers to; their names may be anything.
+ * @returns a tree with one account when at least one variable of an account is set.
  */
 export function readEnvironment(env: Environment, referred: ReadonlySet<string>): EnvironmentReading {
   const tree: Tree = {}
@@ -22,24 +22,24 @@ export function readEnvironment(env: Environment, referred: ReadonlySet<string>)
   const reported = new Set<string>()
   const variables = new Map<string, string>()
   for (const setting of settings) {
-    const found = find(env, setting)
-    if (found === null) continue
+    const reading = readVariable(env, setting)
+    if (reading === null) continue
     const key = keyOf(setting.path)
-    variables.set(key, found.variable)
-    if ('problem' in found) {
-      problems.push(found.problem)
+    variables.set(key, reading.variable)
+    if ('problem' in reading) {
+      problems.push(reading.problem)
       reported.add(key)
     }
-    put(tree, setting, 'text' in found ? found.text : UNREADABLE)
+    setValue(tree, setting, 'text' in reading ? reading.text : UNREADABLE)
   }
   const accountVariables = [...variables].filter(([key]) => key.startsWith('accounts.')).map(([, variable]) => variable)
-  if (accountVariables.length > 0) tree['accounts'] = [wholeAccount(tree['accounts'])]
+  if (accountVariables.length > 0) tree['accounts'] = [accountTree(tree['accounts'])]
   return { tree, problems, reported, variables, accountVariables }
 }
 
-type Found = { readonly variable: string; readonly text: string } | { readonly variable: string; readonly problem: string }
+type VariableReading = { readonly variable: string; readonly text: string } | { readonly variable: string; readonly problem: string }
 
-function find(env: Environment, setting: Setting): Found | null {
+function readVariable(env: Environment, setting: Setting): VariableReading | null {
   const variable = setting.lowerCase && isSet(env[setting.env.toLowerCase()]) ? setting.env.toLowerCase() : setting.env
   const text = env[variable]
   const fileVariable = `${setting.env}_FILE`
@@ -48,8 +48,7 @@ function find(env: Environment, setting: Setting): Found | null {
   if (isSet(text)) return { variable, problem: `${variable} and ${fileVariable} are both set; keep one of them` }
   const value = readValue(path.trim())
   if ('problem' in value) return { variable: fileVariable, problem: `${fileVariable} names a file ${value.problem}` }
-  if (value.text.trim() === '')
-    return { variable: fileVariable, problem: `${fileVariable} names a file with nothing in it; write the value into it` }
+  if (value.text.trim() === '') return { variable: fileVariable, problem: `${fileVariable} names an empty file; write the value into it` }
   return { variable: fileVariable, text: value.text }
 }
 
@@ -57,8 +56,8 @@ function isSet(text: string | undefined): text is string {
   return text !== undefined && text.trim() !== ''
 }
 
-/** Puts a value of the environment where the settings file would hold it; a single account's values go flat below `accounts`. */
-function put(tree: Tree, setting: Setting, text: string | null): void {
+/** Stores a value where the settings file would have it. Values of the account are collected flat below `accounts`. */
+function setValue(tree: Tree, setting: Setting, text: string | null): void {
   const [section, ...rest] = setting.path
   if (rest.length === 0) {
     tree[String(section)] = text
@@ -69,8 +68,8 @@ function put(tree: Tree, setting: Setting, text: string | null): void {
   tree[String(section)] = values
 }
 
-/** The account that the environment describes, laid out as in the file; it is the default one. */
-function wholeAccount(flat: unknown): Tree {
+/** The account of the environment in the form of the settings file. It is the default account. */
+function accountTree(flat: unknown): Tree {
   const { id, secret, ...rest } = (flat ?? {}) as Tree
   const credential: Tree = { ...(id !== undefined && { id }), ...(secret !== undefined && { secret }) }
   return { name: 'default', default: true, ...rest, client_credentials: [credential] }

@@ -3,42 +3,41 @@ import { dirname, resolve } from 'node:path'
 import type { Environment } from './environment.ts'
 import type { Path } from './names.ts'
 import { withPresets } from './presets.ts'
-import { field, keyOf, type Reading, readText, readValue, type Tree, tidyKey, UNREADABLE } from './reading.ts'
+import { field, keyOf, type Reading, readText, readValue, shownKey, type Tree, UNREADABLE } from './reading.ts'
 import { parseYaml } from './yaml.ts'
 
-/** `broken`: the file could not be read at all, so that nothing can be said of what is missing in it. */
+/** `broken`: the file could not be read at all, so missing settings are not reported. */
 export interface FileReading extends Reading {
   readonly broken: boolean
-  /** Keys (see `keyOf`) of the values that came from the environment or from a file, and from nowhere else. */
+  /** Keys (see `keyOf`) of values that consist of references to variables or files only. */
   readonly references: ReadonlySet<string>
-  /** The variables that the file refers to. */
+  /** Variables that the file refers to. */
   readonly variables: ReadonlySet<string>
 }
 
-const NOTHING: FileReading = { tree: {}, problems: [], reported: new Set(), broken: false, references: new Set(), variables: new Set() }
+const NO_FILE: FileReading = { tree: {}, problems: [], reported: new Set(), broken: false, references: new Set(), variables: new Set() }
 
-/** @returns how a value of the settings file is called in a problem, such as `accounts[0].base_url in CONFIG_FILE`. */
+/** @returns the name of a value of the settings file in problems, such as `accounts[0].base_url in CONFIG_FILE`. */
 export function nameInFile(path: Path): string {
   const text = path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`)).join('')
   return text === '' ? 'CONFIG_FILE' : `${text} in CONFIG_FILE`
 }
 
 /**
- * Reads the YAML file that `CONFIG_FILE` names, when it is set. In text values `${NAME}` becomes that variable and `${file:PATH}`
- * what that file holds (a relative path counts from the folder of the settings file); `$${` stands for `${`. A key without a
- * value counts as left out.
+ * Reads the YAML file that `CONFIG_FILE` names, if set. In text values `${NAME}` is replaced by that variable and `${file:PATH}` by the
+ * content of that file (relative to the folder of the settings file); `$${` stands for `${`. A key without a value counts as left out.
  */
 export function readConfigFile(env: Environment): FileReading {
   const path = env['CONFIG_FILE']?.trim()
-  if (!path) return NOTHING
+  if (!path) return NO_FILE
   if (!existsSync(path))
-    return broken(`CONFIG_FILE${IS_FILE_NAME.test(path) ? `=${path}` : ' names a file that'} does not exist. Check the path.`)
+    return unreadableFile(`CONFIG_FILE${IS_FILE_NAME.test(path) ? `=${path}` : ' names a file that'} does not exist. Check the path.`)
   const read = readText(path)
-  if ('problem' in read) return broken(`CONFIG_FILE names a file ${read.problem}`)
+  if ('problem' in read) return unreadableFile(`CONFIG_FILE names a file ${read.problem}`)
   const parsed = parseYaml(read.text, 'CONFIG_FILE')
-  if ('problems' in parsed) return broken(...parsed.problems)
+  if ('problems' in parsed) return unreadableFile(...parsed.problems)
   const preset = withPresets(parsed.tree)
-  const expansion = new Expansion(env, dirname(resolve(path)), parsed.tree)
+  const expansion = new ReferenceExpander(env, dirname(resolve(path)), parsed.tree)
   const tree = expansion.expand(preset.tree, []) as Tree
   const problems = preset.problems.map(({ path: at, problem }) => `${nameInFile(at)} ${problem}`)
   const reported = new Set([...preset.problems.map(({ path: at }) => keyOf(at.slice(0, 2))), ...expansion.reported])
@@ -46,34 +45,34 @@ export function readConfigFile(env: Environment): FileReading {
   return { tree, problems: [...problems, ...expansion.problems], reported, broken: false, references, variables }
 }
 
-function broken(...problems: string[]): FileReading {
-  return { ...NOTHING, problems, broken: true }
+function unreadableFile(...problems: string[]): FileReading {
+  return { ...NO_FILE, problems, broken: true }
 }
 
 /** What is surely the name of a settings file, and not a secret that stands in the wrong variable. */
 const IS_FILE_NAME = /^[\w./~-]+\.(?:ya?ml|json)$/i
 
-/** A value that holds nothing of its own. */
+/** Text that consists of references only. */
 const REFERENCES_ONLY = /^\s*(?:whsec_)?\$\{[^}]*\}(?:[\s,]+(?:whsec_)?\$\{[^}]*\})*\s*$/
 
-/** Puts values from the environment and from files in place of their references, after parsing: a value never becomes structure. */
-class Expansion {
+/** Replaces references by their values. This happens after parsing, so a value can never change the structure. */
+class ReferenceExpander {
   readonly problems: string[] = []
   readonly reported = new Set<string>()
   readonly references = new Set<string>()
   readonly variables = new Set<string>()
   readonly #env: Environment
   readonly #folder: string
-  readonly #written: Tree
+  readonly #original: Tree
 
-  /** @param written the file without its presets. */
-  constructor(env: Environment, folder: string, written: Tree) {
+  /** @param original the file without its presets. */
+  constructor(env: Environment, folder: string, original: Tree) {
     this.#env = env
     this.#folder = folder
-    this.#written = written
+    this.#original = original
   }
 
-  /** @returns a copy of `value` without keys that have no value; a text whose reference leads nowhere becomes UNREADABLE. */
+  /** @returns a copy of `value` without keys that have no value. Text with a reference that cannot be resolved becomes UNREADABLE. */
   expand(value: unknown, path: Path): unknown {
     if (typeof value === 'string') return this.#text(value, path)
     if (Array.isArray(value)) return value.map((item, index) => this.expand(item, [...path, index]))
@@ -86,29 +85,29 @@ class Expansion {
   }
 
   #text(text: string, path: Path): string | null {
-    let whole = true
+    let isComplete = true
     if (REFERENCES_ONLY.test(text)) this.references.add(keyOf(path))
     const fail = (problem: string): string => {
-      const isWritten = path.reduce<unknown>(field, this.#written) !== undefined
-      this.problems.push(`${nameInFile(path.map(tidyKey))}${isWritten ? '' : ', from its preset,'} ${problem}`)
+      const isInFile = path.reduce<unknown>(field, this.#original) !== undefined
+      this.problems.push(`${nameInFile(path.map(shownKey))}${isInFile ? '' : ', from its preset,'} ${problem}`)
       this.reported.add(keyOf(path))
-      whole = false
+      isComplete = false
       return ''
     }
     const expanded = text.replace(/\$\$\{|\$\{([^}]*)(\}?)/g, (found, name: string | undefined, end: string | undefined) => {
       if (name === undefined) return found.slice(1)
-      if (end === '') return fail(`has an opening $\{ that is never closed; close it, or write $$\{ for the two characters themselves`)
+      if (end === '') return fail(`has a $\{ without its closing brace; close it, or write $$\{ for a literal $\{`)
       return name.startsWith('file:') ? this.#file(name.slice(5), fail) : this.#variable(name, fail)
     })
-    return whole ? expanded : UNREADABLE
+    return isComplete ? expanded : UNREADABLE
   }
 
   #variable(name: string, fail: (problem: string) => string): string {
-    if (!/^[A-Za-z_]\w*$/.test(name)) return fail(`has a reference that is neither $\{NAME} nor $\{file:PATH}; mend it`)
+    if (!/^[A-Za-z_]\w*$/.test(name)) return fail(`has a reference that is neither $\{NAME} nor $\{file:PATH}; correct it`)
     this.variables.add(name)
     const value = Object.hasOwn(this.#env, name) ? this.#env[name] : undefined
     if (value !== undefined && value.trim() !== '') return value
-    // A name in capitals is a name; anything else might be the secret itself, written where its name belongs.
+    // Only names in capitals are shown: anything else might be the secret itself, put in place of its name.
     const shown = /^[A-Z]+(?:_[A-Z0-9]+)*$/.test(name) ? ` ${name}` : ''
     return fail(`refers to the variable${shown}, which is not set; set it`)
   }

@@ -2,22 +2,22 @@ import type { z } from 'zod'
 import type { EnvironmentReading } from './environment.ts'
 import { type FileReading, nameInFile } from './file.ts'
 import { type Path, settings } from './names.ts'
-import { field, isTree, keyOf, type Tree, tidyKey } from './reading.ts'
+import { field, isTree, keyOf, shownKey, type Tree } from './reading.ts'
 
-/** What all sources say together, and how a problem with one of the values is told. */
-export interface Merged {
+/** The settings of all sources together. */
+export interface MergedSettings {
   readonly tree: Tree
   readonly problems: readonly string[]
-  /** @returns one line for each issue that no source has reported already. */
+  /** @returns one line for each issue that no source has reported already; it names the setting as the user set it. */
   problemsOf(issues: readonly z.core.$ZodIssue[]): string[]
 }
 
-/** Lays the environment over the file. Accounts are not mixed: they come from one of the two. */
-export function mergeReadings(environment: EnvironmentReading, file: FileReading): Merged {
+/** Merges environment and file; the environment wins. Accounts come from one of the two, never from both. */
+export function mergeReadings(environment: EnvironmentReading, file: FileReading): MergedSettings {
   const conflict = 'accounts' in file.tree && environment.accountVariables.length > 0
   const tree: Tree = { ...file.tree }
   for (const [key, value] of Object.entries(environment.tree)) {
-    // A section of the file that is no section stays as it is, for the schema to refuse.
+    // Something else in place of a section stays in the tree, and the schema refuses it.
     if (key === 'accounts') tree[key] = file.tree[key] ?? value
     else if (isTree(value)) tree[key] = key in tree && !isTree(tree[key]) ? tree[key] : { ...(tree[key] as Tree | undefined), ...value }
     else tree[key] = value
@@ -35,25 +35,25 @@ export function mergeReadings(environment: EnvironmentReading, file: FileReading
     problemsOf: (issues) =>
       issues
         .filter((issue) => !isReported(pathOf(issue.path), reported))
-        .flatMap((issue) => issue.message.split('\n').map((line) => `${nameOf(pathOf(issue.path))} ${fillIn(line, nameOf)}`)),
+        .flatMap((issue) => issue.message.split('\n').map((line) => `${nameOf(pathOf(issue.path))} ${insertNames(line, nameOf)}`)),
   }
 }
 
-/** @returns the name under which the user set, or would set, a value: a variable's, else its place in the settings file. */
+/** @returns the name by which the user set, or would set, a value: a variable, or else its place in the settings file. */
 function nameOfSetting(path: Path, variables: ReadonlyMap<string, string>, file: FileReading): string {
   const accountOfFile = path[0] === 'accounts' && 'accounts' in file.tree
   for (let length = accountOfFile ? 0 : path.length; length > 0; length -= 1) {
     const start = path.slice(0, length)
     const isInFile = start.reduce<unknown>(field, file.tree) !== undefined
-    const variable = variables.get(keyOf(start)) ?? (isInFile ? undefined : usualVariable(start))
+    const variable = variables.get(keyOf(start)) ?? (isInFile ? undefined : variableFor(start))
     if (variable === undefined) continue
     const position = path.slice(length).find((part) => typeof part === 'number')
     return position === undefined ? variable : `${variable} (number ${position + 1})`
   }
-  return nameInFile(path.map(tidyKey))
+  return nameInFile(path.map(shownKey))
 }
 
-function usualVariable(path: Path): string | undefined {
+function variableFor(path: Path): string | undefined {
   return settings.find((setting) => keyOf(setting.path) === keyOf(path))?.env
 }
 
@@ -61,8 +61,8 @@ function isReported(path: Path, reported: ReadonlySet<string>): boolean {
   return path.some((_, index) => reported.has(keyOf(path.slice(0, index + 1))))
 }
 
-/** Puts the names of settings in place of `{a.b}`; braces without a dot are meant as they stand. */
-function fillIn(message: string, nameOf: (path: Path) => string): string {
+/** Replaces `{a.b}` by the name of that setting. Braces without a dot stay as they are. */
+function insertNames(message: string, nameOf: (path: Path) => string): string {
   return message.replace(/\{(\w+(?:\.\w+)+)\}/g, (_, key: string) =>
     nameOf(key.split('.').map((part) => (/^\d+$/.test(part) ? Number(part) : part))),
   )

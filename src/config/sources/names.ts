@@ -1,18 +1,18 @@
-/** Where a value lies in the settings file: keys, and positions in lists. */
+/** The place of a value in the settings file: keys, and positions in lists. */
 export type Path = readonly (string | number)[]
 
-/** One setting that the environment knows. */
+/** A setting that has a variable. */
 export interface Setting {
   readonly env: string
-  /** The same setting in the settings file. */
+  /** Its place in the settings file. */
   readonly path: Path
-  /** Whether `<env>_FILE` may name a file that holds the value. */
+  /** Whether `<env>_FILE` may name a file with the value. */
   readonly file?: true
-  /** Whether the name in lower case counts too (and first), as it does for other programs. */
+  /** Whether the name in lower case is read too, and first, as other programs do. */
   readonly lowerCase?: true
 }
 
-/** Every setting of the environment; `config/README.md` describes them in the same order. */
+/** All settings of the environment, in the order of `config/README.md`. */
 export const settings: readonly Setting[] = [
   { env: 'DATABASE_URL', path: ['database', 'url'], file: true },
   { env: 'DATABASE_SCHEMA', path: ['database', 'schema'] },
@@ -54,34 +54,29 @@ export const settings: readonly Setting[] = [
   { env: 'LOG_LEVEL', path: ['log', 'level'] },
 ]
 
-/** Settings of parts of the program that are still to come: whoever sets one is told that it does nothing yet. */
-const FUTURE = ['DOCUMENTS_DIR']
-
-/** @returns a sentence about the variables that are set and that no part of this release reads; null when there is none. */
+/** @returns a warning when DOCUMENTS_DIR is set, a setting that this release does not read yet; otherwise null. */
 export function futureVariables(env: Readonly<Record<string, string | undefined>>): string | null {
-  const given = FUTURE.filter((name) => (env[name] ?? '').trim() !== '')
-  if (given.length === 0) return null
-  const verb = given.length === 1 ? 'does' : 'do'
-  return `${given.join(', ')} ${verb} nothing in this release: the part of the program that reads ${given.length === 1 ? 'it' : 'them'} is still to come`
+  if ((env['DOCUMENTS_DIR'] ?? '').trim() === '') return null
+  return 'DOCUMENTS_DIR does nothing in this release: it does not store documents yet'
 }
 
-/** Names that begin like this are ours, so that an unknown one is a mistake and not another program's variable. */
-const OUR_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|RECONCILE|RETENTION|CHANGES_RETENTION|UPSTREAM|OPS|DATABASE)_/
-/** What Kubernetes sets in every container for a service that happens to be named `ops` or `database`. */
+/** An unknown variable with one of these prefixes is a mistake, and not another program's. */
+const OWN_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|RECONCILE|RETENTION|CHANGES_RETENTION|UPSTREAM|OPS|DATABASE)_/
+/** Variables that Kubernetes sets in every container for a service named `ops` or `database`. */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT_\d+_(?:TCP|UDP)(?:_\w+)?$|_PORT$/
 
-/** @returns one problem for each variable that looks like one of ours, is none, and is not among those that the settings file refers to. */
+/** @returns one problem for each unknown variable with one of our prefixes. @param referred variables that the settings file refers to. */
 export function unknownVariables(env: Readonly<Record<string, string | undefined>>, referred: ReadonlySet<string>): string[] {
   const known = settings.flatMap((setting) => (setting.file ? [setting.env, `${setting.env}_FILE`] : [setting.env]))
-  const isMeant = (name: string) => known.includes(name) || referred.has(name) || isServiceLink(name, env[name])
+  const isExpected = (name: string) => known.includes(name) || referred.has(name) || isServiceLink(name, env[name])
   return Object.keys(env)
-    .filter((name) => env[name] !== undefined && OUR_PREFIX.test(name) && !isMeant(name))
+    .filter((name) => env[name] !== undefined && OWN_PREFIX.test(name) && !isExpected(name))
     .sort()
     .map((name) => `${name.replace(/\W/g, '?')} is not a known variable; the nearest one is ${nearestVariable(name, known)}`)
 }
 
 function nearestVariable(name: string, known: readonly string[]): string {
-  const prefix = OUR_PREFIX.exec(name)?.[0] ?? ''
+  const prefix = OWN_PREFIX.exec(name)?.[0] ?? ''
   const without = name.replace(/_FILE$/, '')
   return known.includes(without)
     ? without
@@ -95,14 +90,14 @@ function isServiceLink(name: string, value = ''): boolean {
   return SERVICE_LINK.test(name) && (!name.endsWith('_PORT') || name.endsWith('_SERVICE_PORT') || /^(?:tcp|udp):/.test(value))
 }
 
-/** @returns that of `known` which takes the fewest changes of a letter to become `name`; `known` is not empty. */
+/** @returns the name in `known` (not empty) with the smallest edit distance to `name`. */
 export function nearest(name: string, known: readonly string[]): string {
   const start = name.slice(0, 64)
   const byDistance = known.map((other) => ({ other, distance: distance(start, other) })).sort((a, b) => a.distance - b.distance)
   return byDistance[0]?.other ?? ''
 }
 
-/** Levenshtein's distance: letters to insert, remove or replace. */
+/** Levenshtein distance. */
 export function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column)
   for (let i = 1; i <= a.length; i += 1) {

@@ -5,20 +5,19 @@ import type { Path } from './names.ts'
 import { isTree, type Tree } from './reading.ts'
 import { parseYaml } from './yaml.ts'
 
-/** `config/presets/` of the project: some levels above this file, fewer in the sources than in what is compiled into `dist/`. */
+/** Where `config/presets/` may be, seen from this file: in the sources it is fewer levels up than in `dist/`. */
 const FOLDERS = [2, 3, 4].map((levels) => join(import.meta.dirname, '../'.repeat(levels), 'config/presets'))
 
-/** A settings file in which every destination that names a preset stands on top of it, and what was wrong with the names. */
+/** A settings file in which presets are merged into their destinations. */
 export interface WithPresets {
   readonly tree: Tree
-  /** What follows the name of the setting at `path`. */
+  /** `problem` follows the name of the setting at `path`. */
   readonly problems: readonly { readonly path: Path; readonly problem: string }[]
 }
 
 /**
- * Lays the keys of each destination over those of the preset that it names: sections are merged, key by key, unless the destination gives
- * one another `type`, whose keys are others; and whatever else it says, a list too, takes the place of what the preset says. References of
- * a preset are resolved like those of the file.
+ * Merges each destination over the preset that it names. Sections are merged key by key, unless the destination gives a section another
+ * `type`; everything else, lists too, replaces what the preset says. References in a preset are resolved later, like those in the file.
  */
 export function withPresets(tree: Tree): WithPresets {
   const { destinations } = tree
@@ -33,7 +32,7 @@ export function withPresets(tree: Tree): WithPresets {
   return { tree: { ...tree, destinations: merged }, problems }
 }
 
-/** @returns the files of all presets, by their names. */
+/** @returns the files of all presets by name. */
 export function presetFiles(): ReadonlyMap<string, string> {
   const folder = FOLDERS.find((path) => existsSync(path))
   const files = folder === undefined ? [] : readdirSync(folder).filter((file) => /^[a-z0-9][a-z0-9-]*\.yaml$/.test(file))
@@ -43,7 +42,7 @@ export function presetFiles(): ReadonlyMap<string, string> {
 function readPreset(name: unknown): { readonly tree: Tree } | { readonly problem: string } {
   const files = presetFiles()
   const file = typeof name === 'string' ? files.get(name) : undefined
-  if (file === undefined) return { problem: `is no preset; ${listNames([...files.keys()])}` }
+  if (file === undefined) return { problem: `is not a preset; ${listNames([...files.keys()])}` }
   const parsed = parseYaml(readFileSync(file, 'utf8'), 'its file')
   return 'tree' in parsed ? parsed : { problem: `names a preset of which ${parsed.problems.join('; ')}` }
 }
@@ -53,12 +52,12 @@ function overlay(base: Tree, over: Tree): Tree {
   for (const [key, value] of Object.entries(over)) {
     // A key without a value counts as left out.
     if (value === null) continue
-    const below = merged[key]
-    merged[key] = isTree(below) && isTree(value) && !isOtherType(below, value) ? overlay(below, value) : value
+    const preset = merged[key]
+    merged[key] = isTree(preset) && isTree(value) && !isOtherType(preset, value) ? overlay(preset, value) : value
   }
   return merged
 }
 
-function isOtherType(below: Tree, over: Tree): boolean {
-  return over['type'] !== undefined && over['type'] !== null && over['type'] !== below['type']
+function isOtherType(base: Tree, over: Tree): boolean {
+  return over['type'] !== undefined && over['type'] !== null && over['type'] !== base['type']
 }

@@ -2,55 +2,54 @@ import { readFileSync } from 'node:fs'
 import { utf8Text } from '../../base/utf8.ts'
 import type { Path } from './names.ts'
 
-/** Values by the keys of the settings file. */
+/** Unchecked values by the keys of the settings file. */
 export type Tree = { [key: string]: unknown }
 
-/** Stands for a value that is set but could not be read, so that no default takes its place. */
+/** A value that is set but could not be read. It is null, not undefined, so that no default replaces it. */
 export const UNREADABLE = null
 
-/** Whether a value holds others under keys. */
 export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** @returns what stands under a key, or at a position, of whatever somebody has written there; undefined when nothing does. */
+/** @returns the value at a key or position of an unchecked value; undefined when there is none. */
 export function field(value: unknown, key: string | number): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined
 }
 
-/** @returns a list as it is; whatever else somebody has written in its place is an empty one. */
+/** @returns a list as it is; an empty one for any other value. */
 export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** What one source of settings says, and what is wrong with it. */
+/** The settings of one source. */
 export interface Reading {
   readonly tree: Tree
-  /** One line each, which names the setting and the mend and never a value. */
+  /** One line each, which names the setting and what to do, and never a value. */
   readonly problems: readonly string[]
-  /** Keys (see `keyOf`) of the values that are UNREADABLE: `problems` already tells what is wrong with them. */
+  /** Keys (see `keyOf`) of UNREADABLE values, which `problems` already reports. */
   readonly reported: ReadonlySet<string>
 }
 
-/** @returns the path as text, to compare and to look up. */
+/** @returns the path as text, for maps and sets. */
 export function keyOf(path: Path): string {
   return path.join('.')
 }
 
 const NOT_UTF8 = 'that is not UTF-8; save it as UTF-8'
 
-/** @returns what a file holds, or what is wrong when it cannot be read: to be put behind `names a file`. */
+/** @returns a file's bytes, or a problem that continues a sentence such as `NAME names a file`. */
 export function readBytes(path: string): { readonly bytes: Buffer } | { readonly problem: string } {
   try {
     return { bytes: readFileSync(path) }
   } catch (error) {
-    // The message would repeat the path, in which a secret stands when someone put it in the wrong place.
+    // The error's message would repeat the path, which may be a secret put in the wrong place.
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'
-    return { problem: `that cannot be read (${reason}); mend the path or its rights` }
+    return { problem: `that cannot be read (${reason}); check the path and its permissions` }
   }
 }
 
-/** The same of a text. */
+/** As `readBytes`, for text in UTF-8. */
 export function readText(path: string): { readonly text: string } | { readonly problem: string } {
   const read = readBytes(path)
   if ('problem' in read) return read
@@ -58,16 +57,13 @@ export function readText(path: string): { readonly text: string } | { readonly p
   return text === null ? { problem: NOT_UTF8 } : { text }
 }
 
-/**
- * Reads a file that holds one value: text, without the line break that editors and `echo` put behind it, and the mark of UTF-8 (U+FEFF)
- * that some put before it.
- */
+/** Reads a file with one value. Removes the line break at its end and a byte order mark (U+FEFF) at its start. */
 export function readValue(path: string): ReturnType<typeof readText> {
   const read = readText(path)
   return 'problem' in read ? read : { text: read.text.replace(/^\uFEFF|\r?\n$/g, '') }
 }
 
-/** Keys as they may be shown: a key that is no plain word might be a secret in the wrong place. */
-export function tidyKey<T extends string | number>(key: T): T | string {
+/** @returns a key as it may be shown. A key that is not a plain word might be a secret in the wrong place. */
+export function shownKey<T extends string | number>(key: T): T | string {
   return typeof key === 'number' || /^[A-Za-z_-]{1,40}$/.test(key) ? key : '(a key not shown)'
 }

@@ -1,6 +1,6 @@
 import { messageOf } from '../../base/errors.ts'
 import type { DestinationConfig } from '../../config/config.ts'
-import { extraCaFault } from '../../config/extra-ca.ts'
+import { extraCaProblem } from '../../config/extra-ca.ts'
 import { pluralize } from '../output/text.ts'
 import { examineAccount } from './account.ts'
 import { examineDatabase, openForDoctor } from './database.ts'
@@ -29,7 +29,7 @@ export async function* diagnose(p: Omit<DoctorParts, 'db'>, only: DestinationCon
 async function* examine(p: DoctorParts): AsyncGenerator<Finding> {
   const { accounts, destinations } = p.config
   yield good('settings', `${pluralize(accounts.length, 'account')} and ${pluralize(destinations.length, 'destination')}`)
-  const fault = extraCaFault(p.config)
+  const fault = extraCaProblem(p.config)
   if (fault !== null) yield bad('settings', fault)
   const { db } = p
   if (db !== null) yield* surviving(p, 'database', examineDatabase(p.config, db))

@@ -3,7 +3,7 @@ import { Webhook } from 'svix'
 import { request } from 'undici'
 import { abortable } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { Secret } from '../../config/config.ts'
+import type { SecretText } from '../../base/secret.ts'
 import { createDispatcher, type ProxySettings } from '../http/dispatcher.ts'
 import { codeOf } from '../http/http.ts'
 import { SELF_DELIVERY_TYPE } from './delivery.ts'
@@ -24,7 +24,7 @@ const ANSWER_WITHIN_MS = 10_000
  */
 export async function sendSelfDelivery(
   url: string,
-  secret: Secret,
+  secret: SecretText,
   { proxy, clock, signal }: { readonly proxy: ProxySettings; readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<SelfDelivery> {
   const id = `doctor_${randomUUID()}`

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Secret } from '../../config/config.ts'
+import type { SecretText } from '../../base/secret.ts'
 import { SCHEME, SigningKey } from './signing-key.ts'
 
 /** Allowed difference between a delivery's timestamp and the time it is received. */
@@ -78,7 +78,7 @@ export class DeliveryVerifier {
    * @param secrets `whsec_…` or bare base64, in the order of the settings, which check their length.
    * @throws Error when one of them is empty or not base64.
    */
-  constructor(secrets: readonly Secret[]) {
+  constructor(secrets: readonly SecretText[]) {
     this.#keys = secrets.map((secret) => new SigningKey(secret.reveal()))
     this.tags = this.#keys.map(tagOf)
   }
@@ -119,7 +119,7 @@ export class DeliveryVerifier {
  * A short, stable name of a webhook secret, whatever its position in the settings. It is 32 bits of an HMAC made with the secret. It reveals
  * nothing: the database holds whole signatures anyway, and secrets are random.
  */
-export function secretTag(secret: Secret): string {
+export function secretTag(secret: SecretText): string {
   return tagOf(new SigningKey(secret.reveal()))
 }
 

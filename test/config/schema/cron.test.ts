@@ -12,7 +12,7 @@ it.each([
   ['0 3 * * 0,7', '0 3 * * 0,7'],
   ['0 3 30,31 2,4 *', '0 3 30,31 2,4 *'],
   ['off', null],
-])('%j is a timetable', (text, value) => {
+])('%j is a schedule', (text, value) => {
   expect(cronOrOff(text)).toEqual({ value })
 })
 
@@ -31,15 +31,15 @@ it.each([
   '@daily',
   '0 3 l * *',
   '0 3 * * 5#2',
-])('%j is none', (text) => {
-  expect(cronOrOff(text)).toEqual({ problems: [expect.stringContaining('five fields')] })
+])('%j is not a schedule', (text) => {
+  expect(cronOrOff(text)).toEqual({ problems: [expect.stringContaining('five cron fields')] })
 })
 
-it.each(['0 3 30 2 *', '0 3 31 4,6 *', '0 3 31 feb mon'])('%j names a day that there never is', (text) => {
-  expect(cronOrOff(text)).toEqual({ problems: [expect.stringContaining('day of the month')] })
+it.each(['0 3 30 2 *', '0 3 31 4,6 *', '0 3 31 feb mon'])('%j names a day that does not exist', (text) => {
+  expect(cronOrOff(text)).toEqual({ problems: [expect.stringContaining('with a day that exists')] })
 })
 
-it('the last time of a timetable is one that node-cron matches, and none later matches', () => {
+it('the last time of a schedule is one that node-cron matches, and none later matches', () => {
   const value = (from: number, to: number, names: readonly string[] = []) =>
     fc.oneof(fc.integer({ min: from, max: to }).map(String), ...(names.length > 0 ? [fc.constantFrom(...names)] : []))
   const field = (from: number, to: number, names?: readonly string[]) => {

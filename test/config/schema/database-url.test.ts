@@ -63,7 +63,7 @@ describe('Postgres', () => {
   test('other databases and broken URLs are refused', () => {
     for (const url of ['mysql://h/d', 'h.test/d', 'postgres:h', 'pg://h/d', ''])
       expect(databaseUrl(url)).toEqual({ problems: [expect.any(String)] })
-    expect(postgresUrl('postgres://u:pa/ss@h/d')).toEqual({ problems: [expect.stringMatching(/^is no valid URL; .*%2F/)] })
+    expect(postgresUrl('postgres://u:pa/ss@h/d')).toEqual({ problems: [expect.stringMatching(/^is not a valid URL; .*%2F/)] })
     expect(postgresUrl('postgres://h/d#x')).toEqual({ problems: [expect.stringMatching(/fragment/)] })
   })
 
@@ -112,7 +112,7 @@ describe('Postgres', () => {
 
   test('a parameter for TLS that the driver would not know is refused, for it would go on without TLS', () => {
     const unknown = {
-      problems: ['has a parameter for TLS that means nothing here; those that do are sslmode, sslrootcert, sslcert and sslkey'],
+      problems: ['has an unknown TLS parameter; known are sslmode, sslrootcert, sslcert and sslkey'],
     }
     for (const name of ['sslmod', 'SSLMODE', 'sslMode', 'ssl_mode', 'sslrootcerts', 'sslcrl', 'tls', 'tlsmode'])
       expect(postgresUrl(`${H}?${name}=verify-full`)).toEqual(unknown)
@@ -123,9 +123,9 @@ describe('Postgres', () => {
   test('files that cannot be read are told before the first connection, all at once', () => {
     expect(postgresUrl(`${H}?sslrootcert=/nowhere/ca.pem&sslcert=/nowhere/c.pem&sslkey=/`)).toEqual({
       problems: [
-        'names a file in sslrootcert that cannot be read (ENOENT); mend the path or its rights',
-        'names a file in sslcert that cannot be read (ENOENT); mend the path or its rights',
-        'names a file in sslkey that cannot be read (EISDIR); mend the path or its rights',
+        'names a file in sslrootcert that cannot be read (ENOENT); check the path and its permissions',
+        'names a file in sslcert that cannot be read (ENOENT); check the path and its permissions',
+        'names a file in sslkey that cannot be read (EISDIR); check the path and its permissions',
       ],
     })
   })

@@ -96,7 +96,7 @@ test('every variable is read', () => {
   expect(config.log.level).toBe('debug')
 })
 
-test('a variable with nothing in it counts as not set', () => {
+test('a variable with an empty value counts as not set', () => {
   const empty = { ...account, ACCOUNT: '', POLL_ACTIVE: ' ', DATABASE_URL: '', DATABASE_URL_FILE: '', CONFIG_FILE: '', POLL_MAX: undefined }
   expect(loadConfig(empty)).toEqual(loadConfig(account))
 })
@@ -146,9 +146,9 @@ test('a variable and its file at once, an unreadable file and an empty one are p
     DATABASE_SCHEMA: 'mirror',
   })
   expect(problems).toEqual([
-    'DATABASE_URL_FILE names a file with nothing in it; write the value into it',
+    'DATABASE_URL_FILE names an empty file; write the value into it',
     'BROKER_API_CLIENT_SECRET and BROKER_API_CLIENT_SECRET_FILE are both set; keep one of them',
-    'WEBHOOK_SECRETS_FILE names a file that cannot be read (ENOENT); mend the path or its rights',
+    'WEBHOOK_SECRETS_FILE names a file that cannot be read (ENOENT); check the path and its permissions',
   ])
 })
 
@@ -176,8 +176,8 @@ test('spaces and line breaks around the path of a file do not count, as around o
 test('a credential in quotes, which some readers of .env files leave in, is a problem that says so and does not show it', () => {
   const quoted = { BROKER_API_CLIENT_ID: '"bac_one"', BROKER_API_CLIENT_SECRET: "'bas_geheim'" }
   expect(problemsOf({ ...account, ...quoted })).toEqual([
-    'BROKER_API_CLIENT_ID stands in quotes, which are part of it here; take them out',
-    'BROKER_API_CLIENT_SECRET stands in quotes, which are part of it here; take them out',
+    'BROKER_API_CLIENT_ID is in quotes, which count as part of the value; remove them',
+    'BROKER_API_CLIENT_SECRET is in quotes, which count as part of the value; remove them',
   ])
 })
 
@@ -241,7 +241,7 @@ test('the usual proxy variables count in lower case too, and first', () => {
 test('a proxy whose user or password cannot be decoded is told before anything starts, and nothing of it', () => {
   for (const url of ['http://u:100%@proxy.test:3128', 'http://u%zz:p@proxy.test:3128', 'http://u:%ff@proxy.test:3128']) {
     const problems = problemsOf({ ...account, HTTPS_PROXY: url, HTTP_PROXY: url })
-    expect(problems).toEqual(['HTTPS', 'HTTP'].map((scheme) => `${scheme}_PROXY is no valid URL; in user and password write % as %25`))
+    expect(problems).toEqual(['HTTPS', 'HTTP'].map((scheme) => `${scheme}_PROXY is not a valid URL; in user and password write % as %25`))
   }
   expect(loadConfig({ ...account, HTTPS_PROXY: 'http://u:100%25@proxy.test:3128' }).upstream.proxy.httpsProxy?.reveal()).toContain('%25')
 })
@@ -317,8 +317,8 @@ test('the operations port is never the receiver’s, unless both are any free on
 
 test('what is for Postgres alone is refused on SQLite, where its user does not believe to be', () => {
   expect(problemsOf({ ...account, DATABASE_SCHEMA: 'mirror', DATABASE_LISTEN_URL: 'postgres://x/y' })).toEqual([
-    'DATABASE_SCHEMA is for Postgres only; take it out, or set DATABASE_URL to postgres://…',
-    'DATABASE_LISTEN_URL is for Postgres only; take it out, or set DATABASE_URL to postgres://…',
+    'DATABASE_SCHEMA is for Postgres only; remove it, or set DATABASE_URL to postgres://…',
+    'DATABASE_LISTEN_URL is for Postgres only; remove it, or set DATABASE_URL to postgres://…',
   ])
 })
 

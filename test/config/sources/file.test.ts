@@ -190,9 +190,12 @@ describe('references', () => {
       ['${EMPTY}', /^log\.level in CONFIG_FILE refers to the variable EMPTY, which is not set; set it$/],
       ['${bas_secret}', /^log\.level in CONFIG_FILE refers to the variable, which is not set; set it$/],
       ['${constructor}', /refers to the variable, which is not set/],
-      ['${file:nowhere}', /^log\.level in CONFIG_FILE refers to a file that cannot be read \(ENOENT\); mend the path or its rights$/],
+      [
+        '${file:nowhere}',
+        /^log\.level in CONFIG_FILE refers to a file that cannot be read \(ENOENT\); check the path and its permissions$/,
+      ],
       ['${file:.}', /cannot be read \(EISDIR\)/],
-      ['${A', /has an opening \$\{ that is never closed/],
+      ['${A', /has a \$\{ without its closing brace/],
       ['${}', /neither \$\{NAME\} nor \$\{file:PATH\}/],
       ['${A B}', /neither \$\{NAME\} nor \$\{file:PATH\}/],
     ]
@@ -212,13 +215,13 @@ describe('a file that cannot be understood', () => {
   test('is told by line and column, never by what stands there', () => {
     const yaml = 'accounts:\n  - name: a\n    webhook_secrets: [ "whsec_unfinished ]\n'
     const problems = problemsOf(withFile(yaml))
-    expect(problems[0]).toMatch(/^CONFIG_FILE is not valid YAML at line \d+, column \d+ \([a-z ]+\); mend it there$/)
+    expect(problems[0]).toMatch(/^CONFIG_FILE is not valid YAML at line \d+, column \d+ \([a-z ]+\); correct it there$/)
     expect(problems.join()).not.toContain('unfinished')
     expect(problemsOf(withFile('log: {}\nlog: {}\n'))).toEqual([
-      'CONFIG_FILE is not valid YAML at line 2, column 1 (duplicate key); mend it there',
+      'CONFIG_FILE is not valid YAML at line 2, column 1 (duplicate key); correct it there',
     ])
     expect(problemsOf(withFile('log: {}\n---\npoll: {}\n'))).toEqual([
-      'CONFIG_FILE is not valid YAML at line 2, column 1 (multiple docs); mend it there',
+      'CONFIG_FILE is not valid YAML at line 2, column 1 (multiple docs); correct it there',
     ])
     expect(problemsOf(withFile('log: !secret {}\n'))).toEqual([expect.stringMatching(/^CONFIG_FILE is not valid YAML at line 1, column 6/)])
   })

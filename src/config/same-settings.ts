@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Secret } from '../base/secret.ts'
 
-/** @returns whether two pieces of settings say the same, secrets included: the masks that secrets show are all alike. */
+/** @returns whether two parts of the settings are equal. Compares the values of secrets, whose printed forms are all alike. */
 export function sameSettings(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(revealed(a), revealed(b))
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Secret } from '../../src/base/secret.ts'
 import { loadConfig } from '../../src/config/config.ts'
-import { sameSettings } from '../../src/config/same.ts'
+import { sameSettings } from '../../src/config/same-settings.ts'
 import { account, hook } from './support.ts'
 
 test('settings are the same when their secrets are too', () => {
