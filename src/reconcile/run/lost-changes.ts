@@ -50,7 +50,7 @@ async function repairLogEnds({ db, options, recorder }: LogContext): Promise<rea
 }
 
 async function walkLog(q: Query, { runId, recorder }: LogContext, left: readonly WrongEnd[], signal: AbortSignal): Promise<void> {
-  const correctEnds = Object.fromEntries(left.map(({ column, is }) => [column, is]))
+  const correctEnds = Object.fromEntries(left.map(({ column, actual }) => [column, actual]))
   const ends = async () => ({ ...(await logEnds(q)), ...correctEnds })
   const { first_seq, last_seq } = await ends()
   let listed = 0
@@ -79,7 +79,7 @@ function withoutExpired(gaps: readonly LogGap[], firstSeq: number): LogGap[] {
 
 /** One finding for both ends: they stand in one row of `mirror_info`. */
 function wrongEndsFinding(ends: readonly WrongEnd[], repaired: boolean): NewFinding {
-  const fields = ends.map(({ column: field, said: mirror, is: service }) => ({ field, mirror, service }))
+  const fields = ends.map(({ column: field, stored: mirror, actual: service }) => ({ field, mirror, service }))
   const detail = `${ends.map(wrongEndText).join('; ')}${repaired ? '; corrected, and the numbering continues' : ''}`
   return finding({ kind: 'different', entity: 'mirror_info', fields, repaired, detail })
 }

@@ -47,7 +47,7 @@ export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise
  * everything. After waiting for the lock, `last_seq` includes rows committed meanwhile.
  */
 function lastGiven(tx: Tx): RawBuilder<number> {
-  const told = sql`coalesce((select max(seq) from changes), first_seq - 1)`
+  const newest = sql`coalesce((select max(seq) from changes), first_seq - 1)`
   // On SQLite somebody may have stored text, which sorts above every number.
-  return tx.kind === 'sqlite' ? sql<number>`max(cast(last_seq as integer), ${told})` : sql<number>`greatest(last_seq, ${told})`
+  return tx.kind === 'sqlite' ? sql<number>`max(cast(last_seq as integer), ${newest})` : sql<number>`greatest(last_seq, ${newest})`
 }

@@ -5,13 +5,13 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 export interface WrongEnd {
   readonly column: 'first_seq' | 'last_seq'
   /** On SQLite it may be anything. */
-  readonly said: number | string
-  readonly is: number
+  readonly stored: number | string
+  readonly actual: number
 }
 
 /** The message about it. */
-export function wrongEndText({ column, said, is }: WrongEnd): string {
-  return `somebody has set mirror_info.${column} to ${said}, and the ${column === 'last_seq' ? 'newest' : 'oldest'} change is ${is}`
+export function wrongEndText({ column, stored, actual }: WrongEnd): string {
+  return `somebody has set mirror_info.${column} to ${stored}, and the ${column === 'last_seq' ? 'newest' : 'oldest'} change is ${actual}`
 }
 
 /** Compares `mirror_info` with the rows: no row may lie before the log's first number or behind its last. */
@@ -19,10 +19,10 @@ export async function findWrongEnds(q: Query): Promise<WrongEnd[]> {
   const ends = await readEnds(q)
   const { first_seq, last_seq } = rightEnds(ends)
   const both: WrongEnd[] = [
-    { column: 'first_seq', said: ends.first_seq, is: first_seq },
-    { column: 'last_seq', said: ends.last_seq, is: last_seq },
+    { column: 'first_seq', stored: ends.first_seq, actual: first_seq },
+    { column: 'last_seq', stored: ends.last_seq, actual: last_seq },
   ]
-  return both.filter(({ said, is }) => said !== is)
+  return both.filter(({ stored, actual }) => stored !== actual)
 }
 
 /**
@@ -39,15 +39,15 @@ export async function repairEnds(db: Db): Promise<WrongEnd[]> {
 export async function repairEndsIn(tx: Tx): Promise<WrongEnd[]> {
   // Appending and retention change rows and ends together; the lock waits for them.
   if (tx.kind === 'postgres') await sql`select 1 from mirror_info where id = 1 for update`.execute(tx.sql)
-  const misstated = await findWrongEnds(tx)
-  for (const { column, is } of misstated) {
+  const wrong = await findWrongEnds(tx)
+  for (const { column, actual } of wrong) {
     await tx.sql
       .updateTable('mirror_info')
-      .set({ [column]: is })
+      .set({ [column]: actual })
       .where('id', '=', 1)
       .execute()
   }
-  return misstated
+  return wrong
 }
 
 /** The last assigned number, whatever `mirror_info` says. */

@@ -72,9 +72,9 @@ async function nextMark(q: Query, account: string, mark: TimeText, ripe: TimeTex
 
 /** No webhook has announced the record `seen`. */
 const neverTold = sql`not exists (
-  select 1 from sync_arrivals as told
-  where told.account = seen.account and told.entity = seen.entity and told.submission_id = seen.submission_id
-    and told.record_id = seen.record_id and told.way = 'webhook')`
+  select 1 from sync_arrivals as announced
+  where announced.account = seen.account and announced.entity = seen.entity and announced.submission_id = seen.submission_id
+    and announced.record_id = seen.record_id and announced.way = 'webhook')`
 
 /** By the hour in which they became known. */
 async function hoursBetween(tx: Tx, account: string, after: TimeText, upTo: TimeText): Promise<HourCount[]> {

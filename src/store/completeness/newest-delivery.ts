@@ -3,7 +3,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 
 /** How many of the newest deliveries, of all accounts, are searched: no index serves. */
-const LOOKED_AT = 1_000
+const SEARCHED = 1_000
 
 export interface NewestDelivery {
   readonly receivedAt: TimeText
@@ -18,7 +18,7 @@ export interface NewestDelivery {
 export async function newestDelivery(q: Query, account: string, butFor: string): Promise<NewestDelivery | null> {
   const { rows } = await sql<{ received_at: TimeText; secret: number }>`
     select received_at, secret from (
-      select inbox_id, account, kind, received_at, secret from sync_inbox order by inbox_id desc limit ${sql.lit(LOOKED_AT)}
+      select inbox_id, account, kind, received_at, secret from sync_inbox order by inbox_id desc limit ${sql.lit(SEARCHED)}
     ) as newest
     where account = ${account} and coalesce(kind, '') <> ${butFor} order by inbox_id desc limit 1`.execute(q.sql)
   const [row] = rows

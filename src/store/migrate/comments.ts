@@ -12,7 +12,7 @@ export interface Comment {
   readonly text: string
 }
 
-/** Says in Postgres what public tables, views and columns hold. */
+/** Writes the descriptions of public tables, views and columns as comments in Postgres. */
 export async function writeComments(tx: Tx, comments: readonly Comment[]): Promise<void> {
   for (const { type, name, field, text } of comments) {
     const place = field === null ? sql`${sql.raw(type)} ${sql.table(name)}` : sql`column ${sql.ref(`${name}.${field}`)}`
@@ -21,8 +21,7 @@ export async function writeComments(tx: Tx, comments: readonly Comment[]): Promi
 }
 
 /**
- * The comments that do not stand in the database as they should. SQLite has none. What the database does not have (yet), and what belongs
- * to another role, is left alone.
+ * Comments that differ from the descriptions. SQLite has none. Parts that the database lacks, or that belong to another role, are left out.
  */
 export async function missingComments(q: Query): Promise<Comment[]> {
   if (q.kind === 'sqlite') return []

@@ -94,10 +94,10 @@ export async function checkSchema(db: Db, migrations: readonly Migration[] = rel
   refuseContracted(applied, migrations)
   const missing = migrations.filter((migration) => !applied.versions.has(migration.version))
   if (missing.length === 0) return
-  const mend = 'run `submission-mirror migrate`, or set MIGRATE_ON_START=true'
-  if (applied.versions.size === 0) throw new SchemaBehindError(`The database has none of our tables yet; ${mend} and start \`serve\``)
+  const fix = 'run `submission-mirror migrate`, or set MIGRATE_ON_START=true'
+  if (applied.versions.size === 0) throw new SchemaBehindError(`The database has none of our tables yet; ${fix} and start \`serve\``)
   const names = missing.map((migration) => `${migration.version} (${migration.name})`).join(', ')
-  throw new SchemaBehindError(`The database lacks migration ${names}; ${mend}`)
+  throw new SchemaBehindError(`The database lacks migration ${names}; ${fix}`)
 }
 
 /** Takes the first missing step. @returns its name, or null when none is missing. */

@@ -57,7 +57,7 @@ export async function missingIndexes(q: Query): Promise<string[]> {
 /** The message about a missing index. */
 export function missingIndexText(statement: string): string {
   const [, name] = INDEX.exec(statement) ?? []
-  return `the index ${name} is missing (somebody has taken it away), and what goes by it is slow or wrong; stop \`serve\` and make it again: ${statement}`
+  return `the index ${name} is missing (somebody has dropped it), so queries that use it are slow, or it no longer keeps rows unique; stop \`serve\` and create it again: ${statement}`
 }
 
 /** Rights on our tables that the database user lacks, such as `insert on sync_inbox`. Only Postgres has rights. */
@@ -84,7 +84,7 @@ export function rightsText(missing: readonly string[]): string {
 export function missingText(missing: readonly string[]): string {
   const more = missing.length > LISTED ? ` and ${missing.length - LISTED} more` : ''
   const them = missing.length === 1 ? 'it' : 'them'
-  return `it lacks ${missing.slice(0, LISTED).join(', ')}${more} (somebody has taken ${them} away); restore a backup that has ${them}`
+  return `it lacks ${missing.slice(0, LISTED).join(', ')}${more} (somebody has dropped ${them}); restore a backup that has ${them}`
 }
 
 /** The parts of a schema version, the same on both databases: found by running the migrations on an empty SQLite database in memory. */

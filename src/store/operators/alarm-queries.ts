@@ -38,8 +38,8 @@ export async function unannouncedRecords(
       select * from sync_arrivals where account = ${account} and way = 'feed'
         and first_at > ${timeValue(q, between.after)} and first_at <= ${timeValue(q, between.upTo)}
       order by first_at desc limit ${sql.lit(NEWEST)}) as seen
-    where not exists (select 1 from sync_arrivals told where told.account = seen.account and told.entity = seen.entity
-        and told.submission_id = seen.submission_id and told.record_id = seen.record_id and told.way = 'webhook')
+    where not exists (select 1 from sync_arrivals announced where announced.account = seen.account and announced.entity = seen.entity
+        and announced.submission_id = seen.submission_id and announced.record_id = seen.record_id and announced.way = 'webhook')
       and (${recordOf('market_events', 'market_events', 'event_id')} or ${recordOf('thread_messages', 'thread_messages', 'message_id')})`.execute(
     q.sql,
   )

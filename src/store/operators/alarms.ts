@@ -89,12 +89,12 @@ export async function storeEvaluation(
 
 /**
  * Stores an alarm seen by a process that does not evaluate alarms, and the messages it sent. The evaluating process resolves it like any other.
- * @param told messages already sent.
+ * @param sent messages already sent.
  */
-export async function reportAlarm(db: Db, alarm: AlarmRow, told: readonly NewNotice[]): Promise<void> {
+export async function reportAlarm(db: Db, alarm: AlarmRow, sent: readonly NewNotice[]): Promise<void> {
   await db.write('alarms', async (tx) => {
     await putAlarm(tx, alarm)
-    for (const notice of told) await putNotice(tx, notice)
+    for (const notice of sent) await putNotice(tx, notice)
   })
 }
 

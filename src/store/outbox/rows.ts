@@ -221,11 +221,11 @@ async function readDirections(q: Query, found: readonly Found[]): Promise<Readon
     else missing.set(messageText(row.account, row.entity_id), messageKey(row))
   }
   const rows = await q.selectMany(directions, [...missing.values()])
-  const looked = new Map(
+  const stored = new Map(
     rows.map((row) => [messageText(String(row['account']), JSON.stringify([row['submission_id'], row['message_id']])), row]),
   )
   for (const row of messages) {
-    const direction = looked.get(messageText(row.account, row.entity_id))?.['direction']
+    const direction = stored.get(messageText(row.account, row.entity_id))?.['direction']
     if (!directionOf.has(row.outbox_id) && typeof direction === 'string') directionOf.set(row.outbox_id, direction)
   }
   return directionOf

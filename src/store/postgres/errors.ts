@@ -28,7 +28,7 @@ const LOCK_TIMEOUT = '55P03'
 const READ_ONLY = '25006'
 
 /** SQLSTATE classes and codes that pass by themselves or that an administrator can fix: what happened, and what to do. */
-const TRANSIENT: readonly (readonly [prefix: string, sentence: string, mend?: string])[] = [
+const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: string])[] = [
   ['08', ...UNREACHABLE],
   ['28', 'Postgres refused the login', 'check user and password in DATABASE_URL, and what pg_hba.conf allows'],
   [
@@ -92,7 +92,7 @@ export function connectionError(error: unknown): Error {
 }
 
 /** Why a connection failed, when the server gave no error code. */
-function reasonOf(error: unknown): readonly [sentence: string, mend: string] {
+function reasonOf(error: unknown): readonly [sentence: string, fix: string] {
   if (!(error instanceof Error)) return UNREACHABLE
   if (error.message === 'The server does not support SSL connections') return NO_TLS
   if (error.message === POOL_EXHAUSTED) return NONE_FREE
@@ -102,6 +102,6 @@ function reasonOf(error: unknown): readonly [sentence: string, mend: string] {
   return /^(?:EPROTO|ERR_O?SSL_.*)$/.test(code) ? NO_AGREEMENT : UNREACHABLE
 }
 
-function transient(sentence: string, mend: string | undefined, error: unknown): TransientError {
-  return new TransientError(`${sentence} (${messageOf(error)})${mend === undefined ? '' : `; ${mend}`}`, { cause: error })
+function transient(sentence: string, fix: string | undefined, error: unknown): TransientError {
+  return new TransientError(`${sentence} (${messageOf(error)})${fix === undefined ? '' : `; ${fix}`}`, { cause: error })
 }

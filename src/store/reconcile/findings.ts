@@ -136,9 +136,9 @@ export async function countFindings(q: Query, runId: string): Promise<FindingCou
  */
 export function reportedBefore(q: Pick<Query, 'kind'>, runId: string, findings = 'reconcile_findings'): RawBuilder<boolean> {
   const of = (column: string) => sql.ref(`${findings}.${column}`)
-  const isDry = q.kind === 'sqlite' ? sql`json_extract(told.options, '$.dry_run')` : sql`(told.options ->> 'dry_run')::boolean`
+  const isDry = q.kind === 'sqlite' ? sql`json_extract(reporter.options, '$.dry_run')` : sql`(reporter.options ->> 'dry_run')::boolean`
   return sql<boolean>`(${of('run_id')} <> ${runId} and (${of('standing')}
-    or not exists (select 1 from reconcile_runs told where told.run_id = ${of('run_id')} and ${isDry})))`
+    or not exists (select 1 from reconcile_runs reporter where reporter.run_id = ${of('run_id')} and ${isDry})))`
 }
 
 /** Whether an earlier run has reported that the service cannot have a submission with that id. */

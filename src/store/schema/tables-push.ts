@@ -2,7 +2,7 @@ import type { Generated } from 'kysely'
 import type { Json } from '../../model/json.ts'
 import type { TimeText } from '../../model/time.ts'
 
-/** Destinations, what goes to them, and what they call it. */
+/** Destinations, the rows queued for them, and the ids that targets gave to records. */
 export interface PushTables {
   push_map: PushMapTable
   push_status: PushStatusView
@@ -12,7 +12,7 @@ export interface PushTables {
   sync_remote_ids: RemoteIdsTable
 }
 
-/** Only an operator's `resume` makes a destination active again. `parked`: its credential was withdrawn. `disabled`: it said 410. */
+/** Only an operator's `resume` makes a destination active again. `parked`: its credential was withdrawn. `disabled`: it answered 410. */
 export type DestinationState = 'active' | 'paused' | 'parked' | 'disabled'
 
 export interface DestinationsTable {
@@ -22,17 +22,17 @@ export interface DestinationsTable {
   since: TimeText | null
   /** The newest change that was fanned out to it. */
   cursor: number
-  /** The numbering of changes that it was begun in, or had come to the end of when another was begun. */
+  /** The epoch of the change log in which it began, or whose end it had reached when the next one began. */
   log_epoch: string
-  /** Nothing is tried before. */
+  /** No attempt before this time. */
   retry_at: TimeText | null
-  /** Tries in a row that found it not alive. */
+  /** Consecutive attempts that got no useful answer. */
   failures: number
-  /** Rows of the outbox by state, kept here so that nobody has to count them. */
+  /** Outbox rows by state, kept up to date here to avoid counting. */
   queued: number
   dead: number
   unknown: number
-  /** How far a snapshot has come, as JSON text; null when none is under way. */
+  /** Progress of a snapshot as JSON text; null when none is in progress. */
   snapshot: string | null
 }
 
@@ -49,12 +49,12 @@ export interface OutboxTable {
   operation: string
   cause: string
   seq: number
-  /** Of a row of a snapshot what a change would say, as JSON text: `changed_at`, `after`. */
+  /** Content of a snapshot row as JSON text: `changed_at`, `after`. */
   snapshot: string | null
   message_id: string
   state: OutboxState
   attempts: number
-  /** 1: a try was begun, and nobody knows yet how it ended. */
+  /** 1: an attempt began, and its outcome is unknown. */
   uncertain: number
   queued_at: TimeText
   tried_at: TimeText | null
@@ -64,7 +64,7 @@ export interface OutboxTable {
   settled_at: TimeText | null
 }
 
-/** Why a lane stands still until somebody does something: no client is known, or a dead letter holds it (`on_dead: hold`). */
+/** Why a lane is blocked until somebody acts: its submission has no client, or a dead row holds it (`on_dead: hold`). */
 export type LaneBlock = 'unmapped' | 'held'
 
 export interface PushLanesTable {
@@ -74,7 +74,7 @@ export interface PushLanesTable {
   due_at: TimeText
   lease_token: string | null
   blocked: LaneBlock | null
-  /** With `held`: the row of the outbox that holds it. */
+  /** With `held`: the outbox row that holds the lane. */
   held_by: number | null
 }
 

@@ -12,10 +12,10 @@ import type { ReconcileTables } from './tables-reconcile.ts'
 import type { RetentionTables } from './tables-retention.ts'
 import type { WebhookSecretsTables } from './tables-webhook-secrets.ts'
 
-/** The tables of service data: each as its descriptor says. */
+/** The tables of service data, as their descriptors define them. */
 type MirrorTables = { [E in (typeof entities)[number] as E['table']]: RowOf<E> }
 
-/** Every table and view, for kysely. What each holds is told in migrations/README.md. */
+/** Every table and view, for kysely. migrations/README.md describes them. */
 export interface Tables
   extends MirrorTables,
     AlarmTables,
@@ -77,7 +77,7 @@ export interface MigrationsTable {
   applied_at: TimeText
 }
 
-/** `ready`: to be worked at `available_at` (a lease moves that on). `done`; `aside`: kept, could not be read; `dead`: given up. */
+/** `ready`: due at `available_at`, which a lease moves on. `done`. `aside`: kept, but not readable. `dead`: given up. */
 export type InboxState = 'ready' | 'done' | 'aside' | 'dead'
 
 export interface InboxTable {
@@ -114,7 +114,7 @@ export interface ReadsTable {
   account: string
   submission_id: string
   read: ReadKind
-  /** 0: woken, 1: by the clock, 2: failing. Live work goes before routine, and what fails never crowds out what works. */
+  /** 0: woken, 1: scheduled, 2: failing. Live work goes before routine work; failing reads never displace working ones. */
   rank: number
   due_at: TimeText
   lease_token: string | null
@@ -123,9 +123,9 @@ export interface ReadsTable {
   cursor_no: number
   issued_no: number
   applied_no: number
-  /** When something last moved here, as far as polling is concerned. */
+  /** When something last moved here, for the polling interval. */
   active_at: TimeText | null
-  /** The last cursor that the service refused, kept for whoever looks into it. */
+  /** The last cursor that the service refused, kept for diagnosis. */
   refused_cursor: string | null
   failures: number
   misses: number

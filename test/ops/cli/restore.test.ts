@@ -134,7 +134,7 @@ it('backup and restore refuse a database from which somebody has taken a table',
     damaged.exec('drop table lanes; drop view quote_board')
     damaged.close()
   }
-  const told = /: it lacks the table lanes \(somebody has taken it away\); restore a backup that has it/
+  const told = /: it lacks the table lanes \(somebody has dropped it\); restore a backup that has it/
   expect(await runHere(['backup', `${file}.new`], env)).toMatchObject({ code: 1, err: expect.stringMatching(told) })
   expect(existsSync(`${file}.new`)).toBe(false)
   expect(await runHere(['restore', file], env)).toMatchObject({ code: 1, err: expect.stringMatching(told) })

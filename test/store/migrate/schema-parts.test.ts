@@ -38,7 +38,7 @@ describe.each(testDatabases)('the parts of the schema on $name', ({ name, open }
     const missing = await missingIndexes(db.read)
     expect(missing.map(missingIndexText)).toEqual([
       expect.stringMatching(
-        /^the index reconcile_findings_once is missing .* make it again: create unique index reconcile_findings_once on /,
+        /^the index reconcile_findings_once is missing .* create it again: create unique index reconcile_findings_once on /,
       ),
       expect.stringMatching(/^the index sync_push_lanes_blocked is .* \(destination, blocked, due_at\) where blocked is not null$/),
     ])
