@@ -74,7 +74,7 @@ export function isServeLockHeld(database: Extract<DatabaseConfig, { kind: 'sqlit
 export function requireDatabaseFile(database: DatabaseConfig): void {
   if (database.kind !== 'sqlite' || existsSync(database.path) || !isServeLockHeld(database)) return
   throw new PermanentError(
-    `${resolve(database.path)} does not exist, though \`serve\` or \`restore\` is running on it; if that has just started, try again, else the file was deleted or moved: ${RECOVER_FILE}`,
+    `there is no database at ${resolve(database.path)}, though \`serve\` or \`restore\` is running on it; if that has just started, try again, else the file was deleted or moved: ${RECOVER_FILE}`,
   )
 }
 

@@ -220,7 +220,7 @@ describe('a Postgres server that goes away', () => {
     await server.stop()
     await expect(db.write('count', (tx) => count(tx, 'lost'))).rejects.toThrow(TransientError)
     await expect(accounts(db)).rejects.toThrow(
-      /Postgres cannot be reached \(.*\); see whether it runs, .* DATABASE_URL|Postgres is stopping/,
+      /Postgres cannot be reached \(.*\); check that it runs, .* DATABASE_URL|Postgres is stopping/,
     )
     await server.start()
     await db.write('count', (tx) => count(tx, 'after'))

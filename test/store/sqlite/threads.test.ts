@@ -71,6 +71,6 @@ it('a log that a reader keeps from being shortened is told once, with what to do
   await vi.waitFor(() => expect(lines).toHaveLength(2), { timeout: 5_000 })
   for (const line of lines)
     expect(JSON.parse(line).msg).toMatch(
-      /-wal has grown to 328 MB and cannot be shortened, because something has been reading .*; end that/,
+      /-wal has grown to 328 MB and cannot be shortened, because a backup or another process has been reading .*; end that/,
     )
 })
