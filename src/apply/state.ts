@@ -39,9 +39,9 @@ function applySubmission(session: ApplySession, fact: StateFact): void {
 /** Sets the rows that the view shows, and marks those that it no longer shows as gone. */
 async function applyRows(session: ApplySession, entity: Entity, fact: StateFact, shown: Shown): Promise<void> {
   const set = session.of(entity)
-  const [marks, keepsRaw] = ['gone_at' in entity.columns, 'raw' in entity.columns]
+  const [keepsGone, keepsRaw] = ['gone_at' in entity.columns, 'raw' in entity.columns]
   const place = { account: fact.account, submission_id: fact.submissionId }
-  const rows = shown.rows.map((row): Row => ({ ...row, ...place, ...(marks && { gone_at: null }) }))
+  const rows = shown.rows.map((row): Row => ({ ...row, ...place, ...(keepsGone && { gone_at: null }) }))
   const stored = await set.loadSubmission(fact.account, fact.submissionId)
   await set.load(rows)
   for (const row of rows) {
@@ -49,7 +49,7 @@ async function applyRows(session: ApplySession, entity: Entity, fact: StateFact,
     const raw = before !== null && sameRaw(before['raw'], row['raw']) ? before['raw'] : row['raw']
     set.merge({ ...row, ...(keepsRaw && { raw: raw ?? null }) }, fact.cause)
   }
-  if (!marks) return
+  if (!keepsGone) return
   const idOf = (row: Row) => JSON.stringify(entity.key.map((column) => row[column]))
   const present = new Set(rows.map(idOf))
   for (const row of stored) {

@@ -1,8 +1,8 @@
 import type { Change } from '../model/change.ts'
 import { diffRow, rawChange } from '../model/diff.ts'
 import type { Entity, Row } from '../model/entity.ts'
+import { orderByOccurredAt } from '../model/order-by-occurred-at.ts'
 import type { Cause } from '../model/records.ts'
-import { inTime } from '../model/row-times.ts'
 import type { MirrorAccess } from '../store/mirror/access.ts'
 
 interface Entry {
@@ -108,7 +108,7 @@ export class WorkingSet<R extends Row = Row> {
         else this.rawOnly.push(rawChange(this.#entity, entry.current, entry.cause))
       }
     }
-    const ordered = inTime(this.#entity, insertChanges, ({ after }) => after)
+    const ordered = orderByOccurredAt(this.#entity, insertChanges, ({ after }) => after)
     if (inserts.length > 0) await this.#access.insert(this.#entity, inserts, ordered)
     if (updates.length > 0) await this.#access.update(this.#entity, this.#inTableOrder(columns), updates, updateChanges)
   }

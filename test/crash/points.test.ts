@@ -7,7 +7,7 @@ import { discoveryPoints } from './discovery-points.ts'
 import { accountPoints, inboxPoints, readPoints, startPoints } from './points.ts'
 import { pushPoints } from './push-points.ts'
 import { reconcilePoints } from './reconcile-points.ts'
-import { upkeepPoints } from './upkeep-points.ts'
+import { commentPoints, upkeepPoints } from './upkeep-points.ts'
 
 /** Transactions of commands, and of a store that is opened only to be looked at. */
 const OF_COMMANDS = ['doctor', 'grant-reader', 'sync-reads']
@@ -23,6 +23,7 @@ it('the product is killed at every transaction that it makes', () => {
     ...pushPoints,
     ...discoveryPoints,
     ...upkeepPoints,
+    ...commentPoints,
     ...reconcilePoints,
     ...adminPoints,
     ...alarmPoints,
@@ -33,6 +34,6 @@ it('the product is killed at every transaction that it makes', () => {
 /** Names that stand where a transaction is begun: as text, or as the constant of the file. */
 function transactionsIn(text: string): string[] {
   const constant = /const NAME = '([a-z-]+)'/.exec(text)?.[1]
-  const begun = text.matchAll(/\b(?:\.write|db\.write|throughDoor)\(\s*(?:[\w.#]+,\s*)*(?:'([a-z-]+)'|NAME\b)/g)
+  const begun = text.matchAll(/\b(?:\.write|db\.write|inApplyTransaction)\(\s*(?:[\w.#]+,\s*)*(?:'([a-z-]+)'|NAME\b)/g)
   return [...begun].flatMap(([, name]) => name ?? constant ?? [])
 }

@@ -1,5 +1,5 @@
 import { inject } from 'vitest'
 import { postgresPlace } from './place.ts'
-import { coreGroups, crashSuite } from './suite.ts'
+import { coreGroups, crashSuite, postgresGroups } from './suite.ts'
 
-crashSuite('Postgres', () => postgresPlace(inject('postgresUrl')), coreGroups)
+crashSuite('Postgres', () => postgresPlace(inject('postgresUrl')), [...coreGroups, ...postgresGroups])

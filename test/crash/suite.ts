@@ -12,7 +12,7 @@ import { pushPoints } from './push-points.ts'
 import { PushSide } from './push-side.ts'
 import { reconcilePoints } from './reconcile-points.ts'
 import { CrashRig } from './rig.ts'
-import { upkeepPoints } from './upkeep-points.ts'
+import { commentPoints, upkeepPoints } from './upkeep-points.ts'
 
 const RANDOM_KILLS = 5
 /** Of a machine that has much else to do. */
@@ -29,6 +29,9 @@ export const coreGroups: readonly Group[] = [
   ['pushing', pushPoints],
   ['reconciling', reconcilePoints],
 ]
+
+/** What only Postgres has. */
+export const postgresGroups: readonly Group[] = [['keeping comments on tables', commentPoints]]
 
 /** What operators ask for, or are told: transactions by themselves, which one database is enough to kill. */
 export const operatorGroups: readonly Group[] = [

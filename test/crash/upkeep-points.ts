@@ -20,6 +20,17 @@ export const upkeepPoints: readonly KillPoint[] = [
   ...['upkeep-claim', 'retention', 'upkeep-end'].map((transaction): KillPoint => ({ transaction, before: retentionDue })),
 ]
 
+/** Only Postgres keeps comments on tables; a start writes those that are missing. */
+export const commentPoints: readonly KillPoint[] = [
+  {
+    transaction: 'migrate-comments',
+    before: async (rig) => {
+      const db = await rig.store()
+      await db.write('test', (tx) => sql`comment on table submissions is null`.execute(tx.sql))
+    },
+  },
+]
+
 /** A night that was missed, and something to remove. */
 async function retentionDue(rig: CrashRig): Promise<void> {
   const db = await rig.store()

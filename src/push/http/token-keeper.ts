@@ -45,7 +45,7 @@ export class TokenKeeper implements Auth {
     this.#exchanging ??= this.#exchange().finally(() => {
       this.#exchanging = null
     })
-    return await inTime(this.#exchanging, timeoutMs, signal)
+    return await withinTimeout(this.#exchanging, timeoutMs, signal)
   }
 
   /** The first request that is refused with a token has it renewed for all. */
@@ -121,7 +121,7 @@ function failing(error: string, { permanent, alive }: { readonly permanent: bool
 }
 
 /** Waits for `exchange` until `signal` aborts or the timeout passes. The exchange itself goes on. */
-async function inTime(exchange: Promise<AuthHeaders>, timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders> {
+async function withinTimeout(exchange: Promise<AuthHeaders>, timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders> {
   try {
     return await abortable(exchange, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]))
   } catch {

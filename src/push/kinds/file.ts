@@ -83,8 +83,8 @@ class FileKind implements DeliveryKind {
   async #opened<T>(signal: AbortSignal, work: (drop: Drop) => Promise<T>): Promise<T> {
     const { timeoutMs } = this.#destination
     const late = new Error(`${this.#target.place} did not take it within ${timeoutMs} ms`)
-    const withDrop = async (inTime: AbortSignal): Promise<T> => {
-      const drop = await this.#target.open(inTime)
+    const withDrop = async (timeout: AbortSignal): Promise<T> => {
+      const drop = await this.#target.open(timeout)
       try {
         return await work(drop)
       } finally {

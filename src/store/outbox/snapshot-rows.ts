@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { told, toldRow } from '../../model/damaged.ts'
 import { entities, entityNamed } from '../../model/entities.ts'
 import { columnsWhere, type Entity, isTold, ownKey, type Row } from '../../model/entity.ts'
-import { inTime } from '../../model/row-times.ts'
+import { orderByOccurredAt } from '../../model/order-by-occurred-at.ts'
 import type { Query } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
 import type { SnapshotPosition } from './destinations.ts'
@@ -46,7 +46,7 @@ export async function snapshotPage(
     if (place === null) return { rows, position: null }
     const { entity, account, submissionId, after } = place
     const found = await rowsBehind(q, entity, account, submissionId, after, limit - rows.length)
-    rows.push(...inTime(entity, found, (row) => row).map((row) => snapshotRow(entity, row)))
+    rows.push(...orderByOccurredAt(entity, found, (row) => row).map((row) => snapshotRow(entity, row)))
     const last = found.at(-1)
     const key = last !== undefined && rows.length >= limit ? keyOf(entity, last) : []
     at = { account, submissionId, entity: entity.table, key: key.length > 0 ? key : null }

@@ -18,8 +18,8 @@ it.each(testDatabases)(
     const stopping = new AbortController()
     const stopped = new Error('stopped by SIGTERM')
     const clock = { ...systemClock, sleep: async () => stopping.abort(stopped) }
-    const acting = { db, clock, signal: stopping.signal, observer: silentObserver, who: 'command' }
-    await expect(resumeDestination(acting, 'ams')).rejects.toBe(stopped)
+    const context = { db, clock, signal: stopping.signal, observer: silentObserver, who: 'command' }
+    await expect(resumeDestination(context, 'ams')).rejects.toBe(stopped)
     expect(await makeLanesDue(db, 'ams', 500)).toBe(1)
   },
 )

@@ -1,10 +1,10 @@
 import type { Entity, Row } from './entity.ts'
 
 /**
- * Rows of a table that says when something happened, in that order; those of one moment, and of other tables, in the order given.
+ * Sorts rows by `occurred_at`, stably. Rows of tables without that column keep their order.
  * @param rowOf the row of an item; its `occurred_at` is TimeText.
  */
-export function inTime<T>(entity: Entity, items: readonly T[], rowOf: (item: T) => Row): readonly T[] {
+export function orderByOccurredAt<T>(entity: Entity, items: readonly T[], rowOf: (item: T) => Row): readonly T[] {
   if (items.length < 2 || !('occurred_at' in entity.columns)) return items
   const at = (item: T) => String(rowOf(item)['occurred_at'] ?? '')
   return items.toSorted((a, b) => (at(a) < at(b) ? -1 : at(a) > at(b) ? 1 : 0))
