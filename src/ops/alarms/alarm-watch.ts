@@ -22,7 +22,7 @@ import { reconcileWatcher } from './watch-reconcile.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
 const EVERY_MS = 30_000
-/** A process that died is followed by another after so long. */
+/** When a process dies, another takes over after this time. */
 const LEASE_MS = 90_000
 
 export interface AlarmWatchParts extends Pick<WatchContext, 'config' | 'clients'> {
@@ -30,16 +30,16 @@ export interface AlarmWatchParts extends Pick<WatchContext, 'config' | 'clients'
   readonly log: Log
   readonly observer: Observer
   readonly senders: Senders
-  /** A test puts its own volume in the place. */
+  /** Reads the free space of a volume; tests replace it. */
   readonly diskSpace?: (folder: string) => Promise<DiskSpace>
 }
 
 /**
- * Looks for what operators should know of, every half minute, in one process at a time: what it finds goes into the table `alarms`, and
- * with it what operators are to be told. It reads by index and writes little, however large the mirror is.
+ * Evaluates all alarms every half minute, in one process at a time. Stores their states in the table `alarms`, and the messages to
+ * operators with them. Reads by index and writes little, however large the mirror is.
  */
 export class AlarmWatch implements Service {
-  readonly name = 'watching for alarms'
+  readonly name = 'alarms'
   readonly #p: AlarmWatchParts
   readonly #token = randomUUID()
   readonly #outage: Outage
@@ -61,43 +61,43 @@ export class AlarmWatch implements Service {
     } finally {
       await this.#p.senders.close()
     }
-    // Best effort: whoever follows need not wait for the lease to end.
+    // Best effort: the next process need not wait for the lease to end.
     await claimWatch(this.#p.db, this.#token, 0).catch(() => false)
   }
 
-  /** One look. @returns what it changed; null when another process watches, or the store is away. */
+  /** Evaluates all alarms once. @returns what changed; null when another process holds the lease, or the database is down. */
   async evaluate(signal: AbortSignal): Promise<AlarmPlan | null> {
     const { db, log } = this.#p
     try {
       const mine = await claimWatch(db, this.#token, LEASE_MS)
-      const plan = mine ? await this.#lookAndStore() : await this.#handOver()
+      const plan = mine ? await this.#evaluateAndStore() : await this.#storePastOutage()
       this.#outage.forget()
       return plan
     } catch (error) {
       if (error instanceof LeaseLostError) return null
       if (!(error instanceof TransientError)) throw error
-      log.warn({ err: error }, `alarms could not be looked for: ${messageOf(error)}`)
+      log.warn({ err: error }, `alarms could not be evaluated, the database failed: ${messageOf(error)}`)
       await this.#outage.note(error, db.clock.now(), signal)
       return null
     }
   }
 
-  async #lookAndStore(): Promise<AlarmPlan> {
+  async #evaluateAndStore(): Promise<AlarmPlan> {
     const { db, senders } = this.#p
     const rhythms = await learnRhythms(db, this.#token)
-    const look = await this.#gather(rhythms)
+    const evaluation = await this.#gather(rhythms)
     const past = this.#outage.past()
     let before = new Map<string, AlarmRow>()
     const plan = await storeEvaluation(db, this.#token, (alarms, notices) => {
       before = new Map(alarms.map((row) => [keyOf(row), row]))
-      return planWith(past, look, alarms, notices, senders.operators, db.clock.now())
+      return planWith(past, evaluation, alarms, notices, senders.operators, db.clock.now())
     })
-    for (const row of plan.alarms) this.#tellLog(row, before.get(keyOf(row)))
+    for (const row of plan.alarms) this.#log(row, before.get(keyOf(row)))
     return plan
   }
 
-  /** What this process alone may have seen, such as a network that was cut between it and the store. */
-  async #handOver(): Promise<null> {
+  /** Reports an outage that only this process may have seen, such as a broken network between it and the database. */
+  async #storePastOutage(): Promise<null> {
     const past = this.#outage.past()
     if (past !== null) await reportAlarm(this.#p.db, past.row, past.sent)
     return null
@@ -105,22 +105,25 @@ export class AlarmWatch implements Service {
 
   async #gather(rhythms: ReadonlyMap<string, Rhythm>): Promise<Evaluation> {
     const { db, config, clients, log } = this.#p
-    const sight: WatchContext = { q: db.read, config, clients, rhythms, nowMs: db.clock.now() }
+    const context: WatchContext = { q: db.read, config, clients, rhythms, nowMs: db.clock.now() }
     const conditions: Condition[] = [ofInstallation('store_unavailable', 'off', '')]
     const names = new Set<string>(['store_unavailable'])
     for (const watcher of this.#watchers) {
       try {
-        conditions.push(...(await watcher.check(sight)))
+        conditions.push(...(await watcher.check(context)))
         for (const name of watcher.names) names.add(name)
       } catch (error) {
-        // Whether the store is away does not follow from it: what is found is written next.
-        log.error({ err: error, alarms: watcher.names }, `some alarms could not be looked for, and stay as they are: ${messageOf(error)}`)
+        // Not taken for an outage of the database: the write that follows shows whether there is one.
+        log.error(
+          { err: error, alarms: watcher.names },
+          `alarms ${watcher.names.join(', ')} could not be evaluated and stay as they are: ${messageOf(error)}`,
+        )
       }
     }
     return { conditions, names }
   }
 
-  #tellLog(row: AlarmRow, before: AlarmRow | undefined): void {
+  #log(row: AlarmRow, before: AlarmRow | undefined): void {
     if (row.state === before?.state || row.state === 'pending') return
     const about = { alarm: row.name, account: row.account || undefined, destination: row.destination || undefined }
     if (row.state === 'resolved') this.#p.log.info(about, `alarm ${row.name} is over: ${row.text}`)
@@ -128,27 +131,27 @@ export class AlarmWatch implements Service {
   }
 }
 
-/** The plan of a look; an outage of the store that is over goes into the store with it. */
+/** The plan of an evaluation, with the alarm and the messages of an outage that has just ended. */
 function planWith(
   past: PastOutage | null,
-  look: Evaluation,
+  evaluation: Evaluation,
   alarms: readonly AlarmRow[],
   notices: readonly NoticeRow[],
   operators: Senders['operators'],
   nowMs: number,
 ): AlarmPlan {
-  if (past === null) return planOf(look, alarms, notices, operators, nowMs)
+  if (past === null) return planOf(evaluation, alarms, notices, operators, nowMs)
   const key = keyOf(past.row)
-  const told = past.sent.map(
+  const sent = past.sent.map(
     ({ sent: _, body: __, ...notice }): NoticeRow => ({
       ...{ ...notice, due_at: notice.queued_at, attempts: 1, error: null, outcome: 'sent' },
       settled_at: timeFromMs(nowMs),
     }),
   )
   const plan = planOf(
-    look,
+    evaluation,
     [...alarms.filter((row) => keyOf(row) !== key), past.row],
-    [...notices.filter((notice) => keyOf(notice) !== key), ...told],
+    [...notices.filter((notice) => keyOf(notice) !== key), ...sent],
     operators,
     nowMs,
   )

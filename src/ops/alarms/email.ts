@@ -8,8 +8,8 @@ import { ATTEMPT_TIMEOUT_MS, type OperatorSender, type SenderContext, type SendR
 const CONNECT_MS = 10_000
 
 /**
- * Alarms as plain text by SMTP. TLS is verified, and with `starttls` nothing is said before it: a server that offers none gets no mail.
- * The message id is made of the notice's, so that a mail program shows a repeated one once.
+ * Sends alarms as plain text by SMTP. TLS is verified; with `starttls`, a server that does not offer TLS gets no mail. The message id
+ * contains the notice's id, so a mail program shows a repeated mail once.
  */
 export function createEmailSender(operator: EmailOperator, { clock, ca }: SenderContext): OperatorSender {
   const { host, port, tls, login, from, to } = operator
@@ -24,7 +24,7 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
   return {
     async send(id, body, signal): Promise<SendResult> {
       const { subject, text } = mailOf(JSON.parse(body) as AlarmMessage)
-      // A transport of its own for each mail: they are few, and one that hangs is given up alone.
+      // One transport per mail: mails are few, and one that hangs must not hold up the next.
       const transport = open()
       const sent = transport
         .sendMail({
@@ -33,13 +33,16 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
           headers: { 'Auto-Submitted': 'auto-generated' },
         })
         .then(
-          ({ rejectedErrors = [] }): SendResult => ({ ok: true, ...(rejectedErrors.length > 0 && { remark: notReached(rejectedErrors) }) }),
-          (error: unknown): SendResult => ({ ok: false, error: told(error) }),
+          ({ rejectedErrors = [] }): SendResult => ({
+            ok: true,
+            ...(rejectedErrors.length > 0 && { remark: notReachedText(rejectedErrors) }),
+          }),
+          (error: unknown): SendResult => ({ ok: false, error: errorText(error) }),
         )
       try {
         return await abortable(sent, AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]))
       } catch {
-        return { ok: false, error: 'the mail server did not take the mail in time' }
+        return { ok: false, error: `the mail server did not take the mail within ${ATTEMPT_TIMEOUT_MS / 1_000} s` }
       } finally {
         transport.close()
       }
@@ -48,13 +51,13 @@ export function createEmailSender(operator: EmailOperator, { clock, ca }: Sender
   }
 }
 
-/** Of several addresses the server may take some: to send to all of them again would help nobody. */
-function notReached(refusals: readonly { readonly recipient?: string | undefined }[]): string {
-  return `but not for ${refusals.map((refusal) => `${refusal.recipient} (${told(refusal)})`).join(', ')}`
+/** The server may accept only some of the addresses. That counts as sent: a repeated mail would reach the same ones again. */
+function notReachedText(refusals: readonly { readonly recipient?: string | undefined }[]): string {
+  return `but not for ${refusals.map((refusal) => `${refusal.recipient} (${errorText(refusal)})`).join(', ')}`
 }
 
-/** Codes and the server's status say enough; a server's words may repeat what must not be told. */
-function told(error: unknown): string {
+/** Codes and status only: the server's own text may repeat a secret. */
+function errorText(error: unknown): string {
   const { code, originalCode, responseCode, command } = (error instanceof Error ? error : {}) as Readonly<Record<string, unknown>>
   if (command === 'STARTTLS' && typeof responseCode === 'number')
     return `the mail server offers no TLS (it answered ${responseCode} to STARTTLS), and without it nothing is sent; compare tls and port`
@@ -64,7 +67,7 @@ function told(error: unknown): string {
   return `the mail server cannot be used (${what})${hint === null ? '' : `: ${hint}`}`
 }
 
-/** @param command what was answered so. */
+/** @param command the SMTP command that was answered. */
 function refusalHint(status: number, command: string): string {
   if (status < 500) return 'it may take it later; see its log'
   if (status === 530) return 'it wants a login; set username and password'

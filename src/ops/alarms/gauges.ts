@@ -7,17 +7,14 @@ import { alarmNames, rules } from './rules.ts'
 
 /** The gauges of alarms: help text and labels. */
 export const alarmGauges = {
-  alarm: [
-    '1 while the alarm fires, by its name and what it is about; every name is there with 0 at least.',
-    ['name', 'severity', 'account', 'destination'],
-  ],
-  alarms_age_seconds: ['How long ago every alarm was looked for, by whatever process does.', []],
-  operator_messages_waiting: ['What operators are still to be told.', ['operator']],
+  alarm: ['1 while the alarm fires, else 0; every name has a value.', ['name', 'severity', 'account', 'destination']],
+  alarms_age_seconds: ['Time since all alarms were last evaluated, by any process.', []],
+  operator_messages_waiting: ['Messages to operators that wait to be sent.', ['operator']],
 } as const satisfies Record<string, readonly [help: string, labels: readonly string[]]>
 
 type Value = readonly [name: keyof typeof alarmGauges, labels: Record<string, string>, value: number]
 
-/** What is stored of alarms, as values of gauges. */
+/** The stored alarms, as values of gauges. */
 export async function alarmValues(q: Query): Promise<Value[]> {
   const rows = await listAlarms(q)
   const values: Value[] = rows.map((row) => ['alarm', labelsOf(row, row.severity), row.state === 'firing' ? 1 : 0])
@@ -31,7 +28,7 @@ export async function alarmValues(q: Query): Promise<Value[]> {
   return values
 }
 
-/** While the store does not answer, that is the one alarm that is known to fire. */
+/** While the database does not answer, this is the one alarm known to fire. */
 export const storeUnavailableValue: Value = [
   'alarm',
   labelsOf({ name: 'store_unavailable', account: '', destination: '' }, rules.store_unavailable.severity),

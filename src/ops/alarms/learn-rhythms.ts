@@ -4,17 +4,17 @@ import type { Db } from '../../store/engine/db.ts'
 import { SELF_DELIVERY_TYPE } from '../../upstream/webhook/delivery.ts'
 import { emptyRhythm, learnFrom, type Rhythm, rhythmFrom } from './rhythm.ts'
 
-/** Deliveries learned from in one transaction, and transactions in one look. */
+/** Deliveries per transaction, and transactions per evaluation. */
 const STEP = 2_000
 const STEPS = 10
-/** On Postgres numbers are given out before they are committed: what came just now may still have gaps. */
+/** On Postgres, numbers are assigned before the commit: the newest deliveries may still have gaps. */
 const SETTLED_MS = 5_000
 
 /**
- * Learns from the deliveries that came since the last time; what is learned outlives the deliveries.
- * @param token names the process that watches.
- * @returns how deliveries come, by account.
- * @throws LeaseLostError when another process watches now.
+ * Learns the rhythm of deliveries from those that came since the last call. What is learned outlives the deliveries.
+ * @param token identifies the process that holds the lease.
+ * @returns the rhythm of each account that has one.
+ * @throws LeaseLostError when another process holds the lease now.
  */
 export async function learnRhythms(db: Db, token: string): Promise<ReadonlyMap<string, Rhythm>> {
   const rhythms = new Map(
@@ -22,7 +22,7 @@ export async function learnRhythms(db: Db, token: string): Promise<ReadonlyMap<s
   )
   let upTo = await learnedUpTo(db.read)
   for (let steps = 0; steps < STEPS; steps++) {
-    // What `doctor` sends says nothing of whether the service does.
+    // Not those that `doctor` sends to itself: they do not come from the service.
     const found = await deliveriesAfter(db.read, upTo, STEP, SELF_DELIVERY_TYPE)
     const settled = settledOf(found, db.clock.now())
     const last = settled.at(-1)
@@ -40,7 +40,7 @@ export async function learnRhythms(db: Db, token: string): Promise<ReadonlyMap<s
   return rhythms
 }
 
-/** Those before the first that came just now. One that lies ahead was stored by a wrong clock, and holds up nothing. */
+/** Deliveries before the first recent one. One with a time in the future was stored by a wrong clock, and does not stop the others. */
 function settledOf(found: readonly DeliveryTime[], nowMs: number): readonly DeliveryTime[] {
   const young = found.findIndex(({ receivedAt }) => {
     const ageMs = nowMs - msFromTime(receivedAt)

@@ -4,15 +4,15 @@ import type { AlarmSeverity, NoticeKind } from '../../store/schema/tables-alarms
 import { ago, printableLine } from '../output/text.ts'
 import { type AlarmName, rules, runbookOf } from './rules.ts'
 
-/** What an operator gets, as JSON; an e-mail tells the same in words. Its names stay. */
+/** What an operator gets, as JSON; an e-mail says the same in words. Its keys are part of the contract. */
 export interface AlarmMessage {
   readonly type: `alarm.${NoticeKind | 'test'}`
-  /** When it was made; the same on every try. */
+  /** When it was created; the same on every attempt. */
   readonly timestamp: TimeText
   readonly data: {
     readonly name: string
     readonly severity: AlarmSeverity
-    /** null when it is about none. */
+    /** null for none. */
     readonly account: string | null
     readonly destination: string | null
     readonly state: 'firing' | 'resolved'
@@ -21,15 +21,15 @@ export interface AlarmMessage {
     readonly resolved_at: TimeText | null
     /** One sentence: what happened, and what to do. */
     readonly text: string
-    /** Where it is told what to do, in the documentation of the program. */
+    /** The section of the runbook, as a relative link. */
     readonly runbook: string | null
   }
 }
 
-/** What others have said stands in it, such as the name of a brokerage; the advice behind that must not be cut off. */
+/** Long enough that the advice at the end is kept behind text of others, such as the name of a brokerage. */
 const LONGEST_TEXT = 2_000
 
-/** What is told of an alarm. */
+/** The message about an alarm. */
 export function messageOf(row: AlarmRow, kind: NoticeKind, now: TimeText): AlarmMessage {
   const { name, severity, since, last_at, resolved_at, text } = row
   const state = kind === 'resolved' ? 'resolved' : 'firing'
@@ -45,7 +45,7 @@ export function messageOf(row: AlarmRow, kind: NoticeKind, now: TimeText): Alarm
   }
 }
 
-/** What `alarm test` sends: no alarm, and it says so. */
+/** The message that `alarm test` sends. */
 export function testMessage(now: TimeText): AlarmMessage {
   return {
     type: 'alarm.test',
@@ -65,7 +65,7 @@ export interface MailText {
   readonly text: string
 }
 
-/** Tells a message in words. @param message see `AlarmMessage`. */
+/** The e-mail that says the same as a message. */
 export function mailOf({ type, data }: AlarmMessage): MailText {
   const { name, severity, account, destination, since, resolved_at: resolvedAt } = data
   const about = account !== null ? ` (account ${account})` : destination !== null ? ` (destination ${destination})` : ''

@@ -6,14 +6,14 @@ import { type ClaimedNotice, claimNotices, type NoticeResult, settleNotice } fro
 import type { SendResult } from './sender.ts'
 import type { Senders } from './senders.ts'
 
-/** Whoever is due is looked for so often. */
+/** How often due notices are looked for. */
 const EVERY_MS = 5_000
-/** Notices taken at a time; sent one after another, each within its lease. */
-const AT_ONCE = 5
+/** Notices claimed together; sent one after another, all within the lease. */
+const BATCH = 5
 const LEASE_MS = 180_000
-/** Pauses between the tries of one notice; one more try than pauses. After the last it is given up until it is repeated. */
+/** Waits between the attempts of one notice. After the last attempt it is given up, until the alarm is repeated. */
 export const BACKOFF_MS: readonly number[] = [10_000, 60_000, 300_000, 900_000, 3_600_000, 10_800_000]
-/** What has failed is kept in so many characters. */
+/** Characters kept of an error. */
 const ERROR_LENGTH = 300
 
 export interface NotifierParts {
@@ -24,8 +24,8 @@ export interface NotifierParts {
 }
 
 /**
- * Tells operators what `sync_operator_notices` holds for them. A notice is claimed, sent, and settled, so several processes may do this
- * side by side; one that was sent by a process that died before it could say so is sent again, under the same id.
+ * Sends the notices of `sync_operator_notices` to operators. Each is claimed, sent and settled, so several processes can do this side by
+ * side. When a process dies between sending and settling, the notice is sent again under the same id.
  */
 export class Notifier implements Service {
   readonly name: string
@@ -33,8 +33,8 @@ export class Notifier implements Service {
 
   constructor(parts: NotifierParts) {
     this.#p = parts
-    this.name = `telling ${parts.senders.operators.map(({ name }) => name).join(', ')}`
-    // A counter that is there from the start shows its first rise.
+    this.name = `messages to operators ${parts.senders.operators.map(({ name }) => name).join(', ')}`
+    // Counters start at 0, so that the first increase is visible.
     for (const { name } of parts.senders.operators) {
       for (const outcome of ['sent', 'failed', 'given_up']) parts.observer.count('operator_messages_total', { operator: name, outcome }, 0)
     }
@@ -44,23 +44,23 @@ export class Notifier implements Service {
     try {
       while (!signal.aborted) {
         const claimed = await this.sendDue(signal)
-        if (claimed < AT_ONCE) await this.#p.db.clock.sleep(EVERY_MS, signal)
+        if (claimed < BATCH) await this.#p.db.clock.sleep(EVERY_MS, signal)
       }
     } finally {
       await this.#p.senders.close()
     }
   }
 
-  /** Sends some of the notices that are due. @returns how many there were. */
+  /** Sends a batch of due notices. @returns how many were claimed. */
   async sendDue(signal: AbortSignal): Promise<number> {
     const { db, senders } = this.#p
     const names = senders.operators.map(({ name }) => name)
-    const claimed = await claimNotices(db, names, AT_ONCE, LEASE_MS)
-    for (const notice of claimed) await settleNotice(db, notice, await this.#tell(notice, signal))
+    const claimed = await claimNotices(db, names, BATCH, LEASE_MS)
+    for (const notice of claimed) await settleNotice(db, notice, await this.#send(notice, signal))
     return claimed.length
   }
 
-  async #tell(notice: ClaimedNotice, signal: AbortSignal): Promise<NoticeResult> {
+  async #send(notice: ClaimedNotice, signal: AbortSignal): Promise<NoticeResult> {
     const { senders, log, observer } = this.#p
     const operator = senders.operators.find(({ name }) => name === notice.operator)
     if (operator === undefined || signal.aborted) return { type: 'untried' }
@@ -69,21 +69,21 @@ export class Notifier implements Service {
     if (!result.ok && signal.aborted) return { type: 'untried' }
     if (result.ok) {
       observer.count('operator_messages_total', { operator: operator.name, outcome: 'sent' })
-      const was = `operator ${operator.name} was told of alarm ${notice.name}`
-      if (result.remark === undefined) log.info(about, was)
-      else log.error(about, `${was}, ${result.remark}`)
+      const sent = `operator ${operator.name} was told of alarm ${notice.name}`
+      if (result.remark === undefined) log.info(about, sent)
+      else log.error(about, `${sent}, ${result.remark}`)
       return { type: 'sent' }
     }
     const attempts = notice.attempts + 1
     const waitMs = backoffAfter(attempts, result)
     observer.count('operator_messages_total', { operator: operator.name, outcome: waitMs === null ? 'given_up' : 'failed' })
-    const next = waitMs === null ? 'it is given up until the alarm is repeated' : 'it is tried again'
+    const next = waitMs === null ? 'given up until the alarm is repeated' : `next attempt in ${Math.round(waitMs / 1_000)} s`
     log.error({ ...about, attempts }, `operator ${operator.name} could not be told of alarm ${notice.name}: ${result.error}; ${next}`)
     return { type: 'failed', attempts, error: result.error.slice(0, ERROR_LENGTH), waitMs }
   }
 }
 
-/** @returns how long to wait after so many tries, the last of which ended so; null when there is to be no other. */
+/** @param attempts how many have ended, the last with `result`. @returns how long to wait, in milliseconds; null to give up. */
 export function backoffAfter(attempts: number, result: Extract<SendResult, { ok: false }>): number | null {
   const pauseMs = BACKOFF_MS[attempts - 1]
   return pauseMs === undefined ? null : Math.max(pauseMs, result.retryAfterMs ?? 0)

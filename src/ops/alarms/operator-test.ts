@@ -8,7 +8,7 @@ import { printableLine } from '../output/text.ts'
 import { testMessage } from './message.ts'
 import { Senders } from './senders.ts'
 
-/** What came of a test message to one operator, in one sentence. */
+/** The outcome of a test message to one operator, in one sentence. */
 export interface OperatorTest {
   readonly operator: string
   readonly ok: boolean
@@ -36,7 +36,7 @@ export async function testOperators(config: Config, name: string | null, clock: 
   return tests
 }
 
-/** The operators that are meant: one, or all of them. @throws NotFoundError when the settings have none, or none of that name. */
+/** One operator, or all of them. @throws NotFoundError when the settings have none, or none of that name. */
 export function operatorsOf({ operators }: Pick<Config, 'operators'>, name: string | null): Config['operators'] {
   if (operators.length === 0)
     throw new NotFoundError(['there are no operators in the settings; list them in CONFIG_FILE under `operators`'])

@@ -14,30 +14,30 @@ import type { Senders } from './senders.ts'
 const RULE = rules.store_unavailable
 const KEY = { name: 'store_unavailable', account: '', destination: '' } as const
 
-/** An outage of the store that is over, for the store to know of. */
+/** An outage of the database that has ended, to be stored now. */
 export interface PastOutage {
   readonly row: AlarmRow
-  /** What operators were told of it already. */
+  /** Messages that were sent meanwhile. */
   readonly sent: readonly NewNotice[]
 }
 
-/** What an operator is told: the same until it is taken or given up. */
-interface Telling {
+/** One operator's messages about the outage. A notice stays the same until it is sent or given up. */
+interface Progress {
   readonly notice: NewNotice
-  /** Tries that have ended. */
+  /** Attempts that have ended. */
   readonly attempts: number
-  /** Whether it was taken or given up. */
-  readonly over: boolean
-  /** What was taken last. */
-  readonly taken: NewNotice | null
-  /** When the next try is due, or the next telling when this one has come to an end. */
+  /** Whether the notice was sent or given up. */
+  readonly isSettled: boolean
+  /** The notice that was sent last. */
+  readonly sent: NewNotice | null
+  /** When the next attempt is due, or the next notice when this one is settled. */
   readonly dueMs: number
 }
 
 /**
- * While the store cannot be written, nothing that is kept there can tell of it: each process that sees it tells operators itself, once
- * and again at their repeat interval, with the pauses between tries that every notice has. When the store is back, the alarm goes into it
- * as one that fires, and ends there like any other.
+ * Tells operators that the database cannot be written. No notice can be stored then, so each process that sees the outage sends its own:
+ * once, and again at the operator's repeat interval, with the backoff that every notice has. When the database is back, the alarm is
+ * stored as firing and resolves like any other.
  */
 export class Outage {
   readonly #senders: Senders
@@ -45,15 +45,15 @@ export class Outage {
   #sinceMs: number | null = null
   #lastMs = 0
   #text = ''
-  /** By operator, what it is told or was told last. */
-  readonly #tellings = new Map<string, Telling>()
+  /** By operator. */
+  readonly #progress = new Map<string, Progress>()
 
   constructor(senders: Senders, log: Log) {
     this.#senders = senders
     this.#log = log
   }
 
-  /** Notes that the store failed, and tells whoever is to be told. It never throws. */
+  /** Notes that the database failed, and sends what is due. Never throws. */
   async note(error: unknown, nowMs: number, signal: AbortSignal): Promise<void> {
     this.#sinceMs ??= nowMs
     this.#lastMs = nowMs
@@ -64,23 +64,26 @@ export class Outage {
     const sinceMs = this.#sinceMs
     await Promise.all(
       this.#senders.operators.map(async (operator) => {
-        const last = this.#tellings.get(operator.name) ?? null
-        if (last === null || last.dueMs <= nowMs) this.#tellings.set(operator.name, await this.#tell(operator, last, sinceMs, signal))
+        const last = this.#progress.get(operator.name) ?? null
+        if (last === null || last.dueMs <= nowMs) this.#progress.set(operator.name, await this.#send(operator, last, sinceMs, signal))
       }),
     )
   }
 
-  async #tell(operator: OperatorConfig, last: Telling | null, sinceMs: number, signal: AbortSignal): Promise<Telling> {
+  async #send(operator: OperatorConfig, last: Progress | null, sinceMs: number, signal: AbortSignal): Promise<Progress> {
     const nowMs = this.#lastMs
     const kind = last === null ? 'firing' : 'repeated'
-    const begun = last !== null && !last.over ? last : { notice: this.#notice(operator, kind, sinceMs), attempts: 0 }
+    const begun = last !== null && !last.isSettled ? last : { notice: this.#notice(operator, kind, sinceMs), attempts: 0 }
     const { notice } = begun
     const result = await this.#senders.send(operator, notice.notice_id, notice.body, signal)
     const attempts = begun.attempts + 1
-    if (result.ok) return { notice, attempts, over: true, taken: notice, dueMs: nowMs + operator.repeatMs }
-    this.#log.error({ operator: operator.name }, `operator ${operator.name} could not be told that the store is away: ${result.error}`)
+    if (result.ok) return { notice, attempts, isSettled: true, sent: notice, dueMs: nowMs + operator.repeatMs }
+    this.#log.error(
+      { operator: operator.name },
+      `operator ${operator.name} could not be told that the database cannot be written: ${result.error}`,
+    )
     const waitMs = backoffAfter(attempts, result)
-    return { notice, attempts, over: waitMs === null, taken: last?.taken ?? null, dueMs: nowMs + (waitMs ?? operator.repeatMs) }
+    return { notice, attempts, isSettled: waitMs === null, sent: last?.sent ?? null, dueMs: nowMs + (waitMs ?? operator.repeatMs) }
   }
 
   #notice({ name }: OperatorConfig, kind: NoticeKind, sinceMs: number): NewNotice {
@@ -89,15 +92,15 @@ export class Outage {
     return { operator: name, ...KEY, notice_id: randomUUID(), kind, body, queued_at: now, sent: true }
   }
 
-  /** @returns the outage that has just ended, when it was long enough to be one; `forget` ends it. */
+  /** @returns the outage that has just ended, if it was long enough to count; `forget` clears it. */
   past(): PastOutage | null {
     if (this.#sinceMs === null || this.#lastMs - this.#sinceMs < RULE.forMs) return null
-    return { row: this.#row(this.#sinceMs), sent: [...this.#tellings.values()].flatMap(({ taken }) => taken ?? []) }
+    return { row: this.#row(this.#sinceMs), sent: [...this.#progress.values()].flatMap(({ sent }) => sent ?? []) }
   }
 
   forget(): void {
     this.#sinceMs = null
-    this.#tellings.clear()
+    this.#progress.clear()
   }
 
   #row(sinceMs: number): AlarmRow {

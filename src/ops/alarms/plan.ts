@@ -7,23 +7,22 @@ import { type Condition, keyOf, transition } from './condition.ts'
 import { messageOf } from './message.ts'
 import { alarmNames } from './rules.ts'
 
-/** What a look found: the conditions, and which alarms it looked after. */
+/** The outcome of one evaluation. */
 export interface Evaluation {
   readonly conditions: readonly Condition[]
-  /** Alarms of other names are left as they are: what they are about could not be looked at. */
+  /** The alarms that could be evaluated; all others stay as they are. */
   readonly names: ReadonlySet<string>
 }
 
 /**
- * What one look changes: alarms by `step`, and for each operator what is to be told of them.
+ * What one evaluation changes: alarms by `transition`, and for each operator the notices about them.
  *
- * An operator has at most one notice of each alarm: a newer one takes the place of one that was not sent. A firing alarm is told once,
- * and again when `repeatMs` have passed since it was told (or given up), unless it is off at the moment; its end is told when its
- * beginning was, or was to be. So an operator who is added later hears of what is firing, and nothing that happens between two looks is
- * forgotten.
+ * An operator has at most one notice per alarm: a newer one replaces one that was not sent. A firing alarm is told once, and again
+ * `repeatMs` after that notice was sent or given up, unless its condition is off at the moment. Its end is told when its beginning was, or
+ * was to be. So an operator who is added later hears of what fires, and nothing that happens between two evaluations is lost.
  */
 export function planOf(
-  look: Evaluation,
+  evaluation: Evaluation,
   stored: readonly AlarmRow[],
   notices: readonly NoticeRow[],
   operators: readonly OperatorConfig[],
@@ -33,7 +32,7 @@ export function planOf(
   const changed: AlarmRow[] = []
   const forgotten: AlarmKey[] = []
   const off = new Set<string>()
-  for (const condition of [...look.conditions, ...vanished(look, stored)]) {
+  for (const condition of [...evaluation.conditions, ...vanished(evaluation, stored)]) {
     const key = keyOf(condition)
     const next = transition(rows.get(key) ?? null, condition, nowMs)
     if (next === null) off.add(key)
@@ -45,16 +44,16 @@ export function planOf(
       rows.set(key, next)
     }
   }
-  // An alarm of another release, or of one to come, is nobody's any more.
+  // Alarms of an older or newer release: nothing evaluates them here.
   for (const row of stored.filter(({ name }) => !(alarmNames as readonly string[]).includes(name))) {
     forgotten.push(row)
     rows.delete(keyOf(row))
   }
-  const whole = alarmNames.every((name) => look.names.has(name))
+  const whole = alarmNames.every((name) => evaluation.names.has(name))
   return { whole, alarms: changed, forgotten, ...noticesOf(rows, off, notices, operators, nowMs) }
 }
 
-/** Alarms about what is not there any more, an account that was taken out of the settings, say: they are over. */
+/** Alarms about something that no longer exists, such as an account removed from the settings: they are off. */
 function vanished({ conditions, names }: Evaluation, stored: readonly AlarmRow[]): Condition[] {
   const seen = new Set(conditions.map(keyOf))
   return stored
@@ -62,7 +61,7 @@ function vanished({ conditions, names }: Evaluation, stored: readonly AlarmRow[]
     .map(({ name, account, destination, text }) => ({ name: name as Condition['name'], account, destination, level: 'off', text }))
 }
 
-/** @param off what is not so at the moment, though it may not be over yet: it is not told again. */
+/** @param off alarms whose condition is off at the moment, though they may still fire: they are not repeated. */
 function noticesOf(
   rows: ReadonlyMap<string, AlarmRow>,
   off: ReadonlySet<string>,
@@ -71,11 +70,11 @@ function noticesOf(
   nowMs: number,
 ): Pick<AlarmPlan, 'notices' | 'forgottenNotices'> {
   const queued: NewNotice[] = []
-  const told = new Map(notices.map((notice) => [`${notice.operator} ${keyOf(notice)}`, notice]))
+  const latest = new Map(notices.map((notice) => [`${notice.operator} ${keyOf(notice)}`, notice]))
   const forgotten = notices.filter((notice) => isOver(notice, rows.get(keyOf(notice)), operators))
   for (const operator of operators) {
     for (const [alarm, row] of rows) {
-      const kind = kindOf(row, told.get(`${operator.name} ${alarm}`) ?? null, operator, nowMs)
+      const kind = kindOf(row, latest.get(`${operator.name} ${alarm}`) ?? null, operator, nowMs)
       if (kind === null || (kind === 'repeated' && off.has(alarm))) continue
       const { name, account, destination } = row
       const now = timeFromMs(nowMs)
@@ -87,22 +86,22 @@ function noticesOf(
   return { notices: queued, forgottenNotices: forgotten }
 }
 
-/** @returns what is to be told now; null for nothing. */
-function kindOf(row: AlarmRow, told: NoticeRow | null, operator: OperatorConfig, nowMs: number): NoticeKind | null {
+/** @param latest the operator's latest notice about this alarm. @returns the notice to send now; null for none. */
+function kindOf(row: AlarmRow, latest: NoticeRow | null, operator: OperatorConfig, nowMs: number): NoticeKind | null {
   if (row.state === 'firing') {
-    if (told === null || told.kind === 'resolved') return 'firing'
-    if (told.settled_at === null || nowMs - msFromTime(told.settled_at) < operator.repeatMs) return null
+    if (latest === null || latest.kind === 'resolved') return 'firing'
+    if (latest.settled_at === null || nowMs - msFromTime(latest.settled_at) < operator.repeatMs) return null
     return 'repeated'
   }
-  return row.state === 'resolved' && operator.resolved && told !== null && told.kind !== 'resolved' ? 'resolved' : null
+  return row.state === 'resolved' && operator.resolved && latest !== null && latest.kind !== 'resolved' ? 'resolved' : null
 }
 
-/** Whether nothing follows from a notice any more. */
+/** Whether a notice is no longer needed. */
 function isOver(notice: NoticeRow, row: AlarmRow | undefined, operators: readonly OperatorConfig[]): boolean {
   const operator = operators.find(({ name }) => name === notice.operator)
   if (operator === undefined) return true
   if (row?.state === 'firing') return false
   if (notice.kind === 'resolved') return notice.settled_at !== null
-  // Its beginning was told or was to be told, and its end is not wanted, or cannot be told any more.
+  // The notice of the beginning is needed only until the end is told.
   return !operator.resolved || row === undefined
 }

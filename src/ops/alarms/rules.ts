@@ -2,23 +2,23 @@ import type { AlarmSeverity } from '../../store/schema/tables-alarms.ts'
 
 const S = 1_000
 const MINUTE = 60 * S
-/** So long the program has, after it was down, for what it missed. */
+/** Time to catch up after the program was down. */
 const CATCHING_UP = 15 * MINUTE
 
-/** What is known of an alarm before it ever fires. */
+/** The fixed part of an alarm. */
 export interface AlarmRule {
   readonly severity: AlarmSeverity
-  /** For how long it must be so without a break before anybody is told. */
+  /** How long its condition must be on, without a break, before it fires. */
   readonly forMs: number
-  /** What it is about, in a few words: for lists, rules and boards. */
+  /** What it is about, in a few words: for lists, alert rules and dashboards. */
   readonly title: string
-  /** The heading in docker/runbook.md that says what to do. */
+  /** The heading in docker/runbook.md. */
   readonly runbook: string
 }
 
 /**
- * Every alarm there is, by its name: part of the contract, as the names of metrics are. Each ends when it has not been so for
- * `CLEAR_AFTER_MS`: one that comes and goes does not fire again and again. docker/runbook.md tells when each fires.
+ * Every alarm by its name. The names are part of the contract, as those of metrics are. An alarm resolves when its condition has been off
+ * for `CLEAR_AFTER_MS`, so that one that comes and goes does not fire again and again. docker/runbook.md tells when each fires.
  */
 export const rules = {
   store_unavailable: rule('critical', MINUTE, 'The database cannot be written', 'Deliveries cannot be stored'),
@@ -51,10 +51,10 @@ export type AlarmName = keyof typeof rules
 
 export const alarmNames = Object.keys(rules) as readonly AlarmName[]
 
-/** What has stopped must stay so for so long before it counts as over. */
+/** How long a condition must be off before its alarm resolves. */
 export const CLEAR_AFTER_MS = 5 * MINUTE
 
-/** @returns the place of the runbook that says what to do, as a relative link. */
+/** @returns the section of the runbook, as a relative link. */
 export function runbookOf(name: AlarmName): string {
   return `docker/runbook.md#${rules[name].runbook.toLowerCase().replaceAll(' ', '-')}`
 }

@@ -1,18 +1,18 @@
 import type { Clock } from '../../base/clock.ts'
 import type { ProxySettings } from '../../upstream/http/dispatcher.ts'
 
-/** How a try to tell an operator ended. */
+/** How an attempt to tell an operator ended. */
 export type SendResult =
-  /** `remark`: what was not reached all the same, as the end of a sentence, without secrets. */
+  /** `remark`: who was not reached, as the end of a sentence, without secrets. */
   | { readonly ok: true; readonly remark?: string }
   /** `error`: what went wrong, as the end of a sentence, without secrets. */
   | { readonly ok: false; readonly error: string; readonly retryAfterMs?: number }
 
-/** The way to one operator. */
+/** Sends to one operator. */
 export interface OperatorSender {
   /**
-   * Tells one thing. Never rejects.
-   * @param id the same on every try.
+   * Sends one message. Never rejects.
+   * @param id the same on every attempt.
    * @param body an `AlarmMessage` as JSON text.
    */
   send(id: string, body: string, signal: AbortSignal): Promise<SendResult>
@@ -22,9 +22,9 @@ export interface OperatorSender {
 export interface SenderContext {
   readonly clock: Clock
   readonly proxy: ProxySettings
-  /** Certificates (PEM) that a mail server's is verified by in place of the usual ones; for tests, which have one of their own. */
+  /** Certificates (PEM) to verify a mail server by, in place of the usual ones; for tests. */
   readonly ca?: string
 }
 
-/** The longest that one try may take. */
+/** The longest that one attempt may take. */
 export const ATTEMPT_TIMEOUT_MS = 20_000

@@ -11,27 +11,27 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** Reads that were due so long ago come too late. */
+/** A read that has been due for this long is overdue. */
 const OVERDUE_MS = 15 * MINUTE_MS
 const NOT_OVERDUE_MS = 5 * MINUTE_MS
-/** Without a single success for so long, the service is thought not to answer. */
+/** The service counts as unavailable after this time without a successful read. */
 const NO_ANSWER_MS = 15 * MINUTE_MS
-/** So many failures in a row, or walks that met a cursor that does not move, take about half an hour. */
+/** Consecutive failures, or walks with a cursor that does not move, that take about half an hour. */
 const LONG = { failures: 12, stalls: 60 }
 const SKEW_MS = 60_000
 const SMALL_SKEW_MS = 30_000
 
-/** How each account is, and how fresh what is read for it. */
+/** The state of each account, and the freshness of its reads. */
 export const accountWatcher: Watcher = {
   names: ['account_stopped', 'service_unavailable', 'reads_overdue', 'state_stale', 'clock_skew', 'record_conflict', 'items_unreadable'],
-  async check(sight) {
-    const configured = new Set(sight.config.accounts.map(({ name }) => name))
+  async check(context) {
+    const configured = new Set(context.config.accounts.map(({ name }) => name))
     const conditions: Condition[] = []
-    for (const row of await listAccounts(sight.q)) {
+    for (const row of await listAccounts(context.q)) {
       if (!configured.has(row.account)) continue
-      conditions.push(stopped(row), ...skew(row.account, sight), ...(await evidence(row.account, sight)))
-      // An account that is stopped reads nothing: that is told already.
-      if (row.state === 'active') conditions.push(...(await reads(row, sight)))
+      conditions.push(stopped(row), ...skew(row.account, context), ...(await evidence(row.account, context)))
+      // A stopped account reads nothing: `account_stopped` says so already.
+      if (row.state === 'active') conditions.push(...(await reads(row, context)))
     }
     return conditions
   },
@@ -39,7 +39,7 @@ export const accountWatcher: Watcher = {
 
 function stopped({ account, state, reason, since }: AccountsTable): Condition {
   const text =
-    `account ${account} is ${state}: ${reason ?? 'no reason is kept'}; its deliveries are taken, but nothing is read. Mend that, then ` +
+    `account ${account} is ${state}: ${reason ?? 'no reason is kept'}; deliveries are still stored, but nothing is read; fix the reason, then run ` +
     `\`submission-mirror account resume ${account}\``
   return ofAccount(account, 'account_stopped', state === 'active' ? 'off' : 'on', text, since === null ? undefined : msFromTime(since))
 }
@@ -49,8 +49,8 @@ function skew(account: string, { clients }: WatchContext): Condition[] {
   if (skewMs === null) return [ofAccount(account, 'clock_skew', 'between', '')]
   const seconds = Math.round(Math.abs(skewMs) / 1000)
   const text =
-    `the clock of this machine is ${seconds} s ${skewMs > 0 ? 'behind' : 'ahead of'} the service's; set it by NTP, ` +
-    'because deliveries are refused from 300 s on'
+    `the clock of this machine is ${seconds} s ${skewMs > 0 ? 'behind' : 'ahead of'} the service's, and from 300 s on ` +
+    'every delivery is refused; set it by NTP'
   return [ofAccount(account, 'clock_skew', levelOf(Math.abs(skewMs), SMALL_SKEW_MS, SKEW_MS), text)]
 }
 
@@ -61,15 +61,15 @@ async function evidence(account: string, { q, nowMs }: WatchContext): Promise<Co
       account,
       'record_conflict',
       conflicts > 0 ? 'on' : 'off',
-      `${pluralize(conflicts, 'record')} of account ${account} contradicted within a day what was kept of them; both versions are in ` +
-        '`sync_conflicts`: show them to the service, or let `submission-mirror reconcile` decide',
+      `${pluralize(conflicts, 'record')} of account ${account} changed within a day though records must not; both versions are in ` +
+        '`sync_conflicts`: show them to the service, or run `submission-mirror reconcile`, which keeps what the service shows',
     ),
     ofAccount(
       account,
       'items_unreadable',
       unreadable > 0 ? 'on' : 'off',
-      `${pluralize(unreadable, 'item')} of account ${account} could not be read within a day (kept in \`sync_unreadable\`); look for a ` +
-        'release that can, and tell the service',
+      `${pluralize(unreadable, 'item')} of account ${account} could not be understood within a day (kept in \`sync_unreadable\`); upgrade to a ` +
+        'release that understands them, or show them to the service',
     ),
   ]
 }
@@ -81,7 +81,7 @@ async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }
   const newest = await newestRead(q, account)
   const silentSince = newest ?? (await scheduledSince(q, account))
   const silentMs = silentSince === null ? 0 : nowMs - msFromTime(silentSince)
-  // Before anything else the service is asked whose credentials these are.
+  // An account whose brokerage is unknown has never been read: the first request asks for it.
   const wanted = failing > 0 || overdueMs > NOT_OVERDUE_MS || brokerage === null
   const dead = wanted && silentMs >= NO_ANSWER_MS
   return [
@@ -89,22 +89,22 @@ async function reads({ account, brokerage }: AccountsTable, { q, config, nowMs }
       account,
       'service_unavailable',
       dead ? 'on' : 'off',
-      `no read of account ${account} has succeeded ${newest === null ? 'since it is served, ' : ''}for ${ago(silentSince, nowMs)}; see whether the service, the proxy and the DNS can be reached ` +
-        'from here (`submission-mirror doctor`)',
+      `no read of account ${account} has succeeded ${newest === null ? 'since its first start, ' : ''}for ${ago(silentSince, nowMs)}; run ` +
+        '`submission-mirror doctor` to see whether service, proxy and DNS can be reached',
     ),
     ofAccount(
       account,
       'reads_overdue',
-      // What the service does not answer is late for that reason.
+      // Reads are late because the service does not answer: `service_unavailable` says so.
       dead ? 'off' : levelOf(overdueMs, NOT_OVERDUE_MS, OVERDUE_MS),
-      `reads of account ${account} are due for ${Math.round(overdueMs / MINUTE_MS)} min and more; raise UPSTREAM_RPS as far as the service ` +
+      `the oldest read of account ${account} has been due for ${Math.round(overdueMs / MINUTE_MS)} min; raise UPSTREAM_RPS as far as the service ` +
         'allows, or lengthen POLL_* (`submission-mirror status` shows the demand)',
     ),
     await stale(account, { q, config, nowMs }, dead ? 0 : longFailing),
   ]
 }
 
-/** Whatever the timetable is: nothing is left unread for longer than its longest time, and nothing fails for long. */
+/** Independent of the schedule: no submission is left unread for longer than POLL_DORMANT and a day, and no read fails for long. */
 async function stale(
   account: string,
   { q, config, nowMs }: Pick<WatchContext, 'q' | 'config' | 'nowMs'>,
@@ -115,8 +115,8 @@ async function stale(
   const allowedMs = config.poll.dormantMs + DAY_MS
   const what =
     longFailing > 0
-      ? `${pluralize(longFailing, 'read')} of account ${account} ${longFailing === 1 ? 'has' : 'have'} failed for half an hour and more`
-      : `a submission of account ${account} was not read for ${ago(oldest, nowMs)}, longer than POLL_DORMANT allows`
+      ? `${pluralize(longFailing, 'read')} of account ${account} ${longFailing === 1 ? 'has' : 'have'} failed for half an hour or more`
+      : `a submission of account ${account} has not been read for ${ago(oldest, nowMs)}, longer than POLL_DORMANT allows`
   const level = longFailing > 0 || ageMs > allowedMs ? 'on' : 'off'
   return ofAccount(
     account,

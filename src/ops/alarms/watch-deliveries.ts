@@ -17,23 +17,23 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** Fewer lost webhooks in a day are how networks are. */
+/** A few lost webhooks a day are normal. */
 const LOST_ENOUGH = 10
 const LOST_SHARE = 0.2
 const LOST_SMALL_SHARE = 0.1
-/** So many refused deliveries, and none taken since, are no stranger. */
+/** Fewer refused deliveries may come from a stranger. */
 const REFUSED_ENOUGH = 3
 
-/** Whether deliveries come, and are taken. */
+/** Whether deliveries arrive and are accepted. */
 export const deliveryWatcher: Watcher = {
   names: ['webhook_silence', 'webhook_loss', 'deliveries_refused', 'delivery_too_large'],
-  async check(sight) {
-    const refused = await rejectedSince(sight.q, timeFromMs(sight.nowMs - DAY_MS))
+  async check(context) {
+    const refused = await rejectedSince(context.q, timeFromMs(context.nowMs - DAY_MS))
     const conditions: Condition[] = []
-    for (const { name: account } of sight.config.accounts) {
+    for (const { name: account } of context.config.accounts) {
       const own = refused.filter((each) => each.account === account)
-      conditions.push(await silence(account, sight, own), await loss(account, sight))
-      conditions.push(await refusal(account, sight), tooLarge(account, own))
+      conditions.push(await silence(account, context, own), await loss(account, context))
+      conditions.push(await refusal(account, context), tooLarge(account, own))
     }
     return conditions
   },
@@ -42,25 +42,29 @@ export const deliveryWatcher: Watcher = {
 async function silence(account: string, { q, rhythms, nowMs }: WatchContext, refused: readonly RejectedCount[]): Promise<Condition> {
   const rhythm = rhythms.get(account) ?? emptyRhythm
   const { lastAtMs } = rhythm
-  const news = await unannouncedRecords(q, account, {
-    // What a delivery told of is found within moments of it, also when the delivery itself says nothing that can be read.
+  const found = await unannouncedRecords(q, account, {
+    // Not records found soon after a delivery: it may have announced them in a form that cannot be read.
     after: timeFromMs((lastAtMs ?? 0) + LOST_AFTER_MS),
     upTo: timeFromMs(nowMs - LOST_AFTER_MS),
     happenedAfter: timeFromMs(lastAtMs ?? 0),
   })
-  const sinceMs = silentSince(rhythm, { count: news.count, oldestAtMs: news.oldestAt === null ? null : msFromTime(news.oldestAt) }, nowMs)
+  const sinceMs = silentSince(
+    rhythm,
+    { count: found.count, oldestAtMs: found.oldestAt === null ? null : msFromTime(found.oldestAt) },
+    nowMs,
+  )
   const never = lastAtMs === null
   const faults = signatureFaults(refused)
   const why =
     faults.length > 0
-      ? `deliveries that come are refused: ${mendOf(faults)}`
-      : 'see in the portal whether the endpoint is there, enabled, without a filter, and has the right URL'
+      ? `deliveries are refused: ${mendOf(faults)}`
+      : 'check in the portal that the endpoint exists, is enabled, has no filter and has the right URL'
   const how = never ? 'no webhook has ever come' : `no webhook has come for ${ago(timeFromMs(lastAtMs), nowMs)}`
-  const text = `${how} for account ${account}, while polling found ${pluralize(news.count, 'record')} that one should have told of; ${why}`
+  const text = `${how} for account ${account}, while polling found ${pluralize(found.count, 'record')} that one should have announced; ${why}`
   return ofAccount(account, 'webhook_silence', sinceMs === null ? 'off' : 'on', text, sinceMs ?? undefined)
 }
 
-/** What came before the first webhook was not lost: there may have been no endpoint. That none ever comes is told by `silence`. */
+/** Counts from the first webhook on: before it there may have been no endpoint, and `webhook_silence` tells when none ever comes. */
 async function loss(account: string, { q, nowMs }: WatchContext): Promise<Condition> {
   const first = await firstWebhookHour(q, account)
   const since = Math.max(nowMs - DAY_MS, first === null ? nowMs : msFromTime(first))
@@ -68,12 +72,12 @@ async function loss(account: string, { q, nowMs }: WatchContext): Promise<Condit
   const share = expected === 0 ? 0 : Math.min(1, lost / expected)
   const level = lost < LOST_ENOUGH ? 'off' : levelOf(share, LOST_SMALL_SHARE, LOST_SHARE)
   const text =
-    `${lost} of ${pluralize(expected, 'record')} of account ${account} were found by reading within a day, and no webhook told of them ` +
-    `(${Math.round(share * 100)} %); see in the portal whether the endpoint has a filter, and what its log of attempts says`
+    `within a day no webhook announced ${lost} of ${pluralize(expected, 'record')} of account ${account} (${Math.round(share * 100)} %); reading found them; ` +
+    'check in the portal whether the endpoint has a filter, and what its log of attempts says'
   return ofAccount(account, 'webhook_loss', level, text)
 }
 
-/** Those of which the sender had a signature to show: a stranger seldom has. */
+/** Those that had a signature: a stranger's seldom do. */
 function signatureFaults(refused: readonly RejectedCount[]): RejectedCount[] {
   return refused.filter(({ reason }) => reason === 'wrong_signature' || reason === 'stale_timestamp')
 }
@@ -84,20 +88,23 @@ function mendOf(faults: readonly RejectedCount[]): string {
     : 'compare WEBHOOK_SECRETS with the secret of the endpoint in the portal'
 }
 
-/** Whether nothing but their times was wrong, as far as was looked. */
+/** Whether all were refused for their time alone. */
 function onlyTimes(faults: readonly RejectedCount[]): boolean {
   return faults.every(({ reason }) => reason === 'stale_timestamp')
 }
 
-/** What was refused before the last delivery that was taken says nothing. A sender's tries come hours apart: what fires goes on meanwhile. */
+/**
+ * Counts refusals since the last accepted delivery. A sender's attempts come hours apart, so that the alarm stays `between` when there was
+ * none within the last hour.
+ */
 async function refusal(account: string, { q, rhythms, nowMs }: WatchContext): Promise<Condition> {
   const sinceMs = Math.max(nowMs - DAY_MS, rhythms.get(account)?.lastAtMs ?? 0)
   const faults = signatureFaults(await rejectedSince(q, timeFromMs(sinceMs))).filter((each) => each.account === account)
   const count = faults.reduce((total, each) => total + each.count, 0)
   const recent = faults.some(({ lastAt }) => msFromTime(lastAt) > nowMs - HOUR_MS)
   const then = onlyTimes(faults)
-    ? '; what was refused for its time is not kept: the sender repeats it, and polling finds what it told of'
-    : ', then `submission-mirror inbox replay --rejected`'
+    ? '; nothing is lost: the sender repeats them, and polling finds what they announced'
+    : ', then run `submission-mirror inbox replay --rejected`'
   const last = faults.reduce<TimeText | null>((newest, { lastAt }) => (newest === null || lastAt > newest ? lastAt : newest), null)
   return ofAccount(
     account,
@@ -114,7 +121,7 @@ function tooLarge(account: string, refused: readonly RejectedCount[]): Condition
     account,
     'delivery_too_large',
     count > 0 ? 'on' : 'off',
-    `${pluralize(count, 'delivery', 'deliveries')} for account ${account} ${count === 1 ? 'was' : 'were'} refused within a day, being longer than ` +
-      'WEBHOOK_BODY_LIMIT; raise it, and the limit of the proxy before it',
+    `${pluralize(count, 'delivery', 'deliveries')} for account ${account} ${count === 1 ? 'was' : 'were'} refused within a day for being larger than ` +
+      'WEBHOOK_BODY_LIMIT; raise it, and the limit of the proxy in front',
   )
 }

@@ -13,12 +13,12 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 
 const LATE_MS = 15 * MINUTE_MS
 const NOT_LATE_MS = 5 * MINUTE_MS
-/** Whoever pauses a destination knows that; what is paused for longer may have been forgotten. */
+/** A pause is on purpose; a longer one may have been forgotten. */
 const FORGOTTEN_MS = DAY_MS
-/** Mapping is done by people, in the daytime. */
+/** People map submissions, in the daytime. */
 const UNMAPPED_MS = DAY_MS
 
-/** Whether each destination of the settings gets what it should. */
+/** Whether each configured destination gets its changes. */
 export const destinationWatcher: Watcher = {
   names: ['destination_stopped', 'push_late', 'push_unmapped', 'push_dead', 'push_unknown'],
   async check({ q, config, nowMs }) {
@@ -28,8 +28,8 @@ export const destinationWatcher: Watcher = {
     const conditions: Condition[] = []
     for (const row of await listDestinations(q)) {
       if (!configured.has(row.destination)) continue
-      conditions.push(stopped(row, nowMs), given(row, 'dead'), given(row, 'unknown'), await unmapped(q, row, nowMs))
-      // What does not go out because the destination is stopped is told already.
+      conditions.push(stopped(row, nowMs), unsent(row, 'dead'), unsent(row, 'unknown'), await unmapped(q, row, nowMs))
+      // Nothing goes out to a stopped destination: `destination_stopped` says so already.
       if (row.state === 'active') conditions.push(await late(q, row, lastSeq, nowMs))
     }
     return conditions
@@ -39,18 +39,18 @@ export const destinationWatcher: Watcher = {
 function stopped({ destination, state, reason, since }: DestinationRow, nowMs: number): Condition {
   const sinceMs = since === null ? nowMs : msFromTime(since)
   const on = state === 'parked' || state === 'disabled' || (state === 'paused' && nowMs - sinceMs >= FORGOTTEN_MS)
-  const mend = state === 'active' ? 'nothing is to be done' : resumeHint(destination, state)
+  const mend = state === 'active' ? 'nothing to do' : resumeHint(destination, state)
   const text = `destination ${destination} is ${state}${since === null ? '' : ` since ${shortTime(since)} UTC`}: ${reason ?? 'no reason is kept'}; ${mend}`
   return ofDestination(destination, 'destination_stopped', on ? 'on' : 'off', text, sinceMs)
 }
 
-function given(row: DestinationRow, state: 'dead' | 'unknown'): Condition {
+function unsent(row: DestinationRow, state: 'dead' | 'unknown'): Condition {
   const { destination } = row
   const list = `\`submission-mirror outbox list --destination ${destination} --state ${state}\``
   const text =
     state === 'dead'
-      ? `${pluralize(row.dead, 'change')} for destination ${destination} ${row.dead === 1 ? 'was' : 'were'} given up; ${list} tells why, then retry or skip them`
-      : `${pluralize(row.unknown, 'change')} for destination ${destination} may have arrived or not; look into the AMS for each of ${list}, then skip or retry it`
+      ? `${pluralize(row.dead, 'change')} for destination ${destination} ${row.dead === 1 ? 'was' : 'were'} given up; ${list} tells why; then retry or skip them`
+      : `${pluralize(row.unknown, 'change')} for destination ${destination} may have arrived or not; look in the AMS for each of ${list}; then skip it, or retry it if it is not there`
   return ofDestination(destination, state === 'dead' ? 'push_dead' : 'push_unknown', row[state] > 0 ? 'on' : 'off', text)
 }
 
@@ -61,7 +61,7 @@ async function unmapped(q: Query, { destination, queued }: DestinationRow, nowMs
     destination,
     'push_unmapped',
     waitsMs >= UNMAPPED_MS ? 'on' : 'off',
-    `submissions without a client of the AMS wait at destination ${destination}, the oldest for ${ago(oldest, nowMs)}; map them with ` +
+    `changes of submissions without a client of the AMS wait at destination ${destination}, the oldest for ${ago(oldest, nowMs)}; map them with ` +
       `\`submission-mirror destination map ${destination}\``,
   )
 }
@@ -75,6 +75,6 @@ async function late(q: Query, { destination, queued, cursor }: DestinationRow, l
     destination,
     'push_late',
     levelOf(waitsMs, NOT_LATE_MS, LATE_MS),
-    `the oldest change for destination ${destination} waits for ${ago(oldest, nowMs)}; \`submission-mirror doctor --destination ${destination}\` says why`,
+    `the oldest change for destination ${destination} has waited for ${ago(oldest, nowMs)}; \`submission-mirror doctor --destination ${destination}\` says why`,
   )
 }

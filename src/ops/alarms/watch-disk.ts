@@ -5,27 +5,26 @@ import { ofInstallation } from './condition.ts'
 import type { Watcher } from './watcher.ts'
 
 const GIB = 1024 ** 3
-/** The share of the volume, and how much at most, that must be free. */
+/** What must be free: this share of the volume, at most `ENOUGH_BYTES`. */
 const SHARE = 0.1
 const ENOUGH_BYTES = 5 * GIB
-/** So much more ends the alarm. */
+/** The alarm ends with this many times as much. */
 const RELIEF = 1.25
 
-/** How much room a volume has, in bytes: what the user of this process may still use of it, and its size. */
+/** The space of a volume in bytes: free for the user of this process, and total. */
 export interface DiskSpace {
   readonly freeBytes: number
   readonly sizeBytes: number
 }
 
-/** Asks the system. */
 export async function diskSpace(folder: string): Promise<DiskSpace> {
   const { bavail, blocks, bsize } = await statfs(folder)
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize }
 }
 
 /**
- * Watches the volume of the SQLite database; the disk of a Postgres server is that server's business.
- * @param space see `diskSpace`; a test puts its own in the place.
+ * Watches the volume of the SQLite database; a Postgres server must watch its own.
+ * @param space see `diskSpace`; tests replace it.
  */
 export function diskWatcher(observer: Observer, space: (folder: string) => Promise<DiskSpace> = diskSpace): Watcher {
   return {
@@ -39,8 +38,8 @@ export function diskWatcher(observer: Observer, space: (folder: string) => Promi
       const needed = Math.min(sizeBytes * SHARE, ENOUGH_BYTES)
       const level = freeBytes < needed ? 'on' : freeBytes < needed * RELIEF ? 'between' : 'off'
       const text =
-        `${sizeText(freeBytes)} of ${sizeText(sizeBytes)} are free on the volume of the database (${folder}); make room, lower RETENTION_DAYS, or ` +
-        'give it a larger volume: when it is full deliveries are answered 503'
+        `${sizeText(freeBytes)} of ${sizeText(sizeBytes)} are free on the volume of the database (${folder}), and when it is full deliveries are answered 503; ` +
+        'make room, lower RETENTION_DAYS, or use a larger volume'
       return [ofInstallation('disk_space', level, text)]
     },
   }

@@ -7,7 +7,7 @@ import type { Watcher } from './watcher.ts'
 const BACKLOG_MS = 60_000
 const SMALL_BACKLOG_MS = 30_000
 
-/** Whether deliveries are worked. It asks the inbox alone: what holds up their work may hold up whoever asks the mirror, too. */
+/** Whether deliveries are worked. Reads the inbox alone: whatever blocks the work may block reads of the mirror too. */
 export const inboxWatcher: Watcher = {
   names: ['inbox_backlog', 'inbox_dead'],
   async check({ q, config, nowMs }) {
@@ -19,7 +19,7 @@ export const inboxWatcher: Watcher = {
       'inbox_backlog',
       levelOf(waitMs, SMALL_BACKLOG_MS, BACKLOG_MS),
       `${pluralize(ready?.count ?? 0, 'delivery', 'deliveries')} ${ready?.count === 1 ? 'waits' : 'wait'} to be worked, the oldest for ${ago(ready?.oldestAt ?? null, nowMs)}; see in the ` +
-        'log whether one fails again and again, else whether machine and database are fast enough',
+        'log whether one fails again and again; if not, see whether machine and database are fast enough',
     )
     const dead = gauges.flatMap(({ state, account, count }) =>
       state === 'dead' && account !== null
@@ -29,7 +29,7 @@ export const inboxWatcher: Watcher = {
               'inbox_dead',
               count > 0 ? 'on' : 'off',
               `${pluralize(count, 'delivery', 'deliveries')} of account ${account} could not be applied and ${count === 1 ? 'was' : 'were'} given up; ` +
-                '`submission-mirror inbox list --state dead` tells why, `inbox replay` tries again, `inbox skip` gives up for good',
+                '`submission-mirror inbox list --state dead` tells why; then `inbox replay` or `inbox skip` them',
             ),
           ]
         : [],

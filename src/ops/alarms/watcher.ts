@@ -5,20 +5,20 @@ import type { Condition } from './condition.ts'
 import type { Rhythm } from './rhythm.ts'
 import type { AlarmName } from './rules.ts'
 
-/** What a look sees by. */
+/** What watchers work with in one evaluation. */
 export interface WatchContext {
   readonly q: Query
   readonly config: Config
-  /** By the name of the account. */
+  /** By account. */
   readonly clients: ReadonlyMap<string, Pick<UpstreamClient, 'clockSkewMs'>>
-  /** How deliveries come, by account; an account without any is missing. */
+  /** By account; an account without deliveries has none. */
   readonly rhythms: ReadonlyMap<string, Rhythm>
   readonly nowMs: number
 }
 
-/** Looks at one part of the product. */
+/** Evaluates the alarms of one part of the product. */
 export interface Watcher {
-  /** Every alarm that it looks after: what of these it does not mention is over. */
+  /** All alarms that it evaluates; one for which `check` returns no condition is off. */
   readonly names: readonly AlarmName[]
   check(sight: WatchContext): Promise<readonly Condition[]>
 }

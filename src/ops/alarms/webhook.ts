@@ -4,7 +4,7 @@ import { signedHeaders } from '../../push/transport/signed-headers.ts'
 import { openTransport } from '../../push/transport/transport.ts'
 import { ATTEMPT_TIMEOUT_MS, type OperatorSender, type SenderContext, type SendResult } from './sender.ts'
 
-/** Alarms as Standard Webhooks, the way changes go to a destination: signed, TLS verified, no redirects. */
+/** Sends alarms as Standard Webhooks, as changes go to a destination: signed, TLS verified, no redirects. */
 export function createWebhookSender(operator: WebhookOperator, { clock, proxy }: SenderContext): OperatorSender {
   const { url, allowPrivate } = operator
   const transport = openTransport({ allowPrivate, allowHosts: null, idempotent: true, concurrency: 1 }, proxy, { clock })

@@ -12,32 +12,32 @@ import { ago, pluralize } from '../output/text.ts'
 import { bad, type DoctorParts, type Finding, good } from './finding.ts'
 
 const PATIENCE_MS = 60_000
-/** A delivery is refused when its time lies 300 s away. */
+/** Well below the 300 s from which deliveries are refused. */
 const CLOCKS_APART_MS = 60_000
-/** Less is the grain of the answer's time. */
+/** The service's time is known to the second only. */
 const CLOCKS_AGREE_MS = 2_000
-/** Any of them lets a key read. */
+/** A key with any of them can read. */
 const READING_SCOPES = ['broker_mcp', 'broker_submit']
 
-/** Looks at an account: the service, its clock, each credential, and what is known of its deliveries. */
-export async function* examineAccount(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
+/** Checks an account: the service, its clock, each credential, the webhook secrets. */
+export async function* checkAccount(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
   const about = `account ${account.name}`
-  const { answers, finding } = await examineService(p, account)
+  const { answers, finding } = await checkService(p, account)
   yield finding
-  // Whoever does not answer at all takes no credentials either.
-  if (answers) yield* examineCredentials(p, account)
+  // A service that does not answer can accept no credentials either.
+  if (answers) yield* checkCredentials(p, account)
   const row = p.db === null ? null : await findAccount(p.db.read, account.name)
   if (row && row.state !== 'active') {
     yield bad(
       about,
-      `it is ${row.state}: ${row.reason ?? 'no reason is kept'}; \`submission-mirror account resume ${account.name}\` tries now`,
+      `it is ${row.state}: ${row.reason ?? 'no reason is kept'}; fix the reason, then run \`submission-mirror account resume ${account.name}\``,
     )
   }
-  yield await examineSecrets(p, account)
+  yield await checkSecrets(p, account)
 }
 
-/** @returns whether the service answers at all, and what is to be said of it and its clock. */
-async function examineService(p: DoctorParts, { name, baseUrl }: AccountConfig): Promise<{ answers: boolean; finding: Finding }> {
+/** @returns whether the service answers at all, and the finding about it and its clock. */
+async function checkService(p: DoctorParts, { name, baseUrl }: AccountConfig): Promise<{ answers: boolean; finding: Finding }> {
   const { config, clock, host } = p
   const about = `account ${name}`
   try {
@@ -45,34 +45,35 @@ async function examineService(p: DoctorParts, { name, baseUrl }: AccountConfig):
     return { answers: true, finding: clockFinding(about, baseUrl, aheadMs) }
   } catch (error) {
     host.signal.throwIfAborted()
-    const mend = 'see whether that is its address, and whether it can be reached from here (proxy, DNS, firewall)'
-    return { answers: false, finding: bad(about, `the service does not answer at ${baseUrl} (${messageOf(error)}); ${mend}`) }
+    const advice = 'check that this is its address, and that it can be reached from here (proxy, DNS, firewall)'
+    return { answers: false, finding: bad(about, `the service does not answer at ${baseUrl} (${messageOf(error)}); ${advice}`) }
   }
 }
 
-/** @param aheadMs by how much our clock is ahead of the service's; null when that does not say. */
+/** @param aheadMs how far our clock is ahead of the service's; null when its answer has no time. */
 function clockFinding(about: string, baseUrl: string, aheadMs: number | null): Finding {
-  if (aheadMs === null) return good(about, `the service answers at ${baseUrl}; it does not say what time it has`)
+  if (aheadMs === null) return good(about, `the service answers at ${baseUrl}; its answer has no time to compare the clock with`)
   const apart = `${(Math.abs(aheadMs) / 1000).toFixed(0)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the service's clock`
   if (Math.abs(aheadMs) > CLOCKS_APART_MS) {
-    return bad(about, `the clock of this machine is ${apart}; mend it (NTP): from 300 s on every delivery is refused`)
+    return bad(about, `the clock of this machine is ${apart}, and from 300 s on every delivery is refused; set it by NTP`)
   }
   const agree = Math.abs(aheadMs) <= CLOCKS_AGREE_MS ? "our clock agrees with the service's clock" : `our clock is ${apart}`
   return good(about, `the service answers at ${baseUrl}, and ${agree}`)
 }
 
-/** Each by itself: while one replaces another, both must be good. */
-async function* examineCredentials(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
+/** Each by itself: during a rotation both must work. */
+async function* checkCredentials(p: DoctorParts, account: AccountConfig): AsyncGenerator<Finding> {
   const about = `account ${account.name}`
   for (const credential of account.credentials) {
     const name = account.credentials.length === 1 ? 'its credentials' : `credential ${credential.id}`
-    const identity = await askIdentity(p, account, credential)
+    const identity = await readIdentity(p, account, credential)
     if (typeof identity === 'string') yield bad(about, `${name}: ${identity}`)
-    else yield await examineIdentity(p, account, identity, name)
+    else yield await checkIdentity(p, account, identity, name)
   }
 }
 
-async function askIdentity(
+/** @returns the identity, or why it could not be read and what to do. */
+async function readIdentity(
   { config, clock, log, host }: DoctorParts,
   account: AccountConfig,
   credential: AccountConfig['credentials'][number],
@@ -87,33 +88,33 @@ async function askIdentity(
   } catch (error) {
     host.signal.throwIfAborted()
     const refused = ['auth', 'rejected', 'gone'].includes(upstreamClass(error) ?? '')
-    const mend = refused
+    const advice = refused
       ? 'compare id, secret, scope and base URL with the portal'
-      : 'try again later, and ask the service when it stays so'
-    return `the service could not be asked whose they are (${messageOf(error)}); ${mend}`
+      : 'try again later, and ask the service if it stays so'
+    return `the service did not tell whose they are (${messageOf(error)}); ${advice}`
   } finally {
     await client.close()
   }
 }
 
-async function examineIdentity(p: DoctorParts, account: AccountConfig, identity: Identity, name: string): Promise<Finding> {
+async function checkIdentity(p: DoctorParts, account: AccountConfig, identity: Identity, name: string): Promise<Finding> {
   const about = `account ${account.name}`
   const { brokerage, scopes } = identity
   const pinned = p.db === null ? null : ((await findAccount(p.db.read, account.name))?.brokerage ?? null)
   if (pinned !== null && !isSameBrokerage(pinned, brokerage)) {
     const belongs = account.credentials.length === 1 ? 'belong' : 'belongs'
-    const whose = `${name} ${belongs} to brokerage ${brokerage}, but it holds the data of ${pinned}`
-    return bad(about, `${whose}; give that brokerage an account of its own`)
+    const whose = `${name} ${belongs} to brokerage ${brokerage}, but this account holds the data of ${pinned}`
+    return bad(about, `${whose}; configure another account for that brokerage`)
   }
   if (scopes && !scopes.some((scope) => READING_SCOPES.includes(scope))) {
-    return bad(about, `${name} may do ${scopes.join(' ')}, and reading needs broker_mcp; create a key that has it in the portal`)
+    return bad(about, `${name} may do ${scopes.join(' ')}, and reading needs broker_mcp; create a key with that scope in the portal`)
   }
   const writes = scopes?.includes('broker_submit') ? ', which lets it write too: a read-only key is enough' : ''
   const may = scopes ? `, scope ${scopes.join(' ')}${writes}` : '; it does not say which scopes they have'
   return good(about, `the service takes ${name}, brokerage ${brokerage}${may}`)
 }
 
-async function examineSecrets({ db, clock }: DoctorParts, { name, webhookSecrets }: AccountConfig): Promise<Finding> {
+async function checkSecrets({ db, clock }: DoctorParts, { name, webhookSecrets }: AccountConfig): Promise<Finding> {
   const about = `account ${name}`
   const count = pluralize(webhookSecrets.length, 'webhook secret')
   const newest = db === null ? null : await newestDelivery(db.read, name, SELF_DELIVERY_TYPE)

@@ -22,12 +22,12 @@ import { ago, pluralize } from '../output/text.ts'
 import { bad, type Finding, good } from './finding.ts'
 
 const ABOUT = 'database'
-/** With less than this the next hours may fill it. */
+/** Less than this may be full within hours. */
 const LEAST_FREE_BYTES = 500e6
-/** Retention has a turn each day. */
+/** Retention runs every night: two were missed. */
 const LATE_MS = 49 * 3_600_000
 
-/** @returns the store, ready to be used, or what keeps it from being used. */
+/** @returns the open database, or the finding that tells why it cannot be used. */
 export async function openForDoctor(config: Config, { clock, log }: { readonly clock: Clock; readonly log: Log }): Promise<Db | Finding> {
   const { database } = config
   try {
@@ -36,7 +36,7 @@ export async function openForDoctor(config: Config, { clock, log }: { readonly c
     return bad(ABOUT, messageOf(error))
   }
   if (database.kind === 'sqlite' && !existsSync(database.path)) {
-    return bad(ABOUT, `there is no database at ${resolve(database.path)}; set DATABASE_URL, or make one with \`submission-mirror serve\``)
+    return bad(ABOUT, `there is no database at ${resolve(database.path)}; set DATABASE_URL, or create it with \`submission-mirror serve\``)
   }
   let db: Db | undefined
   try {
@@ -45,21 +45,21 @@ export async function openForDoctor(config: Config, { clock, log }: { readonly c
     return db
   } catch (error) {
     await db?.close()
-    // What cannot be mended by waiting, and whatever is the matter with a server, says itself what to do.
-    const mend = error instanceof FatalError || database.kind === 'postgres' ? '' : '; see what has it open, and whether the disk is well'
-    return bad(ABOUT, `${messageOf(error)}${mend}`)
+    // The message of a FatalError, and every message about a server, says what to do.
+    const advice = error instanceof FatalError || database.kind === 'postgres' ? '' : '; check which program has it open, and the disk'
+    return bad(ABOUT, `${messageOf(error)}${advice}`)
   }
 }
 
-/** Looks at the database: its tables, durability, room, notifications, and what is done to it. */
-export async function* examineDatabase(config: Config, db: Db): AsyncGenerator<Finding> {
+/** Checks the database: tables, durability, space, notifications, retention. */
+export async function* checkDatabase(config: Config, db: Db): AsyncGenerator<Finding> {
   const missing = await missingParts(db.read)
   if (missing.length > 0) yield bad(ABOUT, missingText(missing))
   for (const statement of await missingIndexes(db.read)) yield bad(ABOUT, missingIndexText(statement))
   const rights = await missingRights(db.read)
   if (rights.length > 0) yield bad(ABOUT, rightsText(rights))
   if (!(await hasInfo(db.read))) {
-    yield bad(ABOUT, 'somebody has deleted the row of mirror_info; the next start of `serve` makes it again, with a new log epoch')
+    yield bad(ABOUT, 'the row of mirror_info was deleted; the next start of `serve` creates it again, with a new log epoch')
     return
   }
   const { lastSeq } = await changeLogEnds(db.read)
@@ -67,7 +67,7 @@ export async function* examineDatabase(config: Config, db: Db): AsyncGenerator<F
   const tables = missing.length === 0 ? 'tables up to date, ' : ''
   yield good(ABOUT, `${config.database.kind}, ${tables}${pluralize(lastSeq, 'change')} logged, ${runningText(config, serving)}`)
   for (const end of await findWrongEnds(db.read)) {
-    yield bad(ABOUT, `${wrongEndText(end)}; \`submission-mirror reconcile\` puts it right, as the next start of \`serve\` does`)
+    yield bad(ABOUT, `${wrongEndText(end)}; \`submission-mirror reconcile\` corrects it, as the next start of \`serve\` does`)
   }
   let health: DatabaseHealth
   try {
@@ -82,7 +82,7 @@ export async function* examineDatabase(config: Config, db: Db): AsyncGenerator<F
   yield await retentionOf(db, serving > 0)
 }
 
-/** On SQLite the lock tells of a process that cannot say in the database that it lives, as on a full disk. */
+/** On SQLite the lock shows a process that cannot update its heartbeat in the database, as on a full disk. */
 function runningText({ database }: Config, serving: number): string {
   if (serving > 0) return `${pluralize(serving, '`serve` process', '`serve` processes')} running`
   if (database.kind === 'postgres' || !isServeLockHeld(database)) return 'no `serve` is running'
@@ -91,22 +91,22 @@ function runningText({ database }: Config, serving: number): string {
 
 function durabilityOf({ server, durability }: DatabaseHealth): Finding {
   const wrong = durability.filter(({ ok }) => !ok)
-  const told = durability.map(({ name, value }) => `${name} ${value}`).join(', ')
-  if (wrong.length === 0) return good(ABOUT, `${server} writes what is acknowledged durably: ${told}`)
+  const values = durability.map(({ name, value }) => `${name} ${value}`).join(', ')
+  if (wrong.length === 0) return good(ABOUT, `${server} commits durably: ${values}`)
   const names = wrong.map(({ name }) => name).join(' and ')
-  return bad(ABOUT, `what is acknowledged can be lost in a power cut: ${told}; switch ${names} on (${server})`)
+  return bad(ABOUT, `acknowledged deliveries can be lost in a power cut: ${values}; switch ${names} on (${server})`)
 }
 
 async function roomOf({ database }: Config, { sizeBytes }: DatabaseHealth): Promise<Finding> {
   const size = `it takes ${megabytes(sizeBytes)}`
   if (database.kind === 'postgres') {
-    return good(ABOUT, `${size}; how much room the server has left cannot be seen from here, so let the server watch it`)
+    return good(ABOUT, `${size}; the free space of the server cannot be seen from here; have the server watched`)
   }
   const folder = dirname(resolve(database.path))
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize
   if (free < LEAST_FREE_BYTES) {
-    return bad(ABOUT, `${size}, and ${folder} has ${megabytes(free)} left; make room before deliveries can no longer be stored`)
+    return bad(ABOUT, `${size}, and ${folder} has ${megabytes(free)} left, and when it is full deliveries are answered 503; make room`)
   }
   return good(ABOUT, `${size}, and ${folder} has ${megabytes(free)} left${free < sizeBytes ? ', too little for a backup beside it' : ''}`)
 }
@@ -114,18 +114,21 @@ async function roomOf({ database }: Config, { sizeBytes }: DatabaseHealth): Prom
 function listeningOf(heard: Awaited<ReturnType<typeof probeListening>>): Finding {
   if (heard === 'hears') return good(ABOUT, 'processes wake each other: LISTEN and NOTIFY work')
   const why =
-    heard === 'deaf' ? 'what is notified does not arrive, as behind a pooler in transaction mode' : 'no connection for LISTEN could be made'
-  return bad(ABOUT, `${why}; set DATABASE_LISTEN_URL to the server itself. Until then everything works up to a second later`)
+    heard === 'deaf' ? 'notifications do not arrive, as behind a pooler in transaction mode' : 'no connection for LISTEN could be opened'
+  return bad(ABOUT, `${why}; everything works, up to a second later. Set DATABASE_LISTEN_URL to the server itself`)
 }
 
 async function retentionOf(db: Db, serving: boolean): Promise<Finding> {
   const about = 'retention'
   const last = await lastUpkeep(db.read, 'retention')
-  if (last === null || last.began_at === null) return good(about, 'it had no turn yet; it has one each night while `serve` runs')
+  if (last === null || last.began_at === null) return good(about, 'it has not run yet; it runs every night while `serve` does')
   const now = db.clock.now()
   const since = last.ended_at ?? last.began_at
   if (serving && now - msFromTime(since) > LATE_MS) {
-    return bad(about, `it has not come to its end for ${ago(since, now)}; the log of \`serve\` tells why (\`retention\`)`)
+    return bad(about, `it has not ended for ${ago(since, now)}, so the database grows; the log of \`serve\` tells why (\`retention\`)`)
   }
-  return good(about, last.ended_at === null ? 'it is at work, or was broken off and goes on' : `${ago(since, now)} ago: ${last.note ?? ''}`)
+  return good(
+    about,
+    last.ended_at === null ? 'it is running, or was interrupted and will continue' : `${ago(since, now)} ago: ${last.note ?? ''}`,
+  )
 }

@@ -9,11 +9,11 @@ import { ago, pluralize } from '../output/text.ts'
 import { type DestinationStatus, readPushStatus } from '../status/destinations.ts'
 import { bad, type DoctorParts, type Finding, good } from './finding.ts'
 
-/** Changes that a healthy destination has not got by then are worth a word. */
+/** A healthy destination gets its changes sooner. */
 const LATE_MS = 15 * 60_000
 
-/** Looks at one destination: one harmless try, then what waits for it. */
-export async function* examineDestination(p: DoctorParts, destination: DestinationConfig): AsyncGenerator<Finding> {
+/** Checks one destination: one harmless attempt, then what waits for it. */
+export async function* checkDestination(p: DoctorParts, destination: DestinationConfig): AsyncGenerator<Finding> {
   const about = `destination ${destination.name}`
   const { ok, text } = await probeDestination(p, p.config, destination)
   yield { about, ok, text }
@@ -21,7 +21,7 @@ export async function* examineDestination(p: DoctorParts, destination: Destinati
   if (db === null) return
   const status = (await readPushStatus(db.read, p.config.destinations)).find((each) => each.destination === destination.name)
   if (!status || status.state === null) {
-    yield good(about, 'nothing was queued for it yet: it begins when `serve` starts with these settings')
+    yield good(about, 'nothing is queued for it yet; pushing begins when `serve` starts with these settings')
     return
   }
   const warnings = pushWarnings(status).map((warning) => warning.replace(`${about} `, ''))
@@ -35,16 +35,16 @@ export async function* examineDestination(p: DoctorParts, destination: Destinati
   yield good(about, `it is active and ${waiting}${behind > 0 ? `; ${pluralize(behind, 'change')} not queued yet` : ''}`)
 }
 
-/** What is wrong with how long changes wait; null when nothing is. */
+/** Why changes wait too long, and what to do; null when they do not. */
 async function lateness(db: Db, now: number, status: DestinationStatus): Promise<string | null> {
   const { lastSeq } = await changeLogEnds(db.read)
   const waits = status.queued > 0 || (status.cursor ?? 0) < lastSeq
   const running = (await listProcesses(db.read)).some(({ role }) => role === 'all' || role === 'work')
-  if (waits && !running) return 'changes wait for it and no `serve` is running; start it'
+  if (waits && !running) return 'changes wait for it, and no `serve` is running; start it'
   if (status.state !== 'active') return null
   const { oldest_queued_at: oldest, retry_at: retryAt, destination } = status
   if (retryAt !== null) {
-    return `it rests until ${retryAt.slice(0, 19)}Z, because it asked for that or did not answer; \`submission-mirror destination resume ${destination}\` tries now`
+    return `it rests until ${retryAt.slice(0, 19)}Z, because it asked for that or did not answer; \`submission-mirror destination resume ${destination}\` sends now`
   }
   if (oldest === null || now - msFromTime(oldest) < LATE_MS) return null
   const blocked = status.unmapped_lanes + status.held_lanes > 0
@@ -53,7 +53,7 @@ async function lateness(db: Db, now: number, status: DestinationStatus): Promise
   return `${pluralize(status.queued, 'change')} wait, the oldest for ${ago(oldest, now)}; ${list} tells why`
 }
 
-/** What an operator should look into, a sentence each, which says what to do. */
+/** What needs an operator, and what to do, a sentence each. */
 function pushWarnings(d: DestinationStatus): string[] {
   const name = `destination ${d.destination}`
   const list = (state: string) => `\`submission-mirror outbox list --destination ${d.destination} --state ${state}\``
@@ -63,7 +63,7 @@ function pushWarnings(d: DestinationStatus): string[] {
   if (d.dead > 0) warnings.push(`${name} has ${pluralize(d.dead, 'dead letter')}; see ${list('dead')}, then retry or skip them`)
   if (d.unknown > 0) {
     warnings.push(
-      `${name} has ${pluralize(d.unknown, 'change')} that may have arrived or not; look into the AMS for each of ${list('unknown')}, then skip or retry it`,
+      `${name} has ${pluralize(d.unknown, 'change')} that may have arrived or not; look in the AMS for each of ${list('unknown')}; then skip it, or retry it if it is not there`,
     )
   }
   if (d.unmapped_lanes > 0) {

@@ -2,50 +2,53 @@ import { messageOf } from '../../base/errors.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import { extraCaProblem } from '../../config/extra-ca.ts'
 import { pluralize } from '../output/text.ts'
-import { examineAccount } from './account.ts'
-import { examineDatabase, openForDoctor } from './database.ts'
-import { examineDestination } from './destination.ts'
+import { checkAccount } from './account.ts'
+import { checkDatabase, openForDoctor } from './database.ts'
+import { checkDestination } from './destination.ts'
 import { bad, type DoctorParts, type Finding, good } from './finding.ts'
-import { examineReceiver } from './receiver.ts'
+import { checkReceiver } from './receiver.ts'
 
-/** Opens the store beside whatever works on it, if it can be opened, and examines everything, or only one destination. */
+/** Opens the database beside a running `serve`, and checks everything, or one destination. */
 export async function* diagnose(p: Omit<DoctorParts, 'db'>, only: DestinationConfig | null): AsyncGenerator<Finding> {
   const opened = await openForDoctor(p.config, p)
   const db = 'about' in opened ? null : opened
   try {
     if ('about' in opened) yield opened
-    if (only === null) yield* examine({ ...p, db })
-    else yield* surviving(p, `destination ${only.name}`, examineDestination({ ...p, db }, only))
+    if (only === null) yield* checkAll({ ...p, db })
+    else yield* withFailure(p, `destination ${only.name}`, checkDestination({ ...p, db }, only))
   } finally {
     await db?.close()
   }
 }
 
 /**
- * Looks at everything: the settings (which were read already, or it would not run), the database, each account, the way of the
- * deliveries, each destination. What cannot be looked at, because the database or the service is away, is a finding like any other, and
- * the rest is looked at all the same.
+ * Checks everything: settings (which were valid, or this would not run), database, accounts, receiver, destinations. What cannot be checked
+ * because the database or the service is down is a finding like any other, and the rest is checked all the same.
  */
-async function* examine(p: DoctorParts): AsyncGenerator<Finding> {
+async function* checkAll(p: DoctorParts): AsyncGenerator<Finding> {
   const { accounts, destinations } = p.config
   yield good('settings', `${pluralize(accounts.length, 'account')} and ${pluralize(destinations.length, 'destination')}`)
   const fault = extraCaProblem(p.config)
   if (fault !== null) yield bad('settings', fault)
   const { db } = p
-  if (db !== null) yield* surviving(p, 'database', examineDatabase(p.config, db))
-  for (const account of accounts) yield* surviving(p, `account ${account.name}`, examineAccount(p, account))
-  yield* surviving(p, 'receiver', examineReceiver(p))
+  if (db !== null) yield* withFailure(p, 'database', checkDatabase(p.config, db))
+  for (const account of accounts) yield* withFailure(p, `account ${account.name}`, checkAccount(p, account))
+  yield* withFailure(p, 'receiver', checkReceiver(p))
   for (const destination of destinations) {
-    yield* surviving(p, `destination ${destination.name}`, examineDestination(p, destination))
+    yield* withFailure(p, `destination ${destination.name}`, checkDestination(p, destination))
   }
 }
 
-/** The findings, and one more when looking failed. */
-async function* surviving({ host }: Pick<DoctorParts, 'host'>, about: string, findings: AsyncGenerator<Finding>): AsyncGenerator<Finding> {
+/** The findings, and one more when the check itself fails. */
+async function* withFailure(
+  { host }: Pick<DoctorParts, 'host'>,
+  about: string,
+  findings: AsyncGenerator<Finding>,
+): AsyncGenerator<Finding> {
   try {
     yield* findings
   } catch (error) {
     host.signal.throwIfAborted()
-    yield bad(about, `it could not be looked at: ${messageOf(error)}`)
+    yield bad(about, `it could not be checked: ${messageOf(error)}`)
   }
 }

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { printableLine } from '../output/text.ts'
 
-/** One thing that was looked at, in a sentence: what is right, or what is wrong and what to do. */
+/** The result of one check, in a sentence: what is right, or what is wrong and what to do. */
 export interface Finding {
   readonly about: string
   readonly ok: boolean
@@ -13,7 +13,7 @@ export interface Finding {
 
 export interface DoctorParts {
   readonly config: Config
-  /** null when it cannot be used: then all else is looked at. */
+  /** null when it cannot be used; everything else is checked all the same. */
   readonly db: Db | null
   readonly clock: Clock
   readonly log: Log

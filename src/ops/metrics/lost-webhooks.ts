@@ -8,10 +8,7 @@ import type { Db } from '../../store/engine/db.ts'
 const EVERY_MS = 60_000
 const PAUSE_MS = 50
 
-/**
- * Counts, each minute, what became known and how, and what the feeds showed and no webhook told of: the measure of how much is lost on
- * the way.
- */
+/** Counts every minute how records became known, and which of them no webhook announced. */
 export class LostWebhookCounter implements Service {
   readonly name = 'lost webhooks'
   readonly #db: Db
@@ -24,7 +21,7 @@ export class LostWebhookCounter implements Service {
     this.#log = log
     this.#observer = observer
     this.#accounts = accounts
-    // A counter that is there from the start shows its first rise.
+    // Counters start at 0, so that the first increase is visible.
     for (const account of accounts) {
       for (const entity of ['market_events', 'thread_messages']) observer.count('lost_webhooks_total', { account, entity }, 0)
     }
@@ -46,7 +43,10 @@ export class LostWebhookCounter implements Service {
       const step = await countLostWebhooks(this.#db, account)
       for (const { entity, count } of step.lost) {
         this.#observer.count('lost_webhooks_total', { account, entity }, count)
-        this.#log.warn({ account, entity, count }, `${count} ${entity} were found by polling; no webhook told of them within 15 minutes`)
+        this.#log.warn(
+          { account, entity, count },
+          `${count} ${entity} of account ${account} were found by polling; no webhook announced them within 15 minutes`,
+        )
       }
       more = step.more
       if (more) await this.#db.clock.sleep(PAUSE_MS, signal)

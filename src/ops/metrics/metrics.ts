@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { CounterName, GaugeName, Labels, Observer, TimerName } from '../../base/observer.ts'
 
-/** All metrics of the product bear it; those of the process (`process_…`, `nodejs_…`) have the names that everyone knows. */
+/** Prefix of all metrics of the product. Those of the process keep their usual names (`process_…`, `nodejs_…`). */
 export const PREFIX = 'submission_mirror_'
 
 interface Definition {
@@ -21,8 +21,14 @@ const counters: Readonly<Record<CounterName, Definition>> = {
     help: 'Rows of the change log, by table, operation and cause.',
     labels: ['account', 'entity', 'operation', 'cause'],
   },
-  conflicts_total: { help: 'Records that contradicted what was kept of them; each is kept as evidence.', labels: ['account', 'entity'] },
-  unreadable_items_total: { help: 'Items of feeds that could not be read; each is kept as evidence.', labels: ['account', 'read'] },
+  conflicts_total: {
+    help: 'Records that differ from their first version; both versions are kept in sync_conflicts.',
+    labels: ['account', 'entity'],
+  },
+  unreadable_items_total: {
+    help: 'Items of feeds that could not be understood; each is kept in sync_unreadable.',
+    labels: ['account', 'read'],
+  },
   token_mints_total: { help: 'Token exchanges by outcome: ok, refused, failed.', labels: ['account', 'outcome'] },
   upstream_requests_total: {
     help: 'Requests to the service by class: ok, auth, gone, throttled, rejected, unavailable, oversized, network.',
@@ -31,17 +37,17 @@ const counters: Readonly<Record<CounterName, Definition>> = {
   walks_total: { help: 'Reads of feeds and of state by outcome.', labels: ['account', 'read', 'outcome'] },
   stalled_cursors_total: { help: 'Walks that met a cursor that does not move on an empty page.', labels: ['account', 'read'] },
   invalid_cursors_total: {
-    help: 'Cursors that the service refused; the feed was read again from the beginning.',
+    help: 'Cursors that the service refused; the feed was then read from the beginning.',
     labels: ['account', 'read'],
   },
   replays_total: { help: 'Feeds read from the beginning to the end.', labels: ['account', 'read'] },
-  sweeps_total: { help: 'Sweeps over all active submissions, asked for by deliveries that name none.', labels: ['account'] },
+  sweeps_total: { help: 'Sweeps over all active submissions, requested by deliveries that name none.', labels: ['account'] },
   lost_webhooks_total: {
-    help: 'Events and messages found in a feed of which no webhook told within 15 minutes; backfill excluded.',
+    help: 'Events and messages found in a feed and announced by no webhook within 15 minutes; backfill excluded.',
     labels: ['account', 'entity'],
   },
   reloads_total: {
-    help: 'Reloads of the settings, by outcome: applied, unchanged, refused (something was wrong, and nothing was changed).',
+    help: 'Reloads of the settings, by outcome: applied, unchanged, refused (invalid settings; nothing changed).',
     labels: ['outcome'],
   },
   discovery_probes_total: {
@@ -50,11 +56,11 @@ const counters: Readonly<Record<CounterName, Definition>> = {
   },
   discovered_submissions_total: { help: 'Submissions that became known by probing.', labels: ['account'] },
   operator_messages_total: {
-    help: 'Tries to tell an operator of an alarm, by outcome: sent, failed (it is tried again), given_up.',
+    help: 'Attempts to tell an operator of an alarm, by outcome: sent, failed (another attempt follows), given_up.',
     labels: ['operator', 'outcome'],
   },
   push_attempts_total: {
-    help: 'Tries to deliver a change to a destination, by outcome: delivered, failed, unknown, dead, unmapped, stop, skipped (there was nothing that could be sent).',
+    help: 'Attempts to deliver a change to a destination, by outcome: delivered, failed, unknown, dead, unmapped, stop, skipped (nothing to send).',
     labels: ['destination', 'outcome'],
   },
 }
@@ -99,15 +105,15 @@ const timers: Readonly<Record<TimerName, Definition & { readonly buckets: readon
 
 const gauges: Readonly<Record<GaugeName, Definition>> = {
   inbox_append_rows: { help: 'Deliveries in the last group commit.', labels: [] },
-  upstream_rate: { help: 'Requests a second that this process allows itself now.', labels: ['account'] },
-  upstream_circuit_open: { help: '1 while the service is thought dead and is not asked.', labels: ['account'] },
-  push_circuit_open: { help: '1 while the destination is thought dead and is tried only now and then.', labels: ['destination'] },
+  upstream_rate: { help: 'Requests a second that this process allows itself at present.', labels: ['account'] },
+  upstream_circuit_open: { help: '1 while requests to the service are suspended after repeated failures.', labels: ['account'] },
+  push_circuit_open: { help: '1 while requests to the destination are suspended after repeated failures.', labels: ['destination'] },
   clock_skew_seconds: { help: "How far the service's clock is ahead of this machine's; negative when it is behind.", labels: ['account'] },
   disk_free_bytes: {
-    help: 'What is free on the volume of the SQLite database, as seen by the process that watches for alarms.',
+    help: 'Free bytes of the volume of the SQLite database, as seen by the process that evaluates alarms.',
     labels: [],
   },
-  disk_size_bytes: { help: 'How large that volume is.', labels: [] },
+  disk_size_bytes: { help: 'Size of that volume.', labels: [] },
 }
 
 /** The metrics of this process, fed by the stages through `observer`. */
@@ -123,7 +129,7 @@ export function createMetrics(): Metrics {
   const timing = mapValues(timers, (name, d) => new Histogram({ ...metric(name, d), buckets: [...d.buckets], registers: [registry] }))
   const setting = mapValues(gauges, (name, d) => {
     const gauge = new Gauge({ ...metric(name, d), registers: [registry] })
-    // One without labels begins at 0, which nobody has measured: there is none before it is set.
+    // A gauge without labels would start at 0, which nobody has measured.
     if (d.labels.length === 0) gauge.remove()
     return gauge
   })

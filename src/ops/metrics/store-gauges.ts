@@ -22,32 +22,29 @@ import { alarmGauges, alarmValues, storeUnavailableValue } from '../alarms/gauge
 import type { Readiness } from '../status/readiness.ts'
 import { PREFIX } from './metrics.ts'
 
-/** However often it is scraped, the store is asked no more often than this. */
+/** However often it is scraped, the database is read no more often than this. */
 const CACHE_MS = 5_000
 const DAY_MS = 86_400_000
 const STATES = ['active', 'paused', 'parked'] as const
 const DESTINATION_STATES = ['active', 'paused', 'parked', 'disabled'] as const
 
 const definitions = {
-  store_up: ['1 when the database could be written the last time that was tried.', []],
-  inbox_deliveries: [`Deliveries that wait (ready) or were stopped (aside, dead), counted no further than ${COUNT_CAP}.`, ['state']],
+  store_up: ['1 when the database could be written at the last attempt, else 0.', []],
+  inbox_deliveries: [`Deliveries that wait (ready), are set aside (aside) or were given up (dead), counted up to ${COUNT_CAP}.`, ['state']],
   inbox_oldest_seconds: ['Age of the oldest such delivery; 0 when there is none.', ['state']],
-  dead_letters: [`Deliveries given up, by account, counted no further than ${COUNT_CAP}.`, ['account']],
+  dead_letters: [`Deliveries given up, by account, counted up to ${COUNT_CAP}.`, ['account']],
   feed_lag_seconds: ['How long the most overdue read has been due, by rank: live, routine, failing.', ['account', 'rank']],
-  freshness_seconds: ['How long ago the submission that was read the longest ago was read.', ['account', 'read']],
-  never_read: [`Submissions of which this was never read to the end, counted no further than ${SMALL_COUNT_CAP}.`, ['account', 'read']],
-  webhook_loss_ratio: ['Records of the last 24 hours of which no webhook told, to all of which one should have.', ['account']],
-  proof_age_seconds: [
-    'How long ago the submission was proven whose proof by a reconcile run is the oldest; absent when none was ever proven.',
-    ['account'],
-  ],
-  discovery_failing: [`Probed paths that fail, counted no further than ${SMALL_COUNT_CAP}.`, ['account']],
+  freshness_seconds: ['Time since the last read of the submission whose read is the oldest.', ['account', 'read']],
+  never_read: [`Submissions of which this was never read to the end, counted up to ${SMALL_COUNT_CAP}.`, ['account', 'read']],
+  webhook_loss_ratio: ['Share of the records of the last 24 hours that no webhook announced, of those that one should have.', ['account']],
+  proof_age_seconds: ['Age of the oldest proof of a submission by a reconcile run; absent when none was ever proven.', ['account']],
+  discovery_failing: [`Probed paths that fail, counted up to ${SMALL_COUNT_CAP}.`, ['account']],
   account_state: ['1 for the state that the account is in: active, paused, parked.', ['account', 'state']],
   last_seq: ['The last number of the change log.', []],
   destination_state: ['1 for the state that the destination is in: active, paused, parked, disabled.', ['destination', 'state']],
   destination_rows: ['Rows of the outbox by state: queued, dead, unknown.', ['destination', 'state']],
   destination_oldest_seconds: ['Age of the oldest row that is queued; 0 when there is none.', ['destination']],
-  destination_behind: ['Rows of the change log that were not yet fanned out to the destination.', ['destination']],
+  destination_behind: ['Rows of the change log that are not yet queued for the destination.', ['destination']],
   ...alarmGauges,
 } as const satisfies Record<string, readonly [help: string, labels: readonly string[]]>
 
@@ -55,9 +52,8 @@ type Name = keyof typeof definitions
 type Value = readonly [name: Name, labels: Record<string, string>, value: number]
 
 /**
- * Gauges that are read from the database when they are scraped: by index, never by walking over all submissions, and kept for
- * some seconds. While the database is away only `store_up`, as 0, and the alarm of it are shown; while it can be read and not written,
- * beside the others.
+ * Gauges read from the database on a scrape: by index, never over all submissions, and cached for some seconds. While the database cannot
+ * be read, only `store_up` (0) and the alarm `store_unavailable` have values; while it can be read but not written, all do.
  */
 export class StoreGauges {
   readonly #db: Db
@@ -68,7 +64,7 @@ export class StoreGauges {
   #readAt = Number.NEGATIVE_INFINITY
   #reading: Promise<void> | null = null
 
-  /** @param config the settings as they are now: a reload changes them. */
+  /** @param config the present settings: a reload changes them. */
   constructor(registry: Registry, db: Db, log: Log, config: () => Pick<Config, 'accounts'>, readiness: Pick<Readiness, 'storeFault'>) {
     this.#readiness = readiness
     this.#db = db
@@ -81,7 +77,7 @@ export class StoreGauges {
     this.#gauges = Object.fromEntries(made) as Record<Name, Gauge>
   }
 
-  /** Reads them again, unless that was done just now. It never throws. */
+  /** Reads the gauges again, unless they are fresh. Never throws. */
   async refresh(): Promise<void> {
     if (this.#db.clock.steady() - this.#readAt < CACHE_MS) return
     this.#reading ??= this.#read().finally(() => {
@@ -99,7 +95,7 @@ export class StoreGauges {
     } catch (error) {
       for (const gauge of Object.values(this.#gauges)) gauge.reset()
       this.#showStore(false)
-      this.#log.warn({ err: error }, `the gauges could not be read: ${messageOf(error)}`)
+      this.#log.warn({ err: error }, `the gauges of /metrics could not be read from the database: ${messageOf(error)}`)
     }
     this.#readAt = this.#db.clock.steady()
   }
@@ -168,7 +164,7 @@ export class StoreGauges {
     return values
   }
 
-  /** Seconds since `at`; 0 for what lies ahead, or is not there. */
+  /** Seconds since `at`; 0 for null and for times in the future. */
   #age(at: TimeText | null): number {
     return at === null ? 0 : Math.max(0, (this.#db.clock.now() - msFromTime(at)) / 1000)
   }

@@ -22,7 +22,7 @@ export interface RetentionParts {
   readonly config: Pick<Config, 'retention' | 'destinations'>
 }
 
-/** What a turn removed. */
+/** Rows removed by one run; of `deliveries` only body and headers. */
 export interface RemovedCounts {
   readonly deliveries: number
   readonly rejected: number
@@ -36,9 +36,9 @@ const DAY_MS = 86_400_000
 type Step = (order: StepInput) => Promise<RetentionStep>
 
 /**
- * Removes all that is older than the settings say, step by step, with rests in between.
+ * Removes all that is older than the settings allow, in short steps with pauses.
  * @returns what was removed, also when `signal` aborted it.
- * @throws LeaseLostError when another process does it now.
+ * @throws LeaseLostError when another process holds the lease now.
  */
 export async function removeExpired(
   { db, clock, config }: RetentionParts,
@@ -71,14 +71,14 @@ export async function removeExpired(
   return { deliveries, rejected, pushed, changes, findings }
 }
 
-/** What a turn did, in a sentence. */
+/** What a run did, in a sentence. */
 export function summaryOf({ deliveries, rejected, pushed, changes, findings }: RemovedCounts): string {
-  const relieved = `${pluralize(deliveries, 'delivery', 'deliveries')} relieved of body and headers`
+  const trimmed = `body and headers of ${pluralize(deliveries, 'delivery', 'deliveries')}`
   const removed = [
     pluralize(rejected, 'refused delivery', 'refused deliveries'),
     pluralize(pushed, 'push', 'pushes'),
     pluralize(changes, 'change'),
     pluralize(findings, 'finding'),
   ]
-  return `${relieved}, ${removed.join(', ')} removed`
+  return `removed ${[trimmed, ...removed].join(', ')}`
 }

@@ -18,16 +18,16 @@ export interface RetentionOptions {
 const TASK = 'retention'
 /** Half past one at night. */
 const CRON = '30 1 * * *'
-/** A start has other things to do first. */
+/** Other work goes first after a start. */
 const AFTER_START_MS = 3_000
-/** To see whether a turn is due, or the process that is at it came to the end. */
+/** How often it is checked whether a run is due, or was left unfinished by another process. */
 const LOOK_MS = 300_000
 /** Renewed with every step. */
 const LEASE_MS = 120_000
 
 /**
- * Removes each night what is older than the settings say; a night that was missed, or whose settings were others, is made up soon after
- * the start. Of several processes one does it, and another goes on when it dies.
+ * Removes every night what is older than the settings allow. A missed night, or changed settings, are made up for soon after the start.
+ * One of several processes does it; when it dies, another continues.
  */
 export class Retention implements Service {
   readonly name = 'retention'
@@ -46,7 +46,7 @@ export class Retention implements Service {
     }
   }
 
-  /** Does the turn of today, unless it is done, or another process is at it. */
+  /** Runs today's retention, unless it is done or another process holds the lease. */
   async runIfDue(signal: AbortSignal): Promise<'done' | 'held' | 'stopped'> {
     const { db, clock, log, config } = this.#o
     const { days, changesDays } = config.retention
@@ -61,13 +61,13 @@ export class Retention implements Service {
       log.info({ ...result }, `retention: ${note}`)
       return 'done'
     } finally {
-      // Also when it failed: the supervisor begins again soon.
+      // Also after a failure: the supervisor starts it again soon.
       await endUpkeep(db, lease, note)
     }
   }
 }
 
-/** @returns the day whose turn it is: it changes when the clocks of the zone first show half past one, or are put ahead over it. */
+/** @returns the day of the last due run, `YYYY-MM-DD`: it changes at half past one in that zone, also when clocks skip that time. */
 export function slotAt(nowMs: number, timeZone: string): string {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' })
   return format.format(msFromTime(lastSlot({ cron: CRON, timeZone }, nowMs)))

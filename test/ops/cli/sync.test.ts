@@ -51,7 +51,7 @@ describe.each(testDatabases)('commands on $name', (database) => {
     expect((await dryRun()).code).toBe(3)
     expect(await info()).toEqual(before)
     await db.write('test', (tx) => tx.sql.deleteFrom('mirror_info').execute())
-    expect(await dryRun()).toMatchObject({ code: 1, err: expect.stringContaining('somebody has deleted the row of mirror_info') })
+    expect(await dryRun()).toMatchObject({ code: 1, err: expect.stringContaining('the row of mirror_info was deleted') })
     expect(await info()).toEqual([])
   })
 

@@ -102,14 +102,14 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     const { env } = await opened()
     const verdict = async (url: string) => (await findings({ ...env, PUBLIC_URL: url })).wrong
     for (const [status, says] of [
-      [204, /is not in this database: the address leads to another installation$/],
+      [204, /is not in this database: the address belongs to another installation$/],
       [301, /was answered 301: it redirects/],
       [401, /was answered 401: the receiver refuses the signature/],
       [404, /pass POST \/webhooks and \/webhooks\/\* on unchanged$/],
       [413, /limits bodies/],
       [502, /does not reach it/],
       [503, /GET \/readyz/],
-      [418, /no answer of the receiver/],
+      [418, /not an answer of the receiver/],
     ] as const) {
       expect(await verdict(await startFront(status, { location: 'http://127.0.0.1:1/' }))).toEqual([expect.stringMatching(says)])
     }
@@ -124,7 +124,7 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     ])
     const late = await startFront(401, { date: new Date(Date.now() - 400_000).toUTCString() })
     expect(await wrong({ BROKER_API_BASE_URL: `${late}/api/v1` })).toEqual([
-      expect.stringMatching(/^account default: the clock of this machine is \d+ s ahead of .* every delivery is refused$/),
+      expect.stringMatching(/^account default: the clock of this machine is \d+ s ahead of .* every delivery is refused; set it by NTP$/),
       expect.stringMatching(/compare id, secret, scope and base URL with the portal$/),
     ])
     await db.write('test', (tx) =>
@@ -133,8 +133,10 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
       ),
     )
     expect(await wrong()).toEqual([
-      expect.stringMatching(/belong to brokerage .*, but it holds the data of another; give that brokerage an account of its own$/),
-      'account default: it is parked: refused; `submission-mirror account resume default` tries now',
+      expect.stringMatching(
+        /belong to brokerage .*, but this account holds the data of another; configure another account for that brokerage$/,
+      ),
+      'account default: it is parked: refused; fix the reason, then run `submission-mirror account resume default`',
     ])
   })
 
@@ -145,7 +147,9 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     expect(await verdict('broker_submit broker_mcp')).toMatch(
       /scope broker_submit broker_mcp, which lets it write too: a read-only key is enough$/,
     )
-    expect(await verdict(['something'])).toMatch(/may do something, and reading needs broker_mcp; create a key that has it in the portal$/)
+    expect(await verdict(['something'])).toMatch(
+      /may do something, and reading needs broker_mcp; create a key with that scope in the portal$/,
+    )
     expect(await verdict(undefined)).toMatch(/brokerage b-1; it does not say which scopes they have$/)
   })
 
@@ -155,7 +159,7 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     await db.write('test', (tx) => sql`update mirror_info set last_seq = ${sql.raw(number)}`.execute(tx.sql))
     expect((await findings(env)).wrong).toEqual([
       expect.stringMatching(
-        /^database: somebody has set mirror_info.last_seq to (zzz|-3), and the newest change is 0; `submission-mirror reconcile` puts/,
+        /^database: somebody has set mirror_info.last_seq to (zzz|-3), and the newest change is 0; `submission-mirror reconcile` corrects/,
       ),
     ])
   })
@@ -170,7 +174,7 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     expect(found.code).toBe(1)
     expect(found.wrong).toEqual([
       expect.stringMatching(/^database: it lacks the table quotes,(?=.* the column push_map\.policy\b).* \(.*\); restore a backup/),
-      expect.stringMatching(/^database: somebody has deleted the row of mirror_info; .*start of `serve` makes it again/),
+      expect.stringMatching(/^database: the row of mirror_info was deleted; .*start of `serve` creates it again/),
     ])
     const migrated = await runHere(['migrate'], env)
     expect(migrated).toMatchObject({ code: 1, err: expect.stringMatching(/it lacks the table quotes,/) })
@@ -183,9 +187,7 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
     const found = await findings(env)
     expect(found.code).toBe(1)
     expect(found.wrong).toEqual([
-      expect.stringMatching(
-        /^account default: the service does not answer at http.* \(.*ECONNREFUSED.*\); see whether that is its address/,
-      ),
+      expect.stringMatching(/^account default: the service does not answer at http.* \(.*ECONNREFUSED.*\); check that this is its address/),
     ])
     expect(found.all.map(({ about }) => about)).toContain('receiver')
   })
@@ -198,17 +200,17 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
       change(url)
       return (await findings({ ...env, DATABASE_LISTEN_URL: url.href })).wrong
     }
-    const mend = /; set DATABASE_LISTEN_URL to the server itself/
+    const mend = /\. Set DATABASE_LISTEN_URL to the server itself/
     const away = await wrong((url) => {
       url.port = '1'
     })
-    expect(away).toEqual([expect.stringMatching(/^database: no connection for LISTEN could be made/)])
+    expect(away).toEqual([expect.stringMatching(/^database: no connection for LISTEN could be opened/)])
     expect(away[0]).toMatch(mend)
     // Another database of the same server hears nothing of this one, as behind a pooler that passes nothing on.
     const deaf = await wrong((url) => {
       url.pathname = '/template1'
     })
-    expect(deaf).toEqual([expect.stringMatching(/^database: what is notified does not arrive/)])
+    expect(deaf).toEqual([expect.stringMatching(/^database: notifications do not arrive/)])
   })
 
   it('names the migrations that are missing, and looks at the rest', async () => {
@@ -227,7 +229,7 @@ it('doctor looks at the rest when there is no database, or it cannot be reached 
   const { config, remove } = newSqlite()
   onTestFinished(remove)
   for (const [url, says] of [
-    [`sqlite:${config.path}`, /^database: there is no database at .*make one with `submission-mirror serve`$/],
+    [`sqlite:${config.path}`, /^database: there is no database at .*create it with `submission-mirror serve`$/],
     ['postgres://nobody:secret@127.0.0.1:1/none', /^database: Postgres cannot be reached \([^)]*\); check that it runs, and [^;]*$/],
     ['sqlite:/proc/none/mirror.db', /^database: there is no database/],
   ] as const) {
@@ -247,7 +249,7 @@ it('doctor tells of retention that does not come to its end while serve runs', a
   })
   await migrate(db)
   const env = { ...databaseEnv(config), ...accountEnv(sandbox) }
-  expect(textsOf(await findings(env), 'retention')).toEqual(['it had no turn yet; it has one each night while `serve` runs'])
+  expect(textsOf(await findings(env), 'retention')).toEqual(['it has not run yet; it runs every night while `serve` does'])
   const at = (daysAgo: number) => `${new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, -1)}000Z`
   await db.write('test', async (tx) => {
     await sql`insert into sync_upkeep (task, position, began_at, ended_at, note) values ('retention', 0, ${at(3)}, ${at(3)}, 'all well')`.execute(
@@ -260,7 +262,7 @@ it('doctor tells of retention that does not come to its end while serve runs', a
       tx.sql,
     ),
   )
-  expect((await findings(env)).wrong).toEqual([expect.stringMatching(/^retention: it has not come to its end for 3 d/)])
+  expect((await findings(env)).wrong).toEqual([expect.stringMatching(/^retention: it has not ended for 3 d/)])
 })
 
 it('doctor knows by its lock a serve that cannot say in the database that it lives', async () => {

@@ -309,7 +309,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     expect(await Promise.all(services.map((service) => service.runIfDue(never)))).toEqual(['done', 'done'])
     expect(await lastUpkeep(one.read, 'retention')).toMatchObject({
       slot: '2026-06-15',
-      note: '1 delivery relieved of body and headers, 0 refused deliveries, 0 pushes, 0 changes, 0 findings removed',
+      note: 'removed body and headers of 1 delivery, 0 refused deliveries, 0 pushes, 0 changes, 0 findings',
     })
     // Other settings are heeded the same day.
     const shorter = { ...config, retention: { days: 7, changesDays: 400 } }

@@ -70,7 +70,7 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   const isMissing = database.kind === 'sqlite' && !existsSync(database.path)
   if (isMissing && !use.prepare) {
     throw new UsageError([
-      `there is no database at ${resolve(database.path)}; set DATABASE_URL, or make one with \`submission-mirror serve\``,
+      `there is no database at ${resolve(database.path)}; set DATABASE_URL, or create it with \`submission-mirror serve\``,
     ])
   }
   const log = silentLog()
@@ -96,8 +96,8 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
 
 async function refuseWithoutInfo(db: Db): Promise<void> {
   if (await hasInfo(db.read)) return
-  const mend = 'the next start of `serve`, or a reconcile run that is no dry run, makes it again, with a new log epoch'
-  throw new PermanentError(`somebody has deleted the row of mirror_info; ${mend}`)
+  const advice = 'the next start of `serve`, or a reconcile run without --dry-run, creates it again, with a new log epoch'
+  throw new PermanentError(`the row of mirror_info was deleted; ${advice}`)
 }
 
 /** How a command migrates: it says what it waits for, and waits until it is told to stop. */
