@@ -107,7 +107,7 @@ describe.each(testDatabases)('doctor on $name', ({ name, open }) => {
       [401, /was answered 401: the receiver refuses the signature/],
       [404, /pass POST \/webhooks and \/webhooks\/\* on unchanged$/],
       [413, /limits bodies/],
-      [502, /does not reach it/],
+      [502, /does not reach the receiver/],
       [503, /GET \/readyz/],
       [418, /not an answer of the receiver/],
     ] as const) {
