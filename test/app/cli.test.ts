@@ -120,11 +120,11 @@ describe('the command line', () => {
     expect(ended.err).toMatch(/^there is no database at .*missing\.db; .*\n$/)
   })
 
-  it('says in one sentence that the folder of the database cannot be made', async () => {
+  it('says in one sentence that the folder of the database cannot be created', async () => {
     writeFileSync(join(folder, 'file'), '')
     const ended = await run(['serve'], { ...account, DATABASE_URL: `sqlite:${join(folder, 'file', 'mirror.db')}` })
     expect(ended).toMatchObject({ code: 1, out: '' })
-    expect(ended.err).toMatch(/^The folder .* cannot be made .*\n$/)
+    expect(ended.err).toMatch(/^The folder .* cannot be created .*\n$/)
   })
 
   it('refuses the role work on SQLite, whose one serve must take deliveries too', async () => {
