@@ -70,7 +70,7 @@ describe.each(testDatabases)('discovery on $name', ({ open }) => {
       destination: { write: (line) => void lines.push(JSON.parse(line)) },
     })
     expect(await asked(await database(null), busy, 100, log)).toEqual([])
-    expect(lines).toMatchObject([{ account: ACCOUNT, msg: expect.stringMatching(/^nothing is probed until/) }])
+    expect(lines).toMatchObject([{ account: ACCOUNT, msg: expect.stringMatching(/^discovery for account acme waits/) }])
   })
 
   it('blames no path for credentials that are refused', async () => {
