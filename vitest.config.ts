@@ -9,8 +9,8 @@ const proofs = [
   'test/push/outbox.property.test.ts',
 ]
 
-/** What replaces a module before anything has loaded it, and so has a process to itself. */
-const mocks = ['test/store/sqlite/threads.test.ts']
+/** Tests that replace a module before anything has loaded it, and so each have a process to themselves. */
+const mocks = ['test/store/sqlite/threads.test.ts', 'test/entity/new-entity.test.ts']
 
 export default defineConfig({
   test: {

@@ -48,8 +48,8 @@ async function* pageRecords(
 
 async function* pageAttachments(q: Query, account: string, submissionId: string): AsyncGenerator<readonly StoredRecord[]> {
   for (let after = { id: '', position: -1 }; ; ) {
-    const { rows } = await sql<{ id: string; position: number; gone_at: TimeText | null; hasMessage: number }>`
-      select a.message_id as id, a.position, a.gone_at, case when m.message_id is null then 0 else 1 end as hasMessage
+    const { rows } = await sql<{ id: string; position: number; gone_at: TimeText | null; has_message: number }>`
+      select a.message_id as id, a.position, a.gone_at, case when m.message_id is null then 0 else 1 end as has_message
       from thread_attachments a
       left join thread_messages m on m.account = a.account and m.submission_id = a.submission_id and m.message_id = a.message_id
       where a.account = ${account} and a.submission_id = ${submissionId} and (a.message_id, a.position) > (${after.id}, ${after.position})
@@ -57,7 +57,7 @@ async function* pageAttachments(q: Query, account: string, submissionId: string)
     yield rows.map((row) => ({
       id: row.id,
       position: row.position,
-      hasMessage: Number(row.hasMessage) === 1,
+      hasMessage: Number(row.has_message) === 1,
       firstSeenAt: null,
       goneAt: row.gone_at,
     }))

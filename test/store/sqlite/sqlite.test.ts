@@ -81,7 +81,7 @@ describe('SQLite', () => {
     renameSync(file, `${file}.away`)
     const refusal = (what: string) => ({ name: 'TransientError', message: expect.stringMatching(what) })
     // Only where something lies a restart may be the mend: elsewhere it would begin with nothing.
-    const gone = refusal(`^${file} was deleted or moved .* a new start would begin without it$`)
+    const gone = refusal(`^${file} was deleted or moved .* a restart would begin without it$`)
     await expect(count('gone')).rejects.toMatchObject(gone)
     await expect(db.write('aside', async () => {}, { onWorkerThread: true })).rejects.toMatchObject(gone)
     copyFileSync(`${file}.away`, file)
@@ -128,7 +128,7 @@ describe('SQLite', () => {
     )
     await expect(openAgain({ kind: 'sqlite', path: file })).rejects.toThrow(FatalError)
     for (const path of ['/proc/nowhere/mirror.db', join(place.config.path, 'mirror.db')])
-      await expect(openAgain({ kind: 'sqlite', path })).rejects.toThrow(/^The folder .* cannot be made/)
+      await expect(openAgain({ kind: 'sqlite', path })).rejects.toThrow(/^The folder .* cannot be created/)
   })
 
   it('makes the folders above it', async () => {
