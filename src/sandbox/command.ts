@@ -3,35 +3,35 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { parseJson, targetUrl } from './http/admin.ts'
 import { startSandbox } from './http/server.ts'
+import type { Notice } from './service/activity-log.ts'
 import { type FaultInput, faultSchema, presets } from './service/faults.ts'
-import type { Notice } from './service/logbook.ts'
 import { eventsPayloads } from './service/options.ts'
 import type { Sandbox } from './service/sandbox.ts'
 
-/** The options of `submission-mirror sandbox`, as they come from the command line: text is turned into what it means. */
+/** The options of `submission-mirror sandbox`, parsed from the command line's text. */
 export const sandboxCommandSchema = z.strictObject({
   /** Where to listen; 0 is any free port. */
   host: z.string().default('127.0.0.1'),
   port: z.coerce.number().int().min(0).max(65_535).default(8_090),
-  /** Where signed deliveries of the first account are posted; none are sent without it. */
+  /** URL that receives the first account's signed deliveries. Without it, none are sent. */
   target: targetUrl.optional(),
-  /** Everything made up follows from it. */
+  /** The same seed gives the same data. */
   seed: z.string().default('sandbox'),
-  /** Brokerages; the first is named `default`, the others `brokerage-2` and so on. */
+  /** Number of brokerages: `default`, `brokerage-2` and so on. */
   accounts: z.coerce.number().int().min(1).max(20).default(1),
-  /** Submissions of each. */
+  /** Submissions of each account. */
   submissions: z.coerce.number().int().min(0).max(100_000).default(12),
-  /** How many times as fast as written the story of five minutes is told. */
+  /** How much faster than its five minutes the story plays. */
   speed: z.coerce.number().positive().max(10_000).default(1),
   /** `none`, `all`, or a JSON list of faults. */
   faults: z.string().transform(readFaults).default('none'),
   /** The layout of `submission.events` deliveries. */
   eventsPayload: z.enum(eventsPayloads).default('events'),
-  /** First part of the signature headers' names. */
+  /** Prefix of the signature headers. */
   signatureHeaders: z.enum(['svix', 'webhook']).default('svix'),
-  /** Whether submissions and insureds are listed, which the service does not describe. */
+  /** Whether to answer lists of submissions and insureds, which the spec does not describe. */
   lists: z.boolean().default(false),
-  /** Whether the story waits until it is started by `POST /_sandbox/story`. */
+  /** Whether the story waits for `POST /_sandbox/story`. */
   paused: z.boolean().default(false),
 })
 
@@ -43,30 +43,29 @@ function readFaults(text: string, context: z.RefinementCtx): (typeof presets)[nu
   const list = parseJson(text)
   const faults = z.array(faultSchema).safeParse(list)
   if (faults.success) return faults.data
-  // Of one line, like every problem of a command line.
-  const why = list === undefined ? '' : `; ${z.prettifyError(faults.error).replace(/\s+/g, ' ')}`
-  context.addIssue({ code: 'custom', message: `must be ${presets.join(', ')} or a JSON list of faults${why}` })
+  // Problems of a command line have one line.
+  const reason = list === undefined ? '' : `; ${z.prettifyError(faults.error).replace(/\s+/g, ' ')}`
+  context.addIssue({ code: 'custom', message: `must be ${presets.join(', ')} or a JSON list of faults${reason}` })
   return z.NEVER
 }
 
 export interface SandboxCommandContext {
   readonly log: Log
   readonly clock: Clock
-  /** Ends the command. */
   readonly signal: AbortSignal
-  /** Writes one line for people. */
+  /** Writes one line to standard output. */
   readonly print: (line: string) => void
 }
 
 /**
- * Serves the emulator until the signal aborts. What it prints lets a mirror be pointed at it; the secrets are the
- * sandbox's own, made up from the seed, and open nothing else.
+ * Runs the emulator until the signal aborts. Prints the settings that connect a mirror to it. The secrets are derived from the seed and
+ * are of no use elsewhere.
  */
 export async function runSandbox(options: SandboxCommandOptions, context: SandboxCommandContext): Promise<void> {
-  const { accounts, faults, paused, target, ...same } = options
+  const { accounts, faults, paused, target, ...rest } = options
   const names = Array.from({ length: accounts }, (_, index) => (index === 0 ? 'default' : `brokerage-${index + 1}`))
   const sandbox = await startSandbox({
-    ...same,
+    ...rest,
     clock: context.clock,
     accounts: names.map((name, index) => ({ name, ...(index === 0 && target !== undefined && { target }) })),
     faults,
@@ -74,15 +73,15 @@ export async function runSandbox(options: SandboxCommandOptions, context: Sandbo
     observe: (notice) => logNotice(context.log, notice),
   })
   try {
-    describe(sandbox, context.print)
+    printConnection(sandbox, context.print)
     if (!context.signal.aborted) await new Promise((resolve) => context.signal.addEventListener('abort', resolve, { once: true }))
   } finally {
     await sandbox.close()
   }
 }
 
-function describe(sandbox: Sandbox, print: (line: string) => void): void {
-  print(`The sandbox listens; steer it below ${sandbox.origin}/_sandbox`)
+function printConnection(sandbox: Sandbox, print: (line: string) => void): void {
+  print(`Sandbox ready. Control it with requests to ${sandbox.origin}/_sandbox`)
   print(`BROKER_API_BASE_URL=${sandbox.baseUrl}`)
   for (const name of sandbox.accountNames) {
     const { brokerage, credentials, target, webhookSecret } = sandbox.account(name)
@@ -97,7 +96,7 @@ function describe(sandbox: Sandbox, print: (line: string) => void): void {
 
 function logNotice(log: Log, notice: Notice): void {
   if (notice.kind === 'step') log.info({ account: notice.account, submission: notice.submissionId }, notice.label)
-  else if (notice.kind === 'fault') log.debug({ fault: notice.fault.kind, ...notice.occasion }, 'fault')
+  else if (notice.kind === 'fault') log.debug({ fault: notice.fault.kind, ...notice.context }, 'fault')
   else {
     const { account, deliveryId, itemIds, outcome, submissionId, type } = notice
     log[outcome === 'acknowledged' ? 'debug' : 'info'](

@@ -30,7 +30,7 @@ it('an account that is parked asks again at once, with the credentials of a relo
   await until('the brokerage is pinned', async () => (await findAccount(stage.db.read, 'default'))?.brokerage)
 
   stage.sandbox.revokeCredential('default', first ?? '')
-  stage.sandbox.killTokens('default')
+  stage.sandbox.expireTokens('default')
   await until('the account is parked', async () => (await findAccount(stage.db.read, 'default'))?.state === 'parked')
   const fresh = stage.sandbox.addCredential('default')
   stage.secret('client', fresh.clientSecret)

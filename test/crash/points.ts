@@ -137,7 +137,7 @@ export const accountPoints: readonly KillPoint[] = [
   {
     transaction: 'read-refused',
     provoke(rig) {
-      rig.sandbox.killTokens(ACCOUNT)
+      rig.sandbox.expireTokens(ACCOUNT)
       workUnder(status(401, { operation: 'token' }))(rig)
     },
   },

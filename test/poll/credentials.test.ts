@@ -118,7 +118,7 @@ describe.each(testDatabases)('credentials on $name', (database) => {
     const [credential] = rig.sandbox.account('default').credentials
     if (!credential) throw new Error('no credential')
     credential.active = false
-    rig.sandbox.killTokens('default')
+    rig.sandbox.expireTokens('default')
     rig.sandbox.addEvent('default', id, { type: 'quote_received' })
     await rig.pass(policy.poll.activeMs)
     await untilState(rig, 'parked')

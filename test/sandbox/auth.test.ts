@@ -78,7 +78,7 @@ test('a revoked credential gets no new token; its live token reads on, but its i
   expect((await client.page('events', submissionId)).status).toBe(200)
   expect((await client.get('/broker/me')).status).toBe(403)
   expect((await client.exchange({ client_id: second.clientId, client_secret: second.clientSecret })).status).toBe(200)
-  sandbox.killTokens('default')
+  sandbox.expireTokens('default')
   expect((await client.page('events', submissionId)).status).toBe(401)
 })
 

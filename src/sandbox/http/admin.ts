@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { faultSchema, presetFaults, presets } from '../service/faults.ts'
 import type { Sandbox } from '../service/sandbox.ts'
-import { refusal, send } from './answers.ts'
+import { errorAnswer, send } from './answers.ts'
 
 const faultsBody = z.union([z.strictObject({ preset: z.enum(presets) }), z.strictObject({ faults: z.array(faultSchema).max(1_000) })])
 const storyBody = z.strictObject({ action: z.enum(['start', 'pause', 'step']) })
@@ -17,8 +17,8 @@ const deliverBody = z.strictObject({
 const accountQuery = z.object({ account: z.string().optional(), submission: z.string().optional() })
 
 /**
- * The routes that steer a sandbox from outside its process; nothing of the service. A body is read as JSON, whatever type it is
- * said to have. A body or query that is wrong, or names an account or submission that is not there, is answered 400 with `detail`.
+ * Routes that control a sandbox from outside its process. The service has none of them. Bodies are parsed as JSON whatever their content
+ * type. An invalid body or query, or an unknown account or submission, is answered 400 with `detail`.
  * @param sandbox the running sandbox; undefined while it starts.
  */
 export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | undefined): void {
@@ -27,7 +27,7 @@ export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | und
   }
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, parseJson(body.toString())))
-  const named = (running: Sandbox, account: string | undefined): string => account ?? running.accountNames[0] ?? ''
+  const accountOf = (running: Sandbox, account: string | undefined): string => account ?? running.accountNames[0] ?? ''
 
   on('GET', '/stats', (running) => running.stats())
   on('GET', '/faults', (running) => ({ faults: running.faults.list() }))
@@ -39,11 +39,11 @@ export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | und
   })
   on('GET', '/truth', (running, request) => {
     const query = accountQuery.parse(request.query)
-    const account = named(running, query.account)
+    const account = accountOf(running, query.account)
     return { account, submissions: running.truth(account, query.submission) }
   })
   on('GET', '/submissions', (running, request) => {
-    const account = named(running, accountQuery.parse(request.query).account)
+    const account = accountOf(running, accountQuery.parse(request.query).account)
     return { account, submission_ids: running.submissionIds(account) }
   })
   on('POST', '/story', (running, request) => {
@@ -64,7 +64,7 @@ export function registerAdmin(app: FastifyInstance, sandbox: () => Sandbox | und
   })
 }
 
-/** @returns undefined for what is no JSON, which no schema takes. */
+/** @returns undefined for text that is not JSON; no schema accepts it. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -74,12 +74,12 @@ export function parseJson(text: string): unknown {
 }
 
 function answer(reply: FastifyReply, sandbox: Sandbox | undefined, act: (sandbox: Sandbox) => unknown): FastifyReply {
-  if (!sandbox) return send(reply, refusal(503, 'The sandbox is starting'))
+  if (!sandbox) return send(reply, errorAnswer(503, 'The sandbox is starting'))
   try {
     return send(reply, { status: 200, body: act(sandbox) })
   } catch (error) {
-    if (error instanceof z.ZodError) return send(reply, refusal(400, error.issues))
-    if (error instanceof RangeError) return send(reply, refusal(400, error.message))
+    if (error instanceof z.ZodError) return send(reply, errorAnswer(400, error.issues))
+    if (error instanceof RangeError) return send(reply, errorAnswer(400, error.message))
     throw error
   }
 }

@@ -1,32 +1,32 @@
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../base/clock.ts'
-import type { Fault, FaultBook, Occasion } from '../service/faults.ts'
+import type { Fault, FaultContext, FaultInjector } from '../service/faults.ts'
 
-/** An answer of the API before any fault touches it. */
+/** An answer of the API, before faults. */
 export interface Answer {
   readonly status: number
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** @returns an error in the service's manner: a `detail` field. */
-export function refusal(status: number, detail: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
+/** @returns an error in the service's form: an object with `detail`. */
+export function errorAnswer(status: number, detail: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
   return { status, body: { detail }, headers }
 }
 
-/** @returns the documented 422: `detail` is a list of objects with `loc`, `msg` and `type`. */
-export function invalid(problems: readonly { loc: readonly string[]; msg: string; type: string }[]): Answer {
-  return refusal(422, problems)
+/** @returns the 422 of the spec: `detail` is a list of objects with `loc`, `msg` and `type`. */
+export function validationError(problems: readonly { loc: readonly string[]; msg: string; type: string }[]): Answer {
+  return errorAnswer(422, problems)
 }
 
-/** The kinds of fault that spoil an answer as a whole. */
+/** Kinds of fault that affect a whole answer. */
 const answerFaults = ['status', 'html', 'cut', 'hang', 'slow'] as const
 
 const HTML = '<!doctype html><html><head><title>Maintenance</title></head><body><h1>We will be right back</h1></body></html>'
-/** By how much a cut answer's declared length exceeds what is sent. */
-const MISSING_BYTES = 512
+/** How much the declared length of a cut answer exceeds the full body. */
+const EXCESS_BYTES = 512
 
-/** Sends `answer` as it is. */
+/** Sends an answer without faults. */
 export function send(reply: FastifyReply, answer: Answer): FastifyReply {
   return reply
     .code(answer.status)
@@ -35,16 +35,20 @@ export function send(reply: FastifyReply, answer: Answer): FastifyReply {
     .send(JSON.stringify(answer.body))
 }
 
-/** What an answer depends on besides what is asked. */
-export interface Weather {
-  readonly faults: FaultBook
+export interface FaultSources {
+  readonly faults: FaultInjector
   readonly clock: Clock
 }
 
-/** Sends the right answer, which `compute` gives, or what the faults make of it. */
-export async function answer(reply: FastifyReply, occasion: Occasion, weather: Weather, compute: () => Answer): Promise<FastifyReply> {
-  const nowMs = tellTime(reply, occasion, weather)
-  const fault = weather.faults.draw(answerFaults, occasion)
+/** Sends the answer of `compute`, changed by the first fault that applies. */
+export async function answer(
+  reply: FastifyReply,
+  context: FaultContext,
+  weather: FaultSources,
+  compute: () => Answer,
+): Promise<FastifyReply> {
+  const nowMs = serviceTime(reply, context, weather)
+  const fault = weather.faults.draw(answerFaults, context)
   switch (fault?.kind) {
     case undefined:
       return send(reply, compute())
@@ -62,11 +66,11 @@ export async function answer(reply: FastifyReply, occasion: Occasion, weather: W
   }
 }
 
-/** Gives the answer the `date` of a clock that is wrong, when that fault is on. @returns the time that the service believes it is. */
-export function tellTime(reply: FastifyReply, occasion: Occasion, { faults, clock }: Weather): number {
-  const skew = faults.draw(['clock_skew'], occasion)
+/** Sets a wrong `date` header when the fault `clock_skew` applies. @returns the service's time, ms since the epoch. */
+export function serviceTime(reply: FastifyReply, context: FaultContext, { faults, clock }: FaultSources): number {
+  const skew = faults.draw(['clock_skew'], context)
   const nowMs = clock.now() + (skew?.ms ?? 0)
-  // Not by Fastify's own headers, which an answer that is cut does not bear.
+  // On the raw response, because a cut answer bypasses Fastify's headers.
   if (skew) reply.raw.setHeader('date', new Date(nowMs).toUTCString())
   return nowMs
 }
@@ -85,16 +89,16 @@ function sendStatus(reply: FastifyReply, fault: Extract<Fault, { kind: 'status' 
 function cut(reply: FastifyReply, answer: Answer): FastifyReply {
   const body = Buffer.from(JSON.stringify(answer.body))
   reply.hijack()
-  reply.raw.writeHead(answer.status, { 'content-type': 'application/json', 'content-length': body.length + MISSING_BYTES })
+  reply.raw.writeHead(answer.status, { 'content-type': 'application/json', 'content-length': body.length + EXCESS_BYTES })
   reply.raw.write(body.subarray(0, Math.ceil(body.length / 2)), () => reply.raw.destroy())
   return reply
 }
 
 async function hang(reply: FastifyReply, ms: number, clock: Clock): Promise<FastifyReply> {
-  const gone = new AbortController()
+  const closed = new AbortController()
   reply.hijack()
-  reply.raw.once('close', () => gone.abort())
-  await clock.sleep(ms, gone.signal)
+  reply.raw.once('close', () => closed.abort())
+  await clock.sleep(ms, closed.signal)
   reply.raw.destroy()
   return reply
 }

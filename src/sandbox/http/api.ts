@@ -1,20 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { parseUuid } from '../../model/uuid.ts'
+import { type ActivityLog, requestRecord } from '../service/activity-log.ts'
 import type { Operation } from '../service/faults.ts'
-import { type Logbook, seen } from '../service/logbook.ts'
 import { requirementsView } from '../service/requirements.ts'
 import { type Caller, READ_SCOPE, type Tokens } from '../service/tokens.ts'
 import type { Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
-import { type Answer, answer, invalid, refusal, send, tellTime, type Weather } from './answers.ts'
+import { type Answer, answer, errorAnswer, type FaultSources, send, serviceTime, validationError } from './answers.ts'
 import { listAnswer, listPaths } from './lists.ts'
 import { type PageRequest, page } from './pages.ts'
 
-export interface ApiOptions extends Weather {
+export interface ApiOptions extends FaultSources {
   readonly world: World
   readonly tokens: Tokens
-  readonly logbook: Logbook
-  /** Whether lists of submissions and insureds are answered. */
+  readonly activity: ActivityLog
+  /** Whether to answer lists of submissions and insureds. */
   readonly lists: boolean
 }
 
@@ -23,11 +23,11 @@ interface SubmissionRequest {
   Querystring: Record<string, string | string[] | undefined>
 }
 
-/** The service's read operations, and a 403 for every write: the sandbox's keys are read-only. */
+/** The service's read operations. Every write is answered 403, since the sandbox's keys are read-only. */
 export function registerApi(app: FastifyInstance, options: ApiOptions): void {
-  const { clock, faults, logbook, tokens, world } = options
+  const { clock, faults, activity, tokens, world } = options
 
-  /** Who asks, then faults, then the answer itself. */
+  /** Identifies the caller, applies faults, then answers. */
   const handle = async (
     operation: Operation,
     request: FastifyRequest,
@@ -36,10 +36,10 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
     compute: (caller: Caller) => Answer,
   ): Promise<FastifyReply> => {
     const caller = tokens.callerOf(request.headers.authorization)
-    logbook.request(seen(operation, request, caller?.account.name))
-    const occasion = { operation, account: caller?.account.name, submissionId }
-    if (caller) return answer(reply, occasion, options, () => compute(caller))
-    tellTime(reply, occasion, options)
+    activity.request(requestRecord(operation, request, caller?.account.name))
+    const context = { operation, account: caller?.account.name, submissionId }
+    if (caller) return answer(reply, context, options, () => compute(caller))
+    serviceTime(reply, context, options)
     return send(reply, unauthenticated())
   }
 
@@ -53,16 +53,16 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
       const submissionId = parseUuid(request.params.submissionId)
       return handle(operation, request, reply, submissionId ?? undefined, ({ account }) => {
         if (submissionId === null)
-          return invalid([{ loc: ['path', 'submission_id'], msg: 'Input should be a valid UUID', type: 'uuid_parsing' }])
+          return validationError([{ loc: ['path', 'submission_id'], msg: 'Input should be a valid UUID', type: 'uuid_parsing' }])
         const submission = world.submissions(account.name).get(submissionId)
-        if (!submission) return refusal(404, 'Submission not found')
+        if (!submission) return errorAnswer(404, 'Submission not found')
         const { since, limit } = request.query
-        return read(submission, { account: account.name, submissionId, since: one(since), limit: one(limit) })
+        return read(submission, { account: account.name, submissionId, since: first(since), limit: first(limit) })
       })
     })
   }
-  onSubmission('events', (submission, asked) => page('events', submission.events, asked, faults))
-  onSubmission('thread', (submission, asked) => page('thread', submission.thread, asked, faults))
+  onSubmission('events', (submission, request) => page('events', submission.events, request, faults))
+  onSubmission('thread', (submission, request) => page('thread', submission.thread, request, faults))
   onSubmission('requirements', (submission) => ({ status: 200, body: requirementsView(submission, clock.now()) }))
 
   for (const path of options.lists ? listPaths : []) {
@@ -78,20 +78,20 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
     url: '/broker/*',
     handler(request, reply) {
       const caller = tokens.callerOf(request.headers.authorization)
-      const write = seen('write', request, caller?.account.name)
-      logbook.request(write)
-      logbook.writes.push(write)
-      return send(reply, caller ? refusal(403, 'This operation needs the scope broker_submit') : unauthenticated())
+      const write = requestRecord('write', request, caller?.account.name)
+      activity.request(write)
+      activity.writes.push(write)
+      return send(reply, caller ? errorAnswer(403, 'This operation needs the scope broker_submit') : unauthenticated())
     },
   })
 }
 
 function unauthenticated(): Answer {
-  return refusal(401, 'Invalid or expired token', { 'www-authenticate': 'Bearer' })
+  return errorAnswer(401, 'Invalid or expired token', { 'www-authenticate': 'Bearer' })
 }
 
 function identity({ account, credential }: Caller): Answer {
-  if (!credential.active) return refusal(403, 'This credential is no longer active')
+  if (!credential.active) return errorAnswer(403, 'This credential is no longer active')
   const { clientId } = credential
   const body = {
     kind: 'api_client',
@@ -104,7 +104,7 @@ function identity({ account, credential }: Caller): Answer {
   return { status: 200, body }
 }
 
-/** @returns the first of a repeated query value. */
-function one(value: string | string[] | undefined): string | undefined {
+/** @returns the first value of a repeated query parameter. */
+function first(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value
 }

@@ -1,27 +1,27 @@
 import type { FastifyInstance } from 'fastify'
-import { type Logbook, seen } from '../service/logbook.ts'
+import { type ActivityLog, requestRecord } from '../service/activity-log.ts'
 import { LIFETIME_SECONDS, READ_SCOPE, type Tokens } from '../service/tokens.ts'
-import { type Answer, answer, invalid, type Weather } from './answers.ts'
+import { type Answer, answer, type FaultSources, validationError } from './answers.ts'
 
-export interface OAuthOptions extends Weather {
+export interface OAuthOptions extends FaultSources {
   readonly tokens: Tokens
-  readonly logbook: Logbook
+  readonly activity: ActivityLog
   readonly expiresIn: 'number' | 'text' | 'absent'
-  /** Asked at each request: the port is known only once the server listens. */
+  /** A function, because the port is only known once the server listens. */
   readonly baseUrl: () => string
 }
 
-/** The token endpoint (client credentials only) and its metadata, both below the base URL. */
+/** The token endpoint (client credentials only) and its metadata document. */
 export function registerOAuth(app: FastifyInstance, options: OAuthOptions): void {
-  const { logbook, tokens } = options
+  const { activity, tokens } = options
 
   app.get('/oauth/.well-known/oauth-authorization-server', async (request, reply) => {
-    logbook.request(seen('metadata', request))
+    activity.request(requestRecord('metadata', request))
     return answer(reply, { operation: 'metadata' }, options, () => metadata(options.baseUrl()))
   })
 
   app.post('/oauth/token', async (request, reply) => {
-    logbook.request(seen('token', request))
+    activity.request(requestRecord('token', request))
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
     const account = tokens.find(form.get('client_id') ?? '', form.get('client_secret') ?? '')?.account.name
     return answer(reply, { operation: 'token', account }, options, () => exchange(form, options))
@@ -29,18 +29,18 @@ export function registerOAuth(app: FastifyInstance, options: OAuthOptions): void
 }
 
 function exchange(form: URLSearchParams, options: OAuthOptions): Answer {
-  const { logbook, tokens } = options
+  const { activity, tokens } = options
   const grantType = form.get('grant_type')
-  if (grantType === null) return invalid([{ loc: ['body', 'grant_type'], msg: 'Field required', type: 'missing' }])
+  if (grantType === null) return validationError([{ loc: ['body', 'grant_type'], msg: 'Field required', type: 'missing' }])
   if (grantType !== 'client_credentials') return oauthError(400, 'unsupported_grant_type')
   const caller = tokens.find(form.get('client_id') ?? '', form.get('client_secret') ?? '')
   if (!caller?.credential.active) {
-    logbook.counts.tokensRefused++
+    activity.counts.tokensRefused++
     return oauthError(401, 'invalid_client')
   }
   const scopes = (form.get('scope') ?? READ_SCOPE).split(' ').filter((scope) => scope !== '')
   if (scopes.some((scope) => scope !== READ_SCOPE)) return oauthError(400, 'invalid_scope')
-  logbook.counts.tokensMinted++
+  activity.counts.tokensMinted++
   const token = { access_token: tokens.mint(caller) }
   if (options.expiresIn === 'absent') return { status: 200, body: token }
   const expires_in = options.expiresIn === 'text' ? String(LIFETIME_SECONDS) : LIFETIME_SECONDS

@@ -1,11 +1,11 @@
 import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } from 'fastify'
 import { systemClock } from '../../base/clock.ts'
 import { type Account, newAccount } from '../service/accounts.ts'
+import { ActivityLog, requestRecord } from '../service/activity-log.ts'
 import { Deliveries } from '../service/deliveries.ts'
-import { FaultBook, presetFaults } from '../service/faults.ts'
-import { Logbook, seen } from '../service/logbook.ts'
+import { FaultInjector, presetFaults } from '../service/faults.ts'
 import type { SandboxOptions } from '../service/options.ts'
-import { layOutEvents, messagePayload } from '../service/payloads.ts'
+import { eventPayloads, messagePayload } from '../service/payloads.ts'
 import { BASE_PATH, Sandbox, type SandboxParts } from '../service/sandbox.ts'
 import { Tokens } from '../service/tokens.ts'
 import { generateAccount } from '../world/generate.ts'
@@ -13,7 +13,7 @@ import { Prng } from '../world/prng.ts'
 import { Story } from '../world/story.ts'
 import { type News, World } from '../world/world.ts'
 import { registerAdmin } from './admin.ts'
-import { refusal, send } from './answers.ts'
+import { errorAnswer, send } from './answers.ts'
 import { registerApi } from './api.ts'
 import { registerOAuth } from './oauth.ts'
 
@@ -21,19 +21,19 @@ const RETRY_SCHEDULE_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000]
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024
 
 /**
- * Starts the emulator of the service on loopback: its API below `/api/v1`, its signed deliveries, a made-up world, and
- * `/_sandbox/…` to steer it by.
+ * Starts the emulator of the service, on loopback by default: the API below `/api/v1`, signed deliveries, generated data, and control
+ * routes below `/_sandbox`.
  * @returns when it listens.
- * @throws z.ZodError for a fault that is none; whatever listening throws when the port is taken.
+ * @throws z.ZodError for an invalid fault; the error of listening when the port is taken.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const refuse = (error: FastifyError, _request: unknown, reply: FastifyReply) =>
-    send(reply, refusal(error.statusCode ?? 500, error.message))
-  const app = fastify({ forceCloseConnections: true, bodyLimit: BODY_LIMIT_BYTES, frameworkErrors: refuse })
-  app.setErrorHandler(refuse)
+  const sendError = (error: FastifyError, _request: unknown, reply: FastifyReply) =>
+    send(reply, errorAnswer(error.statusCode ?? 500, error.message))
+  const app = fastify({ forceCloseConnections: true, bodyLimit: BODY_LIMIT_BYTES, frameworkErrors: sendError })
+  app.setErrorHandler(sendError)
   const parts = buildParts(options)
   let origin = ''
-  app.setNotFoundHandler((_request, reply) => send(reply, refusal(404, 'Not Found')))
+  app.setNotFoundHandler((_request, reply) => send(reply, errorAnswer(404, 'Not Found')))
   await app.register(async (api) => registerService(api, parts, options, () => origin), { prefix: BASE_PATH })
   let sandbox: Sandbox | undefined
   await app.register(async (admin) => registerAdmin(admin, () => sandbox), { prefix: '/_sandbox' })
@@ -48,15 +48,15 @@ type Parts = Omit<SandboxParts, 'app' | 'origin'>
 function buildParts(options: SandboxOptions): Parts {
   const clock = options.clock ?? systemClock
   const prng = new Prng(options.seed ?? 'sandbox')
-  const logbook = new Logbook(options.observe ?? (() => {}))
-  const faults = new FaultBook(prng.fork('faults'), (fault, occasion) => logbook.notice({ kind: 'fault', fault, occasion }))
-  const wanted = options.faults ?? 'none'
-  faults.set(typeof wanted === 'string' ? presetFaults(wanted) : wanted)
+  const activity = new ActivityLog(options.observe ?? (() => {}))
+  const faults = new FaultInjector(prng.fork('faults'), (fault, context) => activity.notice({ kind: 'fault', fault, context }))
+  const initial = options.faults ?? 'none'
+  faults.set(typeof initial === 'string' ? presetFaults(initial) : initial)
   const deliveries = new Deliveries({
     clock,
     prng: prng.fork('deliveries'),
     faults,
-    logbook,
+    activity,
     signatureHeaders: options.signatureHeaders ?? 'svix',
     retryScheduleMs: options.retryScheduleMs ?? RETRY_SCHEDULE_MS,
     timeoutMs: options.deliveryTimeoutMs ?? 10_000,
@@ -68,10 +68,10 @@ function buildParts(options: SandboxOptions): Parts {
     world,
     clock,
     speed: options.speed ?? 1,
-    onStep: ({ account, submissionId, label }) => logbook.notice({ kind: 'step', account, submissionId, label }),
+    onStep: ({ account, submissionId, label }) => activity.notice({ kind: 'step', account, submissionId, label }),
   })
   const tokens = new Tokens({ clock, prng: prng.fork('tokens'), faults, accounts })
-  return { clock, prng, accounts, world, story, tokens, faults, deliveries, logbook }
+  return { clock, prng, accounts, world, story, tokens, faults, deliveries, activity }
 }
 
 function makeAccounts(prng: Prng, options: SandboxOptions): Map<string, Account> {
@@ -89,18 +89,18 @@ function makeWorld(world: World, prng: Prng, accounts: ReadonlyMap<string, Accou
   })
 }
 
-/** Turns news into deliveries, as far as the account's endpoint asks for them. */
+/** Sends news as deliveries, if the account's endpoint subscribes to their types. */
 function announceTo(accounts: ReadonlyMap<string, Account>, deliveries: Deliveries, options: SandboxOptions, news: News): void {
   const account = accounts.get(news.account)
   if (!account) return
-  const wants = (type: string) => account.eventTypes.length === 0 || account.eventTypes.includes(type)
+  const isSubscribed = (type: string) => account.eventTypes.length === 0 || account.eventTypes.includes(type)
   if (news.kind === 'message') {
-    if (wants('message')) deliveries.send(account, news.submissionId, messagePayload(news.submissionId, news.message))
+    if (isSubscribed('message')) deliveries.send(account, news.submissionId, messagePayload(news.submissionId, news.message))
     return
   }
-  const events = news.events.filter((event) => wants(event.type))
+  const events = news.events.filter((event) => isSubscribed(event.type))
   if (events.length === 0) return
-  for (const payload of layOutEvents(options.eventsPayload ?? 'events', news.submissionId, events)) {
+  for (const payload of eventPayloads(options.eventsPayload ?? 'events', news.submissionId, events)) {
     deliveries.send(account, news.submissionId, payload)
   }
 }
@@ -110,12 +110,12 @@ function registerService(api: FastifyInstance, parts: Parts, options: SandboxOpt
   api.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     done(null, new URLSearchParams(body.toString()))
   })
-  // Whatever else is sent is taken, so that a write is seen and refused by its own route.
+  // Accept any other body, so that writes reach the route that records and refuses them.
   api.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   registerApi(api, { ...parts, lists: options.lists ?? false })
   registerOAuth(api, { ...parts, expiresIn: options.expiresIn ?? 'number', baseUrl: () => `${origin()}${BASE_PATH}` })
   api.setNotFoundHandler((request, reply) => {
-    parts.logbook.request(seen('unknown', request, parts.tokens.callerOf(request.headers.authorization)?.account.name))
-    return send(reply, refusal(404, 'Not Found'))
+    parts.activity.request(requestRecord('unknown', request, parts.tokens.callerOf(request.headers.authorization)?.account.name))
+    return send(reply, errorAnswer(404, 'Not Found'))
   })
 }

@@ -6,20 +6,20 @@ import type { AccountOptions } from './options.ts'
 export interface Credential {
   readonly clientId: string
   readonly clientSecret: string
-  /** false: no new tokens; those that live go on until they die. */
+  /** false: no new tokens. Existing ones stay valid until they expire. */
   active: boolean
 }
 
-/** One brokerage: what it logs in with, and where its deliveries go. All of it is made up from the seed. */
+/** One brokerage with its credentials and its webhook endpoint, all derived from the seed. */
 export interface Account {
   readonly name: string
   brokerage: { readonly id: string; readonly name: string }
   readonly credentials: Credential[]
   /** `whsec_` and base64 of 32 bytes. */
   webhookSecret: string
-  /** null: no webhook endpoint, nothing is delivered. */
+  /** null: no webhook endpoint, so nothing is delivered. */
   target: string | null
-  /** Feed event types and `message`; empty: everything. */
+  /** Event types and `message`; empty: everything. */
   readonly eventTypes: readonly string[]
 }
 
@@ -36,7 +36,7 @@ export function newAccount(prng: Prng, options: AccountOptions, index: number): 
   return account
 }
 
-/** Gives the account one more credential, as before a rotation. */
+/** Adds a credential, as before a rotation. */
 export function addCredential(prng: Prng, account: Account): Credential {
   const label = `credential ${account.credentials.length}`
   const credential = {

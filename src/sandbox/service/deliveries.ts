@@ -1,23 +1,24 @@
+import PQueue from 'p-queue'
 import { Webhook } from 'svix'
 import { Agent, request } from 'undici'
 import type { Clock } from '../../base/clock.ts'
 import type { Prng } from '../world/prng.ts'
 import type { Account } from './accounts.ts'
-import type { FaultBook, Occasion } from './faults.ts'
-import type { DeliveryOutcome, Logbook } from './logbook.ts'
+import type { ActivityLog, DeliveryOutcome } from './activity-log.ts'
+import type { FaultContext, FaultInjector } from './faults.ts'
 import type { Payload } from './payloads.ts'
 
 export interface DeliveriesOptions {
   readonly clock: Clock
   readonly prng: Prng
-  readonly faults: FaultBook
-  readonly logbook: Logbook
+  readonly faults: FaultInjector
+  readonly activity: ActivityLog
   readonly signatureHeaders: 'svix' | 'webhook'
   readonly retryScheduleMs: readonly number[]
   readonly timeoutMs: number
 }
 
-/** So many deliveries are under way at the same time. */
+/** Deliveries in flight. */
 const CONCURRENCY = 16
 
 interface Delivery extends Payload {
@@ -28,16 +29,15 @@ interface Delivery extends Payload {
 }
 
 /**
- * Signs and sends deliveries: at least once, in order within a submission (a delivery that fails holds back the later
- * ones of its submission and no others), a bounded number at a time.
+ * Signs and sends deliveries at least once. Within a submission they are sent in order: a failing delivery blocks the later ones of its
+ * submission, but no others.
  */
 export class Deliveries {
   readonly #options: DeliveriesOptions
   readonly #agent: Agent
   readonly #closing = new AbortController()
   readonly #lanes = new Map<string, Delivery[]>()
-  readonly #waitingForSlot: (() => void)[] = []
-  #freeSlots = CONCURRENCY
+  readonly #slots = new PQueue({ concurrency: CONCURRENCY })
   #pending = 0
   #idle: { readonly promise: Promise<void>; readonly resolve: () => void } | null = null
 
@@ -46,37 +46,37 @@ export class Deliveries {
     this.#agent = new Agent({ connections: CONCURRENCY })
   }
 
-  /** Deliveries that are neither acknowledged nor given up. */
+  /** Number of deliveries that are neither acknowledged nor given up. */
   get pending(): number {
     return this.#pending
   }
 
   /**
-   * Hands a payload over to be sent, unless the account has no endpoint.
-   * @param id the delivery's id; a new one when left out.
-   * @returns its id.
+   * Queues a payload for sending; does nothing when the account has no endpoint. Faults may lose, repeat, delay or reorder it.
+   * @param id the delivery's id; default: a new one.
+   * @returns the delivery's id.
    */
   send(account: Account, submissionId: string, payload: Payload, id = this.#newId()): string {
     if (account.target === null) return id
-    const { faults, logbook } = this.#options
-    const { deliveries } = logbook.counts
-    const occasion: Occasion = { operation: 'delivery', account: account.name, submissionId }
+    const { faults, activity } = this.#options
+    const { deliveries } = activity.counts
+    const context: FaultContext = { operation: 'delivery', account: account.name, submissionId }
     const delivery = { ...payload, id, account, submissionId, holdMs: 0 }
-    if (faults.draw(['lose'], occasion)) {
+    if (faults.draw(['lose'], context)) {
       deliveries.lost++
       this.#note(delivery, 'lost')
       return id
     }
-    const reorder = faults.draw(['reorder'], occasion)
-    const delay = reorder ? null : faults.draw(['delay'], occasion)
+    const reorder = faults.draw(['reorder'], context)
+    const delay = reorder ? null : faults.draw(['delay'], context)
     if (reorder) deliveries.reordered++
     if (delay) deliveries.delayed++
     this.#enqueue({ ...delivery, holdMs: reorder?.ms ?? delay?.ms ?? 0 }, reorder ? `aside ${id}` : submissionId)
-    if (faults.draw(['duplicate'], occasion)) {
+    if (faults.draw(['duplicate'], context)) {
       deliveries.duplicated++
       this.#enqueue(delivery, submissionId)
     }
-    if (faults.draw(['twin'], occasion)) {
+    if (faults.draw(['twin'], context)) {
       deliveries.twinned++
       const twinId = this.#newId()
       this.#enqueue({ ...delivery, id: twinId }, `twin ${submissionId}`)
@@ -91,10 +91,9 @@ export class Deliveries {
     return this.#idle.promise
   }
 
-  /** Stops sending; what is pending is dropped. */
+  /** Stops sending and drops pending deliveries. */
   async close(): Promise<void> {
     this.#closing.abort()
-    for (const wake of this.#waitingForSlot.splice(0)) wake()
     await this.idle()
     await this.#agent.destroy()
   }
@@ -104,7 +103,7 @@ export class Deliveries {
   }
 
   #enqueue(delivery: Delivery, lane: string): void {
-    this.#options.logbook.counts.deliveries.queued++
+    this.#options.activity.counts.deliveries.queued++
     this.#pending++
     const key = `${delivery.account.name} ${lane}`
     const queue = this.#lanes.get(key)
@@ -112,9 +111,9 @@ export class Deliveries {
       queue.push(delivery)
       return
     }
-    const fresh = [delivery]
-    this.#lanes.set(key, fresh)
-    void this.#drain(key, fresh)
+    const newQueue = [delivery]
+    this.#lanes.set(key, newQueue)
+    void this.#drain(key, newQueue)
   }
 
   async #drain(key: string, queue: Delivery[]): Promise<void> {
@@ -130,12 +129,12 @@ export class Deliveries {
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
-    const { clock, retryScheduleMs, logbook } = this.#options
+    const { clock, retryScheduleMs, activity } = this.#options
     const { signal } = this.#closing
     if (delivery.holdMs > 0) await clock.sleep(delivery.holdMs, signal)
     for (let attempt = 0; !signal.aborted; attempt++) {
-      if (await this.#withSlot(() => this.#try(delivery))) {
-        logbook.counts.deliveries.acknowledged++
+      if (await this.#slots.add(() => this.#attempt(delivery))) {
+        activity.counts.deliveries.acknowledged++
         this.#note(delivery, 'acknowledged')
         return
       }
@@ -144,29 +143,17 @@ export class Deliveries {
       await clock.sleep(waitMs, signal)
     }
     if (signal.aborted) return
-    logbook.counts.deliveries.givenUp++
+    activity.counts.deliveries.givenUp++
     this.#note(delivery, 'given_up')
   }
 
-  async #withSlot<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#freeSlots > 0) this.#freeSlots--
-    else await new Promise<void>((resolve) => this.#waitingForSlot.push(resolve))
-    try {
-      return await work()
-    } finally {
-      const next = this.#waitingForSlot.shift()
-      if (next) next()
-      else this.#freeSlots++
-    }
-  }
-
-  /** @returns whether the receiver acknowledged, with a 2xx of whatever kind in time. */
-  async #try(delivery: Delivery): Promise<boolean> {
-    const { clock, faults, logbook, signatureHeaders: prefix, timeoutMs } = this.#options
-    // Read anew at each try: an endpoint that moved is found at its new address.
+  /** @returns whether the receiver answered with a 2xx in time. */
+  async #attempt(delivery: Delivery): Promise<boolean> {
+    const { clock, faults, activity, signatureHeaders: prefix, timeoutMs } = this.#options
+    // Read for each attempt, because a test may change the endpoint in between.
     const { target } = delivery.account
     if (target === null) return false
-    logbook.counts.deliveries.tries++
+    activity.counts.deliveries.tries++
     const skew = faults.draw(['clock_skew'], { operation: 'delivery', account: delivery.account.name, submissionId: delivery.submissionId })
     const signedAt = new Date(clock.now() + (skew?.ms ?? 0))
     try {
@@ -185,13 +172,13 @@ export class Deliveries {
       await answer.body.dump()
       return answer.statusCode >= 200 && answer.statusCode < 300
     } catch {
-      // Refused, cut, too slow or closing: not acknowledged, whatever the reason.
+      // Refused, cut off, too slow, or the sandbox closes: not acknowledged.
       return false
     }
   }
 
   #note(delivery: Delivery, outcome: DeliveryOutcome): void {
     const { id, account, submissionId, type, itemIds } = delivery
-    this.#options.logbook.notice({ kind: 'delivery', outcome, account: account.name, submissionId, deliveryId: id, type, itemIds })
+    this.#options.activity.notice({ kind: 'delivery', outcome, account: account.name, submissionId, deliveryId: id, type, itemIds })
   }
 }

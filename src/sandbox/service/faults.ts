@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import type { Prng } from '../world/prng.ts'
 
-/** The operations that a fault can be limited to. */
+/** Operations to which a fault can be limited. */
 export const operations = ['token', 'metadata', 'me', 'events', 'thread', 'requirements', 'list', 'delivery'] as const
 export type Operation = (typeof operations)[number]
 
 /**
- * What every fault can be limited by; without a limit it strikes each time.
- * @param striking the operations in which this kind of fault can strike at all: another one would never see it.
+ * The limits of a fault. Without any it strikes every time.
+ * @param striking the operations in which this kind of fault can occur.
  */
-function where<const O extends readonly Operation[]>(striking: O) {
+function limits<const O extends readonly Operation[]>(striking: O) {
   return {
     account: z.string().optional(),
     submissionId: z.string().toLowerCase().optional(),
@@ -20,14 +20,14 @@ function where<const O extends readonly Operation[]>(striking: O) {
   }
 }
 
-const inAnswers = where(operations.filter((operation) => operation !== 'delivery'))
-const inFeeds = where(['events', 'thread'])
-const inTokens = where(['token'])
-const inDeliveries = where(['delivery'])
+const inAnswers = limits(operations.filter((operation) => operation !== 'delivery'))
+const inFeeds = limits(['events', 'thread'])
+const inTokens = limits(['token'])
+const inDeliveries = limits(['delivery'])
 
 const ms = z.number().int().min(0).max(600_000)
 
-/** One fault, as options and the admin route take it. */
+/** One fault, in the form that options and the admin route accept. */
 export const faultSchema = z.discriminatedUnion('kind', [
   // Answers of the API.
   z.strictObject({
@@ -38,46 +38,46 @@ export const faultSchema = z.discriminatedUnion('kind', [
     retryAfterAs: z.enum(['seconds', 'date']).default('seconds'),
     ...inAnswers,
   }),
-  /** 200, and a page of HTML in place of the answer. */
+  /** 200 with a page of HTML. */
   z.strictObject({ kind: z.literal('html'), ...inAnswers }),
-  /** The declared length is longer than what is sent before the connection ends. */
+  /** The connection ends before the declared length was sent. */
   z.strictObject({ kind: z.literal('cut'), ...inAnswers }),
-  /** Nothing is answered; the connection ends after `ms`. */
+  /** No answer; the connection ends after `ms`. */
   z.strictObject({ kind: z.literal('hang'), ms: ms.default(60_000), ...inAnswers }),
   /** The right answer, `ms` late. */
   z.strictObject({ kind: z.literal('slow'), ms: ms.default(1_000), ...inAnswers }),
   // Pages of a feed.
-  /** A good cursor is answered as invalid. */
+  /** A valid cursor is refused as invalid. */
   z.strictObject({ kind: z.literal('invalid_cursor'), ...inFeeds }),
-  /** An empty page with the cursor that was sent. */
+  /** An empty page with the same cursor again. */
   z.strictObject({ kind: z.literal('stuck_cursor'), ...inFeeds }),
-  /** An empty page with a cursor that moves on; at most three in a row. */
+  /** An empty page with a new cursor; at most three in a row. */
   z.strictObject({ kind: z.literal('empty_page'), ...inFeeds }),
-  /** One item or more, up to what a whole page would have, with a cursor, even when nothing follows. */
+  /** A page with at least one item, often fewer than asked for, and a cursor even at the end of the feed. */
   z.strictObject({ kind: z.literal('short_page'), ...inFeeds }),
-  /** The token that is minted dies `ms` later, whatever its answer says. */
+  /** A new token expires after `ms`, whatever the answer says. */
   z.strictObject({ kind: z.literal('token_dies_early'), ms: ms.default(0), ...inTokens }),
   // Deliveries.
   /** Never sent. */
   z.strictObject({ kind: z.literal('lose'), ...inDeliveries }),
   /** Sent twice with the same id. */
   z.strictObject({ kind: z.literal('duplicate'), ...inDeliveries }),
-  /** Sent twice with two ids, as two endpoints at one address would get it. */
+  /** Sent twice with different ids, as if two endpoints had the same address. */
   z.strictObject({ kind: z.literal('twin'), ...inDeliveries }),
-  /** Leaves the order of its submission and comes `ms` later. */
+  /** Sent `ms` later, outside the order of its submission. */
   z.strictObject({ kind: z.literal('reorder'), ms: ms.default(1_000), ...inDeliveries }),
-  /** Comes `ms` later, and all later ones of its submission behind it. */
+  /** Sent `ms` later, and the later ones of its submission after it. */
   z.strictObject({ kind: z.literal('delay'), ms: ms.default(1_000), ...inDeliveries }),
-  /** `Date` headers and signature times are off by `ms`: ahead when positive. */
-  z.strictObject({ kind: z.literal('clock_skew'), ms: z.number().int(), ...where(operations) }),
+  /** `Date` headers and signature timestamps are off by `ms`; positive: ahead. */
+  z.strictObject({ kind: z.literal('clock_skew'), ms: z.number().int(), ...limits(operations) }),
 ])
 
 export type Fault = z.output<typeof faultSchema>
 export type FaultInput = z.input<typeof faultSchema>
 export type FaultKind = Fault['kind']
 
-/** What is about to happen, for a fault to match. */
-export interface Occasion {
+/** What faults are matched against. */
+export interface FaultContext {
   readonly operation: Operation
   readonly account?: string | undefined
   readonly submissionId?: string | undefined
@@ -86,8 +86,8 @@ export interface Occasion {
 export const presets = ['none', 'all'] as const
 export type Preset = (typeof presets)[number]
 
-const reads = ['events', 'thread', 'requirements'] as const satisfies readonly Operation[]
-/** Not for the token: a refused exchange is no weather, it means that the credential is gone. */
+const readOperations = ['events', 'thread', 'requirements'] as const satisfies readonly Operation[]
+/** Not for token requests: a refused exchange means that the credential was revoked. */
 const refusals = [
   { status: 401 },
   { status: 404 },
@@ -96,7 +96,7 @@ const refusals = [
   { status: 429, retryAfterSeconds: 1, retryAfterAs: 'date' },
 ] as const
 
-/** Everything that a preset does: 'all' is bad weather, in which every fault strikes now and then and nothing hangs for long. */
+/** @returns the faults of a preset. `all`: every kind of fault, occasionally, and no long hangs. */
 export function presetFaults(preset: Preset): FaultInput[] {
   if (preset === 'none') return []
   return [
@@ -106,7 +106,9 @@ export function presetFaults(preset: Preset): FaultInput[] {
     { kind: 'reorder', probability: 0.1, ms: 800 },
     { kind: 'delay', probability: 0.1, ms: 600 },
     { kind: 'clock_skew', ms: 45_000 },
-    ...reads.flatMap((operation) => refusals.map((refusal): FaultInput => ({ kind: 'status', operation, probability: 0.01, ...refusal }))),
+    ...readOperations.flatMap((operation) =>
+      refusals.map((refusal): FaultInput => ({ kind: 'status', operation, probability: 0.01, ...refusal })),
+    ),
     { kind: 'status', status: 500, probability: 0.01 },
     { kind: 'status', status: 502, probability: 0.01, body: 'html' },
     { kind: 'status', status: 503, probability: 0.01, body: 'empty', retryAfterSeconds: 1 },
@@ -122,26 +124,26 @@ export function presetFaults(preset: Preset): FaultInput[] {
   ]
 }
 
-/** A fault with how often it has struck. */
+/** A fault and how often it has struck. */
 export type FaultState = Fault & { readonly struck: number }
 
-/** The faults that are on. Chance comes from a generator of its own: the world stays the same whatever goes wrong. */
-export class FaultBook {
+/** The active faults. Has a random generator of its own, so that faults do not change the generated data. */
+export class FaultInjector {
   #faults: { readonly fault: Fault; struck: number }[] = []
   readonly #prng: Prng
-  readonly #onStrike: (fault: Fault, occasion: Occasion) => void
+  readonly #onStrike: (fault: Fault, context: FaultContext) => void
 
-  constructor(prng: Prng, onStrike: (fault: Fault, occasion: Occasion) => void) {
+  constructor(prng: Prng, onStrike: (fault: Fault, context: FaultContext) => void) {
     this.#prng = prng
     this.#onStrike = onStrike
   }
 
-  /** Replaces all faults. @throws z.ZodError for a fault that is none. */
+  /** Replaces all faults. @throws z.ZodError for an invalid fault. */
   set(faults: readonly FaultInput[]): void {
     this.#faults = faults.map((fault) => ({ fault: faultSchema.parse(fault), struck: 0 }))
   }
 
-  /** Adds one fault. @throws z.ZodError for a fault that is none. */
+  /** Adds one fault. @throws z.ZodError for an invalid fault. */
   add(fault: FaultInput): void {
     this.#faults.push({ fault: faultSchema.parse(fault), struck: 0 })
   }
@@ -150,21 +152,21 @@ export class FaultBook {
     return this.#faults.map(({ fault, struck }) => ({ ...fault, struck }))
   }
 
-  /** @returns the first fault of one of these kinds that strikes on this occasion, and counts it; null for fair weather. */
-  draw<K extends FaultKind>(kinds: readonly K[], occasion: Occasion): Extract<Fault, { kind: K }> | null {
+  /** @returns the first fault of these kinds that strikes, and counts it; null when none does. */
+  draw<K extends FaultKind>(kinds: readonly K[], context: FaultContext): Extract<Fault, { kind: K }> | null {
     for (const entry of this.#faults) {
       const { fault } = entry
-      if (!isOneOf(fault, kinds) || !matches(fault, occasion)) continue
+      if (!isOneOf(fault, kinds) || !matches(fault, context)) continue
       if (fault.count !== undefined && entry.struck >= fault.count) continue
       if (fault.probability < 1 && !this.#prng.chance(fault.probability)) continue
       entry.struck++
-      this.#onStrike(fault, occasion)
+      this.#onStrike(fault, context)
       return fault
     }
     return null
   }
 
-  /** @returns a whole number from `min` to `max`, for what a fault leaves open. */
+  /** @returns a random whole number from `min` to `max`. */
   int(min: number, max: number): number {
     return this.#prng.int(min, max)
   }
@@ -174,8 +176,8 @@ function isOneOf<K extends FaultKind>(fault: Fault, kinds: readonly K[]): fault 
   return kinds.some((kind) => kind === fault.kind)
 }
 
-function matches(fault: Fault, occasion: Occasion): boolean {
-  if (fault.operation !== undefined && fault.operation !== occasion.operation) return false
-  if (fault.account !== undefined && fault.account !== occasion.account) return false
-  return fault.submissionId === undefined || fault.submissionId === occasion.submissionId
+function matches(fault: Fault, context: FaultContext): boolean {
+  if (fault.operation !== undefined && fault.operation !== context.operation) return false
+  if (fault.account !== undefined && fault.account !== context.account) return false
+  return fault.submissionId === undefined || fault.submissionId === context.submissionId
 }

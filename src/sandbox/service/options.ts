@@ -1,61 +1,63 @@
 import type { Clock } from '../../base/clock.ts'
+import type { Notice } from './activity-log.ts'
 import type { FaultInput, Preset } from './faults.ts'
-import type { Notice } from './logbook.ts'
 
-/** How a `submission.events` delivery is laid out, which the service does not show. */
+/** Layouts of a `submission.events` delivery. The spec does not show it. */
 export const eventsPayloads = ['events', 'data', 'single', 'ids-only', 'opaque'] as const
 /**
- * `events`: `{type, submission_id, events}` · `data`: `{type, data: {submission_id, events}}` · `single`: one delivery for
- * each event, `{type, submission_id, event}` · `ids-only`: `{type, submission_id, event_ids}` · `opaque`: nothing but the type.
+ * - `events`: `{type, submission_id, events}`
+ * - `data`: `{type, data: {submission_id, events}}`
+ * - `single`: one delivery for each event, `{type, submission_id, event}`
+ * - `ids-only`: `{type, submission_id, event_ids}`
+ * - `opaque`: `{type}`
  */
 export type EventsPayload = (typeof eventsPayloads)[number]
 
-/** One brokerage of the world. */
 export interface AccountOptions {
   readonly name: string
-  /** Made up from the seed when left out. */
+  /** Default: derived from the seed. */
   readonly brokerage?: { readonly id: string; readonly name: string }
-  /** How many submissions to make up; the common number when left out. */
+  /** Number of generated submissions. Default: `SandboxOptions.submissions`. */
   readonly submissions?: number
-  /** Where deliveries are posted; no deliveries when left out. */
+  /** URL that receives deliveries. Default: no deliveries. */
   readonly target?: string
-  /** The endpoint's filter: feed event types and `message`; everything when left out. */
+  /** The endpoint's filter: event types and `message`. Default: everything. */
   readonly eventTypes?: readonly string[]
 }
 
-/** Everything that can be chosen about a sandbox; each has a default. Times are in milliseconds. */
+/** Options of a sandbox. Times are milliseconds. */
 export interface SandboxOptions {
-  /** 127.0.0.1 when left out. */
+  /** Default: 127.0.0.1. */
   readonly host?: string
-  /** 0, any free port, when left out. */
+  /** Default: any free port. */
   readonly port?: number
   readonly clock?: Clock
-  /** Everything made up follows from it: ids, names, stories, secrets. */
+  /** Ids, names, stories and secrets are derived from it. */
   readonly seed?: string
-  /** One account named `default` when left out. */
+  /** Default: one account named `default`. */
   readonly accounts?: readonly AccountOptions[]
-  /** Submissions of each account that does not say its own number; 12 when left out. */
+  /** Submissions of each account without a number of its own. Default: 12. */
   readonly submissions?: number
-  /** How many times as fast as written the story is told: a story of five minutes takes 30 s at 10. 1 when left out. */
+  /** Speed of the story: at 10, five minutes take 30 s. Default: 1. */
   readonly speed?: number
-  /** Whether the story starts by itself; true when left out. Otherwise `startStory` starts it, or `step` tells it by hand. */
+  /** Whether the story starts at once. Otherwise `startStory` starts it, or `step` plays it step by step. Default: true. */
   readonly autoStart?: boolean
-  /** Which moment the history leads up to; the time now when left out. Seed and this moment give the same world. */
+  /** The moment at which history ends. The same seed and moment give the same data. Default: now. */
   readonly startMs?: number
   readonly faults?: Preset | readonly FaultInput[]
   readonly eventsPayload?: EventsPayload
-  /** First part of the three signature headers' names. */
+  /** Prefix of the three signature headers. */
   readonly signatureHeaders?: 'svix' | 'webhook'
-  /** Whether events that become visible behind a cursor are delivered too; false when left out. */
+  /** Whether events that become visible behind a cursor are delivered too. Default: false. */
   readonly announceLate?: boolean
-  /** Whether `/broker/submissions` and `/broker/insureds` list what there is; false when left out: the service describes no list. */
+  /** Whether to answer `/broker/submissions` and `/broker/insureds`, which the spec does not describe. Default: false. */
   readonly lists?: boolean
-  /** The waits between the tries of a delivery; after the last it is given up. */
+  /** Waits between the attempts of a delivery; after the last one it is given up. */
   readonly retryScheduleMs?: readonly number[]
-  /** How long one try waits for its acknowledgement; 10 s when left out, as the service does. */
+  /** Timeout of one attempt. Default: 10 s, as the service's. */
   readonly deliveryTimeoutMs?: number
-  /** How the token answer says `expires_in`; `absent`: it holds nothing but the token, all that the service shows of it. */
+  /** Form of `expires_in` in the token answer. `absent`: only the token, which is all that the spec shows. */
   readonly expiresIn?: 'number' | 'text' | 'absent'
-  /** Hears of each delivery's end, each fault and each step of the story. */
+  /** Called for each finished delivery, each fault and each step of the story. */
   readonly observe?: (notice: Notice) => void
 }

@@ -9,8 +9,8 @@ export interface Payload {
   readonly itemIds: readonly string[]
 }
 
-/** @returns one delivery of all events in the given layout, or one for each where the layout holds only one. */
-export function layOutEvents(layout: EventsPayload, submissionId: string, events: readonly MarketEvent[]): Payload[] {
+/** @returns the deliveries of events in a layout: one for all, or one for each. */
+export function eventPayloads(layout: EventsPayload, submissionId: string, events: readonly MarketEvent[]): Payload[] {
   const type = 'submission.events'
   const ids = events.map((event) => event.id)
   const payload = (content: object, itemIds = ids): Payload => ({ type, body: JSON.stringify({ type, ...content }), itemIds })
@@ -28,7 +28,7 @@ export function layOutEvents(layout: EventsPayload, submissionId: string, events
   }
 }
 
-/** @returns the delivery of one message, as the service describes it. */
+/** @returns the delivery of one message, as in the spec. */
 export function messagePayload(submissionId: string, message: ThreadMessage): Payload {
   const type = 'submission.message'
   return { type, body: JSON.stringify({ type, submission_id: submissionId, message }), itemIds: [message.id] }

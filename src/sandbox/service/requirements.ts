@@ -2,7 +2,7 @@ import { timeFromMs } from '../../model/time.ts'
 import type { Lane, Submission } from '../world/submission.ts'
 import type { Assessment, Rail, RequirementsView } from '../world/wire.ts'
 
-/** @returns the requirements view of a submission at `nowMs`: lanes that the service has not engaged are not in it. */
+/** @returns the requirements view of a submission at `nowMs`, without hidden lanes. */
 export function requirementsView(submission: Submission, nowMs: number): RequirementsView {
   const lanes = [...submission.lanes.values()].filter((lane) => lane.visible)
   const generatedAt = timeFromMs(nowMs)

@@ -7,24 +7,14 @@ import { plainFacts } from '../world/plain-facts.ts'
 import type { Prng } from '../world/prng.ts'
 import type { Story, StoryProgress, TimedStep } from '../world/story.ts'
 import type { EventInit, LaneInit, LanePatch, MessageInit, RailPatch } from '../world/submission.ts'
-import type { MarketEvent, RequirementsView, SubmissionFacts, ThreadMessage } from '../world/wire.ts'
+import type { MarketEvent, SubmissionFacts, ThreadMessage } from '../world/wire.ts'
 import type { Action, World } from '../world/world.ts'
 import { type Account, addCredential, type Credential } from './accounts.ts'
+import type { ActivityLog, Counts, RequestSeen } from './activity-log.ts'
 import type { Deliveries } from './deliveries.ts'
-import type { FaultBook } from './faults.ts'
-import type { Counts, Logbook, RequestSeen } from './logbook.ts'
-import { requirementsView } from './requirements.ts'
+import type { FaultInjector } from './faults.ts'
 import type { Tokens } from './tokens.ts'
-
-/** Everything of one submission that can be seen now, as the API would give it. */
-export interface SubmissionTruth {
-  readonly submission_id: string
-  /** Both lists oldest first. */
-  readonly events: readonly MarketEvent[]
-  readonly messages: readonly ThreadMessage[]
-  /** `generated_at` in it is the time of asking. */
-  readonly requirements: RequirementsView
-}
+import { type SubmissionTruth, submissionTruth } from './truth.ts'
 
 export interface SandboxStats extends Counts {
   readonly deliveriesPending: number
@@ -32,9 +22,8 @@ export interface SandboxStats extends Counts {
   readonly story: StoryProgress
 }
 
-/** How an item enters a feed by hand. */
 export interface Entry {
-  /** true: no delivery tells of it, as of history from before the endpoint. */
+  /** true: no delivery is sent for it. */
   readonly quiet?: boolean
 }
 
@@ -47,24 +36,24 @@ export interface SandboxParts {
   readonly world: World
   readonly story: Story
   readonly tokens: Tokens
-  readonly faults: FaultBook
+  readonly faults: FaultInjector
   readonly deliveries: Deliveries
-  readonly logbook: Logbook
+  readonly activity: ActivityLog
 }
 
-/** The API's paths lie below this. */
+/** Prefix of the API's paths. */
 export const BASE_PATH = '/api/v1'
 
 /**
- * A running emulator, and every hand that a test can lay on it. Methods that take an account or a submission throw
- * RangeError when there is none of that name or id.
+ * A running emulator, and everything that a test can change or inspect in it. Methods throw RangeError for an unknown account, submission
+ * or item. Changes are announced by deliveries, unless their comment says otherwise.
  */
 export class Sandbox {
   /** `http://host:port`, without a path. */
   readonly origin: string
-  /** What a client is configured with: includes the version segment. */
+  /** The base URL for clients, with the version segment. */
   readonly baseUrl: string
-  readonly faults: FaultBook
+  readonly faults: FaultInjector
   readonly #parts: SandboxParts
 
   constructor(parts: SandboxParts) {
@@ -74,19 +63,19 @@ export class Sandbox {
     this.faults = parts.faults
   }
 
-  /** Names of the accounts, in the order in which they were given. */
+  /** Names of the accounts, in the order of the options. */
   get accountNames(): string[] {
     return [...this.#parts.accounts.keys()]
   }
 
-  /** Every request of a write operation; a mirror makes none. */
+  /** Requests of write operations. A mirror makes none. */
   get writesSeen(): readonly RequestSeen[] {
-    return this.#parts.logbook.writes
+    return this.#parts.activity.writes
   }
 
-  /** The requests of late (20,000 at least), oldest first. */
+  /** The latest requests (at least 20,000), oldest first. */
   get requestsSeen(): readonly RequestSeen[] {
-    return this.#parts.logbook.requests
+    return this.#parts.activity.requests
   }
 
   account(name: string): Account {
@@ -95,7 +84,7 @@ export class Sandbox {
     return account
   }
 
-  /** From now on deliveries of the account go to `target`, those too that still wait; null: there is no endpoint. */
+  /** Changes the webhook endpoint, also for waiting deliveries; null: no endpoint. */
   setTarget(account: string, target: string | null): void {
     this.account(account).target = target
   }
@@ -108,19 +97,19 @@ export class Sandbox {
     return addCredential(this.#parts.prng.fork(`account ${account}`), this.account(account))
   }
 
-  /** No new tokens for this credential; those that live go on until they die. */
+  /** Refuses new tokens for a credential. Existing ones stay valid until they expire. */
   revokeCredential(account: string, clientId: string): void {
     const credential = this.account(account).credentials.find((other) => other.clientId === clientId)
     if (!credential) throw new RangeError(`account ${account} has no credential ${clientId}`)
     credential.active = false
   }
 
-  /** Ends every live token of the account. */
-  killTokens(account: string): void {
-    this.#parts.tokens.killAll(this.account(account).name)
+  /** Expires all tokens of an account. */
+  expireTokens(account: string): void {
+    this.#parts.tokens.expireAll(this.account(account).name)
   }
 
-  /** Signs with a new secret from now on. @returns it. */
+  /** Signs with a new secret from now on. @returns the secret. */
   rotateWebhookSecret(account: string): string {
     const target = this.account(account)
     target.webhookSecret = `whsec_${this.#parts.prng.bytes(`secret after ${target.webhookSecret}`).toString('base64')}`
@@ -131,21 +120,21 @@ export class Sandbox {
     return [...this.#parts.world.submissions(account).keys()]
   }
 
-  /** @returns the id of a new, empty submission. */
+  /** Adds an empty submission. @returns its id. */
   addSubmission(account: string, init: { submissionId?: string; facts?: Partial<SubmissionFacts> } = {}): string {
     const facts = { ...plainFacts, ...init.facts }
     return this.#parts.world.addSubmission(account, init.submissionId ?? this.#parts.world.newId(), facts).id
   }
 
-  /** From here on the submission is answered as not found. */
+  /** Removes a submission; it is then answered 404. */
   removeSubmission(account: string, submissionId: string): void {
     this.#parts.world.removeSubmission(account, submissionId)
   }
 
   /**
-   * Opens a lane and shows the rail.
-   * @param init the market (the first of the sandbox's list when left out); `hidden`: not engaged yet.
-   * @returns the lane as it was made; its id is `rail.submission_market_id`.
+   * Opens a lane and makes the rail available.
+   * @param init `market`: default the first one; `hidden`: not shown until `revealLane`.
+   * @returns the lane; its id is `rail.submission_market_id`.
    */
   addLane(account: string, submissionId: string, init: { market?: Market; hidden?: boolean } = {}): LaneInit {
     const [market, trade] = [init.market ?? markets[0], trades[0]]
@@ -162,12 +151,12 @@ export class Sandbox {
     this.#play(account, submissionId, [{ do: 'patch_lane', laneId, patch }])
   }
 
-  /** Shows a hidden lane; its events up to now appear in their old places. */
+  /** Shows a hidden lane. Its events appear at the times at which they occurred. */
   revealLane(account: string, submissionId: string, laneId: string): void {
     this.#play(account, submissionId, [{ do: 'reveal', laneId }])
   }
 
-  /** Takes a lane out of the requirements view; its events stay. */
+  /** Removes a lane from the requirements view; its events stay visible. No delivery. */
   hideLane(account: string, submissionId: string, laneId: string): void {
     this.#parts.world.submission(account, submissionId).hideLane(laneId)
   }
@@ -184,7 +173,7 @@ export class Sandbox {
     return this.addEvents(account, submissionId, [init], entry)[0] as MarketEvent
   }
 
-  /** Adds several events that one delivery tells of. */
+  /** Adds several events, which are delivered together. */
   addEvents(account: string, submissionId: string, inits: readonly EventInit[], entry: Entry = {}): MarketEvent[] {
     const actions = inits.map((event): Action => ({ do: 'event', event }))
     return this.#play(account, submissionId, actions, entry).events
@@ -194,29 +183,29 @@ export class Sandbox {
     return this.#play(account, submissionId, [{ do: 'message', message: init }], entry).messages[0] as ThreadMessage
   }
 
-  /** Changes an event in its place, quietly: what the service says never happens, and a null that is filled. */
+  /** Changes an event. The spec allows only that null gets a value. No delivery. */
   amendEvent(account: string, submissionId: string, eventId: string, patch: Partial<MarketEvent>): MarketEvent {
     return this.#parts.world.submission(account, submissionId).events.amend(eventId, patch)
   }
 
-  /** Changes a message in its place, quietly. */
+  /** Changes a message. No delivery. */
   amendMessage(account: string, submissionId: string, messageId: string, patch: Partial<ThreadMessage>): ThreadMessage {
     return this.#parts.world.submission(account, submissionId).thread.amend(messageId, patch)
   }
 
-  /** No longer shows items of the feeds that were visible, by their ids; quietly. */
+  /** Hides events and messages. No delivery. */
   concealItems(account: string, submissionId: string, ids: readonly string[]): void {
     const { events, thread } = this.#parts.world.submission(account, submissionId)
     for (const feed of [events, thread]) feed.conceal(({ id }) => ids.includes(id))
   }
 
-  /** Shows concealed items again, in their old places; quietly. */
+  /** Shows hidden events and messages again. No delivery. */
   showItems(account: string, submissionId: string, ids: readonly string[]): void {
     const { events, thread } = this.#parts.world.submission(account, submissionId)
     for (const feed of [events, thread]) feed.reveal(({ id }) => ids.includes(id))
   }
 
-  /** Fills a submission's feeds with that many items of plain history, for measuring. */
+  /** Fills a submission's feeds for benchmarks. No delivery. */
   fillFeeds(account: string, submissionId: string, counts: { events: number; messages: number }): void {
     const { clock, prng, world } = this.#parts
     fillFeeds(world.submission(account, submissionId), prng, counts, clock.now())
@@ -224,7 +213,7 @@ export class Sandbox {
 
   /**
    * Sends any body, signed, to the account's endpoint.
-   * @param options `submissionId` is the lane whose order it keeps; `id` the delivery's id, a new one when left out.
+   * @param options `submissionId`: the submission in whose order it is sent. `id`: the delivery's id, default a new one.
    * @returns the delivery's id.
    */
   deliver(account: string, body: string, options: { submissionId?: string; id?: string } = {}): string {
@@ -249,40 +238,34 @@ export class Sandbox {
     this.#parts.story.pause()
   }
 
-  /** Plays the next step of the story now. @returns it, or null when the story is over. */
+  /** Plays the next step of the story now. @returns it, or null at the end. */
   step(): TimedStep | null {
     return this.#parts.story.step()
   }
 
-  /** Resolves when the last step of the story was played. */
+  /** Resolves after the last step of the story. */
   get storyEnded(): Promise<void> {
     return this.#parts.story.ended
   }
 
-  /** @returns what the account could see now of each submission, or of the one that is named. */
+  /** @returns what the API shows now of one submission, or of all submissions of the account. */
   truth(account: string, submissionId?: string): SubmissionTruth[] {
     const { clock, world } = this.#parts
-    const chosen = submissionId === undefined ? world.submissions(account).values() : [world.submission(account, submissionId)]
-    const nowMs = clock.now()
-    return Array.from(chosen, (submission) => ({
-      submission_id: submission.id,
-      events: submission.events.visible(),
-      messages: submission.thread.visible(),
-      requirements: requirementsView(submission, nowMs),
-    }))
+    const submissions = submissionId === undefined ? [...world.submissions(account).values()] : [world.submission(account, submissionId)]
+    return submissions.map((submission) => submissionTruth(submission, clock.now()))
   }
 
   stats(): SandboxStats {
-    const { deliveries, logbook, story } = this.#parts
+    const { deliveries, activity, story } = this.#parts
     return {
-      ...structuredClone(logbook.counts),
+      ...structuredClone(activity.counts),
       deliveriesPending: deliveries.pending,
-      writesSeen: logbook.writes.length,
+      writesSeen: activity.writes.length,
       story: story.progress(),
     }
   }
 
-  /** Stops the story, drops what is still to be delivered, closes every connection. */
+  /** Stops the story, drops pending deliveries and closes all connections. */
   async close(): Promise<void> {
     const { app, deliveries, story } = this.#parts
     story.pause()

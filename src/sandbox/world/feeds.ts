@@ -1,7 +1,6 @@
 import { parseTime } from '../../model/time.ts'
 import type { Position } from './cursor.ts'
 
-/** What every feed item has. */
 export interface Positioned {
   readonly id: string
   readonly occurred_at: string
@@ -13,22 +12,21 @@ interface Entry<T> {
   visible: boolean
 }
 
-/** Items after a position, and whether there is something visible behind the last of them. */
 export interface FeedSlice<T> {
   readonly items: readonly T[]
-  /** The position of the last item; the one that was asked for when there is none. */
+  /** The position of the last item; without items, the requested position. */
   readonly end: Position
   readonly more: boolean
 }
 
 /**
- * One feed of a submission. An item's place is given by when it occurred; whether it is seen is decided at each read. So something can
- * appear behind a cursor that was given out before.
+ * One feed of a submission, ordered by when items occurred. Items can be hidden and revealed later, so that they appear behind a cursor
+ * that a client already has.
  */
 export class Feed<T extends Positioned> {
   readonly #entries: Entry<T>[] = []
 
-  /** @throws RangeError when the item has no readable `occurred_at`, or stands there already. */
+  /** @throws RangeError when `occurred_at` is invalid or the item is in the feed already. */
   add(item: T, visible: boolean): void {
     const time = parseTime(item.occurred_at)
     if (time === null) throw new RangeError(`item ${item.id} has no readable occurred_at`)
@@ -41,19 +39,19 @@ export class Feed<T extends Positioned> {
     else this.#entries.splice(at, 0, entry)
   }
 
-  /** Makes hidden items that `chosen` names visible. @returns those that were hidden until now. */
-  reveal(chosen: (item: T) => boolean): T[] {
-    const hidden = this.#entries.filter((entry) => !entry.visible && chosen(entry.item))
+  /** Shows hidden items that match. @returns them. */
+  reveal(matches: (item: T) => boolean): T[] {
+    const hidden = this.#entries.filter((entry) => !entry.visible && matches(entry.item))
     for (const entry of hidden) entry.visible = true
     return hidden.map((entry) => entry.item)
   }
 
-  /** Makes items that `chosen` names invisible again, until they are revealed. */
-  conceal(chosen: (item: T) => boolean): void {
-    for (const entry of this.#entries) if (chosen(entry.item)) entry.visible = false
+  /** Hides items that match. */
+  conceal(matches: (item: T) => boolean): void {
+    for (const entry of this.#entries) if (matches(entry.item)) entry.visible = false
   }
 
-  /** Replaces fields of an item in its place; its id and time stay. @throws RangeError when there is none with that id. */
+  /** Replaces fields of an item, except id and time. @throws RangeError for an unknown id. */
   amend(id: string, patch: Partial<T>): T {
     const entry = this.#entries.find((other) => other.item.id === id)
     if (!entry) throw new RangeError(`no item ${id} in the feed`)
@@ -61,7 +59,7 @@ export class Feed<T extends Positioned> {
     return entry.item
   }
 
-  /** @returns everything that can be seen now, oldest first. */
+  /** @returns all visible items, oldest first. */
   visible(): T[] {
     return this.#entries.filter((entry) => entry.visible).map((entry) => entry.item)
   }

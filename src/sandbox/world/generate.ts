@@ -11,17 +11,17 @@ export interface GenerateOptions {
   readonly startMs: number
 }
 
-/** History is told at this many times the pace of the live story backwards: minutes there were days. */
+/** Past steps are spread over this many times their story time: minutes become days. */
 const HISTORY_STRETCH = 1_200
-/** The newest history lies this far back. */
+/** Time between the newest history and the start. */
 const HISTORY_GAP_MS = 3 * 3_600_000
-/** Submissions made while the story runs are made within this story time. */
+/** New submissions start within this story time. */
 const LAST_START_MS = 60_000
 
 /**
- * Makes up the submissions of one account and puts them into `world`: some are over, some are under way (their past is
- * told at once and quietly: no webhook repeats history), some begin only now.
- * @returns what is still to happen, in no particular order.
+ * Generates the submissions of one account and adds them to `world`. Some are finished, some are in progress and some are new. Past steps
+ * are played at once without deliveries.
+ * @returns the remaining steps, unordered.
  */
 export function generateAccount(world: World, prng: Prng, options: GenerateOptions): TimedStep[] {
   const live: TimedStep[] = []
@@ -29,14 +29,14 @@ export function generateAccount(world: World, prng: Prng, options: GenerateOptio
     const own = prng.fork(`submission ${n}`)
     const plan = planSubmission(own, options)
     world.addSubmission(options.account, plan.submissionId, plan.facts)
-    // One in seven is over, half of the others are under way; the first is always new and the second always under way.
+    // 1 of 7 is finished, 3 are in progress, 3 are new. The first is always new, the second always in progress.
     const share = n === 0 ? 0 : n === 1 ? 0.4 : own.pick([0, 0, 0, 0.3, 0.5, 0.7, 1])
-    live.push(...begin(world, own, options, plan, share * PLAN_LENGTH_MS))
+    live.push(...addPlan(world, own, options, plan, share * PLAN_LENGTH_MS))
   }
   return live
 }
 
-function begin(world: World, prng: Prng, options: GenerateOptions, plan: SubmissionPlan, nowMs: number): TimedStep[] {
+function addPlan(world: World, prng: Prng, options: GenerateOptions, plan: SubmissionPlan, nowMs: number): TimedStep[] {
   const { account } = options
   const past = nowMs > 0 ? plan.steps.filter((step) => step.atMs <= nowMs) : []
   for (const step of past) {

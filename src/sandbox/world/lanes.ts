@@ -4,7 +4,7 @@ import type { Prng } from './prng.ts'
 import type { LaneInit, LanePatch } from './submission.ts'
 import type { RailQuote, RequirementItem, SourceOffer } from './wire.ts'
 
-/** @returns a lane that was just opened towards `market` for a risk of `trade`. */
+/** @returns a newly opened lane to `market` for a risk of `trade`. */
 export function newLane(prng: Prng, market: Market, trade: Trade, evaluatedAtMs: number): LaneInit {
   const laneId = prng.uuid()
   const programId = prng.uuid()
@@ -88,8 +88,8 @@ function item(key: string | null, label: string, satisfied: boolean | null): Req
   }
 }
 
-/** @returns the lane's changes when the broker has sent what it was held for. */
-export function satisfied(lane: LaneInit): LanePatch {
+/** @returns the changes of a lane whose missing requirements have arrived. */
+export function satisfiedPatch(lane: LaneInit): LanePatch {
   return {
     rail: {
       submit_ready: true,
@@ -109,16 +109,16 @@ export function satisfied(lane: LaneInit): LanePatch {
   }
 }
 
-/** @returns the lane's changes when it shows `quotes`, the newest last, with the carrier's own papers. */
-export function quoted(quotes: readonly RailQuote[], offers: readonly SourceOffer[]): LanePatch {
+/** @returns the changes of a lane that has quotes, newest last, and the carrier's documents. */
+export function quotedPatch(quotes: readonly RailQuote[], offers: readonly SourceOffer[]): LanePatch {
   return {
     rail: { quotes, source_offers: offers, status: 'quoted', status_label: 'Quoted', chip: 'quoted', next_step: 'Review the quote' },
     session: { status: 'completed', outcome: 'quoted', completion_pct: 100, missing_questions: [], has_quote: true },
   }
 }
 
-/** @returns the lane's changes when it ended without coverage. */
-export function ended(status: 'declined' | 'withdrawn' | 'blocked', label: string): LanePatch {
+/** @returns the changes of a lane that ended without coverage. */
+export function endedPatch(status: 'declined' | 'withdrawn' | 'blocked', label: string): LanePatch {
   return {
     rail: { status, status_label: label, chip: 'not_available', next_step: null },
     market: { ready: false },

@@ -1,12 +1,12 @@
-import { ended, newOffer, newQuote, quoted, satisfied } from './lanes.ts'
-import { attachment, bindConfirmation, type Correspondence, question, quoteDelivery, reply } from './letters.ts'
+import { attachment, bindConfirmation, type Correspondence, question, quoteDelivery, reply } from './correspondence.ts'
+import { endedPatch, newOffer, newQuote, quotedPatch, satisfiedPatch } from './lanes.ts'
 import { blockReasons, declineReasons, type Market, type Trade } from './names.ts'
 import type { Prng } from './prng.ts'
 import type { LaneInit } from './submission.ts'
 import type { RailQuote } from './wire.ts'
 import type { Action, PlanStep } from './world.ts'
 
-/** One market that is tried for one submission. */
+/** One market that is approached for a submission. */
 export interface MarketPlan {
   readonly who: Correspondence
   readonly trade: Trade
@@ -14,7 +14,7 @@ export interface MarketPlan {
   readonly lane: LaneInit
   /** Whether the broker binds here. */
   readonly wins: boolean
-  /** Story time between which this market's part plays. */
+  /** Start and end of this market's steps, in story time. */
   readonly firstMs: number
   readonly lastMs: number
 }
@@ -22,15 +22,17 @@ export interface MarketPlan {
 type Outcome = 'quote' | 'revised' | 'declined' | 'withdrawn' | 'blocked'
 
 /**
- * Plans one market from the first approach to its end. Some are shown only after the brokerage's approval: their first
- * events happened before that and then stand behind every cursor given out meanwhile. Such a lane always has an event
- * afterwards, and some markets enter the stream with their quote, without having been attached.
+ * Plans one market from the first approach to its end. Variants that real feeds have too:
+ *
+ * - Some lanes stay hidden until the brokerage approves them. Their earlier events then appear behind cursors that clients already have.
+ *   Such a lane always has a later event.
+ * - Some markets first appear with their quote, without `market_attached`.
  */
 export function planMarket(prng: Prng, plan: MarketPlan): PlanStep[] {
   const outcome = plan.wins ? prng.pick<Outcome>(['quote', 'revised']) : chooseOutcome(prng, plan.market)
   if (outcome === 'blocked' && prng.chance(0.5)) return [blockedBeforeLane(prng, plan)]
   const late = prng.chance(0.25)
-  const timeline = evenly(prng, plan, late ? 7 : 6)
+  const timeline = spreadMoments(prng, plan, late ? 7 : 6)
   const steps = [attach(prng, plan, timeline.next(), late)]
   steps.push(...underwriting(prng, plan, timeline))
   if (late) steps.push(step(plan, timeline.next(), 'becomes visible', [{ do: 'reveal', laneId: laneIdOf(plan) }]))
@@ -48,8 +50,8 @@ function chooseOutcome(prng: Prng, market: Market): Outcome {
   return prng.pick(outcomes[market.category])
 }
 
-/** Hands out moments from first to last, each some way after the one before. */
-function evenly(prng: Prng, plan: MarketPlan, count: number): { next(): number } {
+/** @returns `count` increasing times between the plan's start and end. */
+function spreadMoments(prng: Prng, plan: MarketPlan, count: number): { next(): number } {
   const gap = (plan.lastMs - plan.firstMs) / count
   let used = 0
   return { next: () => Math.round(plan.firstMs + gap * (used++ + prng.next() * 0.9)) }
@@ -73,7 +75,7 @@ function attach(prng: Prng, plan: MarketPlan, atMs: number, hidden: boolean): Pl
   return step(plan, atMs, 'is approached', unannounced ? [lane] : [lane, event(prng, plan, 'market_attached')])
 }
 
-/** A market that never got a lane: its event names none. */
+/** A market that never gets a lane: its event has `lane_id` null. */
 function blockedBeforeLane(prng: Prng, plan: MarketPlan): PlanStep {
   const { rail } = plan.lane
   const market = { name: rail.market_name, lines: rail.lines, lane_id: null, category: rail.program_category }
@@ -96,7 +98,7 @@ function underwriting(prng: Prng, plan: MarketPlan, timeline: { next(): number }
     step(plan, timeline.next(), 'asks', [{ do: 'message', message: question(plan.who, plan.market, asked) }]),
     step(plan, timeline.next(), 'is answered', [
       { do: 'message', message: reply(plan.who, answer, papers) },
-      { do: 'patch_lane', laneId: laneIdOf(plan), patch: satisfied(plan.lane) },
+      { do: 'patch_lane', laneId: laneIdOf(plan), patch: satisfiedPatch(plan.lane) },
       event(prng, plan, 'status_changed', { status: 'in_review', status_label: 'In review' }),
     ]),
   ]
@@ -110,7 +112,7 @@ function quoting(prng: Prng, plan: MarketPlan, timeline: { next(): number }, rev
   return steps
 }
 
-/** A quote is relayed with a mail; now and then its file is finalized, and so can be fetched, only a little later. */
+/** A quote comes with a mail. Sometimes its file is finalized, and can be fetched, only later. */
 function deliver(prng: Prng, plan: MarketPlan, atMs: number, quotes: readonly RailQuote[], what: string): PlanStep[] {
   const premium = quotes.at(-1)?.premium_display ?? ''
   const name = `${plan.market.slug}-quote-${quotes.length}.pdf`
@@ -119,7 +121,7 @@ function deliver(prng: Prng, plan: MarketPlan, atMs: number, quotes: readonly Ra
   const message = { ...quoteDelivery(plan.who, plan.market, premium, [attachment(prng, name, !early)]), id: messageId }
   const steps = [
     step(plan, atMs, what, [
-      { do: 'patch_lane', laneId: laneIdOf(plan), patch: quoted(quotes, prng.chance(0.6) ? [newOffer(prng, plan.market)] : []) },
+      { do: 'patch_lane', laneId: laneIdOf(plan), patch: quotedPatch(quotes, prng.chance(0.6) ? [newOffer(prng, plan.market)] : []) },
       event(prng, plan, 'quote_received'),
       { do: 'message', message },
     ]),
@@ -146,7 +148,7 @@ function end(prng: Prng, plan: MarketPlan, atMs: number, outcome: 'declined' | '
     blocked: prng.pick(blockReasons),
   }
   return step(plan, atMs, `ends: ${outcome}`, [
-    { do: 'patch_lane', laneId: laneIdOf(plan), patch: ended(outcome, labels[outcome]) },
+    { do: 'patch_lane', laneId: laneIdOf(plan), patch: endedPatch(outcome, labels[outcome]) },
     event(prng, plan, outcome, { detail: details[outcome] }),
   ])
 }

@@ -1,12 +1,12 @@
+import { attachment, type Correspondence, chat, clearance, planUpdate, reply } from './correspondence.ts'
 import { newLane } from './lanes.ts'
-import { attachment, type Correspondence, chat, clearance, planUpdate, reply } from './letters.ts'
 import { planMarket } from './market-plan.ts'
 import { endings, type Market, markets, moreOwners, owners, producers, states, type Trade, trades } from './names.ts'
 import type { Prng } from './prng.ts'
 import type { SubmissionFacts } from './wire.ts'
 import type { PlanStep } from './world.ts'
 
-/** A whole submission: how it begins, and all that will happen to it, oldest first. */
+/** A submission's initial facts and all its steps, oldest first. */
 export interface SubmissionPlan {
   readonly submissionId: string
   readonly facts: SubmissionFacts
@@ -15,22 +15,26 @@ export interface SubmissionPlan {
 
 export interface PlanOptions {
   readonly brokerageDomain: string
-  /** For dates in the texts: effective dates lie after it. */
+  /** Effective dates are after it. */
   readonly startMs: number
 }
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
-/** Story time within which every submission's story ends. */
+/** Story time within which every submission ends. */
 export const PLAN_LENGTH_MS = 4 * MINUTE_MS
 
-/** Makes up one submission. The same generator state and options give the same submission. */
+/** Generates one submission. The same generator state and options give the same one. */
 export function planSubmission(prng: Prng, options: PlanOptions): SubmissionPlan {
   const trade = prng.pick(trades)
   const facts = newFacts(prng, trade, options.startMs)
   const who = newCorrespondence(prng, facts, options.brokerageDomain)
-  const tried = prng.sample(markets, prng.int(4, 7))
-  const steps = [...opening(who, tried), ...planMarkets(prng, who, trade, tried, options.startMs), ...between(prng, who, tried)]
+  const approached = prng.sample(markets, prng.int(4, 7))
+  const steps = [
+    ...opening(who, approached),
+    ...planMarkets(prng, who, trade, approached, options.startMs),
+    ...sideEvents(prng, who, approached),
+  ]
   return { submissionId: prng.uuid(), facts, steps: steps.sort((a, b) => a.atMs - b.atMs) }
 }
 
@@ -59,19 +63,19 @@ function newCorrespondence(prng: Prng, facts: SubmissionFacts, domain: string): 
   }
 }
 
-function opening(who: Correspondence, tried: readonly Market[]): PlanStep[] {
+function opening(who: Correspondence, approached: readonly Market[]): PlanStep[] {
   return [
     {
       atMs: 0,
       label: `${who.insuredName}: marketing starts`,
       actions: [
         { do: 'facts', patch: { marketing_status: 'matching', marketing_hint: 'Matching usually takes about five minutes.' } },
-        { do: 'message', message: clearance(who, tried) },
+        { do: 'message', message: clearance(who, approached) },
       ],
     },
     {
       atMs: 0.4 * MINUTE_MS,
-      label: `${who.insuredName}: ${tried.length} markets matched`,
+      label: `${who.insuredName}: ${approached.length} markets matched`,
       actions: [
         { do: 'facts', patch: { marketing_status: 'matched', marketing_hint: null } },
         { do: 'rail', patch: { available: true } },
@@ -80,18 +84,18 @@ function opening(who: Correspondence, tried: readonly Market[]): PlanStep[] {
   ]
 }
 
-function planMarkets(prng: Prng, who: Correspondence, trade: Trade, tried: readonly Market[], startMs: number): PlanStep[] {
-  const winner = prng.chance(0.5) ? prng.int(0, tried.length - 1) : -1
-  return tried.flatMap((market, index) => {
+function planMarkets(prng: Prng, who: Correspondence, trade: Trade, approached: readonly Market[], startMs: number): PlanStep[] {
+  const winner = prng.chance(0.5) ? prng.int(0, approached.length - 1) : -1
+  return approached.flatMap((market, index) => {
     const lane = newLane(prng, market, trade, startMs)
     return planMarket(prng, { who, trade, market, lane, wins: index === winner, firstMs: 0.45 * MINUTE_MS, lastMs: 0.9 * PLAN_LENGTH_MS })
   })
 }
 
-/** What happens on the side: an update to the plan, a form that is filled, some chat, an expired quote, papers that come in. */
-function between(prng: Prng, who: Correspondence, tried: readonly Market[]): PlanStep[] {
+/** Steps beside the markets: a plan update, a form, chat, an expired quote, incoming documents. */
+function sideEvents(prng: Prng, who: Correspondence, approached: readonly Market[]): PlanStep[] {
   const at = (from: number, to: number) => Math.round((from + prng.next() * (to - from)) * PLAN_LENGTH_MS)
-  const waiting = prng.sample(tried, 2).map((market) => `${market.name}: waiting for an answer`)
+  const waiting = prng.sample(approached, 2).map((market) => `${market.name}: waiting for an answer`)
   const steps: PlanStep[] = [
     {
       atMs: at(0.4, 0.7),
@@ -112,7 +116,7 @@ function between(prng: Prng, who: Correspondence, tried: readonly Market[]): Pla
     steps.push({ atMs: atMs + 4_000, label: `${who.insuredName}: the chat answers`, actions: [{ do: 'message', message: answered }] })
   }
   if (prng.chance(0.3)) {
-    const market = prng.pick(tried)
+    const market = prng.pick(approached)
     const item = { history_key: `${market.slug}:${prng.int(1000, 9999)}`, market_name: market.name, program: market.program } as const
     steps.push({
       atMs: at(0.6, 0.95),

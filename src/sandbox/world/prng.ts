@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A repeatable source of chance: the same seed gives the same numbers on every machine (the "sfc32" generator). */
+/** A seeded random generator (sfc32): the same seed gives the same numbers on every machine. */
 export class Prng {
   readonly #seed: string
   readonly #state: Uint32Array
@@ -11,12 +11,12 @@ export class Prng {
     this.#state = Uint32Array.from([0, 4, 8, 12], (at) => hash.readUInt32LE(at))
   }
 
-  /** @returns a generator of its own for `label`, which does not depend on what was drawn from this one. */
+  /** @returns a generator that depends on the seed and `label`, and not on numbers drawn from this one. */
   fork(label: string): Prng {
     return new Prng(`${this.#seed}/${label}`)
   }
 
-  /** @returns bytes that depend on the seed and `label` alone. */
+  /** @returns 32 bytes that depend on the seed and `label` alone. */
   bytes(label: string): Buffer {
     return createHash('sha256').update(`${this.#seed}#${label}`).digest()
   }
@@ -35,7 +35,7 @@ export class Prng {
     return this.next() < probability
   }
 
-  /** @throws RangeError when there is nothing to pick from. */
+  /** @throws RangeError for an empty list. */
   pick<T>(items: readonly T[]): T {
     if (items.length === 0) throw new RangeError('nothing to pick from')
     return items[this.int(0, items.length - 1)] as T

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { PlanStep, World } from './world.ts'
 
-/** A step of some submission's plan on the common timeline: `atMs` counts from the start of the story. */
+/** A step of a submission on the common timeline: `atMs` counts from the start of the story. */
 export interface TimedStep extends PlanStep {
   readonly account: string
   readonly submissionId: string
@@ -15,9 +15,8 @@ export interface StoryProgress {
 }
 
 /**
- * Plays a timeline into the world: by itself from `start` until `pause`, `speed` times as fast as it was written, or
- * step by step by hand. Told by hand, a step happens at the time now; told by itself, at its own time, so that the same
- * seed and start give the same history to the microsecond.
+ * Plays steps into the world, on a timer (`start`, `pause`) or one by one (`step`). On the timer a step happens at its own time, so that
+ * the same seed and start give the same data to the microsecond; with `step` it happens now.
  */
 export class Story {
   readonly #steps: readonly TimedStep[]
@@ -27,7 +26,7 @@ export class Story {
   readonly #end = Promise.withResolvers<void>()
   readonly #onStep: (step: TimedStep) => void
   #next = 0
-  /** Story time that has passed in earlier runs. */
+  /** Story time played before the last pause. */
   #elapsedMs = 0
   #run: { readonly stop: AbortController; readonly startedAtMs: number } | null = null
 
@@ -50,7 +49,7 @@ export class Story {
     return { played: this.#next, total, running: this.#run !== null, ended: this.#next === total }
   }
 
-  /** Lets the story run from where it stands; nothing when it runs already. */
+  /** Starts or continues the story. */
   start(): void {
     if (this.#run) return
     const run = { stop: new AbortController(), startedAtMs: this.#clock.now() }
@@ -58,7 +57,7 @@ export class Story {
     void this.#play(run.startedAtMs, run.stop.signal)
   }
 
-  /** Stops after the step in hand; `start` goes on from there. */
+  /** Pauses the story; `start` continues it. */
   pause(): void {
     if (!this.#run) return
     this.#elapsedMs += (this.#clock.now() - this.#run.startedAtMs) * this.#speed
@@ -66,7 +65,7 @@ export class Story {
     this.#run = null
   }
 
-  /** Plays the next step now, whatever its time. @returns it, or null when the story is over. */
+  /** Plays the next step now. @returns it, or null at the end of the story. */
   step(): TimedStep | null {
     return this.#playNext(this.#clock.now())
   }
@@ -77,7 +76,7 @@ export class Story {
       const dueMs = startedAtMs + Math.max(0, step.atMs - elapsedMs) / this.#speed
       if (dueMs > this.#clock.now()) await this.#clock.sleep(dueMs - this.#clock.now(), signal)
       if (signal.aborted) return
-      // A timer may wake a moment early, or a hand have played the step meanwhile: then the loop looks again.
+      // The timer may fire early, or `step` may have played this step meanwhile: then look again.
       if (dueMs <= this.#clock.now() && this.#steps[this.#next] === step) this.#playNext(dueMs)
     }
     this.#run = null

@@ -12,7 +12,7 @@ import type {
   ThreadMessage,
 } from './wire.ts'
 
-/** A market that was tried for a submission, with all that the requirements view shows of it. */
+/** One market of a submission, with everything that the requirements view shows of it. */
 export interface LaneInit {
   readonly rail: RailLane
   readonly market: MarketReadiness
@@ -20,7 +20,7 @@ export interface LaneInit {
   readonly session: CarrierSession | null
 }
 
-/** Fields of a lane to change; what is left out stays. */
+/** Fields of a lane to change. */
 export interface LanePatch {
   readonly rail?: Partial<RailLane>
   readonly market?: Partial<MarketReadiness>
@@ -28,19 +28,19 @@ export interface LanePatch {
   readonly session?: Partial<CarrierSession>
 }
 
-/** What to change of the rail as a whole. */
+/** Fields of the rail to change. */
 export interface RailPatch {
-  /** false: the view answers `rail: null`, and `assessment: null`. */
+  /** false: the view has `rail: null` and `assessment: null`. */
   readonly available?: boolean
   readonly quote_history?: readonly QuoteHistoryItem[]
   readonly quote_history_unavailable?: boolean
 }
 
-/** An event to add. Left out: a new id, the time now, the market of its lane, the status that belongs to its type. */
+/** An event to add. Defaults: a new id, now, the market of its lane, the status of its type. */
 export interface EventInit {
   readonly type: string
   readonly id?: string
-  /** Kept as it is written; any date-time of RFC 3339. */
+  /** Any date-time of RFC 3339, kept as given. */
   readonly occurred_at?: string
   readonly lane_id?: string | null
   readonly market?: EventMarket
@@ -49,12 +49,12 @@ export interface EventInit {
   readonly detail?: string | null
 }
 
-/** A message to add. Left out: a new id, the time now, and an outbound e-mail without subject, addresses or attachments. */
+/** A message to add. Defaults: a new id, now, an outbound e-mail without subject, addresses and attachments. */
 export interface MessageInit extends Partial<ThreadMessage> {
   readonly body_text: string
 }
 
-/** A lane, and whether the service has engaged its market yet: only then is anything of it seen. */
+/** A lane. While it is not visible, neither it nor its events are shown. */
 export interface Lane extends LaneInit {
   visible: boolean
 }
@@ -69,7 +69,7 @@ const STATUS_OF_TYPE: Readonly<Record<string, readonly [status: string, label: s
   bound: ['bound', 'Bound'],
 }
 
-/** One submission as the service knows it: its two feeds and what its requirements view is made of. */
+/** One submission of the emulated service: its two feeds and the data of its requirements view. */
 export class Submission {
   readonly id: string
   facts: SubmissionFacts
@@ -116,7 +116,7 @@ export class Submission {
     return lane
   }
 
-  /** Adds an event; one of a lane that is not visible yet stays hidden until the lane is revealed. */
+  /** Adds an event. It is hidden while its lane is. */
   addEvent(init: EventInit, newId: () => string, atMs: number): MarketEvent {
     const lane = init.lane_id ? this.lanes.get(init.lane_id) : undefined
     const [status, label] = STATUS_OF_TYPE[init.type] ?? ['updated', 'Updated']
@@ -151,23 +151,23 @@ export class Submission {
     return message
   }
 
-  /** Shows a hidden lane and the events it had until now, each in its old place. @returns those events. */
+  /** Shows a hidden lane and its events. @returns those events. */
   revealLane(laneId: string): MarketEvent[] {
     this.lane(laneId).visible = true
     return this.events.reveal((event) => event.market.lane_id === laneId)
   }
 
-  /** Takes a lane out of the view, as when the service steps back from a market. Its events stay. */
+  /** Removes a lane from the requirements view. Its events stay visible. */
   hideLane(laneId: string): void {
     this.lane(laneId).visible = false
   }
 
-  /** @returns whether the event belongs to a lane that cannot be seen yet. */
+  /** @returns whether the event belongs to a hidden lane. */
   hides(event: MarketEvent): boolean {
     return event.market.lane_id !== null && this.lanes.get(event.market.lane_id)?.visible === false
   }
 
-  /** A time for something that happens at `atMs`: later than all before it, so that nothing slips behind a cursor by chance. */
+  /** @returns a timestamp for `atMs` that is later than all before, so that no item appears behind a cursor by accident. */
   #stamp(atMs: number): string {
     this.#lastMicros = Math.max(Math.floor(atMs * 1000), this.#lastMicros + 1)
     const text = timeFromMs(Math.floor(this.#lastMicros / 1000))

@@ -1,6 +1,6 @@
 /**
- * The service's words, as the emulator speaks them. They are written down apart from the product's own reading of the
- * wire on purpose: a misreading made twice would not be found by running one against the other.
+ * The service's wire types, written from the spec independently of the mirror's own schemas (`upstream/wire`). Shared types would hide a
+ * misreading of the spec from tests that run one against the other.
  */
 
 /** One of the three groups of markets ("ProgramCategory"). */
@@ -55,7 +55,7 @@ export interface RequirementsView extends SubmissionFacts {
   readonly rail: Rail | null
 }
 
-/** What the requirements view says of the submission itself. */
+/** The requirements view's fields about the submission itself. */
 export interface SubmissionFacts {
   readonly insured_name: string
   readonly lines: readonly string[]

@@ -3,7 +3,7 @@ import type { Prng } from './prng.ts'
 import { type EventInit, type LaneInit, type LanePatch, type MessageInit, type RailPatch, Submission } from './submission.ts'
 import type { Attachment, MarketEvent, QuoteHistoryItem, SubmissionFacts, ThreadMessage } from './wire.ts'
 
-/** One thing that happens to a submission, as plain data. */
+/** One change to a submission, as plain data. */
 export type Action =
   | { readonly do: 'lane'; readonly lane: LaneInit; readonly hidden: boolean }
   | { readonly do: 'patch_lane'; readonly laneId: string; readonly patch: LanePatch }
@@ -15,22 +15,22 @@ export type Action =
   | { readonly do: 'message'; readonly message: MessageInit }
   | { readonly do: 'attach'; readonly messageId: string; readonly attachments: readonly Attachment[] }
 
-/** Something that happens at one moment of a submission's story. */
+/** Changes at one moment of a submission's story. */
 export interface PlanStep {
-  /** Milliseconds of story time since the submission was made. */
+  /** Story time since the submission began, ms. */
   readonly atMs: number
-  /** One line for people. */
+  /** A description for logs. */
   readonly label: string
   readonly actions: readonly Action[]
 }
 
-/** What just became visible in the feeds of one submission; this is what webhooks tell. */
+/** What became visible in the feeds of a submission, to be sent as webhooks. */
 export type News = { readonly account: string; readonly submissionId: string } & (
   | { readonly kind: 'events'; readonly events: readonly MarketEvent[] }
   | { readonly kind: 'message'; readonly message: ThreadMessage }
 )
 
-/** What a call of `play` put into the feeds. */
+/** What `play` added to the feeds. */
 export interface Added {
   readonly events: MarketEvent[]
   readonly messages: ThreadMessage[]
@@ -39,11 +39,11 @@ export interface Added {
 export interface WorldOptions {
   readonly prng: Prng
   readonly announce: (news: News) => void
-  /** Whether events that become visible behind a cursor are announced too. */
+  /** Whether to announce events that become visible behind a cursor. */
   readonly announceLate: boolean
 }
 
-/** All submissions of all accounts. The same submission id may exist in two accounts: they know nothing of each other. */
+/** All submissions of all accounts. Accounts are independent and may use the same submission ids. */
 export class World {
   readonly #options: WorldOptions
   readonly #accounts = new Map<string, Map<string, Submission>>()
@@ -80,17 +80,17 @@ export class World {
     return submission
   }
 
-  /** From here on the submission is answered as not found. */
+  /** Removes a submission; it is then answered 404. */
   removeSubmission(account: string, submissionId: string): void {
     this.submission(account, submissionId)
     this.#accounts.get(account)?.delete(submissionId)
   }
 
   /**
-   * Lets the actions happen, in order. What becomes visible by them is announced, unless it happens quietly: the events
-   * of one call together, each message alone.
+   * Applies actions in order, and announces what becomes visible: the events of one call together, each message by itself.
    * @param atMs when they happen, in milliseconds since the epoch.
-   * @returns the events and messages that were added, hidden ones too.
+   * @param quiet true: nothing is announced.
+   * @returns the added events and messages, with hidden ones.
    */
   play(account: string, submissionId: string, actions: readonly Action[], atMs: number, quiet = false): Added {
     const submission = this.submission(account, submissionId)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
-import { FaultBook, type FaultInput, faultSchema, presetFaults } from '../../../src/sandbox/service/faults.ts'
+import { FaultInjector, type FaultInput, faultSchema, presetFaults } from '../../../src/sandbox/service/faults.ts'
 import { Prng } from '../../../src/sandbox/world/prng.ts'
 import { Client, Endpoint, sandboxFor } from '../support.ts'
 
@@ -157,7 +157,7 @@ test('a service whose clock is wrong has one clock: a Retry-After that is a date
   expect(time(throttled, 'retry-after') - time(throttled, 'date')).toBe(7_000)
   sandbox.faults.set([skew, { kind: 'cut' }])
   expect(time(await events(), 'date')).toBeLessThan(Date.now() - 3_000_000)
-  sandbox.killTokens('default')
+  sandbox.expireTokens('default')
   const refused = await client.get('/broker/me')
   expect(refused.status).toBe(401)
   expect(time(refused, 'date')).toBeLessThan(Date.now() - 3_000_000)
@@ -165,7 +165,7 @@ test('a service whose clock is wrong has one clock: a Retry-After that is a date
 
 test('chance is repeatable, and keeps to its probability', () => {
   const strikes = (seed: string) => {
-    const book = new FaultBook(new Prng(seed), () => {})
+    const book = new FaultInjector(new Prng(seed), () => {})
     book.set([{ kind: 'lose', probability: 0.3 }])
     return Array.from({ length: 2_000 }, () => book.draw(['lose'], { operation: 'delivery' }) !== null)
   }
@@ -186,7 +186,7 @@ test('the preset of all faults holds every kind, and none that refuses the crede
 })
 
 test('a fault that is none is refused', () => {
-  const book = new FaultBook(new Prng('a'), () => {})
+  const book = new FaultInjector(new Prng('a'), () => {})
   expect(() => book.set([{ kind: 'lose', probability: 2 }])).toThrow()
 })
 

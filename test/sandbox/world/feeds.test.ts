@@ -154,7 +154,7 @@ test('any two walks, whatever their limits, agree with the visible history', () 
       for (let more = true; more; ) {
         const slice = feed.after(since, limit)
         walked.push(...slice.items.map(({ id }) => id))
-        since = decodeCursor('s', encodeCursor('s', { position: slice.end, hops: 0 }))?.position ?? { time: '', id: '' }
+        since = decodeCursor('s', encodeCursor('s', { position: slice.end, emptyPages: 0 }))?.position ?? { time: '', id: '' }
         more = slice.more
       }
       const expected = chosen.filter(({ visible }) => visible).sort((a, b) => a.second - b.second || (a.id < b.id ? -1 : 1))

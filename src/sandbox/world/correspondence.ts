@@ -3,12 +3,12 @@ import type { Prng } from './prng.ts'
 import type { MessageInit } from './submission.ts'
 import type { Attachment } from './wire.ts'
 
-/** Who writes to whom about a submission. */
+/** The two sides of the mails about a submission. */
 export interface Correspondence {
   readonly insuredName: string
   /** First name and address of the producer at the brokerage. */
   readonly producer: { readonly name: string; readonly email: string }
-  /** Message-ID of the first mail, which every later one answers. */
+  /** Message-ID of the first mail; all later ones reply to it. */
   readonly rootMessageId: string
 }
 
@@ -27,11 +27,11 @@ function outbound(who: Correspondence, kind: string, subject: string, lines: rea
   }
 }
 
-/** @returns the first mail: every market that is being tried. */
-export function clearance(who: Correspondence, tried: readonly Market[]): MessageInit {
+/** @returns the first mail, which lists the approached markets. */
+export function clearance(who: Correspondence, approached: readonly Market[]): MessageInit {
   return outbound(who, 'initial_clearance', 'markets cleared', [
     'we are approaching these markets:',
-    ...tried.map((market) => `- ${market.name} (${market.program})`),
+    ...approached.map((market) => `- ${market.name} (${market.program})`),
   ])
 }
 
@@ -68,7 +68,7 @@ export function bindConfirmation(who: Correspondence, market: Market): MessageIn
   return outbound(who, 'bind_confirmation', 'bound', [`coverage with ${market.name} is bound. The binder follows.`])
 }
 
-/** @returns a question to the portal assistant and its answer: chat rows have neither subject nor addresses. */
+/** @returns a question to the portal assistant and its answer. Chat messages have neither subject nor addresses. */
 export function chat(asked: string, answered: string): [MessageInit, MessageInit] {
   const row = { channel: 'chat', kind: 'chat' } as const
   return [
@@ -77,7 +77,7 @@ export function chat(asked: string, answered: string): [MessageInit, MessageInit
   ]
 }
 
-/** @param finalized whether the file can be fetched already; until then it has no path. */
+/** @param finalized whether the file can be fetched; otherwise its path is null. */
 export function attachment(prng: Prng, name: string, finalized: boolean): Attachment {
   return { name, download_path: finalized ? `/broker/finalized-documents/${prng.uuid()}/pdf` : null }
 }

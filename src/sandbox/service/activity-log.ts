@@ -1,10 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import type { Fault, Occasion } from './faults.ts'
+import type { Fault, FaultContext } from './faults.ts'
 
-/** What became of one delivery. */
 export type DeliveryOutcome = 'acknowledged' | 'lost' | 'given_up'
 
-/** Something that an onlooker may want to see while the sandbox runs. */
+/** Something that an observer may want to see while the sandbox runs. */
 export type Notice =
   | {
       readonly kind: 'delivery'
@@ -16,7 +15,7 @@ export type Notice =
       /** Ids of the events or of the message in it. */
       readonly itemIds: readonly string[]
     }
-  | { readonly kind: 'fault'; readonly fault: Fault; readonly occasion: Occasion }
+  | { readonly kind: 'fault'; readonly fault: Fault; readonly context: FaultContext }
   | { readonly kind: 'step'; readonly account: string; readonly submissionId: string; readonly label: string }
 
 /** A request that reached the API. */
@@ -31,9 +30,9 @@ export interface RequestSeen {
 /** Totals since the start. */
 export interface Counts {
   readonly deliveries: {
-    /** Handed over to be sent, copies included, lost ones not. */
+    /** Queued for sending: with copies, without lost ones. */
     queued: number
-    /** Tries on the wire. */
+    /** Attempts to send. */
     tries: number
     acknowledged: number
     lost: number
@@ -51,16 +50,16 @@ export interface Counts {
   tokensRefused: number
 }
 
-/** @returns what is kept of a request: no header that holds a secret, no body. */
-export function seen(operation: string, request: FastifyRequest, account?: string): RequestSeen {
+/** @returns the record of a request: without headers, which hold secrets, and without the body. */
+export function requestRecord(operation: string, request: FastifyRequest, account?: string): RequestSeen {
   return { operation, method: request.method, url: request.url, account: account ?? null }
 }
 
-/** How many requests are kept to be looked at; older ones are only counted. */
-const REQUESTS_KEPT = 20_000
+/** Requests kept as records, at least; older ones are only counted. */
+const MAX_REQUESTS = 20_000
 
-/** What the sandbox saw and did, for tests, for the stats route and for onlookers. */
-export class Logbook {
+/** What the sandbox received and did, for tests, the stats route and observers. */
+export class ActivityLog {
   readonly counts: Counts = {
     deliveries: { queued: 0, tries: 0, acknowledged: 0, lost: 0, duplicated: 0, twinned: 0, reordered: 0, delayed: 0, givenUp: 0 },
     requests: {},
@@ -82,7 +81,7 @@ export class Logbook {
 
   request(request: RequestSeen): void {
     this.counts.requests[request.operation] = (this.counts.requests[request.operation] ?? 0) + 1
-    if (this.#requests.length >= REQUESTS_KEPT * 2) this.#requests = this.#requests.slice(-REQUESTS_KEPT)
+    if (this.#requests.length >= MAX_REQUESTS * 2) this.#requests = this.#requests.slice(-MAX_REQUESTS)
     this.#requests.push(request)
   }
 

@@ -1,0 +1,22 @@
+import type { Submission } from '../world/submission.ts'
+import type { MarketEvent, RequirementsView, ThreadMessage } from '../world/wire.ts'
+import { requirementsView } from './requirements.ts'
+
+/** Everything that the API shows of one submission, to compare a mirror with. */
+export interface SubmissionTruth {
+  readonly submission_id: string
+  /** Both lists oldest first. */
+  readonly events: readonly MarketEvent[]
+  readonly messages: readonly ThreadMessage[]
+  readonly requirements: RequirementsView
+}
+
+/** @param nowMs becomes `generated_at` of the requirements view. */
+export function submissionTruth(submission: Submission, nowMs: number): SubmissionTruth {
+  return {
+    submission_id: submission.id,
+    events: submission.events.visible(),
+    messages: submission.thread.visible(),
+    requirements: requirementsView(submission, nowMs),
+  }
+}
