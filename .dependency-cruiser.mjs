@@ -67,7 +67,7 @@ const packages = {
   fastify: ['src/receive', 'src/ops', 'src/sandbox'],
   svix: ['src/upstream', 'src/push', 'src/sandbox', 'src/receive'],
   undici: ['src/upstream', 'src/push', 'src/sandbox'],
-  'p-queue': ['src/receive', 'src/work', 'src/poll', 'src/reconcile', 'src/push'],
+  'p-queue': ['src/receive', 'src/work', 'src/poll', 'src/reconcile', 'src/push', 'src/sandbox'],
   'node-cron': ['src/reconcile', 'src/config'],
   jsonata: ['src/push'],
   'csv-stringify': ['src/push'],

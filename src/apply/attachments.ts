@@ -2,7 +2,7 @@ import { type ThreadAttachmentRow, threadAttachments } from '../model/entities/t
 import type { ThreadMessageRow } from '../model/entities/thread-messages.ts'
 import { identityOf } from '../model/entity.ts'
 import type { MessageFact } from '../model/facts.ts'
-import { goneAfter, listedAttachments, mergeFound, mergeRecord } from '../model/merge.ts'
+import { goneAtAfter, listedAttachments, mergeByOrigin, mergeRecord } from '../model/merge.ts'
 import type { ApplySession } from './session.ts'
 
 const identity = identityOf(threadAttachments)
@@ -41,8 +41,8 @@ export function putAttachments(session: ApplySession, fact: MessageFact): void {
   for (const attachment of fact.message.attachments) {
     const key = keyOf(fact, attachment.position)
     const stored = session.threadAttachments.get(key)
-    const merge = stored === null ? null : mergeFound(stored, attachment, identity, fact, `${attachment.position}.`)
-    const gone_at = stored === null ? null : goneAfter(stored, fact.via)
+    const merge = stored === null ? null : mergeByOrigin(stored, attachment, identity, fact, `${attachment.position}.`)
+    const gone_at = stored === null ? null : goneAtAfter(stored, fact.via)
     const row = merge === null ? { ...attachment, ...key, gone_at } : merge.conflict === null ? { ...merge.row, gone_at } : null
     if (row !== null) session.threadAttachments.put(row as ThreadAttachmentRow, fact.cause)
   }

@@ -2,14 +2,14 @@ import { type LaneRow, lanes } from '../model/entities/lanes.ts'
 import type { MarketEventRow } from '../model/entities/market-events.ts'
 import type { StateFact } from '../model/facts.ts'
 import { hasValue, sameRaw } from '../model/merge.ts'
-import type { Shown } from '../model/view.ts'
+import type { TableView } from '../model/view.ts'
 import type { ApplySession } from './session.ts'
 
 /**
  * Applies the lanes of a rail. Unlike rows of other lists, a lane may be known from events before a rail names it (invariant 5), and an
  * unknown lane requests a replay (trap 8).
  */
-export async function applyRailLanes(session: ApplySession, fact: StateFact, shown: Shown): Promise<void> {
+export async function applyRailLanes(session: ApplySession, fact: StateFact, shown: TableView): Promise<void> {
   const stored = await session.lanes.loadSubmission(fact.account, fact.submissionId)
   const place = { account: fact.account, submission_id: fact.submissionId }
   const rows = shown.rows.map((row) => ({ ...row, ...place, ...ofRail, gone_at: null }) as unknown as LaneRow)

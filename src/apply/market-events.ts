@@ -2,7 +2,7 @@ import type { LaneRow } from '../model/entities/lanes.ts'
 import { type MarketEventRow, marketEvents } from '../model/entities/market-events.ts'
 import { identityOf } from '../model/entity.ts'
 import type { EventFact } from '../model/facts.ts'
-import { firstSeen, goneAfter, mergeFound } from '../model/merge.ts'
+import { firstSeen, goneAtAfter, mergeByOrigin } from '../model/merge.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
 import { isOfRail, laneKey, laneOf } from './lanes.ts'
 import type { ApplySession } from './session.ts'
@@ -37,12 +37,12 @@ function applyEvent(session: ApplySession, fact: EventFact): MarketEventRow | nu
     return row
   }
   noteArrival(session, fact, 'market_events', stored.event_id, String(stored.first_seen_via), false)
-  const merge = mergeFound(stored, fact.event, identity, fact)
+  const merge = mergeByOrigin(stored, fact.event, identity, fact)
   if (merge.conflict !== null) {
     noteConflict(session, fact, 'market_events', stored.event_id, merge.conflict, stored.raw, fact.event.raw)
     return null
   }
-  const row = { ...merge.row, ...firstSeen(stored, fact.via, session.now), gone_at: goneAfter(stored, fact.via) } as MarketEventRow
+  const row = { ...merge.row, ...firstSeen(stored, fact.via, session.now), gone_at: goneAtAfter(stored, fact.via) } as MarketEventRow
   session.marketEvents.put(row, fact.cause)
   // A reconcile run updates what follows from records once, from all of them (`DerivedFact`). A gone record has no effect.
   if (fact.via === 'reconcile' || row.gone_at !== null) return null

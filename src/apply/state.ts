@@ -4,8 +4,8 @@ import { entities } from '../model/entities.ts'
 import type { Entity, Row } from '../model/entity.ts'
 import type { StateFact } from '../model/facts.ts'
 import type { Json } from '../model/json.ts'
-import { hasValue, sameRaw, sameText } from '../model/merge.ts'
-import { type Shown, shownOf } from '../model/view.ts'
+import { hasValue, sameJsonText, sameRaw } from '../model/merge.ts'
+import { type TableView, tableView } from '../model/view.ts'
 import { applyRailLanes } from './lanes.ts'
 import type { ApplySession } from './session.ts'
 
@@ -18,7 +18,7 @@ export async function applyState(session: ApplySession, fact: StateFact): Promis
   if (!(await session.access.takeApplied(fact, fact.read, fact.readNo))) return false
   applySubmission(session, fact)
   for (const entity of entities) {
-    const shown = shownOf(fact.view, entity)
+    const shown = tableView(fact.view, entity)
     if (shown === null) continue
     if (entity.table === lanes.table) await applyRailLanes(session, fact, shown)
     else await applyRows(session, entity, fact, shown)
@@ -37,7 +37,7 @@ function applySubmission(session: ApplySession, fact: StateFact): void {
 }
 
 /** Sets the rows that the view shows, and marks those that it no longer shows as gone. */
-async function applyRows(session: ApplySession, entity: Entity, fact: StateFact, shown: Shown): Promise<void> {
+async function applyRows(session: ApplySession, entity: Entity, fact: StateFact, shown: TableView): Promise<void> {
   const set = session.of(entity)
   const [keepsGone, keepsRaw] = ['gone_at' in entity.columns, 'raw' in entity.columns]
   const place = { account: fact.account, submission_id: fact.submissionId }
@@ -59,7 +59,7 @@ async function applyRows(session: ApplySession, entity: Entity, fact: StateFact,
 
 /** Whether two requirements views are the same apart from their generation times. */
 function sameView(a: string | null, b: string | null): boolean {
-  return a === b || (a !== null && b !== null && sameText(a, b, withoutTimes))
+  return a === b || (a !== null && b !== null && sameJsonText(a, b, withoutTimes))
 }
 
 const VOLATILE = new Set(['generated_at', 'evaluated_at'])

@@ -1,7 +1,7 @@
 import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-messages.ts'
 import { identityOf } from '../model/entity.ts'
 import type { MessageFact } from '../model/facts.ts'
-import { firstSeen, goneAfter, mergeFound } from '../model/merge.ts'
+import { firstSeen, goneAtAfter, mergeByOrigin } from '../model/merge.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
 import { attachmentsConflict, loadAttachments, putAttachments } from './attachments.ts'
 import type { ApplySession } from './session.ts'
@@ -32,13 +32,13 @@ function applyMessage(session: ApplySession, fact: MessageFact): void {
     return
   }
   noteArrival(session, fact, 'thread_messages', stored.message_id, String(stored.first_seen_via), false)
-  const merge = mergeFound(stored, fact.message.message, identity, fact)
+  const merge = mergeByOrigin(stored, fact.message.message, identity, fact)
   const conflict = [...(merge.conflict ?? []), ...(attachmentsConflict(session, fact, stored) ? ['attachments'] : [])]
   if (conflict.length > 0 || merge.conflict !== null) {
     noteConflict(session, fact, 'thread_messages', stored.message_id, conflict, stored.raw, fact.message.message.raw)
     return
   }
-  const gone_at = goneAfter(stored, fact.via)
+  const gone_at = goneAtAfter(stored, fact.via)
   session.threadMessages.put({ ...merge.row, ...firstSeen(stored, fact.via, session.now), gone_at } as ThreadMessageRow, fact.cause)
   putAttachments(session, fact)
   // A reconcile run updates what follows from records once, from all of them (`DerivedFact`). A gone record has no effect.

@@ -9,7 +9,7 @@ import { columnsWhere, type Entity, ownKey, type Row } from '../model/entity.ts'
 import type { EventFact, MessageFact, StateFact } from '../model/facts.ts'
 import type { Json } from '../model/json.ts'
 import { hasValue } from '../model/merge.ts'
-import { shownOf, type View } from '../model/view.ts'
+import { tableView, type View } from '../model/view.ts'
 import type { MirrorReader } from '../store/mirror/reader.ts'
 import { newestAmong } from '../store/mirror/reader.ts'
 
@@ -99,7 +99,7 @@ function sameSubmission(row: SubmissionRow, { submission }: View): boolean {
 
 /** Whether the rows that are not gone are exactly those that the view shows, with the same columns. */
 function sameList(rows: readonly Row[] | null, entity: Entity, view: View): boolean {
-  const shown = shownOf(view, entity)
+  const shown = tableView(view, entity)
   if (shown === null) return true
   const present = rows?.filter((row) => !hasValue(row['gone_at']) && shown.covers(row))
   if (present?.length !== shown.rows.length) return false

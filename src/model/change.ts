@@ -1,7 +1,6 @@
 import type { Row } from './entity.ts'
 import type { Cause } from './records.ts'
 
-/** What a row of the change log says was done. */
 export type Operation = 'insert' | 'update' | 'gone'
 
 /** One change of one mirror row, before it has its `seq`. */

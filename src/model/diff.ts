@@ -1,28 +1,25 @@
 import type { Change, Operation } from './change.ts'
-import { told } from './damaged.ts'
-import { columnsWhere, type Entity, isTold, type Row } from './entity.ts'
+import { readableValue } from './damaged.ts'
+import { columnsWhere, type Entity, isInChangeLog, type Row } from './entity.ts'
 import { sameJson } from './json.ts'
 import type { Cause } from './records.ts'
 
-/** How a row differs from what is stored. `columns` lists what must be written; `change` is null when nothing differs that the log tells. */
+/** How a row differs from the stored one. `columns` must be written. `change` is null when no column of the change log differs. */
 export interface RowDiff {
   readonly columns: readonly string[]
   readonly change: Change | null
 }
 
-/**
- * Compares a stored row (null: none) with what it should be.
- * @returns null when there is nothing to write.
- */
+/** Compares a stored row (null: none) with the new one. @returns null when there is nothing to write. */
 export function diffRow(entity: Entity, before: Row | null, after: Row, cause: Cause): RowDiff | null {
   if (before === null) {
     return {
       columns: Object.keys(entity.columns),
-      change: change(entity, 'insert', null, pick(after, columnsWhere(entity, isTold)), after, cause),
+      change: change(entity, 'insert', null, pick(after, columnsWhere(entity, isInChangeLog)), after, cause),
     }
   }
   const changed = Object.keys(entity.columns).filter((column) => !sameJson(before[column] ?? null, after[column] ?? null))
-  // What every read bears anew is no reason to write.
+  // Volatile columns differ at every read. Alone they are no reason to write.
   if (changed.every((column) => entity.fields[column]?.volatile)) return null
   const logged = changed.filter((column) => isLogged(entity, column))
   if (logged.length === 0) return { columns: changed, change: null }
@@ -30,13 +27,13 @@ export function diffRow(entity: Entity, before: Row | null, after: Row, cause: C
   return { columns: changed, change: change(entity, operation, pick(before, logged), pick(after, logged), after, cause) }
 }
 
-/** What is no row of the change log: `raw` alone says something else than before. */
+/** A difference in `raw` alone, which is not a row of the change log. */
 export function rawChange(entity: Entity, row: Row, cause: Cause): Change {
   return change(entity, 'update', { raw: null }, { raw: null }, row, cause)
 }
 
 function change(entity: Entity, operation: Operation, before: Row | null, after: Row, row: Row, cause: Cause): Change {
-  const entity_id = JSON.stringify(entity.key.slice(1).map((column) => told(row[column] ?? null)))
+  const entity_id = JSON.stringify(entity.key.slice(1).map((column) => readableValue(row[column] ?? null)))
   return {
     account: String(row['account']),
     submission_id: String(row['submission_id']),
@@ -51,9 +48,9 @@ function change(entity: Entity, operation: Operation, before: Row | null, after:
 
 function isLogged({ fields }: Entity, column: string): boolean {
   const field = fields[column]
-  return field !== undefined && isTold(field)
+  return field !== undefined && isInChangeLog(field)
 }
 
 function pick(row: Row, columns: readonly string[]): Row {
-  return Object.fromEntries(columns.map((column) => [column, told(row[column] ?? null)]))
+  return Object.fromEntries(columns.map((column) => [column, readableValue(row[column] ?? null)]))
 }

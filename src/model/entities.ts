@@ -9,7 +9,7 @@ import { threadMessages } from './entities/thread-messages.ts'
 import type { Entity, Field } from './entity.ts'
 import { type Feed, isFeed } from './reads.ts'
 
-/** Every public table of service data, in the order in which `apply` locks and writes them. */
+/** All public tables of service data, in the order in which `apply` locks and writes them. */
 export const entities = [
   submissions,
   marketEvents,
@@ -25,12 +25,12 @@ export function entityNamed(table: string): Entity | null {
   return entities.find((entity) => entity.table === table) ?? null
 }
 
-/** @returns null for a table or column that there is not. */
+/** @returns null for an unknown table or column. */
 export function fieldOf(table: string, column: string): Field | null {
   return entityNamed(table)?.fields[column] ?? null
 }
 
-/** The feed that brings the rows of a table; null when it is a read of the state, or no such table. */
+/** @returns the feed that brings the rows of a table; null for a table of a state read and for an unknown one. */
 export function feedOf(table: string): Feed | null {
   const read = entityNamed(table)?.read
   return read !== undefined && isFeed(read) ? read : null

@@ -3,69 +3,66 @@ import type { Cause, MarketEvent, ThreadMessage, Via } from './records.ts'
 import type { TimeText } from './time.ts'
 import type { View } from './view.ts'
 
-/** Where a fact belongs. */
+/** The submission of a fact. */
 export interface Place {
   readonly account: string
   readonly submissionId: string
 }
 
-/** How and why a fact came. */
+/** How a record was received, and why. */
 export interface Origin {
   readonly via: Via
   readonly cause: Cause
-  /** It was read from the beginning of a feed. */
+  /** Whether it was read in a walk from the beginning of the feed. */
   readonly fromReplay: boolean
-  /** Pages of the same walk were read before it, on which something may have become visible since. */
+  /** Whether earlier pages of the same walk were read before; records may have become visible on them since. */
   readonly pagesBefore?: boolean
-  /** The feed was never read to its end before: what is old in it is `backfill`, not news. */
+  /** Whether the feed was never read to its end before: old records in it are `backfill`. */
   readonly firstWalk: boolean
-  /**
-   * Of a reconcile run: the values that it may empty or change, by column, of an attachment as `position.column`. Left out: all of them,
-   * for comparing.
-   */
+  /** Columns that a reconcile run may empty or change; an attachment's as `position.column`. Left out: all, for comparing. */
   readonly corrects?: readonly string[]
 }
 
-/** A market event that was delivered or read. */
+/** A delivered or read market event. */
 export interface EventFact extends Place, Origin {
   readonly kind: 'event'
   readonly event: MarketEvent
 }
 
-/** A thread message that was delivered or read. */
+/** A delivered or read thread message. */
 export interface MessageFact extends Place, Origin {
   readonly kind: 'message'
   readonly message: ThreadMessage
 }
 
-/** A view of the state that was read. */
+/** The result of a state read. */
 export interface StateFact extends Place {
   readonly kind: 'state'
   readonly read: StateRead
   readonly cause: Cause
   readonly view: View
-  /** The number that the read took before it was sent (invariant 6). */
+  /** The read number, taken before the request was sent (invariant 6). */
   readonly readNo: number
   readonly readAt: TimeText
 }
 
-/** Whether the service still shows a submission: `since` is when it first did not, null when it does (again). */
+/** Whether the service knows a submission. `unreachableSince`: when it first did not; null: it does. */
 export interface ReachabilityFact extends Place {
   readonly kind: 'reach'
   readonly cause: Cause
   readonly unreachableSince: TimeText | null
 }
 
-/** A submission became known, or something hints that some of its reads have news. */
+/** A submission became known, or some of its reads may have news. */
 export interface WakeFact extends Place {
   readonly kind: 'wake'
   readonly cause: Cause
   readonly reads: readonly ReadKind[]
-  /** How a submission that was not known became known, where the cause does not tell. */
+  /** For a new submission: how it became known, unless the cause tells. */
   readonly trackedVia?: string
 }
 
-/** Records that two whole replays no longer showed (invariant 7). */
+/** Records that two complete replays did not show (invariant 7). */
 export interface AbsentFact extends Place {
   readonly kind: 'absent'
   readonly cause: Cause
@@ -75,7 +72,7 @@ export interface AbsentFact extends Place {
   readonly goneAt: TimeText
 }
 
-/** What follows from a submission's records, such as when the newest was, is to be worked out from all that are stored. */
+/** Asks to recompute derived columns, such as `last_event_at`, from all stored records. */
 export interface DerivedFact extends Place {
   readonly kind: 'derived'
   readonly cause: Cause

@@ -1,21 +1,21 @@
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** @returns whether `value` is an object that is no list. */
+/** @returns whether `value` is an object and not an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**
- * Text as both databases can hold it: U+0000 (which Postgres refuses) and lone surrogates become U+FFFD (trap 72).
- * What was really sent stays in `raw` and in the inbox.
+ * Text that both databases can store: U+0000 (refused by Postgres) and lone surrogates become U+FFFD (trap 72). `raw` and the inbox keep
+ * what was sent.
  */
 export function storableText(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: U+0000 is what this is about.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: replacing U+0000 is the purpose.
   return (text.isWellFormed() ? text : text.toWellFormed()).replace(/\u0000/g, '\uFFFD')
 }
 
-/** `storableText` for every text, key included, in a JSON value. */
+/** `storableText` for every text and key in a JSON value. */
 export function storableJson(value: Json): Json {
   if (typeof value === 'string') return storableText(value)
   if (value === null || typeof value !== 'object') return value
@@ -23,7 +23,7 @@ export function storableJson(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [storableText(key), storableJson(item)]))
 }
 
-/** @returns JSON text in which keys are sorted: two values are equal when their texts are. */
+/** @returns JSON text with sorted keys: equal values have equal texts. */
 export function canonicalJson(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
@@ -34,7 +34,7 @@ export function canonicalJson(value: Json): string {
   return `{${parts.join(',')}}`
 }
 
-/** @returns whether the two say the same, whatever the order of their keys. */
+/** @returns whether two values are equal, whatever the order of their keys. */
 export function sameJson(a: Json, b: Json): boolean {
   if (a === b) return true
   if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false

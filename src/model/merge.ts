@@ -7,16 +7,16 @@ import { isObject, type Json, sameJson } from './json.ts'
 import type { Via } from './records.ts'
 import type { TimeText } from './time.ts'
 
-/** A stored row met again: either it agrees (perhaps with more to say), or it contradicts what was kept. */
+/** The result of a merge: the conflicting identity columns, or the merged row. */
 export type Merge = { readonly conflict: readonly string[] } | { readonly conflict: null; readonly row: Row }
 
 /**
- * Merges a record that came again into the stored one (invariant 4).
- * - An identity column that differs from a stored value is a conflict: the whole of the newcomer is refused.
- * - A column that was null or absent and now has a value is filled; a value, be it an empty list, is never emptied.
- * - Any other column, `raw` included, follows the feed, which is read later than a delivery is sent: so the order in
- *   which the two ways bring the same record does not matter (invariant 2).
- * @param fromFeed whether the newcomer was read from a feed; a delivery only fills.
+ * Merges a record that was received again into the stored one (invariant 4).
+ * - Identity: a column that differs from a stored value is a conflict, and nothing of the new record is taken over.
+ * - Fill: a column without a value takes the new one. A value, even an empty list, is never emptied.
+ * - Other columns, `raw` too, are replaced only by records from a feed: a feed is read later than a delivery is sent. So the order of
+ *   arrival does not matter (invariant 2).
+ * @param fromFeed whether the new record was read from a feed; a delivery only fills.
  */
 export function mergeRecord(stored: Row, newcomer: Row, identity: readonly string[], fromFeed: boolean): Merge {
   const conflict = identity.filter((column) => hasValue(stored[column]) && hasValue(newcomer[column]) && !same(stored, newcomer, column))
@@ -32,21 +32,21 @@ export function mergeRecord(stored: Row, newcomer: Row, identity: readonly strin
 }
 
 /**
- * Merges a record by the way in which it came: a reconcile run corrects, any other feed fills and follows, a delivery only fills.
- * @param prefix of the columns' names in `corrects`.
+ * Merges a record by its origin: a reconcile run corrects, other feed reads fill and replace, a delivery only fills.
+ * @param prefix prefix of the column names in `corrects`.
  */
-export function mergeFound(stored: Row, newcomer: Row, identity: readonly string[], { via, corrects }: Origin, prefix = ''): Merge {
+export function mergeByOrigin(stored: Row, newcomer: Row, identity: readonly string[], { via, corrects }: Origin, prefix = ''): Merge {
   if (via !== 'reconcile') return mergeRecord(stored, newcomer, identity, via !== 'webhook')
   const may = corrects === undefined ? () => true : (column: string) => corrects.includes(`${prefix}${column}`)
   return { conflict: null, row: correctRecord(stored, newcomer, may) }
 }
 
-/** Whether a record that came again is still marked: what a feed shows is there, but a delivery may have been sent long before. */
-export function goneAfter(stored: { readonly gone_at: TimeText | null }, via: Via): TimeText | null {
+/** @returns the new `gone_at`: null for a record that a feed shows. A delivery changes nothing, since it may have been sent long before. */
+export function goneAtAfter(stored: { readonly gone_at: TimeText | null }, via: Via): TimeText | null {
   return via === 'webhook' ? stored.gone_at : null
 }
 
-/** How a record that came again was first seen: as it is kept, but where a damaged row no longer tells, a reconcile run sees it anew. */
+/** @returns the first-seen columns as stored; a reconcile run replaces damaged ones. */
 export function firstSeen({ first_seen_at, first_seen_via }: FirstSeen, via: Via, now: TimeText): FirstSeen {
   if (via !== 'reconcile') return { first_seen_at, first_seen_via }
   return {
@@ -58,8 +58,8 @@ export function firstSeen({ first_seen_at, first_seen_via }: FirstSeen, via: Via
 type FirstSeen = Pick<MarketEventRow, 'first_seen_at' | 'first_seen_via'>
 
 /**
- * What a stored row must be by the word of a replay that is the authority (invariant 4): whatever the newcomer says, null too.
- * @param may whether a value may be emptied or changed. Others have come since the replay: they stand, and so does `raw` then.
+ * Corrects a stored row by a replay, which is the authority (invariant 4): it takes over every value, null too.
+ * @param may whether a stored value may be emptied or changed. If one must stay, `raw` stays as well.
  * @returns the row; it equals the stored one when nothing differs.
  */
 function correctRecord(stored: Row, newcomer: Row, may: (column: string) => boolean): Row {
@@ -73,7 +73,7 @@ function correctRecord(stored: Row, newcomer: Row, may: (column: string) => bool
   return row
 }
 
-/** Whether a column says something; an empty list does, and what the column cannot hold does not. */
+/** Whether a column has a value. An empty list is one; damage is not. */
 export function hasValue(value: Json | undefined): value is NonNullable<Json> {
   return value !== null && value !== undefined && !isDamaged(value)
 }
@@ -82,26 +82,26 @@ function same(a: Row, b: Row, column: string): boolean {
   return sameJson(a[column] ?? null, b[column] ?? null)
 }
 
-/** Whether two raw texts say the same, whatever the order of their keys: then nothing is written. */
+/** Whether two raw texts are equal JSON, whatever the order of their keys. */
 export function sameRaw(a: Json | undefined, b: Json | undefined): boolean {
-  return a === b || (typeof a === 'string' && typeof b === 'string' && sameText(a, b))
+  return a === b || (typeof a === 'string' && typeof b === 'string' && sameJsonText(a, b))
 }
 
 /**
- * Whether two texts of JSON say the same.
- * @param aspect what of them counts; all of it when left out.
+ * Whether two JSON texts are equal.
+ * @param aspect selects the part to compare; default: everything.
  */
-export function sameText(a: string, b: string, aspect: (value: Json) => Json = (value) => value): boolean {
+export function sameJsonText(a: string, b: string, aspect: (value: Json) => Json = (value) => value): boolean {
   if (a === b) return true
   try {
     return sameJson(aspect(parsed(a)), aspect(parsed(b)))
   } catch {
-    // Nested deeper than the stack, which is no reason to refuse the one that came.
+    // Nested deeper than the stack: treat as different, so that the new one is stored.
     return false
   }
 }
 
-/** @returns what a stored text means; the text itself when it was damaged, which SQLite lets happen: it then differs from what is read. */
+/** @returns the value of a stored JSON text; the text itself when it is damaged and not JSON. */
 function parsed(text: string): Json {
   try {
     return comparableJson(text)
@@ -110,7 +110,7 @@ function parsed(text: string): Json {
   }
 }
 
-/** @returns how many attachments a message's object lists; null when it says nothing of them. */
+/** @returns how many attachments a message's object lists; null when it has no such list. */
 export function listedAttachments(raw: string | null): number | null {
   const message: unknown = raw === null ? null : parsed(raw)
   const list = isObject(message) ? message['attachments'] : null

@@ -3,19 +3,19 @@ import { entities } from './entities.ts'
 import { columnsWhere, type Field, type ProtectionClass, type Row } from './entity.ts'
 import { isObject, type Json } from './json.ts'
 
-/** Classes of columns that a destination has to ask for. */
+/** Classes of columns that are only sent to destinations that ask for them. */
 const WITHHELD: readonly ProtectionClass[] = ['personal', 'free', 'document']
 
-/** `<table>.<column>` of what no push holds unless its destination asks for it: the classes `personal`, `free` and `document`. */
+/** Columns of the classes `personal`, `free` and `document` as `<table>.<column>`: only sent to destinations that ask for them. */
 export const personalColumns: readonly string[] = qualified((field) => field.kind !== 'raw' && WITHHELD.includes(field.class))
 
-/** What no push ever holds. */
+/** Columns that are never sent. */
 const taxIdColumns: ReadonlySet<string> = new Set(qualified((field) => field.class === 'tax id'))
 
-/** Columns of text that hold a JSON text where the service says more than words. */
-const jsonTexts: ReadonlySet<string> = new Set(qualified(({ mayHoldJson }) => mayHoldJson === true))
+/** Text columns that may hold JSON. */
+const jsonTextColumns: ReadonlySet<string> = new Set(qualified(({ mayHoldJson }) => mayHoldJson === true))
 
-/** Columns that hold JSON, by table: only there can a key stand below a column. */
+/** JSON columns by table. */
 const jsonColumns: ReadonlyMap<string, readonly string[]> = new Map(
   entities.map((entity) => [entity.table, columnsWhere(entity, ({ kind }) => kind === 'json')]),
 )
@@ -25,70 +25,41 @@ function qualified(is: (field: Field) => boolean): string[] {
 }
 
 /**
- * @param allowed `<table>.<column>` of personal columns that may go out.
- * @param taxIdFields keys under which a tax id stands, beside those that are known.
- * @returns a function that makes of a row (or some columns) of `entity` what may go out: without the other personal columns, and without
- * any key that holds an FEIN or a social security number, at any depth (invariant 12). It leaves the row as it is, and gives back the same
- * one when all of it may go out.
+ * @param allowed personal columns that may be sent, as `<table>.<column>`.
+ * @param taxIdFields further keys whose values are tax ids, beside the known ones.
+ * @returns a function that removes from a row (or some columns) of `entity` the other personal columns and every key with a FEIN or social
+ * security number, at any depth (invariant 12). It does not change the row, and returns the same one when nothing is removed.
  */
-export function leavingOutPersonal(
+export function personalDataFilter(
   allowed: readonly string[],
   taxIdFields: readonly string[] = [],
 ): (entity: string, row: Row | null) => Row | null {
   const taxIds = taxIdKeys(taxIdFields)
   const hidden = new Set(personalColumns.filter((column) => !allowed.includes(column)))
-  // Rows by the thousand have the same few columns: what is done with each is found out once.
-  const treatments = new Map<string, Map<string, Treatment>>()
   return (entity, row) => {
     if (row === null) return null
-    let known = treatments.get(entity)
-    if (known === undefined) {
-      known = new Map()
-      treatments.set(entity, known)
+    const kept: Row = {}
+    let isSame = true
+    for (const [column, value] of Object.entries(row)) {
+      const filtered = filterColumn(entity, column, value, hidden, taxIds)
+      if (filtered !== undefined) kept[column] = filtered
+      if (filtered !== value) isSame = false
     }
-    let kept: Row | null = null
-    for (const column of Object.keys(row)) {
-      let treatment = known.get(column)
-      if (treatment === undefined) {
-        treatment = taxIds.has(column) ? 'leave out' : treatmentOf(entity, column, hidden)
-        known.set(column, treatment)
-      }
-      const value = row[column] as Json
-      const told = treatment === 'keep' ? value : treated(treatment, value, taxIds)
-      if (kept === null && told === value) continue
-      kept ??= columnsBefore(column, row)
-      if (told !== undefined) kept[column] = told
-    }
-    return kept ?? row
+    return isSame ? row : kept
   }
 }
 
-/** @returns undefined for what is left out. */
-function treated(treatment: Treatment, value: Json, taxIds: TaxIdKeys): Json | undefined {
-  if (treatment === 'leave out') return undefined
-  return treatment === 'look into' ? withoutTaxIds(value, taxIds) : textWithoutTaxIds(value, taxIds)
+/** @returns undefined for a column that is removed. */
+function filterColumn(entity: string, column: string, value: Json, hidden: ReadonlySet<string>, taxIds: TaxIdKeys): Json | undefined {
+  const name = `${entity}.${column}`
+  if (taxIds.has(column) || hidden.has(name) || taxIdColumns.has(name)) return undefined
+  if (jsonTextColumns.has(name)) return textWithoutTaxIds(value, taxIds)
+  const ofTable = jsonColumns.get(entity)
+  // In an unknown table every column may be JSON.
+  return ofTable === undefined || ofTable.includes(column) ? withoutTaxIds(value, taxIds) : value
 }
 
-function columnsBefore(column: string, row: Row): Row {
-  const kept: Row = {}
-  for (const before of Object.keys(row)) {
-    if (before === column) break
-    kept[before] = row[before] as Json
-  }
-  return kept
-}
-
-type Treatment = 'leave out' | 'look into' | 'look into text' | 'keep'
-
-function treatmentOf(entity: string, column: string, hidden: ReadonlySet<string>): Treatment {
-  if (hidden.has(`${entity}.${column}`) || taxIdColumns.has(`${entity}.${column}`)) return 'leave out'
-  if (jsonTexts.has(`${entity}.${column}`)) return 'look into text'
-  const nested = jsonColumns.get(entity)
-  // Of a table that is not known here, every column may be JSON.
-  return nested === undefined || nested.includes(column) ? 'look into' : 'keep'
-}
-
-/** @returns the value itself when nothing of it is left out. */
+/** @returns the same value when nothing is removed. */
 function withoutTaxIds(value: Json, taxIds: TaxIdKeys): Json {
   if (Array.isArray(value)) {
     const kept = value.map((item: Json) => withoutTaxIds(item, taxIds))
@@ -106,16 +77,16 @@ function textWithoutTaxIds(value: Json, taxIds: TaxIdKeys): Json {
   if (json === undefined) return value
   try {
     const kept = withoutTaxIds(json, taxIds)
-    // Where nothing is left out, numbers and spaces stay as they are. Of a key that stands twice only the last was looked into.
-    const hasMore = taxIds.inJson.test(value) || value.includes('\\u')
-    return kept === json && !hasMore ? value : JSON.stringify(kept)
+    // Unchanged text keeps its numbers and spaces. A repeated or escaped key may hide a tax id that was not parsed: then it is written anew.
+    const mayHideKey = taxIds.inJson.test(value) || value.includes('\\u')
+    return kept === json && !mayHideKey ? value : JSON.stringify(kept)
   } catch {
-    // Nested deeper than the stack: what cannot be looked into does not go out.
+    // Nested deeper than the stack: what cannot be searched is not sent.
     return null
   }
 }
 
-/** @returns undefined for words that only begin as JSON does. */
+/** @returns undefined for text that is not JSON. */
 function parsed(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json

@@ -1,4 +1,4 @@
-/** A moment: UTC, `YYYY-MM-DDTHH:MM:SS.ffffffZ`, always 27 characters, so that text order is time order. */
+/** A time in UTC, `YYYY-MM-DDTHH:MM:SS.ffffffZ`: always 27 characters, so that text order is time order. */
 export type TimeText = string
 
 const DATE_TIME =
@@ -6,10 +6,9 @@ const DATE_TIME =
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 
 /**
- * Normalises a date-time of the wire without letting its fraction pass through a Date, which knows no microseconds.
- * @param wire RFC 3339 text with any offset and any number of fractional digits; one without an offset is taken as UTC.
- * Digits past the sixth are cut off.
- * @returns the moment, or null when `wire` is no date-time that exists.
+ * Normalises a date-time of the service. Its fraction never passes through a Date, which has no microseconds.
+ * @param wire RFC 3339 text with any offset (none: UTC) and any number of fractional digits. Digits after the sixth are cut off.
+ * @returns the time; null when `wire` is not a valid date-time.
  */
 export function parseTime(wire: unknown): TimeText | null {
   if (typeof wire !== 'string') return null
@@ -24,11 +23,11 @@ export function parseTime(wire: unknown): TimeText | null {
     number,
   ]
   if (!isDay(year, month, day) || minute > 59 || second > 60) return null
-  // 24:00:00 is the end of a day (ISO 8601), and the Date makes the next one's beginning of it.
+  // 24:00:00 is the end of a day in ISO 8601; Date turns it into the start of the next day.
   if (hour > 23 && (hour > 24 || minute + second + Number(m[7] ?? 0) > 0)) return null
   const offset = (m[9] === '-' ? -1 : 1) * (Number(m[10] ?? 0) * 60 + Number(m[11] ?? 0))
   if (Math.abs(offset) >= 24 * 60) return null
-  // Whole seconds go through the Date (offsets, and a leap second that rolls over); the fraction is carried as text.
+  // Whole seconds pass through a Date, for offsets and leap seconds. The fraction stays text.
   const whole = new Date(0)
   whole.setUTCFullYear(year, month - 1, day)
   whole.setUTCHours(hour, minute - offset, second)
@@ -36,7 +35,7 @@ export function parseTime(wire: unknown): TimeText | null {
   return `${whole.toISOString().slice(0, 19)}.${(m[7] ?? '').padEnd(6, '0').slice(0, 6)}Z`
 }
 
-/** @returns `wire` when it is a date that exists (`YYYY-MM-DD`; the date part of a date-time counts), else null. */
+/** @returns the date `YYYY-MM-DD` of `wire`, a date or date-time; null when it is not valid. */
 export function parseDate(wire: unknown): string | null {
   if (typeof wire !== 'string') return null
   const text = parseTime(wire) ? wire.trim().slice(0, 10) : wire.trim()
@@ -44,17 +43,9 @@ export function parseDate(wire: unknown): string | null {
   return m && isDay(Number(m[1]), Number(m[2]), Number(m[3])) ? text : null
 }
 
-let lastMs = Number.NaN
-let lastText = ''
-
-/** @param ms milliseconds since the epoch. @throws RangeError for a number that is no moment. */
+/** @param ms milliseconds since the epoch. @throws RangeError for an invalid time. */
 export function timeFromMs(ms: number): TimeText {
-  // When there is much to do it is asked many times within one millisecond.
-  if (ms !== lastMs) {
-    lastText = `${new Date(ms).toISOString().slice(0, 23)}000Z`
-    lastMs = ms
-  }
-  return lastText
+  return `${new Date(ms).toISOString().slice(0, 23)}000Z`
 }
 
 /** @returns milliseconds since the epoch; microseconds are cut off. */
@@ -62,19 +53,19 @@ export function msFromTime(time: TimeText): number {
   return Date.parse(`${time.slice(0, 23)}Z`)
 }
 
-/** @returns whichever of the two is earlier; null counts as never. */
+/** @returns the earlier time; null only when both are null. */
 export function earlierTime(a: TimeText | null, b: TimeText | null): TimeText | null {
   if (a === null || b === null) return a ?? b
   return a <= b ? a : b
 }
 
-/** @returns whichever of the two is later; null counts as never. */
+/** @returns the later time; null only when both are null. */
 export function laterTime(a: TimeText | null, b: TimeText | null): TimeText | null {
   if (a === null || b === null) return a ?? b
   return a >= b ? a : b
 }
 
 function isDay(year: number, month: number, day: number): boolean {
-  // There is no year 0; Postgres refuses it.
+  // Postgres refuses the year 0.
   return year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
 }

@@ -2,32 +2,32 @@ import type { SubmissionRow } from './entities/submissions.ts'
 import type { Entity, Row } from './entity.ts'
 import type { Reported, Requirements, ViewList } from './records.ts'
 
-/** What a read of the state says of a submission now. */
+/** The result of a state read of one submission. */
 export interface View {
-  /** Columns of `submissions`; null: the view tells none. */
+  /** Columns of `submissions`; null: the view has none. */
   readonly submission: Reported<Partial<SubmissionRow>, 'raw'> | null
-  /** Of each table either no list, of which nothing is concluded, or lists whose `of` have the same columns. */
+  /** All lists of one table have the same columns in `of`. Without a list, nothing is concluded about a table. */
   readonly lists: readonly ViewList[]
-  /** Items that could not be read, as JSON text. */
+  /** Items that could not be parsed, as JSON text. */
   readonly unreadable: readonly string[]
 }
 
-/** What a view shows of one table. */
-export interface Shown {
+/** One table in a view. */
+export interface TableView {
   readonly rows: readonly Row[]
-  /** Whether the view speaks of a stored row, be it by not showing it. */
+  /** Whether a stored row belongs to a list of the view, shown or not. */
   covers(row: Row): boolean
-  /** Whether the view, not showing a stored row, says that it is gone. */
+  /** Whether a stored row that the view does not show is gone. */
   saysGone(row: Row): boolean
 }
 
-/** @returns null when the view does not speak of the table. */
-export function shownOf(view: View, entity: Entity): Shown | null {
-  const own = index(view.lists, entity.table)
-  // What hangs on a row that is gone is gone with it; what hangs on one that is shown may be gone by itself.
-  const above = index(view.lists, entity.parent ?? null)
-  if (own === null && above === null) return null
-  const listFor = (row: Row) => own?.(row) ?? above?.(row) ?? null
+/** @returns null when the view has no list of the table or its parent. */
+export function tableView(view: View, entity: Entity): TableView | null {
+  const own = listIndex(view.lists, entity.table)
+  // Rows are gone with their parent; under a parent that is shown, they may be gone by themselves.
+  const parents = listIndex(view.lists, entity.parent ?? null)
+  if (own === null && parents === null) return null
+  const listFor = (row: Row) => own?.(row) ?? parents?.(row) ?? null
   return {
     rows: view.lists.flatMap(({ table, rows }) => (table === entity.table ? rows : [])),
     covers: (row) => listFor(row) !== null,
@@ -35,8 +35,8 @@ export function shownOf(view: View, entity: Entity): Shown | null {
   }
 }
 
-/** @returns a function that finds the list to which a row belongs; null when there is no list of the table. */
-function index(all: readonly ViewList[], table: string | null): ((row: Row) => ViewList | null) | null {
+/** @returns a function that finds the list of a row; null when the table has no list. */
+function listIndex(all: readonly ViewList[], table: string | null): ((row: Row) => ViewList | null) | null {
   const lists = all.filter((list) => list.table === table)
   const [first] = lists
   if (first === undefined) return null
@@ -46,13 +46,13 @@ function index(all: readonly ViewList[], table: string | null): ((row: Row) => V
   return (row) => byText.get(textOf(row)) ?? null
 }
 
-/** The requirements view, list by list. Of a rail that it says nothing of it has none (trap 64), nor of a history that it cannot give (65). */
+/** The requirements view as lists. A missing rail or an unavailable quote history has none (traps 64, 65). */
 export function viewOf({ submission, rail, lists }: Requirements): View {
   if (rail === null) return { submission, lists, unreadable: [] }
   // While markets are being matched an empty list means "not yet", not "no longer" (trap 62).
   const isMatching = submission.marketing_status === 'matching' && rail.lanes.length === 0
   const of = {}
-  const found: ViewList[] = [
+  const railLists: ViewList[] = [
     { table: 'lanes', of, rows: rail.lanes.map(({ lane }) => lane), whole: rail.whole.lanes && !isMatching },
     ...rail.lanes.flatMap(({ lane, quotes, sourceOffers, whole }): ViewList[] => {
       const of = { lane_id: lane.lane_id }
@@ -63,7 +63,7 @@ export function viewOf({ submission, rail, lists }: Requirements): View {
     }),
   ]
   if (rail.quoteHistory !== null) {
-    found.push({ table: 'quote_history', of, rows: rail.quoteHistory, whole: rail.whole.quoteHistory && !isMatching })
+    railLists.push({ table: 'quote_history', of, rows: rail.quoteHistory, whole: rail.whole.quoteHistory && !isMatching })
   }
-  return { submission, lists: [...found, ...lists], unreadable: rail.unreadable }
+  return { submission, lists: [...railLists, ...lists], unreadable: rail.unreadable }
 }

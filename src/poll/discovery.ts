@@ -164,7 +164,7 @@ export class Discovery implements Service {
   async #trackAnswer(claim: ProbeClaim, answer: ProbeAnswer, signal: AbortSignal): Promise<ProbeEnd> {
     const { account, log, observer, everyMs, paths } = this.#o
     const templates = paths.flatMap((template) => ({ template, key: keyIn(template) ?? '' })).filter(({ key }) => key !== '')
-    const { ids, whole } = idsUnder(answer.json, [SUBMISSION_KEY, ...templates.map(({ key }) => key)])
+    const { ids, isComplete: whole } = idsUnder(answer.json, [SUBMISSION_KEY, ...templates.map(({ key }) => key)])
     const named = ids.get(SUBMISSION_KEY) ?? []
     const { found, limited } = await this.#track(claim, named, signal)
     for (const { template, key } of templates)

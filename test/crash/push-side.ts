@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { entities } from '../../src/model/entities.ts'
 import { canonicalJson } from '../../src/model/json.ts'
-import { leavingOutPersonal } from '../../src/model/personal.ts'
+import { personalDataFilter } from '../../src/model/personal.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { listDestinations, setDestinationState } from '../../src/store/outbox/destinations.ts'
 import { storeMappings } from '../../src/store/outbox/push-map.ts'
@@ -163,7 +163,7 @@ export class PushSide implements PushedTo {
 
   /** What a receiver that keeps rows by their key holds at the end is the mirror, without what is personal. */
   async #snapshotFaults(db: Db, destination: string): Promise<string[]> {
-    const strip = leavingOutPersonal([])
+    const strip = personalDataFilter([])
     const held = new Map<string, Record<string, unknown>>()
     const seen = new Set<string>()
     for (const { hook, id, body, taken } of this.hooks.arrivals) {

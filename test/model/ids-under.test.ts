@@ -29,16 +29,16 @@ describe('ids under keys', () => {
     expect(found(JSON.parse(`{"__proto__": {"submission_id": "${uuid(1, 1)}"}}`), 'submission_id')).toEqual({ submission_id: [uuid(1, 1)] })
   })
 
-  it('a value that is too deep or too long is not searched whole, and that is told', () => {
+  it('a value that is too deep or too long is searched in part, and the result says so', () => {
     for (const around of [(item: unknown) => [item], (item: unknown) => ({ item })]) {
       let deep: unknown = { submission_id: uuid(1, 1) }
       for (let depth = 0; depth < 15; depth += 1) deep = around(deep)
-      expect(idsUnder(deep, ['submission_id'])).toEqual({ ids: new Map([['submission_id', [uuid(1, 1)]]]), whole: true })
+      expect(idsUnder(deep, ['submission_id'])).toEqual({ ids: new Map([['submission_id', [uuid(1, 1)]]]), isComplete: true })
       for (let depth = 0; depth < 2; depth += 1) deep = around(deep)
-      expect(idsUnder(deep, ['submission_id'])).toEqual({ ids: new Map([['submission_id', []]]), whole: false })
+      expect(idsUnder(deep, ['submission_id'])).toEqual({ ids: new Map([['submission_id', []]]), isComplete: false })
     }
     const long = Array.from({ length: 1_000_001 }, () => 0)
-    expect(idsUnder(long, ['submission_id']).whole).toBe(false)
-    expect(idsUnder([1, [2]], ['submission_id']).whole).toBe(true)
+    expect(idsUnder(long, ['submission_id']).isComplete).toBe(false)
+    expect(idsUnder([1, [2]], ['submission_id']).isComplete).toBe(true)
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { damaged } from '../../src/model/damaged.ts'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { identityOf, type Row } from '../../src/model/entity.ts'
-import { firstSeen, mergeFound, mergeRecord, sameText } from '../../src/model/merge.ts'
+import { firstSeen, mergeByOrigin, mergeRecord, sameJsonText } from '../../src/model/merge.ts'
 
 const eventIdentity = identityOf(marketEvents)
 
@@ -60,7 +60,7 @@ describe('a record that comes again', () => {
     const merge = mergeRecord(stored, { ...stored, raw: '{"b":2,"a":1}' }, eventIdentity, true)
     expect(merge).toMatchObject({ row: { raw: '{"a":1,"b":2}' } })
     const byReconcile = { via: 'reconcile', cause: 'reconcile', fromReplay: true, firstWalk: false } as const
-    expect(mergeFound(stored, { ...stored, raw: '{"b":2,"a":1}' }, eventIdentity, byReconcile)).toEqual({ conflict: null, row: stored })
+    expect(mergeByOrigin(stored, { ...stored, raw: '{"b":2,"a":1}' }, eventIdentity, byReconcile)).toEqual({ conflict: null, row: stored })
   })
 
   it('was seen first when it says so; where that is damaged, a reconcile run alone sees it anew', () => {
@@ -74,8 +74,8 @@ describe('a record that comes again', () => {
 
   it('is another where its texts nest too deep to be compared', () => {
     const deep = (n: number) => `{"odd":${'['.repeat(100_000)}${n}${']'.repeat(100_000)}}`
-    expect(sameText(deep(1), deep(1))).toBe(true)
-    expect(sameText(deep(1), deep(2))).toBe(false)
+    expect(sameJsonText(deep(1), deep(1))).toBe(true)
+    expect(sameJsonText(deep(1), deep(2))).toBe(false)
     expect(mergeRecord({ ...stored, raw: deep(1) }, { ...stored, raw: deep(2) }, eventIdentity, true)).toMatchObject({
       row: { raw: deep(2) },
     })

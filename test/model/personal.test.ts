@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { entities } from '../../src/model/entities.ts'
 import type { Json } from '../../src/model/json.ts'
-import { leavingOutPersonal, personalColumns } from '../../src/model/personal.ts'
+import { personalColumns, personalDataFilter } from '../../src/model/personal.ts'
 
 /** Where a person's documents lie: a path may name nobody, and yet lead to all that is known of somebody. */
 const places = ['source_offers.document_url', 'thread_attachments.download_path']
@@ -32,8 +32,8 @@ describe('leaving out what is personal', () => {
   const row = { message_id: 'm', subject: 'Renewal', from_address: 'jane@brokerage.example', to_addresses: ['a@b.example'], kind: 'chat' }
 
   it('keeps only what was asked for, column by column, and the row as it was', () => {
-    expect(leavingOutPersonal([])('thread_messages', row)).toEqual({ message_id: 'm', kind: 'chat' })
-    const some = leavingOutPersonal(['thread_messages.subject', 'submissions.insured_name'])
+    expect(personalDataFilter([])('thread_messages', row)).toEqual({ message_id: 'm', kind: 'chat' })
+    const some = personalDataFilter(['thread_messages.subject', 'submissions.insured_name'])
     expect(some('thread_messages', row)).toEqual({ message_id: 'm', kind: 'chat', subject: 'Renewal' })
     expect(some('submissions', { insured_name: 'Jane Doe', state: 'TX' })).toEqual({ insured_name: 'Jane Doe', state: 'TX' })
     expect(some('submissions', null)).toBeNull()
@@ -41,7 +41,7 @@ describe('leaving out what is personal', () => {
   })
 
   it('trap 75: keeps no FEIN and no social security number, at any depth, whatever was asked for', () => {
-    const all = leavingOutPersonal(personalColumns)
+    const all = personalDataFilter(personalColumns)
     const lines = [{ name: 'gl', fein_or_ssn: '12-3456789', owners: [{ SSN: '123-45-6789', share: 50 }] }, 'auto', null]
     expect(all('lanes', { lines, status: 'quoted' })).toEqual({
       lines: [{ name: 'gl', owners: [{ share: 50 }] }, 'auto', null],
@@ -51,7 +51,7 @@ describe('leaving out what is personal', () => {
   })
 
   it('invariant 12: keeps nothing that stands under a key that the settings name, however it is written there', () => {
-    const asked = leavingOutPersonal(['lanes.next_step'], ['owner_tax_number', 'loss-ratio'])
+    const asked = personalDataFilter(['lanes.next_step'], ['owner_tax_number', 'loss-ratio'])
     const next_step = '{"OwnerTaxNumber":"12","share":1}'
     expect(asked('lanes', { lines: [{ ownerTaxNumber: '12', share: 1 }], lossRatio: 2, next_step })).toEqual({
       lines: [{ share: 1 }],
@@ -61,7 +61,7 @@ describe('leaving out what is personal', () => {
   })
 
   it('invariant 12: keeps none in a text of JSON either, and leaves words as they are', () => {
-    const asked = leavingOutPersonal(['lanes.next_step'])
+    const asked = personalDataFilter(['lanes.next_step'])
     const nextStep = (text: string) => asked('lanes', { next_step: text })?.['next_step']
     expect(nextStep('{"do":"confirm","applicant":[{"fein_or_ssn":"12-3456789","share":0.5}]}')).toBe(
       '{"do":"confirm","applicant":[{"share":0.5}]}',
@@ -78,7 +78,7 @@ describe('leaving out what is personal', () => {
   })
 
   it('gives back the row itself just when nothing is left out of it', () => {
-    const asked = leavingOutPersonal(['lanes.next_step'])
+    const asked = personalDataFilter(['lanes.next_step'])
     const key = fc.constantFrom('status', 'lines', 'next_step', 'unmet_labels', 'ssn', 'share')
     const value = fc.letrec<{ json: Json }>((tie) => ({
       json: fc.oneof(

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../../src/model/json.ts'
-import { leavingOutPersonal } from '../../src/model/personal.ts'
+import { personalDataFilter } from '../../src/model/personal.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { findDestination } from '../../src/store/outbox/destinations.ts'
 import { type ChangeRow, changesOf } from '../tools/mirror.ts'
@@ -53,7 +53,7 @@ function idsOf(rows: readonly StoredRow[]): Map<number, string> {
 /** Checks that all attempts of a message had the same bytes and id, and the content of the change log. @returns one line for each fault. */
 export async function bodyFaults(db: Db, arrivals: readonly Arrival[]): Promise<string[]> {
   const changes = new Map((await changesOf(db)).map((change) => [change.seq, change]))
-  const strip = leavingOutPersonal([])
+  const strip = personalDataFilter([])
   const faults: string[] = []
   const bodies = new Map<string, string>()
   const idOf = new Map<string, string>()

@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync'
 import type { FileDestination } from '../../config/config.ts'
 import { entityNamed } from '../../model/entities.ts'
-import { type ColumnKind, type Entity, isTold } from '../../model/entity.ts'
+import { type ColumnKind, type Entity, isInChangeLog } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
 import { personalColumns } from '../../model/personal.ts'
 import type { PushItem } from '../contract/delivery.ts'
@@ -58,7 +58,7 @@ function columnsAsCsv(entity: Entity, personalFields: readonly string[]): RowWri
     return personalColumns.includes(field) && !personalFields.includes(field)
   }
   // FRAME has the `direction` of a message already, from the brokerage's side.
-  const own = Object.entries(entity.fields).filter(([column, field]) => isTold(field) && !(column in FRAME) && !isHidden(column))
+  const own = Object.entries(entity.fields).filter(([column, field]) => isInChangeLog(field) && !(column in FRAME) && !isHidden(column))
   const columns = [...Object.keys(FRAME), 'changed', ...own.map(([column]) => column)]
   const record = (item: PushItem): Cells => {
     const after = item.after ?? {}

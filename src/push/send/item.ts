@@ -1,5 +1,5 @@
 import type { DestinationConfig } from '../../config/config.ts'
-import { leavingOutPersonal } from '../../model/personal.ts'
+import { personalDataFilter } from '../../model/personal.ts'
 import type { OutboxRow } from '../../store/outbox/work.ts'
 import type { PushItem } from '../contract/delivery.ts'
 
@@ -9,7 +9,7 @@ export type ItemMaker = (row: OutboxRow) => PushItem
 /** @returns the maker for `destination`. It leaves out the personal columns that the destination did not opt in to. */
 export function itemMaker(destination: Pick<DestinationConfig, 'name' | 'personalFields' | 'taxIdFields'>): ItemMaker {
   const { name, personalFields, taxIdFields } = destination
-  const strip = leavingOutPersonal(personalFields, taxIdFields)
+  const strip = personalDataFilter(personalFields, taxIdFields)
   return (row) => {
     const after = strip(row.entity, row.after)
     return {

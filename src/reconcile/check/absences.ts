@@ -1,4 +1,4 @@
-import { told } from '../../model/damaged.ts'
+import { readableValue } from '../../model/damaged.ts'
 import { type MarketEventRow, marketEvents } from '../../model/entities/market-events.ts'
 import { type ThreadAttachmentRow, threadAttachments } from '../../model/entities/thread-attachments.ts'
 import { type ThreadMessageRow, threadMessages } from '../../model/entities/thread-messages.ts'
@@ -69,7 +69,7 @@ export function knownAbsences(submissionId: string, feed: Replay['feed'], marked
 
 function keyOf(submissionId: string, feed: Replay['feed'], { id, position }: StoredRecord) {
   const entity = feed === 'events' ? 'market_events' : position === null ? 'thread_messages' : 'thread_attachments'
-  const entityId = JSON.stringify([submissionId, id, ...(position === null ? [] : [position])].map(told))
+  const entityId = JSON.stringify([submissionId, id, ...(position === null ? [] : [position])].map(readableValue))
   return { submissionId, entity, entityId, read: feed }
 }
 

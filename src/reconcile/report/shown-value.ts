@@ -1,11 +1,11 @@
 import { isObject, type Json } from '../../model/json.ts'
-import { leavingOutPersonal } from '../../model/personal.ts'
+import { personalDataFilter } from '../../model/personal.ts'
 import { pluralize } from './words.ts'
 
 /** Longest text of one value in a report, in characters. */
 const MAX_VALUE = 160
 
-const withoutPersonal = leavingOutPersonal([])
+const withoutPersonal = personalDataFilter([])
 
 /**
  * A column's value as a report may show it: JSON, cut to a line or two. Personal values show only their length, and `raw` is never shown

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { toldRow } from '../../model/damaged.ts'
+import { readableRow } from '../../model/damaged.ts'
 import { submissions as submissionsEntity } from '../../model/entities/submissions.ts'
 import type { Row } from '../../model/entity.ts'
 import { isObject } from '../../model/json.ts'
@@ -207,7 +207,7 @@ async function readSubmissions(q: Query, found: readonly Found[]): Promise<Reado
     ),
   )
   const rows = await q.selectMany(submissions, [...keys.values()])
-  return new Map(rows.map((row) => [`${row['account']} ${row['submission_id']}`, toldRow(row)]))
+  return new Map(rows.map((row) => [`${row['account']} ${row['submission_id']}`, readableRow(row)]))
 }
 
 /** A change contains the direction only when it contains the whole message; otherwise it is looked up. @returns by `outbox_id`. */

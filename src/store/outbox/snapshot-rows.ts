@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
-import { told, toldRow } from '../../model/damaged.ts'
+import { readableRow, readableValue } from '../../model/damaged.ts'
 import { entities, entityNamed } from '../../model/entities.ts'
-import { columnsWhere, type Entity, isTold, ownKey, type Row } from '../../model/entity.ts'
+import { columnsWhere, type Entity, isInChangeLog, ownKey, type Row } from '../../model/entity.ts'
 import { orderByOccurredAt } from '../../model/order-by-occurred-at.ts'
 import type { Query } from '../engine/db.ts'
 import { valuesTable } from '../engine/sql.ts'
@@ -86,7 +86,7 @@ async function rowsBehind(
   after: SnapshotPosition['key'],
   limit: number,
 ): Promise<Row[]> {
-  const columns = columnsWhere(entity, isTold)
+  const columns = columnsWhere(entity, isInChangeLog)
   const behind = after === null ? sql`` : sql`and ${isBehind(q, entity, after)}`
   const { rows } = await sql<Row>`
     select ${sql.join(columns.map((column) => sql.ref(column)))} from ${sql.table(entity.table)}
@@ -156,8 +156,8 @@ function snapshotRow(entity: Entity, row: Row): SnapshotRow {
     account: String(row['account']),
     submissionId: String(row['submission_id']),
     entity: entity.table,
-    entityId: JSON.stringify(entity.key.slice(1).map((column) => told(row[column] ?? null))),
-    after: toldRow(row),
+    entityId: JSON.stringify(entity.key.slice(1).map((column) => readableValue(row[column] ?? null))),
+    after: readableRow(row),
   }
 }
 

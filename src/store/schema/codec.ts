@@ -1,4 +1,4 @@
-import { damaged, damageOf, isDamaged, told } from '../../model/damaged.ts'
+import { damaged, damageOf, isDamaged, readableValue } from '../../model/damaged.ts'
 import { entities } from '../../model/entities.ts'
 import type { ColumnKind } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
@@ -99,7 +99,7 @@ export function decoderOfColumn(table: string | null, column: string | null): De
   const other = otherKinds.get(name)
   if (!other) return null
   const decode = decoderOf(other)
-  return (value) => told(decode(value))
+  return (value) => readableValue(decode(value))
 }
 
 /**

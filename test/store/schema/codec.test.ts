@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isDamaged, told } from '../../../src/model/damaged.ts'
+import { isDamaged, readableValue } from '../../../src/model/damaged.ts'
 import type { ColumnKind } from '../../../src/model/entity.ts'
 import { bindable, decoderOf, decoderOfColumn, encoderOf, type SqliteValue } from '../../../src/store/schema/codec.ts'
 
@@ -32,11 +32,11 @@ describe.each(Object.entries(stored))('a %s column of sqlite', (kind, { right, w
 
   it('tells what stands there, as a value that JSON and any text column can hold', () => {
     for (const value of wrong) {
-      const shown = told(decode(value))
+      const shown = readableValue(decode(value))
       expect(JSON.parse(JSON.stringify(shown))).toEqual(shown)
       expect(String(shown)).not.toContain('\u0000')
     }
-    expect(told(decode(blob))).toBe("x'7a7a7a'")
+    expect(readableValue(decode(blob))).toBe("x'7a7a7a'")
   })
 })
 
