@@ -20,19 +20,19 @@ export async function shownAccounts(q: Query, configured: readonly AccountConfig
   return (await knownAccounts(q, configured)).map((each) => ({ ...each, webhook_secrets: secrets.get(each.account) ?? [] }))
 }
 
-/** What became of resuming an account. */
+/** The outcome of resuming an account. */
 export interface Resumed {
   /** The account as it was before. */
   readonly before: KnownAccount
-  /** Whether it tries again: false when it was active, and there was nothing to resume. */
+  /** False when it was active: there was nothing to resume. */
   readonly resumed: boolean
-  /** Whether a process runs that will try at once. */
+  /** Whether a process runs that reads at once. */
   readonly running: boolean
 }
 
 /**
- * Lets a parked or paused account try at once instead of at its time.
- * @throws NotFoundError when nobody knows it, ConflictError when it is not served.
+ * Resumes a parked or paused account at once.
+ * @throws NotFoundError when it is unknown, ConflictError when it is not served.
  */
 export async function resumeAccount(a: ActionContext, configured: readonly Pick<AccountConfig, 'name'>[], name: string): Promise<Resumed> {
   const known = await knownAccounts(a.db.read, configured)
@@ -44,9 +44,10 @@ export async function resumeAccount(a: ActionContext, configured: readonly Pick<
     )
     throw new NotFoundError([`there is no account ${JSON.stringify(name)}; ${names}`])
   }
-  if (before.state === 'not started') throw new ConflictError([`account ${name} was never served; start \`submission-mirror serve\``])
+  if (before.state === 'not started')
+    throw new ConflictError([`account ${name} was never served; start \`submission-mirror serve\` with it in the settings first`])
   if (before.state === 'not configured')
-    throw new ConflictError([`account ${name} is not in the settings; put it back, then start \`serve\` anew`])
+    throw new ConflictError([`account ${name} is not in the settings; add it again, then restart \`serve\``])
   const running = (await listProcesses(a.db.read)).some(({ role }) => role === 'all' || role === 'work')
   if (before.state === 'active') return { before, resumed: false, running }
   await retryAccountNow(auditedDb(a.db, { who: a.who, action: 'account.resume', target: name, detail: { was: before.state } }), name)
@@ -54,10 +55,10 @@ export async function resumeAccount(a: ActionContext, configured: readonly Pick<
 }
 
 /**
- * The account that something is about.
- * @param name when left out it is the default account, or the only one.
- * @param field what the name was given as, with which a problem begins.
- * @throws MismatchError when there is no such account, or none was named and several are configured.
+ * A configured account by its name.
+ * @param name undefined for the default account, or the only one.
+ * @param field the option or field that gave the name; problems begin with it.
+ * @throws MismatchError when there is no such account, or no name is given and several are configured.
  */
 export function accountNamed(config: Pick<Config, 'accounts'>, name: string | undefined, field: string): AccountConfig {
   const names = config.accounts.map((account) => account.name)

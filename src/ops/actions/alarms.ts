@@ -4,9 +4,9 @@ import { type OperatorTest, operatorsOf } from '../alarms/operator-test.ts'
 import type { ActionContext } from './context.ts'
 
 /**
- * Notes that test messages were sent, and who did not take one.
+ * Sends test messages, and records that and which operators did not take one.
  * @param operator null for all. @param send sends them.
- * @throws NotFoundError when there is no such operator; then nothing is noted.
+ * @throws NotFoundError when there is no such operator; then nothing is recorded.
  */
 export async function auditedOperatorTests(
   a: Pick<ActionContext, 'db' | 'who'>,

@@ -5,8 +5,8 @@ import { parseDate, parseTime, type TimeText, timeFromMs } from '../../model/tim
 import { parseUuid } from '../../model/uuid.ts'
 
 /**
- * Readers of what stands on the command line. Each returns the value, or adds one line to `problems` and returns undefined, so that
- * a command can say everything that is wrong at once.
+ * Parsers of command-line values. Each returns the value, or adds one line to `problems` and returns undefined, so that a command can
+ * report everything that is wrong at once.
  */
 
 const FILE_LIMIT_BYTES = 64 * 1024 * 1024
@@ -16,7 +16,7 @@ const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_6
 export function parseMoment(text: string | undefined, option: string, nowMs: number, problems: string[]): TimeText | undefined {
   if (text === undefined) return undefined
   const duration = /^(\d{1,6})([smhd])$/.exec(text)
-  // No database knows all of the years before the first.
+  // Not before 1970: not every database stores all earlier years.
   if (duration) return timeFromMs(Math.max(0, nowMs - Number(duration[1]) * (UNITS_MS[duration[2] ?? 's'] ?? 0)))
   const date = parseDate(text)
   const time = parseTime(text) ?? (date === null ? null : parseTime(`${date}T00:00:00Z`))
@@ -33,7 +33,7 @@ export function parseCount(text: string, option: string, max: number, problems: 
   return 1
 }
 
-/** One of some words. */
+/** One of `choices`. */
 export function parseChoice<T extends string>(
   text: string | undefined,
   option: string,
@@ -46,7 +46,7 @@ export function parseChoice<T extends string>(
   return choice
 }
 
-/** The id of a submission. */
+/** A submission id. */
 export function parseSubmissionId(text: string | undefined, option: string, problems: string[]): string | undefined {
   if (text === undefined) return undefined
   const id = parseUuid(text)

@@ -6,13 +6,13 @@ import { requireDatabaseFile } from '../../store/open/serve-lock.ts'
 import { MismatchError } from '../output/refusals.ts'
 
 /**
- * @returns the file that a backup copies.
- * @throws MismatchError when the database of the settings is Postgres, or is not there.
+ * @returns the path of the SQLite database.
+ * @throws MismatchError when the configured database is Postgres, or does not exist.
  */
 export function sqliteFileOf(database: DatabaseConfig): string {
   if (database.kind === 'postgres') {
     throw new MismatchError([
-      'backup is for SQLite; this database is Postgres: back it up with pg_dump or with the server itself, as docker/README.md, "Back up and restore", tells',
+      'backup is for SQLite, and this database is Postgres: use pg_dump or the server itself; see docker/README.md, "Back up and restore"',
     ])
   }
   requireDatabaseFile(database)
@@ -20,7 +20,7 @@ export function sqliteFileOf(database: DatabaseConfig): string {
   return database.path
 }
 
-/** What a copy holds, under the names that programs read. `lost`: numbers of the change log that have no row. */
+/** What a copy holds, with the JSON keys of the contract. `lost`: how many numbers of the change log have no row. */
 export function namedFacts(facts: SqliteFacts) {
   const { schemaVersion, logEpoch, firstSeq, lastSeq, rows } = facts
   return { schema_version: schemaVersion, log_epoch: logEpoch, first_seq: firstSeq, last_seq: lastSeq, lost: lostNumbers(facts), rows }

@@ -2,21 +2,21 @@ import type { Clock } from '../../base/clock.ts'
 import type { Observer } from '../../base/observer.ts'
 import type { Db } from '../../store/engine/db.ts'
 
-/** Who acts, and with what. */
+/** What an action works with, and who runs it. */
 export interface ActionContext {
   readonly db: Db
   readonly clock: Clock
-  /** Aborts when the process is to stop; what was done until then stays. */
+  /** Aborts when the process stops; steps that are committed stay. */
   readonly signal: AbortSignal
   readonly observer: Observer
-  /** For the note that the action leaves: the name of a token, or `command`. */
+  /** For the audit entry: the name of a token, or `command`. */
   readonly who: string
 }
 
-/** Between two transactions of one action: a running serve goes first. */
+/** Pause between two transactions of an action: a running `serve` goes first. */
 const PAUSE_MS = 10
 
-/** Hands `items` to `work` in steps, with a pause after each but the last. */
+/** Calls `work` with at most `size` items at a time, with pauses in between. */
 export async function inSteps<T>(
   a: ActionContext,
   items: readonly T[],
@@ -31,7 +31,7 @@ export async function inSteps<T>(
   a.signal.throwIfAborted()
 }
 
-/** Calls `work` with where the step begins, from 0 on, until it says null; with a pause after each but the last. */
+/** Calls `work` with the position after which to continue, from 0 on, until it returns null; with pauses in between. */
 export async function untilDone(a: ActionContext, work: (after: number) => Promise<number | null>): Promise<void> {
   for (let after: number | null = 0; after !== null; ) {
     a.signal.throwIfAborted()
@@ -40,7 +40,7 @@ export async function untilDone(a: ActionContext, work: (after: number) => Promi
   }
 }
 
-/** Ids as a note keeps them: how many, and the first of them. */
+/** Ids for an audit entry: how many, and the first 20. */
 export function idsForAudit(ids: readonly string[]): { readonly ids: readonly string[]; readonly count: number } {
   return { ids: ids.slice(0, 20).map((id) => id.slice(0, 100)), count: ids.length }
 }

@@ -9,15 +9,15 @@ import { ConflictError, NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
 import { type ActionContext, untilDone } from './context.ts'
 
-/** Lanes hastened in one transaction, which stays short (invariant 13). */
-const HASTENED = 500
+/** Lanes made due in one transaction, which stays short (invariant 13). */
+const STEP = 500
 
 /**
- * Sends nothing to a destination any more; its changes are queued all the same.
- * @param reason null: the one that a paused destination has stays, and nothing is changed.
+ * Stops sending to a destination; its changes are still queued.
+ * @param reason null keeps the reason of a destination that is paused already.
  * @returns the destination as it was before.
- * @throws NotFoundError when it was never served; ConflictError when it is parked or disabled: it stays so, that nobody may take it for
- * one that can simply go on; BusyError when somebody else stops it or lets it go on at the same time.
+ * @throws NotFoundError when it was never served; ConflictError when it is parked or disabled, which must not look like a pause that can
+ * simply end; BusyError when its state changes at the same time.
  */
 export async function pauseDestination(a: ActionContext, name: string, reason: string | null): Promise<DestinationRow> {
   const before = await knownDestination(a.db, name)
@@ -36,7 +36,7 @@ export async function pauseDestination(a: ActionContext, name: string, reason: s
 }
 
 /**
- * Lets a paused, parked or disabled destination go on, ends its rest, and has what failed before tried again now.
+ * Resumes a paused, parked or disabled destination, ends its retry pause, and makes what failed before due now.
  * @returns the destination as it was before.
  * @throws NotFoundError when it was never served.
  */
@@ -44,11 +44,11 @@ export async function resumeDestination(a: ActionContext, name: string): Promise
   const before = await knownDestination(a.db, name)
   const db = auditedDb(a.db, { who: a.who, action: 'destination.resume', target: name, detail: { was: before.state } })
   await setDestinationState(db, name, 'active', null)
-  await untilDone(a, async (after) => ((await makeLanesDue(a.db, name, HASTENED)) === HASTENED ? after + HASTENED : null))
+  await untilDone(a, async (after) => ((await makeLanesDue(a.db, name, STEP)) === STEP ? after + STEP : null))
   return before
 }
 
-/** Notes a try at a destination, and whether it went well. @param probe makes it. */
+/** Probes a destination, and records that and the outcome. @param probe does it. */
 export async function auditedProbe(
   a: Pick<ActionContext, 'db' | 'who'>,
   name: string,
@@ -71,11 +71,11 @@ async function knownDestination(db: Db, name: string): Promise<DestinationRow> {
     'none yet',
   )
   throw new NotFoundError([
-    `there is no destination ${JSON.stringify(name)}; ${names}. One of the settings is known after \`serve\` has started with it`,
+    `there is no destination ${JSON.stringify(name)}; ${names}. A configured destination is known after the first \`serve\` with it`,
   ])
 }
 
-/** The destination that something is about. @throws NotFoundError when the settings have none of that name. */
+/** A configured destination by its name. @throws NotFoundError when the settings have none of that name. */
 export function destinationNamed(config: Pick<Config, 'destinations'>, name: string): DestinationConfig {
   const found = config.destinations.find((each) => each.name === name)
   if (found) return found

@@ -20,10 +20,10 @@ import { NotFoundError } from '../output/refusals.ts'
 import { printableLine } from '../output/text.ts'
 import { type ActionContext, idsForAudit, untilDone } from './context.ts'
 
-/** Deliveries in one transaction: few enough that a running serve does not wait. */
+/** Deliveries per transaction: few enough that a running `serve` does not wait. */
 const STEP = 500
 
-/** What is shown besides the fields of a delivery: its headers, and its body as text (null when it is not kept). */
+/** Headers of a delivery, and its body as text; null when it is no longer kept. */
 interface Content {
   readonly headers: Record<string, string>
   readonly body: string | null
@@ -32,7 +32,7 @@ interface Content {
 export type ShownDelivery = Omit<InboxDelivery, 'headers' | 'body'> & Content
 export type ShownRejected = ReturnType<typeof rejectedFields> & Content
 
-/** Stored deliveries of that id, or the one of that number. */
+/** The stored deliveries with that svix-id, or the one with that number. */
 export async function showDeliveries(q: Query, id: string): Promise<ShownDelivery[]> {
   return (await findDeliveries(q, id)).map(shownDelivery)
 }
@@ -41,7 +41,7 @@ function shownDelivery({ headers, body, ...fields }: InboxDelivery): ShownDelive
   return { ...fields, headers: JSON.parse(headers) as Record<string, string>, body: body?.toString('utf8') ?? null }
 }
 
-/** The refused delivery of that number; none when it is not kept. */
+/** The refused delivery with that number; empty when it is not kept. */
 export async function showRejected(store: RejectedStore, id: string): Promise<ShownRejected[]> {
   const number = numberIn(id)
   const rejected = number === null ? null : await store.get(number)
@@ -59,19 +59,19 @@ export function rejectedFields(r: RejectedSummary) {
 /** What operators can do with stored deliveries. */
 export interface StateChange {
   readonly name: 'replay' | 'skip'
-  /** Those that may be chosen by their state. */
+  /** States by which deliveries can be chosen. */
   readonly states: readonly Extract<InboxState, 'dead' | 'aside'>[]
   /** @returns how many it changed. */
   readonly change: typeof makeReady
 }
 
-/** Works them again, whatever became of them before. */
+/** Makes deliveries ready to be worked again, whatever their state. */
 export const replay = { name: 'replay', states: ['dead', 'aside'], change: makeReady } as const satisfies StateChange
 
-/** Gives up those that are dead. */
+/** Sets dead deliveries aside. */
 export const skip = { name: 'skip', states: ['dead'], change: setAside } as const satisfies StateChange
 
-/** Does it with certain deliveries. @returns how many. @throws NotFoundError with a line for each that is not there. */
+/** Changes the named deliveries. @returns how many. @throws NotFoundError with a line for each unknown id. */
 export async function settleIds(a: ActionContext, change: StateChange, ids: readonly string[]): Promise<number> {
   const found: number[] = []
   const unknown: string[] = []
@@ -84,7 +84,7 @@ export async function settleIds(a: ActionContext, change: StateChange, ids: read
   return await change.change(auditedDb(a.db, { who: a.who, action: `inbox.${change.name}`, target: null, detail: idsForAudit(ids) }), found)
 }
 
-/** Does it with all deliveries that the filter names. @returns how many. */
+/** Changes all deliveries that the filter matches. @returns how many. */
 export async function settleAll(a: ActionContext, change: StateChange, filter: InboxFilter): Promise<number> {
   const note = { who: a.who, action: `inbox.${change.name}`, target: null, detail: filterForAudit(filter) }
   const done = change.name === 'replay' ? 'replayed' : 'skipped'
@@ -100,7 +100,7 @@ export async function settleAll(a: ActionContext, change: StateChange, filter: I
   return changed
 }
 
-/** Verifies refused deliveries again, after a secret was mended; the good ones will be worked. */
+/** Verifies refused deliveries again, after a secret was corrected; those with a good signature will be worked. */
 export async function replayRefused(
   a: ActionContext,
   log: Log,
@@ -122,7 +122,7 @@ export async function replayRefused(
   })
 }
 
-/** A filter as a note keeps it: what narrows. */
+/** A filter for an audit entry, without what is undefined. */
 export function filterForAudit(filter: Readonly<Record<string, unknown>> | InboxFilter): ActionDetail {
   const narrowing = Object.entries(filter).filter(([, value]) => value !== undefined)
   return Object.fromEntries(narrowing.map(([name, value]) => [name, String(value)]))

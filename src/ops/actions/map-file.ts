@@ -11,24 +11,24 @@ export interface MapFile {
 
 export interface MapTarget {
   readonly destination: string
-  /** The accounts that it gets changes of. */
+  /** The accounts whose changes it gets. */
   readonly accounts: readonly string[]
 }
 
-/** What a file may hold at most: one cell, and one row's further columns. */
+/** Limits of a file: characters of a cell, and columns. */
 const MAX_CELL = 500
 const MAX_FIELDS = 50
 
 /**
- * Reads which client (and policy) of an AMS each submission belongs to: a CSV (comma, semicolon or tab) whose first line names its columns.
- * `submission_id` and `client` are needed; `account` only where the destination has several; `policy` may be there; every further column is
- * handed to templates and adapters under its own name. Empty lines and those that begin with `#` are passed over.
+ * Reads mappings of submissions to clients of an AMS: a CSV (comma, semicolon or tab) whose first line names the columns. Required are
+ * `submission_id` and `client`, and `account` where the destination has several; `policy` is optional. Templates and adapters get every
+ * further column under its name. Empty lines and lines that begin with `#` are skipped.
  * @param name of the file, for the problems.
  */
 export function readMapFile(text: string, name: string, target: MapTarget): MapFile {
   const records = recordsOf(text)
   const columns = records.next().value?.cells
-  if (columns === undefined) return { rows: [], problems: [`${name} has nothing in it`] }
+  if (columns === undefined) return { rows: [], problems: [`${name} is empty`] }
   const problems = headingProblems(columns, name, target)
   if (problems.length > 0) return { rows: [], problems }
   const rows = new Map<string, MappingRow>()
@@ -41,15 +41,16 @@ export function readMapFile(text: string, name: string, target: MapTarget): MapF
 }
 
 /**
- * Adds a mapping to those of one import, by account and submission.
- * @returns null, or what is wrong: the submission is among them with other values.
+ * Adds a mapping to those of one import.
+ * @param rows by account and submission.
+ * @returns null, or the problem: the submission is mapped twice, with different values.
  */
 export function addMapping(rows: Map<string, MappingRow>, row: MappingRow): string | null {
   const key = `${row.account} ${row.submissionId}`
   const before = rows.get(key)
   rows.set(key, row)
   const differs = before !== undefined && canonicalJson({ ...before }) !== canonicalJson({ ...row })
-  return differs ? `${row.submissionId} stands there twice, with different values` : null
+  return differs ? `${row.submissionId} is mapped twice, with different values` : null
 }
 
 function headingProblems(columns: readonly string[], name: string, { destination, accounts }: MapTarget): string[] {
@@ -69,18 +70,18 @@ function headingProblems(columns: readonly string[], name: string, { destination
   return problems
 }
 
-/** Without quotes, `Smith, Inc` is cut in two, and each cell behind it stands under another's name. Empty ones at the end say nothing. */
+/** Without quotes, `Smith, Inc` becomes two cells, and all cells behind it move one column on. Empty cells at the end are ignored. */
 function surplusProblem(cells: readonly string[], columns: readonly string[]): string | null {
   if (cells.slice(columns.length).every((cell) => cell === '')) return null
   return `it has ${cells.length} cells, and the first line names ${columns.length} columns; put a cell that holds a separator in quotes`
 }
 
-/** @returns what is wrong with a further column of that name, which would be taken for the mapping's own, or get lost; null for nothing. */
+/** @returns why a further column cannot have that name; null when it can. */
 export function fieldProblem(name: string): string | null {
   return OWN.includes(name) ? `${JSON.stringify(name)} cannot be the name of a further column` : null
 }
 
-/** A mapping out of named texts, as a file's row or a command line gives them. */
+/** A mapping from texts by column, of a row of a file or of a command line. */
 export function rowOf(texts: ReadonlyMap<string, string>, target: MapTarget): MappingRow | { readonly problem: string } {
   const { destination, accounts } = target
   const given = (column: string) => texts.get(column)?.trim() ?? ''

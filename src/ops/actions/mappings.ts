@@ -7,7 +7,7 @@ import { type ActionContext, inSteps } from './context.ts'
 import { destinationNamed } from './destinations.ts'
 import type { MapTarget } from './map-file.ts'
 
-/** Mappings in one transaction: few enough that a running serve does not wait. */
+/** Mappings per transaction: few enough that a running `serve` does not wait. */
 const STEP = 200
 
 /** A mapping as lists show it. */
@@ -15,20 +15,20 @@ export function shownMapping({ destination, account, submissionId, client, polic
   return { destination, account, submission_id: submissionId, client, policy, fields, mapped_at: mappedAt, mapped_via: mappedVia }
 }
 
-/** What mappings to a destination may be about. @throws NotFoundError, or MismatchError when it can have none. */
+/** The destination of an import, and its accounts. @throws NotFoundError, or MismatchError when it takes no mappings. */
 export function mapTarget(config: Pick<Config, 'destinations'>, name: string): MapTarget {
   const { accounts, mapping } = destinationNamed(config, name)
   if (mapping === 'none') {
-    throw new MismatchError([`destination ${name} asks for no mapping; set its mapping to required, or take this back`])
+    throw new MismatchError([`destination ${name} uses no mapping, so nothing was stored; set its \`mapping\` to required first`])
   }
   if (accounts.length === 0)
-    throw new MismatchError([`destination ${name} has no account in the settings; set the account as for \`serve\``])
+    throw new MismatchError([`destination ${name} has no account in the settings; run this with the same settings as \`serve\``])
   return { destination: name, accounts }
 }
 
 /**
- * Stores mappings to one destination; what waited for them goes out.
- * @param via what is kept of the way they came.
+ * Stores mappings of one destination; changes that waited for them go out.
+ * @param via stored with each mapping.
  * @returns how many of the submissions the mirror does not know yet.
  */
 export async function importMappings(
@@ -37,7 +37,7 @@ export async function importMappings(
   rows: readonly MappingRow[],
   via: 'import' | 'admin',
 ): Promise<{ readonly unknown: number }> {
-  // Which client a submission belongs to is in the table; the note need not repeat it.
+  // The audit entry need not repeat the mappings: they are in the table.
   const note = { who: a.who, action: 'mapping.import', target: destination, detail: { rows: rows.length } }
   return await auditAction(a.db, note, async () => {
     let unknown = 0

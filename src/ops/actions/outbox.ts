@@ -8,44 +8,44 @@ import { type ActionContext, idsForAudit, untilDone } from './context.ts'
 import { filterForAudit } from './inbox.ts'
 import { type DestinationsWithLookup, destinationsWithLookup } from './lookups.ts'
 
-/** Rows in one transaction: few enough that a running serve does not wait. */
+/** Rows per transaction: few enough that a running `serve` does not wait. */
 const STEP = 200
 
-/** What can be done to rows of the outbox. */
+/** What operators can do with rows of the outbox. */
 export interface StateChange {
   readonly name: 'retry' | 'skip'
-  /** What a row can be that it is done to. */
+  /** States in which a row can be changed so. */
   readonly states: readonly ('ready' | 'dead' | 'unknown' | 'skipped')[]
   readonly step: (db: Db, selection: OutboxSelection, after: number, limit: number, withLookup: readonly string[]) => Promise<OutboxStep>
 }
 
-/** Tries changes again that were given up. */
+/** Makes changes that were given up due again. */
 export const retry = { name: 'retry', states: ['dead', 'unknown', 'skipped'], step: retryRows } as const satisfies StateChange
-/** Gives changes up for good, so that what waits behind them goes on. */
+/** Gives changes up for good, so that what waits behind them goes out. */
 export const skip = { name: 'skip', states: ['dead', 'unknown', 'ready'], step: skipRows } as const satisfies StateChange
 
 /** Rows by their numbers, or by the ids of their messages. */
 export interface Named {
   readonly ids: readonly string[]
-  /** The only one that is meant. */
+  /** Only rows to this destination. */
   readonly destination?: string | undefined
-  /** As what a destination is given, for a problem to say so. */
+  /** The option or field that names a destination, for the problems. */
   readonly field: string
 }
 
-/** Which rows: those of certain ids, or those of a filter. */
+/** Which rows to change. */
 export type Choice = Named | { readonly filter: OutboxFilter }
 
-/** What was done: rows changed, and rows left alone because they are being sent just now. */
+/** Rows changed, and rows left alone because they are in flight. */
 export interface Settled {
   readonly changed: number
   readonly inFlight: number
 }
 
 /**
- * Does it.
- * @throws NotFoundError for ids that are not there, ConflictError for rows that are not in a state for it, and for a message that is on its
- * way to several destinations of which none is named.
+ * Retries or skips rows of the outbox.
+ * @throws NotFoundError for unknown ids; ConflictError for rows in another state, and for a message to several destinations of which none is
+ * named.
  */
 export async function settleOutbox(a: ActionContext & DestinationsWithLookup, change: StateChange, choice: Choice): Promise<Settled> {
   const selection = 'ids' in choice ? { outboxIds: await outboxIdsOf(a.db, change, choice) } : choice.filter
@@ -73,11 +73,11 @@ async function outboxIdsOf(db: Db, change: StateChange, { ids, destination, fiel
     const name = printableLine(id)
     if (rows.length === 0) unknown.push(`there is no change ${name} in the outbox${destination === undefined ? '' : ` to ${destination}`}`)
     const [only] = rows
-    // Whoever looked at one destination knows nothing of what became of the message at another.
+    // Who looked at one destination does not know the outcome at another.
     if (new Set(rows.map((row) => row.destination)).size > 1) {
       unfit.push(`message ${name} is on its way to ${rows.map(placeOf).join(', ')}: name one with ${field}, or give its number`)
     } else if (rows.length === 1 && only && !change.states.some((state) => state === stateOf(only.state))) {
-      unfit.push(`${name} is ${only.state}; only what is ${change.states.join(', ')} can be meant by ${change.name}${mendOf(only)}`)
+      unfit.push(`${name} is ${only.state}; only what is ${change.states.join(', ')} can be meant by ${change.name}${adviceFor(only)}`)
     }
     found.push(...rows.map((row) => row.outbox_id))
   }
@@ -86,8 +86,8 @@ async function outboxIdsOf(db: Db, change: StateChange, { ids, destination, fiel
   return found
 }
 
-/** What has a row go out that waits for something. */
-function mendOf({ state, destination }: OutboxEntry): string {
+/** What makes a waiting row go out. */
+function adviceFor({ state, destination }: OutboxEntry): string {
   if (state === 'unmapped') return `. It waits for \`submission-mirror destination map ${destination}\``
   if (state === 'held') return '. It waits for a change of its submission that was given up: retry or skip that one'
   if (stateOf(state) !== 'ready') return ''
@@ -98,7 +98,7 @@ function placeOf(row: OutboxEntry): string {
   return `${row.destination} (number ${row.outbox_id})`
 }
 
-/** Lists tell what exactly a ready row waits for. */
+/** The stored state; lists say what exactly a ready row waits for. */
 function stateOf(shown: string): string {
   return ['waiting', 'retrying', 'unmapped', 'held'].includes(shown) ? 'ready' : shown
 }

@@ -5,10 +5,10 @@ import { type Config, type DestinationConfig, proxySettings, secretValues } from
 import type { DeliveryKind, ProbeResult } from '../../push/contract/delivery.ts'
 import { printableLine } from '../output/text.ts'
 
-/** What a probe may take besides the destination's own timeout: signing in, several steps of an adapter. */
+/** A probe may take this many timeouts of the destination: it may sign in, or have several steps. */
 const PROBE_FACTOR = 3
 
-/** Makes one harmless try at a destination, beside whatever serves. @returns what it showed, in one printable sentence. */
+/** Makes one harmless attempt at a destination. @returns the outcome in one printable sentence. */
 export async function probeDestination(
   { clock, host, log }: { readonly clock: Clock; readonly host: { readonly signal: AbortSignal }; readonly log: Log },
   config: Config,
@@ -17,7 +17,7 @@ export async function probeDestination(
   const signal = AbortSignal.any([host.signal, AbortSignal.timeout(destination.timeoutMs * PROBE_FACTOR)])
   let kind: DeliveryKind | undefined
   try {
-    // Loaded only here: no other command needs what sends.
+    // Loaded only here: no other command sends.
     const [{ createKind }, { redacting }] = await Promise.all([
       import('../../push/kinds/create.ts'),
       import('../../push/kinds/redacting.ts'),

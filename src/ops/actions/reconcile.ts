@@ -11,9 +11,9 @@ import { type ActionContext, idsForAudit } from './context.ts'
 import { untrackedText } from './submissions.ts'
 
 /**
- * The accounts that a run is about: every one, the one that is named, or those that have the submissions that are named.
- * @param field what the name was given as.
- * @throws MismatchError for an account that is not in the settings, NotFoundError with a line for each submission that no account has.
+ * The accounts of a reconcile run: all, the named one, or those that have the named submissions.
+ * @param field the option or field that gave the name, for the problems.
+ * @throws MismatchError for an account that is not configured, NotFoundError with a line for each submission that no account has.
  */
 export async function accountsOfRun(
   config: Pick<Config, 'accounts'>,
@@ -36,21 +36,21 @@ export async function accountsOfRun(
   return having
 }
 
-/** @returns what is wrong with the time since which something is to have moved: a run of nothing would prove nothing. */
+/** @returns a problem when `since` lies in the future: the run would compare nothing, and so prove nothing. */
 export function futureProblem(since: TimeText | undefined, nowMs: number, field: string): string[] {
   if (since === undefined || since <= timeFromMs(nowMs)) return []
-  return [`${field}: ${since} is yet to come, so nothing can have moved since`]
+  return [`${field}: ${since} lies in the future, so nothing can have changed since; give an earlier time`]
 }
 
-/** What is noted of a run that somebody asks for, or begins. */
+/** The audit entry of a run that is requested or begun. */
 export function runNote(who: string, action: 'reconcile.request' | 'reconcile.run', account: string, options: RunOptions): AuditEntry {
   const { submissions, ...others } = options
   return { who, action, target: account, detail: { ...others, ...(submissions && { submissions: idsForAudit(submissions) }) } }
 }
 
 /**
- * Stores a run of one account, for a working process to take up.
- * @returns its id, or that of the same run that waits already.
+ * Stores the request of a run of one account, for a working process to carry out.
+ * @returns its id, or that of an equal request that waits already.
  */
 export async function requestReconcile(a: ActionContext, account: string, options: RunOptions): Promise<string> {
   const db = auditedDb(a.db, runNote(a.who, 'reconcile.request', account, options))

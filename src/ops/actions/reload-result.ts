@@ -1,9 +1,9 @@
-/** What became of a reload of the settings. No text in it holds a secret. */
+/** The outcome of a reload of the settings, without secrets. */
 export interface ReloadResult {
-  /** What works by other settings from now on, one sentence each; empty when nothing was different, or there are problems. */
+  /** What changed, one sentence each; empty when nothing differs, or there are problems. */
   readonly applied: readonly string[]
-  /** The names of settings that differ and stay as they were until the process is started again. */
+  /** Names of changed settings that take effect only after a restart. */
   readonly needsRestart: readonly string[]
-  /** Why nothing was changed, one sentence each; empty when the settings are good. */
+  /** Why nothing changed, one sentence each; empty when the settings are valid. */
   readonly problems: readonly string[]
 }

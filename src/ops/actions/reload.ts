@@ -7,9 +7,9 @@ import type { ReloadResult } from './reload-result.ts'
 type Reload = () => Promise<ReloadResult>
 
 /**
- * A reload that leaves its note in `operator_actions`.
+ * Reloads the settings, and records that in `operator_actions`.
  * @param who the name of a token, or `signal`.
- * @throws what the store throws when that cannot be noted; nothing is reloaded then.
+ * @throws when it cannot be recorded; then nothing is reloaded.
  */
 export async function auditedReload(db: Db, who: string, reload: Reload): Promise<ReloadResult> {
   const note: AuditEntry = { who, action: 'settings.reload', target: null, detail: {} }
@@ -21,7 +21,7 @@ export async function auditedReload(db: Db, who: string, reload: Reload): Promis
   return result
 }
 
-/** A reload that a signal asked for. Nobody waits for an answer who could ask again: what cannot be noted is done all the same. */
+/** A reload by SIGHUP. Nobody waits for its outcome and could repeat it, so it is done even when it cannot be recorded. */
 export async function signalledReload(db: Db, log: Log, reload: Reload): Promise<ReloadResult> {
   let made: Promise<ReloadResult> | null = null
   const once = () => {
@@ -31,7 +31,7 @@ export async function signalledReload(db: Db, log: Log, reload: Reload): Promise
   try {
     return await auditedReload(db, 'signal', once)
   } catch (error) {
-    log.warn({ err: error }, `the reload could not be noted in operator_actions: ${messageOf(error)}`)
+    log.warn({ err: error }, `settings are reloaded, but that could not be recorded in operator_actions: ${messageOf(error)}`)
     return await once()
   }
 }

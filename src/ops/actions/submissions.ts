@@ -7,7 +7,7 @@ import { requestReads } from '../../store/reads/request-reads.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { type ActionContext, idsForAudit, inSteps } from './context.ts'
 
-/** Submissions in one transaction: few enough that a running serve does not wait. */
+/** Submissions per transaction: few enough that a running `serve` does not wait. */
 const STEP = 200
 
 /** How many submissions were not known before, and how many were. */
@@ -16,14 +16,14 @@ export interface Tracked {
   readonly known: number
 }
 
-/** Makes submissions known: their feeds are read from the beginning and kept up to date. @param ids distinct ones. */
+/** Tracks submissions: their feeds are read from the beginning and kept up to date. @param ids distinct ones. */
 export async function trackSubmissions(a: ActionContext, account: string, ids: readonly string[]): Promise<Tracked> {
   const note = { who: a.who, action: 'submission.track', target: account, detail: idsForAudit(ids) }
   const { added } = await auditAction(a.db, note, async () => {
     let n = 0
     await inSteps(a, ids, STEP, async (step) => {
       const facts = step.map((submissionId): Fact => ({ kind: 'wake', account, submissionId, cause: 'command', reads: [] }))
-      // Nothing but new submissions changes here, so each change is one.
+      // Only new submissions cause changes here, one each.
       n += (await inApplyTransaction(a.db, a.observer, 'track', (transaction) => transaction.apply(facts))).changes
     })
     return { added: n, detail: { added: n } }
@@ -32,7 +32,7 @@ export async function trackSubmissions(a: ActionContext, account: string, ids: r
 }
 
 /**
- * Asks whichever process polls to read submissions now: state, and both feeds from the beginning.
+ * Requests reads of submissions now, by whichever process polls: state, and both feeds from the beginning.
  * @param ids distinct ones, at most some hundreds.
  * @throws NotFoundError when one is not tracked in the account.
  */
@@ -41,10 +41,10 @@ export async function requestSync(a: ActionContext, account: string, ids: readon
   await requestReads(auditedDb(a.db, { who: a.who, action: 'submission.sync', target: account, detail: idsForAudit(ids) }), account, ids)
 }
 
-/** What to do about a submission that is not tracked. @param account null when it was looked for in every one. */
+/** The problem of a submission that is not tracked. @param account null for all accounts. */
 export function untrackedText(id: string, account: string | null): string {
   const where = account === null ? 'is tracked in no account' : `is not tracked in account ${account}`
-  return `${id} ${where}; \`submission-mirror track ${id} --account ${account ?? 'NAME'}\` begins to`
+  return `${id} ${where}; track it with \`submission-mirror track ${id} --account ${account ?? 'NAME'}\``
 }
 
 /** @throws NotFoundError with a line for each that is not tracked in the account. */

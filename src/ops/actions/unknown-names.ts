@@ -6,16 +6,16 @@ import { listMappings } from '../../store/outbox/push-map.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { knownAccounts } from '../status/accounts.ts'
 
-/** By what something is narrowed; what is left out does not narrow. */
+/** The names of a filter; undefined does not filter. */
 interface Names {
   readonly account?: string | undefined
   readonly destination?: string | undefined
 }
 
 /**
- * Refuses names that neither the settings nor the database know: an empty answer would say that there is nothing of them. One that has
- * left the settings is known as long as the database holds something of it.
- * @throws NotFoundError with a line for each, which names what there is.
+ * Refuses names that neither the settings nor the database know: an empty list would look like a correct answer. A name that was removed
+ * from the settings is known as long as the database has rows of it.
+ * @throws NotFoundError with a line for each, with the names that exist.
  */
 export async function refuseUnknownNames(
   q: Query,

@@ -40,10 +40,10 @@ describe('a file of mappings', () => {
     expect(readMapFile(text, 'map.csv', target).problems).toEqual([
       'map.csv, line 2: "many" is no submission id (a uuid)',
       'map.csv, line 3: the client is missing',
-      `map.csv, line 6: ${b} stands there twice, with different values`,
+      `map.csv, line 6: ${b} is mapped twice, with different values`,
       'map.csv, line 7: "note" is longer than 500 characters',
     ])
-    expect(readMapFile('', 'map.csv', target).problems).toEqual(['map.csv has nothing in it'])
+    expect(readMapFile('', 'map.csv', target).problems).toEqual(['map.csv is empty'])
     expect(readMapFile('submission,client,,x,x\n', 'map.csv', target).problems).toEqual([
       'map.csv: the first line must name a column submission_id',
       'map.csv: a column has no name in the first line',

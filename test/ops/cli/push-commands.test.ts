@@ -276,7 +276,7 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
       err: `${file}, line 3: "x" is no submission id (a uuid)\nnothing was stored; mend the file\n`,
     })
     expect(json(await runHere(['destination', 'map', 'mapped', '--json'], env))).toEqual([])
-    expect((await runHere(['destination', 'map', 'ams', '--file', file], env)).err).toMatch(/^destination ams asks for no mapping/)
+    expect((await runHere(['destination', 'map', 'ams', '--file', file], env)).err).toMatch(/^destination ams uses no mapping/)
     const both = await runHere(['destination', 'map', 'mapped', '--file', file, '--client', 'x'], env)
     expect(both.err).toBe(
       'destination map: give --file, or --submission and --client, not both\ndestination map: --client needs --submission\n',
@@ -298,7 +298,7 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     const waits = await doctor()
     expect(waits.code).toBe(1)
     expect(waits.out).toMatch(/^✓ destination ams: it took a signed message/m)
-    expect(waits.out).toMatch(/^✗ destination ams: changes wait for it and no `serve` is running; start it$/m)
+    expect(waits.out).toMatch(/^✗ destination ams: changes wait for it, and no `serve` is running; start it$/m)
     await runHere(['outbox', 'skip', '--destination', 'ams', '--state', 'ready'], env)
     expect(await doctor()).toMatchObject({
       code: 0,
@@ -322,7 +322,7 @@ describe.each(testDatabases)('commands about pushing, on $name', (database) => {
     // The server of the tests is a fast one, not a durable one.
     const unsafe =
       database.name === 'postgres'
-        ? [expect.stringMatching(/^✗ database: what is acknowledged can be lost in a power cut: .*fsync off/)]
+        ? [expect.stringMatching(/^✗ database: acknowledged deliveries can be lost in a power cut: .*fsync off/)]
         : []
     expect(well).toMatchObject({ code: unsafe.length, err: '' })
     expect(well.out.split('\n').filter((line) => line.startsWith('✗'))).toEqual(unsafe)

@@ -9,7 +9,7 @@ const ONE = 'bbbbbbbb-0000-4000-8000-000000000001'
 const TWO = 'bbbbbbbb-0000-4000-8000-000000000002'
 
 const untrackedText = (id: string, account: string) =>
-  `${id} is not tracked in account ${account}; \`submission-mirror track ${id} --account ${account}\` begins to`
+  `${id} is not tracked in account ${account}; track it with \`submission-mirror track ${id} --account ${account}\``
 
 describe.each(testDatabases)('accounts and submissions by the admin routes, on $name', (database) => {
   let rig: AdminRig
@@ -83,7 +83,7 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
     const ended = await runHere(['reconcile', '--account', 'default', '--submission', ONE], rig.env)
     expect(ended).toMatchObject({ code: 2, out: '', err: `${untrackedText(ONE, 'default')}\n` })
     const anyAccount = await runHere(['reconcile', '--submission', ONE], rig.env)
-    expect(anyAccount.err).toBe(`${ONE} is tracked in no account; \`submission-mirror track ${ONE} --account NAME\` begins to\n`)
+    expect(anyAccount.err).toBe(`${ONE} is tracked in no account; track it with \`submission-mirror track ${ONE} --account NAME\`\n`)
   })
 
   it('has submissions read at once, from the beginning, unless a read fails', async () => {

@@ -101,7 +101,7 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
     const row = { submission_id: id(1), client: 'C-1', fields: { branch: 'north', unit: '7' } }
     const same = { ...row, submission_id: id(1).toUpperCase(), account: 'default', fields: { unit: '7', branch: 'north' } }
     expect(await store({ rows: [row, { submission_id: id(2), client: 'C-2' }, same, { ...row, client: 'C-9' }] })).toMatchObject({
-      ...{ status: 400, json: { problems: [`row 4: ${id(1)} stands there twice, with different values`, 'nothing was stored'] } },
+      ...{ status: 400, json: { problems: [`row 4: ${id(1)} is mapped twice, with different values`, 'nothing was stored'] } },
     })
     expect(await list()).toEqual({ items: [], next: null })
     expect(await store({ rows: [row, same] })).toMatchObject({ status: 200, json: { stored: 1, unknown_submissions: 1 } })
@@ -115,7 +115,7 @@ describe.each(testDatabases)('mappings by the admin routes, on $name', (database
     })
     expect(await store({ rows }, 'ams')).toMatchObject({
       status: 422,
-      json: { detail: expect.stringMatching(/^destination ams asks for no/) },
+      json: { detail: expect.stringMatching(/^destination ams uses no/) },
     })
   })
 })
