@@ -49,8 +49,8 @@ export function comparableJson(text: string): Json {
 
 function keepExact(value: unknown, text: string): void {
   try {
-    const whole = parseWithSources(text)
-    if (whole.changed) linkExact(value, whole.value)
+    const result = parseWithSources(text)
+    if (result.changed) linkExact(value, result.value)
   } catch {
     // Nested deeper than the stack: its numbers stay doubles.
   }
@@ -80,11 +80,11 @@ function isExact(value: number, source: string): boolean {
 
 /** @returns the same text for all notations of a number: `-12.50` and `-125E-1` are both `-125e-1`. */
 function decimal(text: string): string {
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? []
-  const digits = (whole + fraction).replace(/^0+/, '')
+  const [, sign = '', integer = '', fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? []
+  const digits = (integer + fraction).replace(/^0+/, '')
   // Not a regular expression: it would take quadratic time on many zeros.
   let end = digits.length
   while (digits[end - 1] === '0') end -= 1
-  if (end === 0) return whole === '' ? text : `${sign}0`
+  if (end === 0) return integer === '' ? text : `${sign}0`
   return `${sign}${digits.slice(0, end)}e${Number(exponent) + digits.length - end - fraction.length}`
 }

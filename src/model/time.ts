@@ -28,11 +28,11 @@ export function parseTime(wire: unknown): TimeText | null {
   const offset = (m[9] === '-' ? -1 : 1) * (Number(m[10] ?? 0) * 60 + Number(m[11] ?? 0))
   if (Math.abs(offset) >= 24 * 60) return null
   // Whole seconds pass through a Date, for offsets and leap seconds. The fraction stays text.
-  const whole = new Date(0)
-  whole.setUTCFullYear(year, month - 1, day)
-  whole.setUTCHours(hour, minute - offset, second)
-  if (whole.getUTCFullYear() < 1 || whole.getUTCFullYear() > 9999) return null
-  return `${whole.toISOString().slice(0, 19)}.${(m[7] ?? '').padEnd(6, '0').slice(0, 6)}Z`
+  const seconds = new Date(0)
+  seconds.setUTCFullYear(year, month - 1, day)
+  seconds.setUTCHours(hour, minute - offset, second)
+  if (seconds.getUTCFullYear() < 1 || seconds.getUTCFullYear() > 9999) return null
+  return `${seconds.toISOString().slice(0, 19)}.${(m[7] ?? '').padEnd(6, '0').slice(0, 6)}Z`
 }
 
 /** @returns the date `YYYY-MM-DD` of `wire`, a date or date-time; null when it is not valid. */

@@ -94,8 +94,8 @@ class ReferenceExpander {
       isComplete = false
       return ''
     }
-    const expanded = text.replace(/\$\$\{|\$\{([^}]*)(\}?)/g, (found, name: string | undefined, end: string | undefined) => {
-      if (name === undefined) return found.slice(1)
+    const expanded = text.replace(/\$\$\{|\$\{([^}]*)(\}?)/g, (match, name: string | undefined, end: string | undefined) => {
+      if (name === undefined) return match.slice(1)
       if (end === '') return fail(`has a $\{ without its closing brace; close it, or write $$\{ for a literal $\{`)
       return name.startsWith('file:') ? this.#file(name.slice(5), fail) : this.#variable(name, fail)
     })

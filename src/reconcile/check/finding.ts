@@ -66,9 +66,9 @@ export class FindingBuilder {
   }
 
   /** Remembers findings as reported. Only to be called after their commit: a transaction that is retried must build them again. */
-  markReported(differences: Differences, found: readonly NewFinding[]): void {
+  markReported(differences: Differences, findings: readonly NewFinding[]): void {
     if (hasRecords(differences)) this.#recordsDiffered = true
-    for (const { entity, entityId } of found) this.#reported.add(`${entity} ${entityId}`)
+    for (const { entity, entityId } of findings) this.#reported.add(`${entity} ${entityId}`)
   }
 
   #isNew(change: Change, recordsDiffer: boolean): boolean {

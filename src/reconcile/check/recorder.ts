@@ -55,12 +55,12 @@ export class Recorder {
   }
 
   /** Stores findings in an open transaction. @throws LeaseLostError when another process has taken over the run. */
-  async record(tx: Tx, found: readonly NewFinding[]): Promise<void> {
+  async record(tx: Tx, findings: readonly NewFinding[]): Promise<void> {
     await lockRun(tx, this.#claim)
-    if (found.length === 0) return
+    if (findings.length === 0) return
     const { run } = this.#claim
     const now = timeFromMs(this.#clock.now())
-    const rows = found.map(({ submissionId, entityId, repaired, ...rest }) => {
+    const rows = findings.map(({ submissionId, entityId, repaired, ...rest }) => {
       this.#lastNo += 1
       return {
         ...rest,
@@ -80,9 +80,9 @@ export class Recorder {
   }
 
   /** Stores findings in transactions of their own. */
-  async recordInBatches(found: readonly NewFinding[]): Promise<void> {
-    for (let from = 0; from < found.length; from += BATCH) {
-      await this.#db.write('reconcile-findings', (tx) => this.record(tx, found.slice(from, from + BATCH)))
+  async recordInBatches(findings: readonly NewFinding[]): Promise<void> {
+    for (let from = 0; from < findings.length; from += BATCH) {
+      await this.#db.write('reconcile-findings', (tx) => this.record(tx, findings.slice(from, from + BATCH)))
     }
   }
 

@@ -63,16 +63,16 @@ export class Repairer {
     this.#hasRepaired = true
     if (dryRun) {
       const differences = await this.#dryRun.apply(facts, timeFromMs(clock.now()))
-      const found = this.#findings.findingsOf(differences, state, false)
-      await recorder.recordInBatches(found)
-      this.#findings.markReported(differences, found)
+      const findings = this.#findings.findingsOf(differences, state, false)
+      await recorder.recordInBatches(findings)
+      this.#findings.markReported(differences, findings)
       return true
     }
     return await inApplyTransaction(db, observer, 'reconcile-repair', async (transaction) => {
       const applied = await transaction.apply(facts)
-      const found = this.#findings.findingsOf(applied, state, true)
-      await recorder.record(transaction.tx, found)
-      transaction.tx.afterCommit(() => this.#findings.markReported(applied, found))
+      const findings = this.#findings.findingsOf(applied, state, true)
+      await recorder.record(transaction.tx, findings)
+      transaction.tx.afterCommit(() => this.#findings.markReported(applied, findings))
       return applied.stale === 0
     })
   }
@@ -83,9 +83,9 @@ export class Repairer {
   }
 
   /** Stores findings that cannot be repaired. */
-  async report(found: readonly NewFinding[]): Promise<void> {
-    if (found.some(({ standing }) => !standing)) this.#isIncomplete = true
-    await this.#o.recorder.recordInBatches(found)
+  async report(findings: readonly NewFinding[]): Promise<void> {
+    if (findings.some(({ standing }) => !standing)) this.#isIncomplete = true
+    await this.#o.recorder.recordInBatches(findings)
   }
 
   /** Reports items that could not be parsed, known ones too, and keeps them in `sync_unreadable`. A dry run only reports. */

@@ -30,16 +30,16 @@ export function documentOf(data: ReportData): ReportDocument {
 }
 
 function tilesOf({ run }: ReportData): Tile[] {
-  const found = newFindings(run)
-  const whole = run.submissions_done === run.submissions_total
+  const newCount = newFindings(run)
+  const isComplete = run.submissions_done === run.submissions_total
   return [
     {
       value: number(run.submissions_done),
       label: `of ${number(run.submissions_total)} submissions compared`,
-      tone: whole ? 'plain' : 'left',
+      tone: isComplete ? 'plain' : 'left',
     },
     { value: number(run.rows_compared), label: 'rows compared', tone: 'plain' },
-    { value: number(found), label: 'new findings', tone: found === 0 ? 'good' : 'left' },
+    { value: number(newCount), label: 'new findings', tone: newCount === 0 ? 'good' : 'left' },
     { value: number(run.repaired), label: 'repaired', tone: run.repaired > 0 ? 'repaired' : 'plain' },
     { value: number(run.unreadable), label: 'could not be read', tone: run.unreadable > 0 ? 'bad' : 'plain' },
     { value: number(run.known), label: 'known before', tone: 'plain' },

@@ -7,14 +7,14 @@ import { kindNames, moment, pluralize } from './words.ts'
 
 /** The sections about what was compared, the new findings by kind, and the findings known before. */
 export function findingSections(data: ReportData): Section[] {
-  const fresh = data.groups.filter((group) => !group.standing)
-  const standing = data.groups.filter((group) => group.standing)
+  const newGroups = data.groups.filter((group) => !group.standing)
+  const knownGroups = data.groups.filter((group) => group.standing)
   return [
     { heading: 'What was compared', level: 2, blocks: comparedBlocks(data) },
-    { heading: 'What was found', level: 2, blocks: [summaryOf(fresh, 'Nothing new was found.')] },
-    ...fresh.map((group): Section => ({ heading: kindNames[group.kind], level: 3, blocks: groupBlocks(group) })),
-    { heading: 'Known before and still true', level: 2, blocks: [summaryOf(standing, 'Nothing.')] },
-    ...standing.map((group): Section => ({ heading: `${kindNames[group.kind]} (known)`, level: 3, blocks: groupBlocks(group) })),
+    { heading: 'What was found', level: 2, blocks: [summaryOf(newGroups, 'Nothing new was found.')] },
+    ...newGroups.map((group): Section => ({ heading: kindNames[group.kind], level: 3, blocks: groupBlocks(group) })),
+    { heading: 'Known before and still true', level: 2, blocks: [summaryOf(knownGroups, 'Nothing.')] },
+    ...knownGroups.map((group): Section => ({ heading: `${kindNames[group.kind]} (known)`, level: 3, blocks: groupBlocks(group) })),
   ]
 }
 
@@ -50,9 +50,9 @@ function summaryOf(groups: readonly FindingGroup[], none: string): Block {
 }
 
 function groupBlocks(group: FindingGroup): Block[] {
-  const left = group.total - group.shown.length
+  const unlisted = group.total - group.shown.length
   const more: Block[] =
-    left === 0 ? [] : [{ kind: 'text', texts: [`And ${pluralize(left, 'more finding')}, in the table \`reconcile_findings\`.`] }]
+    unlisted === 0 ? [] : [{ kind: 'text', texts: [`And ${pluralize(unlisted, 'more finding')}, in the table \`reconcile_findings\`.`] }]
   const [described, plain] = [group.shown.filter(hasFields), group.shown.filter((finding) => !hasFields(finding))]
   return [
     ...(described.length > 0 ? [{ kind: 'divergences', divergences: described.map(divergenceOf) } as const] : []),

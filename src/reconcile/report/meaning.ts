@@ -31,7 +31,7 @@ const explained: Readonly<Record<FindingKind, Explain>> = {
     'run `submission-mirror reconcile --submission ID` for these.',
   undelivered: (n) =>
     `${unreachedText(n)}: the table below says of each whether it waits, was given up, or may have arrived. ` +
-    'See `submission-mirror outbox list`, then `outbox retry` what shall be sent, or `outbox skip` what need not be; what may have arrived already look for there first.',
+    'See `submission-mirror outbox list`, then `outbox retry` what is to be sent, or `outbox skip` what need not be sent. Look at the destination first for what may have arrived already.',
   lost: (n) =>
     `The change log has ${pluralize(n, 'hole')}: rows of \`changes\` were taken out of the database. The other tables are not touched by that, but whoever ` +
     'follows the log and had not read so far misses those changes, and nothing can bring them back. Readers that were behind read the tables anew; ' +

@@ -24,7 +24,7 @@ export function newFindings(run: ReconcileRunsTable): number {
 export function verdictOf({ run }: Pick<ReportData, 'run'>): Verdict {
   const ofAll = `${number(run.submissions_done)} of ${pluralize(run.submissions_total, 'submission')}`
   if (run.state === 'requested') {
-    return { tone: 'left', title: 'This run has not begun', text: 'A process that runs `submission-mirror serve` starts it.' }
+    return { tone: 'left', title: 'This run has not started', text: 'A process that runs `submission-mirror serve` starts it.' }
   }
   if (run.state === 'running') {
     return {
@@ -41,7 +41,7 @@ export function verdictOf({ run }: Pick<ReportData, 'run'>): Verdict {
   if (run.state === 'failed') {
     return { tone: 'bad', title: 'The run failed', text: `${noteOf(run)}What it did not reach is not proven.` }
   }
-  if (run.started_at === null) return { tone: 'left', title: 'This run did not begin', text: noteOf(run).trimEnd() }
+  if (run.started_at === null) return { tone: 'left', title: 'This run did not start', text: noteOf(run).trimEnd() }
   if (run.state !== 'done' || run.submissions_done < run.submissions_total) {
     const why = run.state === 'done' ? VANISHED : noteOf(run)
     return { tone: 'left', title: `${ofAll} compared`, text: `${why}${differencesText(run)}` }

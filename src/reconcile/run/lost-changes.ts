@@ -27,11 +27,11 @@ export interface LogContext {
 export async function reportLost(scope: LogContext, signal: AbortSignal): Promise<void> {
   const { db, database, options } = scope
   if (options.submissions !== undefined) return
-  const left = await repairLogEnds(scope)
-  if (database === null) return await walkLog(db.read, scope, left, signal)
+  const wrongEnds = await repairLogEnds(scope)
+  if (database === null) return await walkLog(db.read, scope, wrongEnds, signal)
   const reader = openReportReader(db, database)
   try {
-    await walkLog(reader.read, scope, left, signal)
+    await walkLog(reader.read, scope, wrongEnds, signal)
   } finally {
     await reader.close()
   }
@@ -49,8 +49,8 @@ async function repairLogEnds({ db, options, recorder }: LogContext): Promise<rea
   return repaired ? [] : wrongEnds
 }
 
-async function walkLog(q: Query, { runId, recorder }: LogContext, left: readonly WrongEnd[], signal: AbortSignal): Promise<void> {
-  const correctEnds = Object.fromEntries(left.map(({ column, actual }) => [column, actual]))
+async function walkLog(q: Query, { runId, recorder }: LogContext, wrongEnds: readonly WrongEnd[], signal: AbortSignal): Promise<void> {
+  const correctEnds = Object.fromEntries(wrongEnds.map(({ column, actual }) => [column, actual]))
   const ends = async () => ({ ...(await logEnds(q)), ...correctEnds })
   const { first_seq, last_seq } = await ends()
   let listed = 0

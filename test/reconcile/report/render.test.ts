@@ -100,7 +100,7 @@ describe('changes that a destination may lack', () => {
   it('are not said never to have arrived, and what may have is not to be sent unseen', () => {
     expect(text).not.toMatch(/never (?:reached|delivered)/i)
     expect(text).toContain('2 changes are not known to have reached a destination that should have them.')
-    expect(text).toContain('what may have arrived already look for there first')
+    expect(text).toContain('Look at the destination first for what may have arrived already')
   })
 })
 
@@ -181,7 +181,7 @@ describe('the verdict', () => {
     [
       'waiting',
       run({ state: 'requested', submissions_done: 0, started_at: null, ended_at: null, exit_code: null }),
-      'This run has not begun',
+      'This run has not started',
     ],
     ['empty', run({ submissions_total: 0, submissions_done: 0, rows_compared: 0 }), 'There was nothing to compare'],
   ])('of a run that is %s', (_, one, title) => {
@@ -220,7 +220,7 @@ describe('the verdict', () => {
   it('of a run that never began says why, and of no comparison', () => {
     const never = { submissions_total: 0, submissions_done: 0, rows_compared: 0, started_at: null, exit_code: 4 }
     const skipped = report({ run: run({ ...never, state: 'stopped', note: 'run 7 was still in progress at that time' }) })
-    expect(verdictOf(skipped)).toEqual({ tone: 'left', title: 'This run did not begin', text: 'Run 7 was still in progress at that time.' })
+    expect(verdictOf(skipped)).toEqual({ tone: 'left', title: 'This run did not start', text: 'Run 7 was still in progress at that time.' })
   })
 
   it.each([
