@@ -164,7 +164,7 @@ destinations:
     expect(secretValues(config)).toEqual(expect.arrayContaining([key, 'a'.repeat(70)]))
   })
 
-  test('every secret of every kind is told to the log, as it stands and as it is sent', () => {
+  test('the log masks every secret of every kind, as stored and as sent', () => {
     const config = load(
       `
 destinations:
@@ -214,7 +214,7 @@ destinations:
     expect(problems(request('headers: text'))).toEqual([`${place}.headers in CONFIG_FILE must hold headers and expressions`])
   })
 
-  test('all problems are told at once, each by its place', () => {
+  test('all problems are reported at once, each with its place', () => {
     const found = problems(`
 destinations:
   - { kind: webhook, url: "ftp://x", secrets: [], on_dead: stop, start: soon, concurrency: 0, timeot: 5s, mapping: lookup, max_age: old }
@@ -319,7 +319,7 @@ push: { schedule: [soon], timeout: 1ms }
     ).toEqual([])
   })
 
-  test('a preset that there is not, which is then the only problem of its destination', () => {
+  test('an unknown preset is the only reported problem of its destination', () => {
     expect(problems('destinations: [{ name: a, preset: "../x" }]')).toEqual([
       expect.stringMatching(/^destinations\[0\]\.preset in CONFIG_FILE is not a preset; there are /),
     ])

@@ -43,7 +43,7 @@ test('a secret shows itself to who reveals it, and to nobody else', () => {
   expect(Object.keys(secret)).toEqual([])
 })
 
-test('no part of a secret is in the text of a Config, wherever it came from, and the log is told of all', () => {
+test('no part of a secret is in the text of a Config, and the log masks all of them', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(odd, { minLength: 6, maxLength: 6 }),
@@ -70,7 +70,7 @@ test('no part of a secret is in the text of a Config, wherever it came from, and
   )
 })
 
-test('no part of a secret is in a problem, in whatever wrong place it stands', () => {
+test('no part of a secret is in a problem, even when it was put in the wrong place', () => {
   const secretNames = ['BROKER_API_CLIENT_SECRET', 'WEBHOOK_SECRETS', 'DATABASE_URL', 'DATABASE_LISTEN_URL', 'OPS_TOKENS']
   const names = [
     ...secretNames,

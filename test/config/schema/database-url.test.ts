@@ -79,7 +79,7 @@ describe('Postgres', () => {
     expect(postgresUrl(`${H}?uselibpqcompat=true&sslmode=prefer`)).toHaveProperty('value')
   })
 
-  test('the driver makes of each parameter what the reference says, and warns of none', () => {
+  test('the driver reads each parameter as documented, without warnings', () => {
     const warned = vi.spyOn(process, 'emitWarning')
     const tls = (parameters: string) => {
       const parsed = postgresUrl(`${H}?${parameters}`)
@@ -120,7 +120,7 @@ describe('Postgres', () => {
       expect(postgresUrl(`${H}?${known}`)).toEqual({ value: `${H}?${known}` })
   })
 
-  test('files that cannot be read are told before the first connection, all at once', () => {
+  test('unreadable files are reported before the first connection, all at once', () => {
     expect(postgresUrl(`${H}?sslrootcert=/nowhere/ca.pem&sslcert=/nowhere/c.pem&sslkey=/`)).toEqual({
       problems: [
         'names a file in sslrootcert that cannot be read (ENOENT); check the path and its permissions',

@@ -119,7 +119,7 @@ test('each part of an account that is missing is named, with what belongs there'
   ])
 })
 
-test('a secret may stand in a file, whose last line break does not count, nor the mark of its encoding at the begin', () => {
+test('a secret may be in a file; its last line break and byte order mark do not count', () => {
   const config = loadConfig({
     ...account,
     BROKER_API_CLIENT_SECRET: undefined,
@@ -152,7 +152,7 @@ test('a variable and its file at once, an unreadable file and an empty one are p
   ])
 })
 
-test('a file that is not UTF-8 is a problem that says so, and not what its bytes look like', () => {
+test('a file that is not UTF-8 is reported without its bytes', () => {
   const settings = file('')
   writeFileSync(settings, Buffer.from('\ufefflog: { level: debug }\n', 'utf16le'))
   const secret = file('')
@@ -173,7 +173,7 @@ test('spaces and line breaks around the path of a file do not count, as around o
   expect(loadConfig(env).accounts[0]?.credentials[0]?.secret.reveal()).toBe('bas_from file')
 })
 
-test('a credential in quotes, which some readers of .env files leave in, is a problem that says so and does not show it', () => {
+test('a credential in quotes, as some readers of .env files leave it, is reported without its value', () => {
   const quoted = { BROKER_API_CLIENT_ID: '"bac_one"', BROKER_API_CLIENT_SECRET: "'bas_geheim'" }
   expect(problemsOf({ ...account, ...quoted })).toEqual([
     'BROKER_API_CLIENT_ID is in quotes, which count as part of the value; remove them',
@@ -238,7 +238,7 @@ test('the usual proxy variables count in lower case too, and first', () => {
   expect(problemsOf({ ...account, https_proxy: 'proxy.test:3128' })).toEqual([expect.stringMatching(/^https_proxy must be a URL/)])
 })
 
-test('a proxy whose user or password cannot be decoded is told before anything starts, and nothing of it', () => {
+test('a proxy whose user or password cannot be decoded is reported before anything starts, without its value', () => {
   for (const url of ['http://u:100%@proxy.test:3128', 'http://u%zz:p@proxy.test:3128', 'http://u:%ff@proxy.test:3128']) {
     const problems = problemsOf({ ...account, HTTPS_PROXY: url, HTTP_PROXY: url })
     expect(problems).toEqual(['HTTPS', 'HTTP'].map((scheme) => `${scheme}_PROXY is not a valid URL; in user and password write % as %25`))
@@ -246,7 +246,7 @@ test('a proxy whose user or password cannot be decoded is told before anything s
   expect(loadConfig({ ...account, HTTPS_PROXY: 'http://u:100%25@proxy.test:3128' }).upstream.proxy.httpsProxy?.reveal()).toContain('%25')
 })
 
-test('all problems are told at once, each in one line that names its setting', () => {
+test('all problems are reported at once, each in one line that names its setting', () => {
   const problems = problemsOf({
     ACCOUNT: 'Not Good',
     BROKER_API_BASE_URL: 'ftp://x',

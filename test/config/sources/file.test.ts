@@ -149,7 +149,7 @@ log: { level: warn }
     ])
   })
 
-  test('a section that is none is refused, also where the environment speaks of it', () => {
+  test('a value in place of a section is refused, also when the environment sets a part of it', () => {
     expect(problemsOf(withFile('poll: 5s\nupstream: []\n', { ...account, UPSTREAM_RPS: '5' }))).toEqual([
       'poll in CONFIG_FILE must hold keys and values',
       'upstream in CONFIG_FILE must hold keys and values',
@@ -212,7 +212,7 @@ describe('a file that cannot be understood', () => {
     expect(problemsOf(withFile('a: *nothing\n'))).toEqual([expect.stringMatching(/alias/)])
   })
 
-  test('is told by line and column, never by what stands there', () => {
+  test('is reported by line and column, never by its content', () => {
     const yaml = 'accounts:\n  - name: a\n    webhook_secrets: [ "whsec_unfinished ]\n'
     const problems = problemsOf(withFile(yaml))
     expect(problems[0]).toMatch(/^CONFIG_FILE is not valid YAML at line \d+, column \d+ \([a-z ]+\); correct it there$/)
@@ -226,7 +226,7 @@ describe('a file that cannot be understood', () => {
     expect(problemsOf(withFile('log: !secret {}\n'))).toEqual([expect.stringMatching(/^CONFIG_FILE is not valid YAML at line 1, column 6/)])
   })
 
-  test('problems of the environment are told beside it', () => {
+  test('problems of the environment are reported with it', () => {
     expect(problemsOf(withFile('{', { POLL_ACTIVE: '5' })).at(-1)).toMatch(/^POLL_ACTIVE must be a duration/)
   })
 })

@@ -11,7 +11,7 @@ import { ACCOUNT, RunRig } from '../rig.ts'
 /** As if each page took so long. */
 const SLOW_MS = 15_000
 
-it.each(testDatabases)('each page of a long feed is tried again by itself, however long the feed takes, on $name', async (database) => {
+it.each(testDatabases)('each page of a long feed is retried separately, however long the feed takes, on $name', async (database) => {
   const rig = await RunRig.open(database, 1)
   const id = rig.ids[0] as string
   rig.sandbox.addEvents(
@@ -86,7 +86,7 @@ const often = (error: Error): Error[] => Array(9).fill(error)
 describe('a read', () => {
   const client = { waitMs: () => 0 } as UpstreamClient
 
-  it('is tried three times, fewer when that would take more than 20 s', async () => {
+  it('has three attempts, fewer when they would take more than 20 s', async () => {
     const { clock, slept } = sleeper()
     expect(await attempt(clock, client, never, failing([unavailable(), unavailable()]))).toEqual({ ok: true, value: 'read' })
     expect(await attempt(clock, client, never, failing(often(unavailable())))).toMatchObject({
@@ -113,7 +113,7 @@ describe('a read', () => {
     expect(slept).toHaveLength(3)
   })
 
-  it('is not tried again after what is no failure of its own, nor when it is told to stop', async () => {
+  it('is not retried after errors of other origin, nor after an abort', async () => {
     const { clock, slept } = sleeper()
     const stopped = AbortSignal.abort(new Error('stopped'))
     for (const error of [new AuthRefusedError('auth', call, 'refused'), new TransientError('the store is away'), new Error('ours')]) {
@@ -128,7 +128,7 @@ describe('a read', () => {
     await expect(attempt(stopping, client, stop.signal, failing([error]))).rejects.toThrow('stopped')
   })
 
-  it('of a feed whose cursor is refused begins it anew, three times in all; the cursor is not tried again', async () => {
+  it('of a feed starts over when a cursor is refused, three times in all, and never repeats the cursor', async () => {
     const { clock } = sleeper()
     const asked: (string | null)[] = []
     const feed = (answered: (walk: number) => boolean) => {

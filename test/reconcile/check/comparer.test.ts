@@ -3,7 +3,7 @@ import { Comparer } from '../../../src/reconcile/check/comparer.ts'
 import { testDatabases } from '../../tools/databases.ts'
 import { uuid } from '../../tools/facts.ts'
 
-it.each(testDatabases)('a mirror that cannot be read is told to each who waits for a comparison, on $name', async ({ open }) => {
+it.each(testDatabases)('an error while reading the mirror reaches every waiting comparison, on $name', async ({ open }) => {
   const { db, close } = await open()
   await close()
   const comparer = new Comparer(db, db.clock, 'acme')

@@ -75,7 +75,7 @@ it.each(testDatabases)('a correction touches what it may correct, and what came 
   expect(await rowOf(rig, event)).toEqual({ ...before, detail: null })
 })
 
-it.each(testDatabases)('what a message says otherwise in its lists is refused until two replays say it, on $name', async (database) => {
+it.each(testDatabases)('a changed list of a message is only corrected when two replays agree, on $name', async (database) => {
   const { rig, id } = await whole(database)
   const [a, b] = ['a.pdf', 'b.pdf'].map((name) => ({ name, download_path: null }))
   const letters = [[a], [a, b]].map((attachments) => {
@@ -196,7 +196,7 @@ describe.each(testDatabases.flatMap((database) => [0, 120].map((more) => ({ data
       })
     })
 
-    it('what two replays say is corrected, by a dry run only said', async () => {
+    it('what two replays agree on is corrected; a dry run only reports it', async () => {
       const { rig, id, event } = await whole(database, more)
       rig.sandbox.amendEvent(ACCOUNT, id, event, { market: 'none' as never, detail: 'New' })
       const before = await rowOf(rig, event)

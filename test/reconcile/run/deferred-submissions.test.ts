@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { DeferredSubmissions } from '../../../src/reconcile/run/deferred-submissions.ts'
 import type { Candidate } from '../../../src/store/reconcile/queue.ts'
 
-it('what was tried longest ago has its turn at once when there is no more room for it', async () => {
+it('at the limit, the submission with the oldest visit has its turn at once', async () => {
   const tried = new DeferredSubmissions(async (submissionId) => (submissionId === '7' ? [] : [{ submissionId } as Candidate]))
   const at = (n: number) => `2026-03-05T03:00:00.${String(n).padStart(6, '0')}Z`
   const idsOf = async (candidates: AsyncIterable<Candidate>) => {

@@ -36,7 +36,7 @@ describe.each(testDatabases)('the queue of a run on $name', (database) => {
     return found
   }
 
-  it('begins with what was never looked at; what cannot be proved has its turn when it was tried the longest time ago', async () => {
+  it('starts with submissions that were never visited; unproved ones follow by their last visit', async () => {
     const rig = await RunRig.open(database, 7)
     const [failing = '', failed = '', proved = '', older = '', lost = '', fresh = '', oldest = ''] = rig.ids
     await withProofs(rig, [
@@ -51,7 +51,7 @@ describe.each(testDatabases)('the queue of a run on $name', (database) => {
     expect(await orderOf(rig)).toEqual([fresh, oldest, failed, older, proved, lost, failing])
   })
 
-  it('holds each submission that the run has not looked at, whatever the clock of the process says that proved it', async () => {
+  it('holds every submission that the run has not visited, whatever the clock of the process that proved it', async () => {
     const rig = await RunRig.open(database, 2)
     const [first = '', second = ''] = rig.ids
     await withProofs(rig, [

@@ -91,7 +91,7 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     expect(run).toMatchObject({ different: 12 - proved, repaired: 12 - proved })
   })
 
-  it('a run that is stopped says how far it came, and the next begins with the others', async () => {
+  it('a stopped run notes its progress, and the next one begins with the other submissions', async () => {
     const rig = await RunRig.open(database, 12)
     const stop = new AbortController()
     rig.sandbox.faults.add({ kind: 'slow', ms: 40, operation: 'events' })
@@ -113,7 +113,7 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     expect(order).toHaveLength(12)
   })
 
-  it('a run whose budget ends says n of m, exits 4, and the next goes on with the oldest proof', async () => {
+  it('a run whose budget ends notes n of m and exits 4, and the next one continues with the oldest proof', async () => {
     const rig = await RunRig.open(database, 6)
     await rig.reconcile()
     const before = new Map((await proofs(rig)).map((row) => [row.submission_id, row.proved_at]))
@@ -217,7 +217,7 @@ describe.each(testDatabases)('reconcile runs on $name', (database) => {
     expect(await pinned()).toEqual(expect.any(String))
   })
 
-  it('the brokerage that was pinned by all that was said of it is the same', async () => {
+  it('a brokerage that was pinned with all its fields is recognised', async () => {
     const rig = await RunRig.open(database, 1)
     rig.sandbox.setBrokerage(ACCOUNT, { id: '', name: 'Bay' })
     await pinBrokerage(rig.db, ACCOUNT, '{"name":"Bay"}', null)
@@ -265,7 +265,7 @@ it('an account that is stopped while a run reads it ends the run', async () => {
   expect(run.submissions_done).toBeLessThan(8)
 })
 
-it('a service that answers nobody any more ends the run', { timeout: 120_000 }, async () => {
+it('a service that no longer answers ends the run', { timeout: 120_000 }, async () => {
   const rig = await RunRig.open(sqlite, 8)
   for (const operation of ['requirements', 'events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 503, operation })
   const run = await rig.reconcile({ no_state: true }, { concurrency: 1, clock: hasty })
@@ -284,7 +284,7 @@ it('some submissions that cannot be read end no run as long as others can be bet
   expect(run).toMatchObject({ state: 'done', submissions_done: 7, unreadable: 9 })
 })
 
-it('a service that refuses whatever it is asked ends the run', async () => {
+it('a service that refuses every read ends the run', async () => {
   const rig = await RunRig.open(sqlite, 8)
   for (const operation of ['requirements', 'events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 403, operation })
   const run = await rig.reconcile({}, { concurrency: 1, clock: hasty })

@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000
 /** How long the service sleeps between two looks. */
 const LOOK_MS = 5_000
 
-describe('the last time of a timetable', () => {
+describe('the last time of a schedule', () => {
   it.each([
     ['0 3 * * *', 'UTC', '2026-03-05T02:59:59.999Z', '2026-03-04T03:00:00.000000Z'],
     ['0 3 * * *', 'UTC', '2026-03-05T03:00:00.000Z', '2026-03-05T03:00:00.000000Z'],
@@ -74,7 +74,7 @@ describe('the last time of a timetable', () => {
   })
 })
 
-describe.each(testDatabases)('the timetable on $name', (database) => {
+describe.each(testDatabases)('scheduled runs on $name', (database) => {
   /** A rig whose account was first served when `since` says, and a clock that stands at `now`. */
   async function rigAt(now: string, since: string, ticking = () => at(now)) {
     const rig = await RunRig.open(database, 2)
@@ -110,7 +110,7 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
     expect(await listRuns(rig.db.read)).toEqual([])
   })
 
-  it('leaves out a time at which a run is still in progress, and says so', async () => {
+  it('skips a time at which a run is still in progress, and logs that', async () => {
     let now = at('2026-03-05T02:59:59.000Z')
     const { rig, db } = await rigAt('2026-03-05T02:59:59.000Z', '2026-03-01T00:00:00.000Z', () => now)
     const claim = await rig.claim({}, db)
@@ -201,7 +201,7 @@ describe.each(testDatabases)('the timetable on $name', (database) => {
     expect(await listRuns(rig.db.read)).toMatchObject([{ run_id: id, requested_by: 'admin:me', submissions_done: 1, exit_code: 0 }])
   })
 
-  it('a run of an account that was taken out of the settings ends, and says why', async () => {
+  it('a run of an account that was removed from the settings ends with a reason', async () => {
     const rig = await RunRig.open(database, 1)
     const claimOf = async (account: string) => {
       const claim = await claimNewRun(rig.db, { account, options: {}, requestedBy: 'command' })
