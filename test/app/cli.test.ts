@@ -174,7 +174,7 @@ describe('the command line', () => {
     const ended = await runHere(['sandbox', '--port', String(port)], {})
     taken.close()
     expect(ended).toMatchObject({ code: 1, out: '' })
-    expect(ended.err).toMatch(new RegExp(`^port ${port} of 127\\.0\\.0\\.1 is taken by another program: .*OPS_PORT.*\\n$`))
+    expect(ended.err).toMatch(new RegExp(`^port ${port} of 127\\.0\\.0\\.1 is used by another program: .*OPS_PORT.*\\n$`))
   })
 
   it('tells what to do when an address is not of this machine', async () => {
@@ -211,7 +211,7 @@ describe('the command line', () => {
     }
     const parts = { serve: () => Promise.reject(refused), sandbox: () => Promise.reject(refused) }
     expect(await runCli({ host, clock: systemClock, version: '0', parts })).toBe(1)
-    expect(err).toMatch(/^port 80 of 127\.0\.0\.1 is not for this user: .*1024.*OPS_PORT.*\n$/)
+    expect(err).toMatch(/^port 80 of 127\.0\.0\.1 needs more rights than this user has: .*1024.*OPS_PORT.*\n$/)
   })
 
   it('ends `serve` with 0 when it is stopped before it is ready, and a command that is not done with 1', async () => {

@@ -1,8 +1,8 @@
 import type { DestinationConfig } from '../../config/config.ts'
 
 /**
- * Checks what the settings cannot tell by themselves: that templates are JSONata, that adapters exist.
- * @returns one line for each thing that is wrong.
+ * Checks what the schema of the settings cannot: that templates are valid JSONata, that adapters exist.
+ * @returns one line per problem.
  */
 export async function destinationProblems(destinations: readonly DestinationConfig[]): Promise<string[]> {
   const problems: string[] = []
@@ -10,7 +10,7 @@ export async function destinationProblems(destinations: readonly DestinationConf
   return [...new Set(problems)]
 }
 
-/** The parts that know are loaded only where there is something to check. */
+/** The checks are loaded only when a destination needs them. */
 async function problemsOf(destination: DestinationConfig): Promise<readonly string[]> {
   if (destination.kind === 'http') return (await import('../../push/http/check-templates.ts')).checkTemplates(destination)
   if (destination.kind === 'adapter') return (await import('../../push/kinds/adapter.ts')).checkAdapter(destination)

@@ -1,7 +1,7 @@
 import { BusyError, UsageError } from '../../base/errors.ts'
 import { SchemaBehindError } from '../../store/migrate/migrate.ts'
 
-/** The exit codes of the commands; a run of `reconcile` has its own, see `runExit`. */
+/** The exit codes of commands; `reconcile` has its own, see `runExit`. */
 export const exitCodes = {
   done: 0,
   /** Failed while running, or something could not be checked. */
@@ -12,9 +12,9 @@ export const exitCodes = {
   busy: 4,
 } as const
 
-/** @returns the exit code that tells what was thrown. */
+/** @returns the exit code for a thrown error. */
 export function exitCodeOf(error: unknown): number {
-  // Tables that are not there yet: the database that is named, or MIGRATE_ON_START, is a mistake of whoever called.
+  // Missing tables: DATABASE_URL names the wrong database, or MIGRATE_ON_START is off.
   if (error instanceof UsageError || error instanceof SchemaBehindError) return exitCodes.usage
   if (error instanceof BusyError) return exitCodes.busy
   return exitCodes.failed

@@ -3,13 +3,13 @@ import { isPassedOver, linesOf, recordsOf } from '../output/csv.ts'
 
 const COLUMN = 'submission_id'
 
-/** The ids in a file, each once, in their order, and a line for each entry that is none. */
+/** The distinct ids of a file, in its order, and a line for each entry that is no id. */
 export interface IdFile {
   readonly ids: readonly string[]
   readonly problems: readonly string[]
 }
 
-/** What should be an id, and the line on which it, or its row, begins. */
+/** An entry that should be an id, and the line on which it, or its row, begins. */
 interface Entry {
   readonly line: number
   readonly text: string
@@ -17,8 +17,8 @@ interface Entry {
 }
 
 /**
- * Reads submission ids: one in each line, or a CSV (comma, semicolon or tab) whose first line names a column `submission_id`. Empty lines
- * and those that begin with `#` are passed over.
+ * Reads submission ids: one per line, or a CSV (comma, semicolon or tab) whose first line names a column `submission_id`. Empty lines and
+ * lines that begin with `#` are skipped.
  * @param name of the file, for the problems.
  */
 export function readIdFile(text: string, name: string): IdFile {

@@ -5,7 +5,7 @@ import { personalColumns } from '../../model/personal.ts'
 
 const operations: readonly Operation[] = ['insert', 'update', 'gone']
 
-/** What the filters of a destination may name. */
+/** The names that filters of a destination may use. */
 export const knownNames: NonNullable<LoadOptions['known']> = {
   entities: entities.map(({ table }) => table),
   operations,

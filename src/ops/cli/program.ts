@@ -24,8 +24,7 @@ Exit codes: 0 done; 1 failed while running, or something could not be checked; 2
 The settings are told in config/README.md.`
 
 /**
- * Runs the command that the arguments name. What it has to say goes to standard output, what is wrong to standard error, a sentence
- * for each problem.
+ * Runs the command of the arguments. Results go to standard output, problems to standard error, one sentence each.
  * @returns the exit code.
  */
 export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise<number> {
@@ -35,7 +34,7 @@ export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise
     await commands(c).parseAsync([...c.host.argv], { from: 'user' })
     return c.exitCode
   } catch (error) {
-    // Commander has said what is wrong already, or has shown the help that was asked for.
+    // Commander has printed the problem, or the help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
     if (c.host.signal.aborted && error === c.host.signal.reason) stderr.write('stopped before it was done\n')
     else
@@ -44,25 +43,25 @@ export async function runCli(context: Omit<CommandContext, 'exitCode'>): Promise
   }
 }
 
-/** Node's codes for an address that is not ours: of another machine, of an interface that is not named, or that no name leads to. */
+/** Node's error codes for an address that this machine does not have. */
 const NOT_OURS = ['EADDRNOTAVAIL', 'EINVAL', 'ENOTFOUND', 'EAI_AGAIN']
 
-/** @returns what to do about an address that cannot be listened on; undefined for any other error. */
+/** @returns why an address cannot be listened on, and what to do; undefined for any other error. */
 function notListening(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, syscall, address, hostname, port }: Refused = error
-  // A name is looked up for listening alone: whatever connects says by itself what to do.
+  // Names are resolved here only for listening: errors of connections are handled where they connect.
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return undefined
   if (code === 'EADDRINUSE')
-    return `port ${port} of ${address} is taken by another program: end that, or choose another (PORT and OPS_PORT, or --port of the sandbox)`
+    return `port ${port} of ${address} is used by another program: stop that, or choose another port (PORT and OPS_PORT, or --port of the sandbox)`
   if (code === 'EACCES')
-    return `port ${port} of ${address} is not for this user: choose one from 1024 on (PORT and OPS_PORT, or --port of the sandbox)`
+    return `port ${port} of ${address} needs more rights than this user has: choose a port from 1024 on (PORT and OPS_PORT, or --port of the sandbox)`
   if (NOT_OURS.includes(String(code)))
-    return `${address ?? hostname} is no address of this machine: name one that it has (HOST and OPS_HOST, or --host of the sandbox), such as 127.0.0.1`
+    return `${address ?? hostname} is no address of this machine: choose one that it has (HOST and OPS_HOST, or --host of the sandbox), such as 127.0.0.1`
   return undefined
 }
 
-/** What Node's error has when listening fails. */
+/** The fields of Node's error when listening fails. */
 type Refused = Error & Partial<Record<'code' | 'syscall' | 'address' | 'hostname' | 'port', unknown>>
 
 function commands(c: CommandContext): Command {

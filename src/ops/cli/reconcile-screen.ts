@@ -4,10 +4,10 @@ import type { RunCounts, RunRow } from '../../store/reconcile/runs.ts'
 import { findingKinds } from '../../store/schema/tables-reconcile.ts'
 import { printableLine } from '../output/text.ts'
 
-/** The rate is that of so long at most, so that it follows what happens now. */
+/** The rate is measured over this time at most. */
 const WINDOW_MS = 30_000
 
-/** One line on a terminal that tells how far a run is: done, left, rate, time to go. Nothing where no person looks. */
+/** One line on a terminal with the progress of a run: done, left, rate, time to go. Writes nothing when it is no terminal. */
 export class ReconcileScreen {
   readonly #output: Output
   readonly #clock: Clock
@@ -26,20 +26,20 @@ export class ReconcileScreen {
     while ((this.#seen[0]?.at ?? now) < now - WINDOW_MS) this.#seen.shift()
     const first = this.#seen[0] ?? { at: now, done: counts.submissions_done }
     const rate = now === first.at ? null : ((counts.submissions_done - first.done) * 1000) / (now - first.at)
-    // What goes on in a second line of the terminal cannot be taken away again.
+    // A line that wraps could not be erased again.
     const line = printableLine(progressLine(run.account, counts, rate), (this.#output.columns || Number.POSITIVE_INFINITY) - 1)
     this.#output.write(`\r\u001b[2K${line}`)
     this.#shown = true
   }
 
-  /** Takes the line away again. */
+  /** Erases the line. */
   clear(): void {
     if (this.#shown) this.#output.write('\r\u001b[2K')
     this.#shown = false
   }
 }
 
-/** @param rate submissions a second; null when it is not known yet. */
+/** @param rate submissions a second; null when not known yet. */
 export function progressLine(account: string, counts: RunCounts, rate: number | null): string {
   const { submissions_done: done, submissions_total: total } = counts
   const left = Math.max(0, total - done)

@@ -5,7 +5,7 @@ import { findingKinds } from '../../store/schema/tables-reconcile.ts'
 import type { Table } from '../output/table.ts'
 import { ago, pluralize, printableLine, shortTime } from '../output/text.ts'
 
-/** What a run came to, in a few lines. */
+/** The outcome of a run, in a few lines. */
 export function runSummary(run: RunRow): string {
   const lines = [
     `run ${run.run_id} of account ${run.account}: ${stateOf(run)}`,

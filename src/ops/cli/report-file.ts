@@ -9,7 +9,7 @@ import type { ReportData } from '../../reconcile/report/report-data.ts'
 
 const formats: Readonly<Record<string, (data: ReportData) => string>> = { '.md': renderMarkdown, '.html': renderHtml }
 
-/** @returns what is wrong with a place for a report, as a sentence for the command line, or null. The name's ending is the format. */
+/** @returns why a report cannot be written to `path`, in a sentence; null when it can. Its ending is the format. */
 export function reportProblem(path: string): string | null {
   if (!(extname(path).toLowerCase() in formats)) {
     return `--report: ${JSON.stringify(path)} must end with .md or .html, which is the report's format`
@@ -19,9 +19,9 @@ export function reportProblem(path: string): string | null {
 }
 
 /**
- * Writes a report so that the file is always whole: beside its place first, then to it.
- * @param path ends with `.md` or `.html`; what is there is replaced.
- * @throws Error with a sentence that names the file, when it cannot be written there.
+ * Writes a report to a temporary file and renames it, so that the file at `path` is always whole.
+ * @param path ends with `.md` or `.html`; an existing file is replaced.
+ * @throws Error with a sentence that names the file, when it cannot be written.
  */
 export async function writeReportFile(path: string, data: ReportData): Promise<void> {
   const render = formats[extname(path).toLowerCase()]
@@ -31,7 +31,7 @@ export async function writeReportFile(path: string, data: ReportData): Promise<v
     const file = await open(beside, 'wx', 0o640)
     try {
       await file.writeFile(render(data))
-      // It is kept as evidence: it shall be there after a power cut, too.
+      // A report is kept as evidence: it must survive a power cut.
       await file.sync()
     } finally {
       await file.close()
@@ -40,7 +40,7 @@ export async function writeReportFile(path: string, data: ReportData): Promise<v
   } catch (error) {
     await rm(beside, { force: true })
     throw new Error(
-      `the report cannot be written to ${path} (${messageOf(error)}); the run itself is stored, so ask for it again at another place`,
+      `the report cannot be written to ${path} (${messageOf(error)}); the run is stored, so write its report elsewhere with \`reconcile show RUN --report FILE\``,
       {
         cause: error,
       },

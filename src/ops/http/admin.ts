@@ -14,7 +14,7 @@ import { addRoutes } from './routes.ts'
 
 /** What answers the admin routes. */
 export interface AdminApi {
-  /** Answers a request of which nothing was read yet. */
+  /** Answers a request whose body was not read yet. */
   answer(request: IncomingMessage, response: ServerResponse): void
   close(): Promise<void>
 }
@@ -23,21 +23,21 @@ const MINUTE_S = 60
 const BODY_LIMIT_BYTES = 65_536
 
 /**
- * Everything under `/api`: what the commands can see and do, as JSON, for whoever bears one of the tokens of the settings. Without a
- * token in the settings there is nothing here: 404. It listens nowhere: requests are handed to it.
+ * Creates the routes under `/api`: what the commands can see and do, as JSON, for requests with one of OPS_TOKENS. Without any token every
+ * route answers 404. It does not listen: requests are handed to it.
  */
 export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
   const guarding = guard(parts)
   const app = fastify({
     ...{ bodyLimit: BODY_LIMIT_BYTES, routerOptions: { maxParamLength: LONGEST_ID } },
-    // What has a path that is too long, or cannot be decoded, comes to no hook: who sends it is asked here.
+    // Hooks do not run for a path that is too long or cannot be decoded, so the token is checked here.
     frameworkErrors: async ({ code }, request, reply) => {
       if ((await guarding(request, reply)) !== undefined) return
       if (code === 'FST_ERR_MAX_PARAM_LENGTH') refuse(reply, 414, [`a part of the path is longer than ${LONGEST_ID} characters`])
       else refuse(reply, 400, ['the path is not well encoded: what follows a % must be UTF-8'])
     },
   })
-  // Whoever looks may look at much; deliveries come in on the same event loop.
+  // Large reads run elsewhere: deliveries arrive on this event loop.
   const db = openReportReader(parts.db, parts.config().database)
   app.addHook('onClose', () => db.close())
   const p = { ...parts, db }
@@ -65,13 +65,13 @@ export async function createAdmin(parts: AdminParts): Promise<AdminApi> {
   return { answer: (request, response) => app.routing(request, response), close: () => app.close() }
 }
 
-/** A body that is no JSON is refused: no form of a web page can bring one. */
+/** Only JSON bodies: a form on a web page cannot send one. */
 function takeOnlyJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
 }
 
-/** Lets nobody in who bears no token. It comes before the body is read, and before it is told whether there is such a route. */
+/** Refuses requests without a token, before the body is read and before the answer tells whether the route exists. */
 function guard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>) {
   const keeper = new TokenVerifier()
   const failures = new BadSignatures()
@@ -92,7 +92,7 @@ function guard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>) {
   }
 }
 
-/** One line for whatever was done or refused; looking is not told. */
+/** Logs one line for each action, done or refused; reads are not logged. */
 function logAction(p: AdminParts, request: FastifyRequest, reply: FastifyReply): void {
   if (request.who === '' || request.method === 'GET' || request.method === 'HEAD') return
   const { statusCode } = reply

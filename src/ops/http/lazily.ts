@@ -3,8 +3,7 @@ import type { AdminApi } from './admin.ts'
 import type { AdminParts } from './api/parts.ts'
 
 /**
- * The admin routes, which are loaded with the first request to them: most who start the program never ask, and nobody should wait
- * for their schemas.
+ * Loads the admin routes with the first request to them: most installations never use them, and their schemas would slow down the start.
  */
 export class LazyAdmin {
   readonly #parts: AdminParts
@@ -14,12 +13,12 @@ export class LazyAdmin {
     this.#parts = parts
   }
 
-  /** Whether there is anything below `/api`: only while the settings have a token. */
+  /** Whether the settings have a token; without one there are no routes below `/api`. */
   get isOn(): boolean {
     return this.#parts.config().ops.tokens.length > 0
   }
 
-  /** Answers a request of which nothing was read yet. */
+  /** Answers a request whose body was not read yet. */
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       this.#api ??= this.#load()

@@ -5,11 +5,11 @@ import { LazyAdmin } from './lazily.ts'
 export interface OpsHttpOptions {
   readonly host: string
   readonly port: number
-  /** null when a delivery can be stored now, else why not. */
+  /** null when a delivery can be stored now, else the reason. */
   readonly notReady: () => Promise<string | null>
   /** The text of `/metrics`, and its content type. */
   readonly metrics: () => Promise<{ readonly type: string; readonly text: string }>
-  /** For `/api`, which is there only while the settings have a token. */
+  /** For `/api`, which exists only while the settings have a token. */
   readonly admin: AdminParts
 }
 
@@ -22,12 +22,12 @@ export interface OpsHttp {
 
 /**
  * Serves `/healthz` (the process lives and its event loop turns), `/readyz` (a delivery can be stored: 200, else 503 with the reason) and
- * `/metrics`, open to whoever can reach the port; and `/api` for those who bear a token. All else is 404.
- * @throws what listening throws when the port is taken.
+ * `/metrics`, open to everyone who can reach the port; and `/api` for requests with a token. All else is 404.
+ * @throws when the port is in use.
  */
 export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
   const admin = new LazyAdmin(options.admin)
-  /** Hands a request for the admin routes over, before its body is read: who may send one is their business. */
+  /** Hands a request to the admin routes before its body is read: they check the token first. */
   const handedOver = async (request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
     if (!/^\/api(?:[/?]|$)/.test(request.url) || !admin.isOn) return false
     reply.hijack()
@@ -36,7 +36,7 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
   }
   const app = fastify({
     ...{ forceCloseConnections: true, bodyLimit: 65_536, requestTimeout: 10_000 },
-    // A path that cannot be decoded comes to no hook and to no handler.
+    // Hooks and handlers do not run for a path that cannot be decoded.
     frameworkErrors: async (_error, request, reply) => {
       if (!(await handedOver(request, reply))) notFound(reply)
     },
@@ -54,7 +54,7 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
     return reply.header('content-type', type).send(text)
   })
   app.setNotFoundHandler((_request, reply) => notFound(reply))
-  // Fastify refuses bodies that it cannot read before it is asked whether there is anything that would read them: here nothing does.
+  // Fastify refuses a body that it cannot parse before it looks for a route; no route here takes one.
   app.setErrorHandler((error: FastifyError, _request, reply) => ((error.statusCode ?? 500) < 500 ? notFound(reply) : reply.send(error)))
   app.addHook('onRequest', async (request, reply) => void (await handedOver(request, reply)))
   app.addHook('onClose', () => admin.close())

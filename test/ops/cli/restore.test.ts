@@ -69,7 +69,7 @@ it('after a restore a destination gets everything that is learned again, under i
   const restore = await runHere(['restore', file], env)
   expect(restore).toMatchObject({ code: 0, err: '' })
   expect(restore.out).toMatch(
-    new RegExp(`^restored .*\\n.*begins behind change ${restoredSeq}: readers.*\\nthe database of before is .*\\nnow start`),
+    new RegExp(`^restored .*\\n.*begins behind change ${restoredSeq}: readers.*\\nthe previous database is kept as .*\\nnow start`),
   )
   await withDb(config, async (db) => {
     expect(await checkLogEpoch(db)).toBeNull()

@@ -13,7 +13,7 @@ it('track says when no ids were given, and when the file has none', async () => 
   for (const text of ['', '# none today\n', 'submission_id,name\n']) {
     const file = join(folder, 'ids.csv')
     writeFileSync(file, text)
-    expect(await runHere(['track', '--file', file], env)).toEqual({ code: 2, out: '', err: `track: ${file} has no ids in it\n` })
+    expect(await runHere(['track', '--file', file], env)).toEqual({ code: 2, out: '', err: `track: ${file} contains no ids\n` })
   }
 })
 
@@ -26,7 +26,7 @@ it('track says where it made a database, since `serve` may have another one', as
   expect((await runHere(['status'], env)).err).toMatch(`there is no database at ${file}; `)
   expect(await track()).toMatchObject({
     code: 0,
-    err: `there was no database, so one was made at ${file}; was another meant, set DATABASE_URL\n`,
+    err: `there was no database, so one was created at ${file}; if you meant another, set DATABASE_URL\n`,
   })
   expect(await track()).toMatchObject({ code: 0, err: '' })
 })

@@ -12,8 +12,8 @@ interface Reading {
 }
 
 /**
- * Gives `work` the client of an account. Who reads beside a running serve shares its rate, so the process is on the list before the first
- * request, and until `work` has ended.
+ * Calls `work` with the client of an account. A command that reads beside a running `serve` shares its rate, so its process is registered
+ * before the first request and until `work` ends.
  */
 export async function withAccountClient<T>(
   { clock, version }: CommandContext,
@@ -26,7 +26,7 @@ export async function withAccountClient<T>(
   const heartbeat = new Heartbeat(db, log, { id: db.processId, role, version }, ({ reading }) => client.shareAmong(reading), looksOnly)
   await heartbeat.beat()
   const beating = heartbeat.run(done.signal)
-  // It is awaited at the end; until then nobody listens.
+  // Awaited below; until then its rejection must not count as unhandled.
   beating.catch(() => undefined)
   try {
     return await work(client)

@@ -42,7 +42,7 @@ export function addRestore(program: Command, c: CommandContext): void {
       const { database } = settingsOf(c, { accounts: 'optional', problems: [] })
       if (database.kind === 'postgres') {
         throw new UsageError([
-          'restore is for SQLite; this database is Postgres: restore it with pg_restore or with the server itself, then run `submission-mirror migrate --new-epoch`, as docker/README.md, "Back up and restore", tells',
+          'restore is for SQLite, and this database is Postgres: use pg_restore or the server itself, then run `submission-mirror migrate --new-epoch`; see docker/README.md, "Back up and restore"',
         ])
       }
       const { facts, migrated, epoch, aside } = await restoreSqlite(database, file, { clock: c.clock, log: silentLog(), who: 'command' })
@@ -55,7 +55,7 @@ export function addRestore(program: Command, c: CommandContext): void {
         ...lost(facts),
         ...(migrated.length > 0 ? [`migrated: ${migrated.join(', ')}`] : []),
         newEpochText(epoch),
-        ...(aside === null ? [] : [`the database of before is ${aside}; remove it when you need it no more`]),
+        ...(aside === null ? [] : [`the previous database is kept as ${aside}; remove it when you no longer need it`]),
         'now start `serve`, track what became known since the backup, and run `submission-mirror reconcile`',
       ]
       c.host.stdout.write(`${lines.join('\n')}\n`)
@@ -68,7 +68,7 @@ function told({ schemaVersion, lastSeq, rows }: SqliteFacts): string {
   return `${records.join(', ')}, the change log up to ${lastSeq}, schema version ${schemaVersion}`
 }
 
-/** A line, when there is something to say. */
+/** A line about missing changes, if there are any. */
 function lost(facts: SqliteFacts): string[] {
   const numbers = lostNumbers(facts)
   if (numbers === 0) return []

@@ -18,7 +18,7 @@ import { type Table, table } from '../../output/table.ts'
 import { destinationProblems } from '../destination-problems.ts'
 import { knownNames } from '../known-names.ts'
 
-/** What the commands need of the parts of the program that lie above or beside them. */
+/** The parts of the program that lie above the commands. */
 export interface Parts {
   /** Serves until the host's signal aborts. @param load gives the settings, checked; once at the start, and again for each reload. */
   serve(load: () => Promise<Config>, role: Exclude<ProcessRole, 'sync' | 'reconcile'>): Promise<void>
@@ -30,7 +30,7 @@ export interface Parts {
 const WIDTH = 80
 const NARROWEST = 40
 
-/** What every command gets. A command's exit code is 0 unless it says otherwise. */
+/** What every command gets. The exit code is 0 unless the command sets another. */
 export interface CommandContext {
   readonly host: Host
   readonly clock: Clock
@@ -39,7 +39,7 @@ export interface CommandContext {
   exitCode: number
 }
 
-/** An open store with the settings it was opened by. */
+/** An open database with its settings. */
 export interface OpenStore {
   readonly config: Config
   readonly db: Db
@@ -47,20 +47,20 @@ export interface OpenStore {
 }
 
 export interface StoreUse {
-  /** Whether the command is of no use without an account in the settings. */
+  /** Whether the command needs an account in the settings. */
   readonly accounts: 'needed' | 'optional'
-  /** Whether the database may be made or migrated by this command, as `serve` would. */
+  /** Whether the command may create or migrate the database, as `serve` does. */
   readonly prepare: boolean
-  /** Whether the command applies nothing: then a restored backup waits for whoever does. */
+  /** Whether the command changes nothing: then it begins no log epoch after a restore. */
   readonly looksOnly?: boolean
-  /** What is wrong with the command line; told together with what is wrong with the settings. */
+  /** Problems of the command line, reported together with those of the settings. */
   readonly problems: readonly string[]
-  /** Looks at what of the command line only the settings can judge. @throws UsageError */
+  /** Checks the command line against the settings. @throws UsageError */
   readonly check?: (config: Config) => unknown
 }
 
 /**
- * Opens the store for a command and closes it afterwards.
+ * Opens the database for a command and closes it afterwards.
  * @throws UsageError with every problem of command line and settings.
  */
 export async function withStore(c: CommandContext, use: StoreUse, work: (store: OpenStore) => Promise<void>): Promise<void> {
@@ -78,16 +78,18 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
   try {
     if (use.prepare && config.migrateOnStart) await migrate(db, undefined, migrating(c))
     else await checkSchema(db)
-    // As `serve` does before anything is applied to a restored backup: a command that needs an account may apply something.
+    // Before anything is applied to a restored backup, as in `serve`: a command that needs an account may apply something.
     if (use.looksOnly) await refuseWithoutInfo(db)
     else if (use.accounts === 'needed') {
       const epoch = await checkLogEpoch(db)
-      // `serve` finds it settled then and has nothing to tell.
+      // `serve` will not report the new epoch again, so this does.
       if (epoch !== null) c.host.stderr.write(`${newEpochText(epoch)}\n`)
     }
-    // In another folder than that of `serve` all would seem well, and nothing would come of it.
+    // Started in another folder than `serve`, the command would succeed on a database that nobody uses.
     if (isMissing)
-      c.host.stderr.write(`there was no database, so one was made at ${resolve(database.path)}; was another meant, set DATABASE_URL\n`)
+      c.host.stderr.write(
+        `there was no database, so one was created at ${resolve(database.path)}; if you meant another, set DATABASE_URL\n`,
+      )
     await work({ config, db, log })
   } finally {
     await db.close()
@@ -100,20 +102,20 @@ async function refuseWithoutInfo(db: Db): Promise<void> {
   throw new PermanentError(`the row of mirror_info was deleted; ${advice}`)
 }
 
-/** How a command migrates: it says what it waits for, and waits until it is told to stop. */
+/** How a command migrates: it reports what it waits for, and waits until it is stopped. */
 export function migrating({ host }: CommandContext): MigrateOptions {
   return { onWait: (sentence) => void host.stderr.write(`${sentence}\n`), signal: host.signal }
 }
 
 type SettingsUse = Pick<StoreUse, 'accounts' | 'problems' | 'check'>
 
-/** The settings. @throws UsageError with their problems behind those of the command line. */
+/** The settings. @throws UsageError with the problems of the command line, then those of the settings. */
 export function settingsOf(c: CommandContext, use: SettingsUse): Config {
   const { config, problems } = readSettings(c, use)
   return soundOr(problems, config)
 }
 
-/** The same for a command that sends to destinations: templates and adapters are looked over too. */
+/** The settings for a command that sends to destinations: templates and adapters are checked too. */
 export async function sendingSettingsOf(c: CommandContext, use: SettingsUse): Promise<Config> {
   const { config, destinations, problems } = readSettings(c, use)
   return soundOr([...problems, ...(await destinationProblems(destinations))], config)
@@ -145,22 +147,22 @@ function soundOr(problems: readonly string[], config: Config | null): Config {
 }
 
 /**
- * The account that a command is about.
- * @param name as given on the command line; when left out it is the default account, or the only one.
- * @throws UsageError when there is no such account, or none was named and several are configured.
+ * The account of a command.
+ * @param name of the option `--account`; undefined for the default account, or the only one.
+ * @throws UsageError when there is no such account, or no name is given and several are configured.
  */
 export function accountOf(config: Config, name: string | undefined): Config['accounts'][number] {
   return accountNamed(config, name, '--account')
 }
 
-/** What an action needs; the note that it leaves says `command`. */
+/** What an action needs; its audit entry names `command`. */
 export function actionContextOf(c: CommandContext, db: Db): ActionContext {
   return { db, clock: c.clock, signal: c.host.signal, observer: silentObserver, who: 'command' }
 }
 
 /**
- * For a try that needs no database: it is noted where there is one that can be used, and made all the same where there is none.
- * @param noted makes the try and a note of it.
+ * Runs an attempt that needs no database, and records it if the database can be used.
+ * @param noted runs the attempt and records it.
  */
 export async function auditedIfPossible<T>(
   c: CommandContext,
@@ -175,12 +177,12 @@ export async function auditedIfPossible<T>(
   try {
     await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => void (await noted(db, once)))
   } catch {
-    // Whatever the try throws is thrown below; all else is about the note.
+    // An error of the attempt is thrown below; any other concerns only the record.
   }
   return await once()
 }
 
-/** Commands log nothing: they say what they have to say themselves. */
+/** Commands log nothing: they print what they have to say. */
 export function silentLog(): Log {
   return createLog({ level: 'silent', pretty: false, secrets: [], destination: { write() {} } })
 }

@@ -4,7 +4,7 @@ import type { InboxState } from '../../../store/schema/tables.ts'
 import { parseChoice, parseMoment } from '../../actions/arguments.ts'
 import type { CommandContext } from './context.ts'
 
-/** The options by which stored deliveries are chosen, as they stand on the command line. */
+/** The options that select stored deliveries. */
 export interface ChoiceOptions {
   readonly state?: string
   readonly account?: string
@@ -12,7 +12,7 @@ export interface ChoiceOptions {
   readonly until?: string
 }
 
-/** Adds the ids and the options by which deliveries are chosen. */
+/** Adds the arguments and options that select deliveries. */
 export function withChoice(command: Command, states: readonly InboxState[]): Command {
   return command
     .argument('[ids...]', 'ids of deliveries (svix-id), or their numbers in the list')
@@ -22,7 +22,7 @@ export function withChoice(command: Command, states: readonly InboxState[]): Com
     .option('--until <time>', 'only received before')
 }
 
-/** What the options choose. @param problems gets one line for each that is wrong. */
+/** The filter of the options. @param problems gets a line for each invalid one. */
 export function filterOf(c: CommandContext, options: ChoiceOptions, states: readonly InboxState[], problems: string[]): InboxFilter {
   return {
     state: parseChoice(options.state, '--state', states, problems),
@@ -32,7 +32,7 @@ export function filterOf(c: CommandContext, options: ChoiceOptions, states: read
   }
 }
 
-/** Whether the options narrow what `--state` chooses. */
+/** Whether options narrow what `--state` selects. */
 export function isNarrowed({ account, since, until }: ChoiceOptions): boolean {
   return (account ?? since ?? until) !== undefined
 }

@@ -3,7 +3,7 @@ import type { ListedState, OutboxFilter } from '../../../store/outbox/queries.ts
 import { parseChoice, parseMoment, parseSubmissionId } from '../../actions/arguments.ts'
 import type { CommandContext } from './context.ts'
 
-/** The options by which rows of the outbox are chosen, as they stand on the command line. */
+/** The options that select rows of the outbox. */
 export interface ChoiceOptions {
   readonly destination?: string
   readonly submission?: string
@@ -13,7 +13,7 @@ export interface ChoiceOptions {
   readonly until?: string
 }
 
-/** Adds the options by which rows are chosen. */
+/** Adds the options that select rows. */
 export function withChoice(command: Command, states: readonly string[]): Command {
   return command
     .option('--destination <name>', 'only to this destination')
@@ -24,7 +24,7 @@ export function withChoice(command: Command, states: readonly string[]): Command
     .option('--until <time>', 'only queued before')
 }
 
-/** What the options choose. @param problems gets one line for each that is wrong. */
+/** The filter of the options. @param problems gets a line for each invalid one. */
 export function filterOf<S extends ListedState>(
   c: CommandContext,
   options: ChoiceOptions,

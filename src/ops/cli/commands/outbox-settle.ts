@@ -5,7 +5,7 @@ import { pluralize } from '../../output/text.ts'
 import { actionContextOf, type CommandContext, withStore } from './context.ts'
 import { type ChoiceOptions, filterOf, withChoice } from './outbox-choice.ts'
 
-/** `outbox retry ID…|FILTERS` and `outbox skip ID…|FILTERS`; filters that name no state mean what is dead or unknown. */
+/** `outbox retry ID…|FILTERS` and `outbox skip ID…|FILTERS`; without `--state`, filters select dead and unknown rows. */
 export function addRetryAndSkip(outbox: Command, c: CommandContext): void {
   add(outbox, c, 'try changes again that were given up (without --state: dead letters and unknown outcomes)', retry, 'will be tried again')
   add(
@@ -41,6 +41,6 @@ async function settle(c: CommandContext, change: StateChange, done: string, ids:
     const choice = ids.length > 0 ? { ids, destination, field: '--destination' } : { filter }
     const { changed, inFlight } = await settleOutbox({ ...actionContextOf(c, db), config, log }, change, choice)
     c.host.stdout.write(`${pluralize(changed, 'change')} ${done}\n`)
-    if (inFlight > 0) c.host.stdout.write(`${inFlight} left alone, because they are being sent just now; repeat the command\n`)
+    if (inFlight > 0) c.host.stdout.write(`${inFlight} left alone, because they are in flight; repeat the command\n`)
   })
 }

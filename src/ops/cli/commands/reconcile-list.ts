@@ -64,7 +64,7 @@ async function show(c: CommandContext, id: string, options: { json?: boolean; re
   })
 }
 
-/** Writes a run and everything that it found as JSON, piece by piece: that may be more than fits into memory. */
+/** Writes a run and all its findings as JSON, page by page: they may not fit into memory. */
 export async function writeRunJson(output: Output, db: Db, run: RunRow): Promise<void> {
   output.write(`${JSON.stringify(run).slice(0, -1)},"findings":[`)
   let first = true
@@ -85,7 +85,7 @@ async function* findingsOf(db: Db, runId: string) {
   }
 }
 
-/** Writes the report of a run to a file, Markdown or HTML by its name. */
+/** Writes the report of a run to a file, as Markdown or HTML by its ending. */
 export async function writeReport(c: CommandContext, db: Db, runId: string, file: string): Promise<void> {
   const data = await readReport(db.read, runId, c.version)
   if (data === null) throw new UsageError([`there is no report of run ${runId}: it has not begun`])

@@ -22,7 +22,7 @@ import { withAccountClient } from './account-client.ts'
 import { accountOf, type CommandContext, type OpenStore, widthOf, withStore } from './context.ts'
 import { addReconcileList, writeReport, writeRunJson } from './reconcile-list.ts'
 
-/** Findings that are printed for people; `reconcile show` has them all. */
+/** Findings that are printed; `reconcile show` prints all. */
 const PRINTED = 20
 
 interface ReconcileOptions {
@@ -79,7 +79,7 @@ async function reconcileNow(c: CommandContext, given: ReconcileOptions): Promise
     }
     if (given.json) await printRuns(c, store.db, runs)
     c.exitCode = worstExit(codes)
-    // Last, and of the one run that there can be: where it cannot be written, all else has been told.
+    // Last: when the report cannot be written, everything else has been printed.
     const [run] = runs
     if (given.report !== undefined && run) await writeReport(c, store.db, run.run_id, given.report)
   })

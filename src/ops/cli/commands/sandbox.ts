@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { UsageError } from '../../../base/errors.ts'
 import type { CommandContext } from './context.ts'
 
-/** Settings that name a real service: an emulator started among them is a mistake. */
+/** Settings of a real service: starting the emulator with them is a mistake. */
 const PRODUCTION = /^(BROKER_API_.+|WEBHOOK_SECRETS(_FILE)?|CONFIG_FILE)$/
 
 const STEERING = `

@@ -14,7 +14,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { withAccountClient } from './account-client.ts'
 import { accountOf, type CommandContext, type OpenStore, withStore } from './context.ts'
 
-/** Submissions that are worked on together. */
+/** Submissions read together. */
 const PAGE = 100
 
 /** `sync ID…|--all [--account A]` */
@@ -94,7 +94,7 @@ async function syncNow(c: CommandContext, store: OpenStore, account: string, pag
   })
 }
 
-/** Most reasons begin with what they are about, which the sentence does too. */
+/** Most reasons begin with the read and the submission, as the sentence does. */
 function sentence({ submissionId, read, reason }: FailedRead): string {
   const about = `${read} of submission ${submissionId}`
   return printableLine(`${about} could not be read: ${reason.replace(`${about}: `, '')}`, 500)

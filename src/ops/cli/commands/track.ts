@@ -29,10 +29,10 @@ export function addTrack(program: Command, c: CommandContext): void {
 }
 
 function noIds(file: string | undefined): string {
-  return file === undefined ? 'track: give ids of submissions, or a --file of them' : `track: ${file} has no ids in it`
+  return file === undefined ? 'track: give ids of submissions, or a --file of them' : `track: ${file} contains no ids`
 }
 
-/** Every id once. What is none is a problem. */
+/** The distinct ids of arguments and file. */
 function idsOf(given: readonly string[], file: string | undefined, problems: string[]): string[] {
   const ids = new Set<string>()
   for (const text of given) {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What every refusal looks like (RFC 9457). */
+/** The body of every refusal (RFC 9457). */
 export const problem = z
   .object({
     title: z.string().meta({ description: 'what the status means' }),
@@ -26,17 +26,17 @@ const notThere = refusal('there is no such thing')
 const notNow = refusal('as things are now this cannot be done')
 const unfit = refusal('well formed, but it does not fit the settings')
 
-/** The answers of a route: what it gives when all is well, and how it refuses. */
+/** The answers of a route: success, and the refusals that every route has. */
 export function answers<T extends z.ZodType>(description: string, schema: T) {
   return { 200: { description, content: { 'application/json': { schema } } }, ...common }
 }
 
-/** The same, for a route about something that may not be there. */
+/** The answers of a route about something that may not exist. */
 export function answersAbout<T extends z.ZodType>(description: string, schema: T) {
   return { ...answers(description, schema), 404: notThere }
 }
 
-/** The same, for an action. */
+/** The answers of an action. */
 export function answersOfAction<T extends z.ZodType>(description: string, schema: T) {
   return {
     ...answersAbout(description, schema),
@@ -47,7 +47,7 @@ export function answersOfAction<T extends z.ZodType>(description: string, schema
   }
 }
 
-/** The same as `answersAbout`, for a text to be read by people. */
+/** As `answersAbout`, for a document. */
 export function documentAbout<T extends 'text/html' | 'text/markdown'>(description: string, type: T) {
   const content = { [type]: { schema: z.string() } } as Record<T, { schema: z.ZodString }>
   return { 200: { description, content }, ...common, 404: notThere }

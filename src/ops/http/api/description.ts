@@ -2,7 +2,7 @@ import type { SwaggerOptions } from '@fastify/swagger'
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod'
 import { isObject } from '../../../model/json.ts'
 
-/** How the routes are described: OpenAPI out of their schemas. */
+/** Options that generate the OpenAPI description from the routes' schemas. */
 export function descriptionOptions(version: string): SwaggerOptions {
   return {
     openapi: {
@@ -11,7 +11,7 @@ export function descriptionOptions(version: string): SwaggerOptions {
         title: 'submission-mirror',
         version,
         description:
-          'What the commands of submission-mirror can see and do, for programs. Every action leaves a note: see `/api/v1/actions`.',
+          'What the commands of submission-mirror can see and do, for programs. Every action is recorded: see `/api/v1/actions`.',
       },
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'one of OPS_TOKENS' } } },
       security: [{ token: [] }],
@@ -21,7 +21,7 @@ export function descriptionOptions(version: string): SwaggerOptions {
   }
 }
 
-/** A body that may be null may also be left out. */
+/** A nullable body is optional. */
 function bodiesLeftOut(paths: unknown): void {
   for (const methods of Object.values(isObject(paths) ? paths : {})) {
     for (const operation of Object.values(isObject(methods) ? methods : {})) {
@@ -31,7 +31,7 @@ function bodiesLeftOut(paths: unknown): void {
   }
 }
 
-/** Every schema with a name is made twice, once as it goes in and once as it goes out; what nothing refers to is left out again. */
+/** Named schemas are generated twice, for input and output; removes those that nothing refers to. */
 function tidied<T extends object>(document: T): T {
   const { components, ...rest } = document as Record<string, unknown>
   const all = isObject(components) && isObject(components['schemas']) ? components['schemas'] : {}

@@ -13,36 +13,36 @@ import type { ReloadResult } from '../../actions/reload-result.ts'
 
 /** What the admin routes work with. */
 export interface AdminParts {
-  /** The settings as they are now: a reload changes them. */
+  /** The present settings: a reload changes them. */
   readonly config: () => Config
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer
   readonly version: string
-  /** Aborts when the process stops: an action of many steps then ends after the one in hand. */
+  /** Aborts when the process stops: an action of many steps then ends after the current one. */
   readonly signal: AbortSignal
-  /** Reads the settings again, and goes by them. */
+  /** Reads the settings again and applies them. */
   readonly reload: () => Promise<ReloadResult>
 }
 
-/** The server as the routes see it: their schemas give the types of what comes in and goes out. */
+/** The server as the routes see it: their schemas give the types of requests and answers. */
 export type Api = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, ZodTypeProvider>
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The name of the token that the request bears; empty until it was checked. */
+    /** The name of the request's token; empty until it was checked. */
     who: string
   }
 }
 
-/** What an action needs, done for whoever the request comes from. */
+/** What an action needs; its audit entry names the request's token. */
 export function actionContextFor(p: AdminParts, request: Pick<FastifyRequest, 'who'>): ActionContext {
   const { db, clock, signal, observer } = p
   return { db, clock, signal, observer, who: request.who }
 }
 
-/** A moment that a schema has checked already, as the store knows it. */
+/** The time of a moment that a schema has validated. */
 export function momentOf(p: AdminParts, text: string | undefined): TimeText | undefined {
   return parseMoment(text, '', p.clock.now(), [])
 }

@@ -8,7 +8,7 @@ import type { AdminParts } from './parts.ts'
 
 const RETRY_AFTER_S = 5
 
-/** Answers with a problem. @param problems everything that is wrong; with one it is the whole answer. */
+/** Answers with a problem. @param problems everything that is wrong, a sentence each. */
 export function refuse(reply: FastifyReply, status: number, problems: readonly string[]): FastifyReply {
   const [first = ''] = problems
   const several = problems.length > 1
@@ -18,13 +18,13 @@ export function refuse(reply: FastifyReply, status: number, problems: readonly s
     detail: several ? `${problems.length} things are wrong; see problems` : first,
     ...(several && { problems: firstProblems(problems) }),
   }
-  // As text: what it looks like is settled here and not by the route.
+  // As text: the route's schema must not serialize it.
   return reply.code(status).type('application/problem+json').send(JSON.stringify(body))
 }
 
 /**
- * Answers for whatever a route has thrown. Only what we do not expect is logged as an error: its text is for us.
- * @param p the log, and the signal whose reason an action throws that a stop of the process breaks off.
+ * Answers for an error that a route threw. Only unexpected errors are logged as errors; their text is not sent.
+ * @param p the log, and the signal of the process: an action that it interrupts throws its reason.
  */
 export function refuseError(
   p: Pick<AdminParts, 'log' | 'signal'>,
@@ -36,7 +36,7 @@ export function refuseError(
   if (error instanceof UsageError) return refuse(reply, statusOf(error), error.problems)
   if (error instanceof BusyError) return refuse(reply, 409, [messageOf(error)])
   if (error instanceof TransientError) {
-    log.warn({ route: routeOf(request) }, `an admin request could not be served: ${messageOf(error)}`)
+    log.warn({ route: routeOf(request) }, `admin request ${routeOf(request)} answered 503, the database failed: ${messageOf(error)}`)
     return refuse(reply.header('retry-after', RETRY_AFTER_S), 503, ['the database cannot be used now; try again'])
   }
   if (signal.aborted && error === signal.reason) {
@@ -44,7 +44,10 @@ export function refuseError(
   }
   const status = statusOfFastify(error)
   if (status !== null) return refuse(reply, status, [sentenceOf(status, request) ?? messageOf(error)])
-  log.error({ err: error, route: routeOf(request) }, 'an admin request failed because of a fault of the program')
+  log.error(
+    { err: error, route: routeOf(request) },
+    `admin request ${routeOf(request)} failed, a fault of the program: ${messageOf(error)}`,
+  )
   return refuse(reply, 500, ['a fault of the program; its log says more'])
 }
 
@@ -54,7 +57,7 @@ function statusOf(error: UsageError): number {
   return error instanceof MismatchError ? 422 : 400
 }
 
-/** Fastify's own refusals have a status below 500: a body that is no JSON, too large, or of an unknown type. */
+/** Fastify's own refusals have a status below 500: a body that is not JSON, too large, or of an unknown type. */
 function statusOfFastify(error: unknown): number | null {
   if (!(error instanceof Error) || !('statusCode' in error) || typeof error.statusCode !== 'number') return null
   return error.statusCode >= 400 && error.statusCode < 500 ? error.statusCode : null
@@ -70,7 +73,7 @@ function sentenceOf(status: number, { routeOptions }: FastifyRequest): string | 
   return sentences[status] ?? null
 }
 
-/** The route as it is described: without what stood in the path. */
+/** The route as described, without the values of its parameters. */
 export function routeOf(request: FastifyRequest): string {
   return `${request.method} ${request.routeOptions.url ?? 'unknown'}`
 }

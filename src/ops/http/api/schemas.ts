@@ -2,21 +2,21 @@ import { z } from 'zod'
 import { parseUuid } from '../../../model/uuid.ts'
 import { parseMoment } from '../../actions/arguments.ts'
 
-/** What several routes have in common. Everything here is made once, when the program is loaded. */
+/** Schemas that several routes share. */
 
 const MAX_PAGE = 500
 
-/** A time that we give. */
+/** A time in an answer. */
 export const time = z.string().meta({ format: 'date-time', description: 'UTC, with six fractional digits' })
 
-/** A moment that somebody names. */
+/** A moment in a request. */
 export const moment = z
   .string()
   .max(40)
   .refine((text) => parseMoment(text, '', 0, []) !== undefined, 'is no time; give a date, a date-time, or how long ago, like 2h or 7d')
   .meta({ description: 'a date, a date-time, or how long ago: `90s`, `15m`, `2h`, `7d`', examples: ['24h'] })
 
-/** The id of a submission, in small letters from here on. */
+/** A submission id, converted to lower case. */
 export const submissionId = z
   .string()
   .max(100)
@@ -31,7 +31,7 @@ export const submissionId = z
 /** The name of an account or a destination, or another short text. */
 export const name = z.string().min(1).max(200)
 
-/** Of an id in a path: those of deliveries may be so long. */
+/** Longest id in a path; ids of deliveries may be this long. */
 export const LONGEST_ID = 512
 
 /** The id of a delivery, or its number. */
@@ -64,14 +64,14 @@ export function pageOf<T extends z.ZodType>(item: T) {
   })
 }
 
-/** Cuts a page of `max` out of rows, of which one more was asked for to see whether there are more. */
+/** A page of at most `max` rows. @param rows one more than `max` when there are further ones. */
 export function page<T>(rows: readonly T[], max: number, cursorOf: (last: T) => string | number): { items: T[]; next: string | null } {
   const items = rows.slice(0, max)
   const last = items.at(-1)
   return { items, next: rows.length > max && last !== undefined ? String(cursorOf(last)) : null }
 }
 
-/** A list that is always whole: as long as the settings make it. */
+/** A list in one page: its length follows from the settings. */
 export function whole<T>(items: readonly T[]): { items: T[]; next: null } {
   return { items: [...items], next: null }
 }

@@ -3,15 +3,15 @@ import type { Config } from '../../../config/config.ts'
 
 type Tokens = Config['ops']['tokens']
 
-/** Knows whose token a request bears. Tokens are compared by their hashes, all of them each time, so that the time taken tells nothing. */
+/** Finds the token of a request. Compares hashes, always all of them, so that the time taken reveals nothing. */
 export class TokenVerifier {
   #known: Tokens = []
   #hashes: readonly { readonly name: string; readonly hash: Buffer }[] = []
 
   /**
-   * @param tokens those of the settings as they are now; hashed again only when they are others than last time.
+   * @param tokens of the present settings; hashed again only when they changed.
    * @param header the request's `Authorization`.
-   * @returns the name of the token, or null when there is none, or a wrong one.
+   * @returns the name of the token; null for none or a wrong one.
    */
   nameOf(tokens: Tokens, header: string | undefined): string | null {
     if (tokens !== this.#known) {

@@ -5,15 +5,15 @@ import { listNames } from '../../../base/list-names.ts'
 import { storableText } from '../../../model/json.ts'
 
 const WHERE: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' }
-/** Of what was sent so much is repeated. */
+/** Characters of a sent value that a problem repeats. */
 const LONGEST = 80
 
-/** What is wrong, and where in what was sent. */
+/** A problem, and where in the request it is. */
 type Issue = { readonly path: readonly PropertyKey[]; readonly message: string }
 
 const nothing = z.strictObject({})
 
-/** Makes what checks a part of a request; it fails with a UsageError, one sentence in the words of the commands for each thing wrong. */
+/** Creates the validator of a part of a request. It fails with a UsageError, a sentence for each problem. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart = '' }) => {
   const where = WHERE[httpPart] ?? httpPart
   return (data: unknown) => {
@@ -26,7 +26,7 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, ht
 
 const UNSTORABLE = 'is no text that can be stored: it holds U+0000, or half of a pair that makes one character'
 
-/** Texts that not every database takes, names included; so none is asked for them. Only of what a schema has taken, which is not deep. */
+/** Texts that not every database can store, keys included. @param value validated by a schema, so it is not deep. */
 function* unstorable(value: unknown, path: readonly string[]): Generator<Issue> {
   if (typeof value === 'string' && storableText(value) !== value) yield { path, message: UNSTORABLE }
   if (typeof value !== 'object' || value === null) return
@@ -36,7 +36,7 @@ function* unstorable(value: unknown, path: readonly string[]): Generator<Issue> 
   }
 }
 
-/** A query that says something which nobody reads was meant to say something: a route that reads none refuses whatever stands there. */
+/** A route without query parameters refuses any: they were meant to have an effect. */
 export const refuseOtherQueries: onRouteHookHandler = (route) => {
   route.schema = { querystring: nothing, ...route.schema }
 }
@@ -49,7 +49,7 @@ function sentences(where: string, { path, message }: Issue, data: unknown): stri
   return message.split('\n').map((line) => `${at}: ${shown !== null && line.startsWith('is ') ? `${shown} ` : ''}${line}`)
 }
 
-/** A single value as it was sent; null for anything else. */
+/** A scalar as it was sent; null for anything else. */
 function shownOf(value: unknown): string | null {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, LONGEST))
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null
@@ -63,7 +63,7 @@ const TYPES: Readonly<Record<string, string>> = {
   array: 'is no list',
 }
 
-/** What is wrong with a value whose schema has no words of its own for it; a line for each thing. */
+/** The problems of a value whose schema has no message of its own, a line each. */
 function messageOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
