@@ -1,28 +1,28 @@
 import type { Arrival } from './ams.ts'
 
-/** What of the change log an AMS must have. */
+/** A change that the AMS must have. */
 export interface Logged {
   readonly seq: number
   readonly submissionId: string | null
 }
 
-/** How what arrived compares with what was logged, in numbers of changes. */
+/** The changes that arrived, compared with the change log, in numbers. */
 export interface AmsVerdict {
   readonly logged: number
   readonly arrived: number
-  /** Changes that never arrived, or were never taken. */
+  /** Changes that never arrived, or were always refused. */
   readonly missing: number
   /** Changes that arrived after a later one of their submission. */
   readonly disordered: number
-  /** Changes that came under more than one id, and ids that came with more than one change. */
+  /** Changes with more than one id, and ids with more than one change. */
   readonly otherIds: number
-  /** Changes that were taken more than once. */
+  /** Changes that were accepted more than once. */
   readonly repeated: number
-  /** Tries that were refused. */
+  /** Attempts that were refused. */
   readonly refused: number
 }
 
-/** Compares, change by change: each at least once, under one id, and in order within its submission. */
+/** Checks that each change arrived at least once, under one id, and in order within its submission. */
 export function checkAms(logged: readonly Logged[], arrivals: readonly Arrival[]): AmsVerdict {
   const taken = arrivals.filter((arrival) => arrival.taken)
   const seen = new Set<number>()
@@ -43,7 +43,7 @@ export function checkAms(logged: readonly Logged[], arrivals: readonly Arrival[]
   }
 }
 
-/** Whether nothing is missing, nothing in disorder, and every change has its one id. */
+/** Whether nothing is missing or out of order, and every change has one id. */
 export function isWhole({ missing, disordered, otherIds }: AmsVerdict): boolean {
   return missing === 0 && disordered === 0 && otherIds === 0
 }

@@ -11,11 +11,11 @@ export interface Arrival {
   readonly id: string
   readonly seq: number
   readonly submissionId: string | null
-  /** Whether it was taken; if not, it has to come again. */
+  /** Whether it was accepted; if not, it must be sent again. */
   readonly taken: boolean
 }
 
-/** What the demo's AMS does to some requests when they first come, so that one sees them come again. */
+/** Every so many requests are refused, or get no answer, at their first attempt, so that retries are seen. */
 const REFUSE_EVERY = 9
 const HANG_UP_EVERY = 14
 const BODY_LIMIT = 1024 * 1024
@@ -29,8 +29,8 @@ const message = z.object({
 })
 
 /**
- * An agency-management system, as far as the demo needs one: it takes Standard Webhooks on loopback, checks their signatures, and writes
- * down what arrives. Some requests it refuses when they first come, and at some it hangs up after it has taken them.
+ * A minimal agency-management system: it receives Standard Webhooks on loopback, checks their signatures, and logs what arrives. It refuses
+ * the first attempt of some requests, and closes the connection after accepting some others.
  */
 export class Ams {
   /** For the settings of the destination. */
@@ -45,14 +45,14 @@ export class Ams {
   #told = 0
   #tellAt = 0
 
-  /** @param logFile what arrives is written there, a line each. @param now milliseconds. */
+  /** @param logFile gets a line for each request. @param now milliseconds. */
   constructor(logFile: string, now: () => number) {
     this.#log = createWriteStream(logFile)
     this.#now = now
     this.#server = createServer((request, response) => void this.#take(request, response))
   }
 
-  /** @returns the URL that takes changes. */
+  /** @returns the URL of the destination. */
   async listen(): Promise<string> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)
@@ -63,7 +63,7 @@ export class Ams {
     return `http://127.0.0.1:${address.port}/changes`
   }
 
-  /** Shows how many changes it has, when that is news: now and then, or at once. */
+  /** Shows how many changes arrived since it last did, at most once a second unless `atOnce`. */
   tell(screen: Screen, atOnce = false): void {
     const now = this.#now()
     const taken = this.#taken.size
@@ -104,7 +104,7 @@ export class Ams {
     }
   }
 
-  /** As the Standard Webhooks specification says it, by hand: nothing here is the program's own. */
+  /** Written by hand from the Standard Webhooks specification: it must not share code with the sender. */
   #isSigned(request: IncomingMessage, id: string, body: string): boolean {
     const timestamp = String(request.headers['webhook-timestamp'])
     if (!(Math.abs(this.#now() / 1000 - Number(timestamp)) <= OLD_SECONDS)) return false

@@ -10,18 +10,18 @@ const PAGE = 500
 /** A line of the sandbox's log about a delivery that it lost. */
 const lostLine = z.object({ msg: z.literal('delivery lost'), submission: z.string(), type: z.string(), items: z.array(z.string()) })
 
-/** How many events and messages came which way. */
+/** Events and messages by the way they arrived. */
 export interface Tally {
   webhook: number
   poll: number
-  /** Found by polling after their webhook was lost. */
+  /** By polling, after their webhook was lost. */
   found: number
   history: number
 }
 
 /**
- * Follows the change log, as every reader may, and shows how events and messages arrive; and hears from the sandbox what is lost
- * on the way.
+ * Follows the change log, as any reader can, and shows how events and messages arrive. Learns from the sandbox's log which deliveries are
+ * lost.
  */
 export class Arrivals {
   readonly tally: Tally = { webhook: 0, poll: 0, found: 0, history: 0 }
@@ -37,12 +37,12 @@ export class Arrivals {
     this.#screen = screen
   }
 
-  /** From now on lines about this submission bear the insured's name. */
+  /** Lines about this submission show the insured's name from now on. */
   name(submissionId: string, insuredName: string): void {
     this.#names.set(submissionId, insuredName)
   }
 
-  /** Hears a line of the sandbox's log. */
+  /** Takes a line of the sandbox's log. */
   hear(line: string): void {
     const lost = lostLine.safeParse(jsonIn(line)).data
     if (!lost) return
@@ -51,7 +51,7 @@ export class Arrivals {
     this.#screen.event('lost', this.#nameOf(lost.submission), `the delivery of ${what} was lost`)
   }
 
-  /** Shows what was logged since it was called last. */
+  /** Shows the changes since the last call. */
   async follow(): Promise<void> {
     const history = new Map<string, number>()
     for (let more = true; more; ) {

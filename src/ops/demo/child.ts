@@ -3,27 +3,27 @@ import { createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Host } from '../../base/host.ts'
 
-/** This program, started once more: the demo's sandbox and its serve. */
+/** Another process of this program, such as the demo's sandbox and its `serve`. */
 export interface Child {
-  /** Hears every line from now on, of both streams. */
+  /** Calls `hear` with every further line of both streams. */
   onLine(hear: (line: string) => void): void
-  /** @returns what `read` made of the first line that it made something of. @throws Error when the child ends before. */
+  /** @returns the first result of `read` that is not undefined. @throws Error when the child ends before. */
   first<T>(read: (line: string) => T | undefined): Promise<T>
-  /** Rejects when the child ends before it was stopped. */
+  /** Rejects when the child ends without being stopped. */
   readonly died: Promise<never>
-  /** Asks it to end and waits for that. @returns its exit code. */
+  /** Sends SIGTERM and waits for the end. @returns its exit code. */
   stop(): Promise<number | null>
-  /** Waits for it to end by itself, as a command does. @returns its exit code. */
+  /** Waits until it ends by itself, as a command does. @returns its exit code. */
   finish(): Promise<number | null>
 }
 
-/** What a child needs of the environment; none of our settings, which would steer it elsewhere. */
+/** Variables that a child inherits; none of our settings, which would change what it does. */
 const KEPT = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'TZ', 'LANG', 'SystemRoot']
 const LINES_KEPT = 20
 
 /**
  * @param settings the child's settings, in its environment.
- * @param logFile what it writes is kept there.
+ * @param logFile gets its output.
  */
 export function startChild(
   host: Host,
@@ -52,7 +52,7 @@ export function startChild(
     }
     ended.promise.then(end, reject)
   })
-  // Nobody may be waiting just then.
+  // Not unhandled when nobody waits for it.
   died.catch(() => undefined)
   return {
     died,
@@ -72,7 +72,7 @@ export function startChild(
 
 interface Heard {
   readonly hearers: Set<(line: string) => void>
-  /** The last lines, for when it ends unexpectedly. */
+  /** The last lines, for the error when it ends unexpectedly. */
   readonly last: string[]
 }
 

@@ -13,7 +13,7 @@ import { parseTime } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
 
 /*
- * The comparison reads the sandbox's truth with words of its own, not with those of upstream/: a misreading there must show here.
+ * The comparison has schemas of its own for the sandbox's truth, not those of upstream/: a misreading there must show here.
  */
 
 const attachment = z.object({ name: z.string(), download_path: z.string().nullable() })
@@ -90,17 +90,17 @@ export const truthSchema = z.object({ account: z.string(), submissions: z.array(
 export type Truth = z.output<typeof truthSchema>
 type SubmissionTruth = Truth['submissions'][number]
 
-/** One way in which the mirror is not what the service shows. */
+/** A difference between the mirror and what the service shows. */
 export interface Difference {
   readonly submissionId: string
   readonly table: string
-  /** The record's key below the submission. */
+  /** The record's key within the submission. */
   readonly key: string
-  /** `missing` in the mirror, `surplus` in it, or the columns that differ. */
+  /** `missing` or `surplus` in the mirror, or the columns that differ. */
   readonly what: 'missing' | 'surplus' | readonly string[]
 }
 
-/** How the comparison of one table came out. */
+/** The result for one table. */
 export interface Compared {
   readonly table: string
   /** Records that the service shows. */
@@ -108,19 +108,19 @@ export interface Compared {
   readonly differences: readonly Difference[]
 }
 
-/** Rows that the mirror should have of one table and submission, in those columns that the truth tells of. */
+/** The rows that the mirror should have of one table and submission, with the columns that the truth has. */
 interface Expected {
   readonly entity: Entity
-  /** Columns that tell one row of the submission from another. */
+  /** The key within the submission. */
   readonly key: readonly string[]
   readonly rows: readonly Row[]
-  /** Which of the mirror's rows count: not what is gone, nor what only events have told of. */
+  /** Which rows of the mirror count: none that are gone, or known from events alone. */
   readonly counts?: (row: Row) => boolean
 }
 
 /**
- * Compares the mirror with the service's truth, record by record. Submissions that the truth does not name are not looked at.
- * @param account under which the mirror keeps what the truth is about.
+ * Compares the mirror with the service's truth, record by record. Submissions that the truth does not name are ignored.
+ * @param account of the mirror's rows.
  */
 export async function compareWithTruth(q: Query, account: string, truth: Truth): Promise<Compared[]> {
   const totals = new Map<string, { shown: number; differences: Difference[] }>()
@@ -157,7 +157,7 @@ function compareRows(submissionId: string, expected: Expected, stored: readonly 
   return differences
 }
 
-/** An empty list and no list say the same here: the mirror need not tell them apart. */
+/** An empty list equals null: the mirror need not distinguish them. */
 function sameValue(a: Json, b: Json): boolean {
   const plain = (value: Json) => (Array.isArray(value) && value.length === 0 ? null : value)
   return sameJson(plain(a), plain(b))

@@ -28,12 +28,12 @@ const LOOK_MS = 150
 const SETTLE_MS = 60_000
 const SHOWN_DIFFERENCES = 20
 const PAGE = 500
-/** Faults of deliveries have lines of their own, and a clock that is wrong is wrong all the time. */
+/** Faults of deliveries have lines of their own, and a wrong clock affects every answer. */
 const SHOWN_ELSEWHERE = new Set(['lose', 'duplicate', 'twin', 'reorder', 'delay', 'clock_skew'])
 
 /**
- * Short waits, so that what is lost, late or refused is found while one watches; and a rate that some throttling does not
- * bring down to nothing in half a minute.
+ * Short intervals, so that what is lost, late or refused is found within the demo, and a rate that throttling does not reduce to nothing
+ * within half a minute.
  */
 const HASTE = {
   POLL_ACTIVE: '1s',
@@ -43,7 +43,7 @@ const HASTE = {
   UPSTREAM_RPS: '1000',
 }
 
-/** The AMS gets everything, old things too; what it refuses comes again soon enough to be seen. */
+/** The AMS gets everything, backfill included; refused changes are sent again soon enough to be seen. */
 const AMS_SETTINGS = `destinations:
   - name: ams
     kind: webhook
@@ -58,13 +58,13 @@ export interface DemoOptions {
   readonly host: Host
   readonly clock: Clock
   readonly log: Log
-  /** Where the database and the logs are left. It is there, and has no database in it. */
+  /** An existing folder without a database, for the database and the logs. */
   readonly folder: string
 }
 
 /**
- * Starts the emulator with its faults on and the product beside it on SQLite, shows what arrives and how, and compares the
- * mirror with the service's truth at the end.
+ * Starts the emulator with its faults on, and the product beside it on SQLite. Shows what arrives and how, and compares the mirror with
+ * the service's truth at the end.
  * @returns whether they agree, and a reconciliation proves it.
  * @throws Error when one of the two processes ends by itself, and the reason of the host's signal when it aborts.
  */
@@ -91,13 +91,13 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
     await watchStory(watching)
     const compared = await settleMirror(watching)
     const pushed = await settleAms(watching)
-    // What came since they were looked at last is among what was compared.
+    // Changes since the last look are part of the comparison, so they are shown too.
     await arrivals.follow()
     ams.ams.tell(screen, true)
     await summarize(watching, compared)
     summarizeAms(watching, pushed)
     const proven = await reconcile(watching, serveSettings)
-    // `serve` counts once a minute how records became known: longer than it lives here.
+    // `serve` counts once a minute how records became known, which the demo may not live to see.
     for (let more = true; more; ) more = await countArrivals(db)
     return finish(watching, compared, isWhole(pushed), proven, path)
   } finally {

@@ -5,10 +5,10 @@ import { messageOf, UsageError } from '../../base/errors.ts'
 const DATABASE = 'mirror.db'
 
 /**
- * Makes the folder of a demo: the wanted one, else a new one below `data`, which no other demo has.
- * @param stamp tells the moment, for the new folder's name.
+ * Creates the folder of a demo: the wanted one, else a new one below `data`.
+ * @param stamp the time, for the name of a new folder.
  * @returns its path.
- * @throws UsageError when it cannot be made, or has the database of an earlier demo in it: each tells a story of its own.
+ * @throws UsageError when it cannot be created, or contains the database of an earlier demo.
  */
 export function makeDemoFolder(wanted: string | undefined, stamp: string): string {
   try {
@@ -21,7 +21,7 @@ export function makeDemoFolder(wanted: string | undefined, stamp: string): strin
   throw new UsageError([`${wanted} has the database of an earlier demo in it; name another folder, or leave --folder out for a new one`])
 }
 
-/** @returns the first of `path`, `path-2`, `path-3` … that was not there yet. */
+/** @returns the first of `path`, `path-2`, `path-3` … that did not exist. */
 function newFolder(path: string): string {
   mkdirSync(join(path, '..'), { recursive: true })
   for (let n = 1; ; n++) {
@@ -30,7 +30,7 @@ function newFolder(path: string): string {
   }
 }
 
-/** Two demos that start in the same second cannot both make it. */
+/** Of two demos that start in the same second, only one creates it. */
 function isMade(path: string): boolean {
   try {
     mkdirSync(path)

@@ -4,13 +4,13 @@ import type { Host } from '../../base/host.ts'
 import { runExit } from '../../reconcile/run/outcome.ts'
 import { startChild } from './child.ts'
 
-/** What a reconciliation said, and where its report lies. */
+/** The outcome of a reconcile run, and its report. */
 export interface Proof {
-  /** What it did and found, in one line; what went wrong when it did not get so far. */
+  /** What it did and found, or why it failed, in one line. */
   readonly said: string
-  /** null when it wrote none. */
+  /** Path of the report; null when there is none. */
   readonly report: string | null
-  /** Whether it compared everything, and found nothing that is wrong. */
+  /** Whether it compared everything and found no difference. */
   readonly isProof: boolean
 }
 
@@ -21,7 +21,7 @@ export async function prove(host: Host, settings: Readonly<Record<string, string
   const lines: string[] = []
   child.onLine((line) => lines.push(line))
   const exitCode = await child.finish()
-  // The first line names the run, and what comes from standard error may stand anywhere.
+  // Without the line that names the run, and that of standard error, which may come at any place.
   const said = lines.filter((line) => !/^(?:run|the report) /.test(line)).slice(0, 2)
   return { said: said.join('; '), report: existsSync(report) ? report : null, isProof: exitCode === runExit.clean }
 }

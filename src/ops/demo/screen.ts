@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import type { Output } from '../../base/host.ts'
 import { printableLine } from '../output/text.ts'
 
-/** How a line is marked: what it tells of, and its colour on a terminal. */
+/** The marks of lines, with their colours on a terminal. */
 const marks = {
   webhook: 'green',
   poll: 'cyan',
@@ -18,7 +18,7 @@ const WHAT_WIDTH = 90
 /** Time and mark before the name, and the gap behind it. */
 const OTHER_WIDTH = 20
 
-/** The demo's lines: time, what kind of arrival, whose, what. Coloured only where a person looks. */
+/** Writes the demo's lines: time, mark, name, what. Coloured only on a terminal. */
 export class Screen {
   readonly #out: Output
   readonly #now: () => number
@@ -31,7 +31,7 @@ export class Screen {
     this.#startedAt = now()
   }
 
-  /** The clock of the lines begins anew. */
+  /** The times of lines count from now on. */
   restartClock(): void {
     this.#startedAt = this.#now()
   }

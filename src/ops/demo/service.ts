@@ -19,7 +19,7 @@ export type ServiceStats = z.output<typeof stats>
 
 const faultList = z.object({ faults: z.array(z.looseObject({ kind: z.string(), status: z.number().optional() })) })
 
-/** The sandbox's own routes, by which the demo steers it and asks for its truth. */
+/** The sandbox's control routes: the demo steers it by them and reads its truth. */
 export class Service {
   readonly #origin: string
 
@@ -36,7 +36,7 @@ export class Service {
     return stats.parse(await this.#ask('stats'))
   }
 
-  /** Sends deliveries there from now on. */
+  /** Sets where deliveries are sent. */
   async deliverTo(url: string): Promise<void> {
     await this.#ask('target', { account: 'default', target: url })
   }
@@ -45,14 +45,14 @@ export class Service {
     await this.#ask('story', { action: 'start' })
   }
 
-  /** Takes away the faults that answer reads with this status. */
+  /** Removes the faults that answer with this status. */
   async withoutStatus(status: number): Promise<void> {
     const { faults } = faultList.parse(await this.#ask('faults'))
     const kept = faults.filter((fault) => fault.status !== status).map(({ struck: _, ...fault }) => fault)
     await this.#ask('faults', { faults: kept })
   }
 
-  /** Takes away all faults. */
+  /** Removes all faults. */
   async calm(): Promise<void> {
     await this.#ask('faults', { preset: 'none' })
   }
