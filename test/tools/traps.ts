@@ -45,16 +45,15 @@ export function trapTests(): TrapTest[] {
   )
 }
 
-/** The table of test/README.md. */
+/** The table of test/README.md: a row for each test, the trap's number at its first. */
 export function trapTable(tests: readonly TrapTest[]): string {
   const numbers = [...new Set(tests.map(({ trap }) => trap))].sort((a, b) => a - b)
-  const rows = numbers.map((trap) => {
+  const rows = numbers.flatMap((trap) => {
     const own = tests.filter((test) => test.trap === trap)
-    const titles = [...new Set(own.map(({ title }) => title.replace(/,? on \$name$/, '')))].map((title) => title.replaceAll('|', '\\|'))
-    const files = [...new Set(own.map(({ file }) => `\`${file}\``))]
-    return `| ${String(trap).padStart(2, '0')} | ${titles.join('; ')} | ${files.join(', ')} |`
+    const lines = own.map(({ title, file }) => `${title.replace(/,? on \$name$/, '').replaceAll('|', '\\|')} | \`${file}\``)
+    return [...new Set(lines)].map((line, index) => `| ${index === 0 ? String(trap).padStart(2, '0') : ''} | ${line} |`)
   })
-  return ['| trap | what is proven | by |', '|---|---|---|', ...rows].join('\n')
+  return ['| trap | test | file |', '|---|---|---|', ...rows].join('\n')
 }
 
 /** test/README.md with the table as it must be. */
