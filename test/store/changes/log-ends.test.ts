@@ -47,14 +47,14 @@ describe.each(testDatabases)('the ends of the change log on $name', ({ name, ope
     expect(await repairEnds(db)).toEqual([])
     await damage(db, 'delete from changes where seq = 1', 'update mirror_info set first_seq = 5, last_seq = 2')
     const misstated = [
-      { column: 'first_seq', said: 5, is: 2 },
-      { column: 'last_seq', said: 2, is: last_seq },
+      { column: 'first_seq', stored: 5, actual: 2 },
+      { column: 'last_seq', stored: 2, actual: last_seq },
     ]
     expect(await findWrongEnds(db.read)).toEqual(misstated)
     expect(await Promise.all([repairEnds(db), repairEnds(db)]).then((each) => each.flat())).toEqual(misstated)
     expect(await logEnds(db.read)).toEqual({ first_seq: 2, last_seq })
     await damage(db, 'delete from changes', `update mirror_info set first_seq = 17, last_seq = 3`)
-    expect(await repairEnds(db)).toEqual([{ column: 'last_seq', said: 3, is: 16 }])
+    expect(await repairEnds(db)).toEqual([{ column: 'last_seq', stored: 3, actual: 16 }])
   })
 
   const itOnSqlite = name === 'sqlite' ? it : () => undefined
@@ -64,8 +64,8 @@ describe.each(testDatabases)('the ends of the change log on $name', ({ name, ope
     const { last_seq } = await logEnds(db.read)
     await damage(db, "update mirror_info set first_seq = x'7a', last_seq = 'zzz'")
     expect(await repairEnds(db)).toEqual([
-      { column: 'first_seq', said: "x'7a'", is: 1 },
-      { column: 'last_seq', said: 'zzz', is: last_seq },
+      { column: 'first_seq', stored: "x'7a'", actual: 1 },
+      { column: 'last_seq', stored: 'zzz', actual: last_seq },
     ])
     await damage(db, "update mirror_info set last_seq = 'zzz'")
     await applyAll(db, [event(2)])
