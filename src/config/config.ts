@@ -57,6 +57,8 @@ export interface Config {
     readonly host: string
     readonly port: number
     readonly tokens: readonly { readonly name: string; readonly token: SecretText }[]
+    /** The URL by which people reach the ops port; its host is accepted in `Host`. */
+    readonly publicUrl?: string
   }
   /** `activeMs` <= `quietMs` <= `maxMs` <= `dormantMs`. */
   readonly poll: { readonly activeMs: number; readonly quietMs: number; readonly maxMs: number; readonly dormantMs: number }
@@ -161,7 +163,12 @@ function configOf(settings: Settings): Omit<Config, 'extraCa'> {
       trustProxy: receiver.trust_proxy,
       ...(receiver.public_url !== undefined && { publicUrl: receiver.public_url }),
     },
-    ops,
+    ops: {
+      host: ops.host,
+      port: ops.port,
+      tokens: ops.tokens,
+      ...(ops.public_url !== undefined && { publicUrl: ops.public_url }),
+    },
     poll: { activeMs: poll.active, quietMs: poll.quiet, maxMs: poll.max, dormantMs: poll.dormant },
     replay: { activeMs: replay.active, quietMs: replay.quiet, dormantMs: replay.dormant },
     upstream: {

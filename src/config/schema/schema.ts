@@ -76,7 +76,7 @@ const tokens = items(
   tokenPairs,
 )
 
-/** Parses the receiver's public URL: https, with at most the path prefix that a load balancer adds. */
+/** Parses the public URL of the receiver or of the ops port: https, with at most the path prefix that a load balancer adds. */
 function publicUrl(text: string): ReturnType<typeof baseUrl> {
   const parsed = baseUrl(text)
   if (!('problems' in parsed)) return parsed
@@ -112,6 +112,7 @@ export const settingsSchema = section({
     host: host.prefault('127.0.0.1'),
     port: port.prefault(8081),
     tokens: tokens.check(checkTokens).prefault([]),
+    public_url: value(publicUrl).optional(),
   }).prefault({}),
   poll: section({
     active: value(pollTime).prefault('60s'),

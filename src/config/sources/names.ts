@@ -32,6 +32,7 @@ export const settings: readonly Setting[] = [
   { env: 'OPS_HOST', path: ['ops', 'host'] },
   { env: 'OPS_PORT', path: ['ops', 'port'] },
   { env: 'OPS_TOKENS', path: ['ops', 'tokens'], file: true },
+  { env: 'OPS_PUBLIC_URL', path: ['ops', 'public_url'] },
   { env: 'POLL_ACTIVE', path: ['poll', 'active'] },
   { env: 'POLL_QUIET', path: ['poll', 'quiet'] },
   { env: 'POLL_MAX', path: ['poll', 'max'] },

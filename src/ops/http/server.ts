@@ -1,6 +1,7 @@
 import { type FastifyError, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { AdminParts } from './api/parts.ts'
 import { LazyAdmin } from './lazily.ts'
+import { isOwnHost } from './own-host.ts'
 
 export interface OpsHttpOptions {
   readonly host: string
@@ -13,6 +14,9 @@ export interface OpsHttpOptions {
   readonly admin: AdminParts
 }
 
+/** What probes and monitoring ask for, by whatever name they know this machine. */
+const OPEN = /^\/(?:healthz|readyz|metrics)(?:\?|$)/
+
 /** The ops server: its address, and how it ends. */
 export interface OpsHttp {
   /** `http://host:port`. */
@@ -22,13 +26,20 @@ export interface OpsHttp {
 
 /**
  * Serves `/healthz` (the process lives and its event loop turns), `/readyz` (a delivery can be stored: 200, else 503 with the reason) and
- * `/metrics`, open to everyone who can reach the port; and `/api` for requests with a token. All else is 404.
+ * `/metrics`, open to everyone who can reach the port; and `/api` for requests with a token. All else is 404. But for the three, a request
+ * whose `Host` is not this server's own gets 421.
  * @throws when the port is in use.
  */
 export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
   const admin = new LazyAdmin(options.admin)
+  const isMisdirected = ({ url, headers, socket }: FastifyRequest): boolean =>
+    !OPEN.test(url) && !isOwnHost(headers.host, socket.localAddress, options.admin.config().ops.publicUrl)
   /** Hands a request to the admin routes before its body is read: they check the token first. */
   const handedOver = async (request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
+    if (isMisdirected(request)) {
+      misdirected(reply)
+      return true
+    }
     if (!/^\/api(?:[/?]|$)/.test(request.url) || !admin.isOn) return false
     reply.hijack()
     await admin.answer(request.raw, reply.raw)
@@ -60,6 +71,11 @@ export async function startOpsHttp(options: OpsHttpOptions): Promise<OpsHttp> {
   app.addHook('onClose', () => admin.close())
   const origin = await app.listen({ host: options.host, port: options.port })
   return { origin, close: () => app.close() }
+}
+
+function misdirected(reply: FastifyReply): FastifyReply {
+  const text = 'this server does not answer under the name in the Host header; set OPS_PUBLIC_URL if that is its address\n'
+  return reply.code(421).type('text/plain').send(text)
 }
 
 function notFound(reply: FastifyReply): FastifyReply {
