@@ -12,6 +12,10 @@ export interface PostgresServer {
   /** For a superuser; the database is `postgres`. */
   readonly url: string
   readonly port: number
+  /** Of the superuser. */
+  readonly password: string
+  /** Folder of its data. */
+  readonly data: string
   /** Starts it again after `stop` or `kill`, on the same port and data. */
   start(): Promise<void>
   /** Shuts it down at once but properly; connections are cut. */
@@ -39,49 +43,71 @@ const START_ATTEMPTS = 20
  * @param options.fsync off only where neither speed nor safety of the disk is looked at.
  * @throws Error with the server's own words when it cannot be started.
  */
-export async function startPostgres(options: { readonly fsync?: boolean } = {}): Promise<PostgresServer> {
-  removeLeftovers()
-  const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`))
-  const server = new Server(folder, await freePort(), options.fsync ?? true)
-  process.once('exit', () => server.removeNow())
+export async function startPostgres(options: PostgresOptions = {}): Promise<Server> {
+  const server = await newServer(options)
   await server.initialise()
   await server.start()
   return server
 }
 
-class Server implements PostgresServer {
+export interface PostgresOptions {
+  readonly fsync?: boolean
+  /** Further settings of the server, such as `wal_keep_size=256MB`. */
+  readonly settings?: readonly string[]
+}
+
+/**
+ * A server without data, which whoever calls puts into `data`: see `postgres-standby.ts`.
+ * @param options.password of the superuser in that data.
+ */
+export async function newServer(options: PostgresOptions & { readonly password?: string } = {}): Promise<Server> {
+  removeLeftovers()
+  const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`))
+  const settings = [`fsync=${options.fsync === false ? 'off' : 'on'}`, ...(options.settings ?? [])]
+  const server = new Server(folder, await freePort(), settings, options.password ?? randomBytes(12).toString('hex'))
+  process.once('exit', () => server.removeNow())
+  await server.prepare()
+  return server
+}
+
+export class Server implements PostgresServer {
   readonly url: string
   readonly port: number
+  readonly password: string
+  readonly data: string
   readonly #folder: string
-  readonly #data: string
-  readonly #password = randomBytes(12).toString('hex')
   readonly #flags: readonly string[]
   readonly #user: User = process.getuid?.() === 0 ? nobody() : {}
   #binaries: Binaries | undefined
   #process: ChildProcess | undefined
 
-  constructor(folder: string, port: number, fsync: boolean) {
+  constructor(folder: string, port: number, settings: readonly string[], password: string) {
     this.port = port
-    this.url = `postgres://postgres:${this.#password}@127.0.0.1:${port}/postgres`
+    this.password = password
+    this.url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
     this.#folder = folder
-    this.#data = join(folder, 'data')
-    this.#flags = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', `fsync=${fsync ? 'on' : 'off'}`]
+    this.data = join(folder, 'data')
+    this.#flags = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', ...settings]
+  }
+
+  /** Makes the folder, and finds the server's programs. */
+  async prepare(): Promise<void> {
+    // The server's user must pass through the folder, whatever the umask; its data is its own.
+    chmodSync(this.#folder, 0o755)
+    mkdirSync(this.data, { mode: 0o700 })
+    this.own(this.data)
+    this.#binaries = await reachableBinaries(this.#user, this.#folder)
   }
 
   async initialise(): Promise<void> {
-    // The server's user must pass through the folder, whatever the umask; its data is its own.
-    chmodSync(this.#folder, 0o755)
-    mkdirSync(this.#data, { mode: 0o700 })
+    if (!this.#binaries) throw new Error('not prepared')
     const passwordFile = join(this.#folder, 'password')
-    writeFileSync(passwordFile, this.#password, { mode: 0o600 })
-    if (this.#user.uid !== undefined) {
-      for (const path of [this.#data, passwordFile]) chownSync(path, this.#user.uid, this.#user.gid)
-    }
-    this.#binaries = await reachableBinaries(this.#user, this.#folder)
+    writeFileSync(passwordFile, this.password, { mode: 0o600 })
+    this.own(passwordFile)
     const made = spawnSync(
       this.#binaries.initdb,
       [
-        `--pgdata=${this.#data}`,
+        `--pgdata=${this.data}`,
         '--username=postgres',
         '--auth=password',
         `--pwfile=${passwordFile}`,
@@ -95,7 +121,12 @@ class Server implements PostgresServer {
       { ...this.#user, encoding: 'utf8', cwd: this.#folder },
     )
     rmSync(passwordFile)
-    if (made.status !== 0) throw new Error(`Postgres could not be set up in ${this.#data}: ${made.error?.message ?? made.stderr}`)
+    if (made.status !== 0) throw new Error(`Postgres could not be set up in ${this.data}: ${made.error?.message ?? made.stderr}`)
+  }
+
+  /** Gives a file or folder to the user as whom the server runs. */
+  own(path: string): void {
+    if (this.#user.uid !== undefined) chownSync(path, this.#user.uid, this.#user.gid)
   }
 
   async start(): Promise<void> {
@@ -135,7 +166,7 @@ class Server implements PostgresServer {
   /** @returns null when it runs, else what it said before it ended. */
   async #tryStart(): Promise<string | null> {
     const flags = this.#flags.flatMap((flag) => ['-c', flag])
-    const child = spawn(this.#binaries?.postgres ?? '', ['-D', this.#data, '-p', String(this.port), ...flags], {
+    const child = spawn(this.#binaries?.postgres ?? '', ['-D', this.data, '-p', String(this.port), ...flags], {
       ...this.#user,
       cwd: this.#folder,
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -144,7 +175,7 @@ class Server implements PostgresServer {
     const ready = new Promise<boolean>((resolve) => {
       child.stderr?.setEncoding('utf8').on('data', (text: string) => {
         if (said.length < 10_000) said += text
-        if (text.includes('ready to accept connections')) resolve(true)
+        if (/ready to accept (?:read-only )?connections/.test(text)) resolve(true)
       })
       child.once('error', (error) => {
         said += error.message

@@ -1,0 +1,122 @@
+import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import { newServer, type PostgresServer, type Server } from './postgres-server.ts'
+import { until } from './until.ts'
+
+/** Settings of a server that is copied and followed, and may itself become a standby. */
+export const REPLICATED = ['wal_keep_size=512MB', 'wal_retrieve_retry_interval=50ms', 'max_wal_senders=10', 'hot_standby=on'] as const
+
+/** What a copy must not hold: it belongs to the running server. Of these folders only the folders themselves are copied. */
+const NOT_COPIED = ['postmaster.pid', 'postmaster.opts', 'standby.signal', 'backup_label']
+const EMPTIED = ['pg_wal', 'pg_replslot', 'pg_dynshmem', 'pg_notify', 'pg_serial', 'pg_snapshots', 'pg_stat_tmp', 'pg_subtrans']
+
+/**
+ * Copies a running server and starts the copy as its standby, which follows it by streaming. Waits until it streams.
+ * @param primary started with the settings `REPLICATED`, or made here and promoted.
+ * @param name its `application_name`, for `synchronous_standby_names`.
+ */
+export async function startStandby(primary: PostgresServer, name: string, options: { readonly fsync?: boolean } = {}): Promise<Server> {
+  const standby = await newServer({ ...options, settings: REPLICATED, password: primary.password })
+  await follow(standby, primary, name)
+  return standby
+}
+
+/** Throws the data of a stopped or killed server away, and starts it as a standby of `primary` from a new copy. Waits until it streams. */
+export async function follow(standby: Server, primary: PostgresServer, name: string): Promise<void> {
+  await rm(standby.data, { recursive: true, force: true })
+  await makeFolder(standby, standby.data)
+  // What was set for the original with `alter system` holds for its copy too; the last line of a name counts.
+  const from = `host=127.0.0.1 port=${primary.port} user=postgres password=${primary.password} application_name=${name}`
+  const label = await backup(primary, () => copyFolder(standby, primary.data, ''))
+  await writeOwned(standby, 'backup_label', label)
+  await writeOwned(standby, 'standby.signal', '')
+  await writeOwned(standby, 'postgresql.auto.conf', `primary_conninfo = '${from}'\nsynchronous_standby_names = ''\n`)
+  await standby.start()
+  await ask(primary, async (client) => {
+    await until(`${name} follows`, async () => {
+      const { rowCount } = await client.query("select 1 from pg_stat_replication where application_name = $1 and state = 'streaming'", [
+        name,
+      ])
+      return rowCount === 1
+    })
+  })
+}
+
+/** Makes a standby the primary of a new timeline, and waits until it writes. Its standbys before follow their old primary still. */
+export async function promote(standby: PostgresServer): Promise<void> {
+  await ask(standby, async (client) => {
+    const { rows } = await client.query<{ done: boolean }>('select pg_promote(true, 60) as done')
+    if (rows[0]?.done !== true) throw new Error('the standby could not be promoted within 60 s')
+  })
+}
+
+/** Sets what `synchronous_standby_names` names on a primary: commits wait for those standbys, or, when it is empty, for none. */
+export async function waitFor(primary: PostgresServer, names: string): Promise<void> {
+  await ask(primary, async (client) => {
+    await client.query(`alter system set synchronous_standby_names = ${pg.escapeLiteral(names)}`)
+    await client.query('select pg_reload_conf()')
+    await until('the setting is read', async () => {
+      const { rows } = await client.query<{ now: string }>("select current_setting('synchronous_standby_names') as now")
+      return rows[0]?.now === names
+    })
+  })
+}
+
+/** Asks a server as its superuser. */
+export async function ask<T>(server: PostgresServer, question: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: server.url, application_name: 'test' })
+  // A server may be killed while it is asked.
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await question(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** @returns the text of the copy's `backup_label`, with which it knows from where to read the log. */
+async function backup(primary: PostgresServer, copy: () => Promise<void>): Promise<string> {
+  return ask(primary, async (client) => {
+    await client.query("select pg_backup_start('copy', true)")
+    await copy()
+    const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)')
+    return rows[0]?.labelfile ?? ''
+  })
+}
+
+async function copyFolder(standby: Server, from: string, inside: string): Promise<void> {
+  for (const entry of await readdir(join(from, inside), { withFileTypes: true })) {
+    const path = join(inside, entry.name)
+    if (NOT_COPIED.includes(path)) continue
+    if (entry.isDirectory()) {
+      await makeFolder(standby, join(standby.data, path))
+      if (!EMPTIED.includes(path)) await copyFolder(standby, from, path)
+    } else {
+      await copyOne(standby, join(from, path), join(standby.data, path))
+    }
+  }
+}
+
+async function copyOne(standby: Server, from: string, to: string): Promise<void> {
+  try {
+    await copyFile(from, to)
+  } catch (error) {
+    // It was removed meanwhile; the log that the copy reads says so.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw error
+  }
+  standby.own(to)
+}
+
+async function makeFolder(standby: Server, path: string): Promise<void> {
+  await mkdir(path, { mode: 0o700, recursive: true })
+  standby.own(path)
+}
+
+async function writeOwned(standby: Server, name: string, text: string): Promise<void> {
+  const path = join(standby.data, name)
+  await writeFile(path, text, { mode: 0o600 })
+  standby.own(path)
+}
