@@ -17,9 +17,16 @@ describe('the Dockerfile', async () => {
   const stages = parseDockerfile(text)
   const image = stages.at(-1)
 
-  it('builds every stage on Node 24 slim, and needs no newer builder', () => {
-    expect(new Set(stages.map(({ base }) => base))).toEqual(new Set(['node:24-bookworm-slim']))
-    expect(text).not.toMatch(/^#\s*syntax=|<<|--link|--mount|--start-interval|@sha256:/m)
+  it('builds every stage on the Node that the project is tested with, named by its digest, and needs no newer builder', async () => {
+    const { devDependencies } = JSON.parse(await read('package.json')) as { devDependencies: { node: string } }
+    expect(stages[0]?.base).toMatch(new RegExp(`^node:${devDependencies.node}-bookworm-slim@sha256:[0-9a-f]{64}$`))
+    expect(new Set(stages.slice(1).map(({ base }) => base))).toEqual(new Set(['base']))
+    expect(text).not.toMatch(/^#\s*syntax=|<<|--link|--mount|--start-interval/m)
+  })
+
+  it('brings the list of what it is made of, with the licences', () => {
+    const steps = image?.steps.filter(({ name, flags }) => name === 'COPY' && flags['from'] === 'dependencies').map(({ rest }) => rest)
+    expect(steps).toContain('/app/materials ./')
   })
 
   it('runs as a user that is not root, with one volume, both ports and a health check', () => {
@@ -68,6 +75,7 @@ describe('the Dockerfile', async () => {
 })
 
 interface Service {
+  readonly image?: string
   readonly read_only?: boolean
   readonly cap_drop?: readonly string[]
   readonly security_opt?: readonly string[]
@@ -90,6 +98,11 @@ describe('the compose file', async () => {
       ...{ mirror: [], postgres: ['postgres'], https: ['https'] },
       ...{ prometheus: ['monitoring'], grafana: ['monitoring'] },
     })
+  })
+
+  it('names every image of others by a digest', () => {
+    const images = Object.entries(services).filter(([name]) => name !== 'mirror')
+    for (const [name, { image }] of images) expect(image, name).toMatch(/^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/)
   })
 
   it('mounts only volumes that it makes, and files that there are', async () => {

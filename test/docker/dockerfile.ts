@@ -66,16 +66,16 @@ export function pairs(rest: string): Record<string, string> {
 
 /**
  * Reads a .dockerignore: in order, the last pattern that matches a path or a folder above it decides.
- * @returns whether the builder gets a file (path from the project's root, with `/`). Something re-included within a
- * folder that is left out is not looked for.
+ * @returns whether the builder gets a file, or anything in a folder (path from the project's root, with `/`).
  */
 export function contextFilter(text: string): (path: string) => boolean {
   const patterns = text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => ({ keep: line.startsWith('!'), test: globTest(line.replace(/^!/, '')) }))
+    .map((line) => ({ keep: line.startsWith('!'), pattern: line.replace(/^!/, ''), test: globTest(line.replace(/^!/, '')) }))
   return (path) => {
+    if (patterns.some(({ keep, pattern }) => keep && pattern.startsWith(`${path}/`))) return true
     const parents = path.split('/').map((_part, index, parts) => parts.slice(0, index + 1).join('/'))
     return patterns.findLast(({ test }) => parents.some(test))?.keep ?? true
   }

@@ -26,6 +26,7 @@ async function main(): Promise<void> {
     await run('npm', install, { cwd: folder, env })
     const bin = join(folder, 'node_modules/.bin/submission-mirror')
     await checkVersion(bin, env)
+    await checkMaterials(folder)
     const program = await startProgram({
       command: [bin, 'serve'],
       cwd: folder,
@@ -34,7 +35,7 @@ async function main(): Promise<void> {
     await deliver(program, 'msg_packed')
     await stopProgram(program)
     await checkPreset(bin, folder, env)
-    console.log(`${archive} installs, says its version, serves, stops, and has its presets`)
+    console.log(`${archive} installs, says its version and what it is made of, serves, stops, and has its presets`)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -44,6 +45,20 @@ async function checkVersion(bin: string, env: NodeJS.ProcessEnv): Promise<void> 
   const { version } = JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as { version: string }
   const { stdout } = await run(bin, ['--version'], { env })
   if (stdout.trim() !== version) throw new Error(`--version says ${stdout.trim()}, the package is ${version}`)
+}
+
+/** The package brings its bill of materials, and that names everything that was installed with it. */
+async function checkMaterials(folder: string): Promise<void> {
+  const dist = join(folder, 'node_modules/submission-mirror/dist')
+  const bom = JSON.parse(await readFile(join(dist, 'sbom.cdx.json'), 'utf8')) as { components: { name: string }[] }
+  await readFile(join(dist, 'THIRD-PARTY-LICENSES.txt'))
+  const { packages } = JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8')) as { packages: Record<string, unknown> }
+  const listed = new Set(['submission-mirror', ...bom.components.map(({ name }) => name)])
+  const installed = Object.keys(packages).filter((path) => path !== '')
+  const unlisted = installed
+    .map((path) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length))
+    .filter((name) => !listed.has(name))
+  if (unlisted.length > 0) throw new Error(`the bill of materials does not name ${unlisted.join(', ')}`)
 }
 
 /** A preset is found from where the package is installed. */

@@ -124,6 +124,7 @@ async function checkImage(image: Built, folder: string, tools: string): Promise<
   const data = join(image.root, image.settings.get('VOLUME') ?? '')
   const [uid = 0, gid = 0] = (image.settings.get('USER') ?? '').split(':').map(Number)
   if (!(uid > 0)) throw new Error(`USER is ${image.settings.get('USER')}: it must be a number other than 0`)
+  for (const file of ['sbom.cdx.json', 'THIRD-PARTY-LICENSES.txt']) await stat(join(image.workdir, file))
   await run('chmod', ['-R', 'a-w', image.workdir])
   if (isRoot) await chown(data, uid, gid)
   const env = Object.fromEntries(Object.entries(image.env).map(([key, value]) => [key, value.replace('/data', data)]))

@@ -1,0 +1,53 @@
+/** A finding that is known and does not concern the product. */
+export interface Accepted {
+  /** The advisory's address, or the end of it: `GHSA-…`. */
+  readonly advisory: string
+  readonly reason: string
+}
+
+interface Advisory {
+  readonly title: string
+  readonly url: string
+  readonly severity: string
+  readonly name: string
+  readonly range: string
+}
+
+/** The part of npm's report that is read. `via` also bears names of packages: they have their own entry. */
+interface Report {
+  readonly vulnerabilities?: Readonly<Record<string, { readonly via: readonly (Advisory | string)[] }>>
+  readonly message?: string
+}
+
+const GRAVE = ['high', 'critical']
+
+/** Judges what `npm audit --json` printed. An answer that is no report is told, and fails nothing: it says nothing of the packages. */
+export function judge(output: string, accepted: readonly Accepted[]): { lines: string[]; isFailed: boolean } {
+  const report = parse(output)
+  if (report?.vulnerabilities === undefined) {
+    return { lines: [`could not be asked: ${report?.message ?? 'npm audit printed no report'}`], isFailed: false }
+  }
+  const advisories = new Map<string, Advisory>()
+  for (const { via } of Object.values(report.vulnerabilities)) {
+    for (const one of via) if (typeof one !== 'string' && GRAVE.includes(one.severity)) advisories.set(one.url, one)
+  }
+  const listed = [...advisories.values()].map((one) => ({ one, known: accepted.find(({ advisory }) => one.url.endsWith(advisory)) }))
+  const lines = listed.map(({ one: { name, range, severity, title, url }, known }) => {
+    const finding = `${name} ${range}: ${severity}, ${title} (${url})`
+    return known === undefined
+      ? `${finding}. Take a newer version, or list it in .ci/accepted-advisories.json with a reason.`
+      : `${finding}. Accepted: ${known.reason}`
+  })
+  const unused = accepted.filter((one) => listed.every(({ known }) => known !== one))
+  const stale = unused.map(({ advisory }) => `.ci/accepted-advisories.json lists ${advisory}, which npm does not find any more: remove it.`)
+  if (lines.length === 0) lines.push('no known weakness, high or critical, in a package that the product brings along')
+  return { lines: [...lines, ...stale], isFailed: listed.some(({ known }) => known === undefined) }
+}
+
+function parse(output: string): Report | null {
+  try {
+    return JSON.parse(output) as Report
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Writes what the product is made of into a folder: `sbom.cdx.json`, a software bill of materials in CycloneDX, and
+ * `THIRD-PARTY-LICENSES.txt`, the licence of every package that the product brings along. The same lock file gives the same bytes.
+ * Run it in the project's root, after `npm ci`:
+ *
+ *   node test/tools/bill-of-materials.ts FOLDER
+ */
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** What is needed of a CycloneDX document here; the rest passes through. */
+interface Bom {
+  serialNumber?: string
+  metadata: { timestamp?: string; component: { name: string } }
+  components: { 'bom-ref': string; name: string; version: string; licenses?: unknown[] }[]
+  dependencies: { ref: string; dependsOn: string[] }[]
+}
+
+/** A package that the product brings along. */
+interface Shipped {
+  readonly name: string
+  readonly version: string
+  /** As SPDX names it. */
+  readonly license: string
+  /** Where it is installed. */
+  readonly path: string
+}
+
+const LICENCE_FILE = /^(licen[cs]e|copying|notice)/i
+
+async function main([folder]: string[]): Promise<void> {
+  if (folder === undefined) throw new Error('name the folder to write to')
+  const shipped = await readShipped()
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'sbom.cdx.json'), `${JSON.stringify(await billOfMaterials(shipped), null, 1)}\n`)
+  await writeFile(join(folder, 'THIRD-PARTY-LICENSES.txt'), (await Promise.all(shipped.map(licenceText))).join('\n'))
+}
+
+/** The packages of the lock file that are not for development alone. */
+async function readShipped(): Promise<Shipped[]> {
+  type Locked = { version: string; license?: string; dev?: boolean }
+  const { packages } = JSON.parse(await readFile('package-lock.json', 'utf8')) as { packages: Record<string, Locked> }
+  const entries = Object.entries(packages).filter(([path, { dev }]) => path !== '' && dev !== true)
+  return await Promise.all(
+    entries.map(async ([path, { version, license }]) => {
+      const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+      return { name, version, path, license: license ?? (await olderLicense(path)) }
+    }),
+  )
+}
+
+/** The licence of a package in the older form, which the lock file leaves out. */
+async function olderLicense(path: string): Promise<string> {
+  const { licenses = [] } = JSON.parse(await readFile(join(path, 'package.json'), 'utf8')) as { licenses?: { type: string }[] }
+  if (licenses.length === 0) throw new Error(`${path} names no licence`)
+  return licenses.map(({ type }) => type).join(' OR ')
+}
+
+async function billOfMaterials(shipped: readonly Shipped[]): Promise<Bom> {
+  // Told to omit what is for development, npm also leaves out what a package for development needs as well.
+  const args = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application']
+  // npm is a script on Windows, which only a shell runs.
+  const { stdout } = await run('npm', args, { maxBuffer: 64 << 20, shell: process.platform === 'win32' })
+  const { serialNumber: _, ...bom } = JSON.parse(stdout) as Bom
+  const { timestamp: __, ...metadata } = bom.metadata
+  const { name } = JSON.parse(await readFile('package.json', 'utf8')) as { name: string }
+  const components = bom.components.flatMap((component) => {
+    const known = shipped.find((one) => one.name === component.name && one.version === component.version)
+    return known === undefined ? [] : [{ ...component, licenses: component.licenses ?? [{ expression: known.license }] }]
+  })
+  const missing = shipped.filter((one) => !components.some((component) => component.name === one.name && component.version === one.version))
+  if (missing.length > 0) throw new Error(`npm lists no ${missing.map((one) => one.name).join(', ')}`)
+  const kept = new Set(components.map((component) => component['bom-ref']))
+  const dependencies = bom.dependencies
+    .filter(({ ref }) => kept.has(ref) || !bom.components.some((component) => component['bom-ref'] === ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => kept.has(other)) }))
+  // npm takes the folder's name.
+  return { ...bom, metadata: { ...metadata, component: { ...metadata.component, name } }, components, dependencies }
+}
+
+async function licenceText({ name, version, license, path }: Shipped): Promise<string> {
+  // A package for another platform is not installed.
+  const files = await readdir(path, { withFileTypes: true }).catch(() => [])
+  const names = files.filter((file) => file.isFile() && LICENCE_FILE.test(file.name)).map((file) => file.name)
+  const texts = await Promise.all(names.sort().map((file) => readFile(join(path, file), 'utf8')))
+  const line = '='.repeat(100)
+  return `${line}\n${name} ${version}: ${license}\n${line}\n${texts.map((text) => `${text.trim()}\n`).join('\n')}`
+}
+
+await main(process.argv.slice(2))
