@@ -17,6 +17,7 @@ import { mirrorLookups } from './0015-mirror-lookups.ts'
 import { countedViews } from './0016-counted-views.ts'
 import { outboxLookups } from './0017-outbox-lookups.ts'
 import { inboxLookups } from './0018-inbox-lookups.ts'
+import { inboxWorked } from './0019-inbox-worked.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   countedViews,
   outboxLookups,
   inboxLookups,
+  inboxWorked,
 ]

@@ -48,8 +48,10 @@ const ENTRY = ['inbox_id', 'delivery_id', 'account', 'received_at', 'state', 'ki
 /** Deliveries that match the filter, the newest first. */
 export async function listDeliveries(q: Query, filter: InboxFilter, limit: number): Promise<InboxEntry[]> {
   const columns = sql.join(ENTRY.map((column) => sql.ref(column)))
-  const { rows } = await sql<InboxEntry>`
-    select ${columns} from sync_inbox where ${matches(q, filter)} order by ${place(q, filter)} desc limit ${sql.lit(limit)}`.execute(q.sql)
+  const query = overParts(filter, sql`desc`, limit, (part) => {
+    return sql`select ${columns} from sync_inbox where ${matches(q, part)} order by ${place(q, part)}`
+  })
+  const { rows } = await sql<InboxEntry>`${query}`.execute(q.sql)
   return rows
 }
 
@@ -82,10 +84,12 @@ export async function changeDeliveries(
   after: number,
   limit: number,
 ): Promise<ChangeStep> {
-  const number = place(db.read, filter)
-  const { rows } = await sql<Pick<InboxEntry, 'inbox_id'>>`
-    select inbox_id from sync_inbox where ${matches(db.read, filter)} and ${number} > ${after} and body is not null
-    order by ${number} limit ${sql.lit(limit)}`.execute(db.read.sql)
+  const query = overParts(filter, sql`asc`, limit, (part) => {
+    const number = place(db.read, part)
+    return sql`
+      select inbox_id from sync_inbox where ${matches(db.read, part)} and ${number} > ${after} and body is not null order by ${number}`
+  })
+  const { rows } = await sql<Pick<InboxEntry, 'inbox_id'>>`${query}`.execute(db.read.sql)
   const ids = rows.map((row) => row.inbox_id)
   const changed = ids.length > 0 ? await change(db, ids) : 0
   return { changed, nextAfter: rows.length < limit ? null : (ids.at(-1) ?? null) }
@@ -134,10 +138,10 @@ export function setAside(db: Db, inboxIds: readonly number[]): Promise<number> {
  */
 export async function countInbox(q: Query): Promise<{ account: string; state: InboxState; count: number }[]> {
   const { rows } = await sql<{ account: string; state: InboxState; count: number }>`
-    select account, 'done' as state, count(*) as count from sync_inbox group by account
+    select account, 'done' as state, count(*) as count from sync_inbox where state <> 'ready' group by account
     union all select account, state, count(*) from sync_inbox where state in ('aside', 'dead') group by account, state
     union all select ${unindexed(q, 'account')}, 'ready', count(*) from sync_inbox where state = 'ready' group by 1`.execute(q.sql)
-  const others = rows.filter(({ state }) => state !== 'done')
+  const others = rows.filter(({ state }) => state === 'aside' || state === 'dead')
   return rows.map((row) => {
     if (row.state !== 'done') return row
     const left = others.filter(({ account }) => account === row.account).reduce((count, other) => count - other.count, row.count)
@@ -145,16 +149,36 @@ export async function countInbox(q: Query): Promise<{ account: string; state: In
   })
 }
 
+/** A filter with a state, or of all that were worked on. */
+interface Part extends InboxFilter {
+  readonly isWorked?: boolean
+}
+
 /**
- * The conditions of a filter, so that one index serves: that of the submission, of the few that have a state, or of the account. The state
+ * A query over deliveries, cut so that an index serves each part: those of an account that are ready have another than those that were worked
+ * on. An index of all would cost each acknowledgement.
+ * @param select a part's query up to its order, whose last column is `inbox_id`.
+ */
+function overParts(filter: InboxFilter, direction: RawBuilder<unknown>, limit: number, select: (part: Part) => RawBuilder<unknown>) {
+  const end = sql`${direction} limit ${sql.lit(limit)}`
+  if (filter.account === undefined || filter.state !== undefined || filter.submissionId !== undefined) return sql`${select(filter)} ${end}`
+  const parts = [{ ...filter, isWorked: true }, { ...filter, state: 'ready' } as const].map(
+    (part) => sql`select * from (${select(part)} ${end}) as part`,
+  )
+  return sql`${sql.join(parts, sql` union all `)} order by inbox_id ${end}`
+}
+
+/**
+ * The conditions of a filter, so that one index serves: that of the submission, of the few that have a state, or of the account's worked ones. The state
  * stands in the text, without which an index of that state does not serve.
  */
-function matches(q: Query, filter: InboxFilter): RawBuilder<unknown> {
+function matches(q: Query, filter: Part): RawBuilder<unknown> {
   const { state, account, submissionId } = filter
   const ofSubmission = submissionId !== undefined
   const isStopped = state === 'aside' || state === 'dead'
   const conditions = [sql`1 = 1`]
   if (state !== undefined) conditions.push(sql`state = ${sql.lit(state)}`)
+  if (filter.isWorked || (state === 'done' && account !== undefined)) conditions.push(sql`state <> 'ready'`)
   if (isStopped) conditions.push(sql`state in ('aside', 'dead')`)
   // What is ready has an index of its own, without the account.
   if (account !== undefined)
@@ -168,7 +192,7 @@ function matches(q: Query, filter: InboxFilter): RawBuilder<unknown> {
 }
 
 /** A delivery's place in the list: by its number, unless its state or its submission has an index. */
-function place(q: Query, { state, account, submissionId }: InboxFilter): RawBuilder<unknown> {
+function place(q: Query, { state, account, submissionId }: Part): RawBuilder<unknown> {
   const byNumber = submissionId === undefined ? state === undefined || state === 'done' : account !== undefined
   return byNumber ? sql`inbox_id` : unindexed(q, 'inbox_id')
 }

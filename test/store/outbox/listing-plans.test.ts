@@ -39,13 +39,14 @@ describe('on SQLite', () => {
       .join('; ')
   }
 
-  const byAccount = 'SEARCH sync_inbox USING INDEX sync_inbox_account (account=?)'
+  const byAccount = 'SEARCH sync_inbox USING INDEX sync_inbox_worked (account=?)'
   const sorted = 'USE TEMP B-TREE FOR ORDER BY'
   const only = { account: 'acme' }
 
   it('the newest deliveries of an account are read from the newest on', async () => {
     expect(await planOf(({ read }) => listDeliveries(read, {}, 50))).toBe('SCAN sync_inbox')
-    expect(await planOf(({ read }) => listDeliveries(read, only, 50))).toBe(byAccount)
+    const all = await planOf(({ read }) => listDeliveries(read, only, 50))
+    for (const part of [byAccount, 'SCAN sync_inbox USING INDEX sync_inbox_ready']) expect(all).toContain(part)
     expect(await planOf(({ read }) => listDeliveries(read, { ...only, state: 'done' }, 50))).toBe(byAccount)
   })
 
@@ -77,7 +78,7 @@ describe('on SQLite', () => {
 
   it('deliveries are counted by indexes', async () => {
     const plan = await planOf((db) => countInbox(db.read))
-    for (const by of ['COVERING INDEX sync_inbox_account;', 'COVERING INDEX sync_inbox_stopped;', 'INDEX sync_inbox_ready;'])
+    for (const by of ['COVERING INDEX sync_inbox_worked;', 'COVERING INDEX sync_inbox_stopped;', 'INDEX sync_inbox_ready;'])
       expect(plan).toContain(`SCAN sync_inbox USING ${by}`)
   })
 
