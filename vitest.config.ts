@@ -8,6 +8,7 @@ const proofs = [
   // What `damage.test.ts` proves of a run stays with the other tests; these try every kind of damage.
   ...['run/killed', 'damage/!(damage)'].map((file) => `test/reconcile/${file}.test.ts`),
   'test/push/outbox.property.test.ts',
+  'test/store/backup/copy-killed.test.ts',
 ]
 
 /** Tests that replace a module before anything has loaded it, and so each have a process to themselves. */

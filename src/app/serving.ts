@@ -1,9 +1,11 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Clock, systemClock } from '../base/clock.ts'
+import { FatalError } from '../base/errors.ts'
 import { createLog, KnownSecrets, type Log, type LogOptions } from '../base/log.ts'
 import { type Config, secretValues } from '../config/config.ts'
 import { extraCaProblem } from '../config/extra-ca.ts'
 import type { ReloadResult } from '../ops/actions/reload-result.ts'
+import { isUnfinishedCopy, UNFINISHED_COPY } from '../store/backup/copy-progress.ts'
 import { repairEnds, wrongEndText } from '../store/changes/log-ends.ts'
 import { checkLogEpoch, newEpochText } from '../store/changes/log-epoch.ts'
 import type { FailPoint } from '../store/engine/db.ts'
@@ -80,6 +82,7 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
       const taken = await migrate(db, undefined, { onWait: (sentence) => log.warn(sentence), signal: options.signal })
       for (const name of taken) log.info({ migration: name }, `migrated the database: ${name}`)
     } else await checkSchema(db)
+    if (await isUnfinishedCopy(db.read)) throw new FatalError(UNFINISHED_COPY)
     // Not fatal: deliveries can be stored while an operator repairs it.
     const missing = await missingParts(db.read)
     if (missing.length > 0) log.error({ missing }, `the database is incomplete: ${missingText(missing)}`)

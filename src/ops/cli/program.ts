@@ -4,6 +4,7 @@ import { addAccount } from './commands/account.ts'
 import { addAlarm } from './commands/alarm.ts'
 import { addBackup, addRestore } from './commands/backup.ts'
 import type { CommandContext } from './commands/context.ts'
+import { addCopy } from './commands/copy.ts'
 import { addDemo } from './commands/demo.ts'
 import { addDestination } from './commands/destination.ts'
 import { addDoctor } from './commands/doctor.ts'
@@ -78,7 +79,7 @@ function commands(c: CommandContext): Command {
       outputError: (text, write) => write(text.replace(/^error: /, '')),
     })
   const reading = [addServe, addMigrate, addTrack, addSync, addReconcile, addStatus, addInbox, addAccount]
-  for (const add of [...reading, addOutbox, addDestination, addAlarm, addDoctor, addBackup, addRestore, addSandbox, addDemo])
+  for (const add of [...reading, addOutbox, addDestination, addAlarm, addDoctor, addBackup, addRestore, addCopy, addSandbox, addDemo])
     add(program, c)
   return program
 }

@@ -78,6 +78,19 @@ export function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpoch> {
   return db.write('log-epoch', work, UNLIMITED)
 }
 
+/** Says that the log goes on in this database: it was copied here, and the one that it came from leaves it. */
+export async function takeEpochHome(tx: Tx): Promise<void> {
+  await tx.sql
+    .updateTable('sync_log_epochs')
+    .set({ home: await homeOf(tx) })
+    .execute()
+}
+
+/** Says that the log goes on in another database: should this one be used again, it begins another epoch. */
+export async function leaveEpochHome(tx: Tx): Promise<void> {
+  await tx.sql.updateTable('sync_log_epochs').set({ home: COPY_HOME }).execute()
+}
+
 /** @returns a function from a number to its epoch. */
 export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChange> {
   const rows = await q.sql

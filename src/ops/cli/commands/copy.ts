@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { messageOf, UsageError } from '../../../base/errors.ts'
+import { loadConfig, SettingsError } from '../../../config/config.ts'
+import { type Copied, copyDatabase } from '../../../store/backup/copy.ts'
+import type { DatabaseConfig, Db } from '../../../store/engine/db.ts'
+import { migrate } from '../../../store/migrate/migrate.ts'
+import { openDb } from '../../../store/open/open.ts'
+import { acquireServeLock, isServeLockHeld } from '../../../store/open/serve-lock.ts'
+import { pluralize } from '../../output/text.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { type CommandContext, migrating, printJson, settingsOf, silentLog, withStore } from './context.ts'
+
+interface CopyOptions {
+  readonly to?: string
+  readonly toFile?: string
+  readonly schema?: string
+  readonly json?: boolean
+}
+
+/** `copy --to URL|--to-file FILE [--schema NAME] [--json]` */
+export function addCopy(program: Command, c: CommandContext): void {
+  program
+    .command('copy')
+    .description(
+      'move the mirror from SQLite to Postgres or back, with its change log, cursors, inbox and outbox; `serve` is stopped or only receives',
+    )
+    .option('--to <url>', 'the database to copy to, such as sqlite:data/mirror.db; empty, or an interrupted copy')
+    .option(
+      '--to-file <file>',
+      'a file that holds that URL: for one with a password, which other users could read in the list of processes',
+    )
+    .option('--schema <name>', 'the schema there, if it is Postgres (mirror)')
+    .option('--json', 'as JSON, for programs')
+    .action(async (options: CopyOptions) => {
+      const source = settingsOf(c, { accounts: 'optional', problems: [] }).database
+      const target = targetOf(c, options)
+      refuseSameKind(source, target)
+      await withTarget(c, target, async (to) => {
+        await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
+          const lock = source.kind === 'sqlite' && !isServeLockHeld(source) ? await acquireServeLock(source) : null
+          try {
+            const copied = await copyDatabase({ source: db, target: to, signal: c.host.signal, onTable: (...done) => tell(c, ...done) })
+            report(c, copied, target, options.json)
+          } finally {
+            lock?.release()
+          }
+        })
+      })
+    })
+}
+
+/** The settings of the target: those of the program, with another database. @throws UsageError */
+function targetOf(c: CommandContext, { to, toFile, schema }: CopyOptions): DatabaseConfig {
+  if ((to === undefined) === (toFile === undefined)) throw new UsageError(['name the database to copy to by --to or by --to-file'])
+  const { DATABASE_URL_FILE: _, DATABASE_LISTEN_URL: __, DATABASE_LISTEN_URL_FILE: ___, ...env } = c.host.env
+  try {
+    const settings = { ...env, DATABASE_URL: to ?? textOf(toFile ?? ''), DATABASE_SCHEMA: schema ?? '' }
+    return loadConfig(settings, { needs: 'database' }).database
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    throw new UsageError(error.problems.map((problem) => problem.replace('DATABASE_URL', '--to').replace('DATABASE_SCHEMA', '--schema')))
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw new UsageError([`--to-file ${file} cannot be read (${messageOf(error)})`])
+  }
+}
+
+function refuseSameKind(source: DatabaseConfig, target: DatabaseConfig): void {
+  if (source.kind !== target.kind) return
+  const instead =
+    source.kind === 'sqlite'
+      ? 'from SQLite to SQLite use `submission-mirror backup` and `restore`'
+      : 'from Postgres to Postgres use pg_dump'
+  throw new UsageError([`copy moves between SQLite and Postgres; ${instead}`])
+}
+
+/** Opens and migrates the target, and keeps `serve` away from it. */
+async function withTarget(c: CommandContext, database: DatabaseConfig, work: (db: Db) => Promise<void>): Promise<void> {
+  const lock = database.kind === 'sqlite' ? await acquireServeLock(database) : null
+  try {
+    const db = await openDb(database, { clock: c.clock, log: silentLog() })
+    try {
+      await migrate(db, undefined, migrating(c))
+      await work(db)
+    } finally {
+      await db.close()
+    }
+  } finally {
+    lock?.release()
+  }
+}
+
+function tell(c: CommandContext, done: 'copied' | 'verified', table: string, rows: number): void {
+  c.host.stderr.write(`${done} ${table}: ${pluralize(rows, 'row')}\n`)
+}
+
+function report(c: CommandContext, { rows, isComplete }: Copied, target: DatabaseConfig, asJson = false): void {
+  if (!isComplete) c.exitCode = exitCodes.busy
+  if (asJson) {
+    printJson(c, { complete: isComplete, rows })
+    return
+  }
+  const all = Object.values(rows).reduce((sum, count) => sum + count, 0)
+  const same = `${pluralize(all, 'row')} of ${pluralize(Object.keys(rows).length, 'table')} are the same in both databases`
+  const place = target.kind === 'sqlite' ? resolve(target.path) : 'that Postgres database'
+  const next = isComplete
+    ? `set DATABASE_URL to ${place} and start \`serve\`: readers and destinations go on where they are`
+    : 'deliveries are still received: stop `serve --role receive` and run this again, which takes what came since'
+  c.host.stdout.write(`${same}; ${next}\n`)
+}

@@ -1,0 +1,73 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Json } from '../../model/json.ts'
+import type { Query, Tx } from '../engine/db.ts'
+import { decoderOf, decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
+import type { CopiedKind, CopiedTable } from './copied-tables.ts'
+
+/** A value as both databases give it: times are TimeText, JSON is parsed, `raw` its text. */
+export type CopiedValue = Json | Buffer
+export type CopiedRow = Readonly<Record<string, CopiedValue>>
+
+/** SQLite takes 32,766 parameters in a statement, Postgres twice as many. */
+const MAX_PARAMETERS = 30_000
+
+/** Up to `limit` rows behind a key, in the order of keys. @param after null from the first on. */
+export async function readRows(q: Query, table: CopiedTable, after: CopiedRow | null, limit: number): Promise<CopiedRow[]> {
+  const key = sql.join(table.key.map((column) => sql.ref(column)))
+  const columns = sql.join(Object.keys(table.columns).map((column) => sql.ref(column)))
+  const behind = after === null ? sql`` : sql`where (${key}) > (${sql.join(table.key.map((column) => sql`${after[column]}`))})`
+  const { rows } = await sql<CopiedRow>`
+    select ${columns} from ${sql.table(table.name)} ${behind} order by ${key} limit ${sql.lit(limit)}`.execute(q.sql)
+  const late = q.kind === 'sqlite' ? lateDecoders(table) : []
+  if (late.length === 0) return rows
+  return rows.map((row) => ({
+    ...row,
+    ...Object.fromEntries(late.map(([column, decode]) => [column, decode(row[column] as SqliteValue)])),
+  }))
+}
+
+/** Decoders of what SQLite returns as it is stored, because no statement of the program needs it otherwise. */
+function lateDecoders({ name, columns }: CopiedTable) {
+  return Object.entries(columns).flatMap(([column, kind]) => {
+    const isLate = (kind === 'json' || kind === 'bool') && decoderOfColumn(name, column) === null
+    return isLate ? [[column, decoderOf(kind)] as const] : []
+  })
+}
+
+/** Inserts rows as they are. */
+export async function insertRows(tx: Tx, table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
+  const columns = Object.entries(table.columns)
+  const names = sql.join(columns.map(([column]) => sql.ref(column)))
+  const atOnce = Math.floor(MAX_PARAMETERS / columns.length)
+  for (let from = 0; from < rows.length; from += atOnce) {
+    const values = rows
+      .slice(from, from + atOnce)
+      .map((row) => sql`(${sql.join(columns.map(([column, kind]) => parameter(kind, row[column] ?? null)))})`)
+    await sql`insert into ${sql.table(table.name)} (${names}) values ${sql.join(values)}`.execute(tx.sql)
+  }
+}
+
+function parameter(kind: CopiedKind, value: CopiedValue): RawBuilder<unknown> {
+  // A text that is JSON, and a list, would else be bound as themselves.
+  return sql`${kind === 'json' && value !== null ? JSON.stringify(value) : value}`
+}
+
+/** The number that a table gave last: that of its newest row, or of one that was removed since. */
+export async function lastNumber(q: Query, { name, serial }: CopiedTable): Promise<number | null> {
+  if (serial === null) return null
+  const text =
+    q.kind === 'sqlite'
+      ? sql<{ last: number | null }>`select (select seq from sqlite_sequence where name = ${name}) as last`
+      : sql<{ last: number | null }>`select pg_sequence_last_value(pg_get_serial_sequence(${name}, ${serial})) as last`
+  return (await text.execute(q.sql)).rows[0]?.last ?? null
+}
+
+/** Has a table go on behind that number. */
+export async function continueNumbers(tx: Tx, { name, serial }: CopiedTable, last: number | null): Promise<void> {
+  if (serial === null || last === null) return
+  if (tx.kind === 'postgres') await sql`select setval(pg_get_serial_sequence(${name}, ${serial}), ${last}::bigint)`.execute(tx.sql)
+  else {
+    await sql`delete from sqlite_sequence where name = ${name}`.execute(tx.sql)
+    await sql`insert into sqlite_sequence (name, seq) values (${name}, ${last})`.execute(tx.sql)
+  }
+}

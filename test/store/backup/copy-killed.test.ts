@@ -1,0 +1,48 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { copiedTables } from '../../../src/store/backup/copied-tables.ts'
+import { sumOf } from '../../../src/store/backup/copy-check.ts'
+import { isUnfinishedCopy } from '../../../src/store/backup/copy-progress.ts'
+import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
+import { startChild } from '../../tools/child.ts'
+import { openAgain, type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+import { programPath } from '../../tools/program.ts'
+
+const never = new AbortController().signal
+const [sqlite, postgres] = testDatabases as readonly [TestDatabase, TestDatabase]
+
+it('a copy whose process is killed is not served, and goes on', async () => {
+  const [source, target] = [await sqlite.open(), await postgres.open()]
+  onTestFinished(async () => void (await Promise.all([source.close(), target.close()])))
+  await checkLogEpoch(source.db)
+  await applyAll(
+    source.db,
+    Array.from({ length: 4_000 }, (_, n) => eventFact('acme', uuid(9, 5), wireEvent(n))),
+  )
+  if (source.config.kind !== 'sqlite' || target.config.kind !== 'postgres') throw new Error('from SQLite to Postgres')
+  const program = await programPath('main')
+  const set = `export DATABASE_URL='sqlite:${source.config.path}'`
+  const args = ['copy', '--to', target.config.url.reveal(), '--schema', target.config.schema]
+  const killed = startChild(program, args, set)
+  await killed.says('copied changes')
+  await killed.kill()
+  expect(await isUnfinishedCopy(target.db.read)).toBe(true)
+
+  const served = startChild(
+    program,
+    ['migrate'],
+    `export DATABASE_URL='${target.config.url.reveal()}' DATABASE_SCHEMA=${target.config.schema}`,
+  )
+  await served.says('nothing to migrate')
+  const again = startChild(program, args, set)
+  expect(await again.says('')).toMatch(/^copied /)
+  expect(await again.ended()).toBe(0)
+  const db = await openAgain(source.config)
+  onTestFinished(() => db.close())
+  for (const table of await copiedTables(target.db.read)) {
+    // The former database has left its log.
+    if (table.name === 'sync_log_epochs') continue
+    expect(await sumOf(target.db.read, table, never), table.name).toEqual(await sumOf(db.read, table, never))
+  }
+})

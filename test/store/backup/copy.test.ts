@@ -1,0 +1,117 @@
+import { sql } from 'kysely'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { BusyError, UsageError } from '../../../src/base/errors.ts'
+import { copiedTables } from '../../../src/store/backup/copied-tables.ts'
+import { copyDatabase } from '../../../src/store/backup/copy.ts'
+import { isUnfinishedCopy } from '../../../src/store/backup/copy-progress.ts'
+import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { InboxAppender } from '../../../src/store/inbox/append.ts'
+import { recordHeartbeat, removeProcess } from '../../../src/store/upkeep/processes.ts'
+import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
+import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { applyAll, changesOf, mirrorOf } from '../../tools/mirror.ts'
+import { fillScene } from '../../tools/query-scene.ts'
+
+const never = new AbortController().signal
+const SUBMISSION = uuid(9, 5)
+const [sqlite, postgres] = testDatabases as readonly [TestDatabase, TestDatabase]
+
+async function opened(database: TestDatabase) {
+  const place = await database.open()
+  onTestFinished(place.close)
+  await checkLogEpoch(place.db)
+  return place
+}
+
+/** A mirror with something in most tables, and deliveries that wait, with bodies that are no text. */
+async function filled(database: TestDatabase, events = 3) {
+  const place = await opened(database)
+  await fillScene(place.db)
+  await applyAll(
+    place.db,
+    Array.from({ length: events }, (_, n) => eventFact('acme', SUBMISSION, wireEvent(n, { odd: { b: [1, 'two', null], a: '\u0000' } }))),
+  )
+  await receive(place.db, 'm1', 'm2')
+  return place
+}
+
+async function receive(db: Db, ...ids: string[]): Promise<void> {
+  const delivery = { account: 'acme', receivedAt: '2026-01-05T12:00:00.000000Z', headers: { 'svix-id': 'é' }, secret: 1 }
+  await new InboxAppender(db).append(ids.map((deliveryId) => ({ ...delivery, deliveryId, body: Buffer.from([0, 255, 10, 34]) })))
+}
+
+function copied(source: Db, target: Db, signal = never, onTable = () => {}) {
+  return copyDatabase({ source, target, signal, onTable })
+}
+
+async function epochOf(db: Db): Promise<string> {
+  return (await db.read.sql.selectFrom('mirror_info').select('log_epoch').executeTakeFirstOrThrow()).log_epoch
+}
+
+async function inboxOf(db: Db): Promise<string[]> {
+  const rows = await db.read.sql.selectFrom('sync_inbox').select(['inbox_id', 'delivery_id', 'body']).orderBy('inbox_id').execute()
+  return rows.map((row) => `${row.inbox_id} ${row.delivery_id} ${row.body?.toString('hex')}`)
+}
+
+describe.each([
+  { from: sqlite, to: postgres },
+  { from: postgres, to: sqlite },
+])('a copy from $from.name to $to.name', ({ from, to }) => {
+  it('holds every table, and goes on where the mirror was', async () => {
+    const [source, target] = [await filled(from), await opened(to)]
+    const [epoch, mirror, changes] = [await epochOf(source.db), await mirrorOf(source.db), await changesOf(source.db)]
+    const { isComplete, rows } = await copied(source.db, target.db)
+    expect(isComplete).toBe(true)
+    expect(rows).toMatchObject({ changes: changes.length, sync_inbox: 2, sync_destinations: 1, submissions: 3 })
+    expect(await mirrorOf(target.db)).toEqual(mirror)
+    expect(await changesOf(target.db)).toEqual(changes)
+    expect(await inboxOf(target.db)).toEqual(['1 m1 00ff0a22', '2 m2 00ff0a22'])
+
+    expect(await epochOf(target.db)).toBe(epoch)
+    expect(await checkLogEpoch(target.db)).toBeNull()
+    await applyAll(target.db, [eventFact('acme', SUBMISSION, wireEvent(90))])
+    expect((await changesOf(target.db, changes.length))[0]?.seq).toBe(changes.length + 1)
+    await receive(target.db, 'm3')
+    expect((await inboxOf(target.db)).at(-1)).toMatch(/^3 m3 /)
+    // Whoever serves the former database again begins another log.
+    expect(await checkLogEpoch(source.db)).toMatchObject({ reason: 'copy' })
+  })
+
+  it('goes on after an interruption, with what changed since', async () => {
+    const [source, target] = [await filled(from), await opened(to)]
+    const stop = new AbortController()
+    await expect(copied(source.db, target.db, stop.signal, () => stop.abort())).rejects.toThrow()
+    expect(await isUnfinishedCopy(target.db.read)).toBe(true)
+    await source.db.write('test', (tx) => tx.sql.updateTable('lanes').set({ next_step: 'answer' }).execute())
+    expect((await copied(source.db, target.db)).isComplete).toBe(true)
+    expect(await mirrorOf(target.db)).toEqual(await mirrorOf(source.db))
+    expect(await isUnfinishedCopy(target.db.read)).toBe(false)
+  })
+
+  it('is not complete while deliveries are received, and takes them when it is made once more', async () => {
+    const [source, target] = [await filled(from), await opened(to)]
+    await recordHeartbeat(source.db, { id: 'one', role: 'receive', version: '0.1.0' })
+    expect((await copied(source.db, target.db)).isComplete).toBe(false)
+    await receive(source.db, 'late')
+    await removeProcess(source.db, 'one')
+    expect((await copied(source.db, target.db)).isComplete).toBe(true)
+    expect(await inboxOf(target.db)).toEqual(await inboxOf(source.db))
+  })
+
+  it('is refused while the source is worked on, and into a database that is used', async () => {
+    const [source, target] = [await filled(from), await filled(to)]
+    await expect(copied(source.db, target.db)).rejects.toThrow(UsageError)
+    await recordHeartbeat(source.db, { id: 'one', role: 'all', version: '0.1.0' })
+    await expect(copied(source.db, target.db)).rejects.toThrow(BusyError)
+    expect((await mirrorOf(target.db))['market_events']).toHaveLength(5)
+  })
+})
+
+it('every table is copied', async () => {
+  const { db } = await opened(postgres)
+  const known = await sql<{ name: string }>`
+    select relname as name from pg_class where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace`.execute(db.read.sql)
+  const left = known.rows.map(({ name }) => name).filter((name) => !['sync_migrations', 'sync_processes'].includes(name))
+  expect((await copiedTables(db.read)).map(({ name }) => name).sort()).toEqual(left.sort())
+})
