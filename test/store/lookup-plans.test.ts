@@ -9,6 +9,8 @@ import { newPostgres, newSqlite } from '../tools/databases.ts'
 /** Small, and large enough that an index is worth its while. */
 const SCALE = { submissions: 400, events: 20_000 }
 const LOOKUPS = lookups(SCALE)
+/** The newest deliveries wait: lists of an account pass over them, or read them by their own index. */
+const WAITING = 1_000
 
 /** @returns the statements that a lookup makes. */
 async function statementsOf(db: Db, run: (db: Db, n: number) => Promise<unknown>): Promise<CompiledQuery[]> {
@@ -41,7 +43,8 @@ describe('each lookup, on SQLite,', () => {
       const { rows } = await sql<{ detail: string }>`explain query plan ${sql.raw(withValues(query))}`.execute(db.read.sql)
       const steps = rows.map(({ detail }) => detail).filter((detail) => /^(SEARCH|SCAN)/.test(detail))
       expect(steps.length).toBeGreaterThan(0)
-      for (const step of steps) expect(step).toMatch(/^(SEARCH .* USING|SCAN (known|\d+|CONSTANT ROW))/)
+      for (const step of steps)
+        expect(step).toMatch(/^(SEARCH .* USING|SCAN (known|part|\d+|CONSTANT ROW|sync_inbox USING INDEX sync_inbox_ready))/)
     }
   })
 })
@@ -72,7 +75,7 @@ describe('each lookup, on Postgres,', () => {
       const { rows } = await sql<{ 'QUERY PLAN': string }>`
         explain (analyze, format json) ${sql.raw(withValues(query))}`.execute(db.read.sql)
       const [explained] = JSON.parse(rows[0]?.['QUERY PLAN'] ?? '[]') as [{ Plan: Plan }]
-      expect(mostRows(explained.Plan), JSON.stringify(explained)).toBeLessThanOrEqual(400)
+      expect(mostRows(explained.Plan), JSON.stringify(explained)).toBeLessThanOrEqual(400 + WAITING)
     }
   })
 })
