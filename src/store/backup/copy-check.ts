@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { canonicalJson } from '../../model/json.ts'
 import { parseTime } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { type CopiedRow, type CopiedValue, readRows } from './copied-rows.ts'
@@ -36,13 +37,5 @@ function hashOf({ columns }: CopiedTable, row: CopiedRow): bigint {
 function comparable(kind: CopiedKind, value: CopiedValue): unknown {
   if (kind === 'time' && typeof value === 'string') return parseTime(value) ?? value
   if (value instanceof Uint8Array) return createHash('sha256').update(value).digest('hex')
-  return kind === 'json' ? sorted(value) : value
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.entries(value)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, inner]) => [key, sorted(inner)])
+  return kind === 'json' ? canonicalJson(value) : value
 }

@@ -29,9 +29,6 @@ const FIRST_PAGE = 16
 const LARGEST_PAGE = 1_000
 const PAGE_BYTES = 2_000_000
 
-/** Tables that a process writes to which only receives. */
-const RECEIVING: readonly string[] = ['receive'] satisfies ProcessRole[]
-
 /**
  * Copies a mirror into another database: with its ids, change log, cursors, inbox and outbox, so that readers and destinations go on where they
  * are. Every table is compared afterwards; one that differs is copied once more. An interrupted copy goes on where it was. When it is complete,
@@ -64,7 +61,7 @@ export async function copyDatabase(parts: CopyParts): Promise<Copied> {
 /** Whether a process receives into the source. @throws BusyError when one does more than that. */
 async function isReceived(q: Query): Promise<boolean> {
   const processes = await listProcesses(q)
-  const working = processes.find(({ role }) => !RECEIVING.includes(role))
+  const working = processes.find(({ role }) => role !== ('receive' satisfies ProcessRole))
   if (working === undefined) return processes.length > 0
   const seen = 'a process that was killed is forgotten after 20 s'
   throw new BusyError(`a process works on the database (role ${working.role}): stop it, or run \`serve --role receive\` meanwhile; ${seen}`)
@@ -75,7 +72,7 @@ async function begin(source: Db, target: Db): Promise<void> {
   const progress = await readProgress(target.read)
   if (progress?.source === epoch) return
   if (progress !== null) throw new UsageError(['--to holds an unfinished copy of another database; name an empty one'])
-  if (await isUsed(target.read)) throw new UsageError(['--to holds a mirror already; name an empty database, or another DATABASE_SCHEMA'])
+  if (await isUsed(target.read)) throw new UsageError(['--to holds a mirror already; name an empty database, or another --schema'])
   await target.write('copy-begin', (tx) => beginProgress(tx, epoch))
 }
 
@@ -141,11 +138,12 @@ async function verify(parts: CopyParts, table: CopiedTable): Promise<number | nu
 }
 
 async function complete(source: Db, target: Db, tables: readonly CopiedTable[]): Promise<void> {
+  // First, so that two databases never claim the log. A copy that is interrupted behind this can be made again.
+  await source.write('copy-leave', leaveEpochHome)
   const numbers = await Promise.all(tables.map((table) => lastNumber(source.read, table)))
   await target.write('copy-end', async (tx) => {
     for (const [index, table] of tables.entries()) await continueNumbers(tx, table, numbers[index] ?? null)
     await takeEpochHome(tx)
     await endProgress(tx)
   })
-  await source.write('copy-leave', leaveEpochHome)
 }

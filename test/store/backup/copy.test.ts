@@ -10,6 +10,7 @@ import { InboxAppender } from '../../../src/store/inbox/append.ts'
 import { recordHeartbeat, removeProcess } from '../../../src/store/upkeep/processes.ts'
 import { type TestDatabase, testDatabases } from '../../tools/databases.ts'
 import { eventFact, uuid, wireEvent } from '../../tools/facts.ts'
+import { interrupted } from '../../tools/meddled.ts'
 import { applyAll, changesOf, mirrorOf } from '../../tools/mirror.ts'
 import { fillScene } from '../../tools/query-scene.ts'
 
@@ -97,6 +98,21 @@ describe.each([
     await removeProcess(source.db, 'one')
     expect((await copied(source.db, target.db)).isComplete).toBe(true)
     expect(await inboxOf(target.db)).toEqual(await inboxOf(source.db))
+  })
+
+  it('is made again when it is interrupted at its very end, and leaves one database with the log', async () => {
+    const [source, target] = [await filled(from), await opened(to)]
+    const cut = interrupted(source.db, (name) => {
+      if (name === 'copy-leave') throw new Error('cut off')
+    })
+    await expect(copied(cut, target.db)).rejects.toThrow('cut off')
+    const cutLater = interrupted(target.db, (name) => {
+      if (name === 'copy-end') throw new Error('cut off')
+    })
+    await expect(copied(source.db, cutLater)).rejects.toThrow('cut off')
+    expect((await copied(source.db, target.db)).isComplete).toBe(true)
+    expect(await checkLogEpoch(target.db)).toBeNull()
+    expect(await checkLogEpoch(source.db)).toMatchObject({ reason: 'copy' })
   })
 
   it('is refused while the source is worked on, and into a database that is used', async () => {

@@ -37,8 +37,8 @@ export function addCopy(program: Command, c: CommandContext): void {
       const source = settingsOf(c, { accounts: 'optional', problems: [] }).database
       const target = targetOf(c, options)
       refuseSameKind(source, target)
-      await withTarget(c, target, async (to) => {
-        await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
+      await withStore(c, { accounts: 'optional', prepare: false, problems: [] }, async ({ db }) => {
+        await withTarget(c, target, async (to) => {
           const lock = source.kind === 'sqlite' && !isServeLockHeld(source) ? await acquireServeLock(source) : null
           try {
             const copied = await copyDatabase({ source: db, target: to, signal: c.host.signal, onTable: (...done) => tell(c, ...done) })
