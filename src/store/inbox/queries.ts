@@ -157,7 +157,7 @@ interface Part extends InboxFilter {
 /**
  * A query over deliveries, cut so that an index serves each part: those of an account that are ready have another than those that were worked
  * on. An index of all would cost each acknowledgement.
- * @param select a part's query up to its order, whose last column is `inbox_id`.
+ * @param select a part's query up to the direction of its order; it has the column `inbox_id`.
  */
 function overParts(filter: InboxFilter, direction: RawBuilder<unknown>, limit: number, select: (part: Part) => RawBuilder<unknown>) {
   const end = sql`${direction} limit ${sql.lit(limit)}`
@@ -169,8 +169,8 @@ function overParts(filter: InboxFilter, direction: RawBuilder<unknown>, limit: n
 }
 
 /**
- * The conditions of a filter, so that one index serves: that of the submission, of the few that have a state, or of the account's worked ones. The state
- * stands in the text, without which an index of that state does not serve.
+ * The conditions of a filter, so that one index serves: that of the submission, of the few that have a state, or of those of the account that
+ * were worked on. The state stands in the text, without which an index of that state does not serve.
  */
 function matches(q: Query, filter: Part): RawBuilder<unknown> {
   const { state, account, submissionId } = filter
