@@ -1,4 +1,5 @@
 import type { AccountConfig, DestinationConfig } from '../config/config.ts'
+import { DueTimeHealer } from '../ops/clocks/due-time-healer.ts'
 import { AccountPoller } from '../poll/account-poller.ts'
 import { DueTimes } from '../poll/due-times.ts'
 import type { Sender } from '../push/send/sender.ts'
@@ -21,6 +22,7 @@ export function workingGroups(parts: WorkingParts): ServiceGroup[] {
     permanentGroup('listener', () => ({ name: 'listener', run: (signal) => db.listen(signal) })),
     permanentGroup('worker', () => new Worker({ ...parts, restMs })),
     dueTimes(parts),
+    healer(parts),
     ...config.accounts.flatMap((account) => accountGroup(parts, account)),
     ...pushGroups(parts),
     ...operatingGroups(parts),
@@ -75,11 +77,25 @@ function pushGroups(parts: WorkingParts): ServiceGroup[] {
   return [fanOut, ...config.destinations.map(sender)]
 }
 
-function dueTimes({ config, db, clock, log }: WorkingParts): ServiceGroup {
+function dueTimes({ config, db, clock }: WorkingParts): ServiceGroup {
   const accounts = config.accounts.map(({ name }) => name)
   return {
     name: 'due times',
     settings: [accounts, config.poll, config.replay],
-    make: async () => ({ services: [new DueTimes({ db, clock, log, accounts, policy: config })] }),
+    make: async () => ({ services: [new DueTimes({ db, clock, accounts, policy: config })] }),
+  }
+}
+
+/** Brings back due times that a wrong clock has left too far ahead. */
+function healer({ config, ...common }: WorkingParts): ServiceGroup {
+  return {
+    name: 'due time healer',
+    settings: [
+      config.accounts.map(({ name, discovery }) => [name, discovery]),
+      config.destinations.map(({ name, timeoutMs, scheduleMs }) => [name, timeoutMs, scheduleMs]),
+      config.poll,
+      config.replay,
+    ],
+    make: async () => ({ services: [new DueTimeHealer({ ...common, config })] }),
   }
 }

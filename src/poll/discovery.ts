@@ -40,7 +40,7 @@ const MAX_PATHS = 10_000
 const KEPT_CHARS = { plain: 1024 * 1024, expanded: 16 * 1024 } as const
 const RETRY_BASE_MS = 60_000
 /** An expanded path that keeps being refused is probed less often, at most this many times `every` apart. */
-const MAX_EVERIES = 32
+export const LONGEST_PROBE_FACTOR = 32
 /** Transient failures in a row before one is logged. */
 const FAILURES_TO_LOG = 3
 /** Ticks, about a minute, without a known identity before that is logged. */
@@ -229,7 +229,8 @@ export class Discovery implements Service {
     // When throttled, all probing pauses, since it has the lowest priority.
     if (kind === 'throttled') this.#pausedUntil = clock.now() + Math.max(RETRY_BASE_MS, isTransient ? (error.retryAfterMs ?? 0) : 0)
     const isExpanded = claim.path !== claim.template
-    const dueInMs = isExpanded && !isTransient ? everyMs * Math.min(MAX_EVERIES, 2 ** Math.min(failures, 16)) : Math.min(everyMs, retryMs)
+    const dueInMs =
+      isExpanded && !isTransient ? everyMs * Math.min(LONGEST_PROBE_FACTOR, 2 ** Math.min(failures, 16)) : Math.min(everyMs, retryMs)
     this.#logFailure(claim, messageOf(error), isTransient ? FAILURES_TO_LOG : 1, failures)
     return { outcome: kind, error: messageOf(error), failures, dueInMs }
   }

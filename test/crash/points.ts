@@ -57,6 +57,16 @@ export const startPoints: readonly KillPoint[] = [
       settings: () => ({ POLL_ACTIVE: `${--pollActiveS}s` }),
     }),
   ),
+  {
+    transaction: 'due-times',
+    // As a clock leaves it that ran ahead.
+    async before(rig) {
+      const db = await rig.store()
+      const ahead = timeFromMs(Date.now() + 1_000 * 86_400_000)
+      const row = { process_id: randomUUID(), role: 'work', version: '0', started_at: ahead, seen_at: ahead }
+      await db.write('test', (tx) => tx.sql.insertInto('sync_processes').values(row).execute())
+    },
+  },
   { transaction: 'account-pin', before: nothing },
 ]
 

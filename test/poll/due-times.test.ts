@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { capDueTimes, DueTimes } from '../../src/poll/due-times.ts'
 import type { PollPolicy } from '../../src/poll/intervals.ts'
 import type { Db } from '../../src/store/engine/db.ts'
-import { silentLog, testDatabases } from '../tools/databases.ts'
+import { testDatabases } from '../tools/databases.ts'
 import { interrupted } from '../tools/meddled.ts'
 import { policy, Rig } from '../tools/poller.ts'
 
@@ -18,16 +18,17 @@ function cap(
   signal = new AbortController().signal,
 ): Promise<void> {
   const changed = { poll: { ...policy.poll, ...poll }, replay: { ...policy.replay, ...replay } }
-  return capDueTimes({ db, clock: systemClock, account: ACCOUNT, policy: changed }, false, signal)
+  return capDueTimes({ db, clock: systemClock, account: ACCOUNT, policy: changed }, signal)
 }
 
 /** As `serve` does when it starts. */
 async function start(db: Db, poll: Partial<PollPolicy['poll']>): Promise<void> {
   const stopping = new AbortController()
-  // It looks again only after a while.
-  const clock: Clock = { ...systemClock, sleep: async (ms) => (ms < 1_000 ? undefined : stopping.abort()) }
   const changed = { ...policy, poll: { ...policy.poll, ...poll } }
-  await new DueTimes({ db, clock, log: silentLog, accounts: [ACCOUNT], policy: changed }).run(stopping.signal)
+  const watched = interrupted(db, (name) => {
+    if (name === 'waits-checked') stopping.abort()
+  })
+  await new DueTimes({ db: watched, clock: systemClock, accounts: [ACCOUNT], policy: changed }).run(stopping.signal)
 }
 
 /** A submission that was read, and in which nothing has moved for 12 hours. */
@@ -89,52 +90,6 @@ describe.each(testDatabases)('shorter waits on $name', (database) => {
     await rig.db.write('test-dormant', (tx) => tx.sql.updateTable('sync_reads').set({ due_at }).execute())
     await cap(db, { maxMs: 24 * 60 * MINUTE }, { activeMs: 60 * 24 * 60 * MINUTE })
     expect(written).toEqual(['waits-checked'])
-  })
-
-  it('what a clock that ran ahead has put off is put right, whatever it is', async () => {
-    const rig = await Rig.open(database)
-    const id = await quiet(rig)
-    await cap(rig.db)
-    const year = timeFromMs(Date.now() + 365 * 24 * 60 * MINUTE)
-    await rig.db.write('test-ahead', async (tx) => {
-      await tx.sql.updateTable('sync_reads').set({ due_at: year, active_at: year }).execute()
-      await tx.sql.updateTable('sync_reads').set({ rank: 2, failures: 3 }).where('read', '=', 'events').execute()
-      await tx.sql.updateTable('sync_reads').set({ lease_token: 'someone' }).where('read', '=', 'thread').execute()
-    })
-    await cap(rig.db)
-    for (const read of ['events', 'thread', 'requirements'] as const) {
-      expect(Date.parse((await rig.read(id, read)).due_at)).toBeLessThanOrEqual(Date.now() + 24 * 60 * MINUTE)
-    }
-  })
-
-  it('what a clock that ran ahead by hours has put off is put right when it is put back', async () => {
-    const rig = await Rig.open(database)
-    const id = await quiet(rig)
-    await cap(rig.db)
-    const ahead = timeFromMs(Date.now() + 3 * 60 * MINUTE)
-    await rig.db.write('test-ahead', (tx) => tx.sql.updateTable('sync_reads').set({ due_at: ahead, active_at: ahead }).execute())
-    const stopping = new AbortController()
-    const looks: number[] = []
-    const written: string[] = []
-    let aheadMs = 3 * 60 * MINUTE
-    const clock: Clock = {
-      ...systemClock,
-      now: () => Date.now() + aheadMs,
-      async sleep(ms) {
-        if (ms < 1_000) return
-        looks.push(Date.parse((await rig.read(id, 'events')).due_at) - Date.now())
-        if (looks.length === 3) stopping.abort()
-        else if (aheadMs === 0) written.length = 0
-        aheadMs = 0
-      },
-    }
-    const db = interrupted(rig.db, (name) => written.push(name))
-    await new DueTimes({ db, clock, log: silentLog, accounts: [ACCOUNT], policy }).run(stopping.signal)
-    expect(looks).toHaveLength(3)
-    expect(looks[0]).toBeGreaterThan(2 * 60 * MINUTE)
-    expect(looks[1]).toBeLessThanOrEqual(policy.poll.quietMs)
-    // It was put back once.
-    expect(written).toEqual([])
   })
 
   it('what fails keeps its backoff, and what is being read its lease', async () => {

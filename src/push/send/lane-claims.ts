@@ -22,6 +22,8 @@ const MAPPED_LANES = 500
 /** Lease of a lane beyond the time of its attempts, and the part at its end in which no attempt begins. */
 const LEASE_MS = 30_000
 const LEASE_MARGIN_MS = 5_000
+/** Requests that one row may take: finding its client, looking for an earlier attempt, sending it. */
+const MOST_REQUESTS = 3
 
 /** What the parts of one destination's sender share. */
 export interface SendContext {
@@ -46,6 +48,16 @@ export interface Claim {
   readonly leaseUntil: number
 }
 
+/** The longest time that one row can take with so many requests. */
+function longestRowMs({ timeoutMs }: Pick<DestinationConfig, 'timeoutMs'>, requests: number): number {
+  return timeoutMs * requests + LEASE_MARGIN_MS
+}
+
+/** The longest lease of a lane of a destination, whatever its kind can do. */
+export function longestLaneLeaseMs(destination: Pick<DestinationConfig, 'timeoutMs'>): number {
+  return LEASE_MS + destination.timeoutMs + longestRowMs(destination, MOST_REQUESTS)
+}
+
 /** Claims, releases and settles lanes, for both loops. */
 export class LaneClaims {
   readonly context: SendContext
@@ -60,7 +72,7 @@ export class LaneClaims {
     this.context = context
     const { kind, destination } = context
     const requests = 1 + (kind.lookUp ? 1 : 0) + (kind.findMapping ? 1 : 0)
-    this.#rowMs = destination.timeoutMs * requests + LEASE_MARGIN_MS
+    this.#rowMs = longestRowMs(destination, requests)
     this.#searchMs = Math.min(SEARCH_MS, destination.scheduleMs[0] ?? SEARCH_MS)
     this.#leaseMs = LEASE_MS + destination.timeoutMs + this.#rowMs
   }

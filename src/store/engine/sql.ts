@@ -51,7 +51,10 @@ export function greatest(q: Pick<Query, 'kind'>, ...values: readonly RawBuilder<
 }
 
 /** The clause that locks selected rows on Postgres. A write transaction on SQLite holds the only lock. */
-export function rowLock(q: Pick<Query, 'kind'>, clause: 'for update' | 'for update of l' | 'for share'): RawBuilder<unknown> {
+export function rowLock(
+  q: Pick<Query, 'kind'>,
+  clause: 'for update' | 'for update of l' | 'for update of t' | 'for share',
+): RawBuilder<unknown> {
   return q.kind === 'sqlite' ? sql`` : sql.raw(clause)
 }
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { ReadKind } from '../../model/reads.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, TableSpec } from '../engine/db.ts'
-import { dbTime, rowLock } from '../engine/sql.ts'
+import { rowLock } from '../engine/sql.ts'
 import { rank } from './reads.ts'
 
 const NAME = 'longest_wait'
@@ -40,14 +40,6 @@ export async function saveCheckedIntervals(db: Db, account: string, settings: Re
         .execute()
     }
   })
-}
-
-/** Whether a read of the account is due later than `longestMs` from now, as after a clock that ran ahead. */
-export async function isDueBeyond(q: Query, account: string, longestMs: number): Promise<boolean> {
-  const ranks = sql.join(Object.values(rank))
-  const { rows } = await sql`
-    select 1 from sync_reads where account = ${account} and rank in (${ranks}) and due_at > ${dbTime(q, longestMs)} limit 1`.execute(q.sql)
-  return rows.length > 0
 }
 
 interface Waiting {
