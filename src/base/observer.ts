@@ -14,6 +14,7 @@ export interface Observer {
 export type Labels = Readonly<Record<string, string>>
 
 export type CounterName =
+  | 'connections_refused_total' // reason
   | 'deliveries_total' // account, answer (204, 401, …)
   | 'deliveries_rejected_total' // account, reason
   | 'deliveries_verified_total' // account, secret (its position in the settings, from 1)

@@ -1,12 +1,13 @@
 import type { Readable } from 'node:stream'
+import { chunkLimit } from './connections/chunk-limit.ts'
 import type { Deadline } from './deadline.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 
 /**
- * `too_large`: longer than the limit · `no_room`: the memory for all bodies is used up · `late`: the deadline passed · `cut`: the sender
- * disconnected.
+ * `too_large`: longer than the limit · `many_chunks`: in more small chunks than its length excuses · `no_room`: the memory for all bodies is used
+ * up · `late`: the deadline passed · `cut`: the sender disconnected.
  */
-export type BodyFault = 'too_large' | 'no_room' | 'late' | 'cut'
+export type BodyFault = 'too_large' | 'many_chunks' | 'no_room' | 'late' | 'cut'
 
 export interface BodyLimits {
   /** Bytes of one body, whether its length was announced or not. */
@@ -27,6 +28,7 @@ export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer |
     const chunks: Buffer[] = []
     let merged = 0
     let length = 0
+    const isTooMany = chunkLimit()
 
     const finish = (result: Buffer | BodyFault) => {
       stream.off('data', onData)
@@ -41,6 +43,7 @@ export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer |
     }
     const onData = (chunk: Buffer) => {
       if (length + chunk.length > limitBytes) return finish('too_large')
+      if (isTooMany(chunk)) return finish('many_chunks')
       if (!memory.reserve(chunk.length)) return finish('no_room')
       length += chunk.length
       if (chunks.push(chunk) - merged < CHUNKS_MERGED) return

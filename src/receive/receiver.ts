@@ -44,6 +44,10 @@ export interface DeliveryRequest {
   readonly address: string
   readonly headers: HeaderValues
   readonly body: Readable
+  /** Called when its signature was found good, before it is stored. */
+  onSigned(): void
+  /** Called when its body comes in too many small chunks; no answer is read then. */
+  onManyChunks(): void
 }
 
 /** The sender waits 10 s (trap 29). */
@@ -157,6 +161,7 @@ export class Receiver {
     const body = await readBody(request.body, { limitBytes, memory: this.#memory, deadline })
     if (body === 'too_large') return this.#reject(inFlight, 'body_too_large')
     if (typeof body === 'string') {
+      if (body === 'many_chunks') request.onManyChunks()
       const about = { account: account.name, delivery: checked.claims[0].deliveryId, reason: body }
       this.#o.log.debug(about, `the body of a delivery could not be read (${body}); answered 503`)
       return answers.unavailable
@@ -199,6 +204,7 @@ export class Receiver {
   ): Promise<Answer> {
     const { log, observer, secretUses } = this.#o
     const { deliveryId, secret } = verified
+    request.onSigned()
     observer.count('deliveries_verified_total', { account, secret: String(secret) })
     secretUses.note(account, verifier.tags[secret - 1] ?? '', deadline.startedAt)
     const headers = storedHeaders(verified.headers, request.headers)

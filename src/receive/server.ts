@@ -1,7 +1,11 @@
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { AccountConfig, Config } from '../config/config.ts'
 import { type Answer, answers } from './answers.ts'
+import { ConnectionGuard } from './connections/guard.ts'
+import { Refusals } from './connections/refusals.ts'
+import { trustedProxies } from './connections/trusted-proxies.ts'
 import { Receiver, type ReceiverOptions } from './receiver.ts'
 
 export interface StartReceiverOptions extends Omit<ReceiverOptions, 'bodyLimitBytes'> {
@@ -23,7 +27,6 @@ export interface RunningReceiver {
   stop(graceMs: number): Promise<void>
 }
 
-const MAX_CONNECTIONS = 1_024
 const MAX_HEADER_BYTES = 16 << 10
 const HEADERS_WITHIN_MS = 5_000
 /** Longer than the receiver's own deadline, so that the receiver answers first. */
@@ -40,15 +43,15 @@ const KEEP_ALIVE_MS = 72_000
 export async function startReceiver(options: StartReceiverOptions): Promise<RunningReceiver> {
   const { config, log, clock } = options
   const receiver = new Receiver({ ...options, bodyLimitBytes: config.bodyLimitBytes })
-  const app = createServer(receiver, options)
+  const isProxy = trustedProxies(config.trustProxy)
+  const refusals = new Refusals(clock, log, options.observer)
+  const guard = new ConnectionGuard({ clock, refusals, isProxy })
+  const app = createServer(receiver, guard, isProxy, options)
   const origin = await app.listen({ host: config.host, port: config.port })
   const { server } = app
   const bound = server.address()
-  server.maxConnections = MAX_CONNECTIONS
   // Node by itself answers 417 to any `Expect` header but 100-continue.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  // When no connection is left, idle ones are closed.
-  server.on('drop', () => server.closeIdleConnections())
   const port = typeof bound === 'object' && bound !== null ? bound.port : config.port
   log.info({ origin }, `the receiver listens on ${origin}`)
   return {
@@ -64,28 +67,36 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
       await new Promise<void>((resolve) => setImmediate(resolve))
       server.closeAllConnections()
       await closed
+      guard.stop()
+      refusals.tell()
     },
   }
 }
 
-function createServer(receiver: Receiver, options: StartReceiverOptions): FastifyInstance {
-  const { config, log } = options
+function createServer(
+  receiver: Receiver,
+  guard: ConnectionGuard,
+  isProxy: (address: string) => boolean,
+  { config, log }: StartReceiverOptions,
+): FastifyInstance {
+  const send = (reply: FastifyReply, answer: Answer): FastifyReply => {
+    if (!reply.request.raw.complete) guard.drain(reply.request.raw)
+    reply.code(answer.status)
+    if (answer.retryAfter !== null) reply.header('retry-after', answer.retryAfter)
+    if (receiver.draining) reply.header('connection', 'close')
+    return answer.body === '' ? reply.send() : reply.type('text/plain').send(answer.body)
+  }
   const app = fastify({
     logger: false,
-    trustProxy: config.trustProxy,
-    requestTimeout: REQUEST_WITHIN_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    trustProxy: config.trustProxy === false ? false : isProxy,
+    serverFactory: (handler) => guardedServer(guard, handler),
     // While draining, the receiver itself answers 503, with Retry-After.
     return503OnClosing: false,
-    http: {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: HEADERS_WITHIN_MS,
-      connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
-    },
-    frameworkErrors: (_error, _request, reply) => send(receiver, reply, answers.unknown),
+    frameworkErrors: (_error, _request, reply) => send(reply, answers.unknown),
     // No request was parsed, so there is nothing to answer.
     clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket) {
       log.debug({ code: error.code }, 'a connection was closed because no HTTP request could be read from it')
+      guard.failed(socket, error.code)
       socket.destroy()
     },
   })
@@ -94,36 +105,52 @@ function createServer(receiver: Receiver, options: StartReceiverOptions): Fastif
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
 
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { socket } = request.raw
+    // The system no longer knows the address of a sender that disconnected.
+    const address = request.ip ?? 'unknown'
+    if (!guard.forwarded(socket, address)) return send(reply, answers.unavailable)
     const answer = await receiver.receive({
       account: accountOf(request),
       path: request.url,
-      // The system no longer knows the address of a sender that disconnected.
-      address: request.ip ?? 'unknown',
+      address,
       headers: request.headers,
       body: request.raw,
+      onSigned: () => guard.signed(socket),
+      onManyChunks: () => guard.tooManyChunks(socket),
     })
-    return send(receiver, reply, answer)
+    return send(reply, answer)
   }
   app.post('/webhooks/:account', handle)
   app.post('/webhooks', handle)
-  app.setNotFoundHandler((_request, reply) => send(receiver, reply, answers.unknown))
+  app.setNotFoundHandler((_request, reply) => send(reply, answers.unknown))
   app.setErrorHandler((error: FastifyError, request, reply) => {
     // Fastify refuses a missing or malformed Content-Type before our code runs. The receiver accepts any type.
-    if (request.is404) return send(receiver, reply, answers.unknown)
+    if (request.is404) return send(reply, answers.unknown)
     if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return handle(request, reply)
     log.error({ err: error }, 'a request was answered 503 because of an unexpected error')
-    return send(receiver, reply, answers.unavailable)
+    return send(reply, answers.unavailable)
   })
   return app
 }
 
-function accountOf(request: FastifyRequest): string | undefined {
-  return (request.params as { readonly account?: string }).account
+/** An HTTP server that handles what the guard lets through. */
+function guardedServer(guard: ConnectionGuard, handler: RequestListener): Server {
+  const server = createHttpServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_WITHIN_MS,
+      requestTimeout: REQUEST_WITHIN_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: CHECK_CONNECTIONS_MS,
+    },
+    (request, response) => {
+      if (guard.begin(request, response)) handler(request, response)
+    },
+  )
+  server.prependListener('connection', (socket) => guard.admit(socket))
+  return server
 }
 
-function send(receiver: Receiver, reply: FastifyReply, answer: Answer): FastifyReply {
-  reply.code(answer.status)
-  if (answer.retryAfter !== null) reply.header('retry-after', answer.retryAfter)
-  if (receiver.draining) reply.header('connection', 'close')
-  return answer.body === '' ? reply.send() : reply.type('text/plain').send(answer.body)
+function accountOf(request: FastifyRequest): string | undefined {
+  return (request.params as { readonly account?: string }).account
 }

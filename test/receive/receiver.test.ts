@@ -40,7 +40,8 @@ async function bench(clock: ManualClock, beforeWrite: () => unknown = () => {}) 
   })
   const send = async (by: string, body: Buffer) => {
     const headers = sign(by, body, { atMs: clock.now() })
-    const request = { account: undefined, path: '/webhooks', address: '192.0.2.1', headers, body: Readable.from([body]) }
+    const signals = { onSigned() {}, onManyChunks() {} }
+    const request = { account: undefined, path: '/webhooks', address: '192.0.2.1', headers, body: Readable.from([body]), ...signals }
     return (await receiver.receive(request)).status
   }
   const sendMany = async (by: string, body: Buffer, n: number) =>

@@ -90,7 +90,7 @@ export interface TestReceiverOptions {
   readonly appender?: Appender
   readonly clock?: Clock
   readonly bodyLimitBytes?: number
-  readonly trustProxy?: boolean
+  readonly trustProxy?: boolean | string
 }
 
 /** A receiver on a free port of loopback. */
@@ -144,8 +144,9 @@ export interface RawConnection {
   closed(): Promise<string>
 }
 
-export async function openRaw(port: number): Promise<RawConnection> {
-  const socket = connect({ port, host: '127.0.0.1' })
+/** @param localAddress the address that it comes from: any of 127.0.0.0/8. */
+export async function openRaw(port: number, localAddress = '127.0.0.1'): Promise<RawConnection> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress })
   let heard = ''
   let over = false
   let changed = () => {}
@@ -166,7 +167,8 @@ export async function openRaw(port: number): Promise<RawConnection> {
     }
     return heard
   }
-  await new Promise<void>((resolve) => socket.once('connect', resolve))
+  // Or closed: a server may turn a connection away at once.
+  await new Promise<void>((resolve) => socket.once('connect', resolve).once('close', resolve))
   return {
     socket,
     write: (text) => void socket.write(text),

@@ -10,6 +10,10 @@ interface Definition {
 }
 
 const counters: Readonly<Record<CounterName, Definition>> = {
+  connections_refused_total: {
+    help: 'Connections to the receiver that were closed or not taken, by reason: too_many, full, banned, wasted, slow_header, slow_body, unread_answer, pipelined, small_chunks, no_http.',
+    labels: ['reason'],
+  },
   deliveries_total: { help: 'Webhook deliveries by the HTTP status they were answered with.', labels: ['account', 'answer'] },
   deliveries_rejected_total: { help: 'Deliveries that were refused, by reason.', labels: ['account', 'reason'] },
   deliveries_verified_total: {

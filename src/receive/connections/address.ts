@@ -1,0 +1,26 @@
+import { isIPv6 } from 'node:net'
+
+/** Behind a trusted proxy the address is whatever text the proxy sent. */
+const MAX_ADDRESS_LENGTH = 64
+
+/**
+ * @returns the text by which a sender is counted: IPv6 addresses by their first 64 bits, which is what one customer gets; IPv4 addresses mapped
+ * to IPv6 as IPv4.
+ */
+export function addressKey(address: string): string {
+  const text = address.slice(0, MAX_ADDRESS_LENGTH)
+  if (!isIPv6(text)) return text
+  const mapped = unmapped(text)
+  if (mapped !== text) return mapped
+  const [head = [], tail = []] = text.split('::').map((part) => part.split(':').filter((group) => group !== ''))
+  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0')
+  return [...head, ...zeros, ...tail]
+    .slice(0, 4)
+    .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
+    .join(':')
+}
+
+/** @returns an IPv4 address mapped to IPv6 as IPv4; any other text unchanged. */
+export function unmapped(address: string): string {
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
+}

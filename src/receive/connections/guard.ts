@@ -1,0 +1,203 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Clock } from '../../base/clock.ts'
+import { addressKey } from './address.ts'
+import { chunkLimit } from './chunk-limit.ts'
+import { type Connection, Places } from './places.ts'
+import type { RefusalReason, Refusals } from './refusals.ts'
+import { Reputation } from './reputation.ts'
+
+/** Connections of all senders together, and of one address: more than a whole office behind one address opens. */
+export const MAX_CONNECTIONS = 1_024
+export const MAX_PER_ADDRESS = 256
+/** From here on places are short. */
+const PRESSURE = (MAX_CONNECTIONS * 3) / 4
+/** How long a connection may wait for its first whole header: usually, and while places are short. */
+const HEAD_WITHIN_MS = 5_000
+const HEAD_WITHIN_UNDER_PRESSURE_MS = 1_000
+/** Longer than the receiver takes to answer. After that the sender does not read what it is told. */
+const ANSWER_READ_WITHIN_MS = 15_000
+const LOOK_EVERY_MS = 500
+/** Requests sent on one connection before the first of them is answered. No known sender or proxy sends more than one. */
+const MAX_PIPELINED = 8
+
+export interface ConnectionGuardOptions {
+  readonly clock: Clock
+  readonly refusals: Pick<Refusals, 'note'>
+  /** Whether an address is that of a proxy whose `X-Forwarded-For` is believed. */
+  readonly isProxy: (address: string) => boolean
+}
+
+/**
+ * Keeps strangers from taking the places of senders. A connection goes `head` → `request` (its header is whole) → `signed` (its signature is
+ * good) → `idle` → `request` …, and is closed when it
+ * - waits too long for its first header, or too long for its answer to be read;
+ * - is one too many of its address, or the one to make room when all places are taken (`Places.toMakeRoom`);
+ * - pipelines, or sends its body in tiny chunks. All unsigned connections of an address that does so are closed, and it gets none for a while:
+ *   what one connection sends at a time can take 10 ms to read. A known sender loses the one connection only.
+ * A delivery whose signature is good is never cut. A trusted proxy's own connections are not counted by address; its requests count for the
+ * address that it names.
+ */
+export class ConnectionGuard {
+  readonly #o: ConnectionGuardOptions
+  readonly #places = new Places()
+  readonly #reputation = new Reputation()
+  #cancelLook: () => void = () => {}
+
+  constructor(options: ConnectionGuardOptions) {
+    this.#o = options
+    this.#lookLater()
+  }
+
+  /** Ends the regular look at connections that wait. */
+  stop(): void {
+    this.#cancelLook()
+  }
+
+  /** Takes a place for a new connection. @returns false when there is none: the connection is closed. */
+  admit(socket: Socket): boolean {
+    const now = this.#o.clock.steady()
+    // The system no longer knows the address of a sender that disconnected.
+    const remote = socket.remoteAddress
+    const address = addressKey(remote ?? 'unknown')
+    const isProxy = remote !== undefined && this.#o.isProxy(remote)
+    if (!isProxy && this.#reputation.isBanned(address, now)) return this.#turnAway(socket, 'banned', address)
+    if (!isProxy && this.#places.count(address) >= MAX_PER_ADDRESS) {
+      const longest = this.#places.longestWaiting(address)
+      if (longest === null) return this.#turnAway(socket, 'too_many', address)
+      this.#close(longest, 'too_many')
+    }
+    if (this.#places.taken >= MAX_CONNECTIONS) {
+      const closed = this.#places.toMakeRoom((each) => each.isProxy || this.#reputation.isKnown(each.sender.address, now))
+      if (closed === null) return this.#turnAway(socket, 'full', address)
+      this.#close(closed, 'full')
+    }
+    const connection = this.#places.add(socket, address, isProxy, now)
+    socket.once('close', () => this.#left(connection))
+    return true
+  }
+
+  /** Notes that a whole header has come. @returns false when the request must not be handled: its connection is closed. */
+  begin(request: IncomingMessage, response: ServerResponse): boolean {
+    const connection = this.#places.of(request.socket)
+    if (connection === undefined) return false
+    if (connection.inFlight >= MAX_PIPELINED) {
+      this.#punish(connection, 'pipelined')
+      return false
+    }
+    if (connection.inFlight === 0) this.#enter(connection, 'request')
+    connection.inFlight += 1
+    response.once('close', () => this.#answered(connection))
+    return true
+  }
+
+  /**
+   * Counts a proxy's request for the address that the proxy names.
+   * @returns false when too many requests of that address are in progress.
+   */
+  forwarded(socket: Socket, address: string): boolean {
+    const connection = this.#places.of(socket)
+    if (connection === undefined || !connection.isProxy) return true
+    const key = addressKey(address)
+    if (key === connection.sender.address) return true
+    if (this.#places.count(key) >= MAX_PER_ADDRESS) {
+      this.#o.refusals.note('too_many', key)
+      return false
+    }
+    this.#places.move(connection, key)
+    return true
+  }
+
+  /** Notes that the signature of the request is good: nothing cuts it from now on. */
+  signed(socket: Socket): void {
+    const connection = this.#places.of(socket)
+    if (connection === undefined) return
+    this.#enter(connection, 'signed')
+    this.#reputation.trust(connection.sender.address, this.#o.clock.steady())
+  }
+
+  /** Closes a connection whose body comes in too many small chunks. */
+  tooManyChunks(socket: Socket): void {
+    const connection = this.#places.of(socket)
+    if (connection !== undefined) this.#punish(connection, 'small_chunks')
+  }
+
+  /** Reads and drops the rest of a body that is answered before its end, so that the sender reads the answer. Call it before the answer. */
+  drain(request: IncomingMessage): void {
+    const isTooMany = chunkLimit()
+    request.on('data', (chunk: Buffer) => {
+      if (isTooMany(chunk)) this.tooManyChunks(request.socket)
+    })
+  }
+
+  /** Notes that the HTTP server gives up a connection. @param code what Node calls the error. */
+  failed(socket: Socket, code: string | undefined): void {
+    const connection = this.#places.of(socket)
+    if (connection === undefined) return
+    if (code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#close(connection, connection.phase === 'head' ? 'slow_header' : 'slow_body')
+    else if (code?.startsWith('HPE_')) this.#close(connection, 'no_http')
+  }
+
+  #answered(connection: Connection): void {
+    connection.inFlight -= 1
+    if (connection.socket.destroyed) return
+    if (connection.inFlight > 0) connection.since = this.#o.clock.steady()
+    else {
+      if (connection.isProxy) this.#places.move(connection, connection.origin)
+      this.#enter(connection, 'idle')
+    }
+  }
+
+  #enter(connection: Connection, phase: Connection['phase']): void {
+    connection.phase = phase
+    connection.since = this.#o.clock.steady()
+  }
+
+  #left(connection: Connection): void {
+    this.#places.remove(connection)
+    if (connection.phase !== 'head' || connection.isProxy) return
+    const now = this.#o.clock.steady()
+    if (!this.#reputation.waste(connection.origin, now)) return
+    this.#o.refusals.note('wasted', connection.origin)
+    this.#reputation.ban(connection.origin, now)
+  }
+
+  #punish(connection: Connection, reason: RefusalReason): void {
+    const { address } = connection.sender
+    const now = this.#o.clock.steady()
+    this.#close(connection, reason)
+    if (connection.isProxy || this.#reputation.isKnown(address, now)) return
+    this.#reputation.ban(address, now)
+    for (const other of this.#places.unsigned(address)) this.#close(other, reason)
+  }
+
+  #turnAway(socket: Socket, reason: RefusalReason, address: string): false {
+    this.#o.refusals.note(reason, address)
+    socket.resetAndDestroy()
+    return false
+  }
+
+  /** Its place is free at once, not only when the system has closed it. */
+  #close(connection: Connection, reason: RefusalReason): void {
+    this.#o.refusals.note(reason, connection.sender.address)
+    this.#places.remove(connection)
+    connection.socket.resetAndDestroy()
+  }
+
+  #lookLater(): void {
+    this.#cancelLook = this.#o.clock.after(LOOK_EVERY_MS, () => {
+      this.#look()
+      this.#lookLater()
+    })
+  }
+
+  #look(): void {
+    const now = this.#o.clock.steady()
+    const headWithinMs = this.#places.taken > PRESSURE ? HEAD_WITHIN_UNDER_PRESSURE_MS : HEAD_WITHIN_MS
+    for (const connection of [...this.#places.all()]) {
+      const waitedMs = now - connection.since
+      if (connection.phase === 'head' && waitedMs > headWithinMs) this.#close(connection, 'slow_header')
+      else if (connection.inFlight > 0 && waitedMs > ANSWER_READ_WITHIN_MS) this.#close(connection, 'unread_answer')
+    }
+  }
+}

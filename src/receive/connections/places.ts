@@ -1,0 +1,134 @@
+import type { Socket } from 'node:net'
+
+/**
+ * What a connection is doing. `head`: no whole header has come yet. `request`: a request is being read or answered, and nothing is known of its
+ * sender. `signed`: a delivery with a good signature is being stored. `idle`: the last request is answered.
+ */
+export type Phase = 'head' | 'request' | 'signed' | 'idle'
+
+/** A connection that takes a place. */
+export interface Connection {
+  readonly socket: Socket
+  /** Who it counts for: its address, or the one that a trusted proxy named for its present request. */
+  sender: Sender
+  /** Its own address. */
+  readonly origin: string
+  readonly isProxy: boolean
+  phase: Phase
+  /** When its phase began, by the steady clock. */
+  since: number
+  /** Requests that are not answered yet. */
+  inFlight: number
+}
+
+/** All connections of one address. */
+export interface Sender {
+  readonly address: string
+  readonly connections: Set<Connection>
+}
+
+/** Which connection of a sender makes room first. Those with a good signature never do. */
+const ORDER: Readonly<Record<Exclude<Phase, 'signed'>, number>> = { head: 0, idle: 1, request: 2 }
+
+/** Who holds which places. */
+export class Places {
+  readonly #senders = new Map<string, Sender>()
+  readonly #connections = new Map<Socket, Connection>()
+
+  get taken(): number {
+    return this.#connections.size
+  }
+
+  all(): Iterable<Connection> {
+    return this.#connections.values()
+  }
+
+  of(socket: Socket): Connection | undefined {
+    return this.#connections.get(socket)
+  }
+
+  /** How many connections count for an address. */
+  count(address: string): number {
+    return this.#senders.get(address)?.connections.size ?? 0
+  }
+
+  add(socket: Socket, address: string, isProxy: boolean, now: number): Connection {
+    const sender = this.#sender(address)
+    const connection: Connection = { socket, sender, origin: address, isProxy, phase: 'head', since: now, inFlight: 0 }
+    sender.connections.add(connection)
+    this.#connections.set(socket, connection)
+    return connection
+  }
+
+  /** A second call does nothing. */
+  remove(connection: Connection): void {
+    if (this.#connections.delete(connection.socket)) this.#leave(connection)
+  }
+
+  /** Counts a connection for another address from now on. */
+  move(connection: Connection, address: string): void {
+    if (connection.sender.address === address) return
+    this.#leave(connection)
+    connection.sender = this.#sender(address)
+    connection.sender.connections.add(connection)
+  }
+
+  /** Connections of an address that are not storing a signed delivery. */
+  unsigned(address: string): Connection[] {
+    return [...(this.#senders.get(address)?.connections ?? [])].filter(({ phase }) => phase !== 'signed')
+  }
+
+  /** @returns the connection of an address that waits longest for a header, else for another request; null when there is none. */
+  longestWaiting(address: string): Connection | null {
+    const first = this.#first(this.#senders.get(address))
+    return first !== null && first.phase !== 'request' ? first : null
+  }
+
+  /**
+   * @returns the connection that makes room for others: of the sender with the most connections, the one without a whole header that waits
+   * longest, else an idle one, else one whose request has no good signature yet. Null when every connection stores a signed delivery.
+   * @param isSpared senders that give up theirs only when no other has one.
+   */
+  toMakeRoom(isSpared: (connection: Connection) => boolean): Connection | null {
+    const senders = [...this.#senders.values()].sort((a, b) => b.connections.size - a.connections.size)
+    let found: Connection | null = null
+    let spared: Connection | null = null
+    for (const sender of senders) {
+      if (found !== null && sender.connections.size < found.sender.connections.size) break
+      const first = this.#first(sender)
+      if (first === null) continue
+      if (isSpared(first)) spared ??= first
+      else if (found === null || goesBefore(first, found)) found = first
+    }
+    return found ?? spared
+  }
+
+  #first(sender: Sender | undefined): Connection | null {
+    let first: Connection | null = null
+    for (const connection of sender?.connections ?? []) {
+      if (connection.phase !== 'signed' && (first === null || goesBefore(connection, first))) first = connection
+    }
+    return first
+  }
+
+  #sender(address: string): Sender {
+    const known = this.#senders.get(address) ?? { address, connections: new Set() }
+    this.#senders.set(address, known)
+    return known
+  }
+
+  #leave(connection: Connection): void {
+    const { sender } = connection
+    sender.connections.delete(connection)
+    if (sender.connections.size === 0) this.#senders.delete(sender.address)
+  }
+}
+
+function goesBefore(one: Connection, other: Connection): boolean {
+  const order = rankOf(one) - rankOf(other)
+  return order < 0 || (order === 0 && one.since < other.since)
+}
+
+function rankOf({ phase }: Connection): number {
+  return phase === 'signed' ? Number.POSITIVE_INFINITY : ORDER[phase]
+}

@@ -1,0 +1,67 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
+import type { Observer } from '../../base/observer.ts'
+
+/**
+ * Why a connection was closed or not taken. `too_many`: of one address · `full`: all places were taken · `banned`: its address misbehaved within
+ * the last 10 s · `wasted`: too many of its address brought no request · `slow_header`, `slow_body`: took too long to send · `unread_answer`: did
+ * not read its answer · `pipelined`: sent many requests without waiting · `small_chunks`: sent a body in tiny chunks · `no_http`: sent no HTTP.
+ */
+export type RefusalReason =
+  | 'too_many'
+  | 'full'
+  | 'banned'
+  | 'wasted'
+  | 'slow_header'
+  | 'slow_body'
+  | 'unread_answer'
+  | 'pipelined'
+  | 'small_chunks'
+  | 'no_http'
+
+const TELL_EVERY_MS = 60_000
+const MAX_ADDRESSES = 10_000
+
+/** Counts refused connections, and tells of them at most once a minute. */
+export class Refusals {
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #observer: Observer
+  #counts = new Map<RefusalReason, number>()
+  #addresses = new Map<string, number>()
+  #toldAt = Number.NEGATIVE_INFINITY
+  #cancel: (() => void) | null = null
+
+  constructor(clock: Clock, log: Log, observer: Observer) {
+    this.#clock = clock
+    this.#log = log
+    this.#observer = observer
+  }
+
+  note(reason: RefusalReason, address: string): void {
+    this.#observer.count('connections_refused_total', { reason })
+    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1)
+    if (this.#addresses.size < MAX_ADDRESSES || this.#addresses.has(address))
+      this.#addresses.set(address, (this.#addresses.get(address) ?? 0) + 1)
+    // A second later: the first line then tells more than the first connection.
+    const waitMs = Math.max(1_000, this.#toldAt + TELL_EVERY_MS - this.#clock.steady())
+    this.#cancel ??= this.#clock.after(waitMs, () => this.tell())
+  }
+
+  /** Logs what was refused since the last line, if anything was. */
+  tell(): void {
+    this.#cancel?.()
+    this.#cancel = null
+    if (this.#counts.size === 0) return
+    const counts = [...this.#counts].sort(([, a], [, b]) => b - a)
+    const [worst = 'unknown', ofWorst = 0] = [...this.#addresses].sort(([, a], [, b]) => b - a)[0] ?? []
+    const total = counts.reduce((sum, [, count]) => sum + count, 0)
+    this.#log.warn(
+      { reasons: Object.fromEntries(counts), addresses: this.#addresses.size, worst, ofWorst },
+      `${total} connections were refused or closed to keep the receiver free, ${ofWorst} of them from ${worst} (${counts[0]?.[0]} most often)`,
+    )
+    this.#counts = new Map()
+    this.#addresses = new Map()
+    this.#toldAt = this.#clock.steady()
+  }
+}

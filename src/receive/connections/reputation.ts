@@ -1,0 +1,52 @@
+/** How long an address whose sender misbehaved gets no connection. */
+const BANNED_MS = 10_000
+/** How long a good signature is remembered. */
+const KNOWN_MS = 3_600_000
+/** Connections without a whole request that an address may open within one window. */
+const MAX_WASTED = 500
+const WINDOW_MS = 10_000
+const MAX_ADDRESSES = 10_000
+
+/** What is remembered of addresses. Beyond 10,000 the oldest are forgotten. Times are those of the steady clock. */
+export class Reputation {
+  readonly #knownUntil = new Map<string, number>()
+  readonly #bannedUntil = new Map<string, number>()
+  readonly #wasted = new Map<string, { since: number; count: number }>()
+
+  /** Notes that a delivery with a good signature came from the address. */
+  trust(address: string, now: number): void {
+    put(this.#knownUntil, address, now + KNOWN_MS)
+  }
+
+  /** Whether a good signature came from the address within the last hour. */
+  isKnown(address: string, now: number): boolean {
+    return (this.#knownUntil.get(address) ?? Number.NEGATIVE_INFINITY) > now
+  }
+
+  /** The address gets no connection for 10 s. A known sender is never banned: others may share its address. */
+  ban(address: string, now: number): void {
+    if (!this.isKnown(address, now)) put(this.#bannedUntil, address, now + BANNED_MS)
+  }
+
+  isBanned(address: string, now: number): boolean {
+    return (this.#bannedUntil.get(address) ?? Number.NEGATIVE_INFINITY) > now && !this.isKnown(address, now)
+  }
+
+  /** Notes a connection that ended without a whole request. @returns whether there were too many within 10 s. */
+  waste(address: string, now: number): boolean {
+    const window = this.#wasted.get(address)
+    if (window === undefined || now - window.since >= WINDOW_MS) {
+      put(this.#wasted, address, { since: now, count: 1 })
+      return false
+    }
+    window.count += 1
+    return window.count > MAX_WASTED
+  }
+}
+
+function put<V>(map: Map<string, V>, address: string, value: V): void {
+  map.delete(address)
+  map.set(address, value)
+  const [oldest] = map.keys()
+  if (map.size > MAX_ADDRESSES && oldest !== undefined) map.delete(oldest)
+}
