@@ -1,4 +1,5 @@
 import { inspect } from 'node:util'
+import { splitServers } from './postgres-url.ts'
 
 /** A value that never shows by accident: printed, logged or serialised it is `[redacted]`. */
 export class Secret {
@@ -36,7 +37,8 @@ export type SecretText = Pick<Secret, 'reveal'>
  */
 export function secretsOfUrl(text: string): string[] {
   const written = /^[^/?#]*\/\/[^/?#:]*:([^/?#]*)@/.exec(text)?.[1]
-  const url = URL.parse(text)
+  // All servers of a database get the same password.
+  const url = URL.parse(splitServers(text)?.[0]?.url ?? text)
   const token = url?.password === '' && /^https?:$/.test(url.protocol) ? url.username : ''
   const found = [written, url?.password, url?.searchParams.get('password'), token].filter((part) => typeof part === 'string')
   return [text, ...found, ...found.map(decoded)].filter((part) => part !== '')

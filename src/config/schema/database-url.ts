@@ -1,5 +1,6 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { splitServers } from '../../base/postgres-url.ts'
 import { readBytes } from '../sources/reading.ts'
 import { invalid, ok, type Parsed } from './values.ts'
 
@@ -53,15 +54,21 @@ const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey']
 /** The driver ignores unknown parameters, so that a typo would turn TLS off. `ssl` is here because it has a message of its own. */
 const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslnegotiation', ...TLS_FILES]
 
+/** libpq's words for a server that takes writes. It knows more, but nothing else is of use to a program that writes. */
+const WRITING = ['read-write', 'primary']
+
 /**
- * Parses a URL for the Postgres driver and checks its TLS parameters. The driver treats `require` and `verify-ca` as `verify-full` and
+ * Parses a URL for the Postgres driver, with one server or several (see `splitServers`), and checks its TLS parameters. The driver treats `require` and `verify-ca` as `verify-full` and
  * warns that this will change, so they are replaced by `verify-full` here.
  */
 export function postgresUrl(text: string): Parsed<string> {
   if (!/^postgres(?:ql)?:\/\//.test(text)) return invalid('must begin with postgres://')
+  const servers = splitServers(text)
+  if (!servers) return invalid('names an empty host, or not one port for each host; write several servers as h1:5432,h2:5432')
   // The driver accepts a user without a host; URL.parse does not.
-  const url = URL.parse(text.replace('@/', '@localhost/'))
-  if (!url) return invalid('is not a valid URL; in user and password write @ as %40, : as %3A, / as %2F, # as %23, ? as %3F and % as %25')
+  const [url, ...others] = servers.map((server) => URL.parse(server.url.replace('@/', '@localhost/')))
+  if (!url || others.includes(null))
+    return invalid('is not a valid URL; in user and password write @ as %40, : as %3A, / as %2F, # as %23, ? as %3F and % as %25')
   const parameters = url.searchParams
   const libpq = parameters.get('uselibpqcompat') === 'true'
   const problems: string[] = []
@@ -79,6 +86,10 @@ export function postgresUrl(text: string): Parsed<string> {
     const path = parameters.get(name)
     const file = path === null || path === '' ? null : readBytes(path)
     if (file && 'problem' in file) problems.push(`names a file in ${name} ${file.problem}`)
+  }
+  const wanted = parameters.get('target_session_attrs')
+  if (wanted !== null && !WRITING.includes(wanted)) {
+    problems.push('must say target_session_attrs=read-write or primary, or leave it out: the mirror needs a server that it can write to')
   }
   if (problems.length > 0) return invalid(...problems)
   return ok(libpq ? text : text.replace(/([?&]sslmode=)(?:require|verify-ca)(?=&|$)/g, '$1verify-full'))

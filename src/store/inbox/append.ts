@@ -7,7 +7,7 @@ import { timeFromMs } from '../../model/time.ts'
 import type { Db, TableSpec, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
-import { prepared } from '../postgres/pool.ts'
+import { prepared } from '../postgres/session.ts'
 
 /** A verified delivery, to be stored. */
 export interface NewDelivery {
@@ -45,6 +45,9 @@ const inbox: TableSpec = {
 /**
  * All bodies travel as one binary parameter that the server cuts up: a list of bytea is sent as escaped text, which takes longer than
  * everything else. The statement's `now` makes deliveries of one batch due in the order of their ids.
+ *
+ * A transaction that writes nothing does not wait for standbys, and a delivery that is stored already may not be on them yet. `do update` locks
+ * its row, which counts as a write; `do nothing` would acknowledge a repeat whose first copy a failover may still lose.
  */
 const POSTGRES_INSERT = prepared(
   NAME,

@@ -50,6 +50,44 @@ const TRANSIENT: readonly (readonly [prefix: string, sentence: string, fix?: str
   ['40', 'the transaction conflicted with others in Postgres'],
 ]
 
+/**
+ * Of a commit that was acknowledged without the standby for which it waits: it is on the primary alone, and a failover may undo it. Postgres
+ * says so in a warning, in the language of the server; the place in its code is the same in every language.
+ */
+export function isCutWait(notice: { readonly routine?: string | undefined; readonly message?: string | undefined }): boolean {
+  return notice.routine === 'SyncRepWaitForLSN' || (notice.message ?? '').startsWith('canceling wait for synchronous replication')
+}
+
+/** Of a statement that was not answered in time: its session may still be at it. The driver has no code for it. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout'
+}
+
+/** All connections of a pool are in use for what the server never answered. */
+export function allUnanswered(count: number): TransientError {
+  return new TransientError(
+    `Postgres does not answer on any of ${count} connections; check whether commits wait for a standby that is away (wait_event SyncRep in pg_stat_activity), or the server hangs`,
+  )
+}
+
+/** @param what the server is: `a standby`. */
+export function notWritable(server: string, what: string): TransientError {
+  return new TransientError(`${server} is ${what} and takes no writes; name the primary in DATABASE_URL, or all servers: h1:5432,h2:5432`)
+}
+
+/** @param failures why each server could not be used. */
+export function noneWritable(failures: readonly (readonly [server: string, reason: Error])[]): TransientError {
+  const reasons = failures.map(([server, reason]) => (reason.message.startsWith(server) ? reason.message : `${server}: ${reason.message}`))
+  return new TransientError(`none of the ${failures.length} servers in DATABASE_URL takes writes now: ${reasons.join('; ')}`, {
+    cause: failures.at(-1)?.[1],
+  })
+}
+
+/** For a commit whose outcome is unknown (invariant 1). */
+export function commitUnknown(error: unknown): TransientError {
+  return new TransientError(`It is unknown whether the transaction was committed: ${messageOf(error)}`, { cause: error })
+}
+
 /** @returns whether the transaction lost against another one (deadlock or serialization failure) and can be run again. */
 export function isRetryable(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code === '40001' || error.code === '40P01')
@@ -87,6 +125,7 @@ export function postgresError(error: unknown): unknown {
 
 /** For errors thrown while connecting, or when a connection breaks. */
 export function connectionError(error: unknown): Error {
+  if (error instanceof TransientError) return error
   const known = error instanceof pg.DatabaseError ? TRANSIENT.find(([prefix]) => error.code?.startsWith(prefix)) : undefined
   return known ? transient(known[1], known[2], error) : transient(...reasonOf(error), error)
 }

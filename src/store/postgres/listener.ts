@@ -5,8 +5,8 @@ import type { Log } from '../../base/log.ts'
 import { type Signals, topics } from '../engine/signals.ts'
 import { channelOf } from './notifier.ts'
 import type { PostgresConfig } from './pool.ts'
+import { PostgresServers } from './servers.ts'
 
-const CONNECT_TIMEOUT_MS = 5_000
 const RETRY_BASE_MS = 200
 const RETRY_CAP_MS = 5_000
 /** Interval of the probe that detects a connection that was cut silently. */
@@ -15,12 +15,14 @@ const PROBE_TIMEOUT_MS = 5_000
 
 /** One connection that receives notifications and hands them to `signals`. */
 export class PostgresListener {
-  readonly #config: PostgresConfig
+  readonly #channel: string
+  readonly #servers: PostgresServers
   readonly #signals: Signals
   readonly #log: Log
 
   constructor(config: PostgresConfig, signals: Signals, log: Log) {
-    this.#config = config
+    this.#channel = channelOf(config.schema)
+    this.#servers = new PostgresServers(config.listenUrl)
     this.#signals = signals
     this.#log = log
   }
@@ -41,13 +43,7 @@ export class PostgresListener {
   }
 
   async #listen(signal: AbortSignal, connected: () => void): Promise<void> {
-    const client = new pg.Client({
-      connectionString: this.#config.listenUrl.reveal(),
-      application_name: 'submission-mirror listen',
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      query_timeout: PROBE_TIMEOUT_MS,
-      keepAlive: true,
-    })
+    const client = await this.#servers.open({ application_name: 'submission-mirror listen', query_timeout: PROBE_TIMEOUT_MS })
     const ended = new AbortController()
     let problem: Error | null = null
     client.on('error', (error) => {
@@ -63,8 +59,7 @@ export class PostgresListener {
     const stop = () => ended.abort()
     signal.addEventListener('abort', stop, { once: true })
     try {
-      await client.connect()
-      await client.query(`listen ${pg.escapeIdentifier(channelOf(this.#config.schema))}`)
+      await client.query(`listen ${pg.escapeIdentifier(this.#channel)}`)
       connected()
       // Notifications sent while nobody listened are lost: have everybody look now.
       for (const topic of topics) this.#signals.notify(topic)

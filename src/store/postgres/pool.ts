@@ -1,176 +1,142 @@
 import pg from 'pg'
-import { messageOf, TransientError } from '../../base/errors.ts'
+import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
+import type { ServerUrl } from '../../base/postgres-url.ts'
 import type { DatabaseConfig } from '../engine/db.ts'
-import { connectionError, isReadOnly, isServerError } from './errors.ts'
+import { allUnanswered } from './errors.ts'
+import { CONNECT_TIMEOUT_MS, inspectSession, limited, type PostgresServers } from './servers.ts'
+import { type Condition, type Connection, observe, PostgresSession } from './session.ts'
+import { sessionSettings } from './session-settings.ts'
 import { typeParsers } from './types.ts'
+import { UnansweredConnections } from './unanswered.ts'
 
 export type PostgresConfig = Extract<DatabaseConfig, { kind: 'postgres' }>
 
-const CONNECT_TIMEOUT_MS = 5_000
-const STATEMENT_TIMEOUT_MS = 30_000
-const LOCK_TIMEOUT_MS = 10_000
-const IDLE_IN_TRANSACTION_MS = 30_000
-/** Longer than the server's own statement limit: past it, the server or the network is gone. */
-const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000
 const IDLE_MS = 60_000
-
-/** Settings of every connection. */
-function settings(schema: string): [name: string, value: string][] {
-  return [
-    ['search_path', pg.escapeIdentifier(schema)],
-    ['timezone', "'UTC'"],
-    ['datestyle', "'ISO, YMD'"],
-    // Independent of the server's default: an acknowledged delivery is on disk (invariant 1).
-    ['synchronous_commit', 'on'],
-    ['statement_timeout', String(STATEMENT_TIMEOUT_MS)],
-    ['lock_timeout', String(LOCK_TIMEOUT_MS)],
-    ['idle_in_transaction_session_timeout', String(IDLE_IN_TRANSACTION_MS)],
-  ]
-}
-
-/** Independent of the server's default: after waiting for a lock, a transaction must see what was committed meanwhile (invariants 2 and 9). */
-const ISOLATION = 'isolation level read committed'
-
-/** One query that sets up a new connection. */
-function sessionSettings(schema: string): string {
-  const all = settings(schema).map(([name, value]) => `set ${name} = ${value}`)
-  return [`set session characteristics as transaction ${ISOLATION}`, ...all].join('; ')
-}
-
-/**
- * One query that begins a transaction and repeats the settings. Behind a transaction pooler the session may be another client's.
- */
-export function beginStatement(schema: string, kind: 'read' | 'write' | 'no-timeout'): string {
-  const local = settings(schema).map(([name, value]) => {
-    const limit = name === 'statement_timeout' || name === 'lock_timeout'
-    return `set local ${name} = ${kind === 'no-timeout' && limit ? '0' : value}`
-  })
-  return [`begin ${ISOLATION}`, ...(kind === 'read' ? ['set transaction read only'] : []), ...local].join('; ')
-}
+/** A session keeps the `synchronous_commit` with which it began; a stricter default of the server takes effect within this time. */
+const MAX_LIFETIME_S = 600
 
 /** Whether the settings name a pooler: they give a way past it for listening. */
 function isPooled(config: PostgresConfig): boolean {
   return config.listenUrl.reveal() !== config.url.reveal()
 }
 
-/** Detects a pooler that the settings do not name: the backend that answers is not the one from the login. */
-async function isShared(client: pg.ClientBase): Promise<boolean> {
-  const { rows } = await client.query<{ pid: unknown }>(limited('select pg_backend_pid() as pid'))
-  return Number(rows[0]?.pid) !== (client as { readonly processID?: number | null }).processID
+/** A connection in the pool, with the server that it leads to. */
+class ServerClient extends pg.Client {
+  readonly server: ServerUrl
+  /** See `PostgresServers.generation`. */
+  readonly generation: number
+  readonly #servers: PostgresServers
+
+  constructor(options: pg.ClientConfig, servers: PostgresServers) {
+    const server = servers.current
+    super({ ...options, connectionString: server.url, connectionTimeoutMillis: servers.attemptTimeoutMs })
+    this.server = server
+    this.generation = servers.generation
+    this.#servers = servers
+  }
+
+  override connect(): Promise<pg.Client>
+  override connect(callback: (error: Error) => void): void
+  // The pool calls it with a callback.
+  override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
+    if (!callback) return super.connect()
+    super.connect((error: Error | null) => {
+      if (error) this.#servers.failed(this.server, error)
+      callback(error as Error)
+    })
+    return undefined
+  }
 }
 
-/** For the first statements of a connection: a pooler accepts the login itself, then may make statements wait for ever. */
-function limited(text: string): pg.QueryConfig {
-  return { text, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig
-}
-
-const PREPARED = /^\/\* prepared ([\w-]+) \*\//
-
-/**
- * Marks a statement for preparing once per connection, where planning costs more than running. Only for statements with a single sensible
- * plan: the plan stays while the tables grow.
- * @param name unique to this text.
- */
-export function prepared(name: string, text: string): string {
-  return `/* prepared ${name} */ ${text}`
-}
-
-function preparedName(text: string): string | undefined {
-  return text.startsWith('/* prepared') ? PREPARED.exec(text)?.[1] : undefined
-}
-
-/** Connections to one database, opened on demand and set up alike. */
+/** Connections to one database, opened on demand and set up alike. All of them lead to the server that takes writes. */
 export class PostgresPool {
   readonly #pool: pg.Pool
-  /** Connections behind a pooler: each transaction may get another session of the server. */
-  readonly #pooled = new WeakSet<pg.ClientBase>()
+  readonly #servers: PostgresServers
+  readonly #max: number
+  readonly #unanswered: UnansweredConnections
+  readonly #connections = new WeakMap<pg.ClientBase, Connection>()
   #ending: Promise<void> | undefined
 
-  constructor(config: PostgresConfig, max: number, log: Log) {
+  constructor(config: PostgresConfig, servers: PostgresServers, max: number, log: Log) {
+    this.#servers = servers
+    this.#max = max
+    this.#unanswered = new UnansweredConnections(servers)
     const setUp = sessionSettings(config.schema)
     const pool = new pg.Pool({
-      connectionString: config.url.reveal(),
       application_name: 'submission-mirror',
       max,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       idleTimeoutMillis: IDLE_MS,
+      maxLifetimeSeconds: MAX_LIFETIME_S,
       keepAlive: true,
       types: typeParsers,
+      Client: class extends ServerClient {
+        constructor(options?: pg.ClientConfig) {
+          super(options ?? {}, servers)
+        }
+      },
       // The pool awaits this before it hands the connection out.
       onConnect: async (client) => {
         // A connection that breaks while in use reports it here too. Without a listener that would end the process.
         client.on('error', () => {})
+        const connection = await this.#inspect(client as ServerClient, isPooled(config))
+        this.#connections.set(client, connection)
         // Behind a pooler each transaction sets itself up; session settings would leak to other clients.
-        if (isPooled(config) || (await isShared(client))) this.#pooled.add(client)
-        else await client.query(limited(setUp))
+        if (!connection.pooled) await client.query(limited(setUp, servers.attemptTimeoutMs))
       },
     })
     pool.on('error', (error) => log.warn(`a Postgres connection was lost: ${messageOf(error)}`))
     this.#pool = pool
   }
 
-  /** @throws TransientError when no connection is free within 5 s. */
+  /** @throws TransientError when no connection is free, or no server takes writes, within 5 s. */
   async connect(): Promise<PostgresSession> {
-    try {
-      const client = await this.#pool.connect()
-      return new PostgresSession(client, this.#pooled.has(client))
-    } catch (error) {
-      throw connectionError(error)
+    if (this.#unanswered.size >= this.#max) {
+      await this.#unanswered.probe()
+      if (this.#unanswered.size >= this.#max) throw allUnanswered(this.#max)
     }
-  }
-
-  /** Waits for connections in use, then closes all. */
-  async close(): Promise<void> {
-    this.#ending ??= this.#pool.end()
-    await this.#ending
-  }
-}
-
-/** A connection in use. */
-export class PostgresSession {
-  /** Whether a pooler stands between: each transaction must then set itself up, and nothing stays prepared. */
-  readonly pooled: boolean
-  readonly #client: pg.PoolClient
-  #broken = false
-
-  constructor(client: pg.PoolClient, pooled: boolean) {
-    this.#client = client
-    this.pooled = pooled
-  }
-
-  /**
-   * @param noTimeout lets the server take as long as it needs.
-   * @throws pg's DatabaseError when the server answers with one, TransientError when the connection broke.
-   */
-  async query(text: string, values?: readonly unknown[], noTimeout = false): Promise<pg.QueryResult<Record<string, unknown>>> {
-    if (this.#broken) throw new TransientError('The connection to Postgres was lost')
-    try {
-      const name = this.pooled ? undefined : preparedName(text)
-      const query = {
-        text,
-        ...(name !== undefined && { name }),
-        ...(values && { values: [...values] }),
-        ...(!noTimeout && { query_timeout: ANSWER_TIMEOUT_MS }),
-      }
-      return await this.#client.query<Record<string, unknown>>(query)
-    } catch (error) {
-      // A session keeps its read-only default even after the server has become writable.
-      if (!isServerError(error) || isReadOnly(error)) this.#broken = true
-      throw isServerError(error) ? error : connectionError(error)
-    }
-  }
-
-  /** Rolls back. A broken connection needs none: the server rolls back itself. */
-  async rollback(): Promise<void> {
-    if (this.#broken) return
-    await this.query('rollback').catch(() => {
-      this.#broken = true
+    return this.#servers.inTurn(async () => {
+      const client = await this.#trusted()
+      const connection = this.#connections.get(client) as Connection
+      return new PostgresSession(connection, (condition) => this.#giveBack(connection, condition))
     })
   }
 
-  /** Returns the connection to the pool; a broken one is closed. */
-  release(): void {
-    this.#client.release(this.#broken)
+  /** Waits for connections in use, then closes all. What was not answered is waited for no longer. */
+  async close(): Promise<void> {
+    this.#ending ??= this.#pool.end()
+    this.#unanswered.dropAll()
+    await this.#ending
+  }
+
+  /** @returns a connection of the present generation; earlier ones that were idle meanwhile are closed. */
+  async #trusted(): Promise<pg.PoolClient> {
+    for (let closed = 0; ; closed++) {
+      const client = await this.#pool.connect()
+      if ((client as unknown as ServerClient).generation === this.#servers.generation || closed > this.#max) return client
+      client.release(true)
+    }
+  }
+
+  async #inspect(client: ServerClient, named: boolean): Promise<Connection> {
+    try {
+      const session = await inspectSession(client, this.#servers.attemptTimeoutMs)
+      this.#servers.requireWritable(client.server, session)
+      // A pooler that the settings do not name shows itself: the backend that answers is not the one from the login.
+      const pooled = named || session.backend !== (client as { readonly processID?: number | null }).processID
+      return observe(client as unknown as pg.PoolClient, { pooled, backend: session.backend })
+    } catch (error) {
+      this.#servers.failed(client.server, error)
+      throw error
+    }
+  }
+
+  #giveBack(connection: Connection, condition: Condition): void {
+    if (condition !== 'good') this.#servers.distrust()
+    const { client, pooled, backend } = connection
+    // A pooler limits the sessions of the server itself, and does not tell which one works for a connection.
+    if (condition !== 'unanswered' || pooled) client.release(condition !== 'good')
+    else this.#unanswered.keep(client, (client as unknown as ServerClient).server, backend)
   }
 }

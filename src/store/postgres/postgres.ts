@@ -2,18 +2,20 @@ import { randomUUID } from 'node:crypto'
 import type { CompiledQuery, Kysely, QueryResult } from 'kysely'
 import type pg from 'pg'
 import { backoffMs, type Clock, systemClock } from '../../base/clock.ts'
-import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Row } from '../../model/entity.ts'
 import type { Db, FailPoint, OpenOptions, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
 import { createSignals, type Signals, type Topic } from '../engine/signals.ts'
 import type { Tables } from '../schema/tables.ts'
-import { isRetryable, isServerError, postgresError } from './errors.ts'
+import { commitUnknown, isRetryable, isServerError, postgresError } from './errors.ts'
 import { PostgresListener } from './listener.ts'
 import { PostgresNotifier } from './notifier.ts'
-import { beginStatement, type PostgresConfig, PostgresPool, type PostgresSession } from './pool.ts'
+import { type PostgresConfig, PostgresPool } from './pool.ts'
 import * as rows from './rows.ts'
+import { PostgresServers } from './servers.ts'
+import type { PostgresSession } from './session.ts'
+import { beginStatement } from './session-settings.ts'
 
 const MAX_CONNECTIONS = 8
 /** Reserved for `priority` transactions, so that a delivery never waits for a connection that a worker holds. */
@@ -44,8 +46,9 @@ export class PostgresDb implements Db {
     this.#config = config
     this.#log = options.log
     this.#failPoint = options.failPoint
-    this.#pool = new PostgresPool(config, MAX_CONNECTIONS, options.log)
-    this.#firstPool = new PostgresPool(config, FIRST_CONNECTIONS, options.log)
+    const servers = new PostgresServers(config.url)
+    this.#pool = new PostgresPool(config, servers, MAX_CONNECTIONS, options.log)
+    this.#firstPool = new PostgresPool(config, servers, FIRST_CONNECTIONS, options.log)
     this.#notifier = new PostgresNotifier(this.#pool, config.schema, options.log)
     this.read = new PostgresQuery(this, readerOf(this.#pool, config))
   }
@@ -138,10 +141,6 @@ function once(name: string, run: RunText): RunText {
     ran = true
     return run(text, values)
   }
-}
-
-function commitUnknown(error: unknown): TransientError {
-  return new TransientError(`It is unknown whether the transaction was committed: ${messageOf(error)}`, { cause: error })
 }
 
 /** Runs single statements, each on any free connection. */

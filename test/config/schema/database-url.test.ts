@@ -2,6 +2,7 @@ import { symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, test, vi } from 'vitest'
+import { splitServers } from '../../../src/base/postgres-url.ts'
 import { databaseUrl, postgresUrl } from '../../../src/config/schema/database-url.ts'
 import { file } from '../support.ts'
 
@@ -65,6 +66,41 @@ describe('Postgres', () => {
       expect(databaseUrl(url)).toEqual({ problems: [expect.any(String)] })
     expect(postgresUrl('postgres://u:pa/ss@h/d')).toEqual({ problems: [expect.stringMatching(/^is not a valid URL; .*%2F/)] })
     expect(postgresUrl('postgres://h/d#x')).toEqual({ problems: [expect.stringMatching(/fragment/)] })
+  })
+
+  test('several servers are named as libpq understands them, and all else holds for each', () => {
+    const cases: [url: string, servers: string[]][] = [
+      [
+        'postgres://u:p%2C@h1.test:5432,h2.test:5433/d?target_session_attrs=read-write',
+        [
+          'postgres://u:p%2C@h1.test:5432/d?target_session_attrs=read-write',
+          'postgres://u:p%2C@h2.test:5433/d?target_session_attrs=read-write',
+        ],
+      ],
+      ['postgres://h1,[::1]:1/d', ['postgres://h1/d', 'postgres://[::1]:1/d']],
+      ['postgres://u@/d?host=h1,h2&port=1,2', ['postgres://u@/d?host=h1&port=1', 'postgres://u@/d?host=h2&port=2']],
+      ['postgres:///d?host=h1,h2&port=7', ['postgres:///d?host=h1&port=7', 'postgres:///d?host=h2&port=7']],
+    ]
+    for (const [url, servers] of cases) {
+      expect(postgresUrl(url)).toEqual({ value: url })
+      expect(splitServers(url)?.map((server) => server.url)).toEqual(servers)
+    }
+    expect(splitServers('postgres://u:p@h1:5433,h2/d')?.map(({ name }) => name)).toEqual(['h1:5433', 'h2:5432'])
+    const [first] = splitServers('postgres://h1:1,h2:2/d?sslmode=verify-full') ?? []
+    expect(new pg.Client({ connectionString: first?.url })).toMatchObject({ host: 'h1', port: 1, database: 'd', ssl: {} })
+  })
+
+  test('lists of servers that do not fit together, and servers that are not to be written to, are refused', () => {
+    for (const url of ['postgres://h1,/d', 'postgres://u@,h2/d', 'postgres:///d?host=h1,h2,h3&port=1,2', 'postgres://h1:1,:2/d']) {
+      expect(postgresUrl(url)).toEqual({ problems: [expect.stringMatching(/^names an empty host, or not one port for each host/)] })
+    }
+    expect(postgresUrl('postgres://h1:1,h2:x/d')).toEqual({ problems: [expect.stringMatching(/^is not a valid URL/)] })
+    for (const attributes of ['any', 'read-only', 'standby', 'prefer-standby', '']) {
+      expect(postgresUrl(`${H}?target_session_attrs=${attributes}`)).toEqual({
+        problems: ['must say target_session_attrs=read-write or primary, or leave it out: the mirror needs a server that it can write to'],
+      })
+    }
+    expect(postgresUrl(`${H}?target_session_attrs=primary`)).toHaveProperty('value')
   })
 
   test('require and verify-ca become what the driver makes of them, so that it need not warn', () => {

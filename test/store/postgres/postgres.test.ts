@@ -5,6 +5,7 @@ import { TransientError } from '../../../src/base/errors.ts'
 import type { DatabaseConfig, Db, Tx } from '../../../src/store/engine/db.ts'
 import { migrate } from '../../../src/store/migrate/migrate.ts'
 import { type PostgresConfig, PostgresPool } from '../../../src/store/postgres/pool.ts'
+import { PostgresServers } from '../../../src/store/postgres/servers.ts'
 import { timeFromPostgres } from '../../../src/store/postgres/types.ts'
 import { newPostgres, openAgain, silentLog } from '../../tools/databases.ts'
 import { type PostgresServer, startPostgres } from '../../tools/postgres-server.ts'
@@ -56,7 +57,8 @@ describe('Postgres', () => {
   })
 
   it('says of a connection that it waited for in vain that none came free, for the server may well be there', async () => {
-    const pool = new PostgresPool(place.config as PostgresConfig, 1, silentLog)
+    const config = place.config as PostgresConfig
+    const pool = new PostgresPool(config, new PostgresServers(config.url), 1, silentLog)
     onTestFinished(() => pool.close())
     const held = await pool.connect()
     onTestFinished(() => held.release())
@@ -114,6 +116,32 @@ describe('Postgres', () => {
       expect(inside).toEqual({ durable: 'on', isolation: 'read committed', zone: 'UTC', at: '2026-01-31T02:30:00.500000Z' })
       expect((await look.execute(careless.read.sql)).rows[0]).toEqual(inside)
       await careless.close()
+    }
+  })
+
+  it.each([
+    ['off', 'on'],
+    ['local', 'on'],
+    ['remote_write', 'on'],
+    ['remote_apply', 'remote_apply'],
+  ])('commits no less durably than %s, the default of its role, and at least with on', async (given, used) => {
+    const role = `commits_${given}`
+    const admin = new pg.Client({ connectionString: inject('postgresUrl') })
+    await admin.connect()
+    await admin.query(`do $$ begin
+      if not exists (select 1 from pg_roles where rolname = '${role}') then create role ${role} login superuser password 'x'; end if; end $$`)
+    await admin.query(`alter role ${role} set synchronous_commit = ${given}`)
+    await admin.end()
+    const url = new URL(inject('postgresUrl'))
+    url.username = role
+    url.password = 'x'
+    const secret = { reveal: () => url.href }
+    for (const listenUrl of [secret, { reveal: () => `${url.href}?` }]) {
+      const own = await openAgain({ ...(place.config as PostgresConfig), url: secret, listenUrl })
+      const look = async (tx: Tx) =>
+        (await sql<{ now: string }>`select current_setting('synchronous_commit') as now`.execute(tx.sql)).rows[0]?.now
+      expect([await own.write('look', look), await own.write('look', look, { singleStatement: true })]).toEqual([used, used])
+      await own.close()
     }
   })
 
