@@ -16,6 +16,7 @@ export class SqliteConnection {
   readonly database: Database.Database
   readonly #statements = new Map<string, Prepared>()
   #flushes: boolean | null = null
+  #endedBy: unknown = null
 
   constructor(path: string, options: Database.Options) {
     this.database = new Database(path, options)
@@ -57,6 +58,31 @@ export class SqliteConnection {
     if (this.#flushes === flushes) return
     this.database.pragma(`synchronous = ${flushes ? 'full' : 'normal'}`)
     this.#flushes = flushes
+  }
+
+  /** Begins a write transaction, with its lock. */
+  begin(): void {
+    this.#endedBy = null
+    this.prepare('begin immediate').statement.run()
+  }
+
+  /**
+   * Runs one step of the open transaction. A full or failing disk ends a transaction at once, and each later statement would be committed by
+   * itself.
+   * @throws what ended the transaction, when it is not open any more.
+   */
+  step<T>(run: () => T): T {
+    if (!this.database.inTransaction) throw this.#endedBy ?? new Error('the transaction was ended before it was committed')
+    try {
+      return run()
+    } catch (error) {
+      if (!this.database.inTransaction) this.#endedBy = error
+      throw error
+    }
+  }
+
+  commit(): void {
+    this.step(() => this.prepare('commit').statement.run())
   }
 
   /** Rolls back an open transaction; some errors have ended it already. */

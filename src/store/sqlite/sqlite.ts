@@ -108,10 +108,9 @@ export class SqliteDb implements Db {
 
   /** Begins a transaction with its lock. Waits in real time even under a test clock: another process's lock passes in real time. */
   async #begin(deadline: number): Promise<void> {
-    const begin = this.#writer.prepare('begin immediate').statement
     for (let attempt = 0; ; attempt++) {
       try {
-        begin.run()
+        this.#writer.begin()
         return
       } catch (error) {
         if (!isBusy(error) || systemClock.now() >= deadline) throw error
@@ -121,16 +120,16 @@ export class SqliteDb implements Db {
   }
 
   async #runOnWorker<T>(name: string, tx: WorkerTx, work: (tx: Tx) => Promise<T>): Promise<T> {
-    await this.#worker.ask({ do: 'exec', text: 'begin immediate' })
+    await this.#worker.ask({ do: 'begin' })
     try {
       const result = await work(tx)
       tx.end()
       this.#failPoint?.(`${name}:before-commit`)
-      await this.#worker.ask({ do: 'exec', text: 'commit' })
+      await this.#worker.ask({ do: 'commit' })
       return result
     } catch (error) {
       tx.end()
-      await this.#worker.ask({ do: 'exec', text: 'rollback' })
+      await this.#worker.ask({ do: 'rollback' })
       throw error
     }
   }
@@ -140,7 +139,7 @@ export class SqliteDb implements Db {
       const result = await work(tx)
       tx.end()
       this.#failPoint?.(`${name}:before-commit`)
-      this.#writer.prepare('commit').statement.run()
+      this.#writer.commit()
       return result
     } catch (error) {
       tx.end()
@@ -215,6 +214,12 @@ class SqliteQuery implements Query {
 
 class SqliteTx extends SqliteQuery implements Tx {
   readonly actions: (() => void)[] = []
+  readonly #connection: SqliteConnection
+
+  constructor(db: SqliteDb, connection: SqliteConnection, rows: SqliteRows, path: string) {
+    super(db, connection, rows, path)
+    this.#connection = connection
+  }
 
   async insertMany(table: TableSpec, rows: readonly Row[], options: { readonly ignore?: boolean } = {}): Promise<number> {
     return this.use((known) => known.insertMany(table, rows, options.ignore ?? false))
@@ -229,4 +234,8 @@ class SqliteTx extends SqliteQuery implements Tx {
   }
 
   notifyOthers(): void {}
+
+  protected override use<T>(action: (rows: SqliteRows) => T): T {
+    return super.use((rows) => this.#connection.step(() => action(rows)))
+  }
 }

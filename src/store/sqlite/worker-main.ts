@@ -23,21 +23,20 @@ parentPort?.on('message', (request: WorkerRequest) => {
 
 function answerTo(request: WorkerRequest): WorkerAnswer {
   try {
-    return { value: execute(request) }
+    return { value: request.inTransaction ? connection.step(() => execute(request)) : execute(request) }
   } catch (error) {
     return { problem: messageOf(error), code: error instanceof Database.SqliteError ? error.code : null }
   }
 }
 
 function execute(request: WorkerRequest): unknown {
-  // Without a transaction each statement would commit by itself.
-  if (request.inTransaction && !connection.database.inTransaction) throw new Error('the transaction was ended before it was committed')
   switch (request.do) {
-    case 'exec':
-      // Some errors have already ended the transaction.
-      if (request.text === 'rollback') return connection.rollback()
-      connection.database.exec(request.text)
-      return null
+    case 'begin':
+      return connection.begin()
+    case 'commit':
+      return connection.commit()
+    case 'rollback':
+      return connection.rollback()
     case 'run':
       return connection.run(request.query as CompiledQuery)
     case 'selectMany':

@@ -17,7 +17,7 @@ export type WorkerRequest = WorkerStep & {
 }
 
 type WorkerStep =
-  | { readonly do: 'exec'; readonly text: string }
+  | { readonly do: 'begin' | 'commit' | 'rollback' }
   | { readonly do: 'run'; readonly query: Pick<CompiledQuery, 'sql' | 'parameters'> }
   | { readonly do: 'selectMany'; readonly table: TableSpec; readonly keys: readonly Row[] }
   | { readonly do: 'selectWhere'; readonly table: TableSpec; readonly where: Row; readonly limit?: number }
