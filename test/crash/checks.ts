@@ -4,6 +4,7 @@ import type { Db } from '../../src/store/engine/db.ts'
 import { checkSchema } from '../../src/store/migrate/migrate.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
 import { differences, inboxRows, logFaults, recordIds, waitFor } from '../e2e/agreement.ts'
+import { postSigned } from '../e2e/signed.ts'
 import { endBackoffs } from '../e2e/time.ts'
 
 export const ACCOUNT = 'default'
@@ -38,6 +39,13 @@ export async function checkDead(outside: Outside, db: Db): Promise<void> {
   expect(lost, 'settled and not in the mirror').toEqual([])
   expect(await logFaults(db), 'the change log').toEqual([])
   expect(await skipped(outside, db, mirrored), 'before a stored cursor and not in the mirror').toEqual([])
+}
+
+/** A delivery that cannot be stored is answered 503, with a time to come again. */
+export async function expectRefusal(receiver: string, secret: string): Promise<void> {
+  const { status, retryAfter } = await postSigned(`${receiver}/webhooks`, secret, '{"type":"submission.events"}')
+  expect(status).toBe(503)
+  expect(Number(retryAfter)).toBeGreaterThan(0)
 }
 
 /** What must hold when it was started again and has done what was due. @param held leases of the dead. */

@@ -1,10 +1,12 @@
 // `serve`, put together as the program does it, in a process that ends where a test says. It is told, a line each:
 //   start ENV        the settings, as JSON
 //   arm POINT N HOW  at the Nth time from now that it comes to POINT it is killed; or (HOW is `throw`) the store fails that once, or
-//                    (`refuse`) refuses what is written, that time and ever after
+//                    (`refuse`) refuses what is written, that time and ever after, or (`full`) no file can be written from then on
+//   room             files can be written again, and the commands that failed are repeated
 //   retry, skip, map as the commands of that name do, with a connection of their own: `outbox retry`, `outbox skip` of dead letters,
 //                    `destination map` of the mapping that follows as JSON
 //   stop             as by SIGTERM
+import { spawnSync } from 'node:child_process'
 import { flushCompileCache } from 'node:module'
 import { createInterface } from 'node:readline'
 import { type Serving, startServing } from '../../src/app/serving.ts'
@@ -25,13 +27,26 @@ function failPoint(point: string): void {
   if (here.left > 0) return
   if (here.how === 'refuse') throw new Error(`the store refuses what is written at ${point}`)
   armed.delete(point)
+  if (here.how === 'full') {
+    limitFiles('0')
+    console.log('full')
+    return
+  }
   if (here.how === 'throw') throw new TransientError(`the store fails at ${point}`)
   // No line after this one runs: the system has ended the process before the call returns.
   process.kill(process.pid, 'SIGKILL')
 }
 
+/** The soft limit on the size of files stands for the end of the disk: a user may raise it again. */
+function limitFiles(bytes: string): void {
+  const { status, stderr } = spawnSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:`], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`the size of files could not be limited: ${stderr}`)
+}
+
 let serving: Serving | undefined
 let database: Config['database'] | undefined
+/** Commands that met a full disk. */
+const failed: [name: string, words: string][] = []
 
 async function command(name: string, words: string): Promise<void> {
   if (!database) throw new Error('not started')
@@ -59,6 +74,11 @@ async function obey(line: string): Promise<void> {
     armed.set(point, { left: Number(n), how })
     console.log('armed')
   }
+  if (order === 'room') {
+    armed.clear()
+    limitFiles('unlimited')
+    for (const [failedName, given] of failed.splice(0)) await command(failedName, given)
+  }
   if (order === 'start') {
     const env = JSON.parse(words.join(' ')) as Record<string, string>
     database = loadConfig(env).database
@@ -67,7 +87,13 @@ async function obey(line: string): Promise<void> {
     keepCompiled()
     console.log('ready', serving.receiver, serving.ops)
   }
-  if (order === 'retry' || order === 'skip' || order === 'map') await command(order, words.join(' '))
+  if (order === 'retry' || order === 'skip' || order === 'map') {
+    const given = words.join(' ')
+    await command(order, given).catch((error: unknown) => {
+      if (!(error instanceof TransientError)) throw error
+      failed.push([order, given])
+    })
+  }
   if (order === 'stop') {
     await serving?.stop()
     console.log('stopped')

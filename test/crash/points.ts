@@ -205,13 +205,13 @@ export const accountPoints: readonly KillPoint[] = [
   },
 ]
 
-/** Work that goes on until the product is dead. */
+/** Work that goes on until the product is where it was armed. */
 export async function workOn(rig: CrashRig): Promise<void> {
   const id = addWork(rig)
-  for (let rounds = 0; rounds < MAX_ROUNDS && !rig.isDead; rounds++) {
+  for (let rounds = 0; rounds < MAX_ROUNDS && !rig.isThere; rounds++) {
     const before = rig.acknowledged.size
     addNews(rig, id)
-    await waitFor(() => rig.isDead || rig.acknowledged.size > before, ROUND_MS)
+    await waitFor(() => rig.isThere || rig.acknowledged.size > before, ROUND_MS)
   }
 }
 

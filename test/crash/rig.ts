@@ -1,16 +1,19 @@
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { systemClock } from '../../src/base/clock.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { FaultInput } from '../../src/sandbox/service/faults.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import type { UpstreamClient } from '../../src/upstream/client.ts'
+import { waitFor } from '../e2e/agreement.ts'
 import { accountEnv, databaseEnv } from '../e2e/serve.ts'
 import { letTimePass } from '../e2e/time.ts'
 import { type Child, startChild } from '../tools/child.ts'
 import { openAgain } from '../tools/databases.ts'
 import { programPath } from '../tools/program.ts'
 import { sandboxClient } from '../tools/sandbox-client.ts'
-import { ACCOUNT, checkDead, checkSettled, isMigrated, leases, type Outside } from './checks.ts'
+import { ACCOUNT, checkDead, checkSettled, expectRefusal, isMigrated, leases, type Outside } from './checks.ts'
 import type { CrashPlace } from './place.ts'
 
 /** Longer than every lease and every backoff that a round leaves behind. */
@@ -52,6 +55,8 @@ export class CrashRig implements Outside {
   #spare: Child
   #db: Db | null = null
   #said = () => ''
+  #isFull = false
+  #isStopping = false
 
   private constructor(
     program: string,
@@ -120,9 +125,9 @@ export class CrashRig implements Outside {
     return this.#db
   }
 
-  /** Whether it has been killed, and its death not been looked at yet. */
-  get isDead(): boolean {
-    return this.#child !== null && this.#child.process.signalCode !== null
+  /** Whether it has come to where it was armed: it has been killed, or its disk is full, and that has not been looked at yet. */
+  get isThere(): boolean {
+    return this.#isFull || (this.#child !== null && this.#child.process.signalCode !== null)
   }
 
   /**
@@ -135,6 +140,9 @@ export class CrashRig implements Outside {
     await this.#closeStore()
     Object.assign(this.#settings, settings)
     this.#child = this.#spare
+    this.#receiver = ''
+    this.#isStopping = false
+    createInterface({ input: this.#child.process.stdout as Readable }).on('line', (line) => this.#hear(line))
     let said = ''
     this.#child.process.stdout?.on('data', (chunk) => {
       said = `${said}${String(chunk)}`.slice(-6_000)
@@ -148,11 +156,19 @@ export class CrashRig implements Outside {
     if (!arm) await this.#ready()
   }
 
-  async #ready(): Promise<void> {
-    const [receiver = '', ops = ''] = (await this.#running().says('ready')).split(' ')
+  #hear(line: string): void {
+    const [word, receiver = '', ops = ''] = line.split(' ')
+    if (word === 'full') this.#isFull = true
+    if (word !== 'ready') return
     this.#receiver = receiver
     this.#ops = ops
     this.sandbox.setTarget(ACCOUNT, `${this.#receiver}/webhooks`)
+  }
+
+  async #ready(): Promise<void> {
+    await this.#running().says('ready')
+    // The same line may be heard here first.
+    await waitFor(() => this.#receiver !== '', DEATH_MS)
   }
 
   async arm(point: string): Promise<void> {
@@ -167,6 +183,7 @@ export class CrashRig implements Outside {
 
   /** Asks the product to stop; it may be killed over it. */
   askToStop(): void {
+    this.#isStopping = true
     this.#running().tell('stop')
   }
 
@@ -179,9 +196,9 @@ export class CrashRig implements Outside {
     await this.start()
   }
 
-  /** Lets the product do what is due, and looks at what came of it. */
-  async settle(): Promise<void> {
-    await checkSettled(this, await this.store(), Date.now() - 60_000, new Set())
+  /** Lets the product do what is due, and looks at what came of it. @param sinceMs when everything is to be read again. */
+  async settle(sinceMs = Date.now() - 60_000): Promise<void> {
+    await checkSettled(this, await this.store(), sinceMs, new Set())
     await this.#push?.checkSettled(await this.store())
     this.touched.clear()
   }
@@ -215,6 +232,36 @@ export class CrashRig implements Outside {
     const db = await this.store()
     await checkDead(this, db)
     if (await isMigrated(db)) await this.#push?.checkDead(db)
+  }
+
+  /**
+   * Waits until the disk of the product is full at `where`, looks at what it left and how it answers, and makes room again. A product that
+   * ends over it is started again.
+   */
+  async fullDisk(where: string): Promise<void> {
+    const child = this.#running()
+    let hasEnded = false
+    const ended = child.ended().then(() => {
+      hasEnded = true
+    })
+    if (!(await waitFor(() => this.#isFull || hasEnded, DEATH_MS)) || !this.#isFull)
+      throw new Error(`it never came to ${where}:\n${this.#said()}`)
+    if (this.#receiver !== '' && !this.#isStopping) await expectRefusal(this.#receiver, this.sandbox.account(ACCOUNT).webhookSecret)
+    this.sandbox.faults.set([SHORT_PAGES])
+    const db = await this.store()
+    await checkDead(this, db)
+    if (await isMigrated(db)) await this.#push?.checkDead(db)
+    child.tell('room')
+    this.#isFull = false
+    if (this.#isStopping) await ended
+    await waitFor(() => this.#receiver !== '' || hasEnded, DEATH_MS)
+    if (hasEnded) await this.start()
+  }
+
+  /** Lets leases and backoffs end, beside the running product, and has it read everything again. */
+  async settleAll(): Promise<void> {
+    await letTimePass(await this.store(), PASS_MS, { leases: true, submissionIds: [...this.touched] })
+    await this.settle(Date.now())
   }
 
   /** Lets the leases of the dead end, starts the product again, lets it settle, and looks at what came of it. */

@@ -6,7 +6,7 @@ import { alarmPoints } from './alarm-points.ts'
 import { ACCOUNT } from './checks.ts'
 import { discoveryPoints } from './discovery-points.ts'
 import { addNews, addWork } from './load.ts'
-import type { CrashPlace } from './place.ts'
+import { type CrashPlace, sqlitePlace } from './place.ts'
 import { accountPoints, inboxPoints, type KillPoint, readPoints, startPoints } from './points.ts'
 import { pushPoints } from './push-points.ts'
 import { PushSide } from './push-side.ts'
@@ -41,16 +41,36 @@ export const operatorGroups: readonly Group[] = [
   ['telling of alarms', alarmPoints],
 ]
 
+/**
+ * Takes the disk away from the product in the middle of every transaction of `groups`: each is told by whoever made it, leaves nothing half
+ * done, and is made when there is room.
+ */
+export function fullDiskSuite(groups: readonly Group[]): void {
+  describe.each(groups)('without room on the disk at each commit of %s', (_, points) => {
+    let rig: CrashRig
+    beforeAll(async () => {
+      rig = await openGroup(sqlitePlace(), points)
+    }, TEST_MS)
+    afterAll(() => rig.close())
+
+    it.each(points)('$transaction', { timeout: TEST_MS }, async (point) => {
+      const where = `${point.transaction}:before-commit 1 full`
+      await provoke(rig, point, where)
+      await rig.fullDisk(where)
+      // An account that is stopped, and a receiver that misbehaves, hold up what is to come.
+      if (points === accountPoints || points === pushPoints) await rig.settleAll()
+    })
+
+    it('and all is done in the end', { timeout: TEST_MS }, () => rig.settleAll())
+  })
+}
+
 /** Kills the product on one database at every point of `groups`, and at random moments. */
 export function crashSuite(name: string, place: () => Promise<CrashPlace>, groups: readonly Group[]): void {
   describe.each(groups)(`killed on ${name} at each commit of %s`, (_, points) => {
     let rig: CrashRig
     beforeAll(async () => {
-      rig = await CrashRig.open(await place(), points === pushPoints ? await PushSide.open() : null)
-      if (points === startPoints) return
-      await rig.start()
-      for (let n = 0; n < 3; n++) addWork(rig)
-      await rig.settle()
+      rig = await openGroup(await place(), points)
     }, TEST_MS)
     afterAll(() => rig.close())
 
@@ -83,7 +103,22 @@ export function crashSuite(name: string, place: () => Promise<CrashPlace>, group
   })
 }
 
+async function openGroup(place: CrashPlace, points: readonly KillPoint[]): Promise<CrashRig> {
+  const rig = await CrashRig.open(place, points === pushPoints ? await PushSide.open() : null)
+  if (points === startPoints) return rig
+  await rig.start()
+  for (let n = 0; n < 3; n++) addWork(rig)
+  await rig.settle()
+  return rig
+}
+
 async function killAt(rig: CrashRig, point: KillPoint, where: string): Promise<void> {
+  await provoke(rig, point, where)
+  await rig.death(where)
+}
+
+/** Has the product come to the point, armed there. */
+async function provoke(rig: CrashRig, point: KillPoint, where: string): Promise<void> {
   if (point.before) {
     await rig.end()
     await point.before(rig)
@@ -92,5 +127,4 @@ async function killAt(rig: CrashRig, point: KillPoint, where: string): Promise<v
     await rig.arm(where)
     await point.provoke?.(rig)
   }
-  await rig.death(where)
 }

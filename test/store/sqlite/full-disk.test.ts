@@ -35,29 +35,32 @@ async function accounts(): Promise<string[]> {
 }
 
 // A full disk ends the transaction at once. A statement that came after it would be one of its own, and be committed alone.
-it.each([{}, { onWorkerThread: true }])('nothing of a transaction stays that a full disk ended in its middle, whatever it does then (%o)', async (options) => {
-  await limitTo(1, options)
-  const swallowing = db.write(
-    'swallow',
-    async (tx) => {
-      await insert(tx, 'before')
-      await insert(tx, 'too-large', MORE_THAN_A_PAGE).catch(() => undefined)
-      await insert(tx, 'after')
-    },
-    options,
-  )
-  await expect(swallowing).rejects.toThrow(TransientError)
-  await expect(swallowing).rejects.toThrow(/mirror\.db cannot grow: the disk is full/)
-  const atOnce = db.write(
-    'at-once',
-    async (tx) => {
-      await Promise.all([insert(tx, 'too-large', MORE_THAN_A_PAGE), insert(tx, 'beside')])
-    },
-    options,
-  )
-  await expect(atOnce).rejects.toThrow(/mirror\.db cannot grow: the disk is full/)
-  expect(await accounts()).toEqual([])
-  await limitTo(1_000_000, options)
-  await db.write('again', (tx) => insert(tx, 'again', MORE_THAN_A_PAGE), options)
-  expect(await accounts()).toEqual(['again'])
-})
+it.each([{}, { onWorkerThread: true }])(
+  'nothing of a transaction stays that a full disk ended in its middle, whatever it does then (%o)',
+  async (options) => {
+    await limitTo(1, options)
+    const swallowing = db.write(
+      'swallow',
+      async (tx) => {
+        await insert(tx, 'before')
+        await insert(tx, 'too-large', MORE_THAN_A_PAGE).catch(() => undefined)
+        await insert(tx, 'after')
+      },
+      options,
+    )
+    await expect(swallowing).rejects.toThrow(TransientError)
+    await expect(swallowing).rejects.toThrow(/mirror\.db cannot grow: the disk is full/)
+    const atOnce = db.write(
+      'at-once',
+      async (tx) => {
+        await Promise.all([insert(tx, 'too-large', MORE_THAN_A_PAGE), insert(tx, 'beside')])
+      },
+      options,
+    )
+    await expect(atOnce).rejects.toThrow(/mirror\.db cannot grow: the disk is full/)
+    expect(await accounts()).toEqual([])
+    await limitTo(1_000_000, options)
+    await db.write('again', (tx) => insert(tx, 'again', MORE_THAN_A_PAGE), options)
+    expect(await accounts()).toEqual(['again'])
+  },
+)

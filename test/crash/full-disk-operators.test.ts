@@ -1,0 +1,3 @@
+import { fullDiskSuite, operatorGroups } from './suite.ts'
+
+fullDiskSuite(operatorGroups)
