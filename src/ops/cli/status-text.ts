@@ -15,12 +15,17 @@ export function statusText(status: Status, nowMs: number, width: number): string
     wrapped(printableLine(status.sentence, 500), width),
     status.needs.map((need) => needText(need, nowMs, width)).join(''),
     ...tables.map((each) => table({ ...each, width })),
-    `${log}\n`,
+    `${log}\n${copiesText(status)}`,
     notes.join(''),
     wrapped(status.scope, width),
   ]
     .filter((part) => part !== '')
     .join('\n')
+}
+
+/** On how many servers a delivery lies; one that is alone is a plain fact, told by `doctor`. */
+function copiesText({ replication }: Status): string {
+  return replication !== null && replication.servers > 1 ? `An acknowledged delivery lies on ${replication.servers} servers.\n` : ''
 }
 
 function needText({ what, since, mend }: Need, nowMs: number, width: number): string {

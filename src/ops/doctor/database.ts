@@ -14,11 +14,14 @@ import { checkSchema } from '../../store/migrate/migrate.ts'
 import { missingIndexes, missingIndexText, missingParts, missingRights, missingText, rightsText } from '../../store/migrate/schema-parts.ts'
 import { openDb } from '../../store/open/open.ts'
 import { isServeLockHeld, requireDatabaseFile } from '../../store/open/serve-lock.ts'
+import { serverRoles } from '../../store/postgres/server-roles.ts'
 import { type DatabaseHealth, probeListening, readDatabaseHealth } from '../../store/upkeep/database-health.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
+import { readReplication } from '../../store/upkeep/replication.ts'
 import { lastUpkeep } from '../../store/upkeep/upkeep.ts'
 import { ago, pluralize } from '../output/text.ts'
+import { replicationNotes } from '../status/replication.ts'
 import { bad, type Finding, good } from './finding.ts'
 
 const ABOUT = 'database'
@@ -77,6 +80,7 @@ export async function* checkDatabase(config: Config, db: Db): AsyncGenerator<Fin
     return
   }
   yield durabilityOf(health)
+  if (config.database.kind === 'postgres') yield* copiesOf(config.database, db)
   yield await roomOf(config, health)
   if (db.kind === 'postgres') yield listeningOf(await probeListening(db))
   yield await retentionOf(db, serving > 0)
@@ -95,6 +99,24 @@ function durabilityOf({ server, durability }: DatabaseHealth): Finding {
   if (wrong.length === 0) return good(ABOUT, `${server} commits durably: ${values}`)
   const names = wrong.map(({ name }) => name).join(' and ')
   return bad(ABOUT, `acknowledged deliveries can be lost in a power cut: ${values}; switch ${names} on (${server})`)
+}
+
+/** On how many servers what was acknowledged lies, and which of several servers is the primary. */
+async function* copiesOf({ url }: Extract<Config['database'], { kind: 'postgres' }>, db: Db): AsyncGenerator<Finding> {
+  const replication = await readReplication(db.read)
+  for (const { ok, text } of replication === null ? [] : replicationNotes(replication)) yield ok ? good(ABOUT, text) : bad(ABOUT, text)
+  const servers = await serverRoles(url)
+  if (servers.length === 1) return
+  const primaries = servers.filter(({ role }) => role === 'primary')
+  const all = servers.map(({ name, role, problem }) => `${name} is ${role}${problem === null ? '' : ` (${problem})`}`).join(', ')
+  if (primaries.length > 1)
+    yield bad(
+      ABOUT,
+      `${primaries.length} servers of DATABASE_URL take writes, so that their data goes apart: ${all}; stop the one that is not the primary`,
+    )
+  else if (servers.some(({ role }) => role === 'unreachable'))
+    yield bad(ABOUT, `a server of DATABASE_URL cannot be reached: ${all}; start it, or take it out`)
+  else yield good(ABOUT, `${all}`)
 }
 
 async function roomOf({ database }: Config, { sizeBytes }: DatabaseHealth): Promise<Finding> {

@@ -7,11 +7,13 @@ import type { InboxState } from '../../store/schema/tables.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { readHealth } from '../../store/upkeep/health.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
+import { type Replication, readReplication } from '../../store/upkeep/replication.ts'
 import { countEvidence, freshnessStatus, readsStatus } from '../../store/upkeep/status.ts'
 import { pluralize } from '../output/text.ts'
 import { knownAccounts, type ShownState } from './accounts.ts'
 import { COMPLETENESS_SCOPE, type CompletenessStatus, completenessStatus, completenessWarnings } from './completeness.ts'
 import { type DestinationStatus, destinationNotes, readPushStatus } from './destinations.ts'
+import { replicationWarnings } from './replication.ts'
 import { type Expected, judge, type VerdictWord } from './verdict.ts'
 import { type Need, needOf, sentenceOf } from './verdict-text.ts'
 import { type SecretState, secretStates } from './webhook-secrets.ts'
@@ -34,6 +36,8 @@ export interface Status extends Verdict {
   readonly database: 'sqlite' | 'postgres'
   readonly accounts: readonly AccountStatus[]
   readonly destinations: readonly DestinationStatus[]
+  /** On how many servers what is acknowledged lies; null on SQLite. */
+  readonly replication: Replication | null
   readonly change_log: { readonly first_seq: number; readonly last_seq: number }
   readonly processes: readonly {
     readonly process_id: string
@@ -129,6 +133,7 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
     })
   }
   const destinations = await readPushStatus(q, config.destinations)
+  const replication = await readReplication(q)
   const { firstSeq, lastSeq } = await changeLogEnds(q)
   const processes = (await listProcesses(q)).map(({ process_id, role, version: of, started_at }) => ({
     process_id,
@@ -138,20 +143,20 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
   }))
   return {
     ...verdict,
-    ...{ version, database: db.kind, accounts, destinations },
+    ...{ version, database: db.kind, accounts, destinations, replication },
     change_log: { first_seq: firstSeq, last_seq: lastSeq },
     processes,
     scope: COMPLETENESS_SCOPE,
     warnings: [
       ...verdict.needs.map(({ what, mend }) => `${what}; ${'command' in mend ? `\`${mend.command}\`` : `see ${mend.runbook}`}`),
-      ...notesOf({ accounts, destinations }),
+      ...notesOf({ accounts, destinations, replication }),
     ],
   }
 }
 
 /** What an operator should know though it needs nobody now, a sentence each. */
-export function notesOf({ accounts, destinations }: Pick<Status, 'accounts' | 'destinations'>): string[] {
-  return [...accounts.flatMap(accountNotes), ...destinations.flatMap(destinationNotes)]
+export function notesOf({ accounts, destinations, replication }: Pick<Status, 'accounts' | 'destinations' | 'replication'>): string[] {
+  return [...replicationWarnings(replication), ...accounts.flatMap(accountNotes), ...destinations.flatMap(destinationNotes)]
 }
 
 function accountNotes(a: AccountStatus): string[] {

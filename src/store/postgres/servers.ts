@@ -70,6 +70,17 @@ export class PostgresServers {
 
   /** @returns a new connection to a server that takes writes, for a purpose that needs no pool. @throws TransientError */
   open(options: pg.ClientConfig): Promise<pg.Client> {
+    return this.#openIf(options, async (client, server) => {
+      this.requireWritable(server, await inspectSession(client, this.attemptTimeoutMs))
+    })
+  }
+
+  /** @returns a new connection to any server, a standby too. @throws TransientError */
+  openAny(options: pg.ClientConfig): Promise<pg.Client> {
+    return this.#openIf(options, async () => {})
+  }
+
+  #openIf(options: pg.ClientConfig, check: (client: pg.Client, server: ServerUrl) => Promise<void>): Promise<pg.Client> {
     return this.inTurn(async () => {
       const server = this.current
       const client = new pg.Client({
@@ -82,7 +93,7 @@ export class PostgresServers {
       client.on('error', () => {})
       try {
         await client.connect()
-        this.requireWritable(server, await inspectSession(client, this.attemptTimeoutMs))
+        await check(client, server)
         return client
       } catch (error) {
         this.failed(server, error)

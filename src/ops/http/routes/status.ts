@@ -20,6 +20,10 @@ const status = z
     database: z.enum(['sqlite', 'postgres']),
     accounts: z.array(z.looseObject({ account: z.string(), state: z.string(), submissions: z.int() })),
     destinations: z.array(z.looseObject({ destination: z.string(), state: z.string().nullable(), queued: z.int() })),
+    replication: z
+      .looseObject({ servers: z.int(), synchronous_standby_names: z.string() })
+      .nullable()
+      .meta({ description: 'on how many Postgres servers an acknowledged delivery lies, with standbys and slots; null on SQLite' }),
     change_log: z.object({ first_seq: z.int(), last_seq: z.int() }),
     processes: z.array(z.looseObject({ process_id: z.string(), role: z.string(), version: z.string() })),
     warnings: z.array(z.string()).meta({ description: 'what an operator should look into, a sentence each' }),

@@ -1,0 +1,71 @@
+import type { Replication, Slot, Standby } from '../../store/upkeep/replication.ts'
+import { pluralize } from '../output/text.ts'
+
+/** From here on a slot is said to fall behind, though the server still keeps all that it needs. */
+const BEHIND_BYTES = 1024 ** 3
+const MIB = 1024 ** 2
+
+/** What is to be said of the replication of a Postgres server; `ok: false` is a warning. */
+export interface ReplicationNote {
+  readonly ok: boolean
+  readonly text: string
+}
+
+/** @returns on how many servers an acknowledged delivery lies, and what endangers that. */
+export function replicationNotes(replication: Replication): ReplicationNote[] {
+  return [copiesNote(replication), ...(replication.slots ?? []).flatMap(slotNotes)]
+}
+
+/** @returns the warnings alone. */
+export function replicationWarnings(replication: Replication | null): string[] {
+  return replication === null ? [] : replicationNotes(replication).flatMap(({ ok, text }) => (ok ? [] : [text]))
+}
+
+function copiesNote({ servers, synchronous_standby_names: names, standbys }: Replication): ReplicationNote {
+  const lies = `an acknowledged delivery lies on ${pluralize(servers, 'server')}`
+  if (standbys === null) return { ok: true, text: `${lies}, as far as the server tells: it does not show its standbys` }
+  if (servers === 1) {
+    if (standbys.length === 0) return { ok: true, text: `${lies}: no standby follows it` }
+    const follow = `${followers(standbys)} ${standbys.length === 1 ? 'follows' : 'follow'}, and no commit waits for ${standbys.length === 1 ? 'it' : 'them'}`
+    return { ok: false, text: `${lies}: ${follow}, so a failover can lose the last ones; name a standby in synchronous_standby_names` }
+  }
+  const setting = `synchronous_standby_names = ${names}`
+  // Without the right to see more, a standby is a row without a state.
+  const unseen = standbys.filter(({ sync_state }) => sync_state === null).length
+  const waitedFor = standbys.filter(({ sync_state }) => sync_state === 'sync' || sync_state === 'quorum').length
+  if (waitedFor + unseen < servers - 1) {
+    const there = `${waitedFor + unseen} of ${pluralize(servers - 1, 'standby', 'standbys')} ${servers === 2 ? 'is' : 'are'} there`
+    return {
+      ok: false,
+      text: `commits wait for a standby that is away, and deliveries are answered 503: ${there} (${setting}); bring it back`,
+    }
+  }
+  const doubt = unseen > 0 ? '; which standbys they are is hidden from this role: grant it pg_monitor' : ''
+  const others = standbys.length - waitedFor - unseen
+  const more = others > 0 ? `; ${pluralize(others, 'further standby', 'further standbys')} may lack the last ones` : ''
+  return { ok: true, text: `${lies} (${setting})${doubt}${more}` }
+}
+
+function followers(standbys: readonly Standby[]): string {
+  const names = standbys.flatMap(({ name, behind_bytes: behind }) =>
+    name === null ? [] : [behind !== null && behind >= MIB ? `${name}, ${size(behind)} behind` : name],
+  )
+  return `${pluralize(standbys.length, 'standby', 'standbys')}${names.length > 0 ? ` (${names.join('; ')})` : ''}`
+}
+
+function slotNotes({ name, active, wal_status: status, kept_bytes: kept }: Slot): ReplicationNote[] {
+  const lost = status === 'lost'
+  if (!lost && status !== 'unreserved' && (kept ?? 0) < BEHIND_BYTES) return []
+  const use = active ? 'in use' : 'not in use'
+  if (lost) {
+    return [{ ok: false, text: `slot ${name} (${use}) is lost: its standby cannot catch up any more; copy it anew, and drop the slot` }]
+  }
+  const keeps = kept === null ? '' : ` and keeps ${size(kept)} of the server's log`
+  return [
+    { ok: false, text: `slot ${name} (${use}) falls behind${keeps}; bring its standby back, or drop the slot before the disk is full` },
+  ]
+}
+
+function size(bytes: number): string {
+  return bytes < BEHIND_BYTES ? `${Math.round(bytes / MIB)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`
+}
