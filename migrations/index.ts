@@ -18,6 +18,7 @@ import { countedViews } from './0016-counted-views.ts'
 import { outboxLookups } from './0017-outbox-lookups.ts'
 import { inboxLookups } from './0018-inbox-lookups.ts'
 import { inboxWorked } from './0019-inbox-worked.ts'
+import { readiness } from './0020-readiness.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   outboxLookups,
   inboxLookups,
   inboxWorked,
+  readiness,
 ]

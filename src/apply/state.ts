@@ -1,7 +1,7 @@
 import { lanes } from '../model/entities/lanes.ts'
 import type { SubmissionRow } from '../model/entities/submissions.ts'
 import { entities } from '../model/entities.ts'
-import type { Entity, Row } from '../model/entity.ts'
+import { columnsWhere, type Entity, type Row } from '../model/entity.ts'
 import type { StateFact } from '../model/facts.ts'
 import type { Json } from '../model/json.ts'
 import { hasValue, sameJsonText, sameRaw } from '../model/merge.ts'
@@ -32,13 +32,14 @@ function applySubmission(session: ApplySession, fact: StateFact): void {
   if (submission === null || stored === null) return
   const next: SubmissionRow = { ...stored, ...submission }
   // Every view has a new generation time. That alone is no change.
-  if (sameView(stored.raw, next.raw)) next.raw = stored.raw
+  if (sameRawBut(GENERATED, stored.raw, next.raw)) next.raw = stored.raw
   session.submissions.put(next, fact.cause)
 }
 
 /** Sets the rows that the view shows, and marks those that it no longer shows as gone. */
 async function applyRows(session: ApplySession, entity: Entity, fact: StateFact, shown: TableView): Promise<void> {
   const set = session.of(entity)
+  const volatile = new Set(columnsWhere(entity, (field) => field.volatile === true))
   const [keepsGone, keepsRaw] = ['gone_at' in entity.columns, 'raw' in entity.columns]
   const place = { account: fact.account, submission_id: fact.submissionId }
   const rows = shown.rows.map((row): Row => ({ ...row, ...place, ...(keepsGone && { gone_at: null }) }))
@@ -46,7 +47,7 @@ async function applyRows(session: ApplySession, entity: Entity, fact: StateFact,
   await set.load(rows)
   for (const row of rows) {
     const before = set.get(row)
-    const raw = before !== null && sameRaw(before['raw'], row['raw']) ? before['raw'] : row['raw']
+    const raw = before !== null && sameRawBut(volatile, before['raw'], row['raw']) ? before['raw'] : row['raw']
     set.merge({ ...row, ...(keepsRaw && { raw: raw ?? null }) }, fact.cause)
   }
   if (!keepsGone) return
@@ -57,19 +58,21 @@ async function applyRows(session: ApplySession, entity: Entity, fact: StateFact,
   }
 }
 
-/** Whether two requirements views are the same apart from their generation times. */
-function sameView(a: string | null, b: string | null): boolean {
-  return a === b || (a !== null && b !== null && sameJsonText(a, b, withoutTimes))
+/** Keys of a requirements view whose values differ at every read. */
+const GENERATED: ReadonlySet<string> = new Set(['generated_at', 'evaluated_at'])
+
+/** Whether two raw texts are equal apart from what stands under `keys`, at any depth. */
+function sameRawBut(keys: ReadonlySet<string>, a: Json | undefined, b: Json | undefined): boolean {
+  if (keys.size === 0) return sameRaw(a, b)
+  return a === b || (typeof a === 'string' && typeof b === 'string' && sameJsonText(a, b, (value) => without(keys, value)))
 }
 
-const VOLATILE = new Set(['generated_at', 'evaluated_at'])
-
-function withoutTimes(value: Json): Json {
+function without(keys: ReadonlySet<string>, value: Json): Json {
   if (value === null || typeof value !== 'object') return value
-  if (Array.isArray(value)) return value.map(withoutTimes)
+  if (Array.isArray(value)) return value.map((item: Json) => without(keys, item))
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key]) => !VOLATILE.has(key))
-      .map(([key, item]) => [key, withoutTimes(item)]),
+      .filter(([key]) => !keys.has(key))
+      .map(([key, item]) => [key, without(keys, item)]),
   )
 }

@@ -94,7 +94,7 @@ function sameState(reader: MirrorReader, row: SubmissionRow, { view }: StateFact
 function sameSubmission(row: SubmissionRow, { submission }: View): boolean {
   if (submission === null) return true
   const { raw, ...columns } = submission
-  return sameColumns(row, columns) && withoutTimes(row.raw) === withoutTimes(raw ?? null)
+  return sameColumns(row, columns) && (raw === undefined || without(GENERATED, row.raw) === without(GENERATED, raw))
 }
 
 /** Whether the rows that are not gone are exactly those that the view shows, with the same columns. */
@@ -103,31 +103,51 @@ function sameList(rows: readonly Row[] | null, entity: Entity, view: View): bool
   if (shown === null) return true
   const present = rows?.filter((row) => !hasValue(row['gone_at']) && shown.covers(row))
   if (present?.length !== shown.rows.length) return false
-  const [key, volatile] = [ownKey(entity), new Set(columnsWhere(entity, (field) => field.volatile === true))]
+  const [key, volatile] = [ownKey(entity), volatileOf(entity)]
   const keyOf = (row: Row) => JSON.stringify(key.map((column) => row[column]))
   const said = new Map(shown.rows.map((row) => [keyOf(row), row]))
   return present.every((row) => isShown(row, said.get(keyOf(row)), volatile))
 }
 
-const NONE: ReadonlySet<string> = new Set()
+/** Columns that are not compared, and the pattern that removes their values from `raw`; null: no such columns. */
+type Volatile = { readonly columns: ReadonlySet<string>; readonly inRaw: RegExp } | null
 
-function isShown(row: Row | undefined, said: object | undefined, volatile = NONE): boolean {
+function volatileOf(entity: Entity): Volatile {
+  const columns = columnsWhere(entity, (field) => field.volatile === true)
+  return columns.length === 0 ? null : { columns: new Set(columns), inRaw: valuesUnder(columns) }
+}
+
+function isShown(row: Row | undefined, said: object | undefined, volatile: Volatile = null): boolean {
   if (row === undefined || said === undefined || (row['gone_at'] ?? null) !== null) return false
   return !isDamaged(row['first_seen_at']) && !isDamaged(row['first_seen_via']) && sameColumns(row, said, volatile)
 }
 
-function sameColumns(row: object, said: object, volatile = NONE): boolean {
+function sameColumns(row: object, said: object, volatile: Volatile = null): boolean {
   for (const column in said) {
-    if (!volatile.has(column) && !same((row as Row)[column] ?? null, (said as Row)[column] ?? null)) return false
+    const [stored, shown] = [(row as Row)[column] ?? null, (said as Row)[column] ?? null]
+    if (volatile === null ? !same(stored, shown) : !sameBut(volatile, column, stored, shown)) return false
   }
   return true
+}
+
+function sameBut({ columns, inRaw }: NonNullable<Volatile>, column: string, stored: Json, shown: Json): boolean {
+  if (columns.has(column)) return !isDamaged(stored)
+  if (column !== 'raw' || typeof stored !== 'string' || typeof shown !== 'string') return same(stored, shown)
+  return without(inRaw, stored) === without(inRaw, shown)
 }
 
 function same(a: Json, b: Json): boolean {
   return a === b || (typeof a === 'object' && typeof b === 'object' && a !== null && b !== null && JSON.stringify(a) === JSON.stringify(b))
 }
 
-/** Removes generation times. Quotes inside JSON texts are escaped, so the pattern never matches within a text. */
-function withoutTimes(raw: string | null): string | null {
-  return raw?.replace(/"(?:generated|evaluated)_at":(?:"[^"\\]*"|null)/g, '') ?? null
+/** Matches the values under `keys` in JSON text. Quotes inside JSON texts are escaped, so the pattern never matches within a text. */
+function valuesUnder(keys: readonly string[]): RegExp {
+  return new RegExp(`"(?:${keys.join('|')})":(?:"[^"\\\\]*"|null)`, 'g')
+}
+
+/** Values of a requirements view that differ at every read. */
+const GENERATED = valuesUnder(['generated_at', 'evaluated_at'])
+
+function without(values: RegExp, raw: string | null): string | null {
+  return raw?.replace(values, '') ?? null
 }

@@ -1,5 +1,5 @@
 import type { Change, Operation } from './change.ts'
-import { readableValue } from './damaged.ts'
+import { isDamaged, readableValue } from './damaged.ts'
 import { columnsWhere, type Entity, isInChangeLog, type Row } from './entity.ts'
 import { sameJson } from './json.ts'
 import type { Cause } from './records.ts'
@@ -19,8 +19,8 @@ export function diffRow(entity: Entity, before: Row | null, after: Row, cause: C
     }
   }
   const changed = Object.keys(entity.columns).filter((column) => !sameJson(before[column] ?? null, after[column] ?? null))
-  // Volatile columns differ at every read. Alone they are no reason to write.
-  if (changed.every((column) => entity.fields[column]?.volatile)) return null
+  // Volatile columns differ at every read. Alone they are no reason to write, unless the stored value is damaged.
+  if (changed.every((column) => entity.fields[column]?.volatile && !isDamaged(before[column]))) return null
   const logged = changed.filter((column) => isLogged(entity, column))
   if (logged.length === 0) return { columns: changed, change: null }
   const operation = logged.includes('gone_at') && after['gone_at'] !== null ? 'gone' : 'update'

@@ -1,7 +1,12 @@
+import { carrierApiSessions } from './entities/carrier-api-sessions.ts'
+import { documentsOnFile } from './entities/documents-on-file.ts'
 import { lanes } from './entities/lanes.ts'
 import { marketEvents } from './entities/market-events.ts'
+import { marketReadiness } from './entities/market-readiness.ts'
+import { programAssessments } from './entities/program-assessments.ts'
 import { quoteHistory } from './entities/quote-history.ts'
 import { quotes } from './entities/quotes.ts'
+import { requirementItems } from './entities/requirement-items.ts'
 import { sourceOffers } from './entities/source-offers.ts'
 import { submissions } from './entities/submissions.ts'
 import { threadAttachments } from './entities/thread-attachments.ts'
@@ -19,6 +24,11 @@ export const entities = [
   quotes,
   sourceOffers,
   quoteHistory,
+  marketReadiness,
+  carrierApiSessions,
+  documentsOnFile,
+  programAssessments,
+  requirementItems,
 ] as const satisfies readonly Entity[]
 
 export function entityNamed(table: string): Entity | null {

@@ -77,6 +77,8 @@ export interface Requirements {
     /** Items that could not be parsed, as JSON text. */
     readonly unreadable: readonly string[]
   } | null
-  /** Lists of further tables. */
+  /** Lists of further tables. Without an assessment there is none of its programs (trap 64). */
   readonly lists: readonly ViewList[]
+  /** Items of these lists that could not be parsed, as JSON text. */
+  readonly unreadable: readonly string[]
 }

@@ -46,14 +46,27 @@ function listIndex(all: readonly ViewList[], table: string | null): ((row: Row) 
   return (row) => byText.get(textOf(row)) ?? null
 }
 
+/** Tables whose rows exist once markets are matched. */
+const OF_MARKETS = new Set(['lanes', 'quote_history', 'market_readiness', 'program_assessments', 'carrier_api_sessions'])
+
 /** The requirements view as lists. A missing rail or an unavailable quote history has none (traps 64, 65). */
-export function viewOf({ submission, rail, lists }: Requirements): View {
-  if (rail === null) return { submission, lists, unreadable: [] }
+export function viewOf({ submission, rail, lists, unreadable }: Requirements): View {
+  const all = [...(rail === null ? [] : railLists(rail)), ...lists]
   // While markets are being matched an empty list means "not yet", not "no longer" (trap 62).
-  const isMatching = submission.marketing_status === 'matching' && rail.lanes.length === 0
+  const isMatching = submission.marketing_status === 'matching'
+  const hasLanes = rail !== null && rail.lanes.length > 0
+  const isNotYet = ({ table, rows }: ViewList) => isMatching && OF_MARKETS.has(table) && (rows.length === 0 || !hasLanes)
+  return {
+    submission,
+    lists: all.map((list) => (isNotYet(list) ? { ...list, whole: false } : list)),
+    unreadable: [...(rail?.unreadable ?? []), ...unreadable],
+  }
+}
+
+function railLists(rail: NonNullable<Requirements['rail']>): ViewList[] {
   const of = {}
-  const railLists: ViewList[] = [
-    { table: 'lanes', of, rows: rail.lanes.map(({ lane }) => lane), whole: rail.whole.lanes && !isMatching },
+  const lists: ViewList[] = [
+    { table: 'lanes', of, rows: rail.lanes.map(({ lane }) => lane), whole: rail.whole.lanes },
     ...rail.lanes.flatMap(({ lane, quotes, sourceOffers, whole }): ViewList[] => {
       const of = { lane_id: lane.lane_id }
       return [
@@ -62,8 +75,6 @@ export function viewOf({ submission, rail, lists }: Requirements): View {
       ]
     }),
   ]
-  if (rail.quoteHistory !== null) {
-    railLists.push({ table: 'quote_history', of, rows: rail.quoteHistory, whole: rail.whole.quoteHistory && !isMatching })
-  }
-  return { submission, lists: [...railLists, ...lists], unreadable: rail.unreadable }
+  if (rail.quoteHistory !== null) lists.push({ table: 'quote_history', of, rows: rail.quoteHistory, whole: rail.whole.quoteHistory })
+  return lists
 }

@@ -9,7 +9,18 @@ import { derivedFacts } from '../../src/reconcile/check/comparer.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { MirrorReader } from '../../src/store/mirror/reader.ts'
 import { testDatabases } from '../tools/databases.ts'
-import { at, eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../tools/facts.ts'
+import {
+  at,
+  eventFact,
+  messageFact,
+  stateFact,
+  uuid,
+  wireEvent,
+  wireLane,
+  wireMessage,
+  wireReadiness,
+  wireRequirements,
+} from '../tools/facts.ts'
 import { applyAll, rowsOf } from '../tools/mirror.ts'
 
 const PLACE = { account: 'acme', submissionId: uuid(9, 1) }
@@ -22,7 +33,7 @@ const history = { history_key: 'old', market_name: 'A', program: null, outcome: 
 const view = wireRequirements(
   PLACE.submissionId,
   [wireLane(1, { quotes: [quote], source_offers: [offer] })],
-  {},
+  wireReadiness(PLACE.submissionId),
   { quote_history: [history] },
 )
 

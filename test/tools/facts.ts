@@ -99,6 +99,38 @@ export function wireRequirements(
   }
 }
 
+/** What a requirements view shows beside the rail, with something in every list. */
+export function wireReadiness(submissionId: string): Record<string, Json> {
+  const item = { severity: 'hard', resolution: 'broker', repr: 'structured', form_key: null, due_stage: 'quote', blocks_submission: null }
+  return {
+    markets: [
+      {
+        ...{ market_name: 'Market 1', ready: false, needs_from_you: ['Payroll'], hedge_obtains: ['Loss runs'], lane_id: uuid(3, 1) },
+        ...{ program: 'Main program', program_category: 'binding', category_label: 'Binding' },
+      },
+    ],
+    carrier_api_sessions: [
+      {
+        ...{ session_id: uuid(11, 1), carrier_slug: 'acme', program: 'Main program', status: 'running', outcome: null },
+        ...{ completion_pct: 62.5, missing_questions: [{ key: 'years', label: 'Years in business' }], has_quote: false },
+      },
+    ],
+    documents_on_file: [{ kind: 'loss_runs', kind_label: 'Loss runs', display_name: 'Loss runs.pdf' }],
+    assessment: {
+      ...{ submission_id: submissionId, generated_at: at(0), submitted_or_ready: [], gapped: ['Market 1'] },
+      programs: [
+        {
+          ...{ submission_market_id: uuid(3, 1), market_name: 'Market 1', program_id: uuid(6, 1), program_display_name: 'Main program' },
+          ...{ channel: 'api', program_category: 'binding', enforcement: 'enforce', submit_ready: false, evaluated_at: at(0) },
+          met: [{ ...item, key: 'applicant.name', label: 'Name', satisfied: true }],
+          unmet: [{ ...item, key: null, label: 'Payroll', satisfied: false }],
+          deferred: [{ ...item, key: 'signed', label: 'Signed application', due_stage: 'bind', satisfied: null }],
+        },
+      ],
+    },
+  }
+}
+
 export const byWebhook: Origin = { via: 'webhook', cause: 'webhook', fromReplay: false, firstWalk: false }
 export const byPoll: Origin = { via: 'poll', cause: 'poll', fromReplay: false, firstWalk: false }
 export const byReplay: Origin = { via: 'poll', cause: 'poll', fromReplay: true, firstWalk: false }

@@ -54,3 +54,9 @@ export function keyId<const S extends string>(source: S) {
   const meaning = 'its id; one of more than 512 characters as its SHA-256: `sha256:` and hex digits'
   return { kind: 'text', class: 'none', source, meaning } as const satisfies Field
 }
+
+/** The key of an item to which the service gives no id. */
+export function itemKey<const S extends string>(what: S) {
+  const meaning = `${what}. A repetition ends with \`#2\`, \`#3\` …`
+  return { kind: 'text', class: 'none', source: 'the item', meaning } as const satisfies Field
+}

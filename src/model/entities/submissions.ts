@@ -64,7 +64,7 @@ export const submissions = entity({
       class: 'free',
       source: 'the whole view',
       meaning:
-        'the requirements view, with what has no table yet: forms, markets, carrier sessions, documents on file, assessment; null before the first read. ' +
+        'the requirements view, with what has no table: forms; null before the first read. ' +
         'One that differs in `generated_at` and `evaluated_at` alone leaves the one before',
     },
   },

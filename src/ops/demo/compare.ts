@@ -7,10 +7,12 @@ import { sourceOffers } from '../../model/entities/source-offers.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import { threadAttachments } from '../../model/entities/thread-attachments.ts'
 import { threadMessages } from '../../model/entities/thread-messages.ts'
-import type { Entity, Row } from '../../model/entity.ts'
+import { entityNamed } from '../../model/entities.ts'
+import { type Entity, ownKey, type Row } from '../../model/entity.ts'
 import { type Json, sameJson } from '../../model/json.ts'
 import { parseTime } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
+import { readinessTruth, rowOf, type ShownLists, shownReadiness } from './shown-lists.ts'
 
 /*
  * The comparison has schemas of its own for the sandbox's truth, not those of upstream/: a misreading there must show here.
@@ -73,7 +75,7 @@ const history = z.object({
   outcome: z.string(),
   observed_at: z.string(),
 })
-const requirements = z.object({
+const requirements = readinessTruth.extend({
   insured_name: z.string(),
   lines: z.array(z.string()),
   effective_date: z.string(),
@@ -172,7 +174,21 @@ function expectedOf(truth: SubmissionTruth): Expected[] {
     { entity: threadMessages, key: ['message_id'], rows: truth.messages.map(messageRow) },
     { entity: threadAttachments, key: ['message_id', 'position'], rows: truth.messages.flatMap(attachmentRows) },
     ...(rail === null ? [] : expectedOfRail(rail)),
+    ...expectedOfLists(shownReadiness(truth.requirements)),
   ]
+}
+
+/** Tables whose rows follow from the descriptor. Nothing is concluded about a list that the truth does not show. */
+function expectedOfLists(shown: ShownLists): Expected[] {
+  return Object.entries(shown).flatMap(([table, items]): Expected[] => {
+    const entity = entityNamed(table)
+    if (entity === null || items === undefined) return []
+    return [{ entity, key: ownKey(entity), rows: items.map((item) => rowOf(entity, item)), counts: isPresent }]
+  })
+}
+
+function isPresent(row: Row): boolean {
+  return (row['gone_at'] ?? null) === null
 }
 
 function eventRow(e: z.output<typeof event>): Row {
@@ -210,7 +226,6 @@ function attachmentRows(m: z.output<typeof message>): Row[] {
 }
 
 function expectedOfRail(rail: NonNullable<SubmissionTruth['requirements']['rail']>): Expected[] {
-  const present = (row: Row) => (row['gone_at'] ?? null) === null
   const expected: Expected[] = [
     {
       entity: lanes,
@@ -219,22 +234,22 @@ function expectedOfRail(rail: NonNullable<SubmissionTruth['requirements']['rail'
         lane_id: submission_market_id,
         ...columns,
       })),
-      counts: (row) => present(row) && row['state_source'] === 'rail',
+      counts: (row) => isPresent(row) && row['state_source'] === 'rail',
     },
     {
       entity: quotes,
       key: ['lane_id', 'quote_id'],
       rows: rail.lanes.flatMap((of) => of.quotes.map((each) => ({ lane_id: of.submission_market_id, ...each }))),
-      counts: present,
+      counts: isPresent,
     },
     {
       entity: sourceOffers,
       key: ['lane_id', 'presentation_id'],
       rows: rail.lanes.flatMap((of) => of.source_offers.map((each) => ({ lane_id: of.submission_market_id, ...each }))),
-      counts: present,
+      counts: isPresent,
     },
   ]
   if (rail.quote_history_unavailable) return expected
   const rows = rail.quote_history.map((item) => ({ ...item, observed_at: parseTime(item.observed_at) }))
-  return [...expected, { entity: quoteHistory, key: ['history_key'], rows, counts: present }]
+  return [...expected, { entity: quoteHistory, key: ['history_key'], rows, counts: isPresent }]
 }

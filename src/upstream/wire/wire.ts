@@ -5,6 +5,7 @@ import { parseTime } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { date, flag, items, list, rawOf, required, said, text, textOf, uuid } from './fields.ts'
 import { readRail } from './rail.ts'
+import { readReadiness } from './readiness.ts'
 
 /**
  * Readers of the service's records. Each takes parsed JSON and returns the record in the mirror's columns, or null when a field is missing
@@ -124,5 +125,5 @@ export function readRequirements(raw: unknown): Requirements | null {
   if (!view || kept === null) return null
   const { insured_name, lines, effective_date, state, marketing_status, marketing_hint, form_fill_active } = view
   const columns = { insured_name, lines, effective_date, state, marketing_status, marketing_hint, form_fill_active }
-  return { submission: { ...said(columns, raw), raw: kept }, rail: readRail(view['rail']), lists: [] }
+  return { submission: { ...said(columns, raw), raw: kept }, rail: readRail(view['rail']), ...readReadiness(view) }
 }

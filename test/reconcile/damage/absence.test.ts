@@ -179,13 +179,18 @@ describe.each(testDatabases)('rows that the service does not show, on $name', (d
   it('because a market was taken back are marked with what hangs on it; its events stay', async () => {
     const rig = await DamageRig.open(database)
     const lane = String((await rowsOf(rig.db, quotes))[0]?.['lane_id'])
+    const session = rig.sandbox.truth(ACCOUNT, rig.rich)[0]?.requirements.carrier_api_sessions[0]?.session_id
     rig.sandbox.hideLane(ACCOUNT, rig.rich, lane)
     const ended = await rig.reconcile()
     expect({ code: ended.code, found: told(ended.findings) }).toEqual({
       code: 0,
       found: [
+        `absent carrier_api_sessions ${session}`,
         `absent lanes ${lane}`,
+        `absent market_readiness ${lane}`,
+        `absent program_assessments ${lane}`,
         ...[1, 2].map((n) => `absent quotes ${lane} ${uuid(10, n)}`),
+        ...['applicant.fein', 'signed_application'].map((key) => `absent requirement_items ${lane} ${key}`),
         `absent source_offers ${lane} p1`,
         'different submissions (raw)',
       ],

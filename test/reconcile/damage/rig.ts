@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { onTestFinished } from 'vitest'
 import { entities } from '../../../src/model/entities.ts'
-import type { Row } from '../../../src/model/entity.ts'
+import { columnsWhere, isInChangeLog, type Row } from '../../../src/model/entity.ts'
 import type { Json } from '../../../src/model/json.ts'
 import { compareWithTruth, truthSchema } from '../../../src/ops/demo/compare.ts'
 import { startSandbox } from '../../../src/sandbox/http/server.ts'
@@ -121,7 +121,7 @@ export class DamageRig {
       for (const row of await rowsOf(this.db, entity)) {
         const id = JSON.stringify(entity.key.slice(1).map((column) => row[column]))
         const known = followed.get(`${row['account']} ${entity.table} ${id}`)
-        const columns = Object.keys(entity.columns).filter((column) => entity.columns[column as never] !== 'raw')
+        const columns = columnsWhere(entity, isInChangeLog)
         const other = columns.filter((column) => !equal(known?.[column] ?? null, row[column] ?? null))
         if (other.length > 0) wrong.push(`${entity.table} ${id}: ${other.join(', ')}`)
       }
@@ -158,7 +158,10 @@ function equal(a: Json, b: Json): boolean {
 const lines = ['general_liability']
 
 function richSubmission(sandbox: Sandbox): string {
-  const id = sandbox.addSubmission(ACCOUNT, { facts: { insured_name: 'Harbour Bakery LLC', marketing_status: 'matched' } })
+  const documents_on_file = [{ kind: 'loss_runs', kind_label: 'Loss runs', display_name: 'Loss runs.pdf' }]
+  const id = sandbox.addSubmission(ACCOUNT, {
+    facts: { insured_name: 'Harbour Bakery LLC', marketing_status: 'matched', documents_on_file },
+  })
   const first = sandbox.addLane(ACCOUNT, id).rail.submission_market_id
   const second = sandbox.addLane(ACCOUNT, id).rail.submission_market_id
   const quotes = [1, 2].map((n) => ({

@@ -43,7 +43,10 @@ function damageOf(entity: Entity, row: Row, choose: (column: number, columns: nu
   })
   if (chosen.length === 0) return null
   const key = entity.key.map((column) => `${column} = '${row[column]}'`).join(' and ')
-  const fields = chosen.map(([column]) => column).filter((column) => chosen.length === 1 || !BESIDE.has(column))
+  // A column that differs at every read is put right, and told as a difference in `raw`: it is no part of the change log.
+  const told = chosen.map(([column]) => (entity.fields[column]?.volatile ? 'raw' : column))
+  const beside = told.filter((column) => !BESIDE.has(column))
+  const fields = beside.length > 0 ? beside : told.slice(0, 1)
   return {
     statement: `update ${entity.table} set ${chosen.map(([column, text]) => `${column} = ${text}`).join(', ')} where ${key}`,
     found: `${['different', entity.table, ...entity.key.slice(2).map((column) => row[column])].join(' ')} (${fields.sort().join(', ')})`,

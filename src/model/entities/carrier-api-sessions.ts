@@ -1,0 +1,30 @@
+import { entity, type RowOf } from '../entity.ts'
+import { account, goneFrom, keyId, submissionId } from './common.ts'
+
+export const carrierApiSessions = entity({
+  table: 'carrier_api_sessions',
+  holds: "One row for each quote session with a carrier's API.",
+  read: 'requirements',
+  key: ['account', 'submission_id', 'session_id'],
+  fields: {
+    account,
+    submission_id: submissionId,
+    session_id: keyId('`carrier_api_sessions[].session_id`'),
+    carrier_slug: { kind: 'text', class: 'business', source: '`carrier_slug`', meaning: 'the carrier' },
+    program: { kind: 'text', class: 'business', source: '`program`', meaning: "the program's name" },
+    status: { kind: 'text', class: 'business', source: '`status`', meaning: 'an open vocabulary' },
+    outcome: { kind: 'text', class: 'business', source: '`outcome`', meaning: 'how it ended; null while it runs' },
+    completion_pct: { kind: 'real', class: 'none', source: '`completion_pct`', meaning: 'how much is answered, in percent' },
+    missing_questions: {
+      kind: 'json',
+      class: 'free',
+      source: '`missing_questions`',
+      meaning: 'list of objects: questions without an answer, as the service shows them',
+    },
+    has_quote: { kind: 'bool', class: 'none', source: '`has_quote`', meaning: 'the carrier has quoted' },
+    gone_at: goneFrom('the view'),
+    raw: { kind: 'raw', class: 'free', source: 'the whole session', meaning: 'the session as the view shows it' },
+  },
+})
+
+export type CarrierApiSessionRow = RowOf<typeof carrierApiSessions>

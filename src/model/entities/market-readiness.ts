@@ -1,0 +1,38 @@
+import { entity, type RowOf } from '../entity.ts'
+import { account, goneFrom, submissionId } from './common.ts'
+
+export const marketReadiness = entity({
+  table: 'market_readiness',
+  holds:
+    'One row for each market of the requirements view: whether it can be approached, and what it still needs from whom. An empty list while ' +
+    'markets are being matched means "not yet" and changes nothing.',
+  read: 'requirements',
+  key: ['account', 'submission_id', 'readiness_key'],
+  fields: {
+    account,
+    submission_id: submissionId,
+    readiness_key: {
+      kind: 'text',
+      class: 'none',
+      source: '`markets[]`',
+      meaning: 'the `lane_id`; without one the SHA-256 of `market_name` and `program`. A repetition ends with `#2`, `#3` …',
+    },
+    lane_id: { kind: 'text', class: 'none', source: '`lane_id`', meaning: 'its lane; null while it has none' },
+    market_name: { kind: 'text', class: 'business', source: '`market_name`', meaning: "the market's name" },
+    program: { kind: 'text', class: 'business', source: '`program`', meaning: "the program's name" },
+    program_category: {
+      kind: 'text',
+      class: 'business',
+      source: '`program_category`',
+      meaning: 'so far `instant_quote`, `binding`, `specialty`',
+    },
+    category_label: { kind: 'text', class: 'business', source: '`category_label`', meaning: 'the same in words to show' },
+    ready: { kind: 'bool', class: 'none', source: '`ready`', meaning: 'nothing is missing' },
+    needs_from_you: { kind: 'json', class: 'free', source: '`needs_from_you`', meaning: 'list: what only the broker can supply, in words' },
+    hedge_obtains: { kind: 'json', class: 'free', source: '`hedge_obtains`', meaning: 'list: what the service fetches itself, in words' },
+    gone_at: goneFrom('the view'),
+    raw: { kind: 'raw', class: 'free', source: 'the whole market', meaning: 'the market as the view shows it' },
+  },
+})
+
+export type MarketReadinessRow = RowOf<typeof marketReadiness>

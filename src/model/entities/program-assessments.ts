@@ -1,0 +1,37 @@
+import { entity, type RowOf } from '../entity.ts'
+import { account, goneFrom, laneId, submissionId } from './common.ts'
+
+export const programAssessments = entity({
+  table: 'program_assessments',
+  holds: 'One row for each program that the service has checked the submission against. A view without an assessment changes nothing.',
+  read: 'requirements',
+  key: ['account', 'submission_id', 'lane_id'],
+  fields: {
+    account,
+    submission_id: submissionId,
+    lane_id: laneId,
+    market_name: { kind: 'text', class: 'business', source: '`market_name`', meaning: "the market's name" },
+    program_id: { kind: 'text', class: 'none', source: '`program_id`', meaning: "the program's id" },
+    program_display_name: { kind: 'text', class: 'business', source: '`program_display_name`', meaning: "the program's name" },
+    channel: { kind: 'text', class: 'business', source: '`channel`', meaning: 'so far `email`, `api`, `portal`' },
+    program_category: {
+      kind: 'text',
+      class: 'business',
+      source: '`program_category`',
+      meaning: 'so far `instant_quote`, `binding`, `specialty`',
+    },
+    enforcement: { kind: 'text', class: 'business', source: '`enforcement`', meaning: 'so far `enforce`, `report_only`, `none`' },
+    submit_ready: { kind: 'bool', class: 'none', source: '`submit_ready`', meaning: 'ready to go to the market' },
+    evaluated_at: {
+      kind: 'time',
+      class: 'none',
+      source: '`evaluated_at`',
+      meaning: 'when the service checked, as of the newest change of the row. Alone it is no change',
+      volatile: true,
+    },
+    gone_at: goneFrom('the assessment'),
+    raw: { kind: 'raw', class: 'free', source: 'the whole program', meaning: 'the program as the assessment shows it, with its items' },
+  },
+})
+
+export type ProgramAssessmentRow = RowOf<typeof programAssessments>

@@ -1,0 +1,35 @@
+import { entity, type RowOf } from '../entity.ts'
+import { account, goneFrom, itemKey, laneId, submissionId } from './common.ts'
+
+export const requirementItems = entity({
+  table: 'requirement_items',
+  holds: 'What a program requires, one row for each requirement, with what the service found.',
+  read: 'requirements',
+  parent: 'program_assessments',
+  key: ['account', 'submission_id', 'lane_id', 'item_key'],
+  fields: {
+    account,
+    submission_id: submissionId,
+    lane_id: laneId,
+    item_key: itemKey('its `key`; without one the SHA-256 of `label`'),
+    result: {
+      kind: 'text',
+      class: 'business',
+      source: '`met[]`, `unmet[]`, `deferred[]`',
+      meaning: 'the list in which it stands: `met`, `unmet`, `deferred`',
+    },
+    key: { kind: 'text', class: 'none', source: '`key`', meaning: 'what the service calls it; may be null' },
+    label: { kind: 'text', class: 'free', source: '`label`', meaning: 'the same in words to show' },
+    severity: { kind: 'text', class: 'none', source: '`severity`', meaning: 'so far `hard`, `preferred`' },
+    resolution: { kind: 'text', class: 'none', source: '`resolution`', meaning: 'who supplies it: so far `broker`, `auto`, `internal`' },
+    repr: { kind: 'text', class: 'none', source: '`repr`', meaning: 'so far `structured`, `free_text`, `form`, `file`' },
+    form_key: { kind: 'text', class: 'none', source: '`form_key`', meaning: 'the form that supplies it' },
+    due_stage: { kind: 'text', class: 'none', source: '`due_stage`', meaning: 'by when: so far `quote`, `bind`' },
+    satisfied: { kind: 'bool', class: 'none', source: '`satisfied`', meaning: 'null: not known' },
+    blocks_submission: { kind: 'bool', class: 'none', source: '`blocks_submission`', meaning: 'null: not known' },
+    gone_at: goneFrom('the assessment'),
+    raw: { kind: 'raw', class: 'free', source: 'the whole item', meaning: 'the item as it came' },
+  },
+})
+
+export type RequirementItemRow = RowOf<typeof requirementItems>
