@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { systemClock } from '../../src/base/clock.ts'
 import { entities } from '../../src/model/entities.ts'
 import type { Row } from '../../src/model/entity.ts'
+import { columnsWhere, isInChangeLog } from '../../src/model/entity.ts'
 import { canonicalJson } from '../../src/model/json.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { compareWithTruth, truthSchema } from '../../src/ops/demo/compare.ts'
@@ -57,7 +58,7 @@ async function faultsOf(db: Db, olderLog: boolean): Promise<string[]> {
   const told = replayChanges(changes)
   for (const entity of entities) {
     for (const row of await rowsOf(db, entity)) {
-      const { raw: _, ...columns } = row
+      const columns = Object.fromEntries(columnsWhere(entity, isInChangeLog).map((column) => [column, row[column] ?? null]))
       const key = `${row['account']} ${entity.table} ${JSON.stringify(entity.key.slice(1).map((column) => row[column]))}`
       const logged = told.get(key)
       const known = olderLog && logged ? { ...Object.fromEntries(Object.keys(columns).map((name) => [name, null])), ...logged } : logged
