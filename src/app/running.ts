@@ -4,6 +4,7 @@ import { messageOf } from '../base/errors.ts'
 import type { KnownSecrets, Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Config } from '../config/config.ts'
+import { protectionSettings } from '../config/protect.ts'
 import { signalledReload } from '../ops/actions/reload.ts'
 import type { ReloadResult } from '../ops/actions/reload-result.ts'
 import { type OpsHttp, startOpsHttp } from '../ops/http/server.ts'
@@ -194,6 +195,7 @@ export class Running {
     const change = await this.#prepare(config, clients)
     this.#config = config
     log.level = config.log.level
+    db.protection.use(protectionSettings(config))
     await this.#groups.change(change)
     await clients.keep()
     // An account that was paused for its old credentials is tried at once.

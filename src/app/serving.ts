@@ -4,6 +4,7 @@ import { FatalError } from '../base/errors.ts'
 import { createLog, KnownSecrets, type Log, type LogOptions } from '../base/log.ts'
 import { type Config, secretValues } from '../config/config.ts'
 import { extraCaProblem } from '../config/extra-ca.ts'
+import { protectionOf } from '../config/protect.ts'
 import type { ReloadResult } from '../ops/actions/reload-result.ts'
 import { isUnfinishedCopy, UNFINISHED_COPY } from '../store/backup/copy-progress.ts'
 import { repairEnds, wrongEndText } from '../store/changes/log-ends.ts'
@@ -48,6 +49,9 @@ export interface Serving {
   stop(): Promise<void>
 }
 
+const KEEPING =
+  'PROTECT=keep: tax ids (FEIN, SSN) are stored in plain text, in the database, in its backups and for every reader; set PROTECT to drop or encrypt'
+
 /**
  * Starts `serve`. The receiver listens as soon as the database is ready; the start never waits for the submission service.
  * @param load reads and checks the settings: once now, and once for each reload.
@@ -76,13 +80,14 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
       const lock = await acquireServeLock(database)
       closing.defer(() => lock.release())
     }
-    const db = await openDb(database, { clock, log, failPoint })
+    const db = await openDb(database, { clock, log, failPoint, protection: protectionOf(config) })
     closing.defer(() => db.close())
     if (config.migrateOnStart) {
       const taken = await migrate(db, undefined, { onWait: (sentence) => log.warn(sentence), signal: options.signal })
       for (const name of taken) log.info({ migration: name }, `migrated the database: ${name}`)
     } else await checkSchema(db)
     if (await isUnfinishedCopy(db.read)) throw new FatalError(UNFINISHED_COPY)
+    if (config.protect.mode === 'keep') log.warn(KEEPING)
     // Not fatal: deliveries can be stored while an operator repairs it.
     const missing = await missingParts(db.read)
     if (missing.length > 0) log.error({ missing }, `the database is incomplete: ${missingText(missing)}`)

@@ -2,16 +2,19 @@ import type { EventFact, Fact, MessageFact } from '../model/facts.ts'
 import { applyAbsent } from './absent.ts'
 import { applyDerived } from './derived.ts'
 import { applyEvents } from './market-events.ts'
+import { protectFacts } from './protect-facts.ts'
 import type { ApplySession } from './session.ts'
 import { applyState } from './state.ts'
 import { applyReachability, lockSubmissions } from './submissions.ts'
 import { applyMessages } from './thread-messages.ts'
 
 /**
- * Applies facts of any kinds, in any order, to a session. Nothing is written yet.
+ * Applies facts of any kinds, in any order, to a session. Nothing is written yet. Tax ids are protected first, so that all that is compared and
+ * written of them is their protected form.
  * @returns the number of state facts that came too late (invariant 6).
  */
-export async function applyTo(session: ApplySession, facts: readonly Fact[]): Promise<number> {
+export async function applyTo(session: ApplySession, given: readonly Fact[]): Promise<number> {
+  const facts = protectFacts(session.access.protection, given)
   await lockSubmissions(session, facts)
   await applyEvents(
     session,

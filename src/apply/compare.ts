@@ -4,6 +4,7 @@ import { submissions } from '../model/entities/submissions.ts'
 import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-messages.ts'
 import type { Entity, Row } from '../model/entity.ts'
 import type { Fact, Place } from '../model/facts.ts'
+import type { Protection } from '../model/protection/protection.ts'
 import type { TimeText } from '../model/time.ts'
 import type { MirrorAccess, MirrorReading, Newest } from '../store/mirror/access.ts'
 import { newestAmong } from '../store/mirror/reader.ts'
@@ -69,6 +70,10 @@ class Overlay implements MirrorReading {
     this.#reader = reader
   }
 
+  get protection(): Protection {
+    return this.#reader.protection
+  }
+
   put(entity: Entity, row: Row): void {
     const rows = this.#rows.get(entity.table) ?? new Map<string, Row>()
     rows.set(keyText(entity, row), row)
@@ -116,6 +121,10 @@ class Comparison implements MirrorAccess {
 
   constructor(reader: MirrorReading) {
     this.#reader = reader
+  }
+
+  get protection(): Protection {
+    return this.#reader.protection
   }
 
   load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]> {

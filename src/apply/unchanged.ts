@@ -1,3 +1,4 @@
+import { comparableText } from '../base/sealed.ts'
 import { isDamaged } from '../model/damaged.ts'
 import { type LaneRow, lanes } from '../model/entities/lanes.ts'
 import { type MarketEventRow, marketEvents } from '../model/entities/market-events.ts'
@@ -137,7 +138,9 @@ function sameBut({ columns, inRaw }: NonNullable<Volatile>, column: string, stor
 }
 
 function same(a: Json, b: Json): boolean {
-  return a === b || (typeof a === 'object' && typeof b === 'object' && a !== null && b !== null && JSON.stringify(a) === JSON.stringify(b))
+  if (a === b) return true
+  if (a === null || b === null || typeof a !== typeof b) return false
+  return typeof a === 'object' || typeof a === 'string' ? comparableText(JSON.stringify(a)) === comparableText(JSON.stringify(b)) : false
 }
 
 /** Matches the values under `keys` in JSON text. Quotes inside JSON texts are escaped, so the pattern never matches within a text. */
@@ -149,5 +152,5 @@ function valuesUnder(keys: readonly string[]): RegExp {
 const GENERATED = valuesUnder(['generated_at', 'evaluated_at'])
 
 function without(values: RegExp, raw: string | null): string | null {
-  return raw?.replace(values, '') ?? null
+  return raw === null ? null : comparableText(raw.replace(values, ''))
 }

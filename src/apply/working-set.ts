@@ -51,11 +51,16 @@ export class WorkingSet<R extends Row = Row> {
     return rows.filter((row) => row?.['account'] === account && row['submission_id'] === submissionId) as R[]
   }
 
-  /** Adds rows that were loaded elsewhere in this transaction. */
+  /**
+   * Adds rows that were loaded elsewhere in this transaction, in their protected form: a stored tax id that `PROTECT` does not allow any more is
+   * no difference. `ProtectStep` rewrites it.
+   */
   adopt(rows: readonly Row[]): void {
-    for (const row of rows) {
-      const text = this.#keyText(row)
-      if (!this.#entries.has(text)) this.#entries.set(text, { stored: row, current: row, cause: 'poll', isInserted: false })
+    for (const given of rows) {
+      const text = this.#keyText(given)
+      if (this.#entries.has(text)) continue
+      const row = this.#access.protection.row(this.#entity, given)
+      this.#entries.set(text, { stored: row, current: row, cause: 'poll', isInserted: false })
     }
   }
 

@@ -4,6 +4,7 @@ import type { DestinationConfig } from './destination.ts'
 import { destinationOf, plainDestinationSecrets, secretsOfDestination, validDestinations } from './destinations.ts'
 import { type KnownNames, unknownNames } from './known-names.ts'
 import { type OperatorConfig, operatorOf, plainOperatorSecrets, secretsOfOperator } from './operators.ts'
+import type { ProtectConfig } from './protect.ts'
 import { type Settings, settingsSchema } from './schema/schema.ts'
 import { type Environment, readEnvironment } from './sources/environment.ts'
 import { readConfigFile } from './sources/file.ts'
@@ -80,6 +81,7 @@ export interface Config {
   readonly destinations: readonly DestinationConfig[]
   /** Further keys whose values are tax ids, beside the known ones (invariant 12). */
   readonly taxIdFields: readonly string[]
+  readonly protect: ProtectConfig
   /** Receivers of alarms. */
   readonly operators: readonly OperatorConfig[]
   /** Default: 25 s with a destination that is not idempotent, otherwise 8 s. */
@@ -185,6 +187,7 @@ function configOf(settings: Settings): Omit<Config, 'extraCa'> {
     cronTimezone: settings.cron_timezone,
     destinations,
     taxIdFields: settings.tax_id_fields,
+    protect: settings.protect,
     operators: settings.operators.map(operatorOf),
     shutdownGraceMs: settings.shutdown_grace ?? (destinations.every(({ idempotent }) => idempotent) ? GRACE_MS : LONG_GRACE_MS),
     log: settings.log,
@@ -214,6 +217,7 @@ export function secretValues(config: Config): string[] {
     ...config.accounts.flatMap((account) => account.credentials.map((credential) => credential.secret.reveal())),
     ...config.accounts.flatMap((account) => account.webhookSecrets.map((secret) => secret.reveal().replace(/^whsec_/, ''))),
     ...config.ops.tokens.map(({ token }) => token.reveal()),
+    ...config.protect.keys.map(({ key }) => key.reveal()),
     ...config.destinations.flatMap(secretsOfDestination),
     ...config.operators.flatMap(secretsOfOperator),
     ...urls.flatMap((url) => (url ? secretsOfUrl(url.reveal()) : [])),

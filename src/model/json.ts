@@ -1,3 +1,5 @@
+import { comparableText, isSameText } from '../base/sealed.ts'
+
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
@@ -23,8 +25,9 @@ export function storableJson(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [storableText(key), storableJson(item)]))
 }
 
-/** @returns JSON text with sorted keys: equal values have equal texts. */
+/** @returns JSON text with sorted keys: equal values have equal texts, and so have two encryptions of one value. */
 export function canonicalJson(value: Json): string {
+  if (typeof value === 'string') return JSON.stringify(comparableText(value))
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   const object = value as { readonly [key: string]: Json }
@@ -34,9 +37,10 @@ export function canonicalJson(value: Json): string {
   return `{${parts.join(',')}}`
 }
 
-/** @returns whether two values are equal, whatever the order of their keys. */
+/** @returns whether two values are equal, whatever the order of their keys. Two encryptions of one value are equal too. */
 export function sameJson(a: Json, b: Json): boolean {
   if (a === b) return true
+  if (typeof a === 'string' && typeof b === 'string') return isSameText(a, b)
   if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false
   return canonicalJson(a) === canonicalJson(b)
 }

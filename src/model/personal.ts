@@ -2,6 +2,7 @@ import { type TaxIdKeys, taxIdKeys } from '../base/tax-ids.ts'
 import { entities } from './entities.ts'
 import { columnsWhere, type Field, type ProtectionClass, type Row } from './entity.ts'
 import { isObject, type Json } from './json.ts'
+import { isName, isValueOfNamed } from './protection/json-text.ts'
 
 /** Classes of columns that are only sent to destinations that ask for them. */
 const WITHHELD: readonly ProtectionClass[] = ['personal', 'free', 'document']
@@ -40,13 +41,19 @@ export function personalDataFilter(
     if (row === null) return null
     const kept: Row = {}
     let isSame = true
+    const isOfTaxId = namesTaxId(row, taxIds)
     for (const [column, value] of Object.entries(row)) {
-      const filtered = filterColumn(entity, column, value, hidden, taxIds)
+      const filtered = isOfTaxId && isValueOfNamed(column) ? undefined : filterColumn(entity, column, value, hidden, taxIds)
       if (filtered !== undefined) kept[column] = filtered
       if (filtered !== value) isSame = false
     }
     return isSame ? row : kept
   }
+}
+
+/** Whether an object is a fact or an answer whose value is a tax id. */
+function namesTaxId(value: object, taxIds: TaxIdKeys): boolean {
+  return Object.entries(value).some(([key, name]) => isName(key) && typeof name === 'string' && taxIds.has(name))
 }
 
 /** @returns undefined for a column that is removed. */
@@ -67,7 +74,9 @@ function withoutTaxIds(value: Json, taxIds: TaxIdKeys): Json {
   }
   if (!isObject(value)) return value
   const all = Object.entries(value as { readonly [key: string]: Json })
-  const kept = all.filter(([key]) => !taxIds.has(key)).map(([key, item]): [string, Json] => [key, withoutTaxIds(item, taxIds)])
+  const isOfTaxId = namesTaxId(value, taxIds)
+  const isKept = (key: string) => !taxIds.has(key) && !(isOfTaxId && isValueOfNamed(key))
+  const kept = all.filter(([key]) => isKept(key)).map(([key, item]): [string, Json] => [key, withoutTaxIds(item, taxIds)])
   return kept.length === all.length && kept.every(([, item], position) => item === all[position]?.[1]) ? value : Object.fromEntries(kept)
 }
 

@@ -1,7 +1,7 @@
 import type { Fact, Origin } from '../model/facts.ts'
 import { feeds } from '../model/reads.ts'
 import type { Db } from '../store/engine/db.ts'
-import type { ClaimedDelivery, Settlement } from '../store/inbox/work.ts'
+import { bodyPlace, type ClaimedDelivery, type Settlement } from '../store/inbox/work.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'
 import { type Delivery, readDelivery, SELF_DELIVERY_TYPE } from '../upstream/webhook/delivery.ts'
 
@@ -22,7 +22,10 @@ const origin = { via: 'webhook', cause: 'webhook', fromReplay: false, firstWalk:
  * feeds of every submission it names are woken: ids under `submission_id`, or else known ids anywhere in the body (invariant 11).
  */
 export async function readDeliveries(db: Db, claimed: readonly ClaimedDelivery[]): Promise<ReadDelivery[]> {
-  const read = claimed.map((delivery) => ({ delivery, content: readDelivery(delivery.body) }))
+  const read = claimed.map((delivery) => ({
+    delivery,
+    content: readDelivery(db.protection.revealBytes(delivery.body, bodyPlace(delivery))),
+  }))
   const known = await knownAmong(db, read)
   return read.map(({ delivery, content }) => factsOf(delivery, content, known))
 }

@@ -63,7 +63,7 @@ it('a reload touches what goes by the settings that changed, and nothing else', 
 })
 
 /** Settings that something looks at whenever it needs them, that only a new start can change, or that the log and each destination have. */
-const ELSEWHERE = ['accounts', 'database', 'migrateOnStart', 'receiver', 'ops', 'log', 'taxIdFields', 'extraCa']
+const ELSEWHERE = ['accounts', 'database', 'migrateOnStart', 'receiver', 'ops', 'log', 'taxIdFields', 'protect', 'extraCa']
 
 it('whatever the settings say, somebody goes by it', async () => {
   const groups = await groupsOf()

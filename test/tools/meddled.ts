@@ -7,6 +7,7 @@ export function meddled(db: Db, around: <T>(name: string, go: () => Promise<T>) 
     processId: db.processId,
     clock: db.clock,
     signals: db.signals,
+    protection: db.protection,
     read: db.read,
     write: (name, work, options) => around(name, () => db.write(name, work, options)),
     listen: (signal) => db.listen(signal),

@@ -77,6 +77,20 @@ export const checkTokens = z.superRefine((tokens: unknown, context) => {
   })
 }, alwaysRun)
 
+/** Encrypting needs a key, and each text names its key. */
+export const checkProtect = z.superRefine((values: unknown, context) => {
+  const keys = list(field(values, 'keys'))
+  if (field(values, 'mode') === 'encrypt' && keys.length === 0)
+    context.addIssue({ code: 'custom', path: ['keys'], message: 'must hold a key when {protect.mode} is encrypt' })
+  const ids = new Set<unknown>()
+  keys.forEach((key, index) => {
+    const id = field(key, 'id')
+    if (typeof id === 'string' && ids.has(id))
+      context.addIssue({ code: 'custom', path: ['keys', index], message: 'has an id that was used before; choose another' })
+    ids.add(id)
+  })
+}, alwaysRun)
+
 /** At most one account is the default. No two accounts share a webhook secret: a staging secret must never write production rows (trap 36). */
 export const checkAccounts = z.superRefine((accounts: unknown, context) => {
   const secrets = new Map<string, number>()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isNonEmpty, items, secret, section, value, words } from './builders.ts'
 import { cronOrOff } from './cron.ts'
-import { checkAccounts, checkDatabase, checkNames, checkOrder, checkPorts, checkTokens } from './cross-checks.ts'
+import { checkAccounts, checkDatabase, checkNames, checkOrder, checkPorts, checkProtect, checkTokens } from './cross-checks.ts'
 import { databaseUrl, postgresUrl } from './database-url.ts'
 import { destinationSchema, keyName, schedule, timeout } from './destination.ts'
 import { checkDestinations } from './destination-checks.ts'
@@ -18,6 +18,7 @@ import {
   matching,
   number,
   oneOf,
+  protectKey,
   proxyUrl,
   size,
   timeZone,
@@ -83,6 +84,23 @@ function publicUrl(text: string): ReturnType<typeof baseUrl> {
   return { problems: ['must be an https URL, such as https://mirror.example.com, without a query; http is only for this machine'] }
 }
 
+/** Splits `id:key` pairs at spaces and commas. */
+function keyPairs(text: string): unknown[] {
+  return words(text).map((pair) => {
+    const colon = pair.indexOf(':')
+    return { id: pair.slice(0, Math.max(colon, 0)), key: pair.slice(colon + 1) }
+  })
+}
+
+const protectKeys = items(
+  section({
+    id: value(matching(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be id:key; the id may have a-z, 0-9, _ and -')),
+    key: secret(protectKey, 'is missing; set it'),
+  }),
+  20,
+  keyPairs,
+)
+
 /** Keys are compared by their letters alone, so a key needs at least three. */
 const taxIdField = value(matching(/^(?=(?:[^a-z]*[a-z]){3}).{3,100}$/i, 'must be the name of a key, with three letters of a-z or more'))
 
@@ -146,6 +164,12 @@ export const settingsSchema = section({
   }).prefault({}),
   cron_timezone: value(timeZone).prefault('UTC'),
   tax_id_fields: items(taxIdField, 100, words).prefault([]),
+  protect: section({
+    mode: value(oneOf(['drop', 'encrypt', 'keep'])).prefault('drop'),
+    keys: protectKeys.prefault([]),
+  })
+    .check(checkProtect)
+    .prefault({}),
   destinations: items(destinationSchema, 100).check(checkNames('destinations')).prefault([]),
   push: section({
     schedule: schedule.prefault(['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h']),

@@ -166,6 +166,12 @@ export function anySecret(text: string): Parsed<string> {
   return /\p{Cc}/u.test(text) ? invalid('holds a control character; copy it again') : ok(text)
 }
 
+/** Parses a key that encrypts tax ids. */
+export function protectKey(text: string): Parsed<string> {
+  const isKey = /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, 'base64').toString('base64') === text
+  return isKey ? ok(text) : invalid('must be base64 of 32 random bytes; make one with `openssl rand -base64 32`')
+}
+
 /** Some readers of `.env` files keep the quotes; the service would then refuse credentials that look right in the file. */
 const QUOTED = /^(["']).*\1$/s
 

@@ -51,6 +51,8 @@ export const settings: readonly Setting[] = [
   { env: 'RECONCILE_BUDGET', path: ['reconcile', 'budget'] },
   { env: 'CRON_TIMEZONE', path: ['cron_timezone'] },
   { env: 'TAX_ID_FIELDS', path: ['tax_id_fields'] },
+  { env: 'PROTECT', path: ['protect', 'mode'] },
+  { env: 'PROTECT_KEYS', path: ['protect', 'keys'], file: true },
   { env: 'SHUTDOWN_GRACE', path: ['shutdown_grace'] },
   { env: 'LOG_LEVEL', path: ['log', 'level'] },
 ]
@@ -62,7 +64,7 @@ export function futureVariables(env: Readonly<Record<string, string | undefined>
 }
 
 /** An unknown variable with one of these prefixes is a mistake, and not another program's. */
-const OWN_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|RECONCILE|RETENTION|CHANGES_RETENTION|UPSTREAM|OPS|DATABASE)_/
+const OWN_PREFIX = /^(?:BROKER_API|WEBHOOK|POLL|REPLAY|RECONCILE|RETENTION|CHANGES_RETENTION|UPSTREAM|OPS|DATABASE|PROTECT)_/
 /** Variables that Kubernetes sets in every container for a service named `ops` or `database`. */
 const SERVICE_LINK = /_SERVICE_(?:HOST|PORT)(?:_\w+)?$|_PORT_\d+_(?:TCP|UDP)(?:_\w+)?$|_PORT$/
 

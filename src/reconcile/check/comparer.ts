@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { compareFacts, type Differences } from '../../apply/compare.ts'
+import { protectFacts } from '../../apply/protect-facts.ts'
 import { isUnchanged } from '../../apply/unchanged.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { EventFact, Fact, MessageFact, Place, StateFact } from '../../model/facts.ts'
@@ -92,7 +93,9 @@ export class Comparer {
     this.#busy = false
   }
 
-  async #compareOne(reader: MirrorReader, { submissionId, states, records, isWhole, isThere }: ServiceAnswer): Promise<Comparison> {
+  async #compareOne(reader: MirrorReader, { submissionId, isWhole, isThere, ...given }: ServiceAnswer): Promise<Comparison> {
+    const states = protectFacts(reader.protection, given.states)
+    const records = protectFacts(reader.protection, given.records)
     if (isUnchanged(reader, submissionId, states, isWhole ? records : null)) {
       return { state: NONE, records: NONE, derived: NONE, reader }
     }

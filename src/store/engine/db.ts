@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { Config } from '../../config/config.ts'
 import type { ColumnKind, Row } from '../../model/entity.ts'
+import type { Protection } from '../../model/protection/protection.ts'
 import type { Tables } from '../schema/tables.ts'
 import type { Signals, Topic } from './signals.ts'
 
@@ -16,6 +17,8 @@ export interface Db {
   readonly processId: string
   readonly clock: Clock
   readonly signals: Signals
+  /** What is done with tax ids before they are stored. */
+  readonly protection: Protection
   /** Reads outside a transaction. SQLite has a separate connection for them, so readers never wait for the writer. */
   readonly read: Query
   /**
@@ -69,6 +72,7 @@ export interface Query {
   readonly kind: 'sqlite' | 'postgres'
   readonly clock: Clock
   readonly signals: Signals
+  readonly protection: Protection
   /**
    * Selects rows by key, all keys at once; missing rows are left out. `lock` locks the rows in key order until the transaction ends.
    * On SQLite a write transaction already holds the only lock.
@@ -111,4 +115,6 @@ export interface OpenOptions {
   readonly clock: Clock
   readonly log: Log
   readonly failPoint?: FailPoint | undefined
+  /** Default: tax ids are dropped. */
+  readonly protection?: Protection | undefined
 }

@@ -87,7 +87,7 @@ export class RejectedStore {
       return false
     }
     this.#inMinute += 1
-    this.#waiting.push(shortened(rejected))
+    this.#waiting.push(this.#shortened(rejected))
     this.#writing ??= this.#writeAll()
     return true
   }
@@ -116,12 +116,30 @@ export class RejectedStore {
     return row ? { ...summaryOf({ ...row, kept_bytes: row.body?.length ?? null }), body: row.body } : null
   }
 
+  /** @returns a stored body as it was received, unless tax ids were dropped from it. */
+  original(body: Buffer, of: RejectedSummary): Buffer {
+    return this.#db.protection.revealBytes(body, bodyPlace(of))
+  }
+
   /** Records that a rejected delivery was verified after all and is in the inbox. */
   async markReplayed(id: number): Promise<void> {
     const replayedAt = timeFromMs(this.#db.clock.now())
     await this.#db.write('rejected-replayed', (tx) =>
       tx.sql.updateTable('sync_rejected').set({ replayed_at: replayedAt }).where('rejected_id', '=', id).execute(),
     )
+  }
+
+  /**
+   * @returns the part to store, without tax ids: a copy, so that a queued delivery does not hold the whole request in memory. `original`
+   * restores encrypted ones.
+   */
+  #shortened(rejected: Rejected): Rejected {
+    const { body: given, headers } = rejected
+    const path = rejected.path.slice(0, MAX_PATH_LENGTH)
+    if (given === null) return { ...rejected, path }
+    const body = this.#db.protection.bytes(Buffer.from(given.subarray(0, MAX_BODY_BYTES)), bodyPlace(rejected))
+    const length = given.length > MAX_BODY_BYTES ? Math.max(given.length, body.length + 1) : body.length
+    return { ...rejected, path, headers: { ...headers, [LENGTH_HEADER]: String(length) }, body }
   }
 
   async #writeAll(): Promise<void> {
@@ -138,15 +156,6 @@ export class RejectedStore {
     // Synchronous with the last check of the queue, so the next delivery starts a new run.
     this.#writing = null
   }
-}
-
-/** @returns the part to store: a copy, so that a queued delivery does not hold the whole request in memory. */
-function shortened(rejected: Rejected): Rejected {
-  const { body, headers } = rejected
-  const path = rejected.path.slice(0, MAX_PATH_LENGTH)
-  if (body === null) return { ...rejected, path }
-  const length = { [LENGTH_HEADER]: String(body.length) }
-  return { ...rejected, path, headers: { ...headers, ...length }, body: Buffer.from(body.subarray(0, MAX_BODY_BYTES)) }
 }
 
 async function insertAndPrune(tx: Tx, batch: readonly Rejected[]): Promise<void> {
@@ -167,6 +176,11 @@ async function insertAndPrune(tx: Tx, batch: readonly Rejected[]): Promise<void>
   }
   const oldestKept = tx.sql.selectFrom('sync_rejected').select('rejected_id').orderBy('rejected_id', 'desc').offset(MAX_ROWS).limit(1)
   await tx.sql.deleteFrom('sync_rejected').where('rejected_id', '<=', oldestKept).execute()
+}
+
+/** A rejected delivery has no number before it is stored. */
+function bodyPlace({ account, receivedAt }: Pick<Rejected, 'account' | 'receivedAt'>) {
+  return { account: account ?? '', table: 'sync_rejected', key: JSON.stringify([receivedAt]), column: 'body' }
 }
 
 interface SummaryRow {

@@ -118,9 +118,25 @@ export async function settleDeliveries(tx: Tx, settlements: readonly Settlement[
   const columns = ['state', 'attempts', 'submission_id', 'kind', 'error', 'settled_at']
   const matched = await tx.updateMany(settled, columns, rows)
   if (matched !== rows.length) throw new LeaseLostError(`deliveries ${settlements.map((s) => s.delivery.deliveryId).join(', ')}`)
+  await protectBodies(tx, settlements)
   for (const { delivery, state, retryInMs = 0 } of settlements) {
     // Few are rescheduled, and mostly one by one.
     if (state === 'ready') await setAvailable(tx, delivery.inboxId, retryInMs)
+  }
+}
+
+/** Where a delivery's body stands. */
+export function bodyPlace({ account, deliveryId }: Pick<ClaimedDelivery, 'account' | 'deliveryId'>) {
+  return { account, table: 'sync_inbox', key: JSON.stringify([deliveryId]), column: 'body' }
+}
+
+/** Takes tax ids out of bodies that were worked on. Few have any. */
+async function protectBodies(tx: Tx, settlements: readonly Settlement[]): Promise<void> {
+  for (const { delivery, state } of settlements) {
+    if (state === 'ready') continue
+    const body = tx.protection.bytes(delivery.body, bodyPlace(delivery))
+    if (body === delivery.body) continue
+    await tx.sql.updateTable('sync_inbox').set({ body }).where('inbox_id', '=', delivery.inboxId).execute()
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Change } from '../../model/change.ts'
 import type { Entity, Row } from '../../model/entity.ts'
 import type { Place } from '../../model/facts.ts'
+import type { Protection } from '../../model/protection/protection.ts'
 import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 
@@ -14,6 +15,8 @@ export interface Newest {
 
 /** Read access to the mirror of one account. */
 export interface MirrorReading {
+  /** What is done with tax ids before they are stored. */
+  readonly protection: Protection
   /** The rows of `keys`, and possibly others. @param keys of one submission. */
   load(entity: Entity, keys: readonly Row[]): Promise<readonly Row[]>
   /** All rows of `entity` of the submission. */

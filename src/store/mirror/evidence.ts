@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
+import { comparableText } from '../../base/sealed.ts'
 import type { ReadKind } from '../../model/reads.ts'
 import type { Via } from '../../model/records.ts'
 import type { TimeText } from '../../model/time.ts'
@@ -88,7 +89,7 @@ export async function noteConflicts(tx: Tx, items: readonly Conflict[], now: Tim
     items
       .filter((item) => !full.has(recordOf(item)))
       .map(({ identity, ...c }) => {
-        const evidence_key = digest(`${c.fields.join()} ${identity}`)
+        const evidence_key = digest(comparableText(`${c.fields.join()} ${identity}`))
         return [`${recordOf(c)} ${evidence_key}`, { ...c, evidence_key, fields: c.fields.join(','), seen_at: now }]
       }),
   )
@@ -123,9 +124,12 @@ export async function noteUnreadable(tx: Tx, items: readonly Unreadable[], now: 
   const rows = new Map(
     items
       .filter((item) => !full.has(feedOf(item)))
-      .map((u) => {
-        const evidence_key = digest(u.raw)
-        return [`${feedOf(u)} ${evidence_key}`, { ...u, evidence_key, seen_at: now }]
+      .map((item) => {
+        const { account, submission_id, read } = item
+        const place = { account, table: 'sync_unreadable', key: JSON.stringify([submission_id, read]), column: 'raw' }
+        const raw = tx.protection.text(item.raw, place)
+        const evidence_key = digest(comparableText(raw))
+        return [`${feedOf(item)} ${evidence_key}`, { ...item, raw, evidence_key, seen_at: now }]
       }),
   )
   return tx.insertMany(unreadable, [...rows.values()], { ignore: true })

@@ -2,6 +2,7 @@ import { type MarketEventRow, marketEvents } from '../../model/entities/market-e
 import { type ThreadMessageRow, threadMessages } from '../../model/entities/thread-messages.ts'
 import { entities } from '../../model/entities.ts'
 import type { Entity, Row } from '../../model/entity.ts'
+import type { Protection } from '../../model/protection/protection.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import type { MirrorReading, Newest } from './access.ts'
@@ -22,6 +23,10 @@ export class MirrorReader implements MirrorReading {
   constructor(q: Query, account: string) {
     this.#q = q
     this.#account = account
+  }
+
+  get protection(): Protection {
+    return this.#q.protection
   }
 
   /** Reads whole submissions, except those with more than `limitEach` rows in one table. */

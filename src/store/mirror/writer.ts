@@ -2,6 +2,7 @@ import type { Change } from '../../model/change.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import type { Entity, Row } from '../../model/entity.ts'
 import type { Place } from '../../model/facts.ts'
+import type { Protection } from '../../model/protection/protection.ts'
 import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import { appendChanges } from '../changes/change-log.ts'
@@ -21,6 +22,10 @@ export class MirrorWriter implements MirrorAccess {
 
   constructor(tx: Tx) {
     this.tx = tx
+  }
+
+  get protection(): Protection {
+    return this.tx.protection
   }
 
   /** The existing rows of `keys`. The caller holds the lock on their submissions (see `lockSubmissions`). */

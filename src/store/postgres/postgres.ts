@@ -4,6 +4,7 @@ import type pg from 'pg'
 import { backoffMs, type Clock, systemClock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { Row } from '../../model/entity.ts'
+import { dropping, type Protection } from '../../model/protection/protection.ts'
 import type { Db, FailPoint, OpenOptions, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
 import { createSignals, type Signals, type Topic } from '../engine/signals.ts'
@@ -32,6 +33,7 @@ export class PostgresDb implements Db {
   readonly processId = randomUUID()
   readonly clock: Clock
   readonly signals: Signals
+  readonly protection: Protection
   readonly read: Query
   readonly #config: PostgresConfig
   readonly #log: Log
@@ -43,6 +45,7 @@ export class PostgresDb implements Db {
   constructor(config: PostgresConfig, options: OpenOptions) {
     this.clock = options.clock
     this.signals = createSignals(options.clock)
+    this.protection = options.protection ?? dropping
     this.#config = config
     this.#log = options.log
     this.#failPoint = options.failPoint
@@ -169,12 +172,14 @@ class PostgresQuery implements Query {
   readonly kind = 'postgres'
   readonly clock: Clock
   readonly signals: Signals
+  readonly protection: Protection
   protected readonly run: RunText
   #ended = false
 
   constructor(db: PostgresDb, run: RunText) {
     this.clock = db.clock
     this.signals = db.signals
+    this.protection = db.protection
     this.run = async (text, values) => {
       if (this.#ended) throw new Error('This transaction has ended: everything in it must be awaited')
       return run(text, values)

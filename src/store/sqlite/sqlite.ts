@@ -4,6 +4,7 @@ import { backoffMs, type Clock, systemClock } from '../../base/clock.ts'
 import { TransientError } from '../../base/errors.ts'
 import { whenAborted } from '../../base/when-aborted.ts'
 import type { Row } from '../../model/entity.ts'
+import { dropping, type Protection } from '../../model/protection/protection.ts'
 import type { Db, FailPoint, OpenOptions, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
 import { createSignals, type Signals } from '../engine/signals.ts'
@@ -29,6 +30,7 @@ export class SqliteDb implements Db {
   readonly processId = randomUUID()
   readonly clock: Clock
   readonly signals: Signals
+  readonly protection: Protection
   readonly read: Query
   readonly #path: string
   readonly #failPoint: FailPoint | undefined
@@ -45,6 +47,7 @@ export class SqliteDb implements Db {
   constructor(path: string, options: OpenOptions) {
     this.clock = options.clock
     this.signals = createSignals(options.clock)
+    this.protection = options.protection ?? dropping
     this.#path = path
     this.#failPoint = options.failPoint
     try {
@@ -173,6 +176,7 @@ class SqliteQuery implements Query {
   readonly kind = 'sqlite'
   readonly clock: Clock
   readonly signals: Signals
+  readonly protection: Protection
   readonly #rows: SqliteRows
   readonly #path: string
   #ended = false
@@ -180,6 +184,7 @@ class SqliteQuery implements Query {
   constructor(db: SqliteDb, connection: SqliteConnection, rows: SqliteRows, path: string) {
     this.clock = db.clock
     this.signals = db.signals
+    this.protection = db.protection
     this.#rows = rows
     this.#path = path
     this.sql = createKysely('sqlite', async (query) => this.use(() => connection.run(query)))

@@ -4,6 +4,7 @@ import type { CompiledQuery, Kysely, QueryResult } from 'kysely'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Row } from '../../model/entity.ts'
+import type { Protection } from '../../model/protection/protection.ts'
 import type { Query, TableSpec, Tx } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
 import type { Signals } from '../engine/signals.ts'
@@ -89,11 +90,13 @@ export class WorkerQuery implements Query {
   readonly kind = 'sqlite'
   readonly clock: Clock
   readonly signals: Signals
+  readonly protection: Protection
   readonly #connection: WorkerConnection
 
-  constructor(db: { readonly clock: Clock; readonly signals: Signals }, connection: WorkerConnection) {
+  constructor(db: Pick<Query, 'clock' | 'signals' | 'protection'>, connection: WorkerConnection) {
     this.clock = db.clock
     this.signals = db.signals
+    this.protection = db.protection
     this.#connection = connection
     this.sql = createKysely('sqlite', async ({ sql, parameters }) => {
       const result = await this.ask<QueryResult<Record<string, unknown>>>({ do: 'run', query: { sql, parameters } })

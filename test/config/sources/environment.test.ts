@@ -13,6 +13,7 @@ test('one account in the environment is enough, and everything else has the defa
     operators: [],
     cronTimezone: 'UTC',
     taxIdFields: [],
+    protect: { mode: 'drop', keys: [] },
     receiver: { host: '0.0.0.0', port: 8080, bodyLimitBytes: 4_194_304, trustProxy: false },
     ops: { host: '127.0.0.1', port: 8081, tokens: [] },
     poll: { activeMs: 60_000, quietMs: 900_000, maxMs: 21_600_000, dormantMs: 604_800_000 },

@@ -6,6 +6,7 @@ import type { Host } from '../../../base/host.ts'
 import { createLog, type Log } from '../../../base/log.ts'
 import { silentObserver } from '../../../base/observer.ts'
 import { type Config, loadConfig, SettingsError } from '../../../config/config.ts'
+import { protectionOf } from '../../../config/protect.ts'
 import { checkLogEpoch, hasInfo, newEpochText } from '../../../store/changes/log-epoch.ts'
 import type { Db } from '../../../store/engine/db.ts'
 import { checkSchema, type MigrateOptions, migrate } from '../../../store/migrate/migrate.ts'
@@ -74,7 +75,7 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
     ])
   }
   const log = silentLog()
-  const db = await openDb(database, { clock: c.clock, log })
+  const db = await openDb(database, { clock: c.clock, log, protection: protectionOf(config) })
   try {
     if (use.prepare && config.migrateOnStart) await migrate(db, undefined, migrating(c))
     else await checkSchema(db)

@@ -1,0 +1,28 @@
+/*
+ * Values that are stored encrypted look like `enc:<key id>:<base64>`. The base64 begins with a keyed hash of the value and of its place, then
+ * a random nonce. So two texts of one value are known as such without a key (see `isSameText`).
+ */
+
+/** Bytes of the keyed hash: a multiple of 3, so that it is the beginning of the base64 too. */
+export const HASH_BYTES = 15
+const HASH_CHARS = (HASH_BYTES / 3) * 4
+
+const SEALED = /^enc:([a-z0-9][a-z0-9_-]{0,31}):([A-Za-z0-9+/]{60,}={0,2})$/
+const SEALED_WITHIN = new RegExp(`(enc:[a-z0-9][a-z0-9_-]{0,31}:[A-Za-z0-9+/]{${HASH_CHARS}})[A-Za-z0-9+/]{40,}={0,2}`, 'g')
+
+/** @returns the key's id and the base64 of an encrypted value; null for any other text. */
+export function sealedParts(text: string): { readonly keyId: string; readonly base64: string } | null {
+  if (!text.startsWith('enc:')) return null
+  const [, keyId, base64] = SEALED.exec(text) ?? []
+  return keyId === undefined || base64 === undefined ? null : { keyId, base64 }
+}
+
+/** Whether two texts are equal, or are the same value encrypted twice at the same place. */
+export function isSameText(a: string, b: string): boolean {
+  return a === b || (a.startsWith('enc:') && b.startsWith('enc:') && comparableText(a) === comparableText(b))
+}
+
+/** @returns text in which every encrypted value is cut to what is the same whenever that value is encrypted again at its place. */
+export function comparableText(text: string): string {
+  return text.includes('enc:') ? text.replace(SEALED_WITHIN, '$1') : text
+}

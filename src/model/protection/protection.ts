@@ -1,0 +1,155 @@
+import { sealedParts } from '../../base/sealed.ts'
+import { type TaxIdKeys, taxIdKeys } from '../../base/tax-ids.ts'
+import { isDamaged } from '../damaged.ts'
+import type { EntityDescription, Row } from '../entity.ts'
+import type { Json } from '../json.ts'
+import { Cipher, type Place, type ProtectKey } from './cipher.ts'
+import { isName, isValueOfNamed, rewriteJsonText } from './json-text.ts'
+
+/** What is done with tax ids before they are stored. */
+export type ProtectMode = 'drop' | 'encrypt' | 'keep'
+
+export interface ProtectionSettings {
+  readonly mode: ProtectMode
+  /** The first encrypts, all decrypt. */
+  readonly keys: readonly ProtectKey[]
+  /** Further keys of tax ids, beside the known ones. */
+  readonly taxIdFields: readonly string[]
+}
+
+/** What stands in the place of a dropped value. */
+export const DROPPED = '[protected]'
+
+/** JSON values that no tax id is. */
+const HARMLESS = new Set(['null', 'true', 'false'])
+
+/**
+ * Replaces the values of tax ids: what stands under such a key, at any depth, and the value of an object that names such a key (a fact, an
+ * answer). Doing so twice is the same as once. A value that another key encrypted is encrypted with the first one.
+ */
+export class Protection {
+  #mode: ProtectMode = 'drop'
+  #keys: TaxIdKeys = taxIdKeys()
+  #cipher: Cipher | null = null
+
+  constructor(settings: ProtectionSettings) {
+    this.use(settings)
+  }
+
+  /** Goes by other settings from now on. @throws Error when encryption has no key. */
+  use({ mode, keys, taxIdFields }: ProtectionSettings): void {
+    if (mode === 'encrypt' && keys.length === 0) throw new Error('encryption needs a key')
+    this.#mode = mode
+    this.#keys = taxIdKeys(taxIdFields)
+    this.#cipher = keys.length === 0 ? null : new Cipher(keys)
+  }
+
+  get mode(): ProtectMode {
+    return this.#mode
+  }
+
+  /** The id of the key that encrypts; null when none does. */
+  get keyId(): string | null {
+    return this.mode === 'encrypt' ? (this.#cipher?.keyId ?? null) : null
+  }
+
+  /** Whether the key holds a tax id. */
+  isKey(key: string): boolean {
+    return this.#keys.has(key)
+  }
+
+  /** @returns JSON text without tax ids; the same text when there is none. Never throws: text that is not JSON is searched as well. */
+  text(text: string, place: Place): string {
+    if (!this.#keys.inJson.test(text)) return text
+    return rewriteJsonText(text, { isKey: (key) => this.#keys.has(key), replace: (value) => this.#replaced(value, place) })
+  }
+
+  /** As `text`, for a parsed value. */
+  json(value: Json, place: Place): Json {
+    if (typeof value !== 'object' || value === null) return value
+    const text = textOf(value)
+    if (text === null) return value
+    const written = this.text(text, place)
+    return written === text ? value : (JSON.parse(written) as Json)
+  }
+
+  /**
+   * @param row some or all columns of a row, its key among them.
+   * @returns the row without tax ids; the same one when there is none.
+   */
+  row<R extends Row>(entity: Pick<EntityDescription, 'table' | 'key' | 'fields'>, row: R): R {
+    const isOfTaxId = Object.entries(row).some(([column, value]) => isName(column) && typeof value === 'string' && this.isKey(value))
+    let written: Row | null = null
+    const rowKey = JSON.stringify(entity.key.slice(1).map((column) => row[column] ?? null))
+    for (const [column, value] of Object.entries(row)) {
+      if (value === null || entity.key.includes(column) || isDamaged(value)) continue
+      const place = { account: String(row['account']), table: entity.table, key: rowKey, column }
+      const isWhole = this.isKey(column) || (isOfTaxId && isValueOfNamed(column))
+      const kind = entity.fields[column]?.kind ?? 'json'
+      const next = isWhole ? this.#whole(value, kind, place) : this.#within(value, kind, place)
+      if (next !== value) {
+        written ??= { ...row }
+        written[column] = next
+      }
+    }
+    return (written ?? row) as R
+  }
+
+  /** As `text`, for bytes; what is no text in UTF-8 stays as it is. */
+  bytes(body: Buffer, place: Place): Buffer {
+    const text = body.toString('latin1')
+    const written = this.text(text, place)
+    return written === text ? body : Buffer.from(written, 'latin1')
+  }
+
+  /** As `reveal`, for bytes. */
+  revealBytes(body: Buffer, place: Place): Buffer {
+    if (this.#cipher === null) return body
+    const text = body.toString('latin1')
+    const written = this.reveal(text, place)
+    return written === text ? body : Buffer.from(written, 'latin1')
+  }
+
+  /** @returns JSON text with everything decrypted that was encrypted at this place; the same text when there is nothing. */
+  reveal(text: string, place: Place): string {
+    if (this.#cipher === null || !text.includes('"enc:')) return text
+    return text.replace(/"(enc:[a-z0-9_-]+:[A-Za-z0-9+/=]+)"/g, (quoted, sealed: string) => this.#cipher?.open(sealed, place) ?? quoted)
+  }
+
+  #whole(value: Json, kind: string, place: Place): Json {
+    const text = JSON.stringify(value)
+    const next = this.#replaced(text, place)
+    if (next === text) return value
+    // Only these columns can hold what stands in a value's place.
+    return kind === 'text' || kind === 'json' || kind === 'raw' ? (JSON.parse(next) as Json) : null
+  }
+
+  #within(value: Json, kind: string, place: Place): Json {
+    if (kind === 'json') return this.json(value, place)
+    return typeof value === 'string' && (kind === 'raw' || /^\s*[[{]/.test(value)) ? this.text(value, place) : value
+  }
+
+  /** @param value JSON text. @returns JSON text. */
+  #replaced(value: string, place: Place): string {
+    if (HARMLESS.has(value)) return value
+    const sealed = value.startsWith('"enc:') ? sealedParts(value.slice(1, -1)) : null
+    if (this.mode === 'drop') return `"${DROPPED}"`
+    const plain = sealed === null ? value : (this.#cipher?.open(value.slice(1, -1), place) ?? null)
+    if (this.mode === 'keep') return plain ?? value
+    // What no key of ours opens stays: encrypting it once more would hide it for ever.
+    if (plain === null || value === `"${DROPPED}"` || sealed?.keyId === this.#cipher?.keyId) return value
+    return JSON.stringify(this.#cipher?.seal(plain, place))
+  }
+}
+
+/** The default: tax ids are dropped. */
+export const dropping = new Protection({ mode: 'drop', keys: [], taxIdFields: [] })
+
+/** @returns null for what nests deeper than the stack. */
+function textOf(value: Json): string | null {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest'
+import { isSameText } from '../../../src/base/sealed.ts'
+import { entities } from '../../../src/model/entities.ts'
+import { canonicalJson, sameJson } from '../../../src/model/json.ts'
+import { Protection, type ProtectMode } from '../../../src/model/protection/protection.ts'
+
+const SSN = '123-45-6789'
+const place = { account: 'a', table: 'submissions', key: '["s"]', column: 'raw' }
+const [k1, k2] = ['k1', 'k2'].map((id, n) => ({ id, key: Buffer.alloc(32, n + 1) })) as [Key, Key]
+
+interface Key {
+  readonly id: string
+  readonly key: Buffer
+}
+
+function protection(mode: ProtectMode, ...keys: Key[]): Protection {
+  return new Protection({ mode, keys, taxIdFields: ['owner_no'] })
+}
+
+test.each([
+  [`{"fein":"${SSN}"}`, '{"fein":"[protected]"}'],
+  [
+    `{"a": [ {"b":{"FEIN or SSN" : ${SSN.replaceAll('-', '')} , "n":1.50e3}} ]}`,
+    '{"a": [ {"b":{"FEIN or SSN" : "[protected]" , "n":1.50e3}} ]}',
+  ],
+  [`{"f\\u0065in":["${SSN}",{"x":"${SSN}"}],"y":1}`, '{"f\\u0065in":"[protected]","y":1}'],
+  [`{"fein":"${SSN}","fein":"${SSN}"}`, '{"fein":"[protected]","fein":"[protected]"}'],
+  [`[{"value":"${SSN}","key":"applicant.fein"}]`, '[{"value":"[protected]","key":"applicant.fein"}]'],
+  [`{"question_key":"ownerSsn","answer":{"v":"${SSN}"},"label":"x"}`, '{"question_key":"ownerSsn","answer":"[protected]","label":"x"}'],
+  [`{"key":"fein","evidence":"it says ${SSN}","snippet":"${SSN}"}`, '{"key":"fein","evidence":"[protected]","snippet":"[protected]"}'],
+  [JSON.stringify({ q: JSON.stringify({ ssn: SSN }) }), JSON.stringify({ q: '{"ssn":"[protected]"}' })],
+  [`{"owner_no":"${SSN}"}`, '{"owner_no":"[protected]"}'],
+  [`{"fein":"${SSN}", cut off`, '{"fein":"[protected]", cut off'],
+  ['{"fein":null,"has_fein":true}', '{"fein":null,"has_fein":true}'],
+  ['{"key":"fein","label":"FEIN","protein":"x"}', '{"key":"fein","label":"FEIN","protein":"x"}'],
+])('%s', (given, expected) => {
+  const drop = protection('drop')
+  expect(drop.text(given, place)).toBe(expected)
+  expect(drop.text(expected, place), 'twice is as once').toBe(expected)
+  const encrypt = protection('encrypt', k1)
+  const sealed = encrypt.text(given, place)
+  expect(encrypt.text(sealed, place), 'twice is as once').toBe(sealed)
+  if (given === expected) return
+  expect(sealed).not.toContain(SSN)
+  expect(drop.text(sealed, place), 'from encrypted to dropped').toBe(expected)
+  expect(protection('keep').text(given, place)).toBe(given)
+  if (given.includes('{\\"')) return
+  expect(encrypt.reveal(sealed, place), 'what was encrypted comes back as it was').toBe(given)
+})
+
+test('two encryptions of one value are another text each and the same value; of two values, or at two places, they are not', () => {
+  const encrypt = protection('encrypt', k1)
+  const [a, b, other] = [SSN, SSN, '987-65-4321'].map((ssn) => encrypt.json({ x: [{ ssn }] }, place))
+  expect(a).not.toEqual(b)
+  expect(sameJson(a ?? null, b ?? null)).toBe(true)
+  expect(canonicalJson(a ?? null)).toBe(canonicalJson(b ?? null))
+  expect(sameJson(a ?? null, other ?? null)).toBe(false)
+  const [here, there] = ['["s"]', '["t"]'].map((key) => encrypt.text(`{"ssn":"${SSN}"}`, { ...place, key }).slice(8, -2))
+  expect(isSameText(here ?? '', there ?? '')).toBe(false)
+})
+
+test('a text moved to another place, changed, or of a lost key is not decrypted, and stays', () => {
+  const encrypt = protection('encrypt', k1)
+  const sealed = encrypt.text(`{"ssn":"${SSN}"}`, place)
+  expect(encrypt.reveal(sealed, { ...place, account: 'b' })).toBe(sealed)
+  const changed = sealed.replace(/.(?=={0,2}"}$)/, (last) => (last === 'A' ? 'Q' : 'A'))
+  expect(encrypt.reveal(changed, place)).toBe(changed)
+  expect(protection('encrypt', k2).text(sealed, place)).toBe(sealed)
+})
+
+test('a new first key encrypts anew what the old one did; `keep` decrypts', () => {
+  const sealed = protection('encrypt', k1).text(`{"ssn":"${SSN}"}`, place)
+  const rotated = protection('encrypt', k2, k1).text(sealed, place)
+  expect(rotated).toContain('enc:k2:')
+  expect(protection('encrypt', k2).reveal(rotated, place)).toBe(`{"ssn":"${SSN}"}`)
+  expect(protection('keep', k1).text(sealed, place)).toBe(`{"ssn":"${SSN}"}`)
+})
+
+test.each(entities)('a row of $table loses tax ids in every column but its key', (entity) => {
+  const row = Object.fromEntries(
+    Object.entries(entity.columns).map(([column, kind]) => {
+      if ((entity.key as readonly string[]).includes(column)) return [column, 'k']
+      if (kind === 'json') return [column, { x: [{ fein: SSN }] }]
+      return [column, kind === 'raw' || kind === 'text' ? `{"x":[{"fein":"${SSN}"}]}` : null]
+    }),
+  )
+  expect(JSON.stringify(protection('drop').row(entity, row))).not.toContain(SSN)
+})
+
+test('a row that is a fact or an answer loses its value, whatever its columns are named', () => {
+  const text = { kind: 'text', class: 'none', source: '', meaning: '' } as const
+  const entity = {
+    table: 'answers',
+    key: ['account', 'submission_id', 'question_key'],
+    fields: { value: { ...text, kind: 'json' }, snippet: text, ssn: { ...text, kind: 'int' }, confirmed: { ...text, kind: 'bool' } },
+  } as const
+  const row = { account: 'a', submission_id: 's', question_key: 'fein', value: SSN, snippet: SSN, ssn: 1, confirmed: true }
+  expect(protection('drop').row(entity, row)).toEqual({ ...row, value: '[protected]', snippet: '[protected]', ssn: null })
+  const safe = { ...row, question_key: 'revenue', ssn: null }
+  expect(protection('drop').row(entity, safe)).toBe(safe)
+})
