@@ -4,7 +4,8 @@ import { FatalError } from '../base/errors.ts'
 import { createLog, KnownSecrets, type Log, type LogOptions } from '../base/log.ts'
 import { type Config, secretValues } from '../config/config.ts'
 import { extraCaProblem } from '../config/extra-ca.ts'
-import { protectionOf } from '../config/protect.ts'
+import { protectionSettings } from '../config/protect.ts'
+import { Protection } from '../model/protection/protection.ts'
 import type { ReloadResult } from '../ops/actions/reload-result.ts'
 import { isUnfinishedCopy, UNFINISHED_COPY } from '../store/backup/copy-progress.ts'
 import { repairEnds, wrongEndText } from '../store/changes/log-ends.ts'
@@ -80,7 +81,7 @@ export async function startServing(load: () => Promise<Config>, options: ServeOp
       const lock = await acquireServeLock(database)
       closing.defer(() => lock.release())
     }
-    const db = await openDb(database, { clock, log, failPoint, protection: protectionOf(config) })
+    const db = await openDb(database, { clock, log, failPoint, protection: new Protection(protectionSettings(config)) })
     closing.defer(() => db.close())
     if (config.migrateOnStart) {
       const taken = await migrate(db, undefined, { onWait: (sentence) => log.warn(sentence), signal: options.signal })

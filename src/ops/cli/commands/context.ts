@@ -6,7 +6,8 @@ import type { Host } from '../../../base/host.ts'
 import { createLog, type Log } from '../../../base/log.ts'
 import { silentObserver } from '../../../base/observer.ts'
 import { type Config, loadConfig, SettingsError } from '../../../config/config.ts'
-import { protectionOf } from '../../../config/protect.ts'
+import { protectionSettings } from '../../../config/protect.ts'
+import { Protection } from '../../../model/protection/protection.ts'
 import { checkLogEpoch, hasInfo, newEpochText } from '../../../store/changes/log-epoch.ts'
 import type { Db } from '../../../store/engine/db.ts'
 import { checkSchema, type MigrateOptions, migrate } from '../../../store/migrate/migrate.ts'
@@ -75,7 +76,7 @@ export async function withStore(c: CommandContext, use: StoreUse, work: (store: 
     ])
   }
   const log = silentLog()
-  const db = await openDb(database, { clock: c.clock, log, protection: protectionOf(config) })
+  const db = await openDb(database, { clock: c.clock, log, protection: new Protection(protectionSettings(config)) })
   try {
     if (use.prepare && config.migrateOnStart) await migrate(db, undefined, migrating(c))
     else await checkSchema(db)
