@@ -11,19 +11,30 @@ export const REPLICATED = ['wal_keep_size=512MB', 'wal_retrieve_retry_interval=5
 const NOT_COPIED = ['postmaster.pid', 'postmaster.opts', 'standby.signal', 'backup_label']
 const EMPTIED = ['pg_wal', 'pg_replslot', 'pg_dynshmem', 'pg_notify', 'pg_serial', 'pg_snapshots', 'pg_stat_tmp', 'pg_subtrans']
 
+export interface StandbyOptions {
+  readonly fsync?: boolean
+  /** Its own `synchronous_standby_names`, which counts once it is promoted. */
+  readonly waitsFor?: string
+}
+
 /**
  * Copies a running server and starts the copy as its standby, which follows it by streaming. Waits until it streams.
  * @param primary started with the settings `REPLICATED`, or made here and promoted.
  * @param name its `application_name`, for `synchronous_standby_names`.
  */
-export async function startStandby(primary: PostgresServer, name: string, options: { readonly fsync?: boolean } = {}): Promise<Server> {
+export async function startStandby(primary: PostgresServer, name: string, options: StandbyOptions = {}): Promise<Server> {
   const standby = await newServer({ ...options, settings: REPLICATED, password: primary.password })
-  await follow(standby, primary, name)
+  await follow(standby, primary, name, options)
   return standby
 }
 
 /** Throws the data of a stopped or killed server away, and starts it as a standby of `primary` from a new copy. Waits until it streams. */
-export async function follow(standby: Server, primary: PostgresServer, name: string): Promise<void> {
+export async function follow(
+  standby: Server,
+  primary: PostgresServer,
+  name: string,
+  { waitsFor = '' }: StandbyOptions = {},
+): Promise<void> {
   await rm(standby.data, { recursive: true, force: true })
   await makeFolder(standby, standby.data)
   // What was set for the original with `alter system` holds for its copy too; the last line of a name counts.
@@ -31,7 +42,7 @@ export async function follow(standby: Server, primary: PostgresServer, name: str
   const label = await backup(primary, () => copyFolder(standby, primary.data, ''))
   await writeOwned(standby, 'backup_label', label)
   await writeOwned(standby, 'standby.signal', '')
-  await writeOwned(standby, 'postgresql.auto.conf', `primary_conninfo = '${from}'\nsynchronous_standby_names = ''\n`)
+  await writeOwned(standby, 'postgresql.auto.conf', `primary_conninfo = '${from}'\nsynchronous_standby_names = '${waitsFor}'\n`)
   await standby.start()
   await ask(primary, async (client) => {
     await until(`${name} follows`, async () => {

@@ -1,0 +1,58 @@
+import type { DatabaseConfig } from '../../src/store/engine/db.ts'
+import { newPostgres } from '../tools/databases.ts'
+import { type Server, startPostgres } from '../tools/postgres-server.ts'
+import { follow, promote, REPLICATED, startStandby, waitFor } from '../tools/postgres-standby.ts'
+
+const NAMES = ['db1', 'db2'] as const
+
+export type PostgresConfig = Extract<DatabaseConfig, { kind: 'postgres' }>
+
+/** A primary and its standby, which change places whenever the primary is killed. */
+export class Cluster {
+  /** Names both servers, in an order that stays. */
+  readonly config: PostgresConfig
+  readonly #servers: readonly [Server, Server]
+  readonly #waitsFor: string
+  #primary = 0
+
+  private constructor(servers: readonly [Server, Server], waitsFor: string) {
+    this.#servers = servers
+    this.#waitsFor = waitsFor
+    const hosts = servers.map(({ port }) => `127.0.0.1:${port}`).join(',')
+    const url = { reveal: () => `postgres://postgres:${servers[0].password}@${hosts}/postgres?target_session_attrs=read-write` }
+    this.config = { ...newPostgres(servers[0].url).config, url, listenUrl: url }
+  }
+
+  /** @param synchronous whether commits wait for the standby, on whichever server is the primary. */
+  static async start({ synchronous }: { readonly synchronous: boolean }): Promise<Cluster> {
+    const waitsFor = synchronous ? `ANY 1 (${NAMES.join(', ')})` : ''
+    const first = await startPostgres({ fsync: false, settings: REPLICATED })
+    const second = await startStandby(first, NAMES[1], { fsync: false, waitsFor })
+    if (synchronous) await waitFor(first, waitsFor)
+    return new Cluster([first, second], waitsFor)
+  }
+
+  get primary(): Server {
+    return this.#servers[this.#primary] as Server
+  }
+
+  get standby(): Server {
+    return this.#servers[1 - this.#primary] as Server
+  }
+
+  /** Kills the primary as a power cut would, and promotes the standby. */
+  async fail(): Promise<void> {
+    await this.primary.kill()
+    await promote(this.standby)
+    this.#primary = 1 - this.#primary
+  }
+
+  /** Brings the server that was killed back, as a standby from a new copy. What it alone had is gone. */
+  async bringBack(): Promise<void> {
+    await follow(this.standby, this.primary, NAMES[1 - this.#primary] as string, { waitsFor: this.#waitsFor })
+  }
+
+  async remove(): Promise<void> {
+    for (const server of this.#servers) await server.remove()
+  }
+}

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '../../src/base/clock.ts'
+import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
+import { postSigned } from '../e2e/signed.ts'
+import { until } from '../tools/until.ts'
+
+const SENDERS = 6
+const PAUSE_MS = 15
+const ACCOUNT = 'default'
+
+export interface Acknowledged {
+  readonly deliveryId: string
+  readonly messageId: string
+}
+
+/**
+ * The service, sending deliveries of messages all the time, each again under its id until it is acknowledged. The messages are in its feeds
+ * too, so that a replay finds them.
+ */
+export class Senders {
+  /** In the order of the answers. */
+  readonly acknowledged: Acknowledged[] = []
+  /** Answers with anything but 204. */
+  refused = 0
+  /** Other answers than 204 and 503. */
+  readonly wrong: number[] = []
+  readonly #sandbox: Sandbox
+  readonly #url: string
+  readonly #submissions: readonly string[]
+  readonly #running: Promise<void>[]
+  #over = false
+
+  constructor(sandbox: Sandbox, receiver: string, submissions: readonly string[]) {
+    this.#sandbox = sandbox
+    this.#url = `${receiver}/webhooks`
+    this.#submissions = submissions
+    this.#running = Array.from({ length: SENDERS }, (_, index) => this.#run(index))
+    // Told to whoever stops them.
+    for (const running of this.#running) running.catch(() => undefined)
+  }
+
+  /** Waits until so many more were acknowledged. */
+  async more(count: number): Promise<void> {
+    const wanted = this.acknowledged.length + count
+    await until(`${count} more deliveries are acknowledged`, () => this.acknowledged.length >= wanted)
+  }
+
+  async stop(): Promise<void> {
+    this.#over = true
+    await Promise.all(this.#running)
+  }
+
+  async #run(index: number): Promise<void> {
+    const submissionId = this.#submissions[index % this.#submissions.length] ?? ''
+    const secret = this.#sandbox.account(ACCOUNT).webhookSecret
+    while (!this.#over) {
+      const message = this.#sandbox.addMessage(ACCOUNT, submissionId, { body_text: 'Any news?' }, { quiet: true })
+      const body = JSON.stringify({ type: 'submission.message', submission_id: submissionId, message })
+      const deliveryId = `msg_${randomUUID()}`
+      for (;;) {
+        const { status } = await postSigned(this.#url, secret, body, deliveryId)
+        if (status === 204) break
+        this.refused += 1
+        if (status !== 503) this.wrong.push(status)
+        if (this.#over) return
+        await systemClock.sleep(PAUSE_MS)
+      }
+      this.acknowledged.push({ deliveryId, messageId: message.id })
+      await systemClock.sleep(PAUSE_MS)
+    }
+  }
+}

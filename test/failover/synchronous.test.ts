@@ -1,0 +1,30 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { logFaults, recordIds } from '../e2e/agreement.ts'
+import { Scene } from './scene.ts'
+
+const SWITCHES = 10
+/** Acknowledged deliveries between two switches. */
+const SOME = 25
+
+it('loses nothing acknowledged when the primary is killed ten times and its synchronous standby takes over', {
+  timeout: 240_000,
+}, async () => {
+  const scene = await Scene.open({ synchronous: true })
+  onTestFinished(() => scene.close())
+  const { cluster, senders } = scene
+  for (let switches = 0; switches < SWITCHES; switches++) {
+    await senders.more(SOME)
+    await cluster.fail()
+    await cluster.bringBack()
+  }
+  await senders.more(SOME)
+  await scene.settle()
+
+  expect(senders.wrong).toEqual([])
+  expect(await scene.lost()).toEqual([])
+  const mirrored = await recordIds(scene.db, 'default')
+  expect(senders.acknowledged.filter(({ messageId }) => !mirrored.has(messageId))).toEqual([])
+  expect(await logFaults(scene.db)).toEqual([])
+  expect(await scene.follower.end()).toEqual([])
+  expect(await scene.destinationFaults()).toEqual([])
+})
