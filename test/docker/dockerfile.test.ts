@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -82,6 +83,8 @@ interface Service {
   readonly ports?: readonly string[]
   readonly profiles?: readonly string[]
   readonly stop_grace_period?: string
+  readonly hostname?: string
+  readonly environment?: Readonly<Record<string, string>>
   readonly networks?: readonly string[]
   readonly volumes?: readonly string[]
 }
@@ -92,10 +95,10 @@ describe('the compose file', async () => {
     volumes: Record<string, null>
   }
 
-  it('starts the product alone; Postgres, HTTPS and the monitoring come with their profiles', () => {
+  it('starts the product alone; Postgres, two of it, HTTPS and the monitoring come with their profiles', () => {
     const profiles = Object.entries(services).map(([name, { profiles = [] }]) => [name, profiles])
     expect(Object.fromEntries(profiles)).toEqual({
-      ...{ mirror: [], postgres: ['postgres'], https: ['https'] },
+      ...{ mirror: [], postgres: ['postgres'], db1: ['failover'], db2: ['failover'], https: ['https'] },
       ...{ prometheus: ['monitoring'], grafana: ['monitoring'] },
     })
   })
@@ -124,7 +127,20 @@ describe('the compose file', async () => {
 
   it('publishes the ops port on the loopback alone, and no port of the database', () => {
     expect(services['mirror']?.ports?.filter((port) => port.endsWith(':8081'))).toEqual(['127.0.0.1:8081:8081'])
-    expect(services['postgres']?.ports).toBeUndefined()
+    for (const name of ['postgres', 'db1', 'db2']) expect(services[name]?.ports, name).toBeUndefined()
+  })
+
+  it('has two servers that differ in what is their own alone, and follow each other by the names that commits wait for', async () => {
+    const { db1, db2, postgres } = services
+    expect([db1?.image, db2?.image]).toEqual([postgres?.image, postgres?.image])
+    expect([db1?.hostname, db2?.hostname]).toEqual(['db1', 'db2'])
+    expect([db1?.environment?.['FOLLOWS'], db2?.environment?.['FOLLOWS']]).toEqual(['${DB1_FOLLOWS:-}', '${DB2_FOLLOWS-db1}'])
+    expect([db1?.volumes?.[0], db2?.volumes?.[0]]).toEqual(['db1:/var/lib/postgresql', 'db2:/var/lib/postgresql'])
+    expect(await read('docker/postgres/first-start.sh')).toContain("'ANY 1 (db1, db2)'")
+    for (const script of ['server', 'first-start']) {
+      const parsed = spawnSync('bash', ['-n', `docker/postgres/${script}.sh`], { encoding: 'utf8' })
+      expect([parsed.status, parsed.stderr], script).toEqual([0, ''])
+    }
   })
 })
 
