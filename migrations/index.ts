@@ -19,6 +19,7 @@ import { outboxLookups } from './0017-outbox-lookups.ts'
 import { inboxLookups } from './0018-inbox-lookups.ts'
 import { inboxWorked } from './0019-inbox-worked.ts'
 import { readiness } from './0020-readiness.ts'
+import { logEpochs } from './0021-log-epochs.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -42,4 +43,5 @@ export const migrations: readonly Migration[] = [
   inboxLookups,
   inboxWorked,
   readiness,
+  logEpochs,
 ]

@@ -15,6 +15,7 @@ import { Readiness } from '../ops/status/readiness.ts'
 import type { Sender } from '../push/send/sender.ts'
 import { SecretUses } from '../receive/secret-uses.ts'
 import { type RunningReceiver, startReceiver } from '../receive/server.ts'
+import { MarkKeeper } from '../store/changes/mark-file.ts'
 import type { Db } from '../store/engine/db.ts'
 import { InboxAppender } from '../store/inbox/append.ts'
 import { RejectedStore } from '../store/inbox/rejected.ts'
@@ -243,7 +244,7 @@ export class Running {
 
   #groupsOf(config: Config, { clients }: ClientChange): ServiceGroup[] {
     const { role, clock, log, db } = this.#p
-    const heartbeat = new Heartbeat(db, log, this.#entry, (sharing) => this.#groups.shareAmong(sharing))
+    const heartbeat = new Heartbeat(db, log, this.#entry, (sharing) => this.#groups.shareAmong(sharing), { marks: new MarkKeeper(db) })
     const secretUses = permanentGroup(this.#secretUses.name, () => this.#secretUses)
     const always = [permanentGroup('heartbeat', () => heartbeat), ...(role === 'work' ? [] : [secretUses])]
     if (role === 'receive') return always

@@ -17,6 +17,8 @@ export const upkeepPoints: readonly KillPoint[] = [
       await db.write('test', (tx) => sql`update sync_log_epochs set home = 'copy'`.execute(tx.sql))
     },
   },
+  // Each start of `serve` on SQLite puts its token into the database.
+  { transaction: 'log-instance', before: () => undefined },
   ...['upkeep-claim', 'retention', 'upkeep-end'].map((transaction): KillPoint => ({ transaction, before: retentionDue })),
 ]
 

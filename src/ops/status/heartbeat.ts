@@ -2,6 +2,7 @@ import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Service } from '../../base/service.ts'
 import { checkLogEpoch, newEpochText } from '../../store/changes/log-epoch.ts'
+import type { MarkKeeper } from '../../store/changes/mark-file.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { type ReleasedClaims, releaseClaimsOfDeadProcesses } from '../../store/upkeep/dead-processes.ts'
 import {
@@ -17,6 +18,13 @@ const BEAT_MS = 5_000
 /** After a gap this long between our own beats, the database may have been down for everybody. */
 const GAP_MS = 2 * BEAT_MS
 
+export interface HeartbeatOptions {
+  /** The process applies nothing, and leaves a new log epoch to one that does. */
+  readonly looksOnly?: boolean
+  /** Of `serve` alone: the file beside a SQLite database bears the token of one process. */
+  readonly marks?: MarkKeeper
+}
+
 /**
  * Registers the process as alive every 5 seconds, and reports how many processes share the request rates. Releases the claims of dead
  * processes, and begins a new log epoch when a backup was restored under running processes: change numbers would repeat otherwise.
@@ -28,17 +36,18 @@ export class Heartbeat implements Service {
   readonly #entry: ProcessEntry
   readonly #onSharing: (sharing: ProcessCounts) => void
   readonly #looksOnly: boolean
+  readonly #marks: MarkKeeper | undefined
   /** By the monotonic clock: the last beat, and the first of the current series without a gap. */
   #beatAt = Number.NEGATIVE_INFINITY
   #steadySince = 0
 
-  /** @param looksOnly the process applies nothing, and leaves a new log epoch to one that does. */
-  constructor(db: Db, log: Log, entry: ProcessEntry, onSharing: (sharing: ProcessCounts) => void, looksOnly = false) {
+  constructor(db: Db, log: Log, entry: ProcessEntry, onSharing: (sharing: ProcessCounts) => void, options: HeartbeatOptions = {}) {
     this.#db = db
     this.#log = log
     this.#entry = entry
     this.#onSharing = onSharing
-    this.#looksOnly = looksOnly
+    this.#looksOnly = options.looksOnly ?? false
+    this.#marks = options.marks
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -46,6 +55,7 @@ export class Heartbeat implements Service {
       await this.beat()
       await this.#db.clock.sleep(BEAT_MS, signal)
     }
+    await this.#keepMarks().catch((error: unknown) => this.#log.debug({ err: error }, messageOf(error)))
     // Best effort: without it, the process counts as dead after a while.
     await removeProcess(this.#db, this.#entry.id).catch((error: unknown) => this.#log.debug({ err: error }, messageOf(error)))
   }
@@ -54,14 +64,31 @@ export class Heartbeat implements Service {
   async beat(): Promise<void> {
     try {
       for (const { processId, ...left } of await this.#beat()) this.#log.warn({ process: processId, ...left }, diedText(left))
-      const epoch = this.#looksOnly ? null : await checkLogEpoch(this.#db)
-      if (epoch !== null) this.#log.warn({ ...epoch }, newEpochText(epoch))
+      if (!this.#looksOnly) await this.#checkLog()
       this.#onSharing(await countProcesses(this.#db.read))
     } catch (error) {
       if (!(error instanceof TransientError)) throw error
       this.#log.warn(
         { err: error },
         `this process could not be registered as alive: ${messageOf(error)}; it tries again in ${BEAT_MS / 1000} s`,
+      )
+    }
+  }
+
+  async #checkLog(): Promise<void> {
+    const epoch = await checkLogEpoch(this.#db)
+    if (epoch !== null) this.#log.warn({ ...epoch }, newEpochText(epoch))
+    await this.#keepMarks()
+  }
+
+  async #keepMarks(): Promise<void> {
+    try {
+      await this.#marks?.keep()
+    } catch (error) {
+      if (error instanceof TransientError) throw error
+      this.#log.warn(
+        { err: error },
+        `the file beside the database that tells an older copy from it could not be written: ${messageOf(error)}; free space there, or give the folder to this user`,
       )
     }
   }

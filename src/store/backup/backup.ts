@@ -54,7 +54,7 @@ export async function backupSqlite(path: string, file: string, signal: AbortSign
 }
 
 /** Endings of files that SQLite or the lock of `serve` keeps beside a database. They would take any file of that name for theirs. */
-const ENDINGS = ['', '-wal', '-shm', '-journal', '-serve', '-serve-journal']
+const ENDINGS = ['', '-wal', '-shm', '-journal', '-serve', '-serve-journal', '-mark', '-mark.new']
 
 /** Whether a file, which need not exist, has the name of the database or of a file that belongs to it. */
 function isOfDatabase(target: string, database: string): boolean {

@@ -65,7 +65,7 @@ export async function restoreSqlite(
     syncFile(dirname(path))
     return { facts, ...made, aside }
   } finally {
-    for (const ending of ['', ...LOG_ENDINGS]) rmSync(`${fresh}${ending}`, { force: true })
+    for (const ending of ['', '-mark', ...LOG_ENDINGS]) rmSync(`${fresh}${ending}`, { force: true })
     lock.release()
   }
 }
@@ -118,7 +118,8 @@ function putAside(path: string, clock: Clock): string {
     renameSync(path, aside)
   }
   // Only a damaged database still has them. They must never meet the new file.
-  for (const ending of LOG_ENDINGS) if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${aside}${ending}`)
+  // The file with marks goes with its database: beside the new one it would tell of another log.
+  for (const ending of [...LOG_ENDINGS, '-mark']) if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${aside}${ending}`)
   return aside
 }
 

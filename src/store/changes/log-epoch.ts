@@ -5,34 +5,45 @@ import type { Db, Query, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime } from '../engine/sql.ts'
-import { lastAssignedSeq, repairEndsIn } from './log-ends.ts'
+import { type EpochReason, epochsOf, type Fork, findBreak, forkOf, type LogState, lateFork, readState, type Witness } from './log-branch.ts'
+import { repairEndsIn } from './log-ends.ts'
+import { fingerprintsOf } from './log-fingerprint.ts'
+import { homeOf, knownServer, learnServer, serverOf } from './log-home.ts'
+import { hasInfo, infoOf, restoreInfo } from './log-info.ts'
+import { noteLostBranch } from './lost-branch.ts'
+import { readMarkFile } from './mark-file.ts'
 
 /**
- * A log epoch names one numbering of the change log. A restored backup assigns numbers again, to other changes, so it must begin a new epoch:
- * readers then start over, and message ids, made of epoch and number, stay unique. Numbers up to the restored one keep their epoch.
+ * A log epoch names one numbering of the change log. A database that took another's place (a restored backup, a promoted standby that lagged)
+ * assigns numbers again, to other changes, so it must begin a new epoch: readers then see how far both have the same changes, and message
+ * ids, made of epoch and number, stay unique. Numbers up to there keep their epoch.
+ *
+ * What tells such a database: its home (log-home.ts), and witnesses that outlive it, which are the memory of this process and on SQLite a file
+ * beside the database (log-branch.ts). Until it has been checked, nothing appends to its log or sends from it (`requireServer`).
  */
-
-/** Values of `sync_log_epochs.home` on SQLite: a database in use, and a backup until it is restored. */
-const SQLITE_HOME = 'here'
-export const COPY_HOME = 'copy'
 
 /** One statement marks everything that waits to be sent, and it must finish: a start that timed out would time out every time. */
 const UNLIMITED = { noTimeout: true } as const
-
-/** Why an epoch began. `copy`: the database is a copy of the one that was used before. */
-export type EpochReason = 'first' | 'restore' | 'copy' | 'command'
 
 export interface NewEpoch {
   readonly logEpoch: string
   /** The newest change before the epoch. */
   readonly afterSeq: number
   readonly reason: EpochReason
+  /** The newest number that the lost branch is known to have assigned; null when it is known of none. */
+  readonly knownSeq: number | null
+}
+
+const WHY: Readonly<Partial<Record<EpochReason, string>>> = {
+  copy: 'this database is a copy that replaced another; ',
+  server: 'the database runs on another server or timeline than before (a standby was promoted, or the server was restored); ',
+  lost: 'the database lacks changes that were committed before (it was put back to an earlier state); ',
 }
 
 /** The message about it. */
-export function newEpochText({ logEpoch, afterSeq, reason }: NewEpoch): string {
-  const why = reason === 'copy' ? 'this database is a copy that replaced another; ' : ''
-  return `${why}a new log epoch, ${logEpoch}, begins behind change ${afterSeq}: readers of the change log start over`
+export function newEpochText({ logEpoch, afterSeq, reason, knownSeq }: NewEpoch): string {
+  const lost = knownSeq === null ? '' : ` ${knownSeq - afterSeq} changes up to ${knownSeq} were lost.`
+  return `${WHY[reason] ?? ''}a new log epoch, ${logEpoch}, begins behind change ${afterSeq}: readers of the change log that were further start over.${lost} Everything is replayed (docker/runbook.md, "A lost branch")`
 }
 
 /** The epoch of a change. */
@@ -43,37 +54,54 @@ export interface EpochOfChange {
 }
 
 /**
- * Checks, before a process applies anything and from time to time while it runs, whether this database is a copy that replaced another, and
- * then begins a new epoch. If somebody has deleted the row of `mirror_info`, it is recreated with a new epoch.
+ * Checks, before a process applies anything and from time to time while it runs, whether this database took the place of another, and then
+ * begins a new epoch. If somebody has deleted the row of `mirror_info`, it is recreated with a new epoch.
  * @returns the new epoch; null when the numbering continues.
  */
 export async function checkLogEpoch(db: Db): Promise<NewEpoch | null> {
-  if ((await hasInfo(db.read)) && (await isSettled(db.read))) return null
-  return db.write('log-epoch', settle, UNLIMITED)
+  await learnServer(db)
+  const witnesses = await witnessesOf(db)
+  if (await hasInfo(db.read)) {
+    const state = await readState(db.read)
+    if (await isSettled(db.read, state, witnesses)) {
+      await remember(db, state)
+      return null
+    }
+  }
+  const epoch = await db.write('log-epoch', (tx) => settle(tx, witnesses), UNLIMITED)
+  await remember(db, await readState(db.read))
+  return epoch
 }
 
-async function settle(tx: Tx): Promise<NewEpoch | null> {
+async function settle(tx: Tx, witnesses: readonly Witness[]): Promise<NewEpoch | null> {
   await lockNamed(tx, 'log-epoch')
   await restoreInfo(tx)
-  if (await isSettled(tx)) return null
-  const epochs = await tx.sql.selectFrom('sync_log_epochs').select('log_epoch').execute()
-  const { log_epoch } = await infoOf(tx)
-  if (epochs.length === 0) {
-    await insertEpoch(tx, { logEpoch: log_epoch, afterSeq: 0, reason: 'first' })
+  const state = await readState(tx)
+  if (state.epochs.length === 0) {
+    await insertEpoch(tx, { logEpoch: state.logEpoch, afterSeq: 0, reason: 'first', knownSeq: null })
     return null
   }
+  const reason = await findBreak(tx, state, witnesses)
   // Somebody has set a new epoch by hand.
-  if (epochs.every((epoch) => epoch.log_epoch !== log_epoch)) return begin(tx, 'command', log_epoch)
-  return begin(tx, 'copy')
+  if (reason === 'command') return begin(tx, reason, witnesses, state.logEpoch)
+  if (reason !== null) return begin(tx, reason, witnesses)
+  await completeEpoch(tx, state)
+  for (const witness of witnesses) {
+    const fork = lateFork(state, witness)
+    if (fork !== null) await noteLostBranch(tx, state.logEpoch, fork)
+  }
+  return null
 }
 
-/** Begins a new epoch behind the newest change. */
-export function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpoch> {
+/** Begins a new epoch behind the newest change that both branches have. */
+export async function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpoch> {
+  await learnServer(db)
+  const witnesses = await witnessesOf(db)
   const work = async (tx: Tx): Promise<NewEpoch> => {
     await lockNamed(tx, 'log-epoch')
     const epochs = await tx.sql.selectFrom('sync_log_epochs').select('log_epoch').limit(1).execute()
-    if (epochs.length === 0) await insertEpoch(tx, { logEpoch: (await infoOf(tx)).log_epoch, afterSeq: 0, reason: 'first' })
-    return begin(tx, reason)
+    if (epochs.length === 0) await insertEpoch(tx, { logEpoch: (await infoOf(tx)).log_epoch, afterSeq: 0, reason: 'first', knownSeq: null })
+    return begin(tx, reason, witnesses)
   }
   return db.write('log-epoch', work, UNLIMITED)
 }
@@ -93,13 +121,7 @@ export async function leaveEpochHome(tx: Tx): Promise<void> {
 
 /** @returns a function from a number to its epoch. */
 export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChange> {
-  const rows = await q.sql
-    .selectFrom('sync_log_epochs')
-    .select(['log_epoch', 'after_seq', 'began_at', 'reason'])
-    .orderBy('after_seq', 'desc')
-    .orderBy('began_at', 'desc')
-    .execute()
-  const epochs = rows.map((row) => ({
+  const epochs = (await epochsOf(q)).map((row) => ({
     afterSeq: row.after_seq,
     epoch: { logEpoch: row.log_epoch, restoredAt: row.reason === 'first' ? null : row.began_at },
   }))
@@ -107,77 +129,72 @@ export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChan
   return (seq) => epochs.find(({ afterSeq }) => seq > afterSeq)?.epoch ?? oldest
 }
 
-async function begin(tx: Tx, reason: EpochReason, logEpoch: string = randomUUID()): Promise<NewEpoch> {
+async function begin(tx: Tx, reason: EpochReason, witnesses: readonly Witness[], logEpoch: string = randomUUID()): Promise<NewEpoch> {
   // Fan-out reads the epochs and moves the cursors.
   await lockNamed(tx, 'fan-out')
   // What waits may have been sent since the backup. Where a duplicate would do harm, it is looked up or held for a person. This takes longest,
   // so it comes before locks that others wait for.
   await sql`update sync_outbox set uncertain = 1 where state = 'ready' and uncertain = 0`.execute(tx.sql)
   await repairEndsIn(tx)
-  const { last_seq } = await tx.sql
-    .updateTable('mirror_info')
-    .set({ log_epoch: logEpoch })
-    .where('id', '=', 1)
-    .returning('last_seq')
-    .executeTakeFirstOrThrow()
-  const epoch: NewEpoch = { logEpoch, afterSeq: last_seq, reason }
-  await adopt(tx, epoch)
+  const state = await readState(tx)
+  const fork = await forkOf(tx, state, witnesses)
+  await tx.sql.updateTable('mirror_info').set({ log_epoch: logEpoch }).where('id', '=', 1).execute()
+  const epoch: NewEpoch = { logEpoch, afterSeq: fork?.afterSeq ?? state.lastSeq, reason, knownSeq: fork?.knownSeq ?? null }
+  await adopt(tx, epoch, fork)
   return epoch
 }
 
 /** Moves everything that counts by numbers into the new epoch. */
-async function adopt(tx: Tx, epoch: NewEpoch): Promise<void> {
+async function adopt(tx: Tx, epoch: NewEpoch, fork: Fork | null): Promise<void> {
   await insertEpoch(tx, epoch)
   // A cursor behind the end would skip the changes that get those numbers now. Changes before the end may have been sent already.
   await sql`
     update sync_destinations set
       log_epoch = case when cursor >= ${epoch.afterSeq} and snapshot is null then ${epoch.logEpoch} else log_epoch end,
       cursor = case when cursor > ${epoch.afterSeq} then cast(${epoch.afterSeq} as bigint) else cursor end`.execute(tx.sql)
+  if (fork !== null) await noteLostBranch(tx, epoch.logEpoch, fork)
   wake(tx, 'outbox')
 }
 
-async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason }: NewEpoch): Promise<void> {
+async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason, knownSeq }: NewEpoch): Promise<void> {
+  const epochNo = sql<number>`(select coalesce(max(epoch_no), 0) + 1 from sync_log_epochs)`
+  const [home, server] = [await homeOf(tx), await serverOf(tx)]
   await tx.sql
     .insertInto('sync_log_epochs')
-    .values({ log_epoch: logEpoch, after_seq: afterSeq, began_at: dbTime(tx), home: await homeOf(tx), reason })
+    .values({
+      ...{ log_epoch: logEpoch, after_seq: afterSeq, began_at: dbTime(tx), home, reason, epoch_no: epochNo, server },
+      ...{ known_seq: knownSeq, instance: null, replays_at: reason === 'first' ? dbTime(tx) : null },
+    })
     .execute()
 }
 
-/** Whether the current epoch is known, began in this very database, and no destination has seen numbers beyond the end. */
-async function isSettled(q: Query): Promise<boolean> {
-  // Read before the end of the log, which moves on meanwhile.
-  const { furthest } = await q.sql
-    .selectFrom('sync_destinations')
-    .select((eb) => eb.fn.max<number | null>('cursor').as('furthest'))
-    .executeTakeFirstOrThrow()
-  const last = await lastAssignedSeq(q)
-  const { log_epoch } = await infoOf(q)
-  const row = await q.sql.selectFrom('sync_log_epochs').select('home').where('log_epoch', '=', log_epoch).executeTakeFirst()
-  return row !== undefined && row.home === (await homeOf(q)) && (furthest ?? 0) <= last
-}
-
-/** Identifies the database; a copy differs. A restored Postgres table gets a new oid; on SQLite `backup` marks the copy. */
-async function homeOf(q: Query): Promise<string> {
-  if (q.kind === 'sqlite') return SQLITE_HOME
-  const { rows } = await sql<{ home: string }>`select 'mirror_info'::regclass::oid::text as home`.execute(q.sql)
-  return rows[0]?.home ?? ''
-}
-
-/** Whether the row of `mirror_info` exists. */
-export async function hasInfo(q: Query): Promise<boolean> {
-  return (await q.sql.selectFrom('mirror_info').select('id').executeTakeFirst()) !== undefined
-}
-
-/** Recreates a missing row of `mirror_info`. Its end lies behind all that was ever seen, so that no number is assigned twice. */
-async function restoreInfo(tx: Tx): Promise<void> {
+/** Adds to the current epoch what a release before this did not store, and what could not be told of its server. */
+async function completeEpoch(tx: Tx, state: LogState): Promise<void> {
+  const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
   await sql`
-    insert into mirror_info (id, schema_version, log_epoch, first_seq, last_seq)
-    select 1, version, ${randomUUID()}, coalesce(oldest, newest + 1), newest from (
-      select (select max(version) from sync_migrations) as version, (select min(seq) from changes) as oldest,
-        coalesce((select max(seq) from (select max(seq) as seq from changes union all select max(cursor) from sync_destinations) as seen), 0) as newest
-    ) as known where 1 = 1 on conflict (id) do nothing`.execute(tx.sql)
+    update sync_log_epochs set epoch_no = coalesce(epoch_no, (select coalesce(max(epoch_no), 0) + 1 from sync_log_epochs)),
+      server = ${knownServer(current?.server ?? '', state.server)}
+    where log_epoch = ${state.logEpoch}`.execute(tx.sql)
 }
 
-function infoOf(q: Query): Promise<{ log_epoch: string; last_seq: number }> {
-  return q.sql.selectFrom('mirror_info').select(['log_epoch', 'last_seq']).where('id', '=', 1).executeTakeFirstOrThrow()
+/** Whether the current epoch is known and complete, began in this very database, and witnesses saw no more than it has. */
+async function isSettled(q: Query, state: LogState, witnesses: readonly Witness[]): Promise<boolean> {
+  const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
+  if (current === undefined || current.epoch_no === null) return false
+  if (current.server !== knownServer(current.server ?? '', state.server)) return false
+  if (witnesses.some((witness) => lateFork(state, witness) !== null)) return false
+  return (await findBreak(q, state, witnesses)) === null
+}
+
+async function witnessesOf(db: Db): Promise<Witness[]> {
+  const { logEpoch, marks } = db.seen
+  const file = await readMarkFile(db.read)
+  return [...(logEpoch === '' ? [] : [{ logEpoch, marks, tokens: null }]), ...(file === null ? [] : [file])]
+}
+
+/** The memory of this process continues with what the checked database has. */
+async function remember(db: Db, { logEpoch, lastSeq, server }: LogState): Promise<void> {
+  db.seen.settle(logEpoch, server)
+  const fingerprint = (await fingerprintsOf(db.read, [lastSeq])).get(lastSeq)
+  if (fingerprint !== undefined) db.seen.add(logEpoch, { seq: lastSeq, fingerprint, touched: [] })
 }

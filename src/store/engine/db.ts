@@ -5,6 +5,7 @@ import type { Config } from '../../config/config.ts'
 import type { ColumnKind, Row } from '../../model/entity.ts'
 import type { Protection } from '../../model/protection/protection.ts'
 import type { Tables } from '../schema/tables.ts'
+import type { LogSeen } from './log-seen.ts'
 import type { Signals, Topic } from './signals.ts'
 
 /**
@@ -19,6 +20,7 @@ export interface Db {
   readonly signals: Signals
   /** What is done with tax ids before they are stored. */
   readonly protection: Protection
+  readonly seen: LogSeen
   /** Reads outside a transaction. SQLite has a separate connection for them, so readers never wait for the writer. */
   readonly read: Query
   /**
@@ -73,6 +75,7 @@ export interface Query {
   readonly clock: Clock
   readonly signals: Signals
   readonly protection: Protection
+  readonly seen: LogSeen
   /**
    * Selects rows by key, all keys at once; missing rows are left out. `lock` locks the rows in key order until the transaction ends.
    * On SQLite a write transaction already holds the only lock.

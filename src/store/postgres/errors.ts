@@ -98,6 +98,12 @@ export function isLockTimeout(error: unknown): boolean {
   return error instanceof TransientError && error.cause instanceof pg.DatabaseError && error.cause.code === LOCK_TIMEOUT
 }
 
+/** @returns the SQLSTATE of what a query threw; undefined when the server did not answer it. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const known = error instanceof TransientError ? error.cause : error
+  return known instanceof pg.DatabaseError ? known.code : undefined
+}
+
 /** @returns whether the server refused to write because it, or the session, is read-only. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === READ_ONLY

@@ -7,6 +7,7 @@ import type { Row } from '../../model/entity.ts'
 import { dropping, type Protection } from '../../model/protection/protection.ts'
 import type { Db, FailPoint, OpenOptions, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
+import { LogSeen } from '../engine/log-seen.ts'
 import { createSignals, type Signals, type Topic } from '../engine/signals.ts'
 import type { Tables } from '../schema/tables.ts'
 import { commitUnknown, isRetryable, isServerError, postgresError } from './errors.ts'
@@ -34,6 +35,7 @@ export class PostgresDb implements Db {
   readonly clock: Clock
   readonly signals: Signals
   readonly protection: Protection
+  readonly seen = new LogSeen()
   readonly read: Query
   readonly #config: PostgresConfig
   readonly #log: Log
@@ -173,6 +175,7 @@ class PostgresQuery implements Query {
   readonly clock: Clock
   readonly signals: Signals
   readonly protection: Protection
+  readonly seen: LogSeen
   protected readonly run: RunText
   #ended = false
 
@@ -180,6 +183,7 @@ class PostgresQuery implements Query {
     this.clock = db.clock
     this.signals = db.signals
     this.protection = db.protection
+    this.seen = db.seen
     this.run = async (text, values) => {
       if (this.#ended) throw new Error('This transaction has ended: everything in it must be awaited')
       return run(text, values)

@@ -1,6 +1,6 @@
 import { entities } from '../../model/entities.ts'
 import { accountCompleteness, arrivalCounts, arrivals, completeness } from './relations/completeness.ts'
-import { changes, mirrorInfo } from './relations/log.ts'
+import { changes, logEpochs, mirrorInfo } from './relations/log.ts'
 import { alarms, operatorActions } from './relations/operations.ts'
 import { pushMap, pushStatus } from './relations/push.ts'
 import { reconcileFindings, reconcileRuns } from './relations/reconcile.ts'
@@ -22,6 +22,7 @@ export const relations: readonly Relation[] = [
   submissionOverview,
   activityTimeline,
   quoteBoard,
+  logEpochs,
   pushStatus,
   arrivals,
   completeness,

@@ -10,6 +10,7 @@ export interface PushTables {
   sync_outbox: OutboxTable
   sync_push_lanes: PushLanesTable
   sync_remote_ids: RemoteIdsTable
+  sync_restatements: RestatementsTable
 }
 
 /** Only an operator's `resume` makes a destination active again. `parked`: its credential was withdrawn. `disabled`: it answered 410. */
@@ -117,4 +118,12 @@ export interface PushStatusView {
   status: number | null
   error: string | null
   remote_id: string | null
+}
+
+/** Submissions whose present state a destination is sent, because it may have got another one from a branch of the log that was lost. */
+export interface RestatementsTable {
+  destination: string
+  account: string
+  submission_id: string
+  requested_at: TimeText
 }

@@ -14,8 +14,18 @@ export interface LogEpochsTable {
   began_at: TimeText
   /** Identifies the database in which it began: with another value the database is a copy. */
   home: string
-  /** Why it began: `first`, `restore`, `copy`, `command`. */
+  /** Why it began; see `EpochReason`. */
   reason: string
+  /** 1, 2, 3 … in the order in which they began; null when a release before this one began it, until the next check. */
+  epoch_no: number | null
+  /** The server or file in which it began; null until the next check. See log-home.ts. */
+  server: string | null
+  /** The newest number that the branch before it is known to have assigned; null when nobody saw more than `after_seq`. */
+  known_seq: number | null
+  /** The process that served last, on SQLite; null until one does. */
+  instance: string | null
+  /** When replays of all submissions were requested for it; null until then. */
+  replays_at: TimeText | null
 }
 
 /** A periodic task that one process does for all, such as retention. */

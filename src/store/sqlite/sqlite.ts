@@ -7,6 +7,7 @@ import type { Row } from '../../model/entity.ts'
 import { dropping, type Protection } from '../../model/protection/protection.ts'
 import type { Db, FailPoint, OpenOptions, Query, TableSpec, Tx, WriteOptions } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
+import { LogSeen } from '../engine/log-seen.ts'
 import { createSignals, type Signals } from '../engine/signals.ts'
 import { WriteGate } from '../engine/write-gate.ts'
 import type { Tables } from '../schema/tables.ts'
@@ -31,6 +32,7 @@ export class SqliteDb implements Db {
   readonly clock: Clock
   readonly signals: Signals
   readonly protection: Protection
+  readonly seen = new LogSeen()
   readonly read: Query
   readonly #path: string
   readonly #failPoint: FailPoint | undefined
@@ -177,6 +179,7 @@ class SqliteQuery implements Query {
   readonly clock: Clock
   readonly signals: Signals
   readonly protection: Protection
+  readonly seen: LogSeen
   readonly #rows: SqliteRows
   readonly #path: string
   #ended = false
@@ -185,6 +188,7 @@ class SqliteQuery implements Query {
     this.clock = db.clock
     this.signals = db.signals
     this.protection = db.protection
+    this.seen = db.seen
     this.#rows = rows
     this.#path = path
     this.sql = createKysely('sqlite', async (query) => this.use(() => connection.run(query)))

@@ -7,6 +7,7 @@ import type { Row } from '../../model/entity.ts'
 import type { Protection } from '../../model/protection/protection.ts'
 import type { Query, TableSpec, Tx } from '../engine/db.ts'
 import { createKysely } from '../engine/kysely.ts'
+import type { LogSeen } from '../engine/log-seen.ts'
 import type { Signals } from '../engine/signals.ts'
 import type { Tables } from '../schema/tables.ts'
 import { sqliteError } from './errors.ts'
@@ -91,12 +92,14 @@ export class WorkerQuery implements Query {
   readonly clock: Clock
   readonly signals: Signals
   readonly protection: Protection
+  readonly seen: LogSeen
   readonly #connection: WorkerConnection
 
-  constructor(db: Pick<Query, 'clock' | 'signals' | 'protection'>, connection: WorkerConnection) {
+  constructor(db: Pick<Query, 'clock' | 'signals' | 'protection' | 'seen'>, connection: WorkerConnection) {
     this.clock = db.clock
     this.signals = db.signals
     this.protection = db.protection
+    this.seen = db.seen
     this.#connection = connection
     this.sql = createKysely('sqlite', async ({ sql, parameters }) => {
       const result = await this.ask<QueryResult<Record<string, unknown>>>({ do: 'run', query: { sql, parameters } })

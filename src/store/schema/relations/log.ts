@@ -60,7 +60,7 @@ export const mirrorInfo: Relation = {
       kind: 'text',
       class: 'none',
       source: 'program',
-      meaning: 'names this numbering of `changes`; another one after a restore',
+      meaning: 'names this numbering of `changes`; another one after a restore or a failover. See `log_epochs`',
     },
     first_seq: {
       kind: 'int',
@@ -76,4 +76,38 @@ export const mirrorInfo: Relation = {
       'twice. `submission-mirror doctor` tells of it. A `last_seq` set higher, or a `first_seq` set lower, than the rows say ' +
       'cannot be told from rows that were deleted: a run reports what is between as `lost`.',
   ],
+}
+
+export const logEpochs: Relation = {
+  name: 'log_epochs',
+  type: 'view',
+  holds:
+    'The numberings of `changes`: one row for each time that the database was put in the place of another one. [Follow the change ' +
+    'log](queries.md#follow-the-change-log) says how to go on behind such a break.',
+  key: [],
+  columns: {
+    log_epoch: { kind: 'text', class: 'none', source: 'program', meaning: 'its name; the newest one stands in `mirror_info`' },
+    epoch_no: { kind: 'int', class: 'none', source: 'program', meaning: '1, 2, 3 … in the order in which they began' },
+    began_at: { kind: 'time', class: 'none', source: 'program', meaning: 'when it began' },
+    after_seq: {
+      kind: 'int',
+      class: 'none',
+      source: 'program',
+      meaning: 'the last `seq` that it has in common with the numbering before it: greater ones are other changes now',
+    },
+    known_seq: {
+      kind: 'int',
+      class: 'none',
+      source: 'program',
+      meaning: 'the greatest `seq` that the lost branch is known to have given; null when nothing is known to be lost',
+    },
+    reason: {
+      kind: 'text',
+      class: 'none',
+      source: 'program',
+      meaning:
+        '`first`; `restore`; `copy` (the file or the tables are a copy); `server` (another Postgres server or timeline: a standby was ' +
+        'promoted, or a server restored); `lost` (changes that were committed are missing); `command`',
+    },
+  },
 }

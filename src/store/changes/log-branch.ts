@@ -1,0 +1,120 @@
+import { sql } from 'kysely'
+import type { Query } from '../engine/db.ts'
+import type { LogMark, LogWitness } from '../engine/log-seen.ts'
+import type { LogEpochsTable } from '../schema/tables-retention.ts'
+import { lastAssignedSeq } from './log-ends.ts'
+import { fingerprintsOf } from './log-fingerprint.ts'
+import { homeOf, isOtherServer, serverOf } from './log-home.ts'
+
+/**
+ * Why an epoch began. `copy`: the database is a copy of the one that was used before. `server`: it is on another server or timeline, so a
+ * standby was promoted or the server was restored. `lost`: it lacks changes that were committed. `command`: somebody asked for it, or set
+ * `mirror_info` by hand.
+ */
+export type EpochReason = 'first' | 'restore' | 'copy' | 'server' | 'lost' | 'command'
+
+/** Somebody outside the database who saw its log: the memory of this process, or the file beside a SQLite database. */
+export type Witness = LogWitness & {
+  /** Tokens of the process that wrote last; null where there is none to compare. See `mark-file.ts`. */
+  readonly tokens: readonly string[] | null
+}
+
+/** What the database says of its log. */
+export interface LogState {
+  readonly logEpoch: string
+  readonly lastSeq: number
+  /** The furthest cursor of a destination. */
+  readonly furthest: number
+  readonly home: string
+  readonly server: string
+  /** The newest first. */
+  readonly epochs: readonly LogEpochsTable[]
+}
+
+export async function readState(q: Query): Promise<LogState> {
+  // Read before the end of the log, which moves on meanwhile.
+  const { furthest } = await q.sql
+    .selectFrom('sync_destinations')
+    .select((eb) => eb.fn.max<number | null>('cursor').as('furthest'))
+    .executeTakeFirstOrThrow()
+  const lastSeq = await lastAssignedSeq(q)
+  const { log_epoch } = await q.sql.selectFrom('mirror_info').select('log_epoch').where('id', '=', 1).executeTakeFirstOrThrow()
+  return {
+    ...{ logEpoch: log_epoch, lastSeq, furthest: Number(furthest ?? 0) },
+    ...{ home: await homeOf(q), server: await serverOf(q), epochs: await epochsOf(q) },
+  }
+}
+
+/** All epochs, the newest first. One that a release before this began has no number yet. */
+export async function epochsOf(q: Query): Promise<LogEpochsTable[]> {
+  const { rows } = await sql<LogEpochsTable>`
+    select * from sync_log_epochs order by case when epoch_no is null then 0 else 1 end, epoch_no desc, after_seq desc, began_at desc`.execute(
+    q.sql,
+  )
+  return rows
+}
+
+/** @returns why the numbering cannot go on; null when it can. */
+export async function findBreak(q: Query, state: LogState, witnesses: readonly Witness[]): Promise<EpochReason | null> {
+  const current = state.epochs.find(({ log_epoch }) => log_epoch === state.logEpoch)
+  if (current === undefined) return 'command'
+  if (current.home !== state.home) return 'copy'
+  if (isOtherServer(current.server ?? '', state.server)) return q.kind === 'postgres' ? 'server' : 'copy'
+  for (const witness of witnesses) {
+    if (state.epochs.every(({ log_epoch }) => log_epoch !== witness.logEpoch)) return 'lost'
+    if (witness.logEpoch !== state.logEpoch) continue
+    if ((await forkOf(q, state, [witness])) !== null) return 'lost'
+    if (current.instance !== null && witness.tokens !== null && !witness.tokens.includes(current.instance)) return 'copy'
+  }
+  return state.furthest > state.lastSeq ? 'copy' : null
+}
+
+/** Where the log of the database leaves the one that witnesses saw. */
+export interface Fork {
+  /** The last number that both have in common. */
+  readonly afterSeq: number
+  /** The newest number that a witness saw. */
+  readonly knownSeq: number
+  /** What witnesses saw behind `afterSeq`. */
+  readonly lost: readonly LogMark[]
+}
+
+/** Compares the log with what witnesses saw of its current epoch, or of one that the database does not know. Null: it has all of it. */
+export async function forkOf(q: Query, { logEpoch, lastSeq, epochs }: LogState, witnesses: readonly LogWitness[]): Promise<Fork | null> {
+  const marks = witnesses
+    .filter((witness) => witness.logEpoch === logEpoch || epochs.every(({ log_epoch }) => log_epoch !== witness.logEpoch))
+    .flatMap((witness) => witness.marks)
+    .sort((a, b) => a.seq - b.seq)
+  const newest = marks.at(-1)
+  if (newest === undefined) return null
+  const differing = await differingMarks(q, marks.slice(-1), lastSeq)
+  if (differing.length === 0 && newest.seq <= lastSeq) return null
+  const [first] = await differingMarks(q, marks, lastSeq)
+  // A copy that lags is the beginning of the other, up to its end. Where both went on, the last common change lies before the first that differs.
+  const agreed = first === undefined ? lastSeq : Math.max(0, ...marks.filter(({ seq }) => seq < first.seq).map(({ seq }) => seq))
+  const afterSeq = first === undefined || agreed > 0 ? agreed : Math.max(0, first.seq - 1)
+  return { afterSeq, knownSeq: newest.seq, lost: marks.filter(({ seq }) => seq > afterSeq) }
+}
+
+/** Marks under whose numbers the database has other changes. */
+async function differingMarks(q: Query, marks: readonly LogMark[], lastSeq: number): Promise<LogMark[]> {
+  const within = marks.filter(({ seq }) => seq <= lastSeq)
+  const found = await fingerprintsOf(
+    q,
+    within.map(({ seq }) => seq),
+  )
+  return within.filter(({ seq, fingerprint }) => (found.get(seq) ?? fingerprint) !== fingerprint)
+}
+
+/**
+ * What a witness saw of an earlier epoch behind the end that it has now: another process began the next epoch, and did not know of it.
+ * @returns null when there is nothing.
+ */
+export function lateFork({ epochs }: LogState, witness: LogWitness): Fork | null {
+  const place = epochs.findIndex(({ log_epoch }) => log_epoch === witness.logEpoch)
+  const newest = witness.marks.at(-1)
+  if (place <= 0 || newest === undefined) return null
+  const afterSeq = Math.min(...epochs.slice(0, place).map(({ after_seq }) => after_seq))
+  if (newest.seq <= afterSeq) return null
+  return { afterSeq, knownSeq: newest.seq, lost: witness.marks.filter(({ seq }) => seq > afterSeq) }
+}

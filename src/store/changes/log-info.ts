@@ -1,0 +1,22 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Query, Tx } from '../engine/db.ts'
+
+/** Whether the row of `mirror_info` exists. */
+export async function hasInfo(q: Query): Promise<boolean> {
+  return (await q.sql.selectFrom('mirror_info').select('id').executeTakeFirst()) !== undefined
+}
+
+/** Recreates a missing row of `mirror_info`. Its end lies behind all that was ever seen, so that no number is assigned twice. */
+export async function restoreInfo(tx: Tx): Promise<void> {
+  await sql`
+    insert into mirror_info (id, schema_version, log_epoch, first_seq, last_seq)
+    select 1, version, ${randomUUID()}, coalesce(oldest, newest + 1), newest from (
+      select (select max(version) from sync_migrations) as version, (select min(seq) from changes) as oldest,
+        coalesce((select max(seq) from (select max(seq) as seq from changes union all select max(cursor) from sync_destinations) as seen), 0) as newest
+    ) as known where 1 = 1 on conflict (id) do nothing`.execute(tx.sql)
+}
+
+export function infoOf(q: Query): Promise<{ log_epoch: string; last_seq: number }> {
+  return q.sql.selectFrom('mirror_info').select(['log_epoch', 'last_seq']).where('id', '=', 1).executeTakeFirstOrThrow()
+}
