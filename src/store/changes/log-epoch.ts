@@ -8,7 +8,7 @@ import { dbTime } from '../engine/sql.ts'
 import { type EpochReason, epochsOf, type Fork, findBreak, forkOf, type LogState, lateFork, readState, type Witness } from './log-branch.ts'
 import { repairEndsIn } from './log-ends.ts'
 import { fingerprintsOf } from './log-fingerprint.ts'
-import { homeOf, knownServer, learnServer, serverOf } from './log-home.ts'
+import { COPY_HOME, homeOf, knownServer, learnServer, serverOf } from './log-home.ts'
 import { hasInfo, infoOf, restoreInfo } from './log-info.ts'
 import { noteLostBranch } from './lost-branch.ts'
 import { readMarkFile } from './mark-file.ts'
@@ -110,7 +110,7 @@ export async function beginLogEpoch(db: Db, reason: EpochReason): Promise<NewEpo
 export async function takeEpochHome(tx: Tx): Promise<void> {
   await tx.sql
     .updateTable('sync_log_epochs')
-    .set({ home: await homeOf(tx) })
+    .set({ home: await homeOf(tx), server: await serverOf(tx), instance: null })
     .execute()
 }
 

@@ -52,7 +52,9 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     const { log_epoch, last_seq } = await infoOf(db)
     await db.write('test', (tx) => sql`update sync_log_epochs set home = 'elsewhere'`.execute(tx.sql))
     const found = await Promise.all([checkLogEpoch(db), checkLogEpoch(db)])
-    expect(found.filter((each) => each !== null)).toEqual([{ logEpoch: expect.any(String), afterSeq: last_seq, reason: 'copy', knownSeq: null }])
+    expect(found.filter((each) => each !== null)).toEqual([
+      { logEpoch: expect.any(String), afterSeq: last_seq, reason: 'copy', knownSeq: null },
+    ])
     const epochOf = await readEpochs(db.read)
     expect(epochOf(last_seq).logEpoch).toBe(log_epoch)
     expect(epochOf(last_seq + 1)).toEqual({ logEpoch: (await infoOf(db)).log_epoch, restoredAt: expect.any(String) })
@@ -115,7 +117,9 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
       await sql`delete from mirror_info`.execute(tx.sql)
     })
     const found = await Promise.all([checkLogEpoch(db), checkLogEpoch(db)])
-    expect(found.filter((each) => each !== null)).toEqual([{ logEpoch: expect.any(String), afterSeq: before.last_seq, reason: 'command', knownSeq: null }])
+    expect(found.filter((each) => each !== null)).toEqual([
+      { logEpoch: expect.any(String), afterSeq: before.last_seq, reason: 'command', knownSeq: null },
+    ])
     const { log_epoch, ...rest } = await db.read.sql.selectFrom('mirror_info').selectAll().executeTakeFirstOrThrow()
     expect(rest).toEqual({ id: 1, schema_version: before.schema_version, first_seq: 2, last_seq: before.last_seq })
     expect(log_epoch).not.toBe(before.log_epoch)

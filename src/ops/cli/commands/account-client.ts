@@ -23,7 +23,9 @@ export async function withAccountClient<T>(
 ): Promise<T> {
   const client = createAccountClient(config, account, { clock, observer, log })
   const done = new AbortController()
-  const heartbeat = new Heartbeat(db, log, { id: db.processId, role, version }, ({ reading }) => client.shareAmong(reading), { looksOnly: looksOnly ?? false })
+  const heartbeat = new Heartbeat(db, log, { id: db.processId, role, version }, ({ reading }) => client.shareAmong(reading), {
+    looksOnly: looksOnly ?? false,
+  })
   await heartbeat.beat()
   const beating = heartbeat.run(done.signal)
   // Awaited below; until then its rejection must not count as unhandled.
