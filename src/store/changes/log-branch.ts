@@ -61,7 +61,8 @@ export async function findBreak(q: Query, state: LogState, witnesses: readonly W
   if (current.home !== state.home) return 'copy'
   if (isOtherServer(current.server ?? '', state.server)) return q.kind === 'postgres' ? 'server' : 'copy'
   for (const witness of witnesses) {
-    if (state.epochs.every(({ log_epoch }) => log_epoch !== witness.logEpoch)) return 'lost'
+    const isKnown = state.epochs.some(({ log_epoch }) => log_epoch === witness.logEpoch)
+    if (!isKnown && witness.marks.length > 0) return 'lost'
     if (witness.logEpoch !== state.logEpoch) continue
     if ((await forkOf(q, state, [witness])) !== null) return 'lost'
     if (current.instance !== null && witness.tokens !== null && !witness.tokens.includes(current.instance)) return 'copy'

@@ -82,8 +82,8 @@ export const logEpochs: Relation = {
   name: 'log_epochs',
   type: 'view',
   holds:
-    'The numberings of `changes`: one row for each time that the database was put in the place of another one. [Follow the change ' +
-    'log](queries.md#follow-the-change-log) says how to go on behind such a break.',
+    'The numberings of `changes`: one row for each time that the database was put in the place of another one. [queries.md](queries.md' +
+    '#how-do-i-go-on-after-a-restore-or-a-failover) says how to go on behind such a break.',
   key: [],
   columns: {
     log_epoch: { kind: 'text', class: 'none', source: 'program', meaning: 'its name; the newest one stands in `mirror_info`' },
