@@ -147,7 +147,12 @@ function guardedServer(guard: ConnectionGuard, handler: RequestListener): Server
       if (guard.begin(request, response)) handler(request, response)
     },
   )
-  server.prependListener('connection', (socket) => guard.admit(socket))
+  // What is turned away never reaches the HTTP server: that would cost as much again.
+  const serve = server.listeners('connection')
+  server.removeAllListeners('connection')
+  server.on('connection', (socket) => {
+    if (guard.admit(socket)) for (const listener of serve) listener.call(server, socket)
+  })
   return server
 }
 

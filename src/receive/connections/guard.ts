@@ -68,7 +68,7 @@ export class ConnectionGuard {
       this.#close(longest, 'too_many')
     }
     if (this.#places.taken >= MAX_CONNECTIONS) {
-      const closed = this.#places.toMakeRoom((each) => each.isProxy || this.#reputation.isKnown(each.sender.address, now))
+      const closed = this.#places.toMakeRoom((each) => this.#isSpared(each, now))
       if (closed === null) return this.#turnAway(socket, 'full', address)
       this.#close(closed, 'full')
     }
@@ -135,7 +135,8 @@ export class ConnectionGuard {
     const connection = this.#places.of(socket)
     if (connection === undefined) return
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#close(connection, connection.phase === 'head' ? 'slow_header' : 'slow_body')
-    else if (code?.startsWith('HPE_')) this.#close(connection, 'no_http')
+    // The other one says that the sender broke off.
+    else if (code?.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') this.#close(connection, 'no_http')
   }
 
   #answered(connection: Connection): void {
@@ -146,6 +147,11 @@ export class ConnectionGuard {
       if (connection.isProxy) this.#places.move(connection, connection.origin)
       this.#enter(connection, 'idle')
     }
+  }
+
+  /** Proxies and known senders make room last. */
+  #isSpared({ isProxy, sender }: Connection, now: number): boolean {
+    return isProxy || this.#reputation.isKnown(sender.address, now)
   }
 
   #enter(connection: Connection, phase: Connection['phase']): void {
@@ -186,17 +192,20 @@ export class ConnectionGuard {
 
   #lookLater(): void {
     this.#cancelLook = this.#o.clock.after(LOOK_EVERY_MS, () => {
-      this.#look()
+      // After the system was asked for what has arrived: whoever sent in time is not blamed for a loop that was busy.
+      setImmediate(() => this.#look())
       this.#lookLater()
     })
   }
 
   #look(): void {
     const now = this.#o.clock.steady()
-    const headWithinMs = this.#places.taken > PRESSURE ? HEAD_WITHIN_UNDER_PRESSURE_MS : HEAD_WITHIN_MS
+    const underPressure = this.#places.taken > PRESSURE
     for (const connection of [...this.#places.all()]) {
       const waitedMs = now - connection.since
-      if (connection.phase === 'head' && waitedMs > headWithinMs) this.#close(connection, 'slow_header')
+      const isShort = connection.phase === 'head' && waitedMs > HEAD_WITHIN_UNDER_PRESSURE_MS
+      if (isShort && (waitedMs > HEAD_WITHIN_MS || (underPressure && !this.#isSpared(connection, now))))
+        this.#close(connection, 'slow_header')
       else if (connection.inFlight > 0 && waitedMs > ANSWER_READ_WITHIN_MS) this.#close(connection, 'unread_answer')
     }
   }
