@@ -73,7 +73,7 @@ export async function carryOutRead(o: ClaimedReadOptions, claim: ReadClaim, sign
 
 /** @throws LeaseLostError when neither success nor failure could be settled, because another process holds the read. */
 async function readAndSettle(o: ClaimedReadOptions, claim: ReadClaim, signal: AbortSignal): Promise<ClaimedReadEnd> {
-  const startedAt = o.clock.now()
+  const startedAt = o.clock.steady()
   try {
     const end = isFeed(claim.read) ? await readFeed(o, claim, signal) : await readSubmissionState(o, claim, claim.read, signal)
     o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: end })
@@ -83,7 +83,7 @@ async function readAndSettle(o: ClaimedReadOptions, claim: ReadClaim, signal: Ab
     const isOfDatabase = kind === null && (error instanceof TransientError || error instanceof FatalError)
     if (isOfDatabase || error instanceof LeaseLostError || signal.aborted) throw error
     o.observer.count('walks_total', { account: claim.account, read: claim.read, outcome: kind ?? 'broken' })
-    return await settleFailure(o, claim, error, o.clock.now() - startedAt)
+    return await settleFailure(o, claim, error, o.clock.steady() - startedAt)
   }
 }
 

@@ -101,7 +101,7 @@ export class Discovery implements Service {
   /** @returns whether a path was probed; false when there is nothing to do for now. */
   async #probeNext(signal: AbortSignal): Promise<boolean> {
     const { account, db, client, clock, paths } = this.#o
-    if (clock.now() < this.#pausedUntil || client.waitMs() > 0) return false
+    if (clock.steady() < this.#pausedUntil || client.waitMs() > 0) return false
     if (!(await isProbeDue(db.read, account, paths)) || !(await this.#isIdentified(signal))) return false
     const claim = await claimProbe(db, account, paths, LEASE_MS)
     if (claim === null) return false
@@ -133,19 +133,19 @@ export class Discovery implements Service {
         )
       return false
     }
-    if (clock.now() < this.#identifiedAt + IDENTITY_MS) return true
+    if (clock.steady() < this.#identifiedAt + IDENTITY_MS) return true
     try {
       if (!isSameBrokerage(row.brokerage, (await client.me(signal)).brokerage)) {
-        this.#pausedUntil = clock.now() + RETRY_BASE_MS
+        this.#pausedUntil = clock.steady() + RETRY_BASE_MS
         return false
       }
     } catch (error) {
       if (upstreamClass(error) === null || signal.aborted) throw error
       log.debug({ account, err: error }, `discovery for account ${account} waits: ${messageOf(error)}`)
-      this.#pausedUntil = clock.now() + RETRY_BASE_MS
+      this.#pausedUntil = clock.steady() + RETRY_BASE_MS
       return false
     }
-    this.#identifiedAt = clock.now()
+    this.#identifiedAt = clock.steady()
     return true
   }
 
@@ -227,7 +227,7 @@ export class Discovery implements Service {
     const isTransient = error instanceof UpstreamTransientError
     const retryMs = isTransient ? RETRY_BASE_MS * 2 ** Math.min(claim.failures, 16) : everyMs
     // When throttled, all probing pauses, since it has the lowest priority.
-    if (kind === 'throttled') this.#pausedUntil = clock.now() + Math.max(RETRY_BASE_MS, isTransient ? (error.retryAfterMs ?? 0) : 0)
+    if (kind === 'throttled') this.#pausedUntil = clock.steady() + Math.max(RETRY_BASE_MS, isTransient ? (error.retryAfterMs ?? 0) : 0)
     const isExpanded = claim.path !== claim.template
     const dueInMs =
       isExpanded && !isTransient ? everyMs * Math.min(LONGEST_PROBE_FACTOR, 2 ** Math.min(failures, 16)) : Math.min(everyMs, retryMs)
@@ -238,8 +238,8 @@ export class Discovery implements Service {
   /** Logs when a path begins to fail; for all paths of a template at most once per round. */
   #logFailure(claim: ProbeClaim, reason: string, logAt: number, failures: number): void {
     const { account, clock, everyMs, log } = this.#o
-    if (failures !== logAt || clock.now() < (this.#loggedAt.get(claim.template) ?? Number.NEGATIVE_INFINITY) + everyMs) return
-    this.#loggedAt.set(claim.template, clock.now())
+    if (failures !== logAt || clock.steady() < (this.#loggedAt.get(claim.template) ?? Number.NEGATIVE_INFINITY) + everyMs) return
+    this.#loggedAt.set(claim.template, clock.steady())
     log.error(
       { account, path: claim.path, template: claim.template },
       `probing ${claim.path} for submissions of account ${account} fails (${reason}). It discovers no submissions; nothing else is affected. ` +

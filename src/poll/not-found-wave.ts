@@ -31,8 +31,8 @@ export class NotFoundWave {
     this.#latest.delete(submissionId)
     if (!gone) this.#pastWaves.delete(keyOf(submissionId, read))
     else if (this.#pastWaves.has(keyOf(submissionId, read))) return
-    this.#latest.set(submissionId, { gone, at: this.#clock.now() })
-    const oldest = this.#clock.now() - WAVE_WINDOW_MS
+    this.#latest.set(submissionId, { gone, at: this.#clock.steady() })
+    const oldest = this.#clock.steady() - WAVE_WINDOW_MS
     for (const [id, { at }] of this.#latest) {
       if (at >= oldest && this.#latest.size <= MAX_ENTRIES) break
       this.#latest.delete(id)

@@ -57,7 +57,7 @@ export class Sync {
     const places = submissionIds.map((submissionId): Place => ({ account, submissionId }))
     await db.write('sync-reads', (tx) => addReads(tx, places, timeFromMs(tx.clock.now()), false))
     const pending = submissionIds.flatMap((submissionId) =>
-      readKinds.map((read): WantedRead => ({ account, submissionId, read, attempts: 0, notBefore: clock.now() })),
+      readKinds.map((read): WantedRead => ({ account, submissionId, read, attempts: 0, notBefore: clock.steady() })),
     )
     const round: Round = { pending, inFlight: 0, failures: [], aborted: false }
     if (await this.#gate.isClosed(signal)) this.#stopReason ??= `account ${account} is stopped; see \`submission-mirror account list\``
@@ -97,7 +97,7 @@ export class Sync {
   async #claim(round: Round): Promise<{ wanted: WantedRead; claim: ReadClaim } | null> {
     const { account, db, clock } = this.#o
     for (const read of readKinds) {
-      const ready = round.pending.filter((wanted) => wanted.read === read && wanted.notBefore <= clock.now())
+      const ready = round.pending.filter((wanted) => wanted.read === read && wanted.notBefore <= clock.steady())
       if (ready.length === 0) continue
       const submissionIds = ready.map((wanted) => wanted.submissionId)
       const [claim] = await claimReads(db, { account, submissionIds, read, limit: 1, leaseMs: READ_LEASE_MS })
@@ -125,7 +125,7 @@ export class Sync {
     const attempts = wanted.attempts + 1
     if (end !== 'gone' && attempts < MAX_ATTEMPTS && this.#stopReason === null) {
       const waitMs = Math.max(RETRY_BASE_MS * 2 ** wanted.attempts, this.#o.client.waitMs())
-      round.pending.push({ ...wanted, attempts, notBefore: clock.now() + waitMs })
+      round.pending.push({ ...wanted, attempts, notBefore: clock.steady() + waitMs })
       return
     }
     const reason = end === 'gone' ? 'not found' : ((await readError(db.read, wanted, wanted.read)) ?? 'it could not be read')

@@ -2,6 +2,7 @@ import { abortable } from '../base/abortable.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
+import { type TimeLimit, timeLimit } from '../base/time-limit.ts'
 import { type HttpAnswer, parseJson } from './http/answer.ts'
 import type { Channel } from './http/channel.ts'
 import { AuthRefusedError, UpstreamPermanentError, UpstreamTransientError } from './http/errors.ts'
@@ -32,7 +33,7 @@ interface TokenParts {
 interface Live {
   readonly token: string
   /** By the wall clock, which goes on while the machine sleeps. */
-  readonly renewAt: number
+  readonly renew: TimeLimit
 }
 
 const CALL: Call = { operation: 'token', submissionId: null, withCursor: false }
@@ -84,7 +85,7 @@ export class TokenSource {
   async get(signal?: AbortSignal): Promise<string> {
     signal?.throwIfAborted()
     const now = this.#clock.steady()
-    if (this.#live !== null && this.#clock.now() < this.#live.renewAt) return this.#live.token
+    if (this.#live !== null && this.#live.renew.leftMs() > 0) return this.#live.token
     if (this.#hold !== null && now < this.#hold.until) {
       if (this.#live !== null) return this.#live.token
       throw this.#hold.error
@@ -124,7 +125,7 @@ export class TokenSource {
     try {
       const { accessToken, lifetimeSeconds } = await this.#exchangeAny()
       const usable = RENEW_AFTER - RENEW_JITTER * this.#clock.random()
-      this.#live = { token: accessToken, renewAt: this.#clock.now() + lifetimeSeconds * 1000 * usable }
+      this.#live = { token: accessToken, renew: timeLimit(this.#clock, lifetimeSeconds * 1000 * usable) }
       return accessToken
     } catch (error) {
       if (!(error instanceof AuthRefusedError || error instanceof UpstreamTransientError)) throw error

@@ -84,7 +84,7 @@ function guard(p: Pick<AdminParts, 'config' | 'clock' | 'log'>) {
       request.who = name
       return undefined
     }
-    const limited = failures.note(request.ip, p.clock.now())
+    const limited = failures.note(request.ip, p.clock.steady())
     if (limited) return refuse(reply.header('retry-after', MINUTE_S), 429, ['too many wrong tokens from this address; wait a minute'])
     p.log.warn({ address: request.ip }, 'an admin request was refused: it has no token of OPS_TOKENS')
     reply.header('www-authenticate', 'Bearer realm="submission-mirror"')

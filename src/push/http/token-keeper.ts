@@ -1,5 +1,6 @@
 import { abortable } from '../../base/abortable.ts'
 import type { Clock } from '../../base/clock.ts'
+import { type TimeLimit, timeLimit } from '../../base/time-limit.ts'
 import type { AuthConfig } from '../../config/config.ts'
 import { isObject } from '../../model/json.ts'
 import { parseJson } from '../../upstream/http/answer.ts'
@@ -11,7 +12,7 @@ type TokenConfig = Extract<AuthConfig, { type: 'oauth2' | 'password' }>
 
 interface Token {
   readonly headers: Readonly<Record<string, string>>
-  readonly renewAt: number
+  readonly renew: TimeLimit
 }
 
 /** Part of its lifetime after which a token is renewed, less up to a tenth at random, so that processes do not renew together. */
@@ -40,7 +41,7 @@ export class TokenKeeper implements Auth {
   }
 
   async headers(timeoutMs: number, signal: AbortSignal): Promise<AuthHeaders> {
-    if (this.#token !== null && this.#clock.now() < this.#token.renewAt) return { headers: this.#token.headers }
+    if (this.#token !== null && this.#token.renew.leftMs() > 0) return { headers: this.#token.headers }
     // Without the caller's signal and timeout: others wait for the same exchange.
     this.#exchanging ??= this.#exchange().finally(() => {
       this.#exchanging = null
@@ -82,7 +83,7 @@ export class TokenKeeper implements Auth {
     const seconds = Number(answer['expires_in'] ?? Number.NaN)
     const lifetimeMs = (seconds > 0 ? seconds : DEFAULT_LIFETIME_S) * 1000
     const headers = { authorization: `Bearer ${token}` }
-    this.#token = { headers, renewAt: this.#clock.now() + lifetimeMs * (RENEW_AFTER - RENEW_JITTER * this.#clock.random()) }
+    this.#token = { headers, renew: timeLimit(this.#clock, lifetimeMs * (RENEW_AFTER - RENEW_JITTER * this.#clock.random())) }
     return { headers }
   }
 }

@@ -43,8 +43,8 @@ class FileKind implements DeliveryKind {
   async send(items: readonly PushItem[], signal: AbortSignal): Promise<readonly Outcome[]> {
     const { clock } = this.#context
     const progress: BatchProgress = { renaming: null }
-    const lateAt = clock.now() + this.#destination.timeoutMs * WRITING_SHARE
-    const options = { destination: this.#destination, writer: this.#writer, late: () => clock.now() >= lateAt, progress }
+    const lateAt = clock.steady() + this.#destination.timeoutMs * WRITING_SHARE
+    const options = { destination: this.#destination, writer: this.#writer, late: () => clock.steady() >= lateAt, progress }
     try {
       const names = await this.#opened(signal, async (drop) => {
         await this.#clean(drop)

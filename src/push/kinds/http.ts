@@ -120,8 +120,8 @@ class HttpKind implements DeliveryKind {
     } catch (error) {
       return { failure: localFailure(messageOf(error), error instanceof PermanentError) }
     }
-    const startedAt = this.#clock.now()
-    const leftMs = (): number => Math.max(1, this.#destination.timeoutMs - (this.#clock.now() - startedAt))
+    const startedAt = this.#clock.steady()
+    const leftMs = (): number => Math.max(1, this.#destination.timeoutMs - (this.#clock.steady() - startedAt))
     for (let renewed = false; ; renewed = true) {
       const auth = await this.#auth.headers(leftMs(), signal)
       if ('failure' in auth) return auth

@@ -1,3 +1,4 @@
+import { firstOf, type TimeLimit } from '../../base/time-limit.ts'
 import type { ClaimedLane } from '../../store/outbox/work.ts'
 import type { DeliveryKind } from '../contract/delivery.ts'
 import { type Claim, type LaneClaims, SWEEP_MS } from './lane-claims.ts'
@@ -9,6 +10,8 @@ const ROWS_PER_LANE = 16
 const MOST_ITEMS = 10_000
 /** Claims of a batch that reached the limit of bytes. */
 const MOST_FULL_CLAIMS = 8
+
+const NO_TIME: TimeLimit = { leftMs: () => 0 }
 
 type Batch = Extract<DeliveryKind['batch'], { type: 'many' }>
 
@@ -47,12 +50,12 @@ export class BatchLoop {
 
   /** @returns whether there may be more that had gathered before. */
   async #sendBatch(): Promise<boolean> {
-    const { lanes, leaseUntil, isCut } = await this.#gather()
+    const { lanes, lease, isCut } = await this.#gather()
     if (lanes.length === 0) return false
     const { rowSender } = this.#claims.context
-    const results = await rowSender.sendTogether(lanes, this.#claims.limits(leaseUntil))
+    const results = await rowSender.sendTogether(lanes, this.#claims.limits(lease))
     if (results === null) await this.#claims.release(lanes)
-    else await Promise.all(results.map((result) => this.#claims.settle(result, leaseUntil)))
+    else await Promise.all(results.map((result) => this.#claims.settle(result, lease)))
     return isCut && (results?.every(({ next }) => next.type === 'due' && next.inMs === 0) ?? false)
   }
 
@@ -64,23 +67,24 @@ export class BatchLoop {
     const { gate, destination } = this.#claims.context
     const rowsPerLane = destination.idempotent ? ROWS_PER_LANE : 1
     const gathered: ClaimedLane[] = []
-    let firstEnd = Number.POSITIVE_INFINITY
+    let firstEnd: TimeLimit | null = null
     let fullClaims = 0
     let room = gate.isProbing ? 1 : this.#maxItems
     while (room > 0) {
       const limit = Math.min(LANES, room)
-      const { lanes, leaseUntil } = await this.#claims.orRelease(gathered, this.#claims.claim(limit, Math.min(rowsPerLane, room)))
+      const claim: Claim = await this.#claims.orRelease(gathered, this.#claims.claim(limit, Math.min(rowsPerLane, room)))
+      const { lanes } = claim
       const { taken, left } = within(lanes, room)
       if (left.length > 0) await this.#claims.release(left)
       gathered.push(...taken)
-      firstEnd = Math.min(firstEnd, leaseUntil)
+      firstEnd = firstOf(firstEnd, claim.lease)
       room -= taken.reduce((rows, lane) => rows + lane.rows.length, 0)
       const isFull = lanes.some((lane) => lane.isFull)
       if (isFull) fullClaims += 1
       if (fullClaims === MOST_FULL_CLAIMS || (lanes.length < limit && !isFull)) break
     }
     const isCut = room === 0 || fullClaims > 0 || gathered.some((lane) => lane.rows.length === rowsPerLane)
-    return { lanes: gathered, leaseUntil: firstEnd, isCut }
+    return { lanes: gathered, lease: firstEnd ?? NO_TIME, isCut }
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
+import { earlier, type TimeLimit, timeLimit } from '../../base/time-limit.ts'
 import type { WakeUp } from '../../base/wakeup.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
@@ -42,10 +43,10 @@ export interface SendContext {
   readonly cancelled: AbortSignal
 }
 
-/** Claimed lanes, and when their lease ends by our own clock. */
+/** Claimed lanes, and when their lease ends by our own clocks. */
 export interface Claim {
   readonly lanes: readonly ClaimedLane[]
-  readonly leaseUntil: number
+  readonly lease: TimeLimit
 }
 
 /** The longest time that one row can take with so many requests. */
@@ -85,7 +86,7 @@ export class LaneClaims {
     const { db, clock, gate, destination, kind } = this.context
     const halts = await gate.flush()
     await this.#releaseMapped()
-    const leaseUntil = clock.now() + this.#leaseMs
+    const lease = timeLimit(clock, this.#leaseMs)
     const uncertain = !destination.idempotent
     const withoutSubmissions = kind.withoutSubmission === true
     const common: Omit<LaneClaim, 'lanes'> = { rowsPerLane, leaseMs: this.#leaseMs, uncertain, withoutSubmissions }
@@ -94,7 +95,7 @@ export class LaneClaims {
     const others = room > 0 ? await this.orRelease(unmapped, claimLanes(db, destination.name, { ...common, lanes: room })) : []
     const claimed = [...unmapped, ...others]
     if (claimed.length > 0) gate.reopen(halts)
-    return { lanes: claimed, leaseUntil }
+    return { lanes: claimed, lease }
   }
 
   #isTimeToSearch(): boolean {
@@ -114,15 +115,15 @@ export class LaneClaims {
     while (after !== null && !stopping.aborted) after = await releaseMappedLanes(db, destination.name, after, MAPPED_LANES, isNeeded)
   }
 
-  limits(leaseUntil: number): Limits {
+  limits(lease: TimeLimit): Limits {
     const { stopping, cancelled } = this.context
-    return { stopping, cancelled, until: leaseUntil - this.#rowMs }
+    return { stopping, cancelled, until: earlier(lease, this.#rowMs) }
   }
 
   /** Stores the result of a lane. A lane of which nothing was attempted is released. */
-  async settle(result: LaneResult, leaseUntil: number): Promise<void> {
+  async settle(result: LaneResult, lease: TimeLimit): Promise<void> {
     if (result.rows.length === 0) await this.release([result.lane])
-    else await this.context.settler.add(result, leaseUntil)
+    else await this.context.settler.add(result, lease)
   }
 
   /** @returns what `claiming` returns. @throws what it throws, after releasing `lanes`, which were claimed before. */

@@ -1,3 +1,4 @@
+import type { TimeLimit } from '../../base/time-limit.ts'
 import type { ClaimedLane } from '../../store/outbox/work.ts'
 import { type LaneClaims, SWEEP_MS } from './lane-claims.ts'
 
@@ -11,7 +12,7 @@ const CLAIM_SECONDS = 5
 
 interface QueuedLane {
   readonly lane: ClaimedLane
-  readonly leaseUntil: number
+  readonly lease: TimeLimit
   /** The number of wake-ups before it was claimed. */
   readonly notifications: number
   /** Whether its first row has its turn already. */
@@ -93,10 +94,10 @@ export class LaneLoop {
     const hasTurn = !this.#claimsAhead && gate.rate !== null
     if (hasTurn && !(await gate.turn(stopping))) return
     const notifications = this.#notifications
-    const { lanes, leaseUntil } = await this.#claims.claim(room, this.#rowsPerLane)
+    const { lanes, lease } = await this.#claims.claim(room, this.#rowsPerLane)
     this.#isDrained = lanes.length < room && notifications === this.#notifications && !lanes.some(({ isFull }) => isFull)
     if (hasTurn && lanes.length === 0) gate.release()
-    for (const lane of lanes) this.#queue.push({ lane, leaseUntil, notifications, hasTurn })
+    for (const lane of lanes) this.#queue.push({ lane, lease, notifications, hasTurn })
     this.#startNext()
   }
 
@@ -114,14 +115,14 @@ export class LaneLoop {
     }
   }
 
-  async #send({ lane, leaseUntil, notifications, hasTurn }: QueuedLane): Promise<void> {
+  async #send({ lane, lease, notifications, hasTurn }: QueuedLane): Promise<void> {
     const { rowSender, wakeUp } = this.#claims.context
-    const result = await rowSender.sendLane(lane, this.#claims.limits(leaseUntil), hasTurn).finally(() => {
+    const result = await rowSender.sendLane(lane, this.#claims.limits(lease), hasTurn).finally(() => {
       this.#running -= 1
       this.#startNext()
       if (!this.#isDrained && this.#room() > 0) wakeUp.notify()
     })
-    await this.#claims.settle(result, leaseUntil)
+    await this.#claims.settle(result, lease)
     const { next, rows } = result
     if (rows.length === 0 || next.type !== 'due') return
     // The lane may have more: rows that were not reached, that did not fit the claim, or that came while the lane was claimed.

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Observer } from '../../base/observer.ts'
+import type { TimeLimit } from '../../base/time-limit.ts'
 import type { DestinationConfig } from '../../config/config.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { storeMappings } from '../../store/outbox/push-map.ts'
@@ -31,7 +32,7 @@ export interface Limits {
   readonly stopping: AbortSignal
   readonly cancelled: AbortSignal
   /** No attempt begins later: the lease of its lane must not end while it is in flight. */
-  readonly until: number
+  readonly until: TimeLimit
 }
 
 /** What to do with a row: send it, or nothing, because its result is known already. */
@@ -108,10 +109,10 @@ export class RowSender {
    */
   async #turn({ stopping, until }: Limits): Promise<boolean> {
     const { gate, clock } = this.#o
-    const leftMs = until - clock.now()
+    const leftMs = until.leftMs()
     if (stopping.aborted || leftMs < 0) return false
     if (gate.rate === null) return true
-    return (await withTimeout(clock, leftMs, stopping, (signal) => gate.turn(signal))) && clock.now() <= until
+    return (await withTimeout(clock, leftMs, stopping, (signal) => gate.turn(signal))) && until.leftMs() >= 0
   }
 
   /** @returns null when the row may not be sent now. */

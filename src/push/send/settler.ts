@@ -1,6 +1,7 @@
 import { backoffMs, type Clock } from '../../base/clock.ts'
 import { messageOf, TransientError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
+import type { TimeLimit } from '../../base/time-limit.ts'
 import type { Db } from '../../store/engine/db.ts'
 import { type LaneResult, settleLanes } from '../../store/outbox/work.ts'
 
@@ -25,7 +26,7 @@ export interface SettlerOptions {
 interface Waiting {
   readonly result: LaneResult
   /** End of its lease. A result that is not stored by then belongs to another worker. */
-  readonly until: number
+  readonly until: TimeLimit
   readonly done: () => void
 }
 
@@ -40,7 +41,7 @@ export class Settler {
   }
 
   /** Resolves when the result is stored, or cannot be stored any more; in that case whoever claims its rows next sends them again. */
-  add(result: LaneResult, until: number): Promise<void> {
+  add(result: LaneResult, until: TimeLimit): Promise<void> {
     return new Promise((done) => {
       this.#waiting.push({ result, until, done })
       if (!this.#isRunning) void this.#run()
@@ -89,7 +90,7 @@ export class Settler {
       } catch (error) {
         // The attempts took place, whether the database answers or not. Forgetting them would mean repeating them.
         const again = error instanceof TransientError && !cancelled.aborted
-        left = again ? left.filter(({ until }) => until > clock.now()) : []
+        left = again ? left.filter(({ until }) => until.leftMs() > 0) : []
         if (attempt === 0 || left.length === 0) {
           const lost = idempotent ? 'their rows are sent again' : 'their rows are uncertain now'
           const next = left.length > 0 ? 'storing them is tried again' : lost

@@ -47,7 +47,7 @@ export async function attempt<T>(
   read: () => Promise<T>,
   pauses = { ms: 0 },
 ): Promise<Attempt<T>> {
-  const startedAt = clock.now()
+  const startedAt = clock.steady()
   const pausedBefore = pauses.ms
   for (let attempts = 1; ; ) {
     try {
@@ -67,7 +67,7 @@ export async function attempt<T>(
       } else {
         const waitMs = Math.max(asked, backoffMs(clock, attempts, BACKOFF_BASE_MS, BACKOFF_CAP_MS))
         const paused = pauses.ms - pausedBefore
-        if (attempts >= MAX_ATTEMPTS || clock.now() + waitMs - paused > startedAt + MAX_ELAPSED_MS) return { ok: false, failure }
+        if (attempts >= MAX_ATTEMPTS || clock.steady() + waitMs - paused > startedAt + MAX_ELAPSED_MS) return { ok: false, failure }
         attempts += 1
         await clock.sleep(waitMs, signal)
       }

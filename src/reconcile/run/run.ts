@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { FatalError, messageOf, TransientError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Observer } from '../../base/observer.ts'
+import { type TimeLimit, timeLimit } from '../../base/time-limit.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { DatabaseConfig, Db } from '../../store/engine/db.ts'
 import { LeaseLostError } from '../../store/engine/leases.ts'
@@ -70,13 +71,13 @@ class RunWork {
   /** Aborted: submissions in flight are cancelled as well. */
   readonly #abort = new AbortController()
   #unanswered = 0
-  readonly #deadline: number
+  readonly #budget: TimeLimit
 
   constructor(parts: RunContext, claim: RunClaim, recorder: Recorder) {
     this.#o = parts
     this.#claim = claim
     this.#recorder = recorder
-    this.#deadline = parts.clock.now() + parts.budgetMs
+    this.#budget = timeLimit(parts.clock, parts.budgetMs)
   }
 
   async run(signal: AbortSignal): Promise<RunRow> {
@@ -157,11 +158,10 @@ class RunWork {
   }
 
   async #worker(queue: AsyncGenerator<Candidate>, parts: CheckContext, concurrency: number, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#o
     while (this.#stop === null && !signal.aborted) {
       const next = await queue.next()
       if (next.done) return
-      if (clock.now() >= this.#deadline) {
+      if (this.#budget.leftMs() <= 0) {
         this.#stop ??= { state: 'budget', note: null }
         return
       }

@@ -44,7 +44,10 @@ function settlerOf(db: Db, fails: (tries: number, passedMs: number) => Error | n
     gatherMs: () => 0,
     cancelled: new AbortController().signal,
   }
-  return { settler: new Settler({ ...common, ...over }), tries: () => tries, passedMs: () => now }
+  const inner = new Settler({ ...common, ...over })
+  // The end of a lease is told in milliseconds from the beginning.
+  const settler = { add: (lane: LaneResult, untilMs: number) => inner.add(lane, { leftMs: () => untilMs - now }) }
+  return { settler, tries: () => tries, passedMs: () => now }
 }
 
 /** Makes results of so many rows, of which nothing is written any more. */
