@@ -20,6 +20,7 @@ import { inboxLookups } from './0018-inbox-lookups.ts'
 import { inboxWorked } from './0019-inbox-worked.ts'
 import { readiness } from './0020-readiness.ts'
 import { logEpochs } from './0021-log-epochs.ts'
+import { retentionWaits } from './0022-retention-waits.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -44,4 +45,5 @@ export const migrations: readonly Migration[] = [
   inboxWorked,
   readiness,
   logEpochs,
+  retentionWaits,
 ]

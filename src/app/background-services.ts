@@ -5,6 +5,7 @@ import type { Service } from '../base/service.ts'
 import { type Config, proxySettings } from '../config/config.ts'
 import { Notifier } from '../ops/alarms/notifier.ts'
 import { Senders } from '../ops/alarms/senders.ts'
+import { type ClockJudge, ClockWatch } from '../ops/clocks/clock-watch.ts'
 import { LostWebhookCounter } from '../ops/metrics/lost-webhooks.ts'
 import { Discovery } from '../poll/discovery.ts'
 import type { Db } from '../store/engine/db.ts'
@@ -34,15 +35,15 @@ export interface BackgroundService {
  * The services that are neither a stage nor a server: alarms, reconciliation, retention, discovery. Creating one starts nothing. Libraries
  * that only some of them need, such as cron or e-mail, are loaded by `lazily`, to keep the start fast.
  */
-export function createBackgroundServices(parts: BackgroundParts): BackgroundService[] {
+export function createBackgroundServices(parts: BackgroundParts, clocks: ClockJudge = new ClockWatch(parts)): BackgroundService[] {
   const { config, db, log, observer } = parts
   const names = config.accounts.map((account) => account.name)
   return [
     { service: new LostWebhookCounter(db, log, observer, names), settings: [names] },
     ...discoveries(parts),
     reconciling(parts),
-    retention(parts),
-    ...alarming(parts),
+    retention(parts, clocks),
+    ...alarming(parts, clocks),
   ]
 }
 
@@ -70,21 +71,21 @@ function reconciling({ config, clients, ...common }: BackgroundParts): Backgroun
 }
 
 /** Removes what is older than the settings say. */
-function retention({ config, ...common }: BackgroundParts): BackgroundService {
+function retention({ config, ...common }: BackgroundParts, clocks: ClockJudge): BackgroundService {
   const service = lazily('retention', async () => {
     const { Retention } = await import('../ops/retention/retention.ts')
-    return new Retention({ ...common, config })
+    return new Retention({ ...common, config, clocks })
   })
   return { service, settings: [config.retention, config.cronTimezone, config.destinations.map(({ name }) => name)] }
 }
 
 /** Evaluates the alarm rules and notifies operators. */
-function alarming({ config, clients, ...common }: BackgroundParts): BackgroundService[] {
+function alarming({ config, clients, ...common }: BackgroundParts, clocks: ClockJudge): BackgroundService[] {
   const { clock } = common
   const proxy = proxySettings(config)
   const watch = lazily('alarm watch', async () => {
     const { AlarmWatch } = await import('../ops/alarms/alarm-watch.ts')
-    return new AlarmWatch({ ...common, config, clients, senders: new Senders(config.operators, { clock, proxy }) })
+    return new AlarmWatch({ ...common, config, clients, clocks, senders: new Senders(config.operators, { clock, proxy }) })
   })
   const watched = { service: watch, settings: [config.destinations, config.operators, config.poll, config.reconcile, config.cronTimezone] }
   // One notifier each, so that an operator that does not answer delays nobody else.

@@ -71,8 +71,11 @@ export interface Config {
     /** The two URLs may hold a password; see `proxySettings`. */
     readonly proxy: { readonly httpsProxy?: SecretText; readonly httpProxy?: SecretText; readonly noProxy?: string }
   }
-  /** Days for which raw deliveries and delivered outbox rows (`days`) and the change log (`changesDays`) are kept. null: for ever. */
-  readonly retention: { readonly days: number | null; readonly changesDays: number | null }
+  /**
+   * Days for which raw deliveries and delivered outbox rows (`days`) and the change log (`changesDays`) are kept. null: for ever. `maxShare`:
+   * percent of the kept deliveries or changes that one turn may remove without being confirmed.
+   */
+  readonly retention: { readonly days: number | null; readonly changesDays: number | null; readonly maxShare: number }
   /** `cron`: five fields, when every account is reconciled; null: never on schedule. */
   readonly reconcile: { readonly cron: string | null; readonly budgetMs: number }
   /** IANA time zone of schedules. */
@@ -182,7 +185,7 @@ function configOf(settings: Settings): Omit<Config, 'extraCa'> {
         ...(upstream.no_proxy && { noProxy: upstream.no_proxy }),
       },
     },
-    retention: { days: settings.retention.days, changesDays: settings.retention.changes_days },
+    retention: { days: settings.retention.days, changesDays: settings.retention.changes_days, maxShare: settings.retention.max_share },
     reconcile: { cron: settings.reconcile.cron, budgetMs: settings.reconcile.budget },
     cronTimezone: settings.cron_timezone,
     destinations,

@@ -17,6 +17,7 @@ export const adminPoints: readonly KillPoint[] = [
   { transaction: 'reconcile-request', provoke: (rig) => ask(rig, '/reconcile-runs', { submissions: [known(rig)] }) },
   { transaction: 'inbox-replay', provoke: (rig) => ask(rig, '/inbox/replay', { ids: [...rig.acknowledged.keys()].slice(0, 3) }) },
   { transaction: 'inbox-skip', provoke: (rig) => ask(rig, '/inbox/skip', { ids: [...rig.acknowledged.keys()].slice(0, 3) }) },
+  { transaction: 'upkeep-confirm', provoke: (rig) => ask(rig, '/retention/run', { confirm: true }) },
   {
     transaction: 'account-retry',
     async provoke(rig) {

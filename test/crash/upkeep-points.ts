@@ -20,6 +20,16 @@ export const upkeepPoints: readonly KillPoint[] = [
   // Each start of `serve` on SQLite puts its token into the database.
   { transaction: 'log-instance', before: () => undefined },
   ...['upkeep-claim', 'retention', 'upkeep-end'].map((transaction): KillPoint => ({ transaction, before: retentionDue })),
+  {
+    transaction: 'upkeep-wait',
+    // All at once is more than a turn removes by itself.
+    async before(rig) {
+      await retentionDue(rig)
+      const db = await rig.store()
+      const received_at = timeFromMs(Date.now() - LONG_AGO_MS)
+      await db.write('test', (tx) => tx.sql.updateTable('sync_inbox').set({ received_at }).execute())
+    },
+  },
 ]
 
 /** Only Postgres keeps comments on tables; a start writes those that are missing. */

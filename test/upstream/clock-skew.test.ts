@@ -19,9 +19,9 @@ describe('the clocks of both sides', () => {
     ])
   })
 
-  it('are known from every answer, refusals too, and forgotten after an hour', async () => {
-    const ahead = { ms: 0 }
-    const clock: Clock = { ...systemClock, now: () => Date.now() + ahead.ms }
+  it('are known from every answer, refusals too, go along when our clock is set, and are forgotten after an hour', async () => {
+    const ahead = { ms: 0, passedMs: 0 }
+    const clock: Clock = { ...systemClock, now: () => Date.now() + ahead.ms, steady: () => performance.now() + ahead.passedMs }
     const inTwoMinutes = () => ({ date: new Date(Date.now() + 120_000).toUTCString() })
     const service = await startService(withTokens((_, response) => json(response, {}, 500, inTwoMinutes())))
     const counts = new Counts()
@@ -31,7 +31,9 @@ describe('the clocks of both sides', () => {
     expect(Math.abs((client.clockSkewMs() ?? 0) - 120_000)).toBeLessThan(2_000)
     const gauge = [...counts.gauges].find(([name]) => name.startsWith('clock_skew_seconds'))
     expect(Math.abs((gauge?.[1] ?? 0) - 120)).toBeLessThan(2)
-    ahead.ms = 3_600_001
+    ahead.ms = 86_400_000
+    expect(Math.abs((client.clockSkewMs() ?? 0) - 120_000 + 86_400_000)).toBeLessThan(2_000)
+    ahead.passedMs = 3_600_001
     expect(client.clockSkewMs()).toBeNull()
   })
 

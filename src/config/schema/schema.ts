@@ -157,6 +157,7 @@ export const settingsSchema = section({
   retention: section({
     days: value(daysOrOff(36_500)).prefault(30),
     changes_days: value(daysOrOff(36_500)).prefault(400),
+    max_share: value(number(1, 100)).prefault(50),
   }).prefault({}),
   reconcile: section({
     cron: value(cronOrOff).prefault('0 3 * * *'),

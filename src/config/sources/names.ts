@@ -47,6 +47,7 @@ export const settings: readonly Setting[] = [
   { env: 'NO_PROXY', path: ['upstream', 'no_proxy'], lowerCase: true },
   { env: 'RETENTION_DAYS', path: ['retention', 'days'] },
   { env: 'CHANGES_RETENTION_DAYS', path: ['retention', 'changes_days'] },
+  { env: 'RETENTION_MAX_SHARE', path: ['retention', 'max_share'] },
   { env: 'RECONCILE_CRON', path: ['reconcile', 'cron'] },
   { env: 'RECONCILE_BUDGET', path: ['reconcile', 'budget'] },
   { env: 'CRON_TIMEZONE', path: ['cron_timezone'] },

@@ -14,6 +14,7 @@ import { type Evaluation, planOf } from './plan.ts'
 import type { Rhythm } from './rhythm.ts'
 import type { Senders } from './senders.ts'
 import { accountWatcher } from './watch-accounts.ts'
+import { clockWatcher } from './watch-clocks.ts'
 import { deliveryWatcher } from './watch-deliveries.ts'
 import { destinationWatcher } from './watch-destinations.ts'
 import { type DiskSpace, diskWatcher } from './watch-disk.ts'
@@ -25,7 +26,7 @@ const EVERY_MS = 30_000
 /** When a process dies, another takes over after this time. */
 const LEASE_MS = 90_000
 
-export interface AlarmWatchParts extends Pick<WatchContext, 'config' | 'clients'> {
+export interface AlarmWatchParts extends Pick<WatchContext, 'config' | 'clients' | 'clocks'> {
   readonly db: Db
   readonly log: Log
   readonly observer: Observer
@@ -49,7 +50,7 @@ export class AlarmWatch implements Service {
     this.#p = parts
     this.#outage = new Outage(parts.senders, parts.log)
     const disk = diskWatcher(parts.observer, parts.diskSpace)
-    this.#watchers = [accountWatcher, deliveryWatcher, inboxWatcher, destinationWatcher, disk, reconcileWatcher]
+    this.#watchers = [accountWatcher, deliveryWatcher, inboxWatcher, destinationWatcher, disk, reconcileWatcher, clockWatcher]
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -104,8 +105,8 @@ export class AlarmWatch implements Service {
   }
 
   async #gather(rhythms: ReadonlyMap<string, Rhythm>): Promise<Evaluation> {
-    const { db, config, clients, log } = this.#p
-    const context: WatchContext = { q: db.read, config, clients, rhythms, nowMs: db.clock.now() }
+    const { db, config, clients, clocks, log } = this.#p
+    const context: WatchContext = { q: db.read, config, clients, clocks, rhythms, nowMs: db.clock.now() }
     const conditions: Condition[] = [ofInstallation('store_unavailable', 'off', '')]
     const names = new Set<string>(['store_unavailable'])
     for (const watcher of this.#watchers) {

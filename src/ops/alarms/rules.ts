@@ -34,6 +34,8 @@ export const rules = {
   reads_overdue: rule('warning', 10 * MINUTE, 'Reads come too late', 'Reads come too late'),
   state_stale: rule('warning', CATCHING_UP, 'Some submission is not fresh', 'A submission looks stale'),
   clock_skew: rule('warning', 5 * MINUTE, 'The clock is wrong', 'The clock is wrong'),
+  clocks_disagree: rule('critical', 5 * MINUTE, 'The clocks disagree', 'A clock that was wrong'),
+  retention_waits: rule('warning', 0, 'Retention waits to be confirmed', 'Retention waits'),
   record_conflict: rule('warning', 0, 'A record contradicts itself', 'A record contradicts itself'),
   items_unreadable: rule('warning', 0, 'Items cannot be read', 'Items cannot be read'),
   destination_stopped: rule('critical', 0, 'A destination is stopped', 'A destination is parked or disabled'),

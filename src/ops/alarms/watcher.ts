@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import type { Query } from '../../store/engine/db.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
+import type { ClockJudge } from '../clocks/clock-watch.ts'
 import type { Condition } from './condition.ts'
 import type { Rhythm } from './rhythm.ts'
 import type { AlarmName } from './rules.ts'
@@ -13,6 +14,7 @@ export interface WatchContext {
   readonly clients: ReadonlyMap<string, Pick<UpstreamClient, 'clockSkewMs'>>
   /** By account; an account without deliveries has none. */
   readonly rhythms: ReadonlyMap<string, Rhythm>
+  readonly clocks: ClockJudge
   readonly nowMs: number
 }
 

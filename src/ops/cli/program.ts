@@ -12,6 +12,7 @@ import { addInbox } from './commands/inbox.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addOutbox } from './commands/outbox.ts'
 import { addReconcile } from './commands/reconcile.ts'
+import { addRetention } from './commands/retention.ts'
 import { addSandbox } from './commands/sandbox.ts'
 import { addServe } from './commands/serve.ts'
 import { addStatus } from './commands/status.ts'
@@ -79,7 +80,7 @@ function commands(c: CommandContext): Command {
       outputError: (text, write) => write(text.replace(/^error: /, '')),
     })
   const reading = [addServe, addMigrate, addTrack, addSync, addReconcile, addStatus, addInbox, addAccount]
-  for (const add of [...reading, addOutbox, addDestination, addAlarm, addDoctor, addBackup, addRestore, addCopy, addSandbox, addDemo])
+  for (const add of [...reading, addOutbox, addDestination, addAlarm, addDoctor, addBackup, addRestore, addCopy, addRetention, addSandbox, addDemo])
     add(program, c)
   return program
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../../base/clock.ts'
 import { FatalError, messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Config } from '../../config/config.ts'
+import { differenceText } from '../../model/clocks.ts'
 import { msFromTime } from '../../model/time.ts'
 import { megabytes } from '../../store/backup/backup.ts'
 import { findWrongEnds, wrongEndText } from '../../store/changes/log-ends.ts'
@@ -20,6 +21,8 @@ import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { readReplication } from '../../store/upkeep/replication.ts'
 import { lastUpkeep } from '../../store/upkeep/upkeep.ts'
+import { ClockWatch } from '../clocks/clock-watch.ts'
+import { retentionWait, waitText } from '../clocks/retention-wait.ts'
 import { ago, pluralize } from '../output/text.ts'
 import { replicationNotes } from '../status/replication.ts'
 import { bad, type Finding, good } from './finding.ts'
@@ -83,6 +86,7 @@ export async function* checkDatabase(config: Config, db: Db): AsyncGenerator<Fin
   if (config.database.kind === 'postgres') yield* copiesOf(config.database, db)
   yield await roomOf(config, health)
   if (db.kind === 'postgres') yield listeningOf(await probeListening(db))
+  yield await clocksOf(db)
   yield await retentionOf(db, serving > 0)
 }
 
@@ -140,8 +144,20 @@ function listeningOf(heard: Awaited<ReturnType<typeof probeListening>>): Finding
   return bad(ABOUT, `${why}; everything works, up to a second later. Set DATABASE_LISTEN_URL to the server itself`)
 }
 
+/** The clock of this machine against the database server's and what was recorded; each account's service is compared with its account. */
+async function clocksOf(db: Db): Promise<Finding> {
+  const { apart } = await new ClockWatch({ db, clock: db.clock, clients: new Map() }).judge()
+  if (apart.length === 0) return good('clocks', "this machine's clock agrees with the database and with what was recorded last")
+  return bad(
+    'clocks',
+    `${apart.map(differenceText).join(', ')}; set the wrong one by NTP. While they are an hour apart nothing is removed or dropped for its age`,
+  )
+}
+
 async function retentionOf(db: Db, serving: boolean): Promise<Finding> {
   const about = 'retention'
+  const wait = await retentionWait(db.read)
+  if (wait !== null) return bad(about, waitText(wait.reason))
   const last = await lastUpkeep(db.read, 'retention')
   if (last === null || last.began_at === null) return good(about, 'it has not run yet; it runs every night while `serve` does')
   const now = db.clock.now()

@@ -14,6 +14,7 @@ import { addOutbox } from './routes/outbox.ts'
 import { addReconcile } from './routes/reconcile.ts'
 import { addRejected } from './routes/rejected.ts'
 import { addReload } from './routes/reload.ts'
+import { addRetention } from './routes/retention.ts'
 import { addStatus } from './routes/status.ts'
 import { addSubmissions } from './routes/submissions.ts'
 
@@ -29,5 +30,5 @@ const self = {
 export function addRoutes(api: Api, p: AdminParts): void {
   api.get('/openapi.json', { schema: self }, () => openapi.parse(api.swagger()))
   for (const add of [addStatus, addAccounts, addSubmissions, addInbox, addRejected, addOutbox, addDestinations, addMappings]) add(api, p)
-  for (const add of [addReconcile, addCompleteness, addAlarms, addDoctor, addBackup, addReload, addActions]) add(api, p)
+  for (const add of [addReconcile, addCompleteness, addAlarms, addDoctor, addBackup, addRetention, addReload, addActions]) add(api, p)
 }

@@ -5,7 +5,10 @@ import type { Config } from '../../config/config.ts'
 import { msFromTime } from '../../model/time.ts'
 import { lastSlot } from '../../reconcile/run/schedule.ts'
 import type { Db } from '../../store/engine/db.ts'
-import { claimUpkeep, endUpkeep } from '../../store/upkeep/upkeep.ts'
+import { claimUpkeep, endUpkeep, isUpkeepDone, setUpkeepWait, type UpkeepSlot } from '../../store/upkeep/upkeep.ts'
+import type { ClockJudge } from '../clocks/clock-watch.ts'
+import { waitText } from '../clocks/retention-wait.ts'
+import { planText, planTurn } from './doubts.ts'
 import { removeExpired, summaryOf } from './remove-expired.ts'
 
 export interface RetentionOptions {
@@ -13,9 +16,10 @@ export interface RetentionOptions {
   readonly clock: Clock
   readonly log: Log
   readonly config: Pick<Config, 'retention' | 'destinations' | 'cronTimezone'>
+  readonly clocks: ClockJudge
 }
 
-const TASK = 'retention'
+export const TASK = 'retention'
 /** Half past one at night. */
 const CRON = '30 1 * * *'
 /** Other work goes first after a start. */
@@ -32,6 +36,8 @@ const LEASE_MS = 120_000
 export class Retention implements Service {
   readonly name = 'retention'
   readonly #o: RetentionOptions
+  /** What was logged last. */
+  #waitsFor: string | null = null
 
   constructor(options: RetentionOptions) {
     this.#o = options
@@ -46,11 +52,16 @@ export class Retention implements Service {
     }
   }
 
-  /** Runs today's retention, unless it is done or another process holds the lease. */
-  async runIfDue(signal: AbortSignal): Promise<'done' | 'held' | 'stopped'> {
+  /** Runs today's retention, unless it is done, waits for an operator, or another process holds the lease. */
+  async runIfDue(signal: AbortSignal): Promise<'done' | 'held' | 'stopped' | 'waits'> {
     const { db, clock, log, config } = this.#o
-    const { days, changesDays } = config.retention
-    const due = { slot: slotAt(clock.now(), config.cronTimezone), settings: `${days} ${changesDays}` }
+    const due = turnAt(clock.now(), config)
+    if (await isUpkeepDone(db, TASK, due)) return 'done'
+    const plan = await planTurn({ db, clock, config }, due, this.#o.clocks)
+    if (plan.waitsFor !== this.#waitsFor && plan.waitsFor !== null) log.warn(`${waitText(plan.waitsFor)} (${planText(plan)})`)
+    this.#waitsFor = plan.waitsFor
+    await setUpkeepWait(db, TASK, plan.waitsFor)
+    if (plan.waitsFor !== null) return 'waits'
     const lease = await claimUpkeep(db, TASK, due, LEASE_MS)
     if (lease === 'done' || lease === 'held') return lease
     let note: string | null = null
@@ -65,6 +76,14 @@ export class Retention implements Service {
       await endUpkeep(db, lease, note)
     }
   }
+}
+
+/** @returns the turn that is due at a time. */
+export function turnAt(
+  nowMs: number,
+  { retention: { days, changesDays }, cronTimezone }: Pick<Config, 'retention' | 'cronTimezone'>,
+): UpkeepSlot {
+  return { slot: slotAt(nowMs, cronTimezone), settings: `${days} ${changesDays}` }
 }
 
 /** @returns the day of the last due run, `YYYY-MM-DD`: it changes at half past one in that zone, also when clocks skip that time. */

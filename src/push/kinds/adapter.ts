@@ -89,7 +89,7 @@ class AdapterKind implements DeliveryKind {
     const endsAt = this.#clock.steady() + allMs
     const late = `the steps took longer than ${allMs} ms`
     const send = async (request: Parameters<Steps['query']>[0], meaning: (failure: Failure) => Failure) => {
-      const timeoutMs = endsAt - this.#clock.steady()
+      const timeoutMs = Math.ceil(endsAt - this.#clock.steady())
       if (timeoutMs <= 0) throw new TransientError(late)
       const result = await this.#transport.send({ ...request, timeoutMs }, signal)
       if (result.type !== 'answer') throw new StepFailure(meaning(unanswered(result)))
@@ -100,7 +100,7 @@ class AdapterKind implements DeliveryKind {
       submit: (request) => send(request, (failure) => failure),
       independent: () => this.#steps(new AbortController().signal),
       wait: async (work) => {
-        const over = AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, endsAt - this.#clock.steady()))])
+        const over = AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, Math.ceil(endsAt - this.#clock.steady())))])
         try {
           return await abortable(work, over)
         } catch (error) {

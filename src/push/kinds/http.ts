@@ -121,7 +121,7 @@ class HttpKind implements DeliveryKind {
       return { failure: localFailure(messageOf(error), error instanceof PermanentError) }
     }
     const startedAt = this.#clock.steady()
-    const leftMs = (): number => Math.max(1, this.#destination.timeoutMs - (this.#clock.steady() - startedAt))
+    const leftMs = (): number => Math.max(1, Math.ceil(this.#destination.timeoutMs - (this.#clock.steady() - startedAt)))
     for (let renewed = false; ; renewed = true) {
       const auth = await this.#auth.headers(leftMs(), signal)
       if ('failure' in auth) return auth

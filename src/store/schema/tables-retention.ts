@@ -43,6 +43,11 @@ export interface UpkeepTable {
   ended_at: TimeText | null
   /** What the last run did, in a sentence. */
   note: string | null
+  /** Since when, and why, its next run waits for an operator; null when it does not. */
+  waits_since: TimeText | null
+  waits_for: string | null
+  /** The run that an operator let take place: its slot and settings. */
+  confirmed: string | null
 }
 
 /** Deliveries that were unsettled when retention passed them, to be trimmed later. */

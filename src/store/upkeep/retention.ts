@@ -194,7 +194,7 @@ export function removeFindings(db: Db, { lease, before, limit }: StepInput): Pro
 }
 
 /** The oldest change number that somebody may still need; larger than any when nobody does. */
-async function oldestNeeded(q: Query, destinations: readonly string[]): Promise<number> {
+export async function oldestNeeded(q: Query, destinations: readonly string[]): Promise<number> {
   const states = await q.sql.selectFrom('sync_destinations').select(['destination', 'cursor']).execute()
   let oldest = Number.MAX_SAFE_INTEGER
   for (const { destination, cursor } of states) {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { timeFromMs } from '../../model/time.ts'
+import { sql } from 'kysely'
+import { type TimeText, timeFromMs } from '../../model/time.ts'
 import type { Db, Query, Tx } from '../engine/db.ts'
 import { LeaseLostError } from '../engine/leases.ts'
 import { dbTime } from '../engine/sql.ts'
@@ -35,21 +36,7 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseM
   const known = await db.read.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task).executeTakeFirst()
   if (known && isDone(known, turn, db.clock.now())) return 'done'
   return db.write('upkeep-claim', async (tx) => {
-    await tx.sql
-      .insertInto('sync_upkeep')
-      .values({
-        task,
-        slot: null,
-        settings: null,
-        lease_token: null,
-        lease_until: null,
-        position: 0,
-        began_at: null,
-        ended_at: null,
-        note: null,
-      })
-      .onConflict((conflict) => conflict.column('task').doNothing())
-      .execute()
+    await addTask(tx, task)
     const locked = tx.sql.selectFrom('sync_upkeep').selectAll().where('task', '=', task)
     const row = await (tx.kind === 'postgres' ? locked.forUpdate() : locked).executeTakeFirstOrThrow()
     if (isDone(row, turn, tx.clock.now())) return 'done'
@@ -60,6 +47,7 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseM
       .updateTable('sync_upkeep')
       .set({
         ...{ slot, settings, lease_token: token, lease_until: dbTime(tx, leaseMs), ended_at: null, note: null },
+        ...{ waits_since: null, waits_for: null },
         ...(!goesOn && { began_at: dbTime(tx) }),
       })
       .where('task', '=', task)
@@ -67,6 +55,15 @@ export async function claimUpkeep(db: Db, task: string, turn: UpkeepSlot, leaseM
       .executeTakeFirst()
     return taken.numUpdatedRows === 1n ? { task, token, leaseMs, position: row.position } : 'held'
   })
+}
+
+async function addTask(tx: Tx, task: string): Promise<void> {
+  const nothing = { slot: null, settings: null, lease_token: null, lease_until: null, began_at: null, ended_at: null, note: null }
+  await tx.sql
+    .insertInto('sync_upkeep')
+    .values({ task, ...nothing, position: 0, waits_since: null, waits_for: null, confirmed: null })
+    .onConflict((conflict) => conflict.column('task').doNothing())
+    .execute()
 }
 
 /** Another process may reach the next day a little earlier. A run dated days ahead was recorded by a wrong clock. */
@@ -100,6 +97,40 @@ export async function endUpkeep(db: Db, lease: UpkeepLease, note: string | null)
       .where('lease_token', '=', lease.token)
       .execute(),
   )
+}
+
+/** @returns whether the run is done already, as `claimUpkeep` would say. */
+export async function isUpkeepDone(db: Db, task: string, turn: UpkeepSlot): Promise<boolean> {
+  const row = await lastUpkeep(db.read, task)
+  return row !== null && isDone(row, turn, db.clock.now())
+}
+
+/** @returns the text by which a run is known: an operator confirms this one, and no later one. */
+export function slotText({ slot, settings }: UpkeepSlot): string {
+  return `${slot} ${settings}`
+}
+
+/** Records why a run waits for an operator; null: it does not. The first time since it waits stays. Writes only what changes. */
+export async function setUpkeepWait(db: Db, task: string, reason: string | null): Promise<void> {
+  const known = await lastUpkeep(db.read, task)
+  if ((known?.waits_for ?? null) === reason) return
+  await db.write('upkeep-wait', async (tx) => {
+    await addTask(tx, task)
+    const waits_since = reason === null ? null : sql<TimeText>`coalesce(waits_since, ${dbTime(tx)})`
+    await tx.sql.updateTable('sync_upkeep').set({ waits_for: reason, waits_since }).where('task', '=', task).execute()
+  })
+}
+
+/** Lets a run take place whatever it waits for. */
+export async function confirmUpkeep(db: Db, task: string, turn: UpkeepSlot): Promise<void> {
+  await db.write('upkeep-confirm', async (tx) => {
+    await addTask(tx, task)
+    await tx.sql
+      .updateTable('sync_upkeep')
+      .set({ confirmed: slotText(turn) })
+      .where('task', '=', task)
+      .execute()
+  })
 }
 
 /** The last run of a task; null when there was none. */

@@ -44,7 +44,8 @@ export class Channel {
   readonly #labels: { readonly account: string }
   #identify: () => Promise<unknown> = async () => undefined
   #vouchedUntil = Number.NEGATIVE_INFINITY
-  #skew: { readonly ms: number; readonly at: number } | null = null
+  /** As measured; `lead`: how far the wall clock was ahead of the steady one then. */
+  #skew: { readonly ms: number; readonly at: number; readonly lead: number } | null = null
 
   constructor(account: string, http: Http, requestsPerSecond: number, clock: Clock, observer: Observer) {
     this.limiter = new RateLimiter(clock, requestsPerSecond)
@@ -105,7 +106,9 @@ export class Channel {
 
   /** How far the service's clock is ahead of ours, in milliseconds; null when no answer of the last hour had a date. */
   get clockSkewMs(): number | null {
-    return this.#skew === null || this.#clock.now() - this.#skew.at > SKEW_KNOWN_MS ? null : this.#skew.ms
+    if (this.#skew === null || this.#clock.steady() - this.#skew.at > SKEW_KNOWN_MS) return null
+    // Our clock may have been set since.
+    return this.#skew.ms - (this.#clock.now() - this.#clock.steady() - this.#skew.lead)
   }
 
   async close(): Promise<void> {
@@ -126,7 +129,8 @@ export class Channel {
     const now = this.#clock.now()
     const ms = clockSkewMs(answer.headers, sentAt, now)
     if (ms === undefined) return
-    this.#skew = { ms, at: now }
+    const at = this.#clock.steady()
+    this.#skew = { ms, at, lead: now - at }
     this.#observer.set('clock_skew_seconds', ms / 1000, this.#labels)
   }
 

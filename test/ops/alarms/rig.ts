@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { type Observer, silentObserver } from '../../../src/base/observer.ts'
 import { type Config, loadConfig } from '../../../src/config/config.ts'
+import type { ClockJudgement } from '../../../src/model/clocks.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { AlarmWatch, type AlarmWatchParts } from '../../../src/ops/alarms/alarm-watch.ts'
 import { Notifier } from '../../../src/ops/alarms/notifier.ts'
@@ -34,7 +35,7 @@ export interface WatchRig {
   readonly parts: AlarmWatchParts
   readonly watch: AlarmWatch
   /** What the account's client says of the clocks, and the disk of its volume: to be set by a test. */
-  readonly world: { skewMs: number | null; freeBytes: number }
+  readonly world: { skewMs: number | null; freeBytes: number; clocks: ClockJudgement }
   /** Lets time pass, and looks. @returns the names of what fires. */
   look(afterMs?: number): Promise<string[]>
   /** Looks until what is over counts as over. @returns the names of what fires. */
@@ -76,10 +77,13 @@ export async function openWatch(
   await pinBrokerage(db, ACCOUNT, 'brokerage', 'bac_one')
   await ensureDestinations(db, config.destinations)
   await applyAll(db, [trackFact(ACCOUNT, SUBMISSION)])
-  const world = { skewMs: null as number | null, freeBytes: 100 * GIB }
+  const clocks: ClockJudgement = { apart: [], isTrusted: true, isConfirmed: true, doubt: null }
+  const world = { skewMs: null as number | null, freeBytes: 100 * GIB, clocks }
   const parts: AlarmWatchParts = {
     ...{ db, config, log: silentLog, observer: silentObserver },
     clients: new Map([[ACCOUNT, { clockSkewMs: () => world.skewMs }]]),
+    // The clock of a test moves, that of Postgres does not.
+    clocks: { judge: async () => world.clocks },
     senders: new Senders(config.operators, { clock, proxy: {} }),
     diskSpace: async () => ({ freeBytes: world.freeBytes, sizeBytes: 200 * GIB }),
   }

@@ -13,6 +13,7 @@ import { setDestinationState } from '../../../src/store/outbox/destinations.ts'
 import { resumeAccount, stopAccount } from '../../../src/store/reads/accounts.ts'
 import { ensureReconcileRows } from '../../../src/store/reconcile/claims.ts'
 import { insertRun, type RunRow } from '../../../src/store/reconcile/runs.ts'
+import { setUpkeepWait } from '../../../src/store/upkeep/upkeep.ts'
 import { hook } from '../../config/support.ts'
 import { silentLog, testDatabases } from '../../tools/databases.ts'
 import { byPoll, byWebhook, eventFact, uuid, wireEvent } from '../../tools/facts.ts'
@@ -320,6 +321,27 @@ describe.each(testDatabases)('the watch on $name', (database) => {
     )
     expect(await rig.lookLater()).toEqual([])
     for (const name of ['state_stale', 'reconcile_overdue']) expect((await rig.alarm(name))?.state).not.toBe('resolved')
+  })
+
+  it('sees clocks that disagree, and that retention waits, and says what waits', async () => {
+    const rig = await openWatch(database)
+    await change(rig.db, sql`delete from sync_reads`)
+    rig.world.clocks = {
+      ...rig.world.clocks,
+      isTrusted: false,
+      apart: [{ clock: 'the database server', aheadMs: 500 * 24 * HOUR }],
+      doubt: 'x',
+    }
+    await setUpkeepWait(rig.db, 'retention', 'the clocks disagree')
+    expect(await rig.look()).toEqual(['retention_waits'])
+    expect(await rig.look(5 * MINUTE)).toEqual(['clocks_disagree', 'retention_waits'])
+    expect((await rig.alarm('clocks_disagree'))?.text).toMatch(
+      /^the clocks disagree: the clock of this machine is 500 days ahead of the database server; until they agree retention removes nothing/,
+    )
+    expect((await rig.alarm('retention_waits'))?.text).toMatch(/`submission-mirror retention run --confirm`$/)
+    rig.world.clocks = { apart: [], isTrusted: true, isConfirmed: true, doubt: null }
+    await setUpkeepWait(rig.db, 'retention', null)
+    expect(await rig.lookLater()).toEqual([])
   })
 
   it('sees a clock that is wrong, and a disk that fills, and does not flap', async () => {

@@ -32,6 +32,9 @@ function clockAt(nowMs: number): Clock {
 
 const clock = clockAt(NOW_MS)
 
+/** The clocks agree. */
+const clocks = { judge: async () => ({ apart: [], isTrusted: true, isConfirmed: true, doubt: null }) }
+
 function daysAgo(days: number) {
   return timeFromMs(NOW_MS - days * DAY_MS)
 }
@@ -69,7 +72,7 @@ interface Kept {
 /** One whole turn. */
 async function turn(db: Db, slot: string, { days = 30, changesDays = 400, destinations = [] }: Kept = {}) {
   const lease = await leaseOf(db, slot)
-  const config = { retention: { days, changesDays }, destinations: destinations.map((name) => ({ name })) as never }
+  const config = { retention: { days, changesDays, maxShare: 100 }, destinations: destinations.map((name) => ({ name })) as never }
   const result = await removeExpired({ db, clock, config }, lease, never)
   await endUpkeep(db, lease, 'done')
   return result
@@ -302,8 +305,8 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     const [one, two] = await openedDbs(open, 2, clock)
     if (!one || !two) throw new Error('no database')
     await deliver(one, 'old', 31, 'done')
-    const config = { retention: { days: 30, changesDays: 400 }, destinations: [], cronTimezone: 'UTC' }
-    const services = [one, two].map((db) => new Retention({ db, clock, log: silentLog, config }))
+    const config = { retention: { days: 30, changesDays: 400, maxShare: 100 }, destinations: [], cronTimezone: 'UTC' }
+    const services = [one, two].map((db) => new Retention({ db, clock, log: silentLog, config, clocks }))
     const outcomes = await Promise.all(services.map((service) => service.runIfDue(never)))
     expect(outcomes).toContain('done')
     expect(await Promise.all(services.map((service) => service.runIfDue(never)))).toEqual(['done', 'done'])
@@ -312,9 +315,9 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
       note: 'removed body and headers of 1 delivery, 0 refused deliveries, 0 pushes, 0 changes, 0 findings',
     })
     // Other settings are heeded the same day.
-    const shorter = { ...config, retention: { days: 7, changesDays: 400 } }
+    const shorter = { ...config, retention: { days: 7, changesDays: 400, maxShare: 100 } }
     await deliver(one, 'younger', 8, 'done')
-    expect(await new Retention({ db: two, clock, log: silentLog, config: shorter }).runIfDue(never)).toBe('done')
+    expect(await new Retention({ db: two, clock, log: silentLog, config: shorter, clocks }).runIfDue(never)).toBe('done')
     expect(await withBody(one)).toEqual([])
     const dead = await leaseOf(one, '2026-06-16')
     expect(await claimUpkeep(two, 'retention', { slot: '2026-06-16', settings: '30 400' }, 60_000)).toBe('held')
@@ -333,8 +336,8 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     const db = await openedDb(open, clock)
     await endUpkeep(db, await leaseOf(db, '2027-06-15'), 'by a clock that was wrong')
     await deliver(db, 'old', 31, 'done')
-    const config = { retention: { days: 30, changesDays: 400 }, destinations: [], cronTimezone: 'UTC' }
-    expect(await new Retention({ db, clock, log: silentLog, config }).runIfDue(never)).toBe('done')
+    const config = { retention: { days: 30, changesDays: 400, maxShare: 100 }, destinations: [], cronTimezone: 'UTC' }
+    expect(await new Retention({ db, clock, log: silentLog, config, clocks }).runIfDue(never)).toBe('done')
     expect(await lastUpkeep(db.read, 'retention')).toMatchObject({ slot: '2026-06-15' })
     expect(await withBody(db)).toEqual([])
   })
@@ -359,7 +362,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
       }
     })()
     const lease = await leaseOf(db, 'a')
-    const config = { retention: { days: 30, changesDays: 400 }, destinations: [] }
+    const config = { retention: { days: 30, changesDays: 400, maxShare: 100 }, destinations: [] }
     const result = await removeExpired({ db, clock: resting, config }, lease, never)
     over = true
     await receiving
@@ -387,7 +390,7 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
       now += 200
       return result
     })
-    const config = { retention: { days: 30, changesDays: 400 }, destinations: [] }
+    const config = { retention: { days: 30, changesDays: 400, maxShare: 100 }, destinations: [] }
     expect((await removeExpired({ db: slow, clock: { ...clock, sleep: async () => {} }, config }, lease, never)).deliveries).toBe(300)
     // Four for the deliveries, of 50, 100 and 200, one that finds the end, and one or two for each other table.
     expect(steps).toBeLessThan(15)
@@ -398,8 +401,8 @@ describe.each(testDatabases)('retention on $name', ({ name, open }) => {
     for (let n = 0; n < 200; n++) await deliver(db, `d${n}`, 40, 'done')
     const stopping = new AbortController()
     const resting: Clock = { ...clock, sleep: async () => stopping.abort() }
-    const config = { retention: { days: 30, changesDays: 400 }, destinations: [], cronTimezone: 'UTC' }
-    const service = (over: Clock) => new Retention({ db, clock: over, log: silentLog, config })
+    const config = { retention: { days: 30, changesDays: 400, maxShare: 100 }, destinations: [], cronTimezone: 'UTC' }
+    const service = (over: Clock) => new Retention({ db, clock: over, log: silentLog, config, clocks })
     expect(await service(resting).runIfDue(stopping.signal)).toBe('stopped')
     expect((await withBody(db)).length).toBe(150)
     expect(await service(clock).runIfDue(never)).toBe('done')
@@ -460,8 +463,8 @@ it('the service waits a while after the start, looks now and then, and ends when
       if (slept.length === 3) stopping.abort()
     },
   }
-  const config = { retention: { days: 30, changesDays: 400 }, destinations: [], cronTimezone: 'UTC' }
-  await new Retention({ db: opened.db, clock: resting, log: silentLog, config }).run(stopping.signal)
+  const config = { retention: { days: 30, changesDays: 400, maxShare: 100 }, destinations: [], cronTimezone: 'UTC' }
+  await new Retention({ db: opened.db, clock: resting, log: silentLog, config, clocks }).run(stopping.signal)
   expect(slept).toEqual([3_000, 300_000, 300_000])
   expect(await lastUpkeep(opened.db.read, 'retention')).toMatchObject({ slot: '2026-06-15', note: expect.any(String) })
 })

@@ -1,0 +1,75 @@
+import type { ClockJudgement } from '../../model/clocks.ts'
+import { msFromTime, timeFromMs } from '../../model/time.ts'
+import type { Query } from '../../store/engine/db.ts'
+import { databaseNowMs } from '../../store/upkeep/heal-due-times.ts'
+import { sizeOfTurn, type TurnSize, type TurnTable } from '../../store/upkeep/turn-size.ts'
+import { lastUpkeep, slotText, type UpkeepSlot } from '../../store/upkeep/upkeep.ts'
+import type { ClockJudge } from '../clocks/clock-watch.ts'
+import { pluralize } from '../output/text.ts'
+import type { RetentionParts } from './remove-expired.ts'
+
+const DAY_MS = 86_400_000
+/** A turn that comes so soon after the last one removes what fell due from one night to the next. */
+const USUAL_ADVANCE_MS = 2 * DAY_MS
+/** A large turn takes place by itself after this time, while the service confirms the clock. */
+const LONGEST_WAIT_MS = 7 * DAY_MS
+
+/** What a turn of retention would pass, and why it waits; null when it does not. */
+export interface TurnPlan {
+  readonly turn: UpkeepSlot
+  readonly deliveries: TurnSize
+  readonly changes: TurnSize
+  readonly waitsFor: string | null
+}
+
+/**
+ * Plans a turn of retention. It waits while the clock is in doubt, and when it would remove more than the settings allow at once. What fell due
+ * since a last turn of the same settings is left out of that: in a small mirror it may be everything.
+ */
+export async function planTurn({ db, clock, config }: RetentionParts, turn: UpkeepSlot, clocks: ClockJudge): Promise<TurnPlan> {
+  const last = await lastUpkeep(db.read, 'retention')
+  const nowMs = clock.now()
+  const destinations = config.destinations.map(({ name }) => name)
+  const size = async (name: TurnTable, days: number | null, atMs: number) =>
+    days === null ? { rows: 0, of: 0 } : await sizeOfTurn(db.read, name, timeFromMs(atMs - days * DAY_MS), destinations)
+  const sizes = async (atMs: number) => ({
+    deliveries: await size('deliveries', config.retention.days, atMs),
+    changes: await size('changes', config.retention.changesDays, atMs),
+  })
+  const whole = await sizes(nowMs)
+  const isBegun = last?.slot === turn.slot && last.settings === turn.settings && last.began_at !== null && last.ended_at === null
+  const isConfirmed = last?.confirmed === slotText(turn)
+  if (isConfirmed) return { turn, ...whole, waitsFor: null }
+  const judged = await clocks.judge()
+  if (!judged.isTrusted) return { turn, ...whole, waitsFor: `the clocks disagree (${judged.doubt})` }
+  const lastMs = last?.began_at && last.settings === turn.settings ? msFromTime(last.began_at) : null
+  const isUsual = lastMs !== null && nowMs >= lastMs && nowMs - lastMs <= USUAL_ADVANCE_MS
+  const counted = isUsual ? await sizes(lastMs) : whole
+  const large = isBegun ? null : largeText(counted, config.retention.maxShare)
+  const isOver = large !== null && (await hasWaitedLong(db.read, judged))
+  return { turn, ...whole, waitsFor: isOver ? null : large }
+}
+
+async function hasWaitedLong(q: Query, { isConfirmed }: ClockJudgement): Promise<boolean> {
+  const since = (await lastUpkeep(q, 'retention'))?.waits_since ?? null
+  return isConfirmed && since !== null && (await databaseNowMs(q)) - msFromTime(since) >= LONGEST_WAIT_MS
+}
+
+function largeText(sizes: Pick<TurnPlan, 'deliveries' | 'changes'>, maxShare: number): string | null {
+  const parts = [shareText('deliveries', sizes.deliveries, maxShare), shareText('changes', sizes.changes, maxShare)].filter(
+    (part) => part !== null,
+  )
+  return parts.length === 0 ? null : `it would remove ${parts.join(' and ')} at once, more than RETENTION_MAX_SHARE (${maxShare} %) allows`
+}
+
+function shareText(what: string, { rows, of }: TurnSize, maxShare: number): string | null {
+  return rows * 100 > of * maxShare ? `${Math.round((rows * 100) / of)} % of the ${what}` : null
+}
+
+/** What a turn would remove, in a sentence. */
+export function planText({ deliveries, changes }: TurnPlan): string {
+  return (
+    `a turn would remove about ${pluralize(changes.rows, 'change')} of ${changes.of}, and body and headers of about ` +
+    `${pluralize(deliveries.rows, 'delivery', 'deliveries')} of ${deliveries.of}`
+  )
+}

@@ -1,0 +1,30 @@
+import { msFromTime, type TimeText } from '../../model/time.ts'
+import type { Query } from '../engine/db.ts'
+import { dbTime } from '../engine/sql.ts'
+import { lastUpkeep } from './upkeep.ts'
+
+/** The newest times in the database, and its own clock, in milliseconds since the epoch. */
+export interface DatabaseClocks {
+  /** null on SQLite, which has our clock. */
+  readonly nowMs: number | null
+  readonly recorded: readonly { readonly what: string; readonly atMs: number }[]
+}
+
+/** Reads by index. The newest is what came last, whatever its time says: a clock that was wrong is forgotten with the next row. */
+export async function readClocks(q: Query): Promise<DatabaseClocks> {
+  const received = await q.sql.selectFrom('sync_inbox').select('received_at as at').orderBy('inbox_id', 'desc').limit(1).executeTakeFirst()
+  const changed = await q.sql.selectFrom('changes').select('changed_at as at').orderBy('seq', 'desc').limit(1).executeTakeFirst()
+  const retention = await lastUpkeep(q, 'retention')
+  const times: [string, TimeText | null | undefined][] = [
+    ['the newest delivery', received?.at],
+    ['the newest change', changed?.at],
+    ['the last turn of retention', retention?.ended_at],
+  ]
+  const recorded = times.flatMap(([what, at]) => (at == null ? [] : [{ what, atMs: msFromTime(at) }]))
+  return { nowMs: q.kind === 'sqlite' ? null : await serverNowMs(q), recorded }
+}
+
+async function serverNowMs(q: Query): Promise<number> {
+  const { now } = await q.sql.selectNoFrom(dbTime(q).as('now')).executeTakeFirstOrThrow()
+  return msFromTime(now)
+}
