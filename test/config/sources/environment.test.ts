@@ -9,7 +9,7 @@ test('one account in the environment is enough, and everything else has the defa
     database: { kind: 'sqlite', path: 'data/mirror.db' },
     migrateOnStart: true,
     reconcile: { cron: '0 3 * * *', budgetMs: 14_400_000 },
-    retention: { days: 30, changesDays: 400 },
+    retention: { days: 30, changesDays: 400, maxShare: 50 },
     operators: [],
     cronTimezone: 'UTC',
     taxIdFields: [],
@@ -80,7 +80,7 @@ test('every variable is read', () => {
   const publicUrl = 'https://mirror.test'
   expect(config.receiver).toEqual({ host: '::', port: 0, bodyLimitBytes: 524_288, trustProxy: '10.0.0.0/8,loopback', publicUrl })
   expect(config).toMatchObject({
-    retention: { days: 7, changesDays: null },
+    retention: { days: 7, changesDays: null, maxShare: 50 },
     cronTimezone: 'America/New_York',
     taxIdFields: ['owner_tax_number', 'Steuer-Id'],
   })

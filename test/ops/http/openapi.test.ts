@@ -60,6 +60,7 @@ const ROUTES = [
   'POST /api/v1/rejected/replay',
   'GET /api/v1/rejected/{id}',
   'POST /api/v1/reload',
+  'POST /api/v1/retention/run',
   'GET /api/v1/status',
   'POST /api/v1/submissions/sync',
   'POST /api/v1/submissions/track',
@@ -114,7 +115,7 @@ describe('the description of the admin routes', () => {
     const csv = document.paths['/api/v1/destinations/{name}/mappings.csv']?.['post']?.requestBody?.content
     expect([Object.keys(rows ?? {}), Object.keys(csv ?? {})]).toEqual([['application/json'], ['text/csv']])
     const bodies = operations().filter(({ operation }) => operation.requestBody?.required === false)
-    const without = ['alarms/test', 'destinations/{name}/pause', 'doctor', 'rejected/replay']
+    const without = ['alarms/test', 'destinations/{name}/pause', 'doctor', 'rejected/replay', 'retention/run']
     expect(bodies.map(({ name }) => name).sort()).toEqual(without.map((path) => `POST /api/v1/${path}`))
   })
 
