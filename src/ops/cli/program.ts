@@ -80,7 +80,19 @@ function commands(c: CommandContext): Command {
       outputError: (text, write) => write(text.replace(/^error: /, '')),
     })
   const reading = [addServe, addMigrate, addTrack, addSync, addReconcile, addStatus, addInbox, addAccount]
-  for (const add of [...reading, addOutbox, addDestination, addAlarm, addDoctor, addBackup, addRestore, addCopy, addRetention, addSandbox, addDemo])
+  for (const add of [
+    ...reading,
+    addOutbox,
+    addDestination,
+    addAlarm,
+    addDoctor,
+    addBackup,
+    addRestore,
+    addCopy,
+    addRetention,
+    addSandbox,
+    addDemo,
+  ])
     add(program, c)
   return program
 }
