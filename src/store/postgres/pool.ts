@@ -21,6 +21,13 @@ function isPooled(config: PostgresConfig): boolean {
   return config.listenUrl.reveal() !== config.url.reveal()
 }
 
+export interface PoolLimits {
+  /** Connections. */
+  readonly max: number
+  /** How long a statement may take before its connection counts as unanswered. */
+  readonly answerTimeoutMs: number
+}
+
 /** A connection in the pool, with the server that it leads to. */
 class ServerClient extends pg.Client {
   readonly server: ServerUrl
@@ -53,19 +60,19 @@ class ServerClient extends pg.Client {
 export class PostgresPool {
   readonly #pool: pg.Pool
   readonly #servers: PostgresServers
-  readonly #max: number
+  readonly #limits: PoolLimits
   readonly #unanswered: UnansweredConnections
   readonly #connections = new WeakMap<pg.ClientBase, Connection>()
   #ending: Promise<void> | undefined
 
-  constructor(config: PostgresConfig, servers: PostgresServers, max: number, log: Log) {
+  constructor(config: PostgresConfig, servers: PostgresServers, limits: PoolLimits, log: Log) {
     this.#servers = servers
-    this.#max = max
+    this.#limits = limits
     this.#unanswered = new UnansweredConnections(servers)
     const setUp = sessionSettings(config.schema)
     const pool = new pg.Pool({
       application_name: 'submission-mirror',
-      max,
+      max: limits.max,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       idleTimeoutMillis: IDLE_MS,
       maxLifetimeSeconds: MAX_LIFETIME_S,
@@ -92,14 +99,15 @@ export class PostgresPool {
 
   /** @throws TransientError when no connection is free, or no server takes writes, within 5 s. */
   async connect(): Promise<PostgresSession> {
-    if (this.#unanswered.size >= this.#max) {
+    const { max, answerTimeoutMs } = this.#limits
+    if (this.#unanswered.size >= max) {
       await this.#unanswered.probe()
-      if (this.#unanswered.size >= this.#max) throw allUnanswered(this.#max)
+      if (this.#unanswered.size >= max) throw allUnanswered(max)
     }
     return this.#servers.inTurn(async () => {
       const client = await this.#trusted()
       const connection = this.#connections.get(client) as Connection
-      return new PostgresSession(connection, (condition) => this.#giveBack(connection, condition))
+      return new PostgresSession(connection, answerTimeoutMs, (condition) => this.#giveBack(connection, condition))
     })
   }
 
@@ -114,7 +122,7 @@ export class PostgresPool {
   async #trusted(): Promise<pg.PoolClient> {
     for (let closed = 0; ; closed++) {
       const client = await this.#pool.connect()
-      if ((client as unknown as ServerClient).generation === this.#servers.generation || closed > this.#max) return client
+      if ((client as unknown as ServerClient).generation === this.#servers.generation || closed > this.#limits.max) return client
       client.release(true)
     }
   }

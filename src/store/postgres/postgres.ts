@@ -17,11 +17,13 @@ import { type PostgresConfig, PostgresPool } from './pool.ts'
 import * as rows from './rows.ts'
 import { PostgresServers } from './servers.ts'
 import type { PostgresSession } from './session.ts'
-import { beginStatement } from './session-settings.ts'
+import { ANSWER_TIMEOUT_MS, beginStatement } from './session-settings.ts'
 
 const MAX_CONNECTIONS = 8
 /** Reserved for `priority` transactions, so that a delivery never waits for a connection that a worker holds. */
 const FIRST_CONNECTIONS = 2
+/** A sender was answered 503 after 8 s. Longer than that nobody waits, and a connection that was cut silently is replaced. */
+const FIRST_ANSWER_TIMEOUT_MS = 10_000
 const MAX_ATTEMPTS = 5
 const RETRY_BASE_MS = 10
 const RETRY_CAP_MS = 200
@@ -52,8 +54,8 @@ export class PostgresDb implements Db {
     this.#log = options.log
     this.#failPoint = options.failPoint
     const servers = new PostgresServers(config.url)
-    this.#pool = new PostgresPool(config, servers, MAX_CONNECTIONS, options.log)
-    this.#firstPool = new PostgresPool(config, servers, FIRST_CONNECTIONS, options.log)
+    this.#pool = new PostgresPool(config, servers, { max: MAX_CONNECTIONS, answerTimeoutMs: ANSWER_TIMEOUT_MS }, options.log)
+    this.#firstPool = new PostgresPool(config, servers, { max: FIRST_CONNECTIONS, answerTimeoutMs: FIRST_ANSWER_TIMEOUT_MS }, options.log)
     this.#notifier = new PostgresNotifier(this.#pool, config.schema, options.log)
     this.read = new PostgresQuery(this, readerOf(this.#pool, config))
   }

@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import { TransientError } from '../../base/errors.ts'
 import { connectionError, isCutWait, isReadOnly, isServerError, isUnanswered } from './errors.ts'
-import { ANSWER_TIMEOUT_MS } from './session-settings.ts'
 
 const PREPARED = /^\/\* prepared ([\w-]+) \*\//
 
@@ -45,11 +44,13 @@ export type Condition = 'good' | 'broken' | 'unanswered'
 export class PostgresSession {
   readonly pooled: boolean
   readonly #connection: Connection
+  readonly #answerTimeoutMs: number
   readonly #giveBack: (condition: Condition) => void
   #condition: Condition = 'good'
 
-  constructor(connection: Connection, giveBack: (condition: Condition) => void) {
+  constructor(connection: Connection, answerTimeoutMs: number, giveBack: (condition: Condition) => void) {
     this.#connection = connection
+    this.#answerTimeoutMs = answerTimeoutMs
     this.#giveBack = giveBack
     this.pooled = connection.pooled
   }
@@ -66,7 +67,7 @@ export class PostgresSession {
       text,
       ...(name !== undefined && { name }),
       ...(values && { values: [...values] }),
-      ...(!noTimeout && { query_timeout: ANSWER_TIMEOUT_MS }),
+      ...(!noTimeout && { query_timeout: this.#answerTimeoutMs }),
     }
     this.#connection.isWaitCut = false
     const result = await this.#send(query)

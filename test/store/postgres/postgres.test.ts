@@ -58,7 +58,7 @@ describe('Postgres', () => {
 
   it('says of a connection that it waited for in vain that none came free, for the server may well be there', async () => {
     const config = place.config as PostgresConfig
-    const pool = new PostgresPool(config, new PostgresServers(config.url), 1, silentLog)
+    const pool = new PostgresPool(config, new PostgresServers(config.url), { max: 1, answerTimeoutMs: 35_000 }, silentLog)
     onTestFinished(() => pool.close())
     const held = await pool.connect()
     onTestFinished(() => held.release())
