@@ -30,6 +30,7 @@ function answer(mode: CheckpointMode): CheckpointAnswer {
     }
     return { pages }
   } catch (error) {
-    return { pages: 0, problem: error instanceof Error ? error.message : String(error) }
+    const problem = error instanceof Error ? error.message : String(error)
+    return error instanceof Database.SqliteError ? { pages: 0, problem, code: error.code } : { pages: 0, problem }
   }
 }

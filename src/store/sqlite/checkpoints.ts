@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import Database from 'better-sqlite3'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { WriteGate } from '../engine/write-gate.ts'
@@ -10,6 +11,8 @@ export interface CheckpointAnswer {
   /** Length of the log, in pages of 4 KB. */
   readonly pages: number
   readonly problem?: string
+  /** What was thrown, when it was SQLite's. */
+  readonly code?: string
 }
 
 const INTERVAL_MS = 1_000
@@ -29,6 +32,7 @@ export class SqliteCheckpoints {
   readonly #path: string
   readonly #gate: WriteGate
   readonly #log: Log
+  readonly #failed: (error: unknown) => void
   #worker: Worker | null = null
   #timer: NodeJS.Timeout | null = null
   #running: Promise<void> | null = null
@@ -36,11 +40,15 @@ export class SqliteCheckpoints {
   #warnedOfReader = false
   #closed = false
 
-  /** @param gate is held for the short last part of a checkpoint that restarts the log. */
-  constructor(path: string, gate: WriteGate, log: Log) {
+  /**
+   * @param gate is held for the short last part of a checkpoint that restarts the log.
+   * @param failed hears what SQLite threw in a checkpoint.
+   */
+  constructor(path: string, gate: WriteGate, log: Log, failed: (error: unknown) => void) {
     this.#path = path
     this.#gate = gate
     this.#log = log
+    this.#failed = failed
   }
 
   /** Schedules a checkpoint within a second. Called after each commit. */
@@ -90,10 +98,11 @@ export class SqliteCheckpoints {
 
   /** @returns the length of the log in pages, 0 when the worker failed. */
   async #ask(mode: CheckpointMode): Promise<number> {
-    const { pages, problem } = await new Promise<CheckpointAnswer>((resolve) => {
+    const { pages, problem, code } = await new Promise<CheckpointAnswer>((resolve) => {
       this.#answered = resolve
       this.#startOrFail()?.postMessage(mode)
     })
+    if (problem !== undefined && code !== undefined) this.#failed(new Database.SqliteError(problem, code))
     if (problem !== undefined) this.#log.warn(`the write-ahead log of ${this.#path} could not be checkpointed: ${problem}`)
     return pages
   }

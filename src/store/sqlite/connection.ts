@@ -1,5 +1,6 @@
 import Database, { type Statement } from 'better-sqlite3'
 import type { CompiledQuery, QueryResult } from 'kysely'
+import { TransientError } from '../../base/errors.ts'
 import { bindable, type Decode, decoderOfColumn, type SqliteValue } from '../schema/codec.ts'
 
 /** Prepared statements kept. A program has few texts; only lists of varying length add more. */
@@ -88,6 +89,20 @@ export class SqliteConnection {
   /** Rolls back an open transaction; some errors have ended it already. */
   rollback(): void {
     if (this.database.inTransaction) this.database.exec('rollback')
+  }
+
+  /**
+   * Copies the whole log into the database, syncs that, and has the next transaction begin the log anew. After a sync that failed, the system
+   * takes what it could not write for written and syncs it no more: a later commit would stand behind a gap and be lost with a power failure
+   * (invariant 1).
+   * @throws SqliteError when the disk still fails; TransientError when another process is reading what lies in the log.
+   */
+  restartLog(): void {
+    const [state] = this.database.pragma('wal_checkpoint(restart)') as { busy: number }[]
+    if (state?.busy === 0) return
+    throw new TransientError(
+      `the log of ${this.database.name} could not be synced and must begin anew, and another process is reading it; end that (\`fuser -v ${this.database.name}\` names it)`,
+    )
   }
 
   /** Opens the write-ahead log by reading. Ignores a database that cannot be read. */

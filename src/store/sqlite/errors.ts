@@ -17,6 +17,11 @@ export function isBusy(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }
 
+/** @returns whether the disk failed to keep what was written before. */
+export function isFailedSync(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.endsWith('FSYNC')
+}
+
 /**
  * @param path of the database, for the message.
  * @returns TransientError for a lock, a full disk or a failing one; FatalError for a file that is damaged or no database; any other error

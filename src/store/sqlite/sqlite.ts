@@ -13,7 +13,7 @@ import { WriteGate } from '../engine/write-gate.ts'
 import type { Tables } from '../schema/tables.ts'
 import { SqliteCheckpoints } from './checkpoints.ts'
 import { SqliteConnection } from './connection.ts'
-import { isBusy, sqliteError } from './errors.ts'
+import { isBusy, isFailedSync, sqliteError } from './errors.ts'
 import { FileIdentity } from './file-identity.ts'
 import { SqliteRows } from './rows.ts'
 import { WorkerConnection, WorkerTx } from './worker-thread.ts'
@@ -43,6 +43,8 @@ export class SqliteDb implements Db {
   readonly #checkpoints: SqliteCheckpoints
   readonly #worker: WorkerConnection
   readonly #files: FileIdentity
+  /** Whether a sync of the log failed: what it holds may not be on the disk. */
+  #isLogDoubtful = false
   #closed = false
 
   /** @throws FatalError when the file is damaged, TransientError when it cannot be opened now. */
@@ -61,7 +63,7 @@ export class SqliteDb implements Db {
     this.#writer.openLog()
     this.#files = new FileIdentity(path)
     this.#rows = new SqliteRows(this.#writer)
-    this.#checkpoints = new SqliteCheckpoints(path, this.#gate, options.log)
+    this.#checkpoints = new SqliteCheckpoints(path, this.#gate, options.log, (error) => this.#noteFailure(error))
     this.#worker = new WorkerConnection(path)
     this.read = new SqliteQuery(this, this.#reader, new SqliteRows(this.#reader), path)
   }
@@ -74,6 +76,10 @@ export class SqliteDb implements Db {
     try {
       if (this.#closed) throw new TransientError(`${this.#path} is closed: the process is stopping`)
       this.#files.check()
+      if (this.#isLogDoubtful) {
+        this.#writer.restartLog()
+        this.#isLogDoubtful = false
+      }
       if (options.onWorkerThread) {
         tx = new WorkerTx(this, this.#worker)
         result = await this.#runOnWorker(name, tx, work)
@@ -84,6 +90,7 @@ export class SqliteDb implements Db {
         result = await this.#runAndCommit(name, tx, work)
       }
     } catch (error) {
+      this.#noteFailure(error)
       throw sqliteError(error, this.#path)
     } finally {
       this.#gate.leave()
@@ -109,6 +116,10 @@ export class SqliteDb implements Db {
     // The last connection to close checkpoints and removes the log, provided that it has opened the log.
     this.#writer.openLog()
     this.#writer.close()
+  }
+
+  #noteFailure(error: unknown): void {
+    if (isFailedSync(error)) this.#isLogDoubtful = true
   }
 
   /** Begins a transaction with its lock. Waits in real time even under a test clock: another process's lock passes in real time. */

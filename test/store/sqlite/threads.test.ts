@@ -58,7 +58,7 @@ it('a log that a reader keeps from being shortened is told once, with what to do
   await db.close()
   const long = 80_000
   system.pages = [long, long, long, long, long, 0, long, long]
-  const checkpoints = new SqliteCheckpoints(path, new WriteGate(), log)
+  const checkpoints = new SqliteCheckpoints(path, new WriteGate(), log, () => {})
   onTestFinished(async () => {
     system.pages = null
     await checkpoints.close()
