@@ -43,6 +43,7 @@ export function createBackgroundServices(parts: BackgroundParts, clocks: ClockJu
     ...discoveries(parts),
     reconciling(parts),
     retention(parts, clocks),
+    protecting(parts),
     ...alarming(parts, clocks),
   ]
 }
@@ -77,6 +78,15 @@ function retention({ config, ...common }: BackgroundParts, clocks: ClockJudge): 
     return new Retention({ ...common, config, clocks })
   })
   return { service, settings: [config.retention, config.cronTimezone, config.destinations.map(({ name }) => name)] }
+}
+
+/** Brings rows that were stored under other settings to what `PROTECT` says. */
+function protecting({ config, ...common }: BackgroundParts): BackgroundService {
+  const service = lazily('protect', async () => {
+    const { ProtectStep } = await import('../ops/protect/protect-step.ts')
+    return new ProtectStep(common)
+  })
+  return { service, settings: [config.protect, config.taxIdFields] }
 }
 
 /** Evaluates the alarm rules and notifies operators. */

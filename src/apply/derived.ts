@@ -32,11 +32,11 @@ export async function applyDerived(session: ApplySession, fact: DerivedFact): Pr
     const event = newestEvents.get(lane.lane_id)
     newestEvents.delete(lane.lane_id)
     if (isOfRail(lane)) session.lanes.put({ ...lane, ...ofRail }, fact.cause)
-    else if (event) session.lanes.put(laneOf(event, null), fact.cause)
+    else if (event) session.lanes.put(laneOf(session.access.protection, event, null), fact.cause)
     else if (!hasValue(lane.gone_at)) session.lanes.put({ ...lane, gone_at: fact.now }, fact.cause)
   }
   for (const [lane_id, event] of newestEvents) {
     await session.lanes.load([{ ...place, lane_id }])
-    session.lanes.put(laneOf(event, null), fact.cause)
+    session.lanes.put(laneOf(session.access.protection, event, null), fact.cause)
   }
 }

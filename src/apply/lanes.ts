@@ -1,7 +1,8 @@
 import { type LaneRow, lanes } from '../model/entities/lanes.ts'
-import type { MarketEventRow } from '../model/entities/market-events.ts'
+import { type MarketEventRow, marketEvents } from '../model/entities/market-events.ts'
 import type { StateFact } from '../model/facts.ts'
 import { hasValue, sameRaw } from '../model/merge.ts'
+import { type Protection, placeOf } from '../model/protection/protection.ts'
 import type { TableView } from '../model/view.ts'
 import type { ApplySession } from './session.ts'
 
@@ -44,11 +45,12 @@ export function isOfRail({ state_source, state_event_id, raw }: LaneRow): boolea
 export const ofRail = { state_source: 'rail', state_event_id: null, state_occurred_at: null } as const
 
 /** A lane in the state of an event, not gone. */
-export function laneOf(row: MarketEventRow, lane: LaneRow | null): LaneRow {
+export function laneOf(protection: Protection, row: MarketEventRow, lane: LaneRow | null): LaneRow {
+  const key = laneKey(row)
   return {
-    ...(lane ?? emptyLane(laneKey(row))),
+    ...(lane ?? emptyLane(key)),
     market_name: row.market_name,
-    lines: row.market_lines,
+    lines: protection.moved(row.market_lines, placeOf(marketEvents, row, 'market_lines'), placeOf(lanes, key, 'lines')),
     program_category: row.category,
     status: row.status,
     status_label: row.status_label,

@@ -61,7 +61,7 @@ async function applyToLanes(session: ApplySession, applied: readonly { fact: Eve
     const lane = session.lanes.get(laneKey(row))
     if (lane === null && !isComplete(fact)) session.requestReplay(fact)
     if (lane !== null && (isOfRail(lane) || isNewer(lane, row))) continue
-    session.lanes.put(laneOf(row, lane), fact.cause)
+    session.lanes.put(laneOf(session.access.protection, row, lane), fact.cause)
   }
 }
 

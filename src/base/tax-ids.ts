@@ -25,6 +25,8 @@ export interface TaxIdKeys {
   has(key: string): boolean
   /** Finds such a key in JSON text without parsing it. It may find others too, and never misses one. */
   readonly inJson: RegExp
+  /** All of them, sorted: their letters alone. */
+  readonly words: readonly string[]
 }
 
 /** Keys whose answer is remembered. The keys of the service are few; those of strangers must not fill the memory. */
@@ -46,7 +48,7 @@ export function taxIdKeys(further: readonly string[] = []): TaxIdKeys {
     if (remembered.size < MOST_REMEMBERED) remembered.set(key, is)
     return is
   }
-  return { has, inJson: new RegExp(`(?:${written})[^a-z"]*\\\\*"|\\\\u00[4-7]`, 'i') }
+  return { has, words: [...words].sort(), inJson: new RegExp(`(?:${written})[^a-z"]*\\\\*"|\\\\u00[4-7]`, 'i') }
 }
 
 /** @returns the words of a key in lower case: those between other characters, and those of `camelCase`. */

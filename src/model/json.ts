@@ -44,3 +44,12 @@ export function sameJson(a: Json, b: Json): boolean {
   if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false
   return canonicalJson(a) === canonicalJson(b)
 }
+
+/** @returns undefined for text that is not JSON. */
+export function parsedJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}

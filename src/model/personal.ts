@@ -1,7 +1,7 @@
 import { type TaxIdKeys, taxIdKeys } from '../base/tax-ids.ts'
 import { entities } from './entities.ts'
 import { columnsWhere, type Field, type ProtectionClass, type Row } from './entity.ts'
-import { isObject, type Json } from './json.ts'
+import { isObject, type Json, parsedJson } from './json.ts'
 import { isName, isValueOfNamed } from './protection/json-text.ts'
 
 /** Classes of columns that are only sent to destinations that ask for them. */
@@ -82,7 +82,7 @@ function withoutTaxIds(value: Json, taxIds: TaxIdKeys): Json {
 
 function textWithoutTaxIds(value: Json, taxIds: TaxIdKeys): Json {
   if (typeof value !== 'string' || !/^[[{]/.test(value)) return value
-  const json = parsed(value)
+  const json = parsedJson(value)
   if (json === undefined) return value
   try {
     const kept = withoutTaxIds(json, taxIds)
@@ -92,14 +92,5 @@ function textWithoutTaxIds(value: Json, taxIds: TaxIdKeys): Json {
   } catch {
     // Nested deeper than the stack: what cannot be searched is not sent.
     return null
-  }
-}
-
-/** @returns undefined for text that is not JSON. */
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
   }
 }

@@ -19,6 +19,7 @@ export const upkeepPoints: readonly KillPoint[] = [
   },
   // Each start of `serve` on SQLite puts its token into the database.
   { transaction: 'log-instance', before: () => undefined },
+  { transaction: 'protect', before: protectDue },
   ...['upkeep-claim', 'retention', 'upkeep-end'].map((transaction): KillPoint => ({ transaction, before: retentionDue })),
   {
     transaction: 'upkeep-wait',
@@ -53,6 +54,20 @@ async function retentionDue(rig: CrashRig): Promise<void> {
     await tx.sql
       .insertInto('sync_inbox')
       .values({ ...old, secret: 1, state: 'done', attempts: 1, headers: '{}', body: Buffer.from('{}') })
+      .execute()
+  })
+}
+
+/** A body that an earlier release stored with a tax id. */
+async function protectDue(rig: CrashRig): Promise<void> {
+  const db = await rig.store()
+  const at = timeFromMs(Date.now())
+  const stored = { account: ACCOUNT, delivery_id: `stored ${randomUUID()}`, received_at: at, available_at: at, settled_at: at }
+  await db.write('test', async (tx) => {
+    await tx.sql.deleteFrom('sync_upkeep').where('task', '=', 'protect').execute()
+    await tx.sql
+      .insertInto('sync_inbox')
+      .values({ ...stored, secret: 1, state: 'done', attempts: 1, headers: '{}', body: Buffer.from('{"fein":"12-3456789"}') })
       .execute()
   })
 }

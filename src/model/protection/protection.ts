@@ -53,6 +53,11 @@ export class Protection {
     return this.mode === 'encrypt' ? (this.#cipher?.keyId ?? null) : null
   }
 
+  /** The letters of all keys of tax ids. */
+  get taxIdKeys(): readonly string[] {
+    return this.#keys.words
+  }
+
   /** Whether the key holds a tax id. */
   isKey(key: string): boolean {
     return this.#keys.has(key)
@@ -80,10 +85,9 @@ export class Protection {
   row<R extends Row>(entity: Pick<EntityDescription, 'table' | 'key' | 'fields'>, row: R): R {
     const isOfTaxId = Object.entries(row).some(([column, value]) => isName(column) && typeof value === 'string' && this.isKey(value))
     let written: Row | null = null
-    const rowKey = JSON.stringify(entity.key.slice(1).map((column) => row[column] ?? null))
     for (const [column, value] of Object.entries(row)) {
       if (value === null || entity.key.includes(column) || isDamaged(value)) continue
-      const place = { account: String(row['account']), table: entity.table, key: rowKey, column }
+      const place = placeOf(entity, row, column)
       const isWhole = this.isKey(column) || (isOfTaxId && isValueOfNamed(column))
       const kind = entity.fields[column]?.kind ?? 'json'
       const next = isWhole ? this.#whole(value, kind, place) : this.#within(value, kind, place)
@@ -112,8 +116,31 @@ export class Protection {
 
   /** @returns JSON text with everything decrypted that was encrypted at this place; the same text when there is nothing. */
   reveal(text: string, place: Place): string {
-    if (this.#cipher === null || !text.includes('"enc:')) return text
-    return text.replace(/"(enc:[a-z0-9_-]+:[A-Za-z0-9+/=]+)"/g, (quoted, sealed: string) => this.#cipher?.open(sealed, place) ?? quoted)
+    if (this.#cipher === null || !text.includes('enc:')) return text
+    const opened = (quoted: string): string => this.#cipher?.open(quoted.slice(1, -1), place) ?? quoted
+    // The second search finds values whose keys no longer count as those of tax ids.
+    const revealed = rewriteJsonText(text, { isKey: (key) => this.#keys.has(key), replace: opened })
+    return revealed.replace(/"enc:[a-z0-9_-]+:[A-Za-z0-9+/=]+"/g, opened)
+  }
+
+  /** @returns a value as it must be stored at `to`, of one that is stored at `from`. */
+  moved(value: Json, from: Place, to: Place): Json {
+    if (this.#cipher === null || value === null) return value
+    const text = JSON.stringify(value)
+    const revealed = this.reveal(text, from)
+    return revealed === text ? value : (JSON.parse(this.text(revealed, to)) as Json)
+  }
+
+  /** @returns a row with everything decrypted. */
+  revealRow(entity: Pick<EntityDescription, 'table' | 'key' | 'fields'>, row: Row): Row {
+    const revealed = Object.entries(row).map(([column, value]): [string, Json] => {
+      const place = placeOf(entity, row, column)
+      const isText = typeof value === 'string' && sealedParts(value) === null
+      if (isText) return [column, this.reveal(value, place)]
+      const text = textOf(value)
+      return [column, text === null ? value : (JSON.parse(this.reveal(text, place)) as Json)]
+    })
+    return Object.fromEntries(revealed)
   }
 
   #whole(value: Json, kind: string, place: Place): Json {
@@ -140,6 +167,12 @@ export class Protection {
     if (plain === null || value === `"${DROPPED}"` || sealed?.keyId === this.#cipher?.keyId) return value
     return JSON.stringify(this.#cipher?.seal(plain, place))
   }
+}
+
+/** @returns the place of a column of a row. */
+export function placeOf(entity: Pick<EntityDescription, 'table' | 'key'>, row: Row, column: string): Place {
+  const key = JSON.stringify(entity.key.slice(1).map((part) => row[part] ?? null))
+  return { account: String(row['account']), table: entity.table, key, column }
 }
 
 /** The default: tax ids are dropped. */

@@ -11,6 +11,7 @@ import { addDoctor } from './commands/doctor.ts'
 import { addInbox } from './commands/inbox.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addOutbox } from './commands/outbox.ts'
+import { addProtect } from './commands/protect.ts'
 import { addReconcile } from './commands/reconcile.ts'
 import { addRetention } from './commands/retention.ts'
 import { addSandbox } from './commands/sandbox.ts'
@@ -90,6 +91,7 @@ function commands(c: CommandContext): Command {
     addRestore,
     addCopy,
     addRetention,
+    addProtect,
     addSandbox,
     addDemo,
   ])

@@ -118,7 +118,7 @@ export class RejectedStore {
 
   /** @returns a stored body as it was received, unless tax ids were dropped from it. */
   original(body: Buffer, of: RejectedSummary): Buffer {
-    return this.#db.protection.revealBytes(body, bodyPlace(of))
+    return this.#db.protection.revealBytes(body, rejectedPlace(of))
   }
 
   /** Records that a rejected delivery was verified after all and is in the inbox. */
@@ -137,7 +137,7 @@ export class RejectedStore {
     const { body: given, headers } = rejected
     const path = rejected.path.slice(0, MAX_PATH_LENGTH)
     if (given === null) return { ...rejected, path }
-    const body = this.#db.protection.bytes(Buffer.from(given.subarray(0, MAX_BODY_BYTES)), bodyPlace(rejected))
+    const body = this.#db.protection.bytes(Buffer.from(given.subarray(0, MAX_BODY_BYTES)), rejectedPlace(rejected))
     const length = given.length > MAX_BODY_BYTES ? Math.max(given.length, body.length + 1) : body.length
     return { ...rejected, path, headers: { ...headers, [LENGTH_HEADER]: String(length) }, body }
   }
@@ -179,7 +179,7 @@ async function insertAndPrune(tx: Tx, batch: readonly Rejected[]): Promise<void>
 }
 
 /** A rejected delivery has no number before it is stored. */
-function bodyPlace({ account, receivedAt }: Pick<Rejected, 'account' | 'receivedAt'>) {
+export function rejectedPlace({ account, receivedAt }: Pick<Rejected, 'account' | 'receivedAt'>) {
   return { account: account ?? '', table: 'sync_rejected', key: JSON.stringify([receivedAt]), column: 'body' }
 }
 

@@ -46,7 +46,7 @@ export async function snapshotPage(
     if (place === null) return { rows, position: null }
     const { entity, account, submissionId, after } = place
     const found = await rowsBehind(q, entity, account, submissionId, after, limit - rows.length)
-    rows.push(...orderByOccurredAt(entity, found, (row) => row).map((row) => snapshotRow(entity, row)))
+    rows.push(...orderByOccurredAt(entity, found, (row) => row).map((row) => snapshotRow(entity, q.protection.row(entity, row))))
     const last = found.at(-1)
     const key = last !== undefined && rows.length >= limit ? keyOf(entity, last) : []
     at = { account, submissionId, entity: entity.table, key: key.length > 0 ? key : null }

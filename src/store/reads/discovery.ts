@@ -95,6 +95,11 @@ export interface ProbeEnd {
   }
 }
 
+/** @returns an answer without tax ids. */
+function protectedRaw(tx: Tx, { account, path }: ProbeClaim, raw: string): string {
+  return tx.protection.text(raw, { account, table: 'sync_discovery', key: JSON.stringify([path]), column: 'raw' })
+}
+
 /** @throws LeaseLostError when another process has taken over the path. */
 export async function settleProbe(tx: Tx, claim: ProbeClaim, end: ProbeEnd): Promise<void> {
   const { answer } = end
@@ -104,7 +109,7 @@ export async function settleProbe(tx: Tx, claim: ProbeClaim, end: ProbeEnd): Pro
     set.push(sql`probed_at = ${dbTime(tx)}, outcome = ${end.outcome}, failures = ${end.failures}, error = ${error}`)
   }
   if (answer) {
-    set.push(sql`answered_at = ${dbTime(tx)}, raw = ${storableText(answer.raw)}, raw_bytes = ${answer.bytes}`)
+    set.push(sql`answered_at = ${dbTime(tx)}, raw = ${storableText(protectedRaw(tx, claim, answer.raw))}, raw_bytes = ${answer.bytes}`)
     set.push(sql`ids = ${answer.ids}, found = found + ${sql.lit(answer.found)}`)
   }
   const result = await sql`update sync_discovery set ${sql.join(set)} where ${mine(claim)}`.execute(tx.sql)

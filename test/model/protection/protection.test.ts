@@ -44,7 +44,6 @@ test.each([
   expect(sealed).not.toContain(SSN)
   expect(drop.text(sealed, place), 'from encrypted to dropped').toBe(expected)
   expect(protection('keep').text(given, place)).toBe(given)
-  if (given.includes('{\\"')) return
   expect(encrypt.reveal(sealed, place), 'what was encrypted comes back as it was').toBe(given)
 })
 

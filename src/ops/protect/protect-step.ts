@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
+import type { Service } from '../../base/service.ts'
+import type { Protection } from '../../model/protection/protection.ts'
+import type { Db } from '../../store/engine/db.ts'
+import {
+  lastProtect,
+  PROTECT_BEGIN,
+  PROTECT_TASK,
+  type ProtectProgress,
+  protectedNames,
+  protectNext,
+  saveProgress,
+} from '../../store/upkeep/protect.ts'
+import { claimUpkeep, endUpkeep, type UpkeepLease } from '../../store/upkeep/upkeep.ts'
+import { Pace } from '../retention/pace.ts'
+
+/** Other work goes first after a start. */
+const AFTER_START_MS = 2_000
+/** How often it is checked whether the settings changed, or a run was left unfinished by another process. */
+const LOOK_MS = 60_000
+/** Renewed with every write, and this often at least. */
+const LEASE_MS = 120_000
+const SAVE_MS = 10_000
+/** The task is due again when its settings change, never by the day. */
+const SLOT = '0'
+
+export interface ProtectStepParts {
+  readonly db: Db
+  readonly clock: Clock
+}
+
+/**
+ * Brings rows that were stored under other settings to the protected form, in short transactions beside the running work. It goes on where
+ * it was interrupted, and begins again when the settings change.
+ */
+export class ProtectStep implements Service {
+  readonly name = 'protect'
+  readonly #o: ProtectStepParts & { readonly log: Log }
+
+  constructor(options: ProtectStepParts & { readonly log: Log }) {
+    this.#o = options
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#o
+    await clock.sleep(AFTER_START_MS, signal)
+    while (!signal.aborted) {
+      const result = await protectStored(this.#o, signal)
+      if (typeof result === 'object') log.info({ ...result }, `tax ids: ${result.rewritten} stored rows rewritten as PROTECT says`)
+      await clock.sleep(LOOK_MS, signal)
+    }
+  }
+}
+
+/**
+ * Rewrites all stored rows that are not in the form that the settings ask for, unless that is done.
+ * @param onProgress is told after each table.
+ * @returns how many rows were rewritten; `held`: another process does it. When `signal` aborts it, the next call goes on there.
+ * @throws LeaseLostError when another process has taken over.
+ */
+export async function protectStored(
+  { db, clock }: ProtectStepParts,
+  signal: AbortSignal,
+  onProgress: (progress: ProtectProgress) => void = () => undefined,
+): Promise<{ readonly rewritten: number } | 'done' | 'held' | 'stopped'> {
+  const settings = settingsText(db.protection)
+  const before = await lastProtect(db.read)
+  const lease = await claimUpkeep(db, PROTECT_TASK, { slot: SLOT, settings }, LEASE_MS)
+  if (lease === 'done' || lease === 'held') return lease
+  const goesOn = before !== null && before.settings === settings && before.endedAt === null
+  const at = await walk({ db, clock }, lease, goesOn ? before.progress : PROTECT_BEGIN, signal, onProgress)
+  if (at.table < protectedNames.length) return 'stopped'
+  await endUpkeep(db, lease, JSON.stringify(at))
+  return { rewritten: at.rewritten }
+}
+
+async function walk(
+  { db, clock }: ProtectStepParts,
+  lease: UpkeepLease,
+  from: ProtectProgress,
+  signal: AbortSignal,
+  onProgress: (progress: ProtectProgress) => void,
+): Promise<ProtectProgress> {
+  const pace = new Pace(db.kind)
+  let at = from
+  let savedAt = Number.NEGATIVE_INFINITY
+  while (at.table < protectedNames.length && !signal.aborted) {
+    const startedAt = performance.now()
+    const next = await protectNext(db, lease, at, Math.min(pace.rows, 200))
+    const ms = performance.now() - startedAt
+    pace.record(ms)
+    if (next.rewritten > at.rewritten) savedAt = performance.now()
+    else if (performance.now() - savedAt > SAVE_MS) {
+      await save(db, lease, next)
+      savedAt = performance.now()
+    }
+    if (next.table > at.table) onProgress(next)
+    else await clock.sleep(Math.min(50, Math.max(5, ms)), signal)
+    at = next
+  }
+  if (signal.aborted && at.table < protectedNames.length) await save(db, { ...lease, leaseMs: 0 }, at)
+  return at
+}
+
+function save(db: Db, lease: UpkeepLease, at: ProtectProgress): Promise<void> {
+  return db.write('protect', (tx) => saveProgress(tx, lease, at))
+}
+
+/** @returns text that differs when stored rows must be gone through again. It does not tell keys. */
+export function settingsText(protection: Protection): string {
+  const { mode, keyId, taxIdKeys } = protection
+  const about = JSON.stringify([mode, keyId, taxIdKeys, protectedNames])
+  return `${mode} ${createHash('sha256').update(about).digest('hex').slice(0, 16)}`
+}

@@ -1,0 +1,157 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { inApplyTransaction } from '../../../src/apply/apply.ts'
+import { compareFacts, differs } from '../../../src/apply/compare.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+import { silentObserver } from '../../../src/base/observer.ts'
+import type { Fact } from '../../../src/model/facts.ts'
+import type { ProtectionSettings } from '../../../src/model/protection/protection.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
+import { protectStored } from '../../../src/ops/protect/protect-step.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { InboxAppender } from '../../../src/store/inbox/append.ts'
+import { findDeliveries, makeReady } from '../../../src/store/inbox/queries.ts'
+import { RejectedStore } from '../../../src/store/inbox/rejected.ts'
+import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
+import { noteUnreadable } from '../../../src/store/mirror/evidence.ts'
+import { MirrorReader } from '../../../src/store/mirror/reader.ts'
+import { lastProtect } from '../../../src/store/upkeep/protect.ts'
+import { readDeliveries } from '../../../src/work/read-facts.ts'
+import { silentLog, testDatabases } from '../../tools/databases.ts'
+import { dumpOf } from '../../tools/dump.ts'
+import { byPoll, byReplay, eventFact, messageFact, stateFact, uuid, wireEvent, wireMessage, wireRequirements } from '../../tools/facts.ts'
+import { meddled } from '../../tools/meddled.ts'
+import { applyAll, changesOf } from '../../tools/mirror.ts'
+
+/** Shows up wherever a tax id of this file does. */
+const SSN = '123-45-6789'
+const ACCOUNT = 'acme'
+const ID = uuid(9, 1)
+const never = new AbortController().signal
+const keys = ['k1', 'k2'].map((id, n) => ({ id, key: Buffer.alloc(32, n + 1) }))
+const [k1, k2] = keys as [(typeof keys)[0], (typeof keys)[0]]
+const drop: ProtectionSettings = { mode: 'drop', keys: [], taxIdFields: [] }
+const keep: ProtectionSettings = { ...drop, mode: 'keep' }
+const encrypt = (...used: (typeof keys)[0][]): ProtectionSettings => ({ mode: 'encrypt', keys: used, taxIdFields: [] })
+
+/** A tax id at every place where one can hide. */
+const HIDDEN = {
+  fein_or_ssn: SSN,
+  unknown: [{ deep: { Tax_ID: SSN } }],
+  facts: [{ key: 'applicant.fein', value: SSN, evidence: { text: SSN } }],
+  answers: [{ question_key: 'owner_ssn', answer: { given: SSN } }],
+  text: JSON.stringify({ ein: SSN }),
+}
+
+const event = (n: number, over = {}) =>
+  wireEvent(n, { ...HIDDEN, detail: JSON.stringify({ ssn: SSN }), ...over }, { lines: [{ ssn: SSN }] })
+const truth = (): Fact[] => [
+  eventFact(ACCOUNT, ID, event(1), byPoll),
+  messageFact(ACCOUNT, ID, wireMessage(1, HIDDEN), byPoll),
+  stateFact(ACCOUNT, ID, { ...wireRequirements(ID, []), ...HIDDEN }, 1),
+]
+
+/** All ways into the database, one after another. */
+async function fill(db: Db): Promise<void> {
+  await applyAll(db, truth())
+  // A contradiction is kept with both versions.
+  await applyAll(db, [eventFact(ACCOUNT, ID, event(1, { type: 'another' }), byPoll)])
+  await db.write('test', async (tx) => {
+    await noteUnreadable(tx, [{ account: ACCOUNT, submission_id: ID, read: 'events', raw: JSON.stringify(HIDDEN) }], timeFromMs(Date.now()))
+  })
+  const delivery = { account: ACCOUNT, receivedAt: timeFromMs(Date.now()), headers: {}, secret: 1 }
+  const bodies = [
+    { deliveryId: 'applied', body: { type: 'submission.events', submission_id: ID, events: [event(2)] } },
+    { deliveryId: 'aside', body: { type: 'unheard.of', ...HIDDEN } },
+  ].map(({ deliveryId, body }) => ({ ...delivery, deliveryId, body: Buffer.from(JSON.stringify(body)) }))
+  await new InboxAppender(db).append([...bodies, { ...delivery, deliveryId: 'cut', body: Buffer.from(`{"ssn":"${SSN}","x":`) }])
+  await work(db)
+  const store = new RejectedStore(db, silentLog)
+  const rejected = { account: ACCOUNT, path: '/webhooks', address: '192.0.2.1', reason: 'wrong_signature', headers: {} }
+  store.keep({ ...rejected, receivedAt: delivery.receivedAt, body: Buffer.from(JSON.stringify(HIDDEN)) })
+  await store.settled()
+}
+
+async function work(db: Db): Promise<void> {
+  const read = await readDeliveries(db, await claimDeliveries(db, 100, 60_000))
+  await inApplyTransaction(db, silentObserver, 'test', async ({ tx, apply }) => {
+    await apply(read.flatMap(({ facts }) => facts))
+    await settleDeliveries(
+      tx,
+      read.map(({ settlement }) => settlement),
+    )
+  })
+}
+
+async function isTheSame(db: Db): Promise<boolean> {
+  const facts = [...truth(), eventFact(ACCOUNT, ID, event(2), byReplay)]
+  return !differs(await compareFacts(new MirrorReader(db.read, ACCOUNT), facts, timeFromMs(Date.now())))
+}
+
+const step = (db: Db) => protectStored({ db, clock: { ...systemClock, sleep: async () => {} } }, never)
+
+describe.each(testDatabases)('tax ids on $name', ({ open }) => {
+  async function opened(settings: ProtectionSettings): Promise<Db> {
+    const { db, close } = await open()
+    onTestFinished(close)
+    db.protection.use(settings)
+    onTestFinished(() => db.protection.use(drop))
+    await fill(db)
+    return db
+  }
+
+  it.each([
+    ['drop', drop],
+    ['encrypt', encrypt(k1)],
+  ] as const)('%s: no table holds one, whatever way it came, and what comes again is no change', async (_, settings) => {
+    const db = await opened(settings)
+    expect(await dumpOf(db)).not.toContain(SSN)
+    expect(await isTheSame(db)).toBe(true)
+    const before = (await changesOf(db)).length
+    const replayed = (await findDeliveries(db.read, 'applied')).map(({ inbox_id }) => inbox_id)
+    await makeReady(db, replayed)
+    await work(db)
+    await applyAll(db, truth())
+    expect(await changesOf(db)).toHaveLength(before)
+    expect(await dumpOf(db)).not.toContain(SSN)
+  })
+
+  it('what an earlier release stored is no difference, and is rewritten in steps that go on where they were interrupted', async () => {
+    const db = await opened(keep)
+    const seqs = (await changesOf(db)).map(({ seq }) => seq)
+    db.protection.use(drop)
+    expect(await dumpOf(db)).toContain(SSN)
+    expect(await isTheSame(db)).toBe(true)
+    let writes = 0
+    const stopping = new AbortController()
+    const watched = meddled(db, async (name, go) => {
+      if (name === 'protect' && ++writes === 3) stopping.abort()
+      return await go()
+    })
+    expect(await protectStored({ db: watched, clock: systemClock }, stopping.signal)).toBe('stopped')
+    const half = (await lastProtect(db.read))?.progress
+    expect(half?.rewritten).toBeGreaterThan(0)
+    expect(await dumpOf(db)).toContain(SSN)
+    expect(await step(db)).toEqual({ rewritten: expect.any(Number) })
+    expect((await lastProtect(db.read))?.progress.rewritten).toBeGreaterThan(half?.rewritten ?? 0)
+    expect(await dumpOf(db)).not.toContain(SSN)
+    expect(await isTheSame(db)).toBe(true)
+    expect(
+      (await changesOf(db)).map(({ seq }) => seq),
+      'no change is told',
+    ).toEqual(seqs)
+    expect(await step(db)).toBe('done')
+  })
+
+  it('a new key rewrites what the old one encrypted; then nothing needs the old one', async () => {
+    const db = await opened(encrypt(k1))
+    db.protection.use(encrypt(k2, k1))
+    expect(await isTheSame(db)).toBe(true)
+    await step(db)
+    expect(await dumpOf(db)).not.toContain('enc:k1:')
+    db.protection.use(encrypt(k2))
+    expect(await isTheSame(db)).toBe(true)
+    db.protection.use({ ...keep, keys: [k2] })
+    await step(db)
+    expect(await dumpOf(db)).not.toContain('enc:')
+  })
+})
