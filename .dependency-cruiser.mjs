@@ -7,7 +7,7 @@
 /** The rooms inside a folder, upper ones first. Files that lie loose in the folder count as above its rooms. */
 const rooms = {
   'src/config': ['schema', 'sources'],
-  'src/ops': ['cli', 'http', 'demo', 'doctor', 'actions', 'retention', 'metrics', 'status', 'alarms', 'clocks', 'output'],
+  'src/ops': ['cli', 'http', 'demo', 'doctor', 'actions', 'protect', 'retention', 'metrics', 'status', 'alarms', 'clocks', 'output'],
   'src/push': ['send', 'queue', 'kinds', 'adapters', 'http', 'file', 'contract', 'transport'],
   'src/reconcile': ['run', 'check', 'report'],
   'src/sandbox': ['http', 'service', 'world'],
