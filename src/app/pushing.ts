@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import { type Config, type DestinationConfig, proxySettings, secretValues } from '../config/config.ts'
+import type { ClockJudge } from '../ops/clocks/clock-watch.ts'
 import { createKind } from '../push/kinds/create.ts'
 import { redacting } from '../push/kinds/redacting.ts'
 import { FanOut } from '../push/queue/fan-out.ts'
@@ -17,11 +18,13 @@ export interface PushingParts {
   readonly observer: Observer
   /** The senders of all destinations that run now. */
   readonly senders: Set<Sender>
+  readonly clocks: ClockJudge
 }
 
 /** What all destinations share: change log -> outbox, and the signal that wakes their senders. */
-export function makeFanOut({ config, db, log, senders }: PushingParts): GroupServices {
-  return { services: [new FanOut({ db, log, destinations: config.destinations }), new OutboxSignal(db, senders)] }
+export function makeFanOut({ config, db, log, senders, clocks }: PushingParts): GroupServices {
+  const isClockTrusted = async () => (await clocks.judge()).isTrusted
+  return { services: [new FanOut({ db, log, destinations: config.destinations, isClockTrusted }), new OutboxSignal(db, senders)] }
 }
 
 /** The sender of one destination. */

@@ -1,4 +1,5 @@
 import type { AccountConfig, DestinationConfig } from '../config/config.ts'
+import { type ClockJudge, ClockWatch } from '../ops/clocks/clock-watch.ts'
 import { DueTimeHealer } from '../ops/clocks/due-time-healer.ts'
 import { AccountPoller } from '../poll/account-poller.ts'
 import { DueTimes } from '../poll/due-times.ts'
@@ -17,6 +18,7 @@ export interface WorkingParts extends BackgroundParts {
 
 /** The service groups of a process that applies, polls and pushes. */
 export function workingGroups(parts: WorkingParts): ServiceGroup[] {
+  const clocks = new ClockWatch(parts)
   const { config, db, restMs } = parts
   return [
     permanentGroup('listener', () => ({ name: 'listener', run: (signal) => db.listen(signal) })),
@@ -24,16 +26,16 @@ export function workingGroups(parts: WorkingParts): ServiceGroup[] {
     dueTimes(parts),
     healer(parts),
     ...config.accounts.flatMap((account) => accountGroup(parts, account)),
-    ...pushGroups(parts),
-    ...operatingGroups(parts),
+    ...pushGroups(parts, clocks),
+    ...operatingGroups(parts, clocks),
   ]
 }
 
 /** Each may use an account's client, so all are replaced when a client is. */
-function operatingGroups(parts: WorkingParts): ServiceGroup[] {
+function operatingGroups(parts: WorkingParts, clocks: ClockJudge): ServiceGroup[] {
   const { config } = parts
   const reading = config.accounts.map((account) => upstreamSettings(account, config))
-  return createBackgroundServices(parts).map(({ service, settings }) => ({
+  return createBackgroundServices(parts, clocks).map(({ service, settings }) => ({
     name: service.name,
     settings: [settings, reading],
     make: async () => ({ services: [service] }),
@@ -59,7 +61,8 @@ function accountGroup({ config, clients, ...common }: WorkingParts, account: Acc
 }
 
 /** The push code is loaded only when there is a destination. */
-function pushGroups(parts: WorkingParts): ServiceGroup[] {
+function pushGroups(given: WorkingParts, clocks: ClockJudge): ServiceGroup[] {
+  const parts = { ...given, clocks }
   const { config } = parts
   if (config.destinations.length === 0) return []
   const sender = (destination: DestinationConfig): ServiceGroup => ({

@@ -48,7 +48,7 @@ export async function openedDb(open: (options?: TestOptions) => Promise<OpenedDa
 }
 
 export function fanOutOf(db: Db, destinations: readonly TestDestination[]): FanOut {
-  return new FanOut({ db, log: silentLog, destinations })
+  return new FanOut({ db, log: silentLog, destinations, isClockTrusted: async () => true })
 }
 
 /** Fans out until there is nothing left to do. */

@@ -98,7 +98,11 @@ export class PushRig {
     const common = { db, clock: systemClock, log: this.log, observer: this.counts }
     const kinds = destinations.map((destination) => kindOf?.(destination) ?? createKind(destination, { ...common, proxy: {} }))
     const senders = kinds.map((kind, n) => new Sender({ ...common, kind, graceMs, destination: destinations[n] as DestinationConfig }))
-    const services: Service[] = [new FanOut({ db, log: this.log, destinations }), new OutboxSignal(db, senders), ...senders]
+    const services: Service[] = [
+      new FanOut({ db, log: this.log, destinations, isClockTrusted: async () => true }),
+      new OutboxSignal(db, senders),
+      ...senders,
+    ]
     const stopping = new AbortController()
     const ended = Promise.all(services.map((service) => supervise(service, systemClock, this.log, stopping.signal)))
     const running: Running = {

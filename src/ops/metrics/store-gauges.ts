@@ -19,6 +19,7 @@ import {
   SMALL_COUNT_CAP,
 } from '../../store/upkeep/gauges.ts'
 import { alarmGauges, alarmValues, storeUnavailableValue } from '../alarms/gauges.ts'
+import { ClockWatch } from '../clocks/clock-watch.ts'
 import type { Readiness } from '../status/readiness.ts'
 import { PREFIX } from './metrics.ts'
 
@@ -40,6 +41,10 @@ const definitions = {
   proof_age_seconds: ['Age of the oldest proof of a submission by a reconcile run; absent when none was ever proven.', ['account']],
   discovery_failing: [`Probed paths that fail, counted up to ${SMALL_COUNT_CAP}.`, ['account']],
   account_state: ['1 for the state that the account is in: active, paused, parked.', ['account', 'state']],
+  clock_ahead_seconds: [
+    "How far this machine's clock is ahead of another, or of the newest that was recorded; only differences of a minute or more.",
+    ['clock'],
+  ],
   last_seq: ['The last number of the change log.', []],
   destination_state: ['1 for the state that the destination is in: active, paused, parked, disabled.', ['destination', 'state']],
   destination_rows: ['Rows of the outbox by state: queued, dead, unknown.', ['destination', 'state']],
@@ -131,6 +136,8 @@ export class StoreGauges {
       values.push(...(await this.#completeness(account)))
     }
     values.push(...(await this.#destinations()))
+    const { apart } = await new ClockWatch({ db: this.#db, clock: this.#db.clock, clients: new Map() }).judge()
+    for (const { clock, aheadMs } of apart) values.push(['clock_ahead_seconds', { clock }, aheadMs / 1000])
     values.push(...(await alarmValues(q)))
     return values
   }

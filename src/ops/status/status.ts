@@ -9,6 +9,9 @@ import { readHealth } from '../../store/upkeep/health.ts'
 import { listProcesses } from '../../store/upkeep/processes.ts'
 import { type Replication, readReplication } from '../../store/upkeep/replication.ts'
 import { countEvidence, freshnessStatus, readsStatus } from '../../store/upkeep/status.ts'
+import { waitsForClocks } from '../clocks/clock-text.ts'
+import { ClockWatch } from '../clocks/clock-watch.ts'
+import { retentionWait, waitText } from '../clocks/retention-wait.ts'
 import { pluralize } from '../output/text.ts'
 import { knownAccounts, type ShownState } from './accounts.ts'
 import { COMPLETENESS_SCOPE, type CompletenessStatus, completenessStatus, completenessWarnings } from './completeness.ts'
@@ -39,6 +42,11 @@ export interface Status extends Verdict {
   /** On how many servers what is acknowledged lies; null on SQLite. */
   readonly replication: Replication | null
   readonly change_log: { readonly first_seq: number; readonly last_seq: number }
+  /** Clocks and recorded times that differ from this machine's clock by a minute or more, and what waits until an operator acts. */
+  readonly clocks: {
+    readonly apart: readonly { readonly clock: string; readonly ahead_ms: number }[]
+    readonly waits: readonly string[]
+  }
   readonly processes: readonly {
     readonly process_id: string
     readonly role: string
@@ -145,6 +153,7 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
     ...verdict,
     ...{ version, database: db.kind, accounts, destinations, replication },
     change_log: { first_seq: firstSeq, last_seq: lastSeq },
+    clocks: await clockStatus(db, config),
     processes,
     scope: COMPLETENESS_SCOPE,
     warnings: [
@@ -152,6 +161,14 @@ export async function readStatus(db: Db, version: string, config: StatusConfig):
       ...notesOf({ accounts, destinations, replication }),
     ],
   }
+}
+
+/** How far this machine's clock is ahead of the others that can be seen from here. `serve` also compares the service's; its alarm tells. */
+async function clockStatus(db: Db, config: StatusConfig): Promise<Status['clocks']> {
+  const judged = await new ClockWatch({ db, clock: db.clock, clients: new Map() }).judge()
+  const wait = await retentionWait(db.read)
+  const waits = [...waitsForClocks(judged, config), ...(wait === null ? [] : [waitText(wait.reason)])]
+  return { apart: judged.apart.map(({ clock, aheadMs }) => ({ clock, ahead_ms: Math.round(aheadMs) })), waits }
 }
 
 /** What an operator should know though it needs nobody now, a sentence each. */

@@ -19,6 +19,14 @@ export interface FanOutOptions {
   readonly db: Db
   readonly log: Log
   readonly destinations: readonly (FanOutDestination & DestinationStart)[]
+  /** Whether changes older than `max_age` may be left out now: that is for good, so not while the clocks disagree. */
+  readonly isClockTrusted: () => Promise<boolean>
+}
+
+/** What a step came to: whether there may be more, and which destinations would have left out a change for its age. */
+interface Step {
+  readonly more: boolean
+  readonly held: readonly string[]
 }
 
 /**
@@ -29,6 +37,8 @@ export interface FanOutOptions {
 export class FanOut implements Service {
   readonly name = 'fan-out'
   readonly #o: FanOutOptions
+  /** Destinations whose wait was logged. */
+  readonly #said = new Set<string>()
 
   constructor(options: FanOutOptions) {
     this.#o = options
@@ -57,11 +67,11 @@ export class FanOut implements Service {
     let more = states.length < configured.size
     for (const names of groupsOf(states, lastSeq)) {
       const group = names.flatMap((name) => configured.get(name) ?? [])
-      if (await this.#fanOut(group)) more = true
+      if (await this.#fanOutGroup(group)) more = true
     }
     for (const { destination, snapshot } of states) {
       const one = configured.get(destination)
-      if (snapshot === null || !one) continue
+      if (snapshot === null || !one || (one.maxAgeMs !== null && !(await this.#o.isClockTrusted()))) continue
       const step = await stepSnapshot(db, one, MAX_CHANGES[db.kind])
       if (step === 'ended') this.#o.log.info({ destination }, `the snapshot for destination ${destination} is complete in its outbox`)
       if (step !== 'idle') more = true
@@ -69,11 +79,28 @@ export class FanOut implements Service {
     return more
   }
 
-  /** @returns whether there may be more. */
-  async #fanOut(group: readonly FanOutDestination[]): Promise<boolean> {
+  /** Changes that are too old wait while the clock is in doubt, and all behind them. @returns whether there may be more. */
+  async #fanOutGroup(group: readonly FanOutDestination[]): Promise<boolean> {
+    const first = await this.#fanOut(group, false)
+    const old = group.filter(({ name }) => first.held.includes(name))
+    if (old.length > 0 && (await this.#o.isClockTrusted())) {
+      this.#said.clear()
+      return (await this.#fanOut(old, true)).more || first.more
+    }
+    for (const { name } of old.filter((each) => !this.#said.has(each.name))) {
+      this.#said.add(name)
+      this.#o.log.warn(
+        { destination: name },
+        `changes for destination ${name} wait: by the clock of this machine they are older than its max_age, but the clocks disagree; \`submission-mirror doctor\` compares them`,
+      )
+    }
+    return first.more
+  }
+
+  async #fanOut(group: readonly FanOutDestination[], mayDrop: boolean): Promise<Step> {
     const { db } = this.#o
     const limit = Math.min(MAX_CHANGES[db.kind], Math.max(10, Math.floor(MAX_ROWS[db.kind] / group.length)))
-    const step = async (tx: Tx): Promise<boolean> => {
+    const step = async (tx: Tx): Promise<Step> => {
       await lockFanOut(tx)
       const states = (await listDestinations(tx)).filter(({ destination }) => group.some(({ name }) => name === destination))
       // Another process may have moved some cursors meanwhile: those destinations wait for their next step.
@@ -81,18 +108,19 @@ export class FanOut implements Service {
       const atCursor = new Map(states.filter((state) => state.cursor === cursor).map((state) => [state.destination, state.log_epoch]))
       const changes = await changesToFanOut(tx, cursor, limit)
       const last = changes.at(-1)
-      if (!last) return false
+      if (!last) return { more: false, held: [] }
       const recipients = group.flatMap((destination) => {
         const logEpoch = atCursor.get(destination.name)
         return logEpoch === undefined ? [] : { ...destination, logEpoch }
       })
-      const rows = await rowsFor(tx, recipients, changes, await readEpochs(tx))
+      const { rows, held } = await rowsFor(tx, recipients, changes, await readEpochs(tx), mayDrop)
       await queueRows(
         tx,
         rows,
-        recipients.map(({ name }) => ({ destination: name, cursor: last.seq })),
+        recipients.map(({ name }) => ({ destination: name, cursor: (held.get(name) ?? last.seq + 1) - 1 })),
       )
-      return changes.length === limit || atCursor.size < group.length
+      const isMore = changes.length === limit || atCursor.size < group.length
+      return { more: isMore && held.size < recipients.length, held: [...held.keys()] }
     }
     // Losing this commit does no harm: the change log is durable and is read again.
     return db.write('push-fan-out', step, { relaxedDurability: true })

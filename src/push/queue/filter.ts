@@ -28,6 +28,11 @@ export function wants(destination: Wants, change: FilteredChange, nowMs: number)
   return isListed(destination.operations, change.operation) && (destination.backfill || change.cause !== 'backfill')
 }
 
+/** @returns whether a destination leaves out a change for its age alone, judged by our clock. */
+export function isOnlyTooOld(destination: Wants, change: FilteredChange, nowMs: number): boolean {
+  return !wants(destination, change, nowMs) && wants({ ...destination, maxAgeMs: null }, change, nowMs)
+}
+
 function isListed(list: readonly string[] | null, value: string): boolean {
   return list === null || list.includes(value)
 }

@@ -3,7 +3,7 @@ import type { Tx } from '../../store/engine/db.ts'
 import { type RecordTime, recordText, recordTimes } from '../../store/mirror/record-times.ts'
 import type { FanOutChange, NewOutboxRow } from '../../store/outbox/fan-out.ts'
 import { IMMUTABLE, messageId } from '../contract/message-id.ts'
-import { type Wants, wants } from './filter.ts'
+import { isOnlyTooOld, type Wants, wants } from './filter.ts'
 
 /** What fan-out needs of a destination. */
 export type FanOutDestination = Wants & { readonly name: string }
@@ -14,8 +14,15 @@ export type Recipient = FanOutDestination & {
   readonly logEpoch: string
 }
 
+/** The outbox rows of changes, in the order of the changes. */
+export interface QueuedRows {
+  readonly rows: NewOutboxRow[]
+  /** By destination, the number of the first change that it may not be told to leave out: nothing from there on is in `rows`. */
+  readonly held: ReadonlyMap<string, number>
+}
+
 /**
- * @returns the outbox rows of changes, in the order of the changes.
+ * @param mayDrop whether changes older than `max_age` may be left out, which is for good; not while the clock is in doubt.
  * @param epochOf the epoch of the change log that a change's number belongs to.
  */
 export async function rowsFor(
@@ -23,10 +30,12 @@ export async function rowsFor(
   destinations: readonly Recipient[],
   changes: readonly FanOutChange[],
   epochOf: (seq: number) => EpochOfChange,
-): Promise<NewOutboxRow[]> {
+  mayDrop: boolean,
+): Promise<QueuedRows> {
   const newest = epochOf(Number.POSITIVE_INFINITY)
   const times = await timesOf(tx, destinations, changes)
   const rows: NewOutboxRow[] = []
+  const held = new Map<string, number>()
   for (const change of changes) {
     const time = times.get(recordText(change))
     const { account, entity, operation, cause } = change
@@ -35,10 +44,13 @@ export async function rowsFor(
       eventType: change.event_type ?? time?.type ?? null,
       occurredAt: change.occurred_at ?? time?.occurredAt ?? null,
     }
-    const recipients = destinations.filter((destination) => wants(destination, filtered, tx.clock.now()))
+    const now = tx.clock.now()
+    const going = destinations.filter(({ name }) => !held.has(name))
+    for (const each of mayDrop ? [] : going) if (isOnlyTooOld(each, filtered, now)) held.set(each.name, change.seq)
+    const recipients = going.filter((destination) => wants(destination, filtered, now))
     if (recipients.length > 0) rows.push(...rowsOfChange(change, recipients, epochOf(change.seq), newest))
   }
-  return rows
+  return { rows, held }
 }
 
 function rowsOfChange(change: FanOutChange, recipients: readonly Recipient[], epoch: EpochOfChange, newest: EpochOfChange): NewOutboxRow[] {

@@ -59,7 +59,9 @@ async function knownChanges(
   const toCome = await stillToCome(tx, state.snapshot?.position ?? null, changes)
   const known = changes.filter((_, index) => !toCome[index])
   const cursor = changes.length < limit ? lastSeq : (changes.at(-1)?.seq ?? state.cursor)
-  return { rows: await rowsFor(tx, [{ ...destination, logEpoch: state.log_epoch }], known, await readEpochs(tx)), cursor }
+  // A snapshot takes no step while the clock is in doubt.
+  const { rows } = await rowsFor(tx, [{ ...destination, logEpoch: state.log_epoch }], known, await readEpochs(tx), true)
+  return { rows, cursor }
 }
 
 /** @param seq number of the newest change that the rows contain. */

@@ -36,7 +36,7 @@ export async function knowDestinations(db: Db, env: Readonly<Record<string, stri
 
 /** Queues everything that was logged. */
 export async function fanOut(db: Db, destinations: Config['destinations']): Promise<void> {
-  const service = new FanOut({ db, log: silentLog, destinations })
+  const service = new FanOut({ db, log: silentLog, destinations, isClockTrusted: async () => true })
   while (await service.step());
 }
 

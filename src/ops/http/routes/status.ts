@@ -25,6 +25,12 @@ const status = z
       .nullable()
       .meta({ description: 'on how many Postgres servers an acknowledged delivery lies, with standbys and slots; null on SQLite' }),
     change_log: z.object({ first_seq: z.int(), last_seq: z.int() }),
+    clocks: z.object({
+      apart: z
+        .array(z.object({ clock: z.string(), ahead_ms: z.int() }))
+        .meta({ description: "how far this machine's clock is ahead of each" }),
+      waits: z.array(z.string()).meta({ description: 'what waits for that, or for an operator' }),
+    }),
     processes: z.array(z.looseObject({ process_id: z.string(), role: z.string(), version: z.string() })),
     warnings: z.array(z.string()).meta({ description: 'what an operator should look into, a sentence each' }),
   })
