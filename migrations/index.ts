@@ -21,6 +21,7 @@ import { inboxWorked } from './0019-inbox-worked.ts'
 import { readiness } from './0020-readiness.ts'
 import { logEpochs } from './0021-log-epochs.ts'
 import { retentionWaits } from './0022-retention-waits.ts'
+import { hostileSenders } from './0023-hostile-senders.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -46,4 +47,5 @@ export const migrations: readonly Migration[] = [
   readiness,
   logEpochs,
   retentionWaits,
+  hostileSenders,
 ]

@@ -18,7 +18,9 @@ import { type RunningReceiver, startReceiver } from '../receive/server.ts'
 import { MarkKeeper } from '../store/changes/mark-file.ts'
 import type { Db } from '../store/engine/db.ts'
 import { InboxAppender } from '../store/inbox/append.ts'
+import { keepRefusedConnections } from '../store/inbox/refused-connections.ts'
 import { RejectedStore } from '../store/inbox/rejected.ts'
+import type { DifferingDelivery } from '../store/inbox/repeats.ts'
 import { ensureDestinations } from '../store/outbox/destinations.ts'
 import { ensureAccounts, findAccount, retryAccountNow } from '../store/reads/accounts.ts'
 import type { ProcessEntry, ProcessRole } from '../store/upkeep/processes.ts'
@@ -93,7 +95,7 @@ export class Running {
     this.#p = parts
     this.#config = parts.config
     this.#entry = { id: parts.db.processId, role: parts.role, version: packageJson.version }
-    this.#appender = new InboxAppender(parts.db)
+    this.#appender = new InboxAppender(parts.db, (differing) => this.#noteDiffering(differing))
     this.#readiness = new Readiness(parts.db, this.#entry, this.#appender)
     this.#secretUses = new SecretUses(parts.db, parts.clock, parts.log)
     const { observer } = this.#metrics
@@ -137,6 +139,7 @@ export class Running {
         appender: this.#appender,
         rejectedStore: new RejectedStore(db, log),
         secretUses: this.#secretUses,
+        keepRefused: (refused) => keepRefusedConnections(db, refused),
         clock,
         log,
         observer: this.#observer,
@@ -219,6 +222,15 @@ export class Running {
       await clients.discard()
       throw error
     }
+  }
+
+  #noteDiffering({ account, deliveryId, bodySha256, isCompared }: DifferingDelivery): void {
+    this.#observer.count('deliveries_differing_total', { account, first: isCompared ? 'kept' : 'removed' })
+    const what = isCompared ? 'came again with another body' : 'came again after its body was removed, so the two cannot be compared'
+    this.#p.log.warn(
+      { account, delivery: deliveryId, sha256: bodySha256 },
+      `delivery ${deliveryId} ${what}. The first stays, the hash of the new one is kept, and the feeds of its submission are read`,
+    )
   }
 
   async #startOps(): Promise<OpsHttp> {

@@ -16,6 +16,7 @@ export type Labels = Readonly<Record<string, string>>
 export type CounterName =
   | 'connections_refused_total' // reason
   | 'deliveries_total' // account, answer (204, 401, …)
+  | 'deliveries_differing_total' // account, first (kept, removed)
   | 'deliveries_rejected_total' // account, reason
   | 'deliveries_verified_total' // account, secret (its position in the settings, from 1)
   | 'deliveries_settled_total' // account, state (done, aside, retry, dead)

@@ -4,12 +4,14 @@ import { type FastifyError, type FastifyInstance, type FastifyReply, type Fastif
 import type { AccountConfig, Config } from '../config/config.ts'
 import { type Answer, answers } from './answers.ts'
 import { ConnectionGuard } from './connections/guard.ts'
-import { Refusals } from './connections/refusals.ts'
+import { Refusals, type RefusalsOptions } from './connections/refusals.ts'
 import { trustedProxies } from './connections/trusted-proxies.ts'
 import { Receiver, type ReceiverOptions } from './receiver.ts'
 
 export interface StartReceiverOptions extends Omit<ReceiverOptions, 'bodyLimitBytes'> {
   readonly config: Config['receiver']
+  /** Stores how many connections were refused. */
+  readonly keepRefused: RefusalsOptions['keep']
 }
 
 export interface RunningReceiver {
@@ -44,7 +46,7 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
   const { config, log, clock } = options
   const receiver = new Receiver({ ...options, bodyLimitBytes: config.bodyLimitBytes })
   const isProxy = trustedProxies(config.trustProxy)
-  const refusals = new Refusals(clock, log, options.observer)
+  const refusals = new Refusals({ clock, log, observer: options.observer, keep: options.keepRefused })
   const guard = new ConnectionGuard({ clock, refusals, isProxy })
   const app = createServer(receiver, guard, isProxy, options)
   const origin = await app.listen({ host: config.host, port: config.port })
@@ -68,7 +70,7 @@ export async function startReceiver(options: StartReceiverOptions): Promise<Runn
       server.closeAllConnections()
       await closed
       guard.stop()
-      refusals.tell()
+      await refusals.tell()
     },
   }
 }

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { sql } from 'kysely'
 import { timeFromMs } from '../../src/model/time.ts'
 import type { FaultInput } from '../../src/sandbox/service/faults.ts'
@@ -98,6 +100,23 @@ export const inboxPoints: readonly KillPoint[] = [
       await waitFor(() => rig.acknowledged.size > before, 10_000)
       rig.askToStop()
     },
+  },
+  {
+    transaction: 'inbox-repeats',
+    async provoke(rig) {
+      // Each is repeated with another body, until it is killed.
+      const { webhookSecret } = rig.sandbox.account(ACCOUNT)
+      const id = `msg_${randomUUID()}`
+      for (let n = 0; n < MAX_ROUNDS; n++) {
+        const body = `{"type":"submission.events","n":${n}}`
+        await postSigned(`${rig.receiver}/webhooks`, webhookSecret, body, id).catch(nothing)
+      }
+    },
+  },
+  {
+    // Written a second after the first connection was refused.
+    transaction: 'refused-connections',
+    provoke: (rig) => sendNoHttp(rig.receiver),
   },
   {
     transaction: 'rejected-keep',
@@ -204,6 +223,14 @@ export const accountPoints: readonly KillPoint[] = [
     },
   },
 ]
+
+/** What the receiver closes, and counts. */
+async function sendNoHttp(receiver: string): Promise<void> {
+  const socket = connect(Number(new URL(receiver).port), '127.0.0.1')
+  socket.on('error', nothing)
+  socket.end('no http\r\n\r\n')
+  await once(socket, 'close')
+}
 
 /** Work that goes on until the product is where it was armed. */
 export async function workOn(rig: CrashRig): Promise<void> {

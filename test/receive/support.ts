@@ -11,6 +11,7 @@ import type { Appender } from '../../src/receive/group-commit.ts'
 import { type RunningReceiver, startReceiver } from '../../src/receive/server.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { InboxAppender } from '../../src/store/inbox/append.ts'
+import { keepRefusedConnections } from '../../src/store/inbox/refused-connections.ts'
 import { RejectedStore } from '../../src/store/inbox/rejected.ts'
 
 export const BODY_LIMIT = 64 * 1024
@@ -104,6 +105,7 @@ export async function startTestReceiver(options: TestReceiverOptions): Promise<T
     appender: options.appender ?? new InboxAppender(options.db),
     rejectedStore: rejected,
     secretUses: { note() {} },
+    keepRefused: (refused) => keepRefusedConnections(options.db, refused),
     clock: options.clock ?? systemClock,
     log,
     observer: counts,

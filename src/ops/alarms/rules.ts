@@ -28,6 +28,8 @@ export const rules = {
   webhook_loss: rule('warning', 0, 'Many webhooks are lost', 'Webhooks are lost'),
   deliveries_refused: rule('warning', 0, 'Deliveries are refused and none is taken', 'Deliveries are refused'),
   delivery_too_large: rule('warning', 0, 'A delivery was too large', 'A delivery is too large'),
+  delivery_differs: rule('warning', 0, 'Deliveries come again with another body', 'A delivery comes again with another body'),
+  connection_flood: rule('warning', 0, 'Many connections are refused', 'A flood'),
   inbox_backlog: rule('warning', 5 * MINUTE, 'Deliveries wait to be worked', 'Deliveries wait'),
   inbox_dead: rule('warning', 0, 'Deliveries were given up', 'A delivery is dead'),
   service_unavailable: rule('warning', 5 * MINUTE, 'The service answers no read', 'The service does not answer'),

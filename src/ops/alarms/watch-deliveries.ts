@@ -1,5 +1,7 @@
 import { msFromTime, type TimeText, timeFromMs } from '../../model/time.ts'
 import { LOST_AFTER_MS } from '../../store/completeness/lost-webhooks.ts'
+import { refusedConnectionsSince } from '../../store/inbox/refused-connections.ts'
+import { differingSince } from '../../store/inbox/repeats.ts'
 import {
   firstWebhookHour,
   type RejectedCount,
@@ -8,7 +10,7 @@ import {
   webhookLoss,
 } from '../../store/operators/alarm-queries.ts'
 import { ago, pluralize, shortTime } from '../output/text.ts'
-import { type Condition, levelOf, ofAccount } from './condition.ts'
+import { type Condition, levelOf, ofAccount, ofInstallation } from './condition.ts'
 import { emptyRhythm } from './rhythm.ts'
 import { silentSince } from './silence.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
@@ -21,19 +23,25 @@ const DAY_MS = 24 * HOUR_MS
 const LOST_ENOUGH = 10
 const LOST_SHARE = 0.2
 const LOST_SMALL_SHARE = 0.1
+/** One may be a fault of the sender's that never comes again. */
+const DIFFERING_ENOUGH = 2
+/** Refused connections within 5 minutes: some come from every port scan. */
+const FLOOD_MS = 5 * MINUTE_MS
+const FLOOD = 500
+const SMALL_FLOOD = 100
 /** Fewer refused deliveries may come from a stranger. */
 const REFUSED_ENOUGH = 3
 
 /** Whether deliveries arrive and are accepted. */
 export const deliveryWatcher: Watcher = {
-  names: ['webhook_silence', 'webhook_loss', 'deliveries_refused', 'delivery_too_large'],
+  names: ['webhook_silence', 'webhook_loss', 'deliveries_refused', 'delivery_too_large', 'delivery_differs', 'connection_flood'],
   async check(context) {
     const refused = await rejectedSince(context.q, timeFromMs(context.nowMs - DAY_MS))
-    const conditions: Condition[] = []
+    const conditions: Condition[] = [await flood(context)]
     for (const { name: account } of context.config.accounts) {
       const own = refused.filter((each) => each.account === account)
       conditions.push(await silence(account, context, own), await loss(account, context))
-      conditions.push(await refusal(account, context), tooLarge(account, own))
+      conditions.push(await refusal(account, context), tooLarge(account, own), await differs(account, context))
     }
     return conditions
   },
@@ -123,5 +131,26 @@ function tooLarge(account: string, refused: readonly RejectedCount[]): Condition
     count > 0 ? 'on' : 'off',
     `${pluralize(count, 'delivery', 'deliveries')} for account ${account} ${count === 1 ? 'was' : 'were'} refused within a day for being larger than ` +
       'WEBHOOK_BODY_LIMIT; raise it, and the limit of the proxy in front',
+  )
+}
+
+async function differs(account: string, { q, nowMs }: WatchContext): Promise<Condition> {
+  const count = await differingSince(q, account, timeFromMs(nowMs - DAY_MS))
+  return ofAccount(
+    account,
+    'delivery_differs',
+    count >= DIFFERING_ENOUGH ? 'on' : 'off',
+    `within a day ${pluralize(count, 'well-signed delivery', 'well-signed deliveries')} for account ${account} came under a known id with another body; the first ` +
+      'bodies stay, and the feeds were read; tell the service, and if it knows nothing of them, change the webhook secret',
+  )
+}
+
+async function flood({ q, nowMs }: WatchContext): Promise<Condition> {
+  const { connections, worstAddress } = await refusedConnectionsSince(q, timeFromMs(nowMs - FLOOD_MS))
+  return ofInstallation(
+    'connection_flood',
+    levelOf(connections, SMALL_FLOOD, FLOOD),
+    `${connections} connections were refused or closed within five minutes, most of them from ${worstAddress ?? 'unknown'}; deliveries are taken; block the ` +
+      'address in the firewall or proxy, or set TRUST_PROXY if it is your own proxy',
   )
 }

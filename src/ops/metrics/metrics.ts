@@ -15,6 +15,10 @@ const counters: Readonly<Record<CounterName, Definition>> = {
     labels: ['reason'],
   },
   deliveries_total: { help: 'Webhook deliveries by the HTTP status they were answered with.', labels: ['account', 'answer'] },
+  deliveries_differing_total: {
+    help: 'Well-signed deliveries whose id was stored before with another body (first: kept), or with one that retention has removed (removed).',
+    labels: ['account', 'first'],
+  },
   deliveries_rejected_total: { help: 'Deliveries that were refused, by reason.', labels: ['account', 'reason'] },
   deliveries_verified_total: {
     help: 'Deliveries whose signature is good, by the position of the secret in the settings (from 1).',

@@ -1,6 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
+import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Observer } from '../../base/observer.ts'
+import type { RefusedConnections } from '../../store/inbox/refused-connections.ts'
 
 /**
  * Why a connection was closed or not taken. `too_many`: of one address · `full`: all places were taken · `banned`: its address misbehaved within
@@ -22,46 +24,54 @@ export type RefusalReason =
 const TELL_EVERY_MS = 60_000
 const MAX_ADDRESSES = 10_000
 
-/** Counts refused connections, and tells of them at most once a minute. */
+export interface RefusalsOptions {
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: Observer
+  /** Stores them, for the process that looks for alarms. */
+  readonly keep: (refused: RefusedConnections) => Promise<void>
+}
+
+/** Counts refused connections. Logs and keeps them at most once a minute. */
 export class Refusals {
-  readonly #clock: Clock
-  readonly #log: Log
-  readonly #observer: Observer
+  readonly #o: RefusalsOptions
   #counts = new Map<RefusalReason, number>()
   #addresses = new Map<string, number>()
   #toldAt = Number.NEGATIVE_INFINITY
   #cancel: (() => void) | null = null
 
-  constructor(clock: Clock, log: Log, observer: Observer) {
-    this.#clock = clock
-    this.#log = log
-    this.#observer = observer
+  constructor(options: RefusalsOptions) {
+    this.#o = options
   }
 
   note(reason: RefusalReason, address: string): void {
-    this.#observer.count('connections_refused_total', { reason })
+    this.#o.observer.count('connections_refused_total', { reason })
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1)
     if (this.#addresses.size < MAX_ADDRESSES || this.#addresses.has(address))
       this.#addresses.set(address, (this.#addresses.get(address) ?? 0) + 1)
     // A second later: the first line then tells more than the first connection.
-    const waitMs = Math.max(1_000, this.#toldAt + TELL_EVERY_MS - this.#clock.steady())
-    this.#cancel ??= this.#clock.after(waitMs, () => this.tell())
+    const waitMs = Math.max(1_000, this.#toldAt + TELL_EVERY_MS - this.#o.clock.steady())
+    this.#cancel ??= this.#o.clock.after(waitMs, () => void this.tell())
   }
 
-  /** Logs what was refused since the last line, if anything was. */
-  tell(): void {
+  /** Logs and keeps what was refused since the last time, if anything was. Never rejects. */
+  async tell(): Promise<void> {
     this.#cancel?.()
     this.#cancel = null
     if (this.#counts.size === 0) return
     const counts = [...this.#counts].sort(([, a], [, b]) => b - a)
     const [worst = 'unknown', ofWorst = 0] = [...this.#addresses].sort(([, a], [, b]) => b - a)[0] ?? []
     const total = counts.reduce((sum, [, count]) => sum + count, 0)
-    this.#log.warn(
-      { reasons: Object.fromEntries(counts), addresses: this.#addresses.size, worst, ofWorst },
+    const byReason = Object.fromEntries(counts)
+    this.#o.log.warn(
+      { reasons: byReason, addresses: this.#addresses.size, worst, ofWorst },
       `${total} connections were refused or closed to keep the receiver free, ${ofWorst} of them from ${worst} (${counts[0]?.[0]} most often)`,
     )
     this.#counts = new Map()
     this.#addresses = new Map()
-    this.#toldAt = this.#clock.steady()
+    this.#toldAt = this.#o.clock.steady()
+    await this.#o.keep({ byReason, worstAddress: worst }).catch((error: unknown) => {
+      this.#o.log.warn(`how many connections were refused could not be stored, so the alarm may not fire: ${messageOf(error)}`)
+    })
   }
 }

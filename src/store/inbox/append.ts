@@ -6,8 +6,8 @@ import type { TimeText } from '../../model/time.ts'
 import { timeFromMs } from '../../model/time.ts'
 import type { Db, TableSpec, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
-import { dbTime } from '../engine/sql.ts'
 import { prepared } from '../postgres/session.ts'
+import { type DifferingDelivery, noteRepeats, revive } from './repeats.ts'
 
 /** A verified delivery, to be stored. */
 export interface NewDelivery {
@@ -60,7 +60,7 @@ const POSTGRES_INSERT = prepared(
   on conflict (account, delivery_id) do update
     set state = 'ready', attempts = 0, available_at = excluded.available_at, lease_token = null, error = null, settled_at = null,
       body = coalesce(sync_inbox.body, excluded.body)
-    where sync_inbox.state = 'dead'`,
+    where sync_inbox.state = 'dead' and (sync_inbox.body is null or sync_inbox.body = excluded.body)`,
 )
 
 /** Stores deliveries in the inbox, durably (invariant 1). */
@@ -68,10 +68,13 @@ export class InboxAppender {
   /** Whether a commit blocks the event loop: SQLite runs in this thread. */
   readonly blocking: boolean
   readonly #db: Db
+  readonly #onDiffering: (differing: DifferingDelivery) => void
   #failing = false
 
-  constructor(db: Db) {
+  /** @param onDiffering told of each delivery that came again with another body. */
+  constructor(db: Db, onDiffering: (differing: DifferingDelivery) => void = () => {}) {
     this.#db = db
+    this.#onDiffering = onDiffering
     this.blocking = db.kind === 'sqlite'
   }
 
@@ -99,11 +102,13 @@ export class InboxAppender {
     // Postgres refuses the same key twice in one statement. Copies count as stored when the first one is.
     const distinct = distinctByKey(deliveries)
     try {
-      await this.#db.write(NAME, (tx) => (tx.kind === 'sqlite' ? appendSqlite(tx, distinct) : appendPostgres(tx, distinct)), {
+      const added = await this.#db.write(NAME, (tx) => (tx.kind === 'sqlite' ? appendSqlite(tx, distinct) : appendPostgres(tx, distinct)), {
         priority: true,
         singleStatement: this.#db.kind === 'postgres',
       })
       this.#failing = false
+      // New deliveries cost nothing more: only where one was known before, all are compared with what is stored.
+      if (added < deliveries.length) for (const differing of await noteRepeats(this.#db, deliveries)) this.#onDiffering(differing)
       return null
     } catch (error) {
       this.#failing = true
@@ -147,22 +152,25 @@ function distinctByKey(deliveries: readonly NewDelivery[]): readonly NewDelivery
   return kept.size === deliveries.length ? deliveries : [...kept.values()]
 }
 
-async function appendSqlite(tx: Tx, deliveries: readonly NewDelivery[]): Promise<void> {
+/** @returns how many were new. */
+async function appendSqlite(tx: Tx, deliveries: readonly NewDelivery[]): Promise<number> {
   const now = timeFromMs(tx.clock.now())
   const rows = deliveries.map((delivery) => rowOf(delivery, now))
   const inserted = await tx.insertMany(inbox, rows, { ignore: true })
   if (inserted < rows.length) await revive(tx, deliveries)
   wake(tx, 'inbox')
+  return inserted
 }
 
-async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promise<void> {
+/** @returns how many were new, or dead and repeated as they were. Other dead ones are left to `noteRepeats`. */
+async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promise<number> {
   const starts: number[] = []
   let start = 1
   for (const { body } of deliveries) {
     starts.push(start)
     start += body.length
   }
-  await tx.sql.executeQuery(
+  const { numAffectedRows } = await tx.sql.executeQuery(
     CompiledQuery.raw(POSTGRES_INSERT, [
       deliveries.map((delivery) => delivery.account),
       deliveries.map((delivery) => delivery.deliveryId),
@@ -178,6 +186,7 @@ async function appendPostgres(tx: Tx, deliveries: readonly NewDelivery[]): Promi
     ]),
   )
   wake(tx, 'inbox')
+  return Number(numAffectedRows ?? 0)
 }
 
 function rowOf(delivery: NewDelivery, now: TimeText): Row {
@@ -194,25 +203,4 @@ function rowOf(delivery: NewDelivery, now: TimeText): Row {
   }
   // Rows are typed as JSON; SQLite binds a Buffer as a blob.
   return row as unknown as Row
-}
-
-/** A repeat of a dead delivery makes it ready again; other repeats change nothing. */
-async function revive(tx: Tx, deliveries: readonly NewDelivery[]): Promise<void> {
-  for (const delivery of deliveries) {
-    await tx.sql
-      .updateTable('sync_inbox')
-      .set({
-        state: 'ready',
-        attempts: 0,
-        available_at: dbTime(tx),
-        lease_token: null,
-        error: null,
-        settled_at: null,
-        body: sql<Buffer>`coalesce(body, ${delivery.body})`,
-      })
-      .where('account', '=', delivery.account)
-      .where('delivery_id', '=', delivery.deliveryId)
-      .where('state', '=', 'dead')
-      .execute()
-  }
 }

@@ -6,6 +6,7 @@ import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { AlarmTables } from './tables-alarms.ts'
 import type { CompletenessTables } from './tables-completeness.ts'
+import type { HostileSendersTables } from './tables-hostile-senders.ts'
 import type { OperationsTables } from './tables-operations.ts'
 import type { PushTables } from './tables-push.ts'
 import type { ReconcileTables } from './tables-reconcile.ts'
@@ -24,7 +25,8 @@ export interface Tables
     CompletenessTables,
     OperationsTables,
     RetentionTables,
-    WebhookSecretsTables {
+    WebhookSecretsTables,
+    HostileSendersTables {
   changes: ChangesTable
   mirror_info: MirrorInfoTable
   freshness: FreshnessView

@@ -175,6 +175,8 @@ export const notDueTimes: Readonly<Record<string, readonly string[]>> = {
   sync_restatements: ['requested_at'],
   sync_upkeep: ['began_at', 'ended_at', 'waits_since'],
   sync_webhook_secrets: ['last_verified_at'],
+  sync_refused_connections: ['noted_at'],
+  sync_differing_deliveries: ['first_at', 'last_at'],
 }
 
 function readWait(row: WaitingRow, waits: LongestWaits): LongestWait {

@@ -48,6 +48,7 @@ async function startProduct(): Promise<number> {
     appender: new InboxAppender(db),
     rejectedStore: new RejectedStore(db, log),
     secretUses: { note() {} },
+    keepRefused: async () => {},
     clock: systemClock,
     log,
     observer: createMetrics().observer,

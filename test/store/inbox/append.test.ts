@@ -1,9 +1,13 @@
+import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/base/clock.ts'
 import { TransientError } from '../../../src/base/errors.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
 import { InboxAppender, type NewDelivery } from '../../../src/store/inbox/append.ts'
+import { type DifferingDelivery, differingSince } from '../../../src/store/inbox/repeats.ts'
 import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
+import { addReads } from '../../../src/store/reads/reads.ts'
 import type { InboxState } from '../../../src/store/schema/tables.ts'
 import { type OpenedDatabase, openAgain, testDatabases } from '../../tools/databases.ts'
 import { meddled } from '../../tools/meddled.ts'
@@ -206,5 +210,65 @@ describe.each(testDatabases)('the time at which an appended delivery is ready on
     if (database.name === 'sqlite') expect(row?.available_at).toBe('2026-01-01T00:00:00.000000Z')
     else expect(Date.parse(row?.available_at ?? '')).toBeGreaterThan(Date.UTC(2026, 0, 2))
     await opened.close()
+  })
+})
+
+describe.each(testDatabases)('a delivery that comes again with another body on $name', (database) => {
+  const SUBMISSION = '6f1f5c0e-0000-4000-8000-000000000001'
+  const other = Buffer.from(`{"submission_id":"${SUBMISSION}"}`)
+  let opened: OpenedDatabase
+  let appender: InboxAppender
+  let told: DifferingDelivery[]
+
+  beforeEach(async () => {
+    opened = await database.open()
+    told = []
+    appender = new InboxAppender(opened.db, (differing) => told.push(differing))
+    const now = timeFromMs(opened.db.clock.now())
+    await opened.db.write('test', (tx) => addReads(tx, [{ account: 'acme', submissionId: SUBMISSION }], now, false))
+  })
+  afterEach(() => opened.close())
+
+  const kept = () => opened.db.read.sql.selectFrom('sync_differing_deliveries').selectAll().orderBy('body_sha256').execute()
+  const woken = async () =>
+    (await opened.db.read.sql.selectFrom('sync_reads').select(['read', 'wake_no']).where('wake_no', '>', 0).orderBy('read').execute()).map(
+      ({ read, wake_no }) => `${read} ${wake_no}`,
+    )
+  const body = async (id: string) =>
+    String((await opened.db.read.sql.selectFrom('sync_inbox').select('body').where('delivery_id', '=', id).executeTakeFirst())?.body)
+
+  it('keeps the hash of each, tells of it, and wakes the feeds of the submission that it names', async () => {
+    await appender.append([delivery('a')])
+    expect(await appender.append([delivery('b'), delivery('a', { body: other })])).toEqual([null, null])
+    expect(await appender.append([delivery('a', { body: other })])).toEqual([null])
+    const bodySha256 = createHash('sha256').update(other).digest('hex')
+    expect(told).toMatchObject([1, 2].map(() => ({ account: 'acme', deliveryId: 'a', bodySha256, isCompared: true })))
+    expect(await kept()).toMatchObject([{ account: 'acme', delivery_id: 'a', body_sha256: bodySha256, times: 2, is_compared: 1 }])
+    expect(await woken()).toEqual(['events 2', 'thread 2'])
+    expect([await body('a'), await body('b')]).toEqual(['body of a', 'body of b'])
+    expect(await differingSince(opened.db.read, 'acme', timeFromMs(0))).toBe(2)
+  })
+
+  it('sees one in the same batch, and none in what is the same', async () => {
+    await appender.append([delivery('a'), delivery('a'), delivery('b'), delivery('b', { body: other })])
+    await appender.append([delivery('a'), delivery('b'), delivery('b', { account: 'acme-staging', body: other })])
+    expect(told.map(({ deliveryId }) => deliveryId)).toEqual(['b'])
+  })
+
+  it('makes a dead one ready again with its first body', async () => {
+    await appender.append([delivery('a')])
+    await opened.db.write('test', (tx) => tx.sql.updateTable('sync_inbox').set({ state: 'dead' }).execute())
+    await appender.append([delivery('a', { body: other })])
+    expect(told).toHaveLength(1)
+    expect(await opened.db.read.sql.selectFrom('sync_inbox').select('state').execute()).toEqual([{ state: 'ready' }])
+    expect(await body('a')).toBe('body of a')
+  })
+
+  it('says that it cannot compare when retention has removed the first body', async () => {
+    await appender.append([delivery('a')])
+    await opened.db.write('test', (tx) => tx.sql.updateTable('sync_inbox').set({ state: 'done', body: null }).execute())
+    await appender.append([delivery('a')])
+    expect(told).toMatchObject([{ deliveryId: 'a', isCompared: false }])
+    expect(await differingSince(opened.db.read, 'acme', timeFromMs(0))).toBe(0)
   })
 })

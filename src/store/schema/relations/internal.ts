@@ -31,6 +31,10 @@ export const internalTables: Readonly<Record<string, string>> = {
   sync_webhook_secrets:
     'for each account and webhook secret when it verified a delivery last; `account list`. A secret is known by a short tag ' +
     'that is made of it and that nothing can be made of',
+  sync_refused_connections: 'how many connections were refused in each minute, and why; of a week',
+  sync_differing_deliveries:
+    'hashes of bodies that came, well signed, under an id that was stored before with another body; `is_compared` is 0 where ' +
+    'retention had removed that one. The newest 10,000',
   sync_operator_notices: 'for each operator and alarm: what was told last, or is to be told, with its tries',
   sync_delivery_rhythm: 'for each account: when the last delivery came, and how long the pauses between two usually are',
   sync_alarm_watch: 'which process looks for alarms, when one did last, and how far deliveries were learned from',

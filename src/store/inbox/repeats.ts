@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import { parseExact } from '../../model/exact-json.ts'
+import { idsUnder } from '../../model/ids-under.ts'
+import type { TimeText } from '../../model/time.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { wake } from '../engine/notify.ts'
+import { dbTime, timeValue } from '../engine/sql.ts'
+import { type Wake, wakeReads } from '../reads/reads.ts'
+import { bodyPlace } from './work.ts'
+
+/** What is looked at of a delivery. */
+export interface GivenDelivery {
+  readonly account: string
+  readonly deliveryId: string
+  readonly body: Buffer
+}
+
+/** A well-signed delivery whose id was stored before with another body. */
+export interface DifferingDelivery {
+  readonly account: string
+  readonly deliveryId: string
+  readonly bodySha256: string
+  /** false when retention has removed the first body: then nobody knows whether this one differs. */
+  readonly isCompared: boolean
+}
+
+interface Differing extends DifferingDelivery {
+  readonly submissionIds: readonly string[]
+}
+
+interface StoredDelivery {
+  readonly account: string
+  readonly delivery_id: string
+  readonly submission_id: string | null
+  readonly state: string
+  readonly body: Buffer | null
+}
+
+/** The newest rows that are kept. */
+const MAX_ROWS = 10_000
+const FEEDS = ['events', 'thread'] as const
+
+/**
+ * Compares deliveries with what is stored under their ids, and makes the dead ones ready again. Of each that differs only the hash is kept; the feeds of the submissions that either
+ * body names are read soon, for they say what is true.
+ * @param given deliveries of which some were stored before. Those that are stored as given change nothing.
+ * @returns those that differ.
+ * @throws TransientError when the database is away.
+ */
+export async function noteRepeats(db: Db, given: readonly GivenDelivery[]): Promise<readonly DifferingDelivery[]> {
+  const found: Differing[] = []
+  const dead: GivenDelivery[] = []
+  for (const account of new Set(given.map((delivery) => delivery.account))) {
+    const ofAccount = given.filter((delivery) => delivery.account === account)
+    const stored = new Map((await storedAs(db.read, account, ofAccount)).map((row) => [row.delivery_id, row]))
+    dead.push(...ofAccount.filter(({ deliveryId }) => stored.get(deliveryId)?.state === 'dead'))
+    found.push(...ofAccount.flatMap((delivery) => difference(db, delivery, stored.get(delivery.deliveryId)) ?? []))
+  }
+  if (found.length + dead.length > 0) await db.write('inbox-repeats', (tx) => keep(tx, found, dead))
+  return found
+}
+
+function storedAs(q: Query, account: string, deliveries: readonly GivenDelivery[]): Promise<StoredDelivery[]> {
+  return q.sql
+    .selectFrom('sync_inbox')
+    .select(['account', 'delivery_id', 'submission_id', 'state', 'body'])
+    .where('account', '=', account)
+    .where(
+      'delivery_id',
+      'in',
+      deliveries.map(({ deliveryId }) => deliveryId),
+    )
+    .execute()
+}
+
+function difference(db: Db, delivery: GivenDelivery, stored: StoredDelivery | undefined): Differing | null {
+  if (stored === undefined || (stored.body !== null && isSame(db, delivery, stored.body))) return null
+  const { account, deliveryId, body } = delivery
+  const submissionIds = new Set(submissionsNamedIn(body))
+  if (stored.submission_id !== null) submissionIds.add(stored.submission_id)
+  const bodySha256 = createHash('sha256').update(body).digest('hex')
+  return { account, deliveryId, bodySha256, isCompared: stored.body !== null, submissionIds: [...submissionIds] }
+}
+
+/** A stored body may have lost its tax ids. */
+function isSame({ protection }: Db, delivery: GivenDelivery, stored: Buffer): boolean {
+  const { body } = delivery
+  if (stored.equals(body)) return true
+  const place = bodyPlace(delivery)
+  return protection.revealBytes(stored, place).equals(body) || protection.bytes(body, place).equals(stored)
+}
+
+function submissionsNamedIn(body: Buffer): readonly string[] {
+  try {
+    return idsUnder(parseExact(body.toString('utf8')), ['submission_id']).ids.get('submission_id') ?? []
+  } catch {
+    return []
+  }
+}
+
+async function keep(tx: Tx, found: readonly Differing[], dead: readonly GivenDelivery[]): Promise<void> {
+  await revive(tx, dead)
+  const wakes: Wake[] = []
+  // In key order, as every process takes its locks.
+  for (const { account, deliveryId, bodySha256, isCompared, submissionIds } of [...found].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) {
+    await sql`
+      insert into sync_differing_deliveries (account, delivery_id, body_sha256, first_at, last_at, times, is_compared)
+      values (${account}, ${deliveryId}, ${bodySha256}, ${dbTime(tx)}, ${dbTime(tx)}, 1, ${sql.lit(isCompared ? 1 : 0)})
+      on conflict (account, delivery_id, body_sha256) do update
+        set times = sync_differing_deliveries.times + 1, last_at = excluded.last_at`.execute(tx.sql)
+    for (const submissionId of submissionIds) for (const read of FEEDS) wakes.push({ account, submissionId, read })
+  }
+  await sql`
+    delete from sync_differing_deliveries where last_at <= (
+      select last_at from sync_differing_deliveries order by last_at desc limit 1 offset ${sql.lit(MAX_ROWS)})`.execute(tx.sql)
+  await wakeReads(tx, wakes)
+}
+
+function keyOf({ account, deliveryId, bodySha256 }: DifferingDelivery): string {
+  return `${account} ${deliveryId} ${bodySha256}`
+}
+
+/** How often a delivery of the account came again with another body since a time. */
+export async function differingSince(q: Query, account: string, since: TimeText): Promise<number> {
+  const { rows } = await sql<{ n: number | null }>`
+    select cast(sum(times) as integer) as n from sync_differing_deliveries
+    where account = ${account} and is_compared = 1 and last_at > ${timeValue(q, since)}`.execute(q.sql)
+  return rows[0]?.n ?? 0
+}
+
+/** A repeat of a dead delivery makes it ready again; other repeats change nothing. */
+export async function revive(tx: Tx, deliveries: readonly GivenDelivery[]): Promise<void> {
+  if (deliveries.length === 0) return
+  for (const delivery of deliveries) {
+    await tx.sql
+      .updateTable('sync_inbox')
+      .set({
+        state: 'ready',
+        attempts: 0,
+        available_at: dbTime(tx),
+        lease_token: null,
+        error: null,
+        settled_at: null,
+        body: sql<Buffer>`coalesce(body, ${delivery.body})`,
+      })
+      .where('account', '=', delivery.account)
+      .where('delivery_id', '=', delivery.deliveryId)
+      .where('state', '=', 'dead')
+      .execute()
+  }
+  wake(tx, 'inbox')
+}
