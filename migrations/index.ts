@@ -22,6 +22,7 @@ import { readiness } from './0020-readiness.ts'
 import { logEpochs } from './0021-log-epochs.ts'
 import { retentionWaits } from './0022-retention-waits.ts'
 import { hostileSenders } from './0023-hostile-senders.ts'
+import { purged } from './0024-purged.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -48,4 +49,5 @@ export const migrations: readonly Migration[] = [
   logEpochs,
   retentionWaits,
   hostileSenders,
+  purged,
 ]

@@ -14,8 +14,10 @@ import { applyMessages } from './thread-messages.ts'
  * @returns the number of state facts that came too late (invariant 6).
  */
 export async function applyTo(session: ApplySession, given: readonly Fact[]): Promise<number> {
-  const facts = protectFacts(session.access.protection, given)
-  await lockSubmissions(session, facts)
+  const all = protectFacts(session.access.protection, given)
+  const tracked = await lockSubmissions(session, all)
+  // Nothing is mirrored of a purged submission.
+  const facts = all.filter((fact) => tracked.has(`${fact.account} ${fact.submissionId}`) || !session.notePurged(fact))
   await applyEvents(
     session,
     facts.filter((fact): fact is EventFact => fact.kind === 'event'),

@@ -21,6 +21,8 @@ export interface Applied {
   readonly changed: readonly Change[]
   /** Rows written because only their `raw` differed. They are not in the change log. */
   readonly rawOnly: readonly Change[]
+  /** Purged submissions, of which nothing was applied, each as `account submission_id`. */
+  readonly purged: ReadonlySet<string>
 }
 
 /** A transaction in which facts can be applied to the mirror; there is no other way in. */
@@ -54,7 +56,7 @@ export function inApplyTransaction<T>(
 }
 
 async function applyFacts(writer: MirrorWriter, facts: readonly Fact[], observer: Observer): Promise<Applied> {
-  if (facts.length === 0) return { inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [] }
+  if (facts.length === 0) return { inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [], purged: new Set() }
   const { tx } = writer
   const session = new ApplySession(writer, timeFromMs(tx.clock.now()))
   const stale = await applyTo(session, facts)
@@ -64,7 +66,7 @@ async function applyFacts(writer: MirrorWriter, facts: readonly Fact[], observer
   await noteArrivals(tx, session.arrivals, session.now)
   await keepConflicts(session, tx, observer)
   const { changes } = writer
-  return { inserted: session.inserted, changes: changes.length, stale, changed: changes, rawOnly: session.rawOnly }
+  return { inserted: session.inserted, changes: changes.length, stale, changed: changes, rawOnly: session.rawOnly, purged: session.purged }
 }
 
 async function keepConflicts(session: ApplySession, tx: Tx, observer: Observer): Promise<void> {

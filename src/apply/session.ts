@@ -31,6 +31,8 @@ export class ApplySession {
   readonly replays = new Map<string, Place>()
   readonly arrivals: Arrival[] = []
   readonly conflicts: Conflict[] = []
+  /** Purged submissions of the facts, each as `account submission_id`. */
+  readonly purged = new Set<string>()
   inserted = 0
 
   constructor(access: MirrorAccess, now: TimeText) {
@@ -57,6 +59,12 @@ export class ApplySession {
 
   requestReplay(place: Place): void {
     this.replays.set(`${place.account} ${place.submissionId}`, { account: place.account, submissionId: place.submissionId })
+  }
+
+  /** Notes that a fact is about a purged submission. */
+  notePurged({ account, submissionId }: Place): true {
+    this.purged.add(`${account} ${submissionId}`)
+    return true
   }
 
   /** Whether a record of a first walk is history: older by more than an hour than the tracking of its submission. */

@@ -7,8 +7,9 @@ import type { ApplySession } from './session.ts'
 
 /**
  * Locks the submissions of the facts, and starts tracking unknown ones: their feeds are read from the beginning (trap 22).
+ * @returns those that are tracked, each as `account submission_id`: all but purged ones.
  */
-export async function lockSubmissions(session: ApplySession, facts: readonly Fact[]): Promise<void> {
+export async function lockSubmissions(session: ApplySession, facts: readonly Fact[]): Promise<ReadonlySet<string>> {
   const first = new Map<string, Fact>()
   for (const fact of facts) {
     const key = `${fact.account} ${fact.submissionId}`
@@ -28,6 +29,7 @@ export async function lockSubmissions(session: ApplySession, facts: readonly Fac
     const places = fresh.filter((row) => (trackedVia(first.get(`${row.account} ${row.submission_id}`) as Fact) === 'webhook') === live)
     if (places.length > 0) await session.access.addReads(places.map(placeOf), session.now, live)
   }
+  return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
 }
 
 /** Sets or clears `unreachable_since` (invariant 7). When the submission is reachable again, all its reads are woken. */

@@ -1,7 +1,8 @@
 import type { Row } from './entity.ts'
 import type { Cause } from './records.ts'
 
-export type Operation = 'insert' | 'update' | 'gone'
+/** `purged`: an operator had the row removed; its values are nowhere in the log. */
+export type Operation = 'insert' | 'update' | 'gone' | 'purged'
 
 /** One change of one mirror row, before it has its `seq`. */
 export interface Change {

@@ -129,8 +129,10 @@ export class Worker implements Service {
     const read = await readDeliveries(db, batch)
     const settlements = read.map((item) => item.settlement)
     await inApplyTransaction(db, observer, 'inbox-apply', async (transaction) => {
-      await transaction.apply(read.flatMap((item) => item.facts))
+      const { purged } = await transaction.apply(read.flatMap((item) => item.facts))
       await this.#noteGaps(transaction.tx, read)
+      const isOfPurged = ({ facts }: ReadDelivery) => facts.some((fact) => purged.has(`${fact.account} ${fact.submissionId}`))
+      const settlements = read.map((item) => (isOfPurged(item) ? { ...item.settlement, isEmptied: true } : item.settlement))
       await settleDeliveries(transaction.tx, settlements)
     })
     this.#report(settlements)

@@ -10,7 +10,18 @@ import { reconcilePoints } from './reconcile-points.ts'
 import { commentPoints, upkeepPoints } from './upkeep-points.ts'
 
 /** Transactions of commands, and of a store that is opened only to be looked at. */
-const OF_COMMANDS = ['copy-again', 'copy-begin', 'copy-end', 'copy-leave', 'copy-page', 'doctor', 'grant-reader', 'sync-reads']
+const OF_COMMANDS = [
+  'copy-again',
+  'copy-begin',
+  'copy-end',
+  'copy-leave',
+  'copy-page',
+  'doctor',
+  'grant-reader',
+  'purge',
+  'purge-forget',
+  'sync-reads',
+]
 
 it('the product is killed at every transaction that it makes', () => {
   const source = fileURLToPath(new URL('../../src', import.meta.url))

@@ -38,7 +38,7 @@ async function committedBy(commit: (page: FeedPage) => Promise<void> = async () 
     await commit(page)
     const ids = page.facts.map((fact) => (fact.kind === 'event' ? fact.event.event_id : ''))
     committed.push({ ids, cursor: page.nextCursor, ended: end?.ended ?? null })
-    return { inserted: page.facts.length, changes: 0, stale: 0, changed: [], rawOnly: [] }
+    return { inserted: page.facts.length, changes: 0, stale: 0, changed: [], rawOnly: [], purged: new Set() }
   }
   await walkFeed(client, walk, keep, new AbortController().signal)
   return committed
@@ -72,7 +72,7 @@ describe('walking a feed page by page', () => {
   it('tells the time of the newest item of all pages, wherever it stands', async () => {
     const untimed = { ...event(4), occurred_at: 'never' }
     await serve({ '': [[event(2), event(3), event(1)], 'a'], a: [[], 'b'], b: [[event(2), untimed], null] })
-    const commit = async (): Promise<Applied> => ({ inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [] })
+    const commit = async (): Promise<Applied> => ({ inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [], purged: new Set() })
     const end = await walkFeed(client, walk, commit, new AbortController().signal)
     expect(end.newestAt).toBe(at(3).replace('Z', '000Z'))
   })

@@ -1,6 +1,7 @@
 import { inApplyTransaction } from '../../apply/apply.ts'
 import type { Fact } from '../../model/facts.ts'
 import type { Query } from '../../store/engine/db.ts'
+import { forgetPurged } from '../../store/mirror/purged.ts'
 import { knownSubmissions } from '../../store/mirror/submissions.ts'
 import { auditAction, auditedDb } from '../../store/operators/actions.ts'
 import { requestReads } from '../../store/reads/request-reads.ts'
@@ -14,21 +15,31 @@ const STEP = 200
 export interface Tracked {
   readonly added: number
   readonly known: number
+  /** Purged before, and therefore not tracked. */
+  readonly purged: number
 }
 
-/** Tracks submissions: their feeds are read from the beginning and kept up to date. @param ids distinct ones. */
-export async function trackSubmissions(a: ActionContext, account: string, ids: readonly string[]): Promise<Tracked> {
+/**
+ * Tracks submissions: their feeds are read from the beginning and kept up to date.
+ * @param ids distinct ones.
+ * @param again whether purged ones are tracked again too.
+ */
+export async function trackSubmissions(a: ActionContext, account: string, ids: readonly string[], again = false): Promise<Tracked> {
   const note = { who: a.who, action: 'submission.track', target: account, detail: idsForAudit(ids) }
-  const { added } = await auditAction(a.db, note, async () => {
+  const { added, purged } = await auditAction(a.db, note, async () => {
     let n = 0
+    let purged = 0
     await inSteps(a, ids, STEP, async (step) => {
       const facts = step.map((submissionId): Fact => ({ kind: 'wake', account, submissionId, cause: 'command', reads: [] }))
+      if (again) await forgetPurged(a.db, account, step)
+      const applied = await inApplyTransaction(a.db, a.observer, 'track', (transaction) => transaction.apply(facts))
       // Only new submissions cause changes here, one each.
-      n += (await inApplyTransaction(a.db, a.observer, 'track', (transaction) => transaction.apply(facts))).changes
+      n += applied.changes
+      purged += applied.purged.size
     })
-    return { added: n, detail: { added: n } }
+    return { added: n, purged, detail: { added: n } }
   })
-  return { added, known: ids.length - added }
+  return { added, known: ids.length - added - purged, purged }
 }
 
 /**

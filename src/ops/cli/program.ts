@@ -12,6 +12,7 @@ import { addInbox } from './commands/inbox.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addOutbox } from './commands/outbox.ts'
 import { addProtect } from './commands/protect.ts'
+import { addPurge } from './commands/purge.ts'
 import { addReconcile } from './commands/reconcile.ts'
 import { addRetention } from './commands/retention.ts'
 import { addSandbox } from './commands/sandbox.ts'
@@ -92,6 +93,7 @@ function commands(c: CommandContext): Command {
     addCopy,
     addRetention,
     addProtect,
+    addPurge,
     addSandbox,
     addDemo,
   ])

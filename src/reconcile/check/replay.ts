@@ -96,7 +96,7 @@ export async function replayFeed(
       }
       if (pages === 1 && end !== null) singlePage = page.facts
       else await onPage(page.facts)
-      return { inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [] }
+      return { inserted: 0, changes: 0, stale: 0, changed: [], rawOnly: [], purged: new Set() }
     },
     signal,
   )

@@ -30,6 +30,8 @@ export interface Settlement {
   readonly error: string | null
   /** For `ready`: delay before the next attempt. */
   readonly retryInMs?: number
+  /** Whether body and headers are removed: it was about a purged submission. */
+  readonly isEmptied?: boolean
 }
 
 const settled: TableSpec = {
@@ -132,8 +134,12 @@ export function bodyPlace({ account, deliveryId }: Pick<ClaimedDelivery, 'accoun
 
 /** Takes tax ids out of bodies that were worked on. Few have any. */
 async function protectBodies(tx: Tx, settlements: readonly Settlement[]): Promise<void> {
-  for (const { delivery, state } of settlements) {
+  for (const { delivery, state, isEmptied } of settlements) {
     if (state === 'ready') continue
+    if (isEmptied) {
+      await tx.sql.updateTable('sync_inbox').set({ body: null, headers: '{}' }).where('inbox_id', '=', delivery.inboxId).execute()
+      continue
+    }
     const body = tx.protection.bytes(delivery.body, bodyPlace(delivery))
     if (body === delivery.body) continue
     await tx.sql.updateTable('sync_inbox').set({ body }).where('inbox_id', '=', delivery.inboxId).execute()

@@ -11,6 +11,7 @@ import { timeValue } from '../engine/sql.ts'
 import { addReads, advanceAppliedNumber } from '../reads/reads.ts'
 import type { MirrorAccess, Newest } from './access.ts'
 import { newestOf } from './newest.ts'
+import { purgedAmong } from './purged.ts'
 
 /**
  * The only writer of mirror and change-log rows; only `apply/` may hold one. It lives inside one transaction and runs its last statement (see
@@ -63,15 +64,17 @@ export class MirrorWriter implements MirrorAccess {
    * Creates missing submissions, then locks the rows of all in key order until the transaction ends. Everything compared later belongs to a
    * submission, so this lock covers it (invariant 2).
    * @param keys distinct, sorted by key.
-   * @returns all their rows, and the keys of the new ones.
+   * @returns all their rows, and the keys of the new ones. Purged ones have none.
    */
   async lockSubmissions(keys: readonly Row[], trackedAt: TimeText, via: (key: Row) => string): Promise<{ rows: Row[]; added: Row[] }> {
     const found = await this.tx.selectMany(submissions, keys, { lock: true })
     if (found.length === keys.length) return { rows: found, added: [] }
     const known = new Set(found.map(keyText))
+    const missing = keys.filter((key) => !known.has(keyText(key)))
+    const purged = await purgedAmong(this.tx, missing)
     const added: Row[] = []
-    for (const key of keys) {
-      if (known.has(keyText(key))) continue
+    for (const key of missing) {
+      if (purged.has(keyText(key))) continue
       // One by one, which is rare: another process may be adding the same submission, and only one may log it.
       const inserted = await this.tx.sql
         .insertInto('submissions')

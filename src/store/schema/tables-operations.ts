@@ -15,7 +15,17 @@ export interface OperatorActionsTable {
   outcome: ActionOutcome
 }
 
-/** The tables of 0006-operations. */
+/** A submission that an operator has purged. */
+export interface PurgedTable {
+  account: string
+  submission_id: string
+  purged_at: TimeText
+  /** null: the purge was interrupted. */
+  finished_at: TimeText | null
+}
+
+/** The tables of 0006-operations and 0024-purged. */
 export interface OperationsTables {
+  sync_purged: PurgedTable
   operator_actions: OperatorActionsTable
 }

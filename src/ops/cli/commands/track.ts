@@ -15,15 +15,17 @@ export function addTrack(program: Command, c: CommandContext): void {
     .argument('[ids...]', 'ids of submissions')
     .option('--file <file>', 'more ids: one in each line, or a CSV with a column submission_id')
     .option('--account <name>', 'the account they belong to; the default account when left out')
-    .action(async (given: string[], options: { file?: string; account?: string }) => {
+    .option('--again', 'submissions that were purged too')
+    .action(async (given: string[], options: { file?: string; account?: string; again?: boolean }) => {
       const problems: string[] = []
       const ids = idsOf(given, options.file, problems)
       if (ids.length === 0 && problems.length === 0) problems.push(noIds(options.file))
       const check = (config: Config) => accountOf(config, options.account)
       await withStore(c, { accounts: 'needed', prepare: true, problems, check }, async ({ config, db }) => {
         const account = accountOf(config, options.account).name
-        const { added, known } = await trackSubmissions(actionContextOf(c, db), account, ids)
-        c.host.stdout.write(`${pluralize(added, 'new submission')} tracked in account ${account}; ${known} known before\n`)
+        const { added, known, purged } = await trackSubmissions(actionContextOf(c, db), account, ids, options.again)
+        const left = purged > 0 ? `; ${purged} were purged and stay so without --again` : ''
+        c.host.stdout.write(`${pluralize(added, 'new submission')} tracked in account ${account}; ${known} known before${left}\n`)
       })
     })
 }

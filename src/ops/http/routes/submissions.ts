@@ -20,6 +20,7 @@ const tracked = z
     account: z.string(),
     added: z.int().meta({ description: 'not known before' }),
     known: z.int().meta({ description: 'known before' }),
+    purged: z.int().meta({ description: 'purged before, and therefore not tracked' }),
   })
   .meta({ id: 'SubmissionsTracked' })
 

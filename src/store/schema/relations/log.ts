@@ -22,7 +22,8 @@ export const changes: Relation = {
       kind: 'text',
       class: 'none',
       source: 'program',
-      meaning: '`insert`; `update`; `gone` (its `gone_at` was set). Coming back is an `update`',
+      meaning:
+        '`insert`; `update`; `gone` (its `gone_at` was set); `purged` (an operator had it removed: no values). Coming back is an `update`',
     },
     changed_at: { kind: 'time', class: 'none', source: 'program', meaning: 'when it was stored' },
     cause: {

@@ -1,0 +1,59 @@
+import {
+  beginPurge,
+  endPurge,
+  goneBefore,
+  type Purged,
+  purgeBodies,
+  purgeChanges,
+  purgePushes,
+  purgeRows,
+} from '../../store/mirror/purge.ts'
+import { knownSubmissions } from '../../store/mirror/submissions.ts'
+import { auditAction } from '../../store/operators/actions.ts'
+import { type ActionContext, idsForAudit, untilDone } from './context.ts'
+
+/** What a purge removed, or would remove. */
+export interface PurgeResult {
+  readonly submissions: readonly string[]
+  /** Ids that had no row here. They will not be tracked either. */
+  readonly unknown: readonly string[]
+}
+
+/** The tracked submissions that the service has not known since before a time. */
+export function submissionsGoneBefore(a: ActionContext, account: string, time: string): Promise<string[]> {
+  return goneBefore(a.db.read, account, time)
+}
+
+/** What `purgeSubmissions` would remove. @param ids distinct ones. */
+export async function purgePreview(a: ActionContext, account: string, ids: readonly string[]): Promise<PurgeResult> {
+  const known = await knownSubmissions(
+    a.db.read,
+    ids.map((submission_id) => ({ account, submission_id })),
+  )
+  const isKnown = (id: string) => known.has(`${account} ${id}`)
+  return { submissions: ids.filter(isKnown), unknown: ids.filter((id) => !isKnown(id)) }
+}
+
+/**
+ * Removes everything that is kept of submissions, in short steps, and never tracks them again until they are asked for. Interrupted, the
+ * same call goes on.
+ * @param ids distinct ones, at most some hundreds.
+ */
+export async function purgeSubmissions(a: ActionContext, account: string, ids: readonly string[]): Promise<PurgeResult> {
+  const note = { who: a.who, action: 'submission.purge', target: account, detail: idsForAudit(ids) }
+  return await auditAction(a.db, note, async () => {
+    const preview = await purgePreview(a, account, ids)
+    const all = ids.map((submissionId): Purged => ({ account, submissionId }))
+    for (const of of all) {
+      await beginPurge(a.db, of)
+      await untilDone(a, async () => ((await purgePushes(a.db, of)) > 0 ? 0 : null))
+      await untilDone(a, async () => ((await purgeRows(a.db, of)) > 0 ? 0 : null))
+    }
+    if (all.length > 0) {
+      await untilDone(a, (after) => purgeBodies(a.db, all, after))
+      await untilDone(a, (after) => purgeChanges(a.db, all, after))
+    }
+    for (const of of all) await endPurge(a.db, of)
+    return { ...preview, detail: { purged: preview.submissions.length } }
+  })
+}

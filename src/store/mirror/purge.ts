@@ -1,0 +1,164 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Change } from '../../model/change.ts'
+import { submissions } from '../../model/entities/submissions.ts'
+import { entities } from '../../model/entities.ts'
+import type { Entity, Row } from '../../model/entity.ts'
+import { appendChanges } from '../changes/change-log.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { dbTime, timeValue } from '../engine/sql.ts'
+
+/** A submission that is purged. */
+export interface Purged {
+  readonly account: string
+  readonly submissionId: string
+}
+
+/** Rows deleted in one transaction: few enough that a running `serve` does not wait (invariant 13). */
+const STEP = 100
+/** Rows of the change log or the inbox that are looked through at a time. */
+const LOOKED = 2_000
+
+/** What the program itself keeps of a submission, beside what must outlive the purge. */
+const OWN = ['sync_reads', 'sync_arrivals', 'sync_conflicts', 'sync_unreadable', 'sync_proofs', 'reconcile_findings'] as const
+
+/** Tables of service data that have rows of submissions, children first. */
+const ofSubmissions: readonly Entity[] = entities.filter((entity) => entity.table !== submissions.table).toReversed()
+
+/**
+ * Begins a purge: from here on the submission is not tracked, and nothing that arrives of it is mirrored.
+ * @returns whether there was a row of it.
+ */
+export function beginPurge(db: Db, of: Purged): Promise<boolean> {
+  return db.write('purge', async (tx) => {
+    const { account, submissionId: submission_id } = of
+    const mark = sql`insert into sync_purged (account, submission_id, purged_at, finished_at) values (${account}, ${submission_id}, ${dbTime(tx)}, null)`
+    await sql`${mark} on conflict (account, submission_id) do update set finished_at = null`.execute(tx.sql)
+    const removed = await sql`delete from submissions where ${isOf(of)}`.execute(tx.sql)
+    for (const table of OWN) await sql`delete from ${sql.table(table)} where ${isOf(of)}`.execute(tx.sql)
+    const isThere = Number(removed.numAffectedRows ?? 0) > 0
+    if (isThere) await appendChanges(tx, [changeOf(of, submissions, [submission_id])])
+    return isThere
+  })
+}
+
+/** Removes the next rows of a submission's tables, and tells of each in the change log. @returns how many; 0 at the end. */
+export function purgeRows(db: Db, of: Purged): Promise<number> {
+  return db.write('purge', async (tx) => {
+    for (const entity of ofSubmissions) {
+      const columns = entity.key.slice(1)
+      const listed = sql.join(columns.map((column) => sql.ref(column)))
+      const { rows } = await sql<Row>`
+        select ${listed} from ${sql.table(entity.table)} where ${isOf(of)} limit ${sql.lit(STEP)}`.execute(tx.sql)
+      if (rows.length === 0) continue
+      for (const row of rows) await deleteRow(tx, entity, of, row)
+      await appendChanges(
+        tx,
+        rows.map((row) =>
+          changeOf(
+            of,
+            entity,
+            columns.map((column) => row[column] ?? null),
+          ),
+        ),
+      )
+      return rows.length
+    }
+    return 0
+  })
+}
+
+async function deleteRow(tx: Tx, entity: Entity, { account }: Purged, row: Row): Promise<void> {
+  const own = Object.entries(row).map(([column, value]) => sql`${sql.ref(column)} = ${value}`)
+  await sql`delete from ${sql.table(entity.table)} where account = ${account} and ${sql.join(own, sql` and `)}`.execute(tx.sql)
+}
+
+/** Removes the next queued and sent pushes, but those that tell of the purge. @returns how many; 0 at the end. */
+export function purgePushes(db: Db, of: Purged): Promise<number> {
+  return db.write('purge', async (tx) => {
+    const result = await sql`
+      delete from sync_outbox where outbox_id in (
+        select outbox_id from sync_outbox where ${isOf(of)} and operation <> 'purged' limit ${sql.lit(STEP)})`.execute(tx.sql)
+    return Number(result.numAffectedRows ?? 0)
+  })
+}
+
+/** Empties `before` and `after` of earlier changes. @returns after which number to go on; null at the end. */
+export async function purgeChanges(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
+  const { rows } = await sql<{ seq: number; hit: unknown }>`
+    select seq, (operation <> 'purged' and ${isAny(all)}) as hit from changes where seq > ${after} order by seq limit ${sql.lit(LOOKED)}`.execute(
+    db.read.sql,
+  )
+  const hits = rows.filter(({ hit }) => Boolean(hit)).map(({ seq }) => Number(seq))
+  for (let from = 0; from < hits.length; from += STEP) {
+    const seqs = hits.slice(from, from + STEP)
+    await db.write('purge', (tx) => tx.sql.updateTable('changes').set({ before: null, after: '{}' }).where('seq', 'in', seqs).execute())
+  }
+  return rows.length < LOOKED ? null : Number(rows.at(-1)?.seq)
+}
+
+/** Empties the bodies of deliveries of the submissions, or that name one of them. @returns after which number to go on; null at the end. */
+export async function purgeBodies(db: Db, all: readonly Purged[], after: number): Promise<number | null> {
+  const rows = await deliveriesAfter(db.read, after)
+  const isHit = ({ account, submission_id, body }: (typeof rows)[number]) =>
+    all.some((of) => of.account === account && (submission_id === of.submissionId || namesSubmission(body, of)))
+  const hits = rows.filter(isHit).map(({ inbox_id }) => inbox_id)
+  if (hits.length > 0) {
+    await db.write('purge', (tx) =>
+      tx.sql
+        .updateTable('sync_inbox')
+        .set({ body: null, headers: '{}' })
+        .where('inbox_id', 'in', hits)
+        .where('state', '<>', 'ready')
+        .execute(),
+    )
+  }
+  return rows.length < STEP ? null : (rows.at(-1)?.inbox_id ?? null)
+}
+
+function deliveriesAfter(q: Query, after: number) {
+  return q.sql
+    .selectFrom('sync_inbox')
+    .select(['inbox_id', 'account', 'submission_id', 'body'])
+    .where('inbox_id', '>', after)
+    .where('body', 'is not', null)
+    .orderBy('inbox_id')
+    .limit(STEP)
+    .execute()
+}
+
+function namesSubmission(body: Buffer | null, { submissionId }: Purged): boolean {
+  return body?.toString('latin1').toLowerCase().includes(submissionId) ?? false
+}
+
+/** Ends a purge. */
+export async function endPurge(db: Db, of: Purged): Promise<void> {
+  await db.write('purge', async (tx) => {
+    await sql`delete from sync_record_counts where ${isOf(of)}`.execute(tx.sql)
+    await sql`update sync_purged set finished_at = ${dbTime(tx)} where ${isOf(of)}`.execute(tx.sql)
+  })
+}
+
+/** The submissions of an account that the service has not known since before a time. */
+export async function goneBefore(q: Query, account: string, time: string): Promise<string[]> {
+  const { rows } = await sql<{ submission_id: string }>`
+    select submission_id from submissions where account = ${account} and unreachable_since < ${timeValue(q, time)} order by submission_id`.execute(
+    q.sql,
+  )
+  return rows.map((row) => row.submission_id)
+}
+
+function changeOf({ account, submissionId }: Purged, entity: Entity, key: readonly Row[string][]): Change {
+  const about = { account, submission_id: submissionId, entity: entity.table, entity_id: JSON.stringify(key) }
+  return { ...about, operation: 'purged', cause: 'command', before: null, after: {} }
+}
+
+function isOf({ account, submissionId }: Purged): RawBuilder<unknown> {
+  return sql`account = ${account} and submission_id = ${submissionId}`
+}
+
+function isAny(all: readonly Purged[]): RawBuilder<unknown> {
+  return sql`(${sql.join(
+    all.map((of) => sql`(${isOf(of)})`),
+    sql` or `,
+  )})`
+}

@@ -1,0 +1,26 @@
+import type { Row } from '../../model/entity.ts'
+import type { Db, Query, TableSpec } from '../engine/db.ts'
+
+const purged: TableSpec = {
+  table: 'sync_purged',
+  key: ['account', 'submission_id'],
+  columns: { account: 'text', submission_id: 'text', finished_at: 'time' },
+}
+
+/** @returns the purged ones of the given submissions, each as `account submission_id`. @param keys distinct. */
+export async function purgedAmong(q: Query, keys: readonly Row[]): Promise<ReadonlySet<string>> {
+  if (keys.length === 0) return new Set()
+  const rows = await q.selectMany(
+    purged,
+    keys.map(({ account = null, submission_id = null }) => ({ account, submission_id })),
+  )
+  return new Set(rows.map((row) => `${row['account']} ${row['submission_id']}`))
+}
+
+/** Lets purged submissions be tracked again. */
+export async function forgetPurged(db: Db, account: string, submissionIds: readonly string[]): Promise<void> {
+  if (submissionIds.length === 0) return
+  await db.write('purge-forget', (tx) =>
+    tx.sql.deleteFrom('sync_purged').where('account', '=', account).where('submission_id', 'in', submissionIds).execute(),
+  )
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { inApplyTransaction } from '../../../src/apply/apply.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+import { silentObserver } from '../../../src/base/observer.ts'
+import { timeFromMs } from '../../../src/model/time.ts'
+import type { ActionContext } from '../../../src/ops/actions/context.ts'
+import { purgePreview, purgeSubmissions } from '../../../src/ops/actions/purge.ts'
+import { trackSubmissions } from '../../../src/ops/actions/submissions.ts'
+import type { Db } from '../../../src/store/engine/db.ts'
+import { InboxAppender } from '../../../src/store/inbox/append.ts'
+import { claimDeliveries, settleDeliveries } from '../../../src/store/inbox/work.ts'
+import { readDeliveries } from '../../../src/work/read-facts.ts'
+import { testDatabases } from '../../tools/databases.ts'
+import { dumpOf } from '../../tools/dump.ts'
+import { byPoll, eventFact, messageFact, stateFact, uuid, wireEvent, wireLane, wireMessage, wireRequirements } from '../../tools/facts.ts'
+import { applyAll, changesOf } from '../../tools/mirror.ts'
+
+const ACCOUNT = 'acme'
+const [GONE, KEPT] = [uuid(9, 1), uuid(9, 2)]
+/** Stands in every value of the purged submission. */
+const TOLD = 'Whispering Pines'
+
+async function fill(db: Db, id: string, told: string, n: number): Promise<void> {
+  await applyAll(db, [
+    eventFact(ACCOUNT, id, wireEvent(n, { detail: told }), byPoll),
+    messageFact(ACCOUNT, id, wireMessage(n, { body_text: told }), byPoll),
+    stateFact(ACCOUNT, id, wireRequirements(id, [wireLane(n, { next_step: told })], { insured_name: told }), 1),
+  ])
+}
+
+async function deliver(db: Db, deliveryId: string, submissions: readonly string[]): Promise<void> {
+  const body = {
+    type: 'submission.events',
+    told: TOLD,
+    submissions: submissions.map((submission_id) => ({ submission_id, events: [wireEvent(7)] })),
+  }
+  const delivery = { account: ACCOUNT, deliveryId, receivedAt: timeFromMs(Date.now()), headers: {}, secret: 1 }
+  await new InboxAppender(db).append([{ ...delivery, body: Buffer.from(JSON.stringify(body)) }])
+  const read = await readDeliveries(db, await claimDeliveries(db, 100, 60_000))
+  await inApplyTransaction(db, silentObserver, 'test', async ({ tx, apply }) => {
+    const { purged } = await apply(read.flatMap(({ facts }) => facts))
+    const settlements = read.map(({ settlement, facts }) => ({
+      ...settlement,
+      isEmptied: facts.some(({ account, submissionId }) => purged.has(`${account} ${submissionId}`)),
+    }))
+    await settleDeliveries(tx, settlements)
+  })
+}
+
+describe.each(testDatabases)('a purge on $name', ({ open }) => {
+  it('removes every value of the submission, tells of each row, and lets nothing of it come back until it is tracked again', async () => {
+    const { db, close } = await open()
+    onTestFinished(close)
+    const clock = { ...systemClock, sleep: async () => {} }
+    const a: ActionContext = { db, clock, signal: new AbortController().signal, observer: silentObserver, who: 'ann' }
+    await fill(db, GONE, TOLD, 1)
+    await fill(db, KEPT, 'Another Insured', 2)
+    await deliver(db, 'both', [GONE, KEPT])
+    const before = await changesOf(db)
+
+    expect(await purgePreview(a, ACCOUNT, [GONE])).toEqual({ submissions: [GONE], unknown: [] })
+    expect(await dumpOf(db)).toContain(TOLD)
+    expect(await purgeSubmissions(a, ACCOUNT, [GONE])).toMatchObject({ submissions: [GONE] })
+    expect(await dumpOf(db)).not.toContain(TOLD)
+    expect(await dumpOf(db)).toContain('Another Insured')
+
+    const after = await changesOf(db)
+    expect(after.map(({ seq }) => seq)).toEqual(after.map((_, index) => index + 1))
+    const told = after.slice(before.length)
+    const rows = new Set(
+      before.filter(({ submission_id }) => submission_id === GONE).map(({ entity, entity_id }) => `${entity} ${entity_id}`),
+    )
+    expect(new Set(told.map(({ entity, entity_id }) => `${entity} ${entity_id}`))).toEqual(rows)
+    expect(told.every(({ operation, before, after }) => operation === 'purged' && before === null && JSON.stringify(after) === '{}')).toBe(
+      true,
+    )
+
+    await deliver(db, 'later', [GONE])
+    await fill(db, GONE, TOLD, 3)
+    expect(await dumpOf(db)).not.toContain(TOLD)
+    expect(await changesOf(db)).toHaveLength(after.length)
+    expect(await trackSubmissions(a, ACCOUNT, [GONE])).toEqual({ added: 0, known: 0, purged: 1 })
+    expect(await trackSubmissions(a, ACCOUNT, [GONE], true)).toEqual({ added: 1, known: 0, purged: 0 })
+    await fill(db, GONE, TOLD, 4)
+    expect(await dumpOf(db)).toContain(TOLD)
+  })
+})
