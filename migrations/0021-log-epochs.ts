@@ -11,7 +11,8 @@ export const logEpochs: Migration = {
     `alter table sync_log_epochs add column known_seq ${t.int}`,
     'alter table sync_log_epochs add column instance text',
     `alter table sync_log_epochs add column replays_at ${t.time}`,
-    `update sync_log_epochs set replays_at = began_at, epoch_no = (
+    `alter table sync_log_epochs add column replayed_at ${t.time}`,
+    `update sync_log_epochs set replays_at = began_at, replayed_at = began_at, epoch_no = (
       select count(*) from sync_log_epochs e
       where e.began_at < sync_log_epochs.began_at or (e.began_at = sync_log_epochs.began_at and e.log_epoch <= sync_log_epochs.log_epoch))`,
     `create table sync_restatements (
@@ -23,5 +24,5 @@ export const logEpochs: Migration = {
 
 function view(_: ColumnTypes): string {
   return `create view log_epochs as
-    select log_epoch, epoch_no, began_at, after_seq, known_seq, reason from sync_log_epochs`
+    select log_epoch, epoch_no, began_at, after_seq, known_seq, reason, replayed_at from sync_log_epochs`
 }

@@ -3,6 +3,7 @@ import { type ClockJudge, ClockWatch } from '../ops/clocks/clock-watch.ts'
 import { DueTimeHealer } from '../ops/clocks/due-time-healer.ts'
 import { AccountPoller } from '../poll/account-poller.ts'
 import { DueTimes } from '../poll/due-times.ts'
+import { ReplayAll } from '../poll/replay-all.ts'
 import type { Sender } from '../push/send/sender.ts'
 import { Worker } from '../work/worker.ts'
 import { type BackgroundParts, createBackgroundServices } from './background-services.ts'
@@ -24,6 +25,7 @@ export function workingGroups(parts: WorkingParts): ServiceGroup[] {
     permanentGroup('listener', () => ({ name: 'listener', run: (signal) => db.listen(signal) })),
     permanentGroup('worker', () => new Worker({ ...parts, restMs })),
     dueTimes(parts),
+    replayAll(parts),
     healer(parts),
     ...config.accounts.flatMap((account) => accountGroup(parts, account)),
     ...pushGroups(parts, clocks),
@@ -78,6 +80,11 @@ function pushGroups(given: WorkingParts, clocks: ClockJudge): ServiceGroup[] {
     make: async () => (await import('./pushing.ts')).makeFanOut(parts),
   }
   return [fanOut, ...config.destinations.map(sender)]
+}
+
+function replayAll({ config, db, log }: WorkingParts): ServiceGroup {
+  const accounts = config.accounts.map(({ name }) => name)
+  return { name: 'replays', settings: accounts, make: async () => ({ services: [new ReplayAll(db, log, accounts)] }) }
 }
 
 function dueTimes({ config, db, clock }: WorkingParts): ServiceGroup {

@@ -19,6 +19,7 @@ import { deliveryWatcher } from './watch-deliveries.ts'
 import { destinationWatcher } from './watch-destinations.ts'
 import { type DiskSpace, diskWatcher } from './watch-disk.ts'
 import { inboxWatcher } from './watch-inbox.ts'
+import { logWatcher } from './watch-log.ts'
 import { reconcileWatcher } from './watch-reconcile.ts'
 import type { WatchContext, Watcher } from './watcher.ts'
 
@@ -50,7 +51,8 @@ export class AlarmWatch implements Service {
     this.#p = parts
     this.#outage = new Outage(parts.senders, parts.log)
     const disk = diskWatcher(parts.observer, parts.diskSpace)
-    this.#watchers = [accountWatcher, deliveryWatcher, inboxWatcher, destinationWatcher, disk, reconcileWatcher, clockWatcher]
+    const watchers = [accountWatcher, deliveryWatcher, inboxWatcher, destinationWatcher, logWatcher, reconcileWatcher, clockWatcher]
+    this.#watchers = [...watchers, disk]
   }
 
   async run(signal: AbortSignal): Promise<void> {

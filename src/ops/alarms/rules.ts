@@ -23,6 +23,7 @@ export interface AlarmRule {
 export const rules = {
   store_unavailable: rule('critical', MINUTE, 'The database cannot be written', 'Deliveries cannot be stored'),
   disk_space: rule('critical', 0, 'The disk is nearly full', 'The disk fills'),
+  lost_branch: rule('warning', 0, 'The database took the place of another', 'A lost branch'),
   account_stopped: rule('critical', 0, 'An account is parked or paused', 'An account is parked'),
   webhook_silence: rule('critical', 0, 'No webhook comes any more', 'Webhooks are silent'),
   webhook_loss: rule('warning', 0, 'Many webhooks are lost', 'Webhooks are lost'),

@@ -6,6 +6,7 @@ import { type DestinationRow, type DestinationStart, ensureDestinations, listDes
 import { changesToFanOut, lockFanOut, queueRows } from '../../store/outbox/fan-out.ts'
 import { changeLogEnds } from '../../store/upkeep/gauges.ts'
 import { type FanOutDestination, rowsFor } from './queued-rows.ts'
+import { requestRestated, stepRestatement } from './restate.ts'
 import { stepSnapshot } from './snapshot.ts'
 
 /** Most rows that one transaction inserts into the outbox, for all destinations together: on SQLite it stays under 20 ms. */
@@ -76,6 +77,7 @@ export class FanOut implements Service {
       if (step === 'ended') this.#o.log.info({ destination }, `the snapshot for destination ${destination} is complete in its outbox`)
       if (step !== 'idle') more = true
     }
+    for (const destination of this.#o.destinations) if (await stepRestatement(db, destination)) more = true
     return more
   }
 
@@ -113,7 +115,9 @@ export class FanOut implements Service {
         const logEpoch = atCursor.get(destination.name)
         return logEpoch === undefined ? [] : { ...destination, logEpoch }
       })
-      const { rows, held } = await rowsFor(tx, recipients, changes, await readEpochs(tx), mayDrop)
+      const epochOf = await readEpochs(tx)
+      const { rows, held } = await rowsFor(tx, recipients, changes, epochOf, mayDrop)
+      await requestRestated(tx, recipients, changes, epochOf)
       await queueRows(
         tx,
         rows,

@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Change } from '../../model/change.ts'
 import { timeFromMs } from '../../model/time.ts'
+import { LogMovedError, requireServer } from '../engine/checked-server.ts'
 import type { TableSpec, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { fingerprintOf } from './log-fingerprint.ts'
-import { LogMovedError, requireServer, serverExpression } from './log-home.ts'
 
 const changesTable: TableSpec = {
   table: 'changes',
@@ -30,14 +30,14 @@ const changesTable: TableSpec = {
 export async function appendChanges(tx: Tx, changes: readonly Change[]): Promise<void> {
   const [newest] = changes.slice(-1)
   if (newest === undefined) return
-  const server = serverExpression(tx)
+  const server = tx.seen.serverExpression
   const { last_seq, log_epoch, now_on } = await tx.sql
     .updateTable('mirror_info')
     .set({ last_seq: sql<number>`${lastGiven(tx)} + ${sql.lit(changes.length)}` })
     .where('id', '=', 1)
     .returning(['last_seq', 'log_epoch', (server ?? sql<string>`''`).as('now_on')])
     .executeTakeFirstOrThrow()
-  requireServer(tx, now_on)
+  if (server !== undefined) requireServer(tx, now_on)
   requireAllSeen(tx, log_epoch, last_seq - changes.length)
   const changed_at = timeFromMs(tx.clock.now())
   const first = last_seq - changes.length + 1

@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
+import { isOtherServer } from '../engine/checked-server.ts'
 import type { Query } from '../engine/db.ts'
 import type { LogMark, LogWitness } from '../engine/log-seen.ts'
 import type { LogEpochsTable } from '../schema/tables-retention.ts'
 import { lastAssignedSeq } from './log-ends.ts'
 import { fingerprintsOf } from './log-fingerprint.ts'
-import { homeOf, isOtherServer, serverOf } from './log-home.ts'
+import { homeOf, serverOf } from './log-home.ts'
 
 /**
  * Why an epoch began. `copy`: the database is a copy of the one that was used before. `server`: it is on another server or timeline, so a
@@ -52,6 +53,12 @@ export async function epochsOf(q: Query): Promise<LogEpochsTable[]> {
     q.sql,
   )
   return rows
+}
+
+/** The newest epoch, if it followed a break and not everything has been replayed since; else null. */
+export async function currentBreak(q: Query): Promise<LogEpochsTable | null> {
+  const [newest] = await epochsOf(q)
+  return newest !== undefined && newest.reason !== 'first' && newest.replayed_at === null ? newest : null
 }
 
 /** @returns why the numbering cannot go on; null when it can. */

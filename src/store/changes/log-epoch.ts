@@ -51,6 +51,8 @@ export interface EpochOfChange {
   readonly logEpoch: string
   /** When the epoch began after a restore; null when the numbering never started over. */
   readonly restoredAt: TimeText | null
+  /** It is the newest, and what was lost before it is still being read again. */
+  readonly isRecovering: boolean
 }
 
 /**
@@ -121,11 +123,15 @@ export async function leaveEpochHome(tx: Tx): Promise<void> {
 
 /** @returns a function from a number to its epoch. */
 export async function readEpochs(q: Query): Promise<(seq: number) => EpochOfChange> {
-  const epochs = (await epochsOf(q)).map((row) => ({
+  const epochs = (await epochsOf(q)).map((row, index) => ({
     afterSeq: row.after_seq,
-    epoch: { logEpoch: row.log_epoch, restoredAt: row.reason === 'first' ? null : row.began_at },
+    epoch: {
+      logEpoch: row.log_epoch,
+      restoredAt: row.reason === 'first' ? null : row.began_at,
+      isRecovering: index === 0 && row.replayed_at === null,
+    },
   }))
-  const oldest = epochs.at(-1)?.epoch ?? { logEpoch: (await infoOf(q)).log_epoch, restoredAt: null }
+  const oldest = epochs.at(-1)?.epoch ?? { logEpoch: (await infoOf(q)).log_epoch, restoredAt: null, isRecovering: false }
   return (seq) => epochs.find(({ afterSeq }) => seq > afterSeq)?.epoch ?? oldest
 }
 
@@ -158,12 +164,14 @@ async function adopt(tx: Tx, epoch: NewEpoch, fork: Fork | null): Promise<void> 
 
 async function insertEpoch(tx: Tx, { logEpoch, afterSeq, reason, knownSeq }: NewEpoch): Promise<void> {
   const epochNo = sql<number>`(select coalesce(max(epoch_no), 0) + 1 from sync_log_epochs)`
+  const done = reason === 'first' ? dbTime(tx) : null
+  const replays = { replays_at: done, replayed_at: done }
   const [home, server] = [await homeOf(tx), await serverOf(tx)]
   await tx.sql
     .insertInto('sync_log_epochs')
     .values({
       ...{ log_epoch: logEpoch, after_seq: afterSeq, began_at: dbTime(tx), home, reason, epoch_no: epochNo, server },
-      ...{ known_seq: knownSeq, instance: null, replays_at: reason === 'first' ? dbTime(tx) : null },
+      ...{ known_seq: knownSeq, instance: null, ...replays },
     })
     .execute()
 }

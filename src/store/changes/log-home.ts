@@ -1,7 +1,7 @@
 import { type BigIntStats, statSync } from 'node:fs'
 import { type RawBuilder, sql } from 'kysely'
-import { TransientError } from '../../base/errors.ts'
-import type { Db, Query, Tx } from '../engine/db.ts'
+import { askServer, UNKNOWN } from '../engine/checked-server.ts'
+import type { Db, Query } from '../engine/db.ts'
 import { sqlStateOf } from '../postgres/errors.ts'
 
 /**
@@ -13,9 +13,6 @@ import { sqlStateOf } from '../postgres/errors.ts'
 /** Values of `sync_log_epochs.home` on SQLite: a database in use, and a backup until it is restored. */
 const SQLITE_HOME = 'here'
 export const COPY_HOME = 'copy'
-
-/** A part of `server` that cannot be told. It equals everything. */
-const UNKNOWN = '-'
 
 /** The log of writes is named after the timeline, from the moment of a promotion on. `pg_control_checkpoint` lags behind it. */
 const TIMELINE = sql<string>`substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)`
@@ -30,16 +27,13 @@ const WAYS: readonly RawBuilder<string>[] = [
 /** SQLSTATEs of a function that does not exist, is not allowed, or is not supported. */
 const REFUSED = ['42883', '42501', '0A000']
 
-/** The way that a database answers; by its memory of the log, which lives as long as the database is open. */
-const waysKnown = new WeakMap<object, RawBuilder<string>>()
-
 /** Finds out once how a Postgres server can be asked. @throws TransientError when the database is away. */
 export async function learnServer(db: Db): Promise<void> {
-  if (db.kind === 'sqlite' || waysKnown.has(db.seen)) return
+  if (db.kind === 'sqlite' || db.seen.serverExpression !== undefined) return
   for (const way of WAYS) {
     try {
       await sql`select ${way} as server`.execute(db.read.sql)
-      waysKnown.set(db.seen, way)
+      db.seen.serverExpression = way
       return
     } catch (error) {
       if (!REFUSED.includes(sqlStateOf(error) ?? '')) throw error
@@ -47,27 +41,9 @@ export async function learnServer(db: Db): Promise<void> {
   }
 }
 
-/** The server as an expression on Postgres, once `learnServer` has run. */
-export function serverExpression(q: Query): RawBuilder<string> | undefined {
-  return waysKnown.get(q.seen)
-}
-
 /** The server of the database, or the file. `''`: it cannot be told. */
 export async function serverOf(q: Query): Promise<string> {
-  if (q.kind === 'sqlite') return fileOf(await sqlitePath(q))
-  const way = serverExpression(q)
-  if (way === undefined) return ''
-  const { rows } = await sql<{ server: string }>`select ${way} as server`.execute(q.sql)
-  return rows[0]?.server ?? ''
-}
-
-/** Whether two servers are certainly different. */
-export function isOtherServer(one: string, other: string): boolean {
-  const parts = other.split('/')
-  return one.split('/').some((part, index) => {
-    const same = parts[index] ?? ''
-    return part !== '' && same !== '' && part !== UNKNOWN && same !== UNKNOWN && part !== same
-  })
+  return q.kind === 'sqlite' ? fileOf(await sqlitePath(q)) : ((await askServer(q)) ?? '')
 }
 
 /** What is known of a server from two askings that do not contradict each other. */
@@ -85,30 +61,6 @@ export async function homeOf(q: Query): Promise<string> {
   if (q.kind === 'sqlite') return SQLITE_HOME
   const { rows } = await sql<{ home: string }>`select 'mirror_info'::regclass::oid::text as home`.execute(q.sql)
   return rows[0]?.home ?? ''
-}
-
-/** The server behind this transaction is not the one whose change log was checked. */
-export class LogMovedError extends TransientError {
-  constructor(what: string) {
-    super(`${what}; nothing was written, and the change log is checked first (within seconds; docker/runbook.md, "A lost branch")`)
-  }
-}
-
-/**
- * Refuses what would use numbers of the change log in a database that has not been checked: after a switch to another server, until
- * `checkLogEpoch` has looked. On SQLite the open file stays the same.
- * @param server from `serverExpression`, read in this transaction.
- * @throws LogMovedError
- */
-export function requireServer(tx: Tx, server: string | undefined): void {
-  const { server: checked } = tx.seen
-  if (server === undefined || checked === null || !isOtherServer(server, checked)) return
-  throw new LogMovedError(`the database is on another server or timeline (${server}) than before (${checked})`)
-}
-
-/** `requireServer` for a transaction that reads the server for nothing else. */
-export async function requireCheckedServer(tx: Tx): Promise<void> {
-  if (tx.kind === 'postgres' && serverExpression(tx) !== undefined) requireServer(tx, await serverOf(tx))
 }
 
 /** The path of a SQLite database; `''` when it has no file. */

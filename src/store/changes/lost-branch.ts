@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { timeFromMs } from '../../model/time.ts'
 import type { Tx } from '../engine/db.ts'
 import { dbTime, greatest } from '../engine/sql.ts'
+import { requestRestatements } from '../outbox/restatements.ts'
 import type { Fork } from './log-branch.ts'
 
 /** Submissions named in the audit entry; the rest is counted. */
@@ -28,13 +28,8 @@ export async function noteLostBranch(tx: Tx, logEpoch: string, { afterSeq, known
     .values({ at: dbTime(tx), who: 'program', action: 'log.lost-branch', target: null, detail: JSON.stringify(detail), outcome: 'done' })
     .execute()
   const destinations = await tx.sql.selectFrom('sync_destinations').select('destination').execute()
-  await tx.insertMany(
-    { table: 'sync_restatements', key: ['destination', 'account', 'submission_id'], columns: COLUMNS },
-    destinations.flatMap(({ destination }) =>
-      touched.map(([account, submission_id]) => ({ destination, account, submission_id, requested_at: timeFromMs(tx.clock.now()) })),
-    ),
-    { ignore: true },
+  await requestRestatements(
+    tx,
+    destinations.flatMap(({ destination }) => touched.map(([account, submission_id]) => ({ destination, account, submission_id }))),
   )
 }
-
-const COLUMNS = { destination: 'text', account: 'text', submission_id: 'text', requested_at: 'time' } as const

@@ -1,3 +1,5 @@
+import type { RawBuilder } from 'kysely'
+
 /** A place in the change log, and what tells its change from another one under the same number. */
 export interface LogMark {
   readonly seq: number
@@ -24,6 +26,8 @@ export class LogSeen implements LogWitness {
   logEpoch = ''
   /** The server that the epoch belongs to, as `log-home.ts` reads it; null before the first check. */
   server: string | null = null
+  /** How the server is asked on Postgres, once that is known. */
+  serverExpression: RawBuilder<string> | undefined
   #marks: LogMark[] = []
 
   get marks(): readonly LogMark[] {

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Row } from '../../model/entity.ts'
 import type { Json } from '../../model/json.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
+import { requireCheckedServer } from '../engine/checked-server.ts'
 import type { TableSpec, Tx } from '../engine/db.ts'
 import { lockNamed } from '../engine/locks.ts'
 import { wake } from '../engine/notify.ts'
@@ -62,8 +63,12 @@ const outbox: TableSpec = {
   },
 }
 
-/** Makes this transaction the only one that fans out until it ends. On Postgres several processes try. */
+/**
+ * Makes this transaction the only one that fans out until it ends. On Postgres several processes try.
+ * @throws LogMovedError after a switch to another server, until the change log has been checked.
+ */
 export async function lockFanOut(tx: Tx): Promise<void> {
+  await requireCheckedServer(tx)
   await lockNamed(tx, 'fan-out')
 }
 

@@ -54,6 +54,22 @@ export async function snapshotPage(
   return { rows, position: at }
 }
 
+/** All rows of a submission in these tables, up to `limitEach` of each. */
+export async function rowsOfSubmission(
+  q: Query,
+  tables: readonly string[],
+  account: string,
+  submissionId: string,
+  limitEach: number,
+): Promise<SnapshotRow[]> {
+  const rows: SnapshotRow[] = []
+  for (const entity of entities.filter(({ table }) => tables.includes(table))) {
+    const found = await rowsBehind(q, entity, account, submissionId, null, limitEach)
+    rows.push(...found.map((row) => snapshotRow(entity, row)))
+  }
+  return rows
+}
+
 /** The next place to read: the rest of the current table, the submission's next table, or the next submission. */
 async function nextTable(
   q: Query,

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Row } from '../../model/entity.ts'
 import { storableText } from '../../model/json.ts'
 import { timeFromMs } from '../../model/time.ts'
+import { requireCheckedServer } from '../engine/checked-server.ts'
 import type { Db, TableSpec, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, skipLocked, valuesTable } from '../engine/sql.ts'
@@ -95,6 +96,8 @@ export async function claimLanes(db: Db, destination: string, claim: LaneClaim):
       where sync_push_lanes.destination = due.destination and sync_push_lanes.account = due.account and sync_push_lanes.lane = due.lane
       returning sync_push_lanes.destination, sync_push_lanes.account, sync_push_lanes.lane`.execute(tx.sql)
     if (keys.length === 0) return []
+    // What waits here may have been sent by a server that has failed since.
+    await requireCheckedServer(tx)
     const { byLane, isFull } = await firstRows(tx, keys, { limit: claim.rowsPerLane, submissions: claim.withoutSubmissions !== true })
     const found = keys.map((key) => ({ ...key, leaseToken, isFull, rows: byLane.get(`${key.account} ${key.lane}`) ?? [] }))
     const lanes = isFull ? found.filter(({ rows }) => rows.length > 0) : found

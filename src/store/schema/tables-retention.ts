@@ -26,6 +26,8 @@ export interface LogEpochsTable {
   instance: string | null
   /** When replays of all submissions were requested for it; null until then. */
   replays_at: TimeText | null
+  /** When all of them had ended; null until then. */
+  replayed_at: TimeText | null
 }
 
 /** A periodic task that one process does for all, such as retention. */

@@ -110,5 +110,11 @@ export const logEpochs: Relation = {
         '`first`; `restore`; `copy` (the file or the tables are a copy); `server` (another Postgres server or timeline: a standby was ' +
         'promoted, or a server restored); `lost` (changes that were committed are missing); `command`',
     },
+    replayed_at: {
+      kind: 'time',
+      class: 'none',
+      source: 'program',
+      meaning: 'when every submission had been replayed since, so that what was lost is here again; null until then',
+    },
   },
 }

@@ -1,0 +1,86 @@
+import { entities } from '../../model/entities.ts'
+import { timeFromMs } from '../../model/time.ts'
+import { type EpochOfChange, readEpochs } from '../../store/changes/log-epoch.ts'
+import type { Db, Tx } from '../../store/engine/db.ts'
+import { findDestination } from '../../store/outbox/destinations.ts'
+import { type FanOutChange, lockFanOut, lockLogEnd, type NewOutboxRow, queueRows } from '../../store/outbox/fan-out.ts'
+import { endRestatement, nextRestatement, type Restatement, requestRestatements } from '../../store/outbox/restatements.ts'
+import { rowsOfSubmission, type SnapshotRow } from '../../store/outbox/snapshot-rows.ts'
+import { IMMUTABLE, messageId } from '../contract/message-id.ts'
+import { wants } from './filter.ts'
+import { type FanOutDestination, mayHaveBeenSent } from './queued-rows.ts'
+
+/** Most rows of one table of a submission. */
+const MOST_ROWS = 500
+
+/**
+ * Requests that submissions are restated to destinations, of which a replay after a lost branch brings an event or message that happened
+ * before: the branch that was lost may have told of more.
+ */
+export async function requestRestated(
+  tx: Tx,
+  destinations: readonly FanOutDestination[],
+  changes: readonly FanOutChange[],
+  epochOf: (seq: number) => EpochOfChange,
+): Promise<void> {
+  const found = changes.filter((change) => {
+    const epoch = epochOf(change.seq)
+    return change.submission_id !== null && change.cause !== 'backfill' && epoch.isRecovering && mayHaveBeenSent(change, epoch)
+  })
+  const submissions = new Map(found.map((change) => [`${change.account} ${change.submission_id}`, change]))
+  const requested = [...submissions.values()].flatMap(({ account, submission_id }): Restatement[] =>
+    destinations
+      .filter((destination) => destination.accounts.includes(account))
+      .map(({ name }) => ({ destination: name, account, submission_id: submission_id ?? '' })),
+  )
+  if (requested.length > 0) await requestRestatements(tx, requested)
+}
+
+/**
+ * Queues the present rows of one submission, except events and messages, which never change. Like a step of a snapshot it reads them while the
+ * change log is locked, after every change up to its end was queued, so that later changes follow them. A snapshot in progress is
+ * waited for.
+ * @returns whether there may be more at once.
+ */
+export async function stepRestatement(db: Db, destination: FanOutDestination): Promise<boolean> {
+  if ((await nextRestatement(db.read, destination.name)) === null) return false
+  return db.write('push-restate', async (tx) => {
+    await lockFanOut(tx)
+    const { lastSeq } = await lockLogEnd(tx)
+    const state = await findDestination(tx, destination.name)
+    const next = await nextRestatement(tx, destination.name)
+    if (state === null || state.snapshot !== null || state.cursor !== lastSeq || next === null) return false
+    // What was tracked since the break has been sent whole.
+    const rows = next.isNew ? [] : await rowsOfSubmission(tx, tablesOf(destination), next.account, next.submission_id, MOST_ROWS)
+    const epoch = (await readEpochs(tx))(Number.POSITIVE_INFINITY)
+    await queueRows(tx, outboxRows(tx, destination, rows, lastSeq, epoch.logEpoch), [{ destination: destination.name, cursor: lastSeq }])
+    await endRestatement(tx, next)
+    return true
+  })
+}
+
+function tablesOf(destination: FanOutDestination): string[] {
+  const wanted = entities.map(({ table }) => table).filter((table) => !IMMUTABLE.has(table))
+  return wanted.filter((table) => destination.entities?.includes(table) ?? true)
+}
+
+/** They are updates: an insert of each was sent before. */
+function outboxRows(tx: Tx, destination: FanOutDestination, rows: readonly SnapshotRow[], seq: number, logEpoch: string): NewOutboxRow[] {
+  const now = tx.clock.now()
+  const wanted = rows.filter(({ account, entity }) =>
+    wants(destination, { account, entity, operation: 'update', cause: 'snapshot', snapshot: false, eventType: null, occurredAt: null }, now),
+  )
+  return wanted.map((row) => ({
+    destination: destination.name,
+    account: row.account,
+    submissionId: row.submissionId,
+    entity: row.entity,
+    entityId: row.entityId,
+    operation: 'update',
+    cause: 'snapshot',
+    seq,
+    messageId: messageId({ ...row, operation: 'update', seq, snapshot: true }, logEpoch),
+    snapshot: { changed_at: timeFromMs(now), after: row.after },
+    uncertain: false,
+  }))
+}
