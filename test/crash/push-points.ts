@@ -1,3 +1,4 @@
+import { requestRestatements } from '../../src/store/outbox/restatements.ts'
 import { waitFor } from '../e2e/agreement.ts'
 import type { Mishap } from '../push/hooks.ts'
 import { addWork } from './load.ts'
@@ -28,6 +29,14 @@ export const pushPoints: readonly KillPoint[] = [
   { transaction: 'push-fan-out', later: 3, provoke: workOn },
   { transaction: 'outbox-claim', later: 3, provoke: workOn },
   { transaction: 'outbox-settle', later: 3, provoke: workOn },
+  {
+    transaction: 'push-restate',
+    async before(rig) {
+      const db = await rig.store()
+      const [row] = await db.read.sql.selectFrom('submissions').select(['account', 'submission_id']).limit(1).execute()
+      if (row) await db.write('test', (tx) => requestRestatements(tx, [{ destination: MAIN, ...row }]))
+    },
+  },
   {
     transaction: 'outbox-release',
     async provoke(rig) {

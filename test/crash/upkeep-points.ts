@@ -20,6 +20,10 @@ export const upkeepPoints: readonly KillPoint[] = [
   // Each start of `serve` on SQLite puts its token into the database.
   { transaction: 'log-instance', before: () => undefined },
   { transaction: 'protect', before: protectDue },
+  ...['replays-requested', 'replays-requested-all'].map(
+    (transaction): KillPoint => ({ transaction, before: (rig) => afterBreak(rig, false) }),
+  ),
+  { transaction: 'replays-ended', before: (rig) => afterBreak(rig, true) },
   ...['upkeep-claim', 'retention', 'upkeep-end'].map((transaction): KillPoint => ({ transaction, before: retentionDue })),
   {
     transaction: 'upkeep-wait',
@@ -70,4 +74,16 @@ async function protectDue(rig: CrashRig): Promise<void> {
       .values({ ...stored, secret: 1, state: 'done', attempts: 1, headers: '{}', body: Buffer.from('{"fein":"12-3456789"}') })
       .execute()
   })
+}
+
+/** As after a branch of the change log was lost: replays are to be requested, or have ended all. */
+async function afterBreak(rig: CrashRig, replayed: boolean): Promise<void> {
+  const db = await rig.store()
+  const long = timeFromMs(0)
+  await db.write('test', (tx) =>
+    tx.sql
+      .updateTable('sync_log_epochs')
+      .set({ began_at: long, replays_at: replayed ? long : null, replayed_at: null })
+      .execute(),
+  )
 }

@@ -42,7 +42,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     await applyAll(db, [eventFact(ACCOUNT, SUBMISSION, wireEvent(1))])
     expect(await checkLogEpoch(db)).toBeNull()
     expect((await infoOf(db)).log_epoch).toBe(log_epoch)
-    expect((await readEpochs(db.read))(1)).toEqual({ logEpoch: log_epoch, restoredAt: null })
+    expect((await readEpochs(db.read))(1)).toEqual({ logEpoch: log_epoch, restoredAt: null, isRecovering: false })
   })
 
   it('is a new one in a copy, which is noticed once, by whichever process starts first', async () => {
@@ -57,7 +57,7 @@ describe.each(testDatabases)('the log epoch on $name', ({ name, open }) => {
     ])
     const epochOf = await readEpochs(db.read)
     expect(epochOf(last_seq).logEpoch).toBe(log_epoch)
-    expect(epochOf(last_seq + 1)).toEqual({ logEpoch: (await infoOf(db)).log_epoch, restoredAt: expect.any(String) })
+    expect(epochOf(last_seq + 1)).toEqual({ logEpoch: (await infoOf(db)).log_epoch, restoredAt: expect.any(String), isRecovering: true })
     expect((await infoOf(db)).log_epoch).not.toBe(log_epoch)
   })
 

@@ -1,0 +1,200 @@
+import { copyFileSync, renameSync } from 'node:fs'
+import { sql } from 'kysely'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ReplayAll } from '../../../src/poll/replay-all.ts'
+import { currentBreak } from '../../../src/store/changes/log-branch.ts'
+import { checkLogEpoch } from '../../../src/store/changes/log-epoch.ts'
+import { MarkKeeper } from '../../../src/store/changes/mark-file.ts'
+import { LogMovedError } from '../../../src/store/engine/checked-server.ts'
+import type { DatabaseConfig, Db } from '../../../src/store/engine/db.ts'
+import { destinationOf, fanAll, outboxOf } from '../../push/outbox.ts'
+import { openAgain, silentLog, testDatabases } from '../../tools/databases.ts'
+import { eventFact, stateFact, uuid, wireEvent, wireLane, wireRequirements } from '../../tools/facts.ts'
+import { applyAll } from '../../tools/mirror.ts'
+
+const ACCOUNT = 'acme'
+const SUBMISSION = uuid(9, 1)
+const never = new AbortController().signal
+const event = (n: number) => eventFact(ACCOUNT, SUBMISSION, wireEvent(n))
+
+async function endOf(db: Db): Promise<{ log_epoch: string; last_seq: number }> {
+  return db.read.sql.selectFrom('mirror_info').select(['log_epoch', 'last_seq']).executeTakeFirstOrThrow()
+}
+
+/** Takes the log back to an earlier end, as a restored server or volume shows it. */
+async function goBack(db: Db, afterSeq: number): Promise<void> {
+  await db.write('test', async (tx) => {
+    await sql`delete from market_events where event_id <> ${uuid(1, 1)}`.execute(tx.sql)
+    await sql`delete from changes where seq > ${afterSeq}`.execute(tx.sql)
+    await sql`update mirror_info set last_seq = ${afterSeq}`.execute(tx.sql)
+  })
+}
+
+describe.each(testDatabases)('a database that was put back, on $name', ({ open }) => {
+  async function opened(): Promise<{ db: Db; config: DatabaseConfig }> {
+    const found = await open()
+    onTestFinished(() => found.close())
+    await checkLogEpoch(found.db)
+    return found
+  }
+
+  it('gets no change from a process that has seen more, and a new epoch behind what both have', async () => {
+    const { db } = await opened()
+    await applyAll(db, [event(1)])
+    const { last_seq: common } = await endOf(db)
+    await applyAll(db, [event(2)])
+    const { last_seq: lost } = await endOf(db)
+    await goBack(db, common)
+    await expect(applyAll(db, [event(3)])).rejects.toThrow(LogMovedError)
+    expect(await checkLogEpoch(db)).toMatchObject({ reason: 'lost', afterSeq: common, knownSeq: lost })
+    expect(await checkLogEpoch(db)).toBeNull()
+    await applyAll(db, [event(3)])
+    const epochs = await sql`select after_seq, known_seq, reason from log_epochs order by epoch_no`.execute(db.read.sql)
+    expect(epochs.rows).toEqual([
+      { after_seq: 0, known_seq: null, reason: 'first' },
+      { after_seq: common, known_seq: lost, reason: 'lost' },
+    ])
+    const told = await db.read.sql.selectFrom('operator_actions').select(['action', 'detail']).execute()
+    expect(told).toMatchObject([{ action: 'log.lost-branch', detail: { submissions: 1, named: [[ACCOUNT, SUBMISSION]] } }])
+  })
+
+  it('that went on under the same numbers is told from the other by them', async () => {
+    const { db } = await opened()
+    await applyAll(db, [event(1)])
+    const { last_seq: common } = await endOf(db)
+    await applyAll(db, [event(2)])
+    await goBack(db, common)
+    // A process that has seen nothing of it appends other changes.
+    await db.write('test', (tx) =>
+      sql`insert into changes (seq, account, submission_id, entity, entity_id, operation, changed_at, cause, before, after)
+        select seq + ${common}, account, submission_id, entity, entity_id, operation, changed_at, 'poll', before, after from changes`.execute(
+        tx.sql,
+      ),
+    )
+    expect((await checkLogEpoch(db))?.afterSeq).toBe(common)
+  })
+
+  it('has everything replayed, and is told of until it is', async () => {
+    const { db } = await opened()
+    await applyAll(db, [event(1)])
+    const long = '2026-01-01T00:00:00.000000Z'
+    await db.write('test', (tx) =>
+      sql`update sync_reads set last_replay_at = ${long}, replay_due_at = '2999-01-01T00:00:00.000000Z', due_at = '2999-01-01T00:00:00.000000Z'`.execute(
+        tx.sql,
+      ),
+    )
+    const replays = new ReplayAll(db, silentLog, [ACCOUNT])
+    await replays.look(never)
+    expect(await currentBreak(db.read)).toBeNull()
+    await db.write('test', (tx) => sql`update sync_log_epochs set home = 'copy'`.execute(tx.sql))
+    await checkLogEpoch(db)
+    expect(await currentBreak(db.read)).not.toBeNull()
+    await replays.look(never)
+    const { rows } = await sql<{
+      n: number
+    }>`select count(*) as n from sync_reads where due_at < '2998-01-01T00:00:00.000000Z' and replay_due_at < '2998-01-01T00:00:00.000000Z'`.execute(
+      db.read.sql,
+    )
+    expect(Number(rows[0]?.n)).toBe(3)
+    await replays.look(never)
+    expect(await currentBreak(db.read)).not.toBeNull()
+    await db.write('test', (tx) => sql`update sync_reads set last_replay_at = '2999-01-01T00:00:00.000000Z'`.execute(tx.sql))
+    await replays.look(never)
+    expect(await currentBreak(db.read)).toBeNull()
+  })
+
+  it('sends the present state again of what the lost branch told, under new ids', async () => {
+    const { db } = await opened()
+    const ams = destinationOf('ams')
+    const state = (status: string, no: number) =>
+      stateFact(ACCOUNT, SUBMISSION, wireRequirements(SUBMISSION, [wireLane(1, { status })]), no)
+    await applyAll(db, [state('open', 1)])
+    await fanAll(db, [ams])
+    const { last_seq: common } = await endOf(db)
+    const lane = () => sql`update lanes set status = 'open'`
+    // The lost branch told of another status, and the service has gone back since: no change will ever tell that.
+    await applyAll(db, [state('quoted', 2)])
+    await db.write('test', async (tx) => {
+      await lane().execute(tx.sql)
+      await sql`delete from changes where seq > ${common}`.execute(tx.sql)
+      await sql`update mirror_info set last_seq = ${common}`.execute(tx.sql)
+    })
+    await checkLogEpoch(db)
+    const before = await outboxOf(db, 'ams')
+    await db.write('test', (tx) =>
+      sql`update sync_reads set last_replay_at = '2999-01-01T00:00:00.000000Z', last_read_at = '2999-01-01T00:00:00.000000Z'`.execute(
+        tx.sql,
+      ),
+    )
+    await db.write('test', (tx) => sql`update submissions set tracked_at = '2020-01-01T00:00:00.000000Z'`.execute(tx.sql))
+    await fanAll(db, [ams])
+    const again = (await outboxOf(db, 'ams')).slice(before.length)
+    expect(again.filter(({ entity }) => entity === 'lanes')).toMatchObject([{ operation: 'update', cause: 'snapshot' }])
+    expect(before.map((row) => row.message_id)).not.toContain(again[0]?.message_id)
+    expect(await db.read.sql.selectFrom('sync_restatements').selectAll().execute()).toEqual([])
+  })
+})
+
+describe('a SQLite file', () => {
+  /** A file with marks beside it, closed again. */
+  async function served(): Promise<{ path: string; start: (serve?: (db: Db) => Promise<unknown>) => Promise<unknown> }> {
+    const found = await (testDatabases[0] ?? expect.unreachable()).open()
+    onTestFinished(() => found.close())
+    await found.db.close()
+    const { config } = found
+    if (config.kind !== 'sqlite') throw new Error('not SQLite')
+    const { path } = config
+    const start = async (serve?: (db: Db) => Promise<unknown>) => {
+      const db = await openAgain({ ...config, path })
+      try {
+        const epoch = await checkLogEpoch(db)
+        const marks = new MarkKeeper(db)
+        await marks.keep()
+        await serve?.(db)
+        await marks.keep()
+        return epoch
+      } finally {
+        await db.close()
+      }
+    }
+    await start((db) => applyAll(db, [event(1)]))
+    return { path, start }
+  }
+
+  it('goes on after restarts, and after it was moved with its marks', async () => {
+    const { path, start } = await served()
+    expect(await start((db) => applyAll(db, [event(2)]))).toBeNull()
+    renameSync(path, `${path}.moved`)
+    renameSync(`${path}.moved`, path)
+    expect(await start()).toBeNull()
+  })
+
+  it('that is a copy begins a new epoch', async () => {
+    const { path, start } = await served()
+    copyFileSync(path, `${path}.copy`)
+    renameSync(`${path}.copy`, path)
+    expect(await start()).toMatchObject({ reason: 'copy' })
+  })
+
+  it('whose older content was written back begins one behind it, and knows how much is lost', async () => {
+    const { path, start } = await served()
+    copyFileSync(path, `${path}.copy`)
+    let lost = 0
+    await start(async (db) => {
+      await applyAll(db, [event(2)])
+      lost = (await endOf(db)).last_seq
+    })
+    copyFileSync(`${path}.copy`, path)
+    expect(await start()).toMatchObject({ reason: 'lost', knownSeq: lost })
+    expect(await start()).toBeNull()
+  })
+
+  it('whose content from before the last start was written back begins one, though no number is missing', async () => {
+    const { path, start } = await served()
+    copyFileSync(path, `${path}.copy`)
+    await start()
+    copyFileSync(`${path}.copy`, path)
+    expect(await start()).toMatchObject({ reason: 'copy' })
+    expect(await start()).toBeNull()
+  })
+})
