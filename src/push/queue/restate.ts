@@ -68,7 +68,11 @@ function tablesOf(destination: FanOutDestination): string[] {
 function outboxRows(tx: Tx, destination: FanOutDestination, rows: readonly SnapshotRow[], seq: number, logEpoch: string): NewOutboxRow[] {
   const now = tx.clock.now()
   const wanted = rows.filter(({ account, entity }) =>
-    wants(destination, { account, entity, operation: 'update', cause: 'snapshot', snapshot: false, eventType: null, occurredAt: null }, now),
+    wants(
+      destination,
+      { account, entity, operation: 'update', cause: 'snapshot', snapshot: false, eventType: null, occurredAt: null },
+      now,
+    ),
   )
   return wanted.map((row) => ({
     destination: destination.name,
