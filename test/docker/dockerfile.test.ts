@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
+import { BlockList } from 'node:net'
 import { posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -101,6 +102,24 @@ describe('the compose file', async () => {
       ...{ mirror: [], postgres: ['postgres'], db1: ['failover'], db2: ['failover'], https: ['https'] },
       ...{ prometheus: ['monitoring'], grafana: ['monitoring'] },
     })
+  })
+
+  it('believes the proxy of the profile, at a fixed address that no other container is given, and nobody else', async () => {
+    const { services, networks } = parse(await read('docker/compose.yaml'), { merge: true }) as {
+      services: Record<'mirror', { environment: { TRUST_PROXY: string } }> &
+        Record<'https', { networks: { outside: { ipv4_address: string } } }>
+      networks: { outside: { ipam: { config: readonly { subnet: string; ip_range: string }[] } } }
+    }
+    const { ipv4_address: address } = services.https.networks.outside
+    expect(services.mirror.environment.TRUST_PROXY).toBe(`\${TRUST_PROXY:-${address}}`)
+    const [{ subnet = '', ip_range: range = '' } = {}] = networks.outside.ipam.config
+    const isIn = (network: string) => {
+      const [base = '', bits] = network.split('/')
+      const list = new BlockList()
+      list.addSubnet(base, Number(bits))
+      return list.check(address)
+    }
+    expect([isIn(subnet), isIn(range)]).toEqual([true, false])
   })
 
   it('names every image of others by a digest', () => {
