@@ -195,7 +195,9 @@ async function isSettled(q: Query, state: LogState, witnesses: readonly Witness[
 }
 
 async function witnessesOf(db: Db): Promise<Witness[]> {
-  const { logEpoch, marks } = db.seen
+  const { logEpoch } = db.seen
+  // As it is now: what commits while the database is read would seem to be missing there.
+  const marks = [...db.seen.marks]
   const file = await readMarkFile(db.read)
   return [...(logEpoch === '' ? [] : [{ logEpoch, marks, tokens: null }]), ...(file === null ? [] : [file])]
 }
