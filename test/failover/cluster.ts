@@ -1,7 +1,8 @@
 import type { DatabaseConfig } from '../../src/store/engine/db.ts'
 import { newPostgres } from '../tools/databases.ts'
 import { type Server, startPostgres } from '../tools/postgres-server.ts'
-import { follow, promote, REPLICATED, startStandby, waitFor } from '../tools/postgres-standby.ts'
+import { ask, follow, promote, REPLICATED, startStandby, waitFor } from '../tools/postgres-standby.ts'
+import { until } from '../tools/until.ts'
 
 const NAMES = ['db1', 'db2'] as const
 
@@ -38,6 +39,15 @@ export class Cluster {
 
   get standby(): Server {
     return this.#servers[1 - this.#primary] as Server
+  }
+
+  /** Lets the standby follow no longer, as a network that is cut or too slow would. What is committed from now on is on the primary alone. */
+  async cutOff(): Promise<void> {
+    await ask(this.standby, async (client) => {
+      await client.query("alter system set primary_conninfo = ''")
+      await client.query('select pg_reload_conf()')
+      await until('it follows no longer', async () => (await client.query('select 1 from pg_stat_wal_receiver')).rowCount === 0)
+    })
   }
 
   /** Kills the primary as a power cut would, and promotes the standby. */

@@ -1,43 +1,49 @@
+import { sql } from 'kysely'
 import { systemClock } from '../../src/base/clock.ts'
 import { canonicalJson } from '../../src/model/json.ts'
 import type { Db } from '../../src/store/engine/db.ts'
-import { changesOf } from '../tools/mirror.ts'
+import { type ChangeRow, changesOf } from '../tools/mirror.ts'
+import { until } from '../tools/until.ts'
 
 const PAUSE_MS = 20
 
-/** What a reader keeps of a change: enough to tell it from any other. */
-interface Kept {
-  readonly seq: number
-  readonly text: string
-}
-
 /**
- * A reader of `changes` as migrations/queries.md describes it: behind the last number that it has, and back to where two branches of the log
- * parted when an epoch tells so.
+ * A reader of `changes` that holds to migrations/queries.md: it goes on behind the last number that it has, and, when the log epoch is
+ * another, from the last number that both epochs have in common.
  */
 export class Follower {
+  /** How often an epoch told it that it was further than the log, and how many changes it took back. */
+  readonly told = { epochs: 0, takenBack: 0 }
   readonly #db: Db
-  readonly #kept: Kept[] = []
-  readonly #running: Promise<void>
+  /** The changes that it has, each as a text that tells it from any other. The number is the place, from 1. */
+  #kept: string[] = []
+  #epoch = ''
   #over = false
+  readonly #running: Promise<void>
 
   constructor(db: Db) {
     this.#db = db
     this.#running = this.#run()
   }
 
-  get last(): number {
-    return this.#kept.at(-1)?.seq ?? 0
+  /** Waits until it has so many changes more than the log had. */
+  async more(count: number): Promise<void> {
+    const wanted = this.#kept.length + count
+    await until(`the reader has ${count} more changes`, () => this.#kept.length >= wanted)
   }
 
   /** Reads what is left, and ends. @returns one line for each change that it passed over, or has other than the log. */
   async end(): Promise<string[]> {
     this.#over = true
     await this.#running
-    while ((await this.#read()) > 0);
+    let had = -1
+    while (had !== this.#kept.length) {
+      had = this.#kept.length
+      await this.#read()
+    }
     const log = (await changesOf(this.#db)).map(textOf)
     const faults = log.flatMap((text, index) =>
-      this.#kept[index]?.text === text ? [] : [`the reader has ${this.#kept[index]?.text}, the log ${text}`],
+      this.#kept[index] === text ? [] : [`the reader has ${this.#kept[index]}, the log ${text}`],
     )
     if (this.#kept.length > log.length) faults.push(`the reader has ${this.#kept.length - log.length} changes that the log has not`)
     return faults
@@ -46,18 +52,35 @@ export class Follower {
   async #run(): Promise<void> {
     while (!this.#over) {
       // A server that is away is asked again.
-      await this.#read().catch(() => 0)
+      await this.#read().catch(() => undefined)
       await systemClock.sleep(PAUSE_MS)
     }
   }
 
-  async #read(): Promise<number> {
-    const rows = await changesOf(this.#db, this.last)
-    for (const row of rows) this.#kept.push({ seq: row.seq, text: textOf(row) })
-    return rows.length
+  /** Epoch and changes are read in one statement, and so of one moment. */
+  async #read(): Promise<void> {
+    const { rows } = await sql<{ log_epoch: string; common: number | null; changes: ChangeRow[] | null }>`
+      select log_epoch,
+        (select min(later.after_seq) from log_epochs mine join log_epochs later on later.epoch_no > mine.epoch_no
+          where mine.log_epoch = ${this.#epoch}) as common,
+        (select jsonb_agg(to_jsonb(c) order by seq) from changes c where seq > ${this.#kept.length}) as changes
+      from mirror_info`.execute(this.#db.read.sql)
+    const [now] = rows
+    if (!now) return
+    if (now.log_epoch !== this.#epoch) this.#goOn(now.log_epoch, now.common ?? 0)
+    else for (const change of now.changes ?? []) this.#kept[change.seq - 1] = textOf(change)
+  }
+
+  #goOn(epoch: string, common: number): void {
+    if (this.#kept.length > common) {
+      this.told.epochs += 1
+      this.told.takenBack += this.#kept.length - common
+      this.#kept = this.#kept.slice(0, common)
+    }
+    this.#epoch = epoch
   }
 }
 
-function textOf({ seq, account, entity, entity_id, operation, after }: Awaited<ReturnType<typeof changesOf>>[number]): string {
+function textOf({ seq, account, entity, entity_id, operation, after }: ChangeRow): string {
   return `${seq} ${operation} ${account} ${entity} ${entity_id} ${canonicalJson(after as never)}`
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { FaultInput } from '../../src/sandbox/service/faults.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
@@ -8,8 +9,10 @@ import type { Db } from '../../src/store/engine/db.ts'
 import { migrate } from '../../src/store/migrate/migrate.ts'
 import { findDestination } from '../../src/store/outbox/destinations.ts'
 import { mixed } from '../chaos/faults.ts'
+import { waitFor } from '../e2e/agreement.ts'
 import { accountEnv, databaseEnv, type ServeProcess, startServe } from '../e2e/serve.ts'
-import { bodyFaults, isDone, pushFaults } from '../push/agreement.ts'
+import { letTimePass } from '../e2e/time.ts'
+import { isDone } from '../push/agreement.ts'
 import { Hooks } from '../push/hooks.ts'
 import { openAgain } from '../tools/databases.ts'
 import { until } from '../tools/until.ts'
@@ -18,15 +21,19 @@ import { Follower } from './follower.ts'
 import { type Acknowledged, Senders } from './senders.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-const DESTINATION = 'agency'
+export const DESTINATION = 'agency'
 const SUBMISSIONS = 4
+/** On a machine that has much else to do. */
+const PATIENCE_MS = 120_000
+/** Longer than any lease. */
+const LEASE_MS = 130_000
 /** Short, and so many that no change is given up. */
 const SCHEDULE = Array.from({ length: 50 }, () => '50ms')
 const FAULTS: readonly FaultInput[] = [
-  { kind: 'status', status: 503, retryAfterSeconds: 0, probability: 0.1 },
+  { kind: 'status', status: 503, retryAfterSeconds: 0, probability: 0.03 },
   { kind: 'invalid_cursor', probability: 0.05 },
   { kind: 'short_page', probability: 0.3 },
-  { kind: 'cut', probability: 0.05 },
+  { kind: 'cut', probability: 0.02 },
 ]
 const MISHAPS = { take: 'take', reset: 'reset', lose: 'lose', broken: { status: 500 } } as const
 
@@ -79,12 +86,14 @@ export class Scene {
   /** Ends the load, lets everything come to rest, and ends the product. */
   async settle(): Promise<void> {
     await this.senders.stop()
-    await until('no delivery waits', async () => (await this.#inbox()).every(({ state }) => state === 'done')).catch((error) => {
-      throw new Error(`${error}\n${this.running.lines().join('\n')}`)
-    })
-    await until('every change is sent', () => isDone(this.db, DESTINATION)).catch(async (error) => {
-      throw new Error(`${error}\n${JSON.stringify(await findDestination(this.db.read, DESTINATION))}\n${this.running.lines().join('\n')}`)
-    })
+    this.sandbox.faults.set([])
+    // What was claimed when a primary was killed is taken up when its lease ends.
+    await letTimePass(this.db, LEASE_MS, { leases: true })
+    const isWorked = async () => (await this.#inbox()).every(({ state }) => state === 'done')
+    if (!(await waitFor(isWorked, PATIENCE_MS))) throw new Error(`a delivery waits:\n${this.running.lines().join('\n')}`)
+    if (!(await waitFor(() => isDone(this.db, DESTINATION), PATIENCE_MS))) {
+      throw new Error(`changes wait to be sent: ${JSON.stringify(await findDestination(this.db.read, DESTINATION))}`)
+    }
     await this.running.stop()
   }
 
@@ -94,10 +103,24 @@ export class Scene {
     return this.senders.acknowledged.filter(({ deliveryId }) => !stored.has(deliveryId))
   }
 
-  /** @returns one line for each thing that the destination has otherwise than the log. */
-  async destinationFaults(): Promise<string[]> {
-    const taken = this.hooks.takenBy(DESTINATION)
-    return [...(await pushFaults(this.db, { destination: DESTINATION }, taken)), ...(await bodyFaults(this.db, this.hooks.arrivals))]
+  /** @returns the newest number of the change log. */
+  async lastSeq(): Promise<number> {
+    return (await this.db.read.sql.selectFrom('mirror_info').select('last_seq').executeTakeFirstOrThrow()).last_seq
+  }
+
+  /** Waits until the destination takes a change with a number greater than `seq`. */
+  async pushedBehind(seq: number): Promise<void> {
+    const from = this.hooks.arrivals.length
+    await until(`the destination has a change behind ${seq}`, () =>
+      this.hooks.arrivals.slice(from).some(({ taken, body }) => taken && (JSON.parse(body) as { data: { seq: number } }).data.seq > seq),
+    )
+  }
+
+  /** @returns every epoch of the change log, as readers see them. */
+  async epochs(): Promise<readonly { reason: string; after_seq: number; known_seq: number | null }[]> {
+    const { rows } = await sql<{ reason: string; after_seq: number; known_seq: number | null }>`
+      select reason, after_seq, known_seq from log_epochs order by epoch_no`.execute(this.db.read.sql)
+    return rows
   }
 
   async close(): Promise<void> {

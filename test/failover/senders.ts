@@ -6,6 +6,8 @@ import { until } from '../tools/until.ts'
 
 const SENDERS = 6
 const PAUSE_MS = 15
+/** So many more than are awaited are sent: under way at any moment, and not more on a machine that is slow. */
+const AHEAD = 30
 const ACCOUNT = 'default'
 
 export interface Acknowledged {
@@ -28,6 +30,7 @@ export class Senders {
   readonly #url: string
   readonly #submissions: readonly string[]
   readonly #running: Promise<void>[]
+  #wanted = 0
   #over = false
 
   constructor(sandbox: Sandbox, receiver: string, submissions: readonly string[]) {
@@ -42,6 +45,7 @@ export class Senders {
   /** Waits until so many more were acknowledged. */
   async more(count: number): Promise<void> {
     const wanted = this.acknowledged.length + count
+    this.#wanted = wanted
     await until(`${count} more deliveries are acknowledged`, () => this.acknowledged.length >= wanted)
   }
 
@@ -54,6 +58,10 @@ export class Senders {
     const submissionId = this.#submissions[index % this.#submissions.length] ?? ''
     const secret = this.#sandbox.account(ACCOUNT).webhookSecret
     while (!this.#over) {
+      if (this.acknowledged.length >= this.#wanted + AHEAD) {
+        await systemClock.sleep(PAUSE_MS)
+        continue
+      }
       const message = this.#sandbox.addMessage(ACCOUNT, submissionId, { body_text: 'Any news?' }, { quiet: true })
       const body = JSON.stringify({ type: 'submission.message', submission_id: submissionId, message })
       const deliveryId = `msg_${randomUUID()}`

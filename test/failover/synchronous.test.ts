@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { logFaults, recordIds } from '../e2e/agreement.ts'
-import { Scene } from './scene.ts'
+import { destinationReport } from './destination-log.ts'
+import { DESTINATION, Scene } from './scene.ts'
 
 const SWITCHES = 10
 /** Acknowledged deliveries between two switches. */
@@ -26,5 +27,6 @@ it('loses nothing acknowledged when the primary is killed ten times and its sync
   expect(senders.acknowledged.filter(({ messageId }) => !mirrored.has(messageId))).toEqual([])
   expect(await logFaults(scene.db)).toEqual([])
   expect(await scene.follower.end()).toEqual([])
-  expect(await scene.destinationFaults()).toEqual([])
+  expect(scene.follower.told.takenBack).toBe(0)
+  expect(await destinationReport(scene.db, DESTINATION, scene.hooks.arrivals)).toEqual({ faults: [], fromLostBranches: 0 })
 })
