@@ -3,6 +3,7 @@ import { type MarketEventRow, marketEvents } from '../model/entities/market-even
 import { identityOf } from '../model/entity.ts'
 import type { EventFact } from '../model/facts.ts'
 import { firstSeen, goneAtAfter, mergeByOrigin } from '../model/merge.ts'
+import { stateReads } from '../model/reads.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
 import { isOfRail, laneKey, laneOf } from './lanes.ts'
 import type { ApplySession } from './session.ts'
@@ -30,7 +31,7 @@ function applyEvent(session: ApplySession, fact: EventFact): MarketEventRow | nu
     const row: MarketEventRow = { ...fact.event, ...key, first_seen_at: session.now, first_seen_via: via, gone_at: null }
     session.marketEvents.put(row, via === 'backfill' ? 'backfill' : fact.cause)
     session.inserted += 1
-    session.wake(fact, 'requirements')
+    session.wake(fact, ...stateReads)
     noteArrival(session, fact, 'market_events', row.event_id, via, true)
     if (fact.via === 'reconcile') return null
     touchSubmission(session, fact, 'last_event_at', String(row.occurred_at))

@@ -40,22 +40,38 @@ function applySubmission(session: ApplySession, fact: StateFact): void {
 async function applyRows(session: ApplySession, entity: Entity, fact: StateFact, shown: TableView): Promise<void> {
   const set = session.of(entity)
   const volatile = new Set(columnsWhere(entity, (field) => field.volatile === true))
-  const [keepsGone, keepsRaw] = ['gone_at' in entity.columns, 'raw' in entity.columns]
+  const keepsGone = 'gone_at' in entity.columns
+  // A read beside the table's own has a column for what it shows, and decides only about rows that the other never showed.
+  const isOwn = entity.read === fact.read
+  const shares = columnsWhere(entity, ({ read }) => read !== undefined).length > 0
+  const ofRead = columnsWhere(entity, ({ read }) => (isOwn ? read === undefined : read === fact.read))
+  const rawColumn = ofRead.find((column) => entity.columns[column] === 'raw')
+  const decides = (row: Row) => !shares || hasValue(row['raw']) === isOwn
   const place = { account: fact.account, submission_id: fact.submissionId }
-  const rows = shown.rows.map((row): Row => ({ ...row, ...place, ...(keepsGone && { gone_at: null }) }))
+  const rows = shown.rows.map((row): Row => ({ ...row, ...place }))
   const stored = await set.loadSubmission(fact.account, fact.submissionId)
   await set.load(rows)
   for (const row of rows) {
     const before = set.get(row)
-    const raw = before !== null && sameRawBut(volatile, before['raw'], row['raw']) ? before['raw'] : row['raw']
-    set.merge({ ...row, ...(keepsRaw && { raw: raw ?? null }) }, fact.cause)
+    const isHere = keepsGone && (isOwn || before === null || decides(before)) ? { gone_at: null } : {}
+    set.merge({ ...row, ...isHere, ...rawOf(rawColumn, volatile, before, row) }, fact.cause)
   }
   if (!keepsGone) return
   const idOf = (row: Row) => JSON.stringify(entity.key.map((column) => row[column]))
   const present = new Set(rows.map(idOf))
   for (const row of stored) {
-    if (!hasValue(row['gone_at']) && !present.has(idOf(row)) && shown.saysGone(row)) set.put({ ...row, gone_at: fact.readAt }, fact.cause)
+    if (present.has(idOf(row)) || !shown.saysGone(row)) continue
+    if (!isOwn) set.put({ ...row, ...Object.fromEntries(ofRead.map((column) => [column, null])) }, fact.cause)
+    const left = set.get(row) ?? row
+    if (!hasValue(row['gone_at']) && decides(row)) set.put({ ...left, gone_at: fact.readAt }, fact.cause)
   }
+}
+
+/** The stored text of what the service shows stays when it is the same JSON. */
+function rawOf(column: string | undefined, volatile: ReadonlySet<string>, before: Row | null, row: Row): Row {
+  if (column === undefined) return {}
+  const isSame = before !== null && sameRawBut(volatile, before[column], row[column])
+  return { [column]: (isSame ? before[column] : row[column]) ?? null }
 }
 
 /** Keys of a requirements view whose values differ at every read. */

@@ -2,6 +2,7 @@ import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-
 import { identityOf } from '../model/entity.ts'
 import type { MessageFact } from '../model/facts.ts'
 import { firstSeen, goneAtAfter, mergeByOrigin } from '../model/merge.ts'
+import { stateReads } from '../model/reads.ts'
 import { noteArrival, noteConflict } from './arrivals.ts'
 import { attachmentsConflict, loadAttachments, putAttachments } from './attachments.ts'
 import type { ApplySession } from './session.ts'
@@ -26,7 +27,7 @@ function applyMessage(session: ApplySession, fact: MessageFact): void {
     session.threadMessages.put(row, cause)
     putAttachments(session, { ...fact, cause })
     session.inserted += 1
-    session.wake(fact, 'requirements')
+    session.wake(fact, ...stateReads)
     if (fact.via !== 'reconcile') touchSubmission(session, fact, 'last_message_at', String(row.occurred_at))
     noteArrival(session, fact, 'thread_messages', row.message_id, via, true)
     return

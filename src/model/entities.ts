@@ -1,8 +1,13 @@
+import { applicationAnswers } from './entities/application-answers.ts'
+import { applicationWorkspaces } from './entities/application-workspaces.ts'
+import { applications } from './entities/applications.ts'
 import { carrierApiSessions } from './entities/carrier-api-sessions.ts'
 import { documentsOnFile } from './entities/documents-on-file.ts'
+import { facts } from './entities/facts.ts'
 import { lanes } from './entities/lanes.ts'
 import { marketEvents } from './entities/market-events.ts'
 import { marketReadiness } from './entities/market-readiness.ts'
+import { outstandingItems } from './entities/outstanding-items.ts'
 import { programAssessments } from './entities/program-assessments.ts'
 import { quoteHistory } from './entities/quote-history.ts'
 import { quotes } from './entities/quotes.ts'
@@ -29,6 +34,11 @@ export const entities = [
   documentsOnFile,
   programAssessments,
   requirementItems,
+  outstandingItems,
+  applicationWorkspaces,
+  applications,
+  applicationAnswers,
+  facts,
 ] as const satisfies readonly Entity[]
 
 export function entityNamed(table: string): Entity | null {

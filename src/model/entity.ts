@@ -1,5 +1,5 @@
 import type { Json } from './json.ts'
-import type { Feed, ReadKind } from './reads.ts'
+import type { Feed, ReadKind, StateRead } from './reads.ts'
 import type { TimeText } from './time.ts'
 
 /**
@@ -42,6 +42,8 @@ export interface Field extends DescribedColumn {
   readonly local?: true
   /** Differs at every read: never a change, and never part of one. */
   readonly volatile?: true
+  /** The read that brings it, when that is another than the table's. It says nothing about rows of which the table's read tells. */
+  readonly read?: StateRead
   /** Text that holds JSON when the service sends something else than text. */
   readonly mayHoldJson?: true
 }

@@ -1,11 +1,11 @@
 import type { SubmissionRow } from './entities/submissions.ts'
 import type { Entity, Row } from './entity.ts'
-import type { Reported, Requirements, ViewList } from './records.ts'
+import type { Requirements, ViewList } from './records.ts'
 
 /** The result of a state read of one submission. */
 export interface View {
   /** Columns of `submissions`; null: the view has none. */
-  readonly submission: Reported<Partial<SubmissionRow>, 'raw'> | null
+  readonly submission: Partial<SubmissionRow> | null
   /** All lists of one table have the same columns in `of`. Without a list, nothing is concluded about a table. */
   readonly lists: readonly ViewList[]
   /** Items that could not be parsed, as JSON text. */

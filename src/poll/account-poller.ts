@@ -87,6 +87,7 @@ export class AccountPoller implements Service {
     if (this.#failing === 0 && slots > 1) await this.#claim(rank.failing, Math.min(1, free()), signal)
     await this.#claim(rank.live, free(), signal)
     await this.#claim(rank.routine, free(), signal)
+    await this.#claim(rank.background, free(), signal)
     await this.#claim(rank.failing, Math.min(failingSlots - this.#failing, free()), signal)
   }
 

@@ -4,7 +4,7 @@ import { FatalError, messageOf, TransientError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Fact } from '../model/facts.ts'
-import { isFeed, type StateRead } from '../model/reads.ts'
+import { isDetail, isFeed, type StateRead } from '../model/reads.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
 import { readState } from '../read/state.ts'
@@ -16,7 +16,8 @@ import { type ReadClaim, type ReadSettlement, recordPage, refuseCursor, settleRe
 import { REPLAY_COALESCE_MS, rank } from '../store/reads/reads.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { AuthRefusedError, UpstreamPermanentError, upstreamClass } from '../upstream/http/errors.ts'
-import { type PollPolicy, pollIntervalMs, replayIntervalMs } from './intervals.ts'
+import { afterDeclined } from './declined.ts'
+import { type PollPolicy, pollIntervalMs, readIntervalMs, replayIntervalMs } from './intervals.ts'
 
 /** Lease on a read, renewed by each page. Longer than one page's requests can take. */
 export const READ_LEASE_MS = LONGEST_LEASE_MS
@@ -33,7 +34,6 @@ const STALL_CAP_MS = 30_000
 /** Consecutive 404s, and the waits between them, before a submission counts as gone (trap 48). */
 const MISSES_TO_CONFIRM = 3
 const MISS_WAIT_MS = [30_000, 120_000, 3_600_000] as const
-
 export interface ClaimedReadOptions {
   readonly db: Db
   readonly client: UpstreamClient
@@ -45,8 +45,8 @@ export interface ClaimedReadOptions {
   readonly cause: Cause
 }
 
-/** How a read ended. `gone`: 404 · `refused`: the credentials were · `lost`: the lease. */
-export type ClaimedReadEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'failed' | 'lost'
+/** How a read ended. `gone`: 404 · `refused`: the credentials were · `declined`: a read beside the requirements view, by 403 or 404 · `lost`: the lease. */
+export type ClaimedReadEnd = 'read' | 'stalled' | 'gone' | 'refused' | 'declined' | 'failed' | 'lost'
 
 /**
  * @returns how many reads to have in flight at `rate` requests a second, at most `concurrency`. With more, reads would wait for their turn
@@ -164,7 +164,7 @@ function activityOf(o: ClaimedReadOptions, claim: ReadClaim, end: WalkEnd, chang
 }
 
 async function readSubmissionState(o: ClaimedReadOptions, claim: ReadClaim, read: StateRead, signal: AbortSignal): Promise<'read'> {
-  const view = await readState(o.client, read, claim.submissionId, signal)
+  const view = await readState(o.client, read, claim.submissionId, signal, claim.rank === rank.background ? 'background' : 'live')
   await inApplyTransaction(o.db, o.observer, 'state-read', async (transaction) => {
     const readAt = timeFromMs(o.clock.now())
     const { account, submissionId, readNo } = claim
@@ -176,8 +176,8 @@ async function readSubmissionState(o: ClaimedReadOptions, claim: ReadClaim, read
     const activeAt = changed && claim.lastReadAt !== null ? readAt : (claim.activeAt ?? readAt)
     const quietMs = o.clock.now() - msFromTime(activeAt)
     await settleRead(transaction.tx, claim, {
-      rank: rank.routine,
-      dueInMs: pollIntervalMs(o.policy, quietMs, o.clock),
+      rank: isDetail(read) ? rank.background : rank.routine,
+      dueInMs: readIntervalMs(o.policy, read, quietMs, o.clock),
       failures: 0,
       misses: 0,
       stalls: 0,
@@ -198,6 +198,11 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
     await o.db.write('read-refused', (tx) => settleRead(tx, claim, { ...kept, rank: rank.routine, dueInMs: 0, failures: claim.failures }))
     return 'refused'
   }
+  if (isDetail(claim.read) && (kind === 'gone' || kind === 'auth')) {
+    const settled = afterDeclined(claim, countedOnce(o, claim.failures), kept.error)
+    await o.db.write('read-declined', (tx) => settleRead(tx, claim, settled))
+    return 'declined'
+  }
   if (kind === 'gone') {
     await settleMiss(o, claim, kept)
     return 'gone'
@@ -208,7 +213,7 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
   const dueInMs = Math.max(retryAfterMs, backoff)
   const isFailing = failures >= FAILURES_TO_RANK || tookMs >= SLOW_FAILURE_MS
   // A throttled read keeps its rank, since that is not its fault. It still waits longer each time, because each time lowers everyone's rate.
-  const ranked = kind === 'throttled' ? claim.rank : isFailing ? rank.failing : rank.routine
+  const ranked = isDetail(claim.read) ? rank.background : kind === 'throttled' ? claim.rank : isFailing ? rank.failing : rank.routine
   const settled = { ...kept, ...replayDeferral(claim, failures), rank: ranked, dueInMs, failures }
   await o.db.write('read-failed', (tx) => settleRead(tx, claim, settled))
   if (kind === 'throttled' && failures < FAILURES_TO_RANK) return 'failed'

@@ -3,7 +3,7 @@ import type { Service } from '../base/service.ts'
 import { whenAborted } from '../base/when-aborted.ts'
 import type { Db } from '../store/engine/db.ts'
 import { checkedIntervals, type MaxIntervals, saveCheckedIntervals, shortenDueTimes } from '../store/reads/due-times.ts'
-import { type PollPolicy, pollIntervalMs, replayIntervalMs } from './intervals.ts'
+import { type PollPolicy, readIntervalMs, replayIntervalMs } from './intervals.ts'
 
 /** Reads in one transaction. */
 const STEP = 300
@@ -56,7 +56,10 @@ async function shortenAll(o: AccountDueTimesOptions, signal: AbortSignal): Promi
 /** The longest waits of reads. Jitter only shortens. */
 export function maxIntervals(policy: PollPolicy): MaxIntervals {
   const noJitter = { random: () => 0 }
-  return (quietMs) => ({ pollMs: pollIntervalMs(policy, quietMs, noJitter), replayMs: replayIntervalMs(policy, quietMs, noJitter) })
+  return (quietMs, read) => ({
+    pollMs: readIntervalMs(policy, read, quietMs, noJitter),
+    replayMs: replayIntervalMs(policy, quietMs, noJitter),
+  })
 }
 
 function entriesOf(prefix: string, settings: Readonly<Record<string, number>>): [string, number][] {

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { isDetail, type ReadKind } from '../model/reads.ts'
 
 /** How often submissions are polled and replayed, in milliseconds; see config/README.md. */
 export interface PollPolicy {
@@ -26,6 +27,17 @@ export function pollIntervalMs(policy: PollPolicy, quietForMs: number, clock: Pi
   const interval =
     quietForMs >= DORMANT_AFTER_MS ? dormantMs : quietForMs <= HOUR_MS ? clamp(grown, activeMs, quietMs) : clamp(grown, quietMs, maxMs)
   return jitter(interval, clock)
+}
+
+/** A state read beside the requirements view comes once in so many polls. */
+const POLLS_PER_DETAIL = 4
+
+/** @returns milliseconds to the next read of a kind: `pollIntervalMs`; of a read beside the requirements view 4 times that, from `quietMs` to `dormantMs`. */
+export function readIntervalMs(policy: PollPolicy, read: ReadKind, quietForMs: number, clock: Pick<Clock, 'random'>): number {
+  const interval = pollIntervalMs(policy, quietForMs, clock)
+  if (!isDetail(read)) return interval
+  const { quietMs, dormantMs } = policy.poll
+  return clamp(interval * POLLS_PER_DETAIL, Math.min(quietMs, dormantMs), dormantMs)
 }
 
 /** @returns milliseconds to the next replay, never longer than the setting. @param quietForMs time since the submission's last activity. */

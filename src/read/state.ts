@@ -3,7 +3,10 @@ import type { StateRead } from '../model/reads.ts'
 import { type View, viewOf } from '../model/view.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { UpstreamTransientError } from '../upstream/http/errors.ts'
+import { readOutstanding } from '../upstream/wire/outstanding.ts'
+import { readSessions } from '../upstream/wire/sessions.ts'
 import { readRequirements } from '../upstream/wire/wire.ts'
+import { readWorkspace } from '../upstream/wire/workspace.ts'
 
 type Reader = (client: UpstreamClient, submissionId: string, signal: AbortSignal, priority?: Priority) => Promise<View | null>
 
@@ -13,10 +16,13 @@ const readers: Readonly<Record<StateRead, Reader>> = {
     const requirements = readRequirements(await client.requirements(...asked))
     return requirements && viewOf(requirements)
   },
+  outstanding: async (client, ...asked) => readOutstanding(await client.detail('outstanding', ...asked)),
+  workspace: async (client, ...asked) => readWorkspace(await client.detail('workspace', ...asked)),
+  sessions: async (client, ...asked) => readSessions(await client.detail('sessions', ...asked)),
 }
 
 /**
- * Reads a view of a submission's state. The requirements view is the one documented source of it (trap 11).
+ * Reads a view of a submission's state. The rail of the requirements view is the one documented source of lanes (trap 11).
  * @throws errors of the client; UpstreamTransientError when the answer is not such a view.
  */
 export async function readState(

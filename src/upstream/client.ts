@@ -3,6 +3,7 @@ import type { Priority } from '../base/limiter.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import { isObject } from '../model/json.ts'
+import type { DetailRead } from '../model/reads.ts'
 import { parseUuid } from '../model/uuid.ts'
 import { type HttpAnswer, parseJson } from './http/answer.ts'
 import { Channel, type RequestManner } from './http/channel.ts'
@@ -32,6 +33,8 @@ export interface UpstreamClient {
   thread(submissionId: string, since: string | null, signal?: AbortSignal, priority?: Priority): Promise<FeedPage<unknown>>
   /** The requirements view, a raw object. */
   requirements(submissionId: string, signal?: AbortSignal, priority?: Priority): Promise<unknown>
+  /** The answer of a state read beside the requirements view: a raw object; of `sessions` a list, too. */
+  detail(read: DetailRead, submissionId: string, signal?: AbortSignal, priority?: Priority): Promise<unknown>
   /**
    * Gets a path from the settings with background priority. Its outcome affects neither the circuit nor the rate, and a refused token is not
    * renewed.
@@ -103,6 +106,9 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
     },
     async requirements(submissionId, signal, priority) {
       return await reader.read(callOf('requirements', submissionIdOf(submissionId)), {}, viewIn, { signal, priority })
+    },
+    async detail(read, submissionId, signal, priority) {
+      return await reader.read(callOf(read, submissionIdOf(submissionId)), {}, viewIn, { signal, priority })
     },
     async probe(path, signal) {
       return await reader.probe(path, signal)
@@ -207,6 +213,8 @@ function callOf(operation: Operation, submissionId: string | null = null, withCu
 
 function bodyOf(call: Call, answer: HttpAnswer): unknown {
   const body = parseJson(answer.body)
+  // The spec does not show whether the sessions come as a list or in an object.
+  if (call.operation === 'sessions' && Array.isArray(body)) return body
   if (!isObject(body)) throw misshapen(call, 'is not a JSON object')
   return body
 }

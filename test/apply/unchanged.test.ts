@@ -5,16 +5,19 @@ import { entities } from '../../src/model/entities.ts'
 import type { ColumnKind, Entity, Row } from '../../src/model/entity.ts'
 import type { Fact, Origin } from '../../src/model/facts.ts'
 import type { Json } from '../../src/model/json.ts'
+import { detailReads } from '../../src/model/reads.ts'
 import { derivedFacts } from '../../src/reconcile/check/comparer.ts'
 import type { Db } from '../../src/store/engine/db.ts'
 import { MirrorReader } from '../../src/store/mirror/reader.ts'
 import { testDatabases } from '../tools/databases.ts'
 import {
   at,
+  detailFact,
   eventFact,
   messageFact,
   stateFact,
   uuid,
+  wireDetails,
   wireEvent,
   wireLane,
   wireMessage,
@@ -38,7 +41,10 @@ const view = wireRequirements(
 )
 
 const { account, submissionId } = PLACE
-const state = stateFact(account, submissionId, view, 1)
+const states = [
+  stateFact(account, submissionId, view, 1),
+  ...detailReads.map((read) => detailFact(account, submissionId, read, wireDetails(submissionId)[read], 1)),
+]
 const records = [
   eventFact(account, submissionId, wireEvent(1, { detail: 'Kept' }), byReconcile),
   messageFact(account, submissionId, wireMessage(2), byReconcile),
@@ -64,11 +70,11 @@ describe.each(testDatabases)('comparing plainly, on $name', ({ open }) => {
 
   /** Whether apply would change something. */
   async function changes(reader: MirrorReader): Promise<boolean> {
-    const facts: readonly (readonly Fact[])[] = [[state], records, derivedFacts(PLACE, NOW, true)]
+    const facts: readonly (readonly Fact[])[] = [states, records, derivedFacts(PLACE, NOW, true)]
     return (await Promise.all(facts.map((some) => compareFacts(reader, some, NOW)))).some(differs)
   }
 
-  const isSame = (reader: MirrorReader) => isUnchanged(reader, submissionId, [state], records)
+  const isSame = (reader: MirrorReader) => isUnchanged(reader, submissionId, states, records)
 
   function write(db: Db, entity: Entity, column: string, row: Row): Promise<number> {
     return db.write('test', (tx) => tx.updateMany(entity, [column], [row]))
@@ -77,7 +83,7 @@ describe.each(testDatabases)('comparing plainly, on $name', ({ open }) => {
   it('never says yes where apply would change something, whichever column was changed', async () => {
     const { db, close } = await open()
     onTestFinished(close)
-    await applyAll(db, [...records, state])
+    await applyAll(db, [...records, ...states])
     await applyAll(db, derivedFacts(PLACE, NOW, true))
     expect(isSame(await readerOf(db))).toBe(true)
     const wrong: string[] = []

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { marketEvents } from '../../src/model/entities/market-events.ts'
 import { submissions } from '../../src/model/entities/submissions.ts'
-import { readKinds } from '../../src/model/reads.ts'
+import { mainReads } from '../../src/model/reads.ts'
 import { findAccount, resumeAccount } from '../../src/store/reads/accounts.ts'
 import { testDatabases } from '../tools/databases.ts'
 import { uuid, wireMessage } from '../tools/facts.ts'
@@ -91,7 +91,7 @@ describe.each(testDatabases)('trap 48: "not found" on $name', (database) => {
     }
     expect(await unreachable(rig)).toEqual([gone])
     const named = (n: number) => rig.deliver([{ type: 'submission.message', submission_id: gone, message: wireMessage(n) }])
-    const misses = async () => Promise.all(readKinds.map(async (read) => (await rig.read(gone, read))?.misses))
+    const misses = async () => Promise.all(mainReads.map(async (read) => (await rig.read(gone, read))?.misses))
     await named(1)
     await rig.rest()
     expect(await misses()).toEqual([3, 3, 3])

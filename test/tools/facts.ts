@@ -1,8 +1,12 @@
 import type { EventFact, Fact, MessageFact, Origin, StateFact } from '../../src/model/facts.ts'
 import type { Json } from '../../src/model/json.ts'
+import type { DetailRead } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
-import { viewOf } from '../../src/model/view.ts'
+import { type View, viewOf } from '../../src/model/view.ts'
+import { readOutstanding } from '../../src/upstream/wire/outstanding.ts'
+import { readSessions } from '../../src/upstream/wire/sessions.ts'
 import { readEvent, readMessage, readRequirements } from '../../src/upstream/wire/wire.ts'
+import { readWorkspace } from '../../src/upstream/wire/workspace.ts'
 
 /** A uuid that ends in `n`, of a family of its own. */
 export function uuid(family: number, n: number): string {
@@ -129,6 +133,69 @@ export function wireReadiness(submissionId: string): Record<string, Json> {
       ],
     },
   }
+}
+
+/** What the reads beside the requirements view show, with something in every list. */
+export function wireDetails(submissionId: string) {
+  const source = {
+    source_id: 's',
+    content_hash: 'h',
+    channel: 'document',
+    evidence: 'explicit',
+    snippet: 'twelve years',
+    extractor_version: '1',
+  }
+  return {
+    outstanding: {
+      ...{ submission_id: submissionId, form_fill_active: false, answerable_count: 1, markets_total: 2 },
+      items: [
+        {
+          ...{ key: 'years', label: 'Years in business', source: 'carrier_question', input: 'select', how_to_provide: 'In the portal' },
+          ...{ options: [{ value: '1', label: 'One' }], markets: ['Market 1'] },
+        },
+      ],
+    },
+    workspace: {
+      ...{ contract_version: 'structured_v1', workspace_id: uuid(12, 1), workflow_version: 'structured_v1' },
+      facts: {
+        ...{ contract_version: 'structured_v1', workspace_id: uuid(12, 1), fact_set_id: uuid(13, 1), revision: 7 },
+        facts: [{ key: 'years', value: 12, scope: 'insured', period: '2025', source, confirmed: true }],
+      },
+      applications: [
+        {
+          ...{
+            application_id: uuid(11, 1),
+            workspace_id: uuid(12, 1),
+            connection_id: 'c',
+            provider_key: 'acme',
+            program_identifier: 'main',
+          },
+          ...{ owner_host: 'service', owner_session_id: 'o', route: 'direct', market_program_id: uuid(6, 1), submission_id: submissionId },
+          ...{ line_of_business: 'gl', schema: { fields: ['years'] }, schema_fingerprint: 'f', answers: { years: 12 } },
+          ownership: { years: { kind: 'derived', revision: 3, source, dependencies: [] } },
+          ...{ answer_revision: 1, fact_revision: 2, selection_revision: 3, selected_products: ['a'], available_products: ['a', 'b'] },
+          ...{ mapping_state: 'idle', unresolved_dependencies: ['x'], missing: ['payroll'], errors: [{ payroll: 'missing' }] },
+          ...{ visible_fields: ['years', 'payroll'], readiness: 'needs_information', request_state: 'draft', request_id: 'r' },
+          ...{ result: { outcome: 'quoted' }, allowed_actions: ['checkpoint'] },
+        },
+      ],
+      residual_pdf: { status: 'ready', form_keys: ['acord_125'] },
+    },
+    sessions: [{ session_id: uuid(11, 1), missing_required_questions_json: '[{"key":"years"}]' }],
+  }
+}
+
+const detailReaders: Readonly<Record<DetailRead, (raw: unknown) => View | null>> = {
+  outstanding: readOutstanding,
+  workspace: readWorkspace,
+  sessions: readSessions,
+}
+
+/** The answer of a read beside the requirements view. */
+export function detailFact(account: string, submissionId: string, read: DetailRead, wire: unknown, readNo: number): StateFact {
+  const view = detailReaders[read](wire)
+  if (view === null) throw new Error(`not an answer of ${read}: ${JSON.stringify(wire)}`)
+  return { kind: 'state', read, account, submissionId, cause: 'poll', view, readNo, readAt: timeFromMs(START_MS) }
 }
 
 export const byWebhook: Origin = { via: 'webhook', cause: 'webhook', fromReplay: false, firstWalk: false }

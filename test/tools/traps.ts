@@ -23,8 +23,7 @@ export const trapsOfThisRelease: readonly number[] = [
   [48, 52],
   [55, 55],
   [57, 59],
-  [61, 69],
-  [71, 73],
+  [61, 73],
   [75, 78],
   [80, 82],
 ].flatMap(([first = 0, last = 0]) => Array.from({ length: last - first + 1 }, (_, index) => first + index))

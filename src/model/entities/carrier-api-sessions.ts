@@ -3,7 +3,9 @@ import { account, goneFrom, keyId, submissionId } from './common.ts'
 
 export const carrierApiSessions = entity({
   table: 'carrier_api_sessions',
-  holds: "One row for each quote session with a carrier's API.",
+  holds:
+    "One row for each quote session with a carrier's API. The requirements view says which there are, and all of their columns but " +
+    '`missing_required_questions`, which comes from the sessions read. A session that only that read shows has no other columns.',
   read: 'requirements',
   key: ['account', 'submission_id', 'session_id'],
   fields: {
@@ -23,7 +25,26 @@ export const carrierApiSessions = entity({
     },
     has_quote: { kind: 'bool', class: 'none', source: '`has_quote`', meaning: 'the carrier has quoted' },
     gone_at: goneFrom('the view'),
-    raw: { kind: 'raw', class: 'free', source: 'the whole session', meaning: 'the session as the view shows it' },
+    raw: {
+      kind: 'raw',
+      class: 'free',
+      source: 'the whole session',
+      meaning: 'the session as the requirements view shows it; null while only the sessions read does',
+    },
+    missing_required_questions: {
+      kind: 'json',
+      class: 'free',
+      source: '`missing_required_questions_json` of the sessions read',
+      meaning: 'the JSON in it; text that is not JSON as text',
+      read: 'sessions',
+    },
+    sessions_raw: {
+      kind: 'raw',
+      class: 'free',
+      source: 'the whole session of the sessions read',
+      meaning: 'the session as the sessions read shows it; null while that does not',
+      read: 'sessions',
+    },
   },
 })
 

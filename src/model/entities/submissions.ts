@@ -67,6 +67,20 @@ export const submissions = entity({
         'the requirements view, with what has no table: forms; null before the first read. ' +
         'One that differs in `generated_at` and `evaluated_at` alone leaves the one before',
     },
+    outstanding_answerable_count: {
+      kind: 'int',
+      class: 'none',
+      source: '`answerable_count` of the outstanding requirements',
+      meaning: 'how many of them the broker can answer',
+      read: 'outstanding',
+    },
+    outstanding_markets_total: {
+      kind: 'int',
+      class: 'none',
+      source: '`markets_total` of the outstanding requirements',
+      meaning: 'how many markets they concern',
+      read: 'outstanding',
+    },
   },
 })
 

@@ -12,7 +12,7 @@ import { type Entity, ownKey, type Row } from '../../model/entity.ts'
 import { type Json, sameJson } from '../../model/json.ts'
 import { parseTime } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { readinessTruth, rowOf, type ShownLists, shownReadiness } from './shown-lists.ts'
+import { detailTruth, readinessTruth, rowOf, type ShownLists, shownDetails, shownReadiness } from './shown-lists.ts'
 
 /*
  * The comparison has schemas of its own for the sandbox's truth, not those of upstream/: a misreading there must show here.
@@ -85,7 +85,9 @@ const requirements = readinessTruth.extend({
   form_fill_active: z.boolean(),
   rail: z.object({ lanes: z.array(lane), quote_history: z.array(history), quote_history_unavailable: z.boolean() }).nullable(),
 })
-const submissionTruth = z.object({ submission_id: z.string(), events: z.array(event), messages: z.array(message), requirements })
+const submissionTruth = detailTruth
+  .partial()
+  .extend({ submission_id: z.string(), events: z.array(event), messages: z.array(message), requirements })
 
 /** What the sandbox answers at `GET /_sandbox/truth`. */
 export const truthSchema = z.object({ account: z.string(), submissions: z.array(submissionTruth) })
@@ -168,13 +170,21 @@ function sameValue(a: Json, b: Json): boolean {
 function expectedOf(truth: SubmissionTruth): Expected[] {
   const { insured_name, lines, effective_date, state, marketing_status, marketing_hint, form_fill_active, rail } = truth.requirements
   const submission: Row = { insured_name, lines, effective_date, state, marketing_status, marketing_hint, form_fill_active }
+  const details = detailTruth.safeParse(truth).data
+  if (details) {
+    submission['outstanding_answerable_count'] = details.outstanding.answerable_count
+    submission['outstanding_markets_total'] = details.outstanding.markets_total
+  }
   return [
     { entity: submissions, key: [], rows: [submission] },
     { entity: marketEvents, key: ['event_id'], rows: truth.events.map(eventRow) },
     { entity: threadMessages, key: ['message_id'], rows: truth.messages.map(messageRow) },
     { entity: threadAttachments, key: ['message_id', 'position'], rows: truth.messages.flatMap(attachmentRows) },
     ...(rail === null ? [] : expectedOfRail(rail)),
-    ...expectedOfLists(shownReadiness(truth.requirements)),
+    ...expectedOfLists({
+      ...shownReadiness(truth.requirements),
+      ...(details && shownDetails(details, truth.requirements.carrier_api_sessions)),
+    }),
   ]
 }
 

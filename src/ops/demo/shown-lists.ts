@@ -22,6 +22,20 @@ export const readinessTruth = z.object({
   assessment: z.looseObject({ programs: items }).nullable(),
 })
 
+/** What the truth has of the reads beside the requirements view. */
+export const detailTruth = z.object({
+  outstanding: z.looseObject({ items, answerable_count: z.number(), markets_total: z.number() }),
+  workspace: z.looseObject({
+    workspace_id: z.string(),
+    contract_version: z.string(),
+    workflow_version: z.string(),
+    facts: z.looseObject({ fact_set_id: z.string(), revision: z.number(), facts: items }),
+    applications: z.array(z.record(z.string(), z.json())),
+    residual_pdf: z.looseObject({ status: z.string(), form_keys: z.array(z.string()) }),
+  }),
+  sessions: items,
+})
+
 /** The rows of each table; undefined: the truth shows no such list. */
 export type ShownLists = Readonly<Record<string, readonly Row[] | undefined>>
 
@@ -34,6 +48,47 @@ export function shownReadiness(view: z.output<typeof readinessTruth>): ShownList
     program_assessments: programs?.map((program) => ({ ...program, lane_id: program['submission_market_id'] ?? null })),
     requirement_items: programs?.flatMap(requirementsOf),
   }
+}
+
+/** @param sessions of the requirements view: one row has what both reads show. */
+export function shownDetails({ outstanding, workspace, sessions }: z.output<typeof detailTruth>, ofView: readonly Row[]): ShownLists {
+  const { facts, residual_pdf, ...own } = workspace
+  const questions = new Map(sessions.map((one) => [String(one['session_id']), one['missing_required_questions_json']]))
+  return {
+    carrier_api_sessions: ofView.map((one) => {
+      const text = questions.get(String(one['session_id']))
+      return { ...one, missing_required_questions: typeof text === 'string' ? z.json().parse(JSON.parse(text)) : null }
+    }),
+    outstanding_items: numbered(outstanding.items, 'item_key', (one) => one['key'] ?? hashOf(one, 'label')),
+    application_workspaces: [
+      {
+        ...{ workspace_id: own.workspace_id, contract_version: own.contract_version, workflow_version: own.workflow_version },
+        ...{ fact_set_id: facts.fact_set_id, facts_revision: facts.revision },
+        ...{ residual_status: residual_pdf.status, residual_form_keys: residual_pdf.form_keys },
+      },
+    ],
+    applications: own.applications,
+    application_answers: own.applications.flatMap(answersOf),
+    facts: facts.facts.map((fact) => ({
+      ...(fact['source'] as Row),
+      ...{ fact_set_id: facts.fact_set_id, key: fact['key'] ?? null, scope: fact['scope'] ?? null, period: fact['period'] ?? '' },
+      ...{ value: fact['value'] ?? null, confirmed: fact['confirmed'] ?? null },
+    })),
+  }
+}
+
+function answersOf(application: Item): Row[] {
+  const { application_id = null, answers, ownership } = application
+  const [given, owners] = [item.parse(answers), item.parse(ownership)]
+  return Object.keys({ ...given, ...owners }).map((question_key): Row => {
+    const owner = item.parse(owners[question_key] ?? {})
+    const source = item.parse(owner['source'] ?? {})
+    return {
+      ...{ application_id, question_key, value: given[question_key] ?? null },
+      ...{ ownership_kind: owner['kind'] ?? null, ownership_revision: owner['revision'] ?? null },
+      ...{ source_id: source['source_id'] ?? null, source_channel: source['channel'] ?? null, source_evidence: source['evidence'] ?? null },
+    }
+  })
 }
 
 function requirementsOf(program: Item): Row[] {

@@ -1,7 +1,7 @@
 import type PQueue from 'p-queue'
 import { type Differences, differs } from '../../apply/compare.ts'
 import type { EventFact, Fact, MessageFact, Place, StateFact } from '../../model/facts.ts'
-import { type Feed, feeds, type ReadKind, type StateRead, stateReads } from '../../model/reads.ts'
+import { type Feed, feeds, isDetail, type ReadKind, type StateRead, stateReads } from '../../model/reads.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
 import { readState } from '../../read/state.ts'
@@ -123,7 +123,7 @@ export class SubmissionCheck {
       if (state.ok) {
         this.#states.set(read, state.value)
         this.#compared += rowsOf(state.value)
-      } else failures.push({ read, failure: state.failure })
+      } else if (!isDeclined(read, state.failure)) failures.push({ read, failure: state.failure })
     }
     for (const feed of feeds) {
       const read = await this.#replay(feed, (page) => this.#repairPage(page))
@@ -291,6 +291,11 @@ export class SubmissionCheck {
     const detail = `${read} could not be read in ${attempts}: ${reason}`.slice(0, 500)
     await this.#repairer.report([finding({ kind: 'unreadable', submissionId, read, detail })])
   }
+}
+
+/** Whether the service does not give this read, which says nothing about the submission. */
+function isDeclined(read: StateRead, failure: Failure): boolean {
+  return isDetail(read) && (failure.class === 'gone' || failure.class === 'auth')
 }
 
 /** @returns the number of rows that a state read shows. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { parseUuid } from '../../model/uuid.ts'
 import { type ActivityLog, requestRecord } from '../service/activity-log.ts'
+import { outstandingView, sessionsView, workspaceView } from '../service/details.ts'
 import type { Operation } from '../service/faults.ts'
 import { requirementsView } from '../service/requirements.ts'
 import { type Caller, READ_SCOPE, type Tokens } from '../service/tokens.ts'
@@ -46,10 +47,11 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
   app.get('/broker/me', (request, reply) => handle('me', request, reply, undefined, identity))
 
   const onSubmission = (
-    operation: 'events' | 'thread' | 'requirements',
+    operation: 'events' | 'thread' | 'requirements' | 'outstanding' | 'workspace' | 'sessions',
+    path: string,
     read: (submission: Submission, pageRequest: PageRequest) => Answer,
   ) => {
-    app.get<SubmissionRequest>(`/broker/submissions/:submissionId/${operation}`, (request, reply) => {
+    app.get<SubmissionRequest>(`/broker/submissions/:submissionId/${path}`, (request, reply) => {
       const submissionId = parseUuid(request.params.submissionId)
       return handle(operation, request, reply, submissionId ?? undefined, ({ account }) => {
         if (submissionId === null)
@@ -61,9 +63,12 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
       })
     })
   }
-  onSubmission('events', (submission, request) => page('events', submission.events, request, faults))
-  onSubmission('thread', (submission, request) => page('thread', submission.thread, request, faults))
-  onSubmission('requirements', (submission) => ({ status: 200, body: requirementsView(submission, clock.now()) }))
+  onSubmission('events', 'events', (submission, request) => page('events', submission.events, request, faults))
+  onSubmission('thread', 'thread', (submission, request) => page('thread', submission.thread, request, faults))
+  onSubmission('requirements', 'requirements', (submission) => ({ status: 200, body: requirementsView(submission, clock.now()) }))
+  onSubmission('outstanding', 'outstanding-requirements', (submission) => ({ status: 200, body: outstandingView(submission) }))
+  onSubmission('workspace', 'application-workspace', (submission) => ({ status: 200, body: workspaceView(submission) }))
+  onSubmission('sessions', 'api-quotes/sessions', (submission) => ({ status: 200, body: sessionsView(submission) }))
 
   for (const path of options.lists ? listPaths : []) {
     app.get<{ Params: { insuredId?: string } }>(path, (request, reply) =>

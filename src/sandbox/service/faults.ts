@@ -2,7 +2,19 @@ import { z } from 'zod'
 import type { Prng } from '../world/prng.ts'
 
 /** Operations to which a fault can be limited. */
-export const operations = ['token', 'metadata', 'me', 'events', 'thread', 'requirements', 'list', 'delivery'] as const
+export const operations = [
+  'token',
+  'metadata',
+  'me',
+  'events',
+  'thread',
+  'requirements',
+  'outstanding',
+  'workspace',
+  'sessions',
+  'list',
+  'delivery',
+] as const
 export type Operation = (typeof operations)[number]
 
 /**
@@ -86,7 +98,7 @@ export interface FaultContext {
 export const presets = ['none', 'all'] as const
 export type Preset = (typeof presets)[number]
 
-const readOperations = ['events', 'thread', 'requirements'] as const satisfies readonly Operation[]
+const readOperations = ['events', 'thread', 'requirements', 'outstanding', 'workspace', 'sessions'] as const satisfies readonly Operation[]
 /** Not for token requests: a refused exchange means that the credential was revoked. */
 const refusals = [
   { status: 401 },

@@ -1,5 +1,6 @@
 import type { Submission } from '../world/submission.ts'
 import type { MarketEvent, RequirementsView, ThreadMessage } from '../world/wire.ts'
+import { outstandingView, sessionsView, workspaceView } from './details.ts'
 import { requirementsView } from './requirements.ts'
 
 /** Everything that the API shows of one submission, to compare a mirror with. */
@@ -9,6 +10,9 @@ export interface SubmissionTruth {
   readonly events: readonly MarketEvent[]
   readonly messages: readonly ThreadMessage[]
   readonly requirements: RequirementsView
+  readonly outstanding: Readonly<Record<string, unknown>>
+  readonly workspace: Readonly<Record<string, unknown>>
+  readonly sessions: readonly Readonly<Record<string, unknown>>[]
 }
 
 /** @param nowMs becomes `generated_at` of the requirements view. */
@@ -18,5 +22,8 @@ export function submissionTruth(submission: Submission, nowMs: number): Submissi
     events: submission.events.visible(),
     messages: submission.thread.visible(),
     requirements: requirementsView(submission, nowMs),
+    outstanding: outstandingView(submission),
+    workspace: workspaceView(submission),
+    sessions: sessionsView(submission),
   }
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { readKinds } from '../../model/reads.ts'
+import { mainReads, readKinds } from '../../model/reads.ts'
 import { earlierTime, laterTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
@@ -133,7 +133,7 @@ export async function failingReads(
 /** The oldest last read among the submissions that the service shows; null when there is none. */
 export async function stalestRead(q: Query, account: string): Promise<TimeText | null> {
   let oldest: TimeText | null = null
-  for (const read of readKinds) {
+  for (const read of mainReads) {
     const { rows } = await sql<{ at: TimeText }>`
       select last_read_at as at from (
         select submission_id, last_read_at from sync_reads

@@ -1,13 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../../model/facts.ts'
 import { storableText } from '../../model/json.ts'
-import type { ReadKind } from '../../model/reads.ts'
+import { isDetail, type ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, LONGEST_LEASE_MS, newLeaseToken } from '../engine/leases.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, least, skipLocked, timeValue } from '../engine/sql.ts'
-import { LOOK_AGAIN_MS, nextReadNumber, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
+import { DETAIL_WAKE_DELAY_MS, LOOK_AGAIN_MS, nextReadNumber, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
 
 /** A read that this process may carry out until its lease ends. */
 export interface ReadClaim extends Place {
@@ -125,14 +125,15 @@ export async function settleRead(tx: Tx, claim: ReadClaim, s: ReadSettlement): P
   const now = dbTime(tx)
   const isMissed = !s.complete && s.misses > 0 && s.failures + s.stalls === 0
   const woken = s.complete || isMissed ? sql`wake_no > ${claim.wakeNo}` : sql`1 = 0`
-  const wokenInMs = Math.min(s.dueInMs, isMissed ? LOOK_AGAIN_MS : WAKE_DELAY_MS)
+  const [wakeDelayMs, wokenRank] = isDetail(claim.read) ? [DETAIL_WAKE_DELAY_MS, rank.routine] : [WAKE_DELAY_MS, rank.live]
+  const wokenInMs = Math.min(s.dueInMs, isMissed ? LOOK_AGAIN_MS : wakeDelayMs)
   const replayDueAt = replayDue(tx, claim, s)
   const dueAt = s.complete
     ? least(tx, dbTime(tx, s.dueInMs), sql`coalesce(${replayDueAt}, ${dbTime(tx, s.dueInMs)})`)
     : dbTime(tx, s.dueInMs)
   const set = [
     sql`lease_token = null`,
-    sql`rank = case when ${woken} then ${sql.lit(isMissed ? s.rank : rank.live)} else ${s.rank} end`,
+    sql`rank = case when ${woken} then ${sql.lit(isMissed ? s.rank : wokenRank)} else ${s.rank} end`,
     sql`due_at = case when ${woken} then ${dbTime(tx, wokenInMs)} else ${dueAt} end`,
     sql`failures = ${s.failures}, misses = ${s.misses}, stalls = ${s.stalls}, error = ${s.error === null ? null : storableText(s.error)}`,
     sql`replay_due_at = ${replayDueAt}`,

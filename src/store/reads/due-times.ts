@@ -16,7 +16,7 @@ const waits: TableSpec = {
 }
 
 /** The longest wait for a read and its replay, in milliseconds, when nothing has moved for `quietForMs`. */
-export type MaxIntervals = (quietForMs: number) => { readonly pollMs: number; readonly replayMs: number }
+export type MaxIntervals = (quietForMs: number, read: ReadKind) => { readonly pollMs: number; readonly replayMs: number }
 
 /** The intervals to which the stored due times of an account were last adjusted: name to milliseconds. */
 export async function checkedIntervals(q: Query, account: string): Promise<ReadonlyMap<string, number>> {
@@ -79,7 +79,7 @@ export function shortenDueTimes(db: Db, account: string, after: string, limit: n
 }
 
 function shorten(row: Waiting, now: number, longest: MaxIntervals): { due_at: TimeText; replay_due_at: TimeText | null } | null {
-  const { pollMs, replayMs } = longest(row.active_at === null ? 0 : Math.max(0, now - msFromTime(row.active_at)))
+  const { pollMs, replayMs } = longest(row.active_at === null ? 0 : Math.max(0, now - msFromTime(row.active_at)), row.read)
   const free = row.lease_token === null && row.rank !== rank.failing
   const replay_due_at = row.replay_due_at === null ? null : earlier(row.replay_due_at, timeFromMs(now + replayMs))
   // A walk makes the replay, so it must not come later than a due replay.

@@ -1,19 +1,22 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../../model/facts.ts'
-import { type ReadKind, readKinds } from '../../model/reads.ts'
+import { detailReads, isDetail, type ReadKind, readKinds } from '../../model/reads.ts'
+import type { TimeText } from '../../model/time.ts'
 import type { TableSpec, Tx } from '../engine/db.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, greatest, least, valuesTable } from '../engine/sql.ts'
 
 /** Delay of a wake: deliveries of a burst arrive close together and share one walk. */
 export const WAKE_DELAY_MS = 1_000
+/** Delay of the reads beside the requirements view: those of a burst share one round, and the feeds go first. */
+export const DETAIL_WAKE_DELAY_MS = 5_000
 /** Replays requested by new lanes come at most this often per submission. */
 export const REPLAY_COALESCE_MS = 60_000
 /** Delay of another attempt when a delivery names something that the service did not find: no sooner than a second miss. */
 export const LOOK_AGAIN_MS = 120_000
 
-/** `live` goes first: somebody waits for it. */
-export const rank = { live: 0, routine: 1, failing: 2 } as const
+/** `live` goes first: somebody waits for it. `background`: state reads beside the requirements view, unless they were woken. */
+export const rank = { live: 0, routine: 1, failing: 2, background: 3 } as const
 
 const readsTable: TableSpec = {
   table: 'sync_reads',
@@ -42,7 +45,7 @@ export async function addReads(tx: Tx, places: readonly Place[], now: string, li
       account: place.account,
       submission_id: place.submissionId,
       read,
-      rank: live ? rank.live : rank.routine,
+      rank: isDetail(read) ? rank.background : live ? rank.live : rank.routine,
       due_at: now,
       wake_no: 0,
       cursor_no: 0,
@@ -80,7 +83,9 @@ export async function wakeReads(
 ): Promise<void> {
   if (wakes.length === 0) return
   const given = valuesTable(tx, { account: 'text', submission_id: 'text', read: 'text' }, sortedKeys(wakes))
-  const soon = dbTime(tx, delayMs)
+  const later = delayMs === 0 ? 0 : DETAIL_WAKE_DELAY_MS
+  const ofDetail = sql`sync_reads.read in (${sql.join(detailReads)})`
+  const soon = sql<TimeText>`case when ${ofDetail} then ${dbTime(tx, later)} else ${dbTime(tx, delayMs)} end`
   const lookAgain = dbTime(tx, LOOK_AGAIN_MS)
   const missed = moved
     ? sql`when lease_token is null and failures + stalls = 0 and misses > 0 and due_at > ${lookAgain} then ${lookAgain}`
@@ -88,7 +93,7 @@ export async function wakeReads(
   await sql`
     update sync_reads set
       wake_no = wake_no + 1,
-      rank = case when lease_token is null and failures + misses + stalls = 0 then ${sql.lit(rank.live)} else rank end,
+      rank = case when lease_token is null and failures + misses + stalls = 0 then case when ${ofDetail} then ${sql.lit(rank.routine)} else ${sql.lit(rank.live)} end else rank end,
       due_at = case when lease_token is null and failures + misses + stalls = 0 and due_at > ${soon} then ${soon} ${missed} else due_at end,
       active_at = ${moved ? dbTime(tx) : sql.ref('active_at')}
     from ${given}

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { entities } from '../../model/entities.ts'
 import { hasValue } from '../../model/merge.ts'
+import { readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { dbTime, timeValue } from '../engine/sql.ts'
@@ -145,13 +146,13 @@ async function details(
       case when e.last_replay_at is null then 1 else 0 end as first_events,
       case when t.last_replay_at is null then 1 else 0 end as first_thread,
       e.last_read_at as events_read_at, t.last_read_at as thread_read_at,
-      (case when e.read is null then 0 else 1 end) + (case when t.read is null then 0 else 1 end) + (case when r.read is null then 0 else 1 end) as reads
+      (select count(*) from sync_reads r where r.account = ${account} and r.submission_id = ids.submission_id
+        and r.read in (${sql.join(readKinds)})) as reads
     from ids
     left join sync_proofs p on p.account = ${account} and p.submission_id = ids.submission_id
     left join submissions s on s.account = ${account} and s.submission_id = ids.submission_id
     left join sync_reads e on e.account = ${account} and e.submission_id = ids.submission_id and e.read = 'events'
     left join sync_reads t on t.account = ${account} and t.submission_id = ids.submission_id and t.read = 'thread'
-    left join sync_reads r on r.account = ${account} and r.submission_id = ids.submission_id and r.read = 'requirements'
     order by ${order}`.execute(q.sql)
   // SQLite allows a blob as an id. It sorts last and names no submission.
   const named = rows.filter((row) => typeof row.submission_id === 'string')
@@ -165,7 +166,7 @@ async function details(
     firstThread: Number(row.first_thread) === 1,
     eventsReadAt: row.events_read_at,
     threadReadAt: row.thread_read_at,
-    unpolled: Number(row.reads) < 3,
+    unpolled: Number(row.reads) < readKinds.length,
     unreachableSince: hasValue(row.unreachable_since) ? row.unreachable_since : null,
   }))
 }

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { ReadKind } from '../../model/reads.ts'
 import { msFromTime, type TimeText } from '../../model/time.ts'
 import { LONGEST_LEASE_MS } from '../engine/leases.ts'
 import type { MaxIntervals } from '../reads/due-times.ts'
@@ -81,7 +82,7 @@ export const dueTimes: readonly DueTimes[] = [
     others: ['rank', 'lease_token'],
     columns: {
       due_at: readWait,
-      replay_due_at: (row, waits) => ({ ms: waits.reads(quietMs(row)).replayMs, becomes: 'spread' }),
+      replay_due_at: (row, waits) => ({ ms: waits.reads(quietMs(row), readOf(row)).replayMs, becomes: 'spread' }),
       active_at: moment,
     },
     walk: 'key',
@@ -181,12 +182,17 @@ export const notDueTimes: Readonly<Record<string, readonly string[]>> = {
 
 function readWait(row: WaitingRow, waits: LongestWaits): LongestWait {
   if (row['lease_token'] !== null) return lease(LONGEST_LEASE_MS)
-  const { pollMs } = waits.reads(quietMs(row))
-  // A submission that the service does not find any more is asked for as seldom as a quiet one.
+  const { pollMs } = waits.reads(quietMs(row), readOf(row))
+  // A submission that the service does not find any more is asked for as seldom as a quiet one, and so is a read that it does not give.
+  const rests = row['rank'] === rank.failing || row['rank'] === rank.background
   return {
-    ms: row['rank'] === rank.failing ? Math.max(LONGEST_PAUSE_MS, waits.reads(Number.POSITIVE_INFINITY).pollMs) : pollMs,
+    ms: rests ? Math.max(LONGEST_PAUSE_MS, waits.reads(Number.POSITIVE_INFINITY, readOf(row)).pollMs) : pollMs,
     becomes: 'spread',
   }
+}
+
+function readOf(row: WaitingRow): ReadKind {
+  return row['read'] as ReadKind
 }
 
 function laneWait(row: WaitingRow, { pushMs, laneLeaseMs }: LongestWaits): LongestWait {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { readKinds } from '../../model/reads.ts'
+import { mainReads } from '../../model/reads.ts'
 import { earlierTime, type TimeText } from '../../model/time.ts'
 import type { Query } from '../engine/db.ts'
 import { failingReads, newestRead, stalestRead } from '../operators/alarm-queries.ts'
@@ -111,7 +111,7 @@ async function neverRead(q: Query, account: string): Promise<number> {
   const isShown = sql`not exists (select 1 from submissions s where s.account = r.account and s.submission_id = r.submission_id
     and s.unreachable_since is not null)`
   // A kind of read at a time, so that each goes by the index of freshness.
-  const parts = readKinds.map(
+  const parts = mainReads.map(
     (read) => sql`select * from (select r.submission_id from sync_reads r
       where r.account = ${account} and r.read = ${sql.lit(read)} and r.last_read_at is null and ${isShown} limit ${sql.lit(COUNT_CAP)}) as ${sql.ref(read)}`,
   )

@@ -2,7 +2,7 @@ import { PermanentError } from '../../base/errors.ts'
 import { parseUuid } from '../../model/uuid.ts'
 
 /**
- * Every request that is ever sent to the service: four reads, the token exchange, and a GET of paths configured for discovery. None of them
+ * Every request that is ever sent to the service: reads, the token exchange, and a GET of paths configured for discovery. None of them
  * writes and none is metered, so a read-only key is enough (traps 44, 55).
  */
 export const operations = {
@@ -11,6 +11,9 @@ export const operations = {
   events: { method: 'GET', path: '/broker/submissions/{submission_id}/events' },
   thread: { method: 'GET', path: '/broker/submissions/{submission_id}/thread' },
   requirements: { method: 'GET', path: '/broker/submissions/{submission_id}/requirements' },
+  outstanding: { method: 'GET', path: '/broker/submissions/{submission_id}/outstanding-requirements' },
+  workspace: { method: 'GET', path: '/broker/submissions/{submission_id}/application-workspace' },
+  sessions: { method: 'GET', path: '/broker/submissions/{submission_id}/api-quotes/sessions' },
   /** The path comes from the settings. */
   probe: { method: 'GET', path: '' },
 } as const

@@ -81,6 +81,8 @@ export const uuid = optional(parseUuid)
 export const list = optional(listOf)
 export const time = optional(parseTime)
 export const date = optional(parseDate)
+/** A whole number; null for a fraction or a number beyond 2^53. */
+export const count = optional((value) => (typeof value === 'number' && Number.isSafeInteger(value) ? value : null))
 /** A number as a double; null for what is not finite. */
 export const number = optional((value) => (typeof value === 'number' && Number.isFinite(value) ? value : null))
 export const flag = optional((value) => (typeof value === 'boolean' ? value : null))

@@ -1,16 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { entities } from '../../../src/model/entities.ts'
 import type { Json } from '../../../src/model/json.ts'
+import { detailReads } from '../../../src/model/reads.ts'
 import { compareWithTruth, type Difference, truthSchema } from '../../../src/ops/demo/compare.ts'
 import { type OpenedDatabase, testDatabases } from '../../tools/databases.ts'
 import {
   at,
   byPoll,
+  detailFact,
   eventFact,
   messageFact,
   stateFact,
   trackFact,
   uuid,
+  wireDetails,
   wireEvent,
   wireLane,
   wireMessage,
@@ -29,7 +32,10 @@ const view = wireRequirements(submission, [wireLane(1, { quotes: [quote], source
 })
 
 function truthOf(events: Json[], messages: Json[], requirements: Json = view) {
-  return truthSchema.parse({ account: ACCOUNT, submissions: [{ submission_id: submission, events, messages, requirements }] })
+  return truthSchema.parse({
+    account: ACCOUNT,
+    submissions: [{ submission_id: submission, events, messages, requirements, ...wireDetails(submission) }],
+  })
 }
 
 describe.each(testDatabases)('the comparison with the truth on $name', (database) => {
@@ -41,6 +47,7 @@ describe.each(testDatabases)('the comparison with the truth on $name', (database
       eventFact(ACCOUNT, submission, wireEvent(1), byPoll),
       messageFact(ACCOUNT, submission, wireMessage(1), byPoll),
       stateFact(ACCOUNT, submission, view, 1),
+      ...detailReads.map((read) => detailFact(ACCOUNT, submission, read, wireDetails(submission)[read], 1)),
     ])
   })
   afterEach(() => opened.close())

@@ -17,7 +17,10 @@ const SECOND_MS = 1_000
 async function openSettling(db: Db, onSecond: (second: number, requested: number, nowMs: number) => Promise<unknown>) {
   await applyAll(db, [trackFact(account, submission), stateFact(account, submission, view, 1)])
   const events: Json[] = [wireEvent(1)]
-  const truth = truthSchema.parse({ account, submissions: [{ submission_id: submission, events, messages: [], requirements: view }] })
+  const truth = truthSchema.parse({
+    account,
+    submissions: [{ submission_id: submission, events, messages: [], requirements: view }],
+  })
   const begun = Date.now()
   let [seconds, requested] = [0, 0]
   const compared = await settle({

@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { detailReads } from '../../../src/model/reads.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { newestRead } from '../../../src/store/operators/alarm-queries.ts'
 import { addReads } from '../../../src/store/reads/reads.ts'
@@ -38,6 +39,7 @@ it.each(testDatabases)(
       events: [first, 0],
       thread: [second, 2],
       requirements: [null, 3],
+      ...Object.fromEntries(detailReads.map((read) => [read, [null, 3]])),
     })
   },
 )

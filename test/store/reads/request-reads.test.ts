@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { mainReads } from '../../../src/model/reads.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { addReads, rank } from '../../../src/store/reads/reads.ts'
 import { requestReads } from '../../../src/store/reads/request-reads.ts'
@@ -28,6 +29,7 @@ it.each(testDatabases)('what is asked for is due at once on $name, its feeds fro
     const found = await db.read.sql
       .selectFrom('sync_reads')
       .selectAll()
+      .where('read', 'in', mainReads)
       .orderBy('account')
       .orderBy('submission_id')
       .orderBy('read')

@@ -10,7 +10,8 @@ A fault is an object with its kind, and what limits it: operation, account, subm
 count (how often at most). Such as [{"kind": "status", "status": 429, "retryAfterSeconds": 2, "count": 5}].
   of answers      status (status; body: json, html, empty; retryAfterSeconds; retryAfterAs: seconds, date),
                   html, cut, hang (ms), slow (ms)
-                  in the operations token, metadata, me, events, thread, requirements, list
+                  in the operations token, metadata, me, events, thread, requirements, outstanding, workspace,
+                  sessions, list
   of feed pages   invalid_cursor, stuck_cursor, empty_page, short_page
   of tokens       token_dies_early (ms)
   of deliveries   lose, duplicate, twin (the same under two ids), reorder (ms), delay (ms)

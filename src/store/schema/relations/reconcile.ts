@@ -120,7 +120,12 @@ export const reconcileFindings: Relation = {
       source: 'mirror, service',
       meaning: 'of what differed a list of `field`, `mirror` (the value that was here) and `service` (the value that is right)',
     },
-    read: { kind: 'text', class: 'none', source: 'program', meaning: 'the read by which it was found: `events`, `thread`, `requirements`' },
+    read: {
+      kind: 'text',
+      class: 'none',
+      source: 'program',
+      meaning: 'the read by which it was found: `events`, `thread`, or a state read',
+    },
     destination: { kind: 'text', class: 'none', source: 'settings', meaning: 'the destination that was not reached' },
     seq: { kind: 'int', class: 'none', source: '`changes`', meaning: 'the change that was not delivered, or the last one that is missing' },
     standing: { kind: 'bool', class: 'none', source: 'program', meaning: 'it was known before this run and is still so: see below' },

@@ -11,14 +11,19 @@ export const freshness: Relation = {
   columns: {
     account: { kind: 'text', class: 'none', source: 'settings', meaning: 'whose it is' },
     submission_id: { kind: 'text', class: 'none', source: 'service', meaning: 'the submission' },
-    read: { kind: 'text', class: 'none', source: 'program', meaning: '`events`, `thread`, `requirements`' },
+    read: {
+      kind: 'text',
+      class: 'none',
+      source: 'program',
+      meaning: '`events`, `thread`, `requirements`, `outstanding`, `workspace`, `sessions`',
+    },
     last_read_at: { kind: 'time', class: 'none', source: 'program', meaning: 'when it was last read to its end; null: never yet' },
     last_changed_at: { kind: 'time', class: 'none', source: 'program', meaning: 'when a read last brought something' },
     last_replay_at: {
       kind: 'time',
       class: 'none',
       source: 'program',
-      meaning: 'when the feed was last read whole, from the beginning; always null for `requirements`',
+      meaning: 'when the feed was last read whole, from the beginning; always null for state reads',
     },
   },
 }

@@ -1,0 +1,37 @@
+import { entity, type RowOf } from '../entity.ts'
+import { account, goneFrom, itemKey, submissionId } from './common.ts'
+
+export const outstandingItems = entity({
+  table: 'outstanding_items',
+  holds:
+    'What the broker must still supply: requirements that are not met, and open questions of carriers, each once. One that is answered or no longer asked for is gone.',
+  read: 'outstanding',
+  key: ['account', 'submission_id', 'item_key'],
+  fields: {
+    account,
+    submission_id: submissionId,
+    item_key: itemKey('its `key`; without one the SHA-256 of `label`'),
+    key: { kind: 'text', class: 'none', source: '`key`', meaning: 'what an answer names it by' },
+    label: { kind: 'text', class: 'free', source: '`label`', meaning: 'the same in words to show' },
+    source: { kind: 'text', class: 'none', source: '`source`', meaning: 'an open vocabulary' },
+    input: {
+      kind: 'text',
+      class: 'none',
+      source: '`input`',
+      meaning: 'how it is asked for, such as `text`, `number`, `bool`, `select`, `date`',
+    },
+    options: { kind: 'json', class: 'business', source: '`options`', meaning: 'list of objects: what may be chosen' },
+    markets: { kind: 'json', class: 'business', source: '`markets`', meaning: 'list of names: the markets that it unlocks' },
+    how_to_provide: {
+      kind: 'text',
+      class: 'free',
+      source: '`how_to_provide`',
+      meaning: 'how to supply it, in words; JSON text when the service sends more than words',
+      mayHoldJson: true,
+    },
+    gone_at: goneFrom('the list'),
+    raw: { kind: 'raw', class: 'free', source: 'the whole item', meaning: 'the item as it came' },
+  },
+})
+
+export type OutstandingItemRow = RowOf<typeof outstandingItems>

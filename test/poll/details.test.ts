@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { submissions } from '../../src/model/entities/submissions.ts'
+import { detailReads } from '../../src/model/reads.ts'
+import { findAccount } from '../../src/store/reads/accounts.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { rowsOf } from '../tools/mirror.ts'
+import { HOUR, Rig } from '../tools/poller.ts'
+
+const ACCOUNT = 'default'
+
+describe.each(testDatabases)('the reads beside the requirements view on $name', (database) => {
+  async function track(rig: Rig, count: number): Promise<string[]> {
+    const ids = Array.from({ length: count }, () => rig.sandbox.addSubmission(ACCOUNT))
+    await rig.track(ids)
+    rig.startPoller()
+    await rig.rest()
+    return ids
+  }
+  const asked = (rig: Rig, operation: string) => rig.sandbox.requestsSeen.filter((request) => request.operation === operation).length
+
+  it.each([403, 404] as const)('that are refused with %i mark nothing, park nothing, and are asked again', async (status) => {
+    const rig = await Rig.open(database)
+    for (const operation of detailReads) rig.sandbox.faults.add({ kind: 'status', status, operation })
+    const ids = await track(rig, 6)
+    for (const waitMs of [120_000, HOUR]) {
+      await rig.pass(waitMs)
+      await rig.rest()
+    }
+    expect((await rowsOf(rig.db, submissions)).map(({ unreachable_since }) => unreachable_since)).toEqual(ids.map(() => null))
+    expect((await findAccount(rig.db.read, ACCOUNT))?.state).toBe('active')
+    rig.sandbox.faults.set([])
+    await rig.pass(24 * HOUR)
+    await rig.rest()
+    for (const id of ids) expect((await rig.read(id, 'workspace'))?.last_read_at).not.toBeNull()
+  })
+
+  it('trap 80: come by time alone, less often than the requirements view', async () => {
+    const rig = await Rig.open(database)
+    const [id = ''] = await track(rig, 1)
+    for (let hour = 0; hour < 24; hour += 1) {
+      await rig.pass(HOUR)
+      await rig.rest()
+    }
+    for (const operation of detailReads) {
+      expect(asked(rig, operation)).toBeGreaterThan(1)
+      expect(asked(rig, operation)).toBeLessThan(asked(rig, 'requirements'))
+    }
+    expect((await rig.read(id, 'sessions'))?.last_read_at).not.toBeNull()
+  })
+})
