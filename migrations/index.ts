@@ -23,7 +23,7 @@ import { logEpochs } from './0021-log-epochs.ts'
 import { retentionWaits } from './0022-retention-waits.ts'
 import { hostileSenders } from './0023-hostile-senders.ts'
 import { purged } from './0024-purged.ts'
-import { stateReads } from './0024-state-reads.ts'
+import { stateReads } from './0025-state-reads.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [

@@ -5,7 +5,7 @@ import type { Migration } from '../src/store/schema/migration.ts'
  * that an existing mirror fills them by itself.
  */
 export const stateReads: Migration = {
-  version: 24,
+  version: 25,
   name: 'state-reads',
   oldestCompatible: 1,
   statements: (t) => [
