@@ -3,7 +3,7 @@ import { LongestFirst } from './test/tools/longest-first.ts'
 
 /** What kills, restarts, outlasts, or tells long stories: `npm run test:proofs`. All other tests are `npm test`. */
 const proofs = [
-  ...['crash', 'chaos', 'failover', 'outage', 'paused', 'upgrade', 'hostile'].map((folder) => `test/${folder}/**/*.test.ts`),
+  ...['crash', 'chaos', 'failover', 'outage', 'paused', 'upgrade', 'hostile', 'simulation'].map((folder) => `test/${folder}/**/*.test.ts`),
   ...['e2e/faults', 'e2e/runbook', 'ops/alarms/runbook', 'app/demo'].map((file) => `test/${file}.test.ts`),
   // What `damage.test.ts` proves of a run stays with the other tests; these try every kind of damage.
   ...['run/killed', 'damage/!(damage)'].map((file) => `test/reconcile/${file}.test.ts`),

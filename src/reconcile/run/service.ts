@@ -17,7 +17,8 @@ const POLL_MS = 5_000
 
 export interface ReconcilerOptions {
   readonly db: Db
-  readonly database: DatabaseConfig
+  /** null: long reads run on `db`. */
+  readonly database: DatabaseConfig | null
   readonly clock: Clock
   readonly log: Log
   readonly observer: Observer

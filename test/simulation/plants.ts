@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+
+/** A fault that is put into a copy of the product's source as it is loaded: texts of one file, each of which stands there once. */
+export interface Plant {
+  readonly file: string
+  readonly edits: readonly (readonly [find: string, put: string])[]
+}
+
+const BEGIN_APPLY = "await inApplyTransaction(db, observer, 'inbox-apply', async (transaction) => {"
+const BEGIN_PAGE = "return inApplyTransaction(o.db, o.observer, 'feed-page', async (transaction) => {"
+
+export const plants: Readonly<Record<string, Plant>> = {
+  'a delivery is answered before its commit': {
+    file: 'receive/group-commit.ts',
+    edits: [
+      [
+        'outcomes = await appender.append(batch.map((waiting) => waiting.delivery))',
+        'void appender.append(batch.map((waiting) => waiting.delivery)); outcomes = batch.map(() => null)',
+      ],
+    ],
+  },
+  'the inbox mark commits before its rows': {
+    file: 'work/worker.ts',
+    edits: [[BEGIN_APPLY, `await db.write('mark-first', (tx) => settleDeliveries(tx, settlements))\n${BEGIN_APPLY}`]],
+  },
+  'an older view overwrites a newer one': {
+    file: 'apply/state.ts',
+    edits: [
+      [
+        'if (!(await session.access.takeApplied(fact, fact.read, fact.readNo))) return false',
+        'await session.access.takeApplied(fact, fact.read, fact.readNo)',
+      ],
+    ],
+  },
+  'the end of a feed is stored as its cursor': {
+    file: 'poll/claimed-read.ts',
+    edits: [['if (page.nextCursor !== null && !keepsCursor) cursor = page.nextCursor', "if (!keepsCursor) cursor = page.nextCursor ?? ''"]],
+  },
+  'a cursor commits before its page': {
+    file: 'poll/claimed-read.ts',
+    edits: [
+      [
+        'const commit = (page: FeedPage, end: WalkEnd | null): Promise<Applied> => {',
+        'const commit = async (page: FeedPage, end: WalkEnd | null): Promise<Applied> => {',
+      ],
+      [
+        BEGIN_PAGE,
+        `if (page.nextCursor !== null && cursor !== undefined) {
+          const moved = cursor
+          await o.db.write('cursor-first', (tx) => recordPage(tx, claim, { cursor: moved, leaseMs: READ_LEASE_MS }))
+        }
+        ${BEGIN_PAGE}`,
+      ],
+    ],
+  },
+  'the cursor of a destination commits before its rows': {
+    file: 'push/queue/fan-out.ts',
+    edits: [
+      ['await queueRows(\n        tx,\n        rows,', 'later = rows\n      await queueRows(\n        tx,\n        [],'],
+      [
+        "return db.write('push-fan-out', step, { relaxedDurability: true })",
+        "const more = await db.write('push-fan-out', step, { relaxedDurability: true })\n    await db.write('rows-later', (tx) => queueRows(tx, later, []))\n    return more",
+      ],
+      ['const step = async (tx: Tx)', 'let later: Awaited<ReturnType<typeof rowsFor>> = []\n    const step = async (tx: Tx)'],
+    ],
+  },
+  'a lane goes on behind a push that failed': {
+    file: 'push/send/row-sender.ts',
+    edits: [["step = plan.lane\n      if (step.type !== 'go_on') break", 'step = plan.lane']],
+  },
+  'the rows of a lane are sent in any order': {
+    file: 'store/outbox/rows.ts',
+    edits: [["i.state = 'ready' order by i.outbox_id limit", "i.state = 'ready' order by i.message_id limit"]],
+  },
+  'an attempt is not marked before it is made': {
+    file: 'store/outbox/work.ts',
+    edits: [['if (claim.uncertain) await setUncertain(', 'if (claim.uncertain && lanes.length < 0) await setUncertain(']],
+  },
+  'an uncertain push is repeated without a look': {
+    file: 'push/send/row-sender.ts',
+    edits: [['const isSafe = !row.uncertain || destination.idempotent', 'const isSafe = true']],
+  },
+  'the change log skips a number': {
+    file: 'store/changes/change-log.ts',
+    edits: [['const first = last_seq - changes.length + 1', 'const first = last_seq - changes.length + (changes.length > 4 ? 2 : 1)']],
+  },
+  'the change log loses what is behind the fifth change': {
+    file: 'store/changes/change-log.ts',
+    edits: [
+      [
+        'await tx.insertMany(\n    changesTable,\n    changes.map(',
+        'await tx.insertMany(\n    changesTable,\n    changes.slice(0, 5).map(',
+      ],
+    ],
+  },
+  'a lane that left the view is not marked': {
+    file: 'apply/lanes.ts',
+    edits: [['session.lanes.put({ ...lane, gone_at: fact.readAt }, fact.cause)', 'void lane']],
+  },
+  'an event sets a lane that the rail has named': {
+    file: 'apply/market-events.ts',
+    edits: [['if (lane !== null && (isOfRail(lane) || isNewer(lane, row))) continue', 'if (lane !== null && isNewer(lane, row)) continue']],
+  },
+  'an older event sets a lane': {
+    file: 'apply/market-events.ts',
+    edits: [['if (lane !== null && (isOfRail(lane) || isNewer(lane, row))) continue', 'if (lane !== null && isOfRail(lane)) continue']],
+  },
+  'a lane that was not named yet asks for no replay': {
+    file: 'apply/lanes.ts',
+    edits: [['if (before === null) session.requestReplay(fact)', 'void before']],
+  },
+  'claims of a killed process are never released': {
+    file: 'store/outbox/work.ts',
+    edits: [['due_at = ${dbTime(tx, claim.leaseMs)} from due', "due_at = '9999-01-01T00:00:00.000000Z' from due"]],
+  },
+  'a push settles without its lease': {
+    file: 'store/outbox/work.ts',
+    edits: [['tokens.get(laneText(lane)) === lane.leaseToken\n    const ours', 'tokens.size >= 0\n    const ours']],
+  },
+  'a read settles without its lease': {
+    file: 'store/reads/claims.ts',
+    edits: [[' and read = ${claim.read} and lease_token = ${claim.leaseToken}`', ' and read = ${claim.read}`']],
+  },
+}
+
+/** Plants a fault. Before the product is loaded. @throws Error when its place is not found in the source. */
+export function plant(name: string): void {
+  const wanted = plants[name]
+  if (wanted === undefined) throw new Error(`no planted fault is named ${name}: ${Object.keys(plants).join(' · ')}`)
+  const url = new URL(`../../src/${wanted.file}`, import.meta.url)
+  const source = wanted.edits.reduce(
+    (text, [find, put]) => {
+      if (text.split(find).length !== 2) throw new Error(`${wanted.file} has no single place of: ${find}`)
+      return text.replace(find, () => put)
+    },
+    readFileSync(url, 'utf8'),
+  )
+  registerHooks({
+    load(which, context, next) {
+      if (which !== url.href) return next(which, context)
+      return { format: 'module-typescript', shortCircuit: true, source }
+    },
+  })
+}

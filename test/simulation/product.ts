@@ -1,0 +1,263 @@
+import { Readable } from 'node:stream'
+import { inApplyTransaction } from '../../src/apply/apply.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import type { Log } from '../../src/base/log.ts'
+import { silentObserver } from '../../src/base/observer.ts'
+import { Secret } from '../../src/base/secret.ts'
+import { type Service as Stage, supervise } from '../../src/base/service.ts'
+import type { AccountConfig, WebhookDestination } from '../../src/config/config.ts'
+import { DueTimeHealer } from '../../src/ops/clocks/due-time-healer.ts'
+import { AccountPoller } from '../../src/poll/account-poller.ts'
+import { DueTimes } from '../../src/poll/due-times.ts'
+import { FanOut } from '../../src/push/queue/fan-out.ts'
+import { OutboxSignal, Sender } from '../../src/push/send/sender.ts'
+import { Receiver } from '../../src/receive/receiver.ts'
+import { SecretUses } from '../../src/receive/secret-uses.ts'
+import { Reconciler } from '../../src/reconcile/run/service.ts'
+import { repairEnds } from '../../src/store/changes/log-ends.ts'
+import { checkLogEpoch } from '../../src/store/changes/log-epoch.ts'
+import type { Db } from '../../src/store/engine/db.ts'
+import { InboxAppender } from '../../src/store/inbox/append.ts'
+import { RejectedStore } from '../../src/store/inbox/rejected.ts'
+import { openDb } from '../../src/store/open/open.ts'
+import { ensureDestinations } from '../../src/store/outbox/destinations.ts'
+import { ensureAccounts } from '../../src/store/reads/accounts.ts'
+import { requestRun } from '../../src/store/reconcile/runs.ts'
+import { createUpstreamClient, type UpstreamClient } from '../../src/upstream/client.ts'
+import { Worker } from '../../src/work/worker.ts'
+import type { Ams } from './ams.ts'
+import { interleaved } from './database.ts'
+import type { Owner, Scheduler } from './scheduler.ts'
+import { type SignedDelivery, WEBHOOK_SECRET } from './sender.ts'
+import { ACCOUNT, BASE_URL, CREDENTIAL } from './service.ts'
+
+const SECOND = 1_000
+const policy = {
+  poll: { activeMs: 20 * SECOND, quietMs: 30 * SECOND, maxMs: 30 * SECOND, dormantMs: 30 * SECOND },
+  replay: { activeMs: 75 * SECOND, quietMs: 75 * SECOND, dormantMs: 75 * SECOND },
+}
+/** Every loop looks again each second when no signal comes. Here that takes longer: most looks find nothing, and each takes real time. */
+const LOOK_MS = 1_000
+const SLOW_LOOK = 20
+const GRACE_MS = 8_000
+
+const account: AccountConfig = {
+  name: ACCOUNT,
+  isDefault: true,
+  baseUrl: BASE_URL,
+  credentials: [{ id: CREDENTIAL.id, secret: new Secret(CREDENTIAL.secret) }],
+  scope: 'broker_mcp',
+  webhookSecrets: [new Secret(WEBHOOK_SECRET)],
+}
+
+/** Gets everything from the first change on. @param idempotent false: nothing may reach it twice. */
+export function destinationNamed(name: string, idempotent: boolean): WebhookDestination {
+  return {
+    name,
+    kind: 'webhook',
+    url: 'https://ams.invalid/',
+    secrets: [new Secret(WEBHOOK_SECRET)],
+    accounts: [ACCOUNT],
+    entities: null,
+    operations: null,
+    eventTypes: null,
+    personalFields: [],
+    taxIdFields: [],
+    start: 0,
+    backfill: true,
+    maxAgeMs: null,
+    onDead: 'continue',
+    mapping: 'none',
+    allowPrivate: true,
+    allowHosts: null,
+    requestsPerSecond: null,
+    timeoutMs: 6_000,
+    scheduleMs: Array.from({ length: 40 }, (_, n) => Math.min(2_000 * 2 ** n, 30_000)),
+    concurrency: 4,
+    idempotent,
+  }
+}
+
+export interface ProductParts {
+  readonly path: string
+  readonly scheduler: Scheduler
+  readonly log: Log
+  readonly destinations: readonly { readonly settings: WebhookDestination; readonly ams: Ams }[]
+  /** A service of the product ended the process. */
+  readonly onFatal: (error: unknown) => void
+}
+
+/** One process of the product: the real stages, put together as `serve` does, without sockets. */
+export class Product {
+  readonly owner: Owner
+  readonly #p: ProductParts
+  readonly #stopping = new AbortController()
+  #receiver: Receiver | null = null
+  #db: Db | null = null
+  #ended: Promise<unknown> = Promise.resolve()
+
+  constructor(parts: ProductParts, number: number) {
+    this.#p = parts
+    this.owner = { name: `p${number}`, alive: true, resources: new Set() }
+  }
+
+  get isReady(): boolean {
+    return this.#receiver !== null && this.owner.alive
+  }
+
+  /** Begins at the next event; a crash may come before it is ready. */
+  start(): void {
+    this.#as('start', () => this.#start())
+  }
+
+  /** Hands a delivery to the receiver. @returns false when nobody listens. */
+  receive(delivery: SignedDelivery, answer: (status: number) => void): boolean {
+    const receiver = this.#receiver
+    if (receiver === null || !this.owner.alive) return false
+    this.#as('receive', async () => {
+      const { headers, body } = delivery
+      const request = {
+        account: ACCOUNT,
+        path: `/webhooks/${ACCOUNT}`,
+        address: '192.0.2.1',
+        headers,
+        body: Readable.from([body]),
+        onSigned() {},
+        onManyChunks() {},
+      }
+      const { status } = await receiver.receive(request)
+      if (this.owner.alive) answer(status)
+    })
+    return true
+  }
+
+  /** `track` of a submission, by a command. */
+  track(submissionId: string): void {
+    this.#as('track', async () => {
+      const db = this.#db as Db
+      const fact = { kind: 'wake', account: ACCOUNT, submissionId, cause: 'command', reads: [] } as const
+      await inApplyTransaction(db, silentObserver, 'track', (transaction) => transaction.apply([fact]))
+    })
+  }
+
+  /** Requests a reconcile run, by a command. */
+  reconcile(options: { readonly dry_run?: boolean }, onStored: (runId: string) => void = () => {}): void {
+    this.#as('reconcile', async () => {
+      onStored(await requestRun(this.#db as Db, { account: ACCOUNT, options, requestedBy: 'command' }))
+    })
+  }
+
+  /** SIGTERM. @param onEnd called when the process has ended by itself. */
+  stop(onEnd: () => void): void {
+    this.#as('stop', async () => {
+      this.#stopping.abort(new Error('the process is stopping'))
+      await this.#receiver?.drain()
+      this.#receiver = null
+      await this.#ended
+      await this.#db?.close()
+      if (this.owner.alive) onEnd()
+    })
+  }
+
+  /** SIGKILL: nothing of it goes on, and what it had not committed is rolled back. */
+  kill(): void {
+    this.#p.scheduler.kill(this.owner)
+  }
+
+  #as(what: string, work: () => Promise<void>): void {
+    const failed = (error: unknown) => {
+      if (this.owner.alive) this.#p.onFatal(error)
+    }
+    this.#p.scheduler.after(0, what, () => void work().catch(failed), this.owner)
+  }
+
+  async #start(): Promise<void> {
+    const { path, scheduler, log, destinations } = this.#p
+    const clock = slowClock()
+    const db = interleaved(await openDb({ kind: 'sqlite', path }, { clock, log }), scheduler)
+    this.#db = db
+    await repairEnds(db)
+    await checkLogEpoch(db)
+    await ensureAccounts(db, [ACCOUNT])
+    await ensureDestinations(
+      db,
+      destinations.map(({ settings }) => settings),
+    )
+    const observer = silentObserver
+    const secretUses = new SecretUses(db, clock, log)
+    const common = { db, clock, log, observer }
+    const client = createUpstreamClient({ ...UPSTREAM, clock, observer, log })
+    const stages: Stage[] = [
+      secretUses,
+      ...workingStages(common, client),
+      healer(common, destinations),
+      ...pushStages(common, destinations),
+    ]
+    this.#ended = Promise.all(stages.map((stage) => supervise(stage, clock, log, this.#stopping.signal))).catch((error: unknown) => {
+      if (this.owner.alive) this.#p.onFatal(error)
+    })
+    const appender = new InboxAppender(db)
+    const rejectedStore = new RejectedStore(db, log)
+    this.#receiver = new Receiver({
+      accounts: [account],
+      bodyLimitBytes: 4 << 20,
+      appender,
+      rejectedStore,
+      secretUses,
+      clock,
+      log,
+      observer,
+    })
+  }
+}
+
+const UPSTREAM = {
+  account: ACCOUNT,
+  baseUrl: BASE_URL,
+  credentials: account.credentials,
+  scope: account.scope,
+  requestsPerSecond: 20,
+  proxy: {},
+}
+
+interface Common {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: typeof silentObserver
+}
+
+function workingStages(common: Common, client: UpstreamClient): Stage[] {
+  const { db, clock } = common
+  const clients = new Map([[ACCOUNT, client]])
+  // Rows of a run are read on the database itself, not in a thread.
+  const reconciling = { ...common, database: null, clients, concurrency: 2, budgetMs: 3_600_000, destinations: [] }
+  return [
+    new Worker({ ...common, restMs: () => 0 }),
+    new DueTimes({ db, clock, accounts: [ACCOUNT], policy }),
+    new AccountPoller({ ...common, account: ACCOUNT, client, policy, concurrency: 4 }),
+    new Reconciler({ ...reconciling, schedule: null }),
+  ]
+}
+
+function healer(common: Common, destinations: ProductParts['destinations']): Stage {
+  const config = { accounts: [account], destinations: destinations.map(({ settings }) => settings), ...policy }
+  return new DueTimeHealer({ ...common, config })
+}
+
+function pushStages(common: Common, destinations: ProductParts['destinations']): Stage[] {
+  const { db, log } = common
+  const settings = destinations.map((destination) => destination.settings)
+  const senders = destinations.map(
+    ({ settings, ams }) => new Sender({ ...common, destination: settings, kind: ams.kind(), graceMs: GRACE_MS }),
+  )
+  return [new FanOut({ db, log, destinations: settings, isClockTrusted: async () => true }), new OutboxSignal(db, senders), ...senders]
+}
+
+/** The system's clock, which is the simulation's, but for the looks of idle loops. */
+function slowClock(): Clock {
+  return {
+    ...systemClock,
+    sleep: (ms, signal) => systemClock.sleep(ms === LOOK_MS ? ms * SLOW_LOOK : ms, signal),
+  }
+}

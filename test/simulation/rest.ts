@@ -1,0 +1,73 @@
+import { systemClock } from '../../src/base/clock.ts'
+import type { Log } from '../../src/base/log.ts'
+import { compareWithTruth, truthSchema } from '../../src/ops/demo/compare.ts'
+import { submissionTruth } from '../../src/sandbox/service/truth.ts'
+import type { World } from '../../src/sandbox/world/world.ts'
+import { openDb } from '../../src/store/open/open.ts'
+import { logFaults } from '../e2e/agreement.ts'
+import type { Look } from './look.ts'
+import { ACCOUNT } from './service.ts'
+
+/** Feeds must be replayed, and then walked once more, for a replay does not move the cursor; without a cursor every walk is a replay. */
+const WALKED = `
+  select submission_id || ' ' || read as name from sync_reads
+  where last_read_at >= ? and (read = 'requirements' or (last_replay_at >= ? and (cursor is null or last_read_at > last_replay_at)))`
+
+/** What must still happen after the last fault. */
+export class Waits {
+  readonly #look: Look
+  readonly #sender: { readonly pending: number }
+  readonly #since: string
+  readonly #walked = new Set<string>()
+
+  constructor(look: Look, sender: { readonly pending: number }, sinceMs: number) {
+    this.#look = look
+    this.#sender = sender
+    this.#since = new Date(sinceMs).toISOString()
+  }
+
+  /** @returns what is left, and how much of it; nothing when all is at rest. */
+  left(): string[] {
+    const look = this.#look
+    const reads = look.rows<{ name: string }>("select submission_id || ' ' || read as name from sync_reads").map(({ name }) => name)
+    for (const { name } of look.rows<{ name: string }>(WALKED, this.#since, this.#since)) this.#walked.add(name)
+    const waits = {
+      deliveries: this.#sender.pending,
+      inbox: look.count("select count(*) from sync_inbox where state = 'ready'"),
+      leases: look.count('select count(*) from sync_reads where lease_token is not null'),
+      reads: reads.filter((read) => !this.#walked.has(read)).length,
+      cursors: look.count('select count(*) from sync_destinations where cursor < (select last_seq from mirror_info)'),
+      outbox: look.count("select count(*) from sync_outbox where state = 'ready'"),
+      runs: look.count("select count(*) from reconcile_runs where state in ('requested', 'running')"),
+    }
+    return Object.entries(waits).flatMap(([name, count]) => (count > 0 ? [`${name} ${count}`] : []))
+  }
+}
+
+export function isRunEnded(look: Look, runId: string | null): boolean {
+  return look.count("select count(*) from reconcile_runs where run_id = ? and state not in ('requested', 'running')", runId) > 0
+}
+
+/** @returns one line for the run and one for each finding, when a dry run found anything. */
+export function brokenProof(look: Look, runId: string | null): string[] {
+  const [run] = look.rows('select state, exit_code, note from reconcile_runs where run_id = ?', runId)
+  if (run?.['state'] === 'done' && run['exit_code'] === 0) return []
+  const findings = look.rows('select kind, entity, entity_id, fields, detail from reconcile_findings where run_id = ?', runId)
+  return [`the dry run does not prove the mirror: ${JSON.stringify(run)}`, ...findings.map((finding) => JSON.stringify(finding))]
+}
+
+/** Compares the mirror with the world, and with what its change log tells. In real time: nobody else uses the database. */
+export async function brokenMirror(path: string, look: Look, world: World, log: Log): Promise<string[]> {
+  const db = await openDb({ kind: 'sqlite', path }, { clock: systemClock, log })
+  try {
+    const known = look.rows<{ id: string }>('select submission_id as id from submissions')
+    const submissions = known.map(({ id }) => submissionTruth(world.submission(ACCOUNT, id), 0))
+    const compared = await compareWithTruth(db.read, ACCOUNT, truthSchema.parse({ account: ACCOUNT, submissions }))
+    const lines = compared.flatMap(({ table, differences }) =>
+      differences.map(({ key, what }) => `invariant 2: ${table} ${key}: ${String(what)}`),
+    )
+    return [...(await logFaults(db)).map((fault) => `invariant 3: ${fault}`), ...lines]
+  } finally {
+    await db.close()
+  }
+}
