@@ -8,7 +8,7 @@ import { type ThreadMessageRow, threadMessages } from '../model/entities/thread-
 import { entities } from '../model/entities.ts'
 import { columnsWhere, type Entity, ownKey, type Row } from '../model/entity.ts'
 import type { EventFact, MessageFact, StateFact } from '../model/facts.ts'
-import type { Json } from '../model/json.ts'
+import { canonicalJson, type Json } from '../model/json.ts'
 import { hasValue } from '../model/merge.ts'
 import { tableView, type View } from '../model/view.ts'
 import type { MirrorReader } from '../store/mirror/reader.ts'
@@ -140,7 +140,8 @@ function sameBut({ columns, inRaw }: NonNullable<Volatile>, column: string, stor
 function same(a: Json, b: Json): boolean {
   if (a === b) return true
   if (a === null || b === null || typeof a !== typeof b) return false
-  return typeof a === 'object' || typeof a === 'string' ? comparableText(JSON.stringify(a)) === comparableText(JSON.stringify(b)) : false
+  // Postgres sorts the keys of what it keeps as jsonb.
+  return typeof a === 'object' || typeof a === 'string' ? comparableText(canonicalJson(a)) === comparableText(canonicalJson(b)) : false
 }
 
 /** Matches the values under `keys` in JSON text. Quotes inside JSON texts are escaped, so the pattern never matches within a text. */

@@ -26,6 +26,9 @@ describe('requests', () => {
       events: { method: 'GET', path: '/broker/submissions/{submission_id}/events' },
       thread: { method: 'GET', path: '/broker/submissions/{submission_id}/thread' },
       requirements: { method: 'GET', path: '/broker/submissions/{submission_id}/requirements' },
+      outstanding: { method: 'GET', path: '/broker/submissions/{submission_id}/outstanding-requirements' },
+      workspace: { method: 'GET', path: '/broker/submissions/{submission_id}/application-workspace' },
+      sessions: { method: 'GET', path: '/broker/submissions/{submission_id}/api-quotes/sessions' },
       probe: { method: 'GET', path: '' },
     })
     const { service, client } = await bench((request, response) =>
@@ -35,15 +38,31 @@ describe('requests', () => {
     await client.events(ID, null)
     await client.thread(ID, 'c')
     await client.requirements(ID)
+    for (const read of ['outstanding', 'workspace', 'sessions'] as const) await client.detail(read, ID)
     expect(service.arrived.map((request) => `${request.method} ${request.url}`)).toEqual([
       'POST /api/v1/oauth/token',
       'GET /api/v1/broker/me',
       `GET /api/v1/broker/submissions/${ID}/events?limit=100`,
       `GET /api/v1/broker/submissions/${ID}/thread?since=c&limit=200`,
       `GET /api/v1/broker/submissions/${ID}/requirements`,
+      `GET /api/v1/broker/submissions/${ID}/outstanding-requirements`,
+      `GET /api/v1/broker/submissions/${ID}/application-workspace`,
+      `GET /api/v1/broker/submissions/${ID}/api-quotes/sessions`,
     ])
     const methods = Object.keys(client).sort()
-    expect(methods).toEqual(['clockSkewMs', 'close', 'events', 'me', 'probe', 'rate', 'requirements', 'shareAmong', 'thread', 'waitMs'])
+    expect(methods).toEqual([
+      'clockSkewMs',
+      'close',
+      'detail',
+      'events',
+      'me',
+      'probe',
+      'rate',
+      'requirements',
+      'shareAmong',
+      'thread',
+      'waitMs',
+    ])
     expect(service.arrived.slice(1).every((request) => request.body === '' && request.headers.authorization === 'Bearer token-1')).toBe(
       true,
     )

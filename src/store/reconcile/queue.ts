@@ -142,12 +142,11 @@ async function details(
   const { rows } = await sql<CandidateRow>`
     with ids as (${ids})
     select ids.submission_id, p.run_id, p.visited_at, p.proved_at, s.unreachable_since,
-      case when ${wanted(q, options)} then 1 else 0 end as wanted,
+      case when ${wanted(q, account, options)} then 1 else 0 end as wanted,
       case when e.last_replay_at is null then 1 else 0 end as first_events,
       case when t.last_replay_at is null then 1 else 0 end as first_thread,
       e.last_read_at as events_read_at, t.last_read_at as thread_read_at,
-      (select count(*) from sync_reads r where r.account = ${account} and r.submission_id = ids.submission_id
-        and r.read in (${sql.join(readKinds)})) as reads
+      ${readCount(account)} as reads
     from ids
     left join sync_proofs p on p.account = ${account} and p.submission_id = ids.submission_id
     left join submissions s on s.account = ${account} and s.submission_id = ids.submission_id
@@ -171,11 +170,18 @@ async function details(
   }))
 }
 
+/** How many of its reads a submission has. */
+function readCount(account: string): RawBuilder<unknown> {
+  return sql`(select count(*) from sync_reads r where r.account = ${account} and r.submission_id = ids.submission_id
+    and r.read in (${sql.join(readKinds)}))`
+}
+
 /** Submissions without all their reads are included: nobody knows whether they moved. */
-function wanted(q: Query, options: RunOptions): RawBuilder<unknown> {
+function wanted(q: Query, account: string, options: RunOptions): RawBuilder<unknown> {
   const conditions = [sql`1 = 1`]
   const movedSince = (at: RawBuilder<unknown>) =>
-    sql`(e.active_at >= ${at} or t.active_at >= ${at} or r.active_at >= ${at} or e.read is null or t.read is null or r.read is null)`
+    sql`(${readCount(account)} < ${sql.lit(readKinds.length)} or exists (
+      select 1 from sync_reads a where a.account = ${account} and a.submission_id = ids.submission_id and a.active_at >= ${at}))`
   if (options.since !== undefined) conditions.push(movedSince(timeValue(q, options.since)))
   if (options.active_only) conditions.push(movedSince(dbTime(q, -DORMANT_AFTER_MS)))
   return sql.join(conditions, sql` and `)

@@ -42,7 +42,7 @@ describe.each(testDatabases)('the admin routes of a serve on $name', (database) 
 
     const id = sandbox.addSubmission('default')
     sandbox.addMessage('default', id, { body_text: 'One.' }, { quiet: true })
-    expect((await ask('POST', '/submissions/track', { ids: [id] })).json()).toEqual({ account: 'default', added: 1, known: 0 })
+    expect((await ask('POST', '/submissions/track', { ids: [id] })).json()).toEqual({ account: 'default', added: 1, known: 0, purged: 0 })
     const stored = opened.db.read.sql.selectFrom('thread_messages').select('message_id').where('submission_id', '=', id)
     const messages = async () => (await stored.execute()).length
     await until('the message is there', async () => (await messages()) === 1)

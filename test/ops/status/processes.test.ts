@@ -78,7 +78,7 @@ describe.each(testDatabases)('processes on $name', (database) => {
     await db.write('test', (tx) => tx.sql.updateTable('sync_log_epochs').set({ home: 'elsewhere' }).execute())
     await heart.beat()
     const { log_epoch } = await db.read.sql.selectFrom('mirror_info').select('log_epoch').executeTakeFirstOrThrow()
-    expect(said).toEqual([{ logEpoch: log_epoch, afterSeq: 0, reason: 'copy' }])
+    expect(said).toEqual([{ logEpoch: log_epoch, afterSeq: 0, knownSeq: null, reason: 'copy' }])
     await heart.beat()
     expect(said).toHaveLength(1)
   })

@@ -286,7 +286,7 @@ it('some submissions that cannot be read end no run as long as others can be bet
 
 it('a service that refuses every read ends the run', async () => {
   const rig = await RunRig.open(sqlite, 8)
-  for (const operation of ['requirements', 'events', 'thread'] as const) rig.sandbox.faults.add({ kind: 'status', status: 403, operation })
+  for (const operation of readKinds) rig.sandbox.faults.add({ kind: 'status', status: 403, operation })
   const run = await rig.reconcile({}, { concurrency: 1, clock: hasty })
   expect(run).toMatchObject({ state: 'failed', exit_code: 1, note: expect.stringContaining('refuses every read') })
   expect(run.submissions_done).toBeLessThan(8)

@@ -100,13 +100,19 @@ describe.each(testDatabases)('accounts and submissions by the admin routes, on $
     }
     expect(await due(ONE)).toEqual([
       ['events', true, true, 1],
+      ['outstanding', true, true, 1],
       ['requirements', true, true, 1],
+      ['sessions', true, true, 1],
       ['thread', false, true, 1],
+      ['workspace', true, true, 1],
     ])
     expect(await due(TWO)).toEqual([
       ['events', false, false, 0],
+      ['outstanding', false, false, 0],
       ['requirements', false, false, 0],
+      ['sessions', false, false, 0],
       ['thread', false, false, 0],
+      ['workspace', false, false, 0],
     ])
     const three = 'bbbbbbbb-0000-4000-8000-000000000003'
     expect(await sync({ ids: [ONE, three] })).toMatchObject({
