@@ -4,6 +4,7 @@ import { messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Fact } from '../model/facts.ts'
+import { isDetail } from '../model/reads.ts'
 import { timeFromMs } from '../model/time.ts'
 import type { Db } from '../store/engine/db.ts'
 import { submissionIdsAfter, unreachableSince, wasUnreachable } from '../store/mirror/submissions.ts'
@@ -90,6 +91,8 @@ export class AccountGate {
   /** Notes how a read ended. @param begunAt when it began, in ms since the epoch. @returns whether the account is now paused. */
   async note(claim: Pick<ReadClaim, 'submissionId' | 'read' | 'lastReadAt'>, end: ClaimedReadEnd, begunAt: number): Promise<boolean> {
     if (end === 'refused') this.#noteRefused(claim.submissionId)
+    // A service may refuse the main reads and still answer the others.
+    if (isDetail(claim.read)) return false
     if (end === 'read' || end === 'stalled') this.#refusals.clear()
     if (claim.lastReadAt === null) return false
     if (end === 'read') this.#wave.note(claim.submissionId, claim.read, false)

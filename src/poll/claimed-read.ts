@@ -195,7 +195,8 @@ async function settleFailure(o: ClaimedReadOptions, claim: ReadClaim, error: unk
   const kept = { misses: claim.misses, stalls: claim.stalls, complete: false, changed: false, error: messageOf(error).slice(0, 500) }
   if (error instanceof AuthRefusedError) {
     // Not the read's fault: it stays due, and the account gets parked.
-    await o.db.write('read-refused', (tx) => settleRead(tx, claim, { ...kept, rank: rank.routine, dueInMs: 0, failures: claim.failures }))
+    const ranked = isDetail(claim.read) ? rank.background : rank.routine
+    await o.db.write('read-refused', (tx) => settleRead(tx, claim, { ...kept, rank: ranked, dueInMs: 0, failures: claim.failures }))
     return 'refused'
   }
   if (isDetail(claim.read) && (kind === 'gone' || kind === 'auth')) {

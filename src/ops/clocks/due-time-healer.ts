@@ -18,6 +18,7 @@ const SET_BACK_MS = 5_000
 /** Pause between steps, which leaves the database to others. */
 const PAUSE_MS = 20
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 export interface DueTimeHealerOptions {
   readonly db: Db
@@ -62,7 +63,7 @@ export class DueTimeHealer implements Service {
   /** Looks at all due times. @param whole the large tables too, whose rows have no index by time. @returns how many rows were changed. */
   async heal(whole: boolean, signal: AbortSignal): Promise<number> {
     const { db, config, log } = this.#o
-    const longestReadMs = Math.max(HOUR_MS, ...Object.values(config.poll))
+    const longestReadMs = Math.max(DAY_MS, ...Object.values(config.poll))
     const withLarge = whole || (await isAnyReadTooFar(db.read, this.#waits.accounts, longestReadMs))
     const healed = new Map<string, number>()
     for (const due of dueTimes) {

@@ -46,6 +46,7 @@ interface Waiting {
   submission_id: string
   read: ReadKind
   rank: number
+  failures: number
   lease_token: string | null
   due_at: TimeText
   active_at: TimeText | null
@@ -53,8 +54,8 @@ interface Waiting {
 }
 
 /**
- * Brings due times forward that lie further off than allowed now, for up to `limit` reads in order of submission. Failing reads keep their
- * backoff and reads in flight their lease, up to a day. Runs in steps, so that no transaction is long.
+ * Brings due times forward that lie further off than allowed now, for up to `limit` reads in order of submission. Failing and
+ * declined reads keep their backoff and reads in flight their lease, up to a day. Runs in steps, so that no transaction is long.
  * @param after the last submission of the previous step; '' to begin.
  * @returns the last submission of this step, or null when there are no more.
  */
@@ -62,7 +63,7 @@ export function shortenDueTimes(db: Db, account: string, after: string, limit: n
   return db.write('waits-shortened', async (tx) => {
     const lock = rowLock(tx, 'for update')
     const { rows } = await sql<Waiting>`
-      select submission_id, read, rank, lease_token, due_at, active_at, replay_due_at from sync_reads
+      select submission_id, read, rank, failures, lease_token, due_at, active_at, replay_due_at from sync_reads
       where account = ${account} and submission_id > ${after} order by submission_id, read limit ${sql.lit(limit)} ${lock}`.execute(tx.sql)
     // The page may cut the last submission: leave it to the next step, unless it fills the page or ends the list.
     const last = rows.at(-1)?.submission_id
@@ -80,7 +81,8 @@ export function shortenDueTimes(db: Db, account: string, after: string, limit: n
 
 function shorten(row: Waiting, now: number, longest: MaxIntervals): { due_at: TimeText; replay_due_at: TimeText | null } | null {
   const { pollMs, replayMs } = longest(row.active_at === null ? 0 : Math.max(0, now - msFromTime(row.active_at)), row.read)
-  const free = row.lease_token === null && row.rank !== rank.failing
+  const backsOff = row.rank === rank.failing || (row.rank === rank.background && row.failures > 0)
+  const free = row.lease_token === null && !backsOff
   const replay_due_at = row.replay_due_at === null ? null : earlier(row.replay_due_at, timeFromMs(now + replayMs))
   // A walk makes the replay, so it must not come later than a due replay.
   const due = earlier(row.due_at, timeFromMs(now + (free ? pollMs : DAY_MS)))

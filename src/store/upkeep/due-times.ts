@@ -54,6 +54,7 @@ export interface DueTimes {
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
 /** The longest pause that a `Retry-After` is granted. */
 const LONGEST_PAUSE_MS = HOUR_MS
 /** A time that is noted when something happens, and that something else counts from. It never lies ahead. */
@@ -184,12 +185,11 @@ export const notDueTimes: Readonly<Record<string, readonly string[]>> = {
 function readWait(row: WaitingRow, waits: LongestWaits): LongestWait {
   if (row['lease_token'] !== null) return lease(LONGEST_LEASE_MS)
   const { pollMs } = waits.reads(quietMs(row), readOf(row))
-  // A submission that the service does not find any more is asked for as seldom as a quiet one, and so is a read that it does not give.
-  const rests = row['rank'] === rank.failing || row['rank'] === rank.background
-  return {
-    ms: rests ? Math.max(LONGEST_PAUSE_MS, waits.reads(Number.POSITIVE_INFINITY, readOf(row)).pollMs) : pollMs,
-    becomes: 'spread',
-  }
+  // A read that the service does not give is tried again after a day.
+  if (row['rank'] === rank.background) return { ms: Math.max(DAY_MS, pollMs), becomes: 'spread' }
+  if (row['rank'] !== rank.failing) return { ms: pollMs, becomes: 'spread' }
+  // A submission that the service does not find any more is asked for as seldom as a quiet one.
+  return { ms: Math.max(LONGEST_PAUSE_MS, waits.reads(Number.POSITIVE_INFINITY, readOf(row)).pollMs), becomes: 'spread' }
 }
 
 function readOf(row: WaitingRow): ReadKind {

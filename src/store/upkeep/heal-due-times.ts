@@ -53,7 +53,7 @@ export async function healStep(db: Db, due: DueTimes, waits: LongestWaits, posit
 export async function isAnyReadTooFar(q: Query, accounts: readonly string[], longestMs: number): Promise<boolean> {
   for (const account of accounts) {
     const { rows } = await sql`
-      select 1 from sync_reads where account = ${account} and rank in (0, 1, 2) and due_at > ${dbTime(q, longestMs + SLACK_MS)} limit 1`.execute(
+      select 1 from sync_reads where account = ${account} and rank in (0, 1, 2, 3) and due_at > ${dbTime(q, longestMs + SLACK_MS)} limit 1`.execute(
       q.sql,
     )
     if (rows.length > 0) return true

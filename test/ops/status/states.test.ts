@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
+import { mainReads } from '../../../src/model/reads.ts'
 import { timeFromMs } from '../../../src/model/time.ts'
 import { readVerdict, type Verdict } from '../../../src/ops/status/status.ts'
 import type { Db } from '../../../src/store/engine/db.ts'
@@ -44,10 +45,11 @@ describe.each(testDatabases)('the verdict on $name', (database) => {
     await reads({ rank: 1, due_at: at(-HOUR), last_read_at: at(MINUTE) })
   }
 
+  /** Changes the reads of all submissions, or the main ones of one. */
   async function reads(values: Partial<ReadsTable>, submissionId?: string): Promise<void> {
     await db.write('test', (tx) => {
       const all = tx.sql.updateTable('sync_reads').set(values)
-      return (submissionId === undefined ? all : all.where('submission_id', '=', submissionId)).execute()
+      return (submissionId === undefined ? all : all.where('submission_id', '=', submissionId).where('read', 'in', mainReads)).execute()
     })
   }
 
