@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import { sql } from 'kysely'
 import { timeFromMs } from '../../src/model/time.ts'
@@ -149,6 +148,7 @@ export const readPoints: readonly KillPoint[] = [
     },
     faults: [status(404, { operation: 'thread', count: 1 })],
   },
+  { transaction: 'read-declined', before: due, faults: [status(404, { operation: 'workspace', count: 1 })] },
   { transaction: 'cursor-refused', before: due, faults: [{ kind: 'invalid_cursor' }] },
   {
     transaction: 'read-release',
@@ -224,12 +224,13 @@ export const accountPoints: readonly KillPoint[] = [
   },
 ]
 
-/** What the receiver closes, and counts. */
+/** What the receiver resets, and counts. */
 async function sendNoHttp(receiver: string): Promise<void> {
   const socket = connect(Number(new URL(receiver).port), '127.0.0.1')
   socket.on('error', nothing)
   socket.end('no http\r\n\r\n')
-  await once(socket, 'close')
+  // Not `once` of node:events, to which the reset is a failure.
+  await new Promise((resolve) => socket.once('close', resolve))
 }
 
 /** Work that goes on until the product is where it was armed. */

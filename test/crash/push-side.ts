@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { entities } from '../../src/model/entities.ts'
+import { columnsWhere, isInChangeLog } from '../../src/model/entity.ts'
 import { canonicalJson } from '../../src/model/json.ts'
 import { personalDataFilter } from '../../src/model/personal.ts'
 import type { Db } from '../../src/store/engine/db.ts'
@@ -161,7 +162,7 @@ export class PushSide implements PushedTo {
     if (missing.length > 0) await storeMappings(db, missing.map(mappingOf), 'import')
   }
 
-  /** What a receiver that keeps rows by their key holds at the end is the mirror, without what is personal. */
+  /** What a receiver that keeps rows by their key holds at the end is the mirror, without what is personal and what is never logged. */
   async #snapshotFaults(db: Db, destination: string): Promise<string[]> {
     const strip = personalDataFilter([])
     const held = new Map<string, Record<string, unknown>>()
@@ -175,7 +176,9 @@ export class PushSide implements PushedTo {
     }
     const faults: string[] = []
     for (const entity of entities) {
-      for (const { raw: _, ...row } of await rowsOf(db, entity)) {
+      const columns = columnsWhere(entity, isInChangeLog)
+      for (const stored of await rowsOf(db, entity)) {
+        const row = Object.fromEntries(columns.map((column) => [column, stored[column] ?? null]))
         const key = `${entity.table} ${JSON.stringify(entity.key.slice(1).map((column) => row[column]))}`
         const got = held.get(key)
         if (canonicalJson((got ?? null) as never) !== canonicalJson(strip(entity.table, row))) faults.push(`${destination}: ${key}`)
