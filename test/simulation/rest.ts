@@ -11,7 +11,7 @@ import { ACCOUNT } from './service.ts'
 /** Feeds must be replayed, and then walked once more, for a replay does not move the cursor; without a cursor every walk is a replay. */
 const WALKED = `
   select submission_id || ' ' || read as name from sync_reads
-  where last_read_at >= ? and (read = 'requirements' or (last_replay_at >= ? and (cursor is null or last_read_at > last_replay_at)))`
+  where last_read_at >= ? and (read not in ('events', 'thread') or (last_replay_at >= ? and (cursor is null or last_read_at > last_replay_at)))`
 
 /** What must still happen after the last fault. */
 export class Waits {

@@ -1,8 +1,10 @@
 import { Agent, type Dispatcher } from 'undici'
 import { page } from '../../src/sandbox/http/pages.ts'
+import { outstandingView, sessionsView, workspaceView } from '../../src/sandbox/service/details.ts'
 import { FaultInjector } from '../../src/sandbox/service/faults.ts'
 import { requirementsView } from '../../src/sandbox/service/requirements.ts'
 import type { Prng } from '../../src/sandbox/world/prng.ts'
+import type { Submission } from '../../src/sandbox/world/submission.ts'
 import type { World } from '../../src/sandbox/world/world.ts'
 import { world as outside, type Scheduler } from './scheduler.ts'
 import type { Weather } from './weather.ts'
@@ -20,6 +22,13 @@ interface Answer {
   readonly status: number
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>>
+}
+
+const STATE_READS: Readonly<Record<string, (submission: Submission, nowMs: number) => unknown>> = {
+  requirements: requirementsView,
+  'outstanding-requirements': outstandingView,
+  'application-workspace': workspaceView,
+  'api-quotes/sessions': sessionsView,
 }
 
 interface Page {
@@ -97,11 +106,12 @@ export class Service {
   }
 
   #read({ pathname, searchParams }: URL): Answer {
-    const [, submissionId = '', read = ''] = /\/broker\/submissions\/([^/]+)\/(\w+)$/.exec(pathname) ?? []
+    const [, submissionId = '', read = ''] = /\/broker\/submissions\/([^/]+)\/(.+)$/.exec(pathname) ?? []
     const submission = this.#world.submissions(ACCOUNT).get(submissionId)
     if (submission === undefined || this.hidden.has(submissionId) || this.#weather.strikes('notFound'))
       return { status: 404, body: { detail: 'Submission not found' } }
-    if (read === 'requirements') return { status: 200, body: requirementsView(submission, this.#scheduler.trueMs) }
+    const state = STATE_READS[read]
+    if (state !== undefined) return { status: 200, body: state(submission, this.#scheduler.trueMs) }
     const feed = read === 'events' ? submission.events : submission.thread
     const request = { account: ACCOUNT, submissionId, since: searchParams.get('since') ?? undefined, limit: PAGE_ITEMS }
     const answer = page(read as 'events', feed as typeof submission.events, request, this.#faults)
