@@ -4,6 +4,7 @@ import { entities } from '../../src/model/entities.ts'
 import type { Row } from '../../src/model/entity.ts'
 import { columnsWhere, isInChangeLog } from '../../src/model/entity.ts'
 import { canonicalJson } from '../../src/model/json.ts'
+import { feeds } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { compareWithTruth, truthSchema } from '../../src/ops/demo/compare.ts'
 import type { Sandbox } from '../../src/sandbox/service/sandbox.ts'
@@ -125,7 +126,7 @@ export async function unread(db: Db, sinceMs: number): Promise<number> {
   const { rows } = await sql<{ n: number }>`
     select (select count(*) from sync_inbox where state = 'ready')
       + (select count(*) from sync_reads where last_read_at is null or last_read_at < ${since}
-          or (read <> 'requirements' and (last_replay_at is null or last_replay_at < ${since}))) as n`.execute(db.read.sql)
+          or (read in (${sql.join(feeds)}) and (last_replay_at is null or last_replay_at < ${since}))) as n`.execute(db.read.sql)
   return Number(rows[0]?.n)
 }
 

@@ -72,6 +72,8 @@ function sampleOf(column: OldTable['columns'][number], row: number): Value {
     case 'INT':
     case 'SERIAL':
       return row
+    case 'REAL':
+      return row + 0.25
     case 'JSON':
     case 'RAW':
       return JSON.stringify({ [name]: [row, null, 'Straße', { deep: row }] })
@@ -106,6 +108,7 @@ async function insert(db: Db, table: OldTable, row: number): Promise<void> {
       RAW: 'json',
       BYTES: 'bytea',
       INT: 'bigint',
+      REAL: 'double precision',
     }
     if (column.kind === 'BOOL') return sql`${value === 1}`
     return types[column.kind] ? sql`${value}::${sql.raw(types[column.kind] ?? '')}` : sql`${value}`

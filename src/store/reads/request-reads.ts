@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { feeds, mainReads, readKinds } from '../../model/reads.ts'
+import { feeds, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime, least, timeValue } from '../engine/sql.ts'
@@ -23,12 +23,11 @@ export async function requestReads(db: Db, account: string, submissionIds: reado
   })
 }
 
-/** @returns whether the main reads of these submissions have ended after `since`: requirements, and both feeds from the beginning. */
+/** @returns whether every read of these submissions has ended after `since`: the state reads, and both feeds from the beginning. */
 export async function areReadSince(q: Query, account: string, submissionIds: readonly string[], since: TimeText): Promise<boolean> {
   const missing = await sql`
     select 1 from sync_reads
     where account = ${account} and submission_id in (${sql.join(submissionIds)})
-      and read in (${sql.join(mainReads)})
       and coalesce(case when read in (${sql.join(feeds)}) then last_replay_at else last_read_at end <= ${timeValue(q, since)}, ${sql.lit(true)})
     limit 1`.execute(q.sql)
   return missing.rows.length === 0

@@ -163,7 +163,9 @@ it('the steps of the runbook end what they are about', { timeout: 240_000 }, asy
 describe.each(testDatabases)('the statements of the runbook on $name', (database) => {
   it('are understood', async () => {
     const runbook = await readFile(new URL('../../../docker/runbook.md', import.meta.url), 'utf8')
-    const statements = [...runbook.matchAll(/(?:^ *|`)(select [^`;…]+)[`;]/gm)].map(([, statement = '']) => statement)
+    const every = [...runbook.matchAll(/(?:^ *|`)(select [^`;…]+)[`;]/gm)].map(([, statement = '']) => statement)
+    // One that reads no table is not for the mirror, but tells a server of Postgres to do something.
+    const statements = every.filter((statement) => / from /.test(statement))
     expect(statements.length).toBeGreaterThan(5)
     const opened = await database.open()
     onTestFinished(() => opened.close())

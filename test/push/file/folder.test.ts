@@ -184,7 +184,7 @@ describe('a drop of files into a folder', () => {
     ['submission', 3, 1],
   ] as const)('gets on even when it is late from the beginning, with a file for each %s', async (per, count, delivered) => {
     let now = 0
-    const late = Object.assign(new ManualClock(), { now: () => (now += 20_000) })
+    const late = Object.assign(new ManualClock(), { steady: () => (now += 20_000) })
     const outcomes = await send(folderKind(newFolder(), { per }, late), pushItems(count))
     expect(outcomes.filter(({ type }) => type === 'delivered')).toHaveLength(delivered)
     expect(outcomes.filter(({ type }) => type === 'not_attempted')).toHaveLength(count - delivered)
