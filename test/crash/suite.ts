@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { waitFor } from '../e2e/agreement.ts'
+import { isNightly } from '../tools/nightly.ts'
 import { adminPoints } from './admin-points.ts'
 import { alarmPoints } from './alarm-points.ts'
 import { ACCOUNT } from './checks.ts'
@@ -14,11 +15,16 @@ import { reconcilePoints } from './reconcile-points.ts'
 import { CrashRig } from './rig.ts'
 import { commentPoints, upkeepPoints } from './upkeep-points.ts'
 
-const RANDOM_KILLS = 5
+const RANDOM_KILLS = isNightly ? 10 : 3
+/** What a product has in its database grows with each point, and so does what is looked at after each. */
+const POINTS_A_PRODUCT = 4
 /** Of a machine that has much else to do. */
 const TEST_MS = 180_000
 
 type Group = readonly [string, readonly KillPoint[]]
+
+/** When a process is killed: its transaction is undone, or nobody learns that it is made. */
+export type Moment = 'before-commit' | 'after-commit'
 
 /** What the mirror, the outbox and the proof stand on. */
 export const coreGroups: readonly Group[] = [
@@ -65,9 +71,13 @@ export function fullDiskSuite(groups: readonly Group[]): void {
   })
 }
 
-/** Kills the product on one database at every point of `groups`, and at random moments. */
-export function crashSuite(name: string, place: () => Promise<CrashPlace>, groups: readonly Group[]): void {
-  describe.each(groups)(`killed on ${name} at each commit of %s`, (_, points) => {
+/**
+ * Kills the product on one database at every point of `groups`, and at random moments.
+ * @param moment when, in the proofs. Each night it is both.
+ */
+export function crashSuite(name: string, place: () => Promise<CrashPlace>, groups: readonly Group[], moment: Moment): void {
+  const isKilled = (at: Moment) => isNightly || at === moment
+  describe.each(groups.flatMap(inParts))(`killed on ${name} at each commit of %s`, (_, points) => {
     let rig: CrashRig
     beforeAll(async () => {
       rig = await openGroup(await place(), points)
@@ -75,11 +85,12 @@ export function crashSuite(name: string, place: () => Promise<CrashPlace>, group
     afterAll(() => rig.close())
 
     it.each(points)('$transaction', { timeout: TEST_MS }, async (point) => {
-      await killAt(rig, point, `${point.transaction}:before-commit 1 kill`)
+      const isOfStart = startPoints.includes(point)
+      if (isKilled('before-commit')) await killAt(rig, point, `${point.transaction}:before-commit 1 kill`)
       // What every start does needs no other start in between.
-      if (points !== startPoints) await rig.recover()
-      await killAt(rig, point, `${point.transaction}:after-commit ${point.later ?? 1} kill`)
-      await rig.recover()
+      if (isKilled('before-commit') && !isOfStart) await rig.recover()
+      if (isKilled('after-commit')) await killAt(rig, point, `${point.transaction}:after-commit ${point.later ?? 1} kill`)
+      if (isKilled('after-commit') || isOfStart) await rig.recover()
     })
   })
 
@@ -103,8 +114,15 @@ export function crashSuite(name: string, place: () => Promise<CrashPlace>, group
   })
 }
 
+/** The group, a few points a product. What starts do begins with an empty database, and stays together. */
+function inParts([name, points]: Group): Group[] {
+  if (points === startPoints) return [[name, points]]
+  const parts = Array.from({ length: Math.ceil(points.length / POINTS_A_PRODUCT) }, (_, part) => part * POINTS_A_PRODUCT)
+  return parts.map((from) => [name, points.slice(from, from + POINTS_A_PRODUCT)])
+}
+
 async function openGroup(place: CrashPlace, points: readonly KillPoint[]): Promise<CrashRig> {
-  const rig = await CrashRig.open(place, points === pushPoints ? await PushSide.open() : null)
+  const rig = await CrashRig.open(place, points.some((point) => pushPoints.includes(point)) ? await PushSide.open() : null)
   if (points === startPoints) return rig
   await rig.start()
   for (let n = 0; n < 3; n++) addWork(rig)
