@@ -24,6 +24,7 @@ import { retentionWaits } from './0022-retention-waits.ts'
 import { hostileSenders } from './0023-hostile-senders.ts'
 import { purged } from './0024-purged.ts'
 import { stateReads } from './0025-state-reads.ts'
+import { knownIds } from './0026-known-ids.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -52,4 +53,5 @@ export const migrations: readonly Migration[] = [
   hostileSenders,
   purged,
   stateReads,
+  knownIds,
 ]

@@ -3,6 +3,7 @@ import { type ClockJudge, ClockWatch } from '../ops/clocks/clock-watch.ts'
 import { DueTimeHealer } from '../ops/clocks/due-time-healer.ts'
 import { AccountPoller } from '../poll/account-poller.ts'
 import { DueTimes } from '../poll/due-times.ts'
+import { IdReads } from '../poll/id-reads.ts'
 import { ReplayAll } from '../poll/replay-all.ts'
 import type { Sender } from '../push/send/sender.ts'
 import { Worker } from '../work/worker.ts'
@@ -55,6 +56,7 @@ function accountGroup({ config, clients, ...common }: WorkingParts, account: Acc
       make: async () => ({
         services: [
           new AccountPoller({ ...common, account: account.name, client, policy: config, concurrency: config.upstream.concurrency }),
+          new IdReads({ ...common, account: account.name, client, policy: config }),
         ],
         shareAmong: ({ reading }) => client.shareAmong(reading),
       }),

@@ -1,6 +1,7 @@
 import type { EventFact, Fact, MessageFact } from '../model/facts.ts'
 import { applyAbsent } from './absent.ts'
 import { applyDerived } from './derived.ts'
+import { applyKnownIds } from './known-ids.ts'
 import { applyEvents } from './market-events.ts'
 import { protectFacts } from './protect-facts.ts'
 import type { ApplySession } from './session.ts'
@@ -16,8 +17,9 @@ import { applyMessages } from './thread-messages.ts'
 export async function applyTo(session: ApplySession, given: readonly Fact[]): Promise<number> {
   const all = protectFacts(session.access.protection, given)
   const tracked = await lockSubmissions(session, all)
-  // Nothing is mirrored of a purged submission.
-  const facts = all.filter((fact) => tracked.has(`${fact.account} ${fact.submissionId}`) || !session.notePurged(fact))
+  // Nothing is mirrored of a purged submission. A fact of no submission needs none.
+  const isTracked = (fact: Fact) => fact.submissionId === '' || tracked.has(`${fact.account} ${fact.submissionId}`)
+  const facts = all.filter((fact) => isTracked(fact) || !session.notePurged(fact))
   await applyEvents(
     session,
     facts.filter((fact): fact is EventFact => fact.kind === 'event'),
@@ -34,5 +36,6 @@ export async function applyTo(session: ApplySession, given: readonly Fact[]): Pr
     if (fact.kind === 'derived') await applyDerived(session, fact)
     if (fact.kind === 'wake') session.wake(fact, ...fact.reads)
   }
+  applyKnownIds(session, facts)
   return stale
 }

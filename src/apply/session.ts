@@ -7,10 +7,11 @@ import { threadMessages } from '../model/entities/thread-messages.ts'
 import { entities } from '../model/entities.ts'
 import type { Entity, RowOf } from '../model/entity.ts'
 import type { Origin, Place } from '../model/facts.ts'
-import type { ReadKind } from '../model/reads.ts'
+import type { OwnRead } from '../model/reads.ts'
 import { msFromTime, type TimeText } from '../model/time.ts'
 import type { MirrorAccess } from '../store/mirror/access.ts'
 import type { Arrival, Conflict } from '../store/mirror/evidence.ts'
+import type { NewKnownId } from '../store/reads/known-ids.ts'
 import type { Wake } from '../store/reads/reads.ts'
 import { WorkingSet } from './working-set.ts'
 
@@ -33,6 +34,8 @@ export class ApplySession {
   readonly conflicts: Conflict[] = []
   /** Purged submissions of the facts, each as `account submission_id`. */
   readonly purged = new Set<string>()
+  /** Ids that the facts name, by account, kind and id. */
+  readonly knownIds = new Map<string, NewKnownId>()
   inserted = 0
 
   constructor(access: MirrorAccess, now: TimeText) {
@@ -53,8 +56,13 @@ export class ApplySession {
     return set as unknown as WorkingSet<RowOf<E>>
   }
 
-  wake(place: Place, ...reads: ReadKind[]): void {
+  wake(place: Place, ...reads: OwnRead[]): void {
     for (const read of reads) this.wakes.push({ account: place.account, submissionId: place.submissionId, read })
+  }
+
+  noteKnownId(found: NewKnownId): void {
+    const key = `${found.account} ${found.kind} ${found.id}`
+    if ((this.knownIds.get(key)?.submissionId ?? '') === '') this.knownIds.set(key, found)
   }
 
   requestReplay(place: Place): void {

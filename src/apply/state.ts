@@ -15,7 +15,7 @@ import type { ApplySession } from './session.ts'
  * @returns false when a view that was requested later has already been applied (invariant 6, trap 81).
  */
 export async function applyState(session: ApplySession, fact: StateFact): Promise<boolean> {
-  if (!(await session.access.takeApplied(fact, fact.read, fact.readNo))) return false
+  if (!(await session.access.takeApplied(fact))) return false
   applySubmission(session, fact)
   for (const entity of entities) {
     const shown = tableView(fact.view, entity)
@@ -28,8 +28,9 @@ export async function applyState(session: ApplySession, fact: StateFact): Promis
 
 function applySubmission(session: ApplySession, fact: StateFact): void {
   const { submission } = fact.view
+  if (submission === null) return
   const stored = session.submissions.get({ account: fact.account, submission_id: fact.submissionId })
-  if (submission === null || stored === null) return
+  if (stored === null) return
   const next: SubmissionRow = { ...stored, ...submission }
   // Every view has a new generation time. That alone is no change.
   if (sameRawBut(GENERATED, stored.raw, next.raw)) next.raw = stored.raw

@@ -12,9 +12,11 @@ import type { ApplySession } from './session.ts'
 export async function lockSubmissions(session: ApplySession, facts: readonly Fact[]): Promise<ReadonlySet<string>> {
   const first = new Map<string, Fact>()
   for (const fact of facts) {
+    if (fact.submissionId === '') continue
     const key = `${fact.account} ${fact.submissionId}`
     if (!first.has(key)) first.set(key, fact)
   }
+  if (first.size === 0) return new Set()
   const keys = [...first.keys()].sort().map((key) => keyOf(first.get(key) as Fact))
   const viaOf = (key: { account: string; submission_id: string }) => trackedVia(first.get(`${key.account} ${key.submission_id}`) as Fact)
   const { rows, added } = await session.access.lockSubmissions(keys, session.now, (key) => viaOf(key as SubmissionRow))

@@ -1,13 +1,18 @@
 import { applicationAnswers } from './entities/application-answers.ts'
 import { applicationWorkspaces } from './entities/application-workspaces.ts'
 import { applications } from './entities/applications.ts'
+import { bindAssumptions } from './entities/bind-assumptions.ts'
+import { bindContingencies } from './entities/bind-contingencies.ts'
+import { bindRequests } from './entities/bind-requests.ts'
 import { carrierApiSessions } from './entities/carrier-api-sessions.ts'
 import { documentsOnFile } from './entities/documents-on-file.ts'
 import { facts } from './entities/facts.ts'
+import { insureds } from './entities/insureds.ts'
 import { lanes } from './entities/lanes.ts'
 import { marketEvents } from './entities/market-events.ts'
 import { marketReadiness } from './entities/market-readiness.ts'
 import { outstandingItems } from './entities/outstanding-items.ts'
+import { policies } from './entities/policies.ts'
 import { programAssessments } from './entities/program-assessments.ts'
 import { quoteHistory } from './entities/quote-history.ts'
 import { quotes } from './entities/quotes.ts'
@@ -39,6 +44,11 @@ export const entities = [
   applications,
   applicationAnswers,
   facts,
+  bindRequests,
+  bindAssumptions,
+  bindContingencies,
+  policies,
+  insureds,
 ] as const satisfies readonly Entity[]
 
 export function entityNamed(table: string): Entity | null {

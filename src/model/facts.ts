@@ -1,4 +1,5 @@
-import type { ReadKind, StateRead } from './reads.ts'
+import type { KnownId } from './known-ids.ts'
+import type { OwnRead, StateRead } from './reads.ts'
 import type { Cause, MarketEvent, ThreadMessage, Via } from './records.ts'
 import type { TimeText } from './time.ts'
 import type { View } from './view.ts'
@@ -6,6 +7,7 @@ import type { View } from './view.ts'
 /** The submission of a fact. */
 export interface Place {
   readonly account: string
+  /** Empty for what belongs to no submission that is known. */
   readonly submissionId: string
 }
 
@@ -39,6 +41,8 @@ export interface MessageFact extends Place, Origin {
 export interface StateFact extends Place {
   readonly kind: 'state'
   readonly read: StateRead
+  /** The id that a read by id asked for. */
+  readonly ownId?: string
   readonly cause: Cause
   readonly view: View
   /** The read number, taken before the request was sent (invariant 6). */
@@ -57,7 +61,7 @@ export interface ReachabilityFact extends Place {
 export interface WakeFact extends Place {
   readonly kind: 'wake'
   readonly cause: Cause
-  readonly reads: readonly ReadKind[]
+  readonly reads: readonly OwnRead[]
   /** For a new submission: how it became known, unless the cause tells. */
   readonly trackedVia?: string
 }
@@ -72,6 +76,15 @@ export interface AbsentFact extends Place {
   readonly goneAt: TimeText
 }
 
+/** Ids that an answer or an operator named beside all other facts. */
+export interface NamedFact extends Place {
+  readonly kind: 'named'
+  readonly cause: Cause
+  readonly ids: readonly KnownId[]
+  /** Who named them, as in `known_ids.via`. */
+  readonly via: string
+}
+
 /** Asks to recompute derived columns, such as `last_event_at`, from all stored records. */
 export interface DerivedFact extends Place {
   readonly kind: 'derived'
@@ -79,4 +92,4 @@ export interface DerivedFact extends Place {
   readonly now: TimeText
 }
 
-export type Fact = EventFact | MessageFact | StateFact | ReachabilityFact | WakeFact | AbsentFact | DerivedFact
+export type Fact = EventFact | MessageFact | StateFact | ReachabilityFact | WakeFact | AbsentFact | NamedFact | DerivedFact

@@ -1,4 +1,4 @@
-/** The reads of a submission: two feeds, and state reads. */
+/** The reads of a submission: two feeds, state reads, and reads by an id that the submission's answers name. */
 export type ReadKind = Feed | StateRead
 /** Reads of a feed, in pages. */
 export const feeds = ['events', 'thread'] as const
@@ -9,11 +9,19 @@ export type Feed = (typeof feeds)[number]
  */
 export const detailReads = ['outstanding', 'workspace', 'sessions'] as const
 export type DetailRead = (typeof detailReads)[number]
-/** Reads of the present state. */
+/** Reads of the present state that every submission has. */
 export const stateReads = ['requirements', ...detailReads] as const
-export type StateRead = (typeof stateReads)[number]
+/** Reads of what has an id of its own, once for each id that is known (see `KnownId`). */
+export const idReads = ['bind_request', 'policy', 'insured'] as const
+export type IdRead = (typeof idReads)[number]
+/** A read that every submission has, with a row in `sync_reads`. */
+export type OwnRead = Feed | OwnStateRead
+/** A state read that every submission has. */
+export type OwnStateRead = (typeof stateReads)[number]
+export type StateRead = OwnStateRead | IdRead
 /** Reads by which a submission is known to be up to date. */
 export const mainReads = [...feeds, 'requirements'] as const
+/** The reads that every submission has. */
 export const readKinds = [...feeds, ...stateReads] as const
 
 export function isFeed(read: ReadKind): read is Feed {
@@ -22,4 +30,8 @@ export function isFeed(read: ReadKind): read is Feed {
 
 export function isDetail(read: ReadKind): read is DetailRead {
   return (detailReads as readonly ReadKind[]).includes(read)
+}
+
+export function isIdRead(read: ReadKind): read is IdRead {
+  return (idReads as readonly ReadKind[]).includes(read)
 }

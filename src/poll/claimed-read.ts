@@ -4,7 +4,7 @@ import { FatalError, messageOf, TransientError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Fact } from '../model/facts.ts'
-import { isDetail, isFeed, type StateRead } from '../model/reads.ts'
+import { isDetail, isFeed, type OwnStateRead } from '../model/reads.ts'
 import type { Cause } from '../model/records.ts'
 import { msFromTime, type TimeText, timeFromMs } from '../model/time.ts'
 import { readState } from '../read/state.ts'
@@ -163,7 +163,7 @@ function activityOf(o: ClaimedReadOptions, claim: ReadClaim, end: WalkEnd, chang
   return end.newestAt < now ? end.newestAt : now
 }
 
-async function readSubmissionState(o: ClaimedReadOptions, claim: ReadClaim, read: StateRead, signal: AbortSignal): Promise<'read'> {
+async function readSubmissionState(o: ClaimedReadOptions, claim: ReadClaim, read: OwnStateRead, signal: AbortSignal): Promise<'read'> {
   const view = await readState(o.client, read, claim.submissionId, signal, claim.rank === rank.background ? 'background' : 'live')
   await inApplyTransaction(o.db, o.observer, 'state-read', async (transaction) => {
     const readAt = timeFromMs(o.clock.now())

@@ -1,5 +1,5 @@
 import type { Priority } from '../base/limiter.ts'
-import type { StateRead } from '../model/reads.ts'
+import type { OwnStateRead } from '../model/reads.ts'
 import { type View, viewOf } from '../model/view.ts'
 import type { UpstreamClient } from '../upstream/client.ts'
 import { UpstreamTransientError } from '../upstream/http/errors.ts'
@@ -11,7 +11,7 @@ import { readWorkspace } from '../upstream/wire/workspace.ts'
 type Reader = (client: UpstreamClient, submissionId: string, signal: AbortSignal, priority?: Priority) => Promise<View | null>
 
 /** The request of each state read; null when the answer is not such a view. */
-const readers: Readonly<Record<StateRead, Reader>> = {
+const readers: Readonly<Record<OwnStateRead, Reader>> = {
   requirements: async (client, ...asked) => {
     const requirements = readRequirements(await client.requirements(...asked))
     return requirements && viewOf(requirements)
@@ -27,7 +27,7 @@ const readers: Readonly<Record<StateRead, Reader>> = {
  */
 export async function readState(
   client: UpstreamClient,
-  read: StateRead,
+  read: OwnStateRead,
   submissionId: string,
   signal: AbortSignal,
   priority?: Priority,

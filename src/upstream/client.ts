@@ -3,14 +3,14 @@ import type { Priority } from '../base/limiter.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import { isObject } from '../model/json.ts'
-import type { DetailRead } from '../model/reads.ts'
+import type { DetailRead, IdRead } from '../model/reads.ts'
 import { parseUuid } from '../model/uuid.ts'
 import { type HttpAnswer, parseJson } from './http/answer.ts'
 import { Channel, type RequestManner } from './http/channel.ts'
 import type { ProxySettings } from './http/dispatcher.ts'
 import { UpstreamTransientError, upstreamClass } from './http/errors.ts'
 import { Http, type Timeouts } from './http/http.ts'
-import { type Call, type Operation, submissionIdOf } from './http/operations.ts'
+import { type Call, type Operation, pathIdOf, submissionIdOf } from './http/operations.ts'
 import { PageSizes } from './http/page-sizes.ts'
 import { type Credential, TokenSource } from './token.ts'
 import { type FeedPage, type Identity, readIdentity, readPage } from './wire/answers.ts'
@@ -35,6 +35,11 @@ export interface UpstreamClient {
   requirements(submissionId: string, signal?: AbortSignal, priority?: Priority): Promise<unknown>
   /** The answer of a state read beside the requirements view: a raw object; of `sessions` a list, too. */
   detail(read: DetailRead, submissionId: string, signal?: AbortSignal, priority?: Priority): Promise<unknown>
+  /**
+   * A bind request, a policy or an insured, a raw object.
+   * @param submissionId of a bind request, whose path has it; the others need none.
+   */
+  byId(read: IdRead, submissionId: string, id: string, signal?: AbortSignal, priority?: Priority): Promise<unknown>
   /**
    * Gets a path from the settings with background priority. Its outcome affects neither the circuit nor the rate, and a refused token is not
    * renewed.
@@ -109,6 +114,10 @@ export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
     },
     async detail(read, submissionId, signal, priority) {
       return await reader.read(callOf(read, submissionIdOf(submissionId)), {}, viewIn, { signal, priority })
+    },
+    async byId(read, submissionId, id, signal, priority) {
+      const of = read === 'bind_request' ? submissionIdOf(submissionId) : null
+      return await reader.read({ ...callOf(read, of), ownId: pathIdOf(id, read) }, {}, viewIn, { signal, priority })
     },
     async probe(path, signal) {
       return await reader.probe(path, signal)
@@ -239,7 +248,7 @@ function identityIn(call: Call, body: unknown): Identity {
 
 function viewIn(call: Call, body: unknown): unknown {
   const about = isObject(body) ? parseUuid(body['submission_id']) : null
-  if (about !== null && about !== call.submissionId) throw misshapen(call, 'is about another submission')
+  if (about !== null && call.submissionId !== null && about !== call.submissionId) throw misshapen(call, 'is about another submission')
   return body
 }
 

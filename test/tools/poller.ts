@@ -7,6 +7,7 @@ import type { Service } from '../../src/base/service.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { AccountPoller } from '../../src/poll/account-poller.ts'
 import { Discovery } from '../../src/poll/discovery.ts'
+import { IdReads } from '../../src/poll/id-reads.ts'
 import type { PollPolicy } from '../../src/poll/intervals.ts'
 import { startSandbox } from '../../src/sandbox/http/server.ts'
 import type { SandboxOptions } from '../../src/sandbox/service/options.ts'
@@ -135,6 +136,15 @@ export class Rig {
     return this.#startWith(client, new AccountPoller({ ...common, db, client, policy, concurrency }))
   }
 
+  /** Starts what reads bind requests, policies and insureds; the poller must have checked the account. */
+  startIdReads(): Running {
+    const { db } = this
+    const account = 'default'
+    const client = this.#client(account, PATIENT_MS)
+    const common = { account, clock: systemClock, observer: this.#watch, log: this.#log }
+    return this.#startWith(client, new IdReads({ ...common, db, client, policy }))
+  }
+
   /** Starts what probes paths for submissions; it begins at once. */
   startDiscovery(paths: readonly string[], options: { readonly maxNew?: number | undefined } = {}): Running {
     const { db } = this
@@ -208,6 +218,7 @@ export class Rig {
         sql.join(columns.map((column) => sql`${sql.ref(column)} = ${earlier(tx.kind, column, ms)}`))
       const times = ['due_at', 'replay_due_at', 'last_replay_at', 'last_read_at', 'last_changed_at', 'active_at']
       await sql`update sync_reads set ${older(times)} where lease_token is null`.execute(tx.sql)
+      await sql`update sync_known_ids set ${older(['due_at', 'last_read_at'])} where lease_token is null`.execute(tx.sql)
       await sql`update sync_accounts set ${older(['retry_at', 'swept_at'])}`.execute(tx.sql)
       await sql`update sync_inbox set ${older(['available_at'])} where state = 'ready'`.execute(tx.sql)
     })

@@ -81,6 +81,13 @@ export const submissions = entity({
       meaning: 'how many markets they concern',
       read: 'outstanding',
     },
+    insured_id: {
+      kind: 'text',
+      class: 'none',
+      source: '`insured_id` in any answer about it',
+      meaning: 'its insured, as in `insureds`; null while no answer has named one',
+      local: true,
+    },
   },
 })
 

@@ -12,7 +12,7 @@ import { type Entity, ownKey, type Row } from '../../model/entity.ts'
 import { type Json, sameJson } from '../../model/json.ts'
 import { parseTime } from '../../model/time.ts'
 import type { Query } from '../../store/engine/db.ts'
-import { detailTruth, readinessTruth, rowOf, type ShownLists, shownDetails, shownReadiness } from './shown-lists.ts'
+import { bindTruth, detailTruth, readinessTruth, rowOf, type ShownLists, shownBinds, shownDetails, shownReadiness } from './shown-lists.ts'
 
 /*
  * The comparison has schemas of its own for the sandbox's truth, not those of upstream/: a misreading there must show here.
@@ -86,6 +86,7 @@ const requirements = readinessTruth.extend({
   rail: z.object({ lanes: z.array(lane), quote_history: z.array(history), quote_history_unavailable: z.boolean() }).nullable(),
 })
 const submissionTruth = detailTruth
+  .extend(bindTruth.shape)
   .partial()
   .extend({ submission_id: z.string(), events: z.array(event), messages: z.array(message), requirements })
 
@@ -171,6 +172,7 @@ function expectedOf(truth: SubmissionTruth): Expected[] {
   const { insured_name, lines, effective_date, state, marketing_status, marketing_hint, form_fill_active, rail } = truth.requirements
   const submission: Row = { insured_name, lines, effective_date, state, marketing_status, marketing_hint, form_fill_active }
   const details = detailTruth.safeParse(truth).data
+  const binds = bindTruth.safeParse(truth).data
   if (details) {
     submission['outstanding_answerable_count'] = details.outstanding.answerable_count
     submission['outstanding_markets_total'] = details.outstanding.markets_total
@@ -184,6 +186,7 @@ function expectedOf(truth: SubmissionTruth): Expected[] {
     ...expectedOfLists({
       ...shownReadiness(truth.requirements),
       ...(details && shownDetails(details, truth.requirements.carrier_api_sessions)),
+      ...(binds && shownBinds(binds)),
     }),
   ]
 }

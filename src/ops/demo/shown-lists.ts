@@ -36,6 +36,9 @@ export const detailTruth = z.object({
   sessions: items,
 })
 
+/** What the truth has of bind requests and policies. */
+export const bindTruth = z.object({ bind_requests: items, policies: items })
+
 /** The rows of each table; undefined: the truth shows no such list. */
 export type ShownLists = Readonly<Record<string, readonly Row[] | undefined>>
 
@@ -74,6 +77,19 @@ export function shownDetails({ outstanding, workspace, sessions }: z.output<type
       ...{ fact_set_id: facts.fact_set_id, key: fact['key'] ?? null, scope: fact['scope'] ?? null, period: fact['period'] ?? '' },
       ...{ value: fact['value'] ?? null, confirmed: fact['confirmed'] ?? null },
     })),
+  }
+}
+
+export function shownBinds({ bind_requests, policies }: z.output<typeof bindTruth>): ShownLists {
+  const partsOf = (list: string, row: (part: Item, position: number) => Row) =>
+    bind_requests.flatMap(({ bind_request_id = null, [list]: parts }) =>
+      items.parse(parts).map((part, position): Row => ({ ...row(part, position), bind_request_id })),
+    )
+  return {
+    bind_requests,
+    bind_assumptions: partsOf('unconfirmed_assumptions', (part, position) => ({ ...part, value: part['value'] ?? null, position })),
+    bind_contingencies: partsOf('contingencies', ({ id = null, ...part }) => ({ ...part, contingency_id: id })),
+    policies: policies.map(({ policy_id = null }) => ({ policy_id })),
   }
 }
 

@@ -1,23 +1,23 @@
 import type PQueue from 'p-queue'
 import { type Differences, differs } from '../../apply/compare.ts'
 import type { EventFact, Fact, MessageFact, Place, StateFact } from '../../model/facts.ts'
-import { type Feed, feeds, isDetail, type ReadKind, type StateRead, stateReads } from '../../model/reads.ts'
+import { type Feed, feeds } from '../../model/reads.ts'
 import { type TimeText, timeFromMs } from '../../model/time.ts'
 import { parseUuid } from '../../model/uuid.ts'
-import { readState } from '../../read/state.ts'
 import type { StoredRecord } from '../../store/mirror/absences.ts'
 import { MirrorReader } from '../../store/mirror/reader.ts'
 import { isMisnamedReported } from '../../store/reconcile/findings.ts'
-import { restoreReads, takeReadNumber } from '../../store/reconcile/progress.ts'
+import { restoreReads } from '../../store/reconcile/progress.ts'
 import type { Candidate } from '../../store/reconcile/queue.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import { findAbsent, knownAbsences, stillAbsent } from './absences.ts'
-import { type Attempt, attempt, attemptFeed, type Failure } from './attempts.ts'
+import { type Attempt, attemptFeed, type Failure } from './attempts.ts'
 import { type Comparer, type Comparison, derivedFacts } from './comparer.ts'
 import { FindingBuilder, finding } from './finding.ts'
 import { PendingCorrections } from './pending-corrections.ts'
 import { type RepairContext, Repairer } from './repairer.ts'
 import { type Replay, replayFeed } from './replay.ts'
+import { type FailedRead, StateReads } from './state-reads.ts'
 
 /** What all checks of one run share. */
 export interface CheckContext extends RepairContext {
@@ -40,7 +40,6 @@ export interface CheckResult {
 }
 
 type Records = readonly (EventFact | MessageFact)[]
-type FailedRead = { readonly read: ReadKind; readonly failure: Failure }
 
 /** Attempts at a state read that is overtaken by a later one each time. */
 const MAX_STATE_READS = 3
@@ -66,7 +65,7 @@ export class SubmissionCheck {
   readonly #repairer: Repairer
   readonly #signal: AbortSignal
   #compared = 0
-  readonly #states = new Map<StateRead, StateFact>()
+  readonly #states: StateReads
   /** Whether the states were compared already, before the first page of a long feed. They are compared again after the last. */
   #statesCompared = false
   readonly #pending = new PendingCorrections()
@@ -79,6 +78,7 @@ export class SubmissionCheck {
     this.#place = { account: parts.account, submissionId }
     this.#repairer = new Repairer(parts, this.#place, new FindingBuilder(submissionId, { events: eventsReadAt, thread: threadReadAt }))
     this.#signal = signal
+    this.#states = new StateReads(parts, this.#place, signal)
   }
 
   /** @throws what the store throws; AuthRefusedError; the reason of the signal when it aborts. */
@@ -90,7 +90,7 @@ export class SubmissionCheck {
     const { replays, failures } = await this.#o.slots.add(() => this.#readAll())
     const [firstFailed] = failures
     const isThere = failures.every(({ failure }) => failure.class !== 'gone')
-    const isNothingRead = replays.length === 0 && this.#states.size === 0
+    const isNothingRead = replays.length === 0 && this.#states.all.length === 0
     if (firstFailed && isNothingRead && failures.every(({ failure }) => failure.class === 'gone'))
       return await this.#reportGone(firstFailed)
     for (const failed of failures) await this.#reportFailedRead(failed)
@@ -100,7 +100,7 @@ export class SubmissionCheck {
     }
     const records = replays.flatMap((replay) => replay.facts ?? [])
     const isWhole = replays.length === feeds.length && replays.every((replay) => replay.facts !== null)
-    const states = [...this.#states.values()]
+    const states = this.#states.all
     const comparison = await this.#o.comparer.compare({ submissionId: this.#place.submissionId, states, records, isWhole, isThere })
     await this.#repairDifferences(comparison, records)
     const reader = this.#repairer.hasRepaired ? new MirrorReader(db.read, account) : comparison.reader
@@ -110,21 +110,15 @@ export class SubmissionCheck {
       const raws = unreadable.map(({ raw }) => raw)
       await this.#repairer.reportUnreadable(feed, raws)
     }
-    for (const [read, { view }] of this.#states) await this.#repairer.reportUnreadable(read, view.unreadable)
+    for (const { read, view } of this.#states.all) await this.#repairer.reportUnreadable(read, view.unreadable)
     return { isProved: this.#o.withState && !this.#repairer.isIncomplete, compared: this.#compared, failure: null }
   }
 
   /** Reads state and feeds. A read that fails does not stop the others. */
   async #readAll(): Promise<{ replays: readonly Replay[]; failures: readonly FailedRead[] }> {
     const replays: Replay[] = []
-    const failures: FailedRead[] = []
-    for (const read of this.#o.withState ? stateReads : []) {
-      const state = await this.#readState(read, 0)
-      if (state.ok) {
-        this.#states.set(read, state.value)
-        this.#compared += rowsOf(state.value)
-      } else if (!isDeclined(read, state.failure)) failures.push({ read, failure: state.failure })
-    }
+    const failures = this.#o.withState ? await this.#states.readAll() : []
+    this.#compared += this.#states.rows
     for (const feed of feeds) {
       const read = await this.#replay(feed, (page) => this.#repairPage(page))
       if (read.ok) {
@@ -133,14 +127,6 @@ export class SubmissionCheck {
       } else failures.push({ read: feed, failure: read.failure })
     }
     return { replays, failures }
-  }
-
-  #readState(read: StateRead, readNo: number): Promise<Attempt<StateFact>> {
-    const { client, clock } = this.#o
-    return attempt(clock, client, this.#signal, async () => {
-      const view = await readState(client, read, this.#place.submissionId, this.#signal, 'background')
-      return { kind: 'state', read, ...this.#place, cause: 'reconcile', view, readNo, readAt: timeFromMs(clock.now()) }
-    })
   }
 
   #replay(feed: Feed, onPage: (page: Records) => Promise<void>): Promise<Attempt<Replay>> {
@@ -200,8 +186,8 @@ export class SubmissionCheck {
   }
 
   async #repairStates(): Promise<void> {
-    for (const [read, state] of this.#states) {
-      if (differs(await this.#repairer.compare([state]))) await this.#repairState(read)
+    for (const state of this.#states.all) {
+      if (differs(await this.#repairer.compare([state]))) await this.#repairState(state)
     }
   }
 
@@ -209,13 +195,11 @@ export class SubmissionCheck {
    * Reads the state a second time, so that a change since the first read does not count as drift, and repairs what still differs. A read
    * that was overtaken by a later one is repeated: it tells nothing about what that one left.
    */
-  async #repairState(read: StateRead): Promise<void> {
-    const { db, account, dryRun } = this.#o
+  async #repairState(state: StateFact): Promise<void> {
+    const { read } = state
     for (let attempts = 1; attempts <= MAX_STATE_READS; attempts += 1) {
-      const readNo = dryRun ? 0 : await takeReadNumber(db, account, this.#place.submissionId, read)
-      const again = await this.#readState(read, readNo ?? 0)
+      const again = await this.#states.readAgain(state)
       if (!again.ok) return await this.#reportFailedRead({ read, failure: again.failure })
-      this.#states.set(read, again.value)
       if (await this.#repairer.repair([again.value], read)) return
     }
     const reason = 'each time a read that was sent later was applied first'
@@ -291,14 +275,4 @@ export class SubmissionCheck {
     const detail = `${read} could not be read in ${attempts}: ${reason}`.slice(0, 500)
     await this.#repairer.report([finding({ kind: 'unreadable', submissionId, read, detail })])
   }
-}
-
-/** Whether the service does not give this read, which says nothing about the submission. */
-function isDeclined(read: StateRead, failure: Failure): boolean {
-  return isDetail(read) && (failure.class === 'gone' || failure.class === 'auth')
-}
-
-/** @returns the number of rows that a state read shows. */
-function rowsOf({ view }: StateFact): number {
-  return view.lists.reduce((sum, { rows }) => sum + rows.length, 1)
 }

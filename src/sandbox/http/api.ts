@@ -8,6 +8,7 @@ import { type Caller, READ_SCOPE, type Tokens } from '../service/tokens.ts'
 import type { Submission } from '../world/submission.ts'
 import type { World } from '../world/world.ts'
 import { type Answer, answer, errorAnswer, type FaultSources, send, serviceTime, validationError } from './answers.ts'
+import { registerById } from './by-id.ts'
 import { listAnswer, listPaths } from './lists.ts'
 import { type PageRequest, page } from './pages.ts'
 
@@ -71,12 +72,12 @@ export function registerApi(app: FastifyInstance, options: ApiOptions): void {
   onSubmission('sessions', 'api-quotes/sessions', (submission) => ({ status: 200, body: sessionsView(submission) }))
 
   for (const path of options.lists ? listPaths : []) {
-    app.get<{ Params: { insuredId?: string } }>(path, (request, reply) =>
-      handle('list', request, reply, undefined, ({ account }) =>
-        listAnswer(path, [...world.submissions(account.name).values()], request.params.insuredId),
-      ),
+    app.get(path, (request, reply) =>
+      handle('list', request, reply, undefined, ({ account }) => listAnswer(path, [...world.submissions(account.name).values()])),
     )
   }
+
+  registerById(app, world, handle)
 
   app.route({
     method: ['POST', 'PUT', 'PATCH', 'DELETE'],

@@ -12,6 +12,9 @@ export const operations = [
   'outstanding',
   'workspace',
   'sessions',
+  'bind_request',
+  'policy',
+  'insured',
   'list',
   'delivery',
 ] as const

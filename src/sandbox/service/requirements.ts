@@ -1,6 +1,7 @@
 import { timeFromMs } from '../../model/time.ts'
 import type { Lane, Submission } from '../world/submission.ts'
-import type { Assessment, Rail, RequirementsView } from '../world/wire.ts'
+import type { Assessment, MarketReadiness, Rail, RequirementsView } from '../world/wire.ts'
+import { bindRequestIdOf } from './binding.ts'
 
 /** @returns the requirements view of a submission at `nowMs`, without hidden lanes. */
 export function requirementsView(submission: Submission, nowMs: number): RequirementsView {
@@ -9,11 +10,17 @@ export function requirementsView(submission: Submission, nowMs: number): Require
   return {
     submission_id: submission.id,
     ...submission.facts,
-    markets: lanes.map((lane) => lane.market),
+    markets: lanes.map(marketOf),
     carrier_api_sessions: lanes.flatMap((lane) => lane.session ?? []),
     assessment: submission.railAvailable ? assessmentOf(submission.id, lanes, generatedAt) : null,
     rail: submission.railAvailable ? railOf(submission, lanes, generatedAt) : null,
   }
+}
+
+/** The one place in which a bind request is named. */
+function marketOf(lane: Lane): MarketReadiness {
+  const bindRequestId = bindRequestIdOf(lane)
+  return bindRequestId === null ? lane.market : { ...lane.market, bind_request_id: bindRequestId }
 }
 
 function assessmentOf(submissionId: string, lanes: readonly Lane[], generatedAt: string): Assessment {

@@ -1,5 +1,6 @@
 import type { Submission } from '../world/submission.ts'
 import type { MarketEvent, RequirementsView, ThreadMessage } from '../world/wire.ts'
+import { bindRequestsOf, policiesOf } from './binding.ts'
 import { outstandingView, sessionsView, workspaceView } from './details.ts'
 import { requirementsView } from './requirements.ts'
 
@@ -13,6 +14,8 @@ export interface SubmissionTruth {
   readonly outstanding: Readonly<Record<string, unknown>>
   readonly workspace: Readonly<Record<string, unknown>>
   readonly sessions: readonly Readonly<Record<string, unknown>>[]
+  readonly bind_requests: readonly Readonly<Record<string, unknown>>[]
+  readonly policies: readonly Readonly<Record<string, unknown>>[]
 }
 
 /** @param nowMs becomes `generated_at` of the requirements view. */
@@ -25,5 +28,7 @@ export function submissionTruth(submission: Submission, nowMs: number): Submissi
     outstanding: outstandingView(submission),
     workspace: workspaceView(submission),
     sessions: sessionsView(submission),
+    bind_requests: bindRequestsOf(submission),
+    policies: policiesOf(submission),
   }
 }

@@ -77,6 +77,8 @@ export interface MarketReadiness {
   readonly program: string | null
   readonly program_category: ProgramCategory
   readonly category_label: string | null
+  /** Not in the specification: without it nobody would know the id. */
+  readonly bind_request_id?: string
 }
 
 export interface CarrierSession {

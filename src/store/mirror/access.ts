@@ -1,8 +1,7 @@
 import type { Change } from '../../model/change.ts'
 import type { Entity, Row } from '../../model/entity.ts'
-import type { Place } from '../../model/facts.ts'
+import type { Place, StateFact } from '../../model/facts.ts'
 import type { Protection } from '../../model/protection/protection.ts'
-import type { ReadKind } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 
 /** Summary of a submission's records that are not gone: times of the newest, and the newest event of each lane. */
@@ -43,6 +42,6 @@ export interface MirrorAccess extends MirrorReading {
   ): Promise<{ readonly rows: readonly Row[]; readonly added: readonly Row[] }>
   /** Adds the reads of new submissions. */
   addReads(places: readonly Place[], now: TimeText, live: boolean): Promise<void>
-  /** @returns whether a state read with this number may be applied (invariant 6). */
-  takeApplied(place: Place, read: ReadKind, readNo: number): Promise<boolean>
+  /** @returns whether a state read with the fact's number may be applied (invariant 6). */
+  takeApplied(fact: StateFact): Promise<boolean>
 }

@@ -19,7 +19,15 @@ const STEP = 100
 const LOOKED = 2_000
 
 /** What the program itself keeps of a submission, beside what must outlive the purge. */
-const OWN = ['sync_reads', 'sync_arrivals', 'sync_conflicts', 'sync_unreadable', 'sync_proofs', 'reconcile_findings'] as const
+const OWN = [
+  'sync_reads',
+  'sync_arrivals',
+  'sync_conflicts',
+  'sync_unreadable',
+  'sync_proofs',
+  'reconcile_findings',
+  'sync_known_ids',
+] as const
 
 /** Tables of service data that have rows of submissions, children first. */
 const ofSubmissions: readonly Entity[] = entities.filter((entity) => entity.table !== submissions.table).toReversed()

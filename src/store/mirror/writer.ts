@@ -1,13 +1,14 @@
 import type { Change } from '../../model/change.ts'
 import { submissions } from '../../model/entities/submissions.ts'
 import type { Entity, Row } from '../../model/entity.ts'
-import type { Place } from '../../model/facts.ts'
+import type { Place, StateFact } from '../../model/facts.ts'
 import type { Protection } from '../../model/protection/protection.ts'
-import type { ReadKind } from '../../model/reads.ts'
+import { isIdRead } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import { appendChanges } from '../changes/change-log.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { timeValue } from '../engine/sql.ts'
+import { advanceAppliedId } from '../reads/known-ids.ts'
 import { addReads, advanceAppliedNumber } from '../reads/reads.ts'
 import type { MirrorAccess, Newest } from './access.ts'
 import { newestOf } from './newest.ts'
@@ -46,8 +47,9 @@ export class MirrorWriter implements MirrorAccess {
     return addReads(this.tx, places, now, live)
   }
 
-  takeApplied(place: Place, read: ReadKind, readNo: number): Promise<boolean> {
-    return advanceAppliedNumber(this.tx, place, read, readNo)
+  takeApplied(fact: StateFact): Promise<boolean> {
+    if (isIdRead(fact.read)) return advanceAppliedId(this.tx, fact.account, fact.read, fact.ownId ?? '', fact.readNo)
+    return advanceAppliedNumber(this.tx, fact, fact.read, fact.readNo)
   }
 
   async insert(entity: Entity, rows: readonly Row[], changes: readonly Change[]): Promise<void> {

@@ -5,6 +5,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime, rowLock } from '../engine/sql.ts'
 import { sweep } from './accounts.ts'
+import { forgiveIds } from './known-ids.ts'
 import { rank, wakeReads } from './reads.ts'
 
 /** How many submissions of the account have been read, counted up to `limit`. */
@@ -57,6 +58,7 @@ const RESET_BATCH = 200
  * account must be stopped, so that misses are not added faster than they are reset.
  */
 export async function resetMisses(db: Db, account: string): Promise<void> {
+  await forgiveIds(db, account)
   const confirmed = sql`exists (select 1 from submissions as s
     where s.account = sync_reads.account and s.submission_id = sync_reads.submission_id and s.unreachable_since is not null)`
   for (let reset = 1; reset > 0; ) {

@@ -1,17 +1,18 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Place } from '../../model/facts.ts'
 import { storableText } from '../../model/json.ts'
-import { isDetail, type ReadKind } from '../../model/reads.ts'
+import { isDetail, type OwnRead } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Tx } from '../engine/db.ts'
 import { isClaimedBy, LeaseLostError, LONGEST_LEASE_MS, newLeaseToken } from '../engine/leases.ts'
 import { wake } from '../engine/notify.ts'
 import { dbTime, least, skipLocked, timeValue } from '../engine/sql.ts'
+import { releaseIdsOf } from './known-ids.ts'
 import { DETAIL_WAKE_DELAY_MS, LOOK_AGAIN_MS, nextReadNumber, REPLAY_COALESCE_MS, rank, WAKE_DELAY_MS } from './reads.ts'
 
 /** A read that this process may carry out until its lease ends. */
 export interface ReadClaim extends Place {
-  readonly read: ReadKind
+  readonly read: OwnRead
   readonly leaseToken: string
   /** Its rank when claimed; see `rank`. */
   readonly rank: number
@@ -37,7 +38,7 @@ export interface ClaimQuery {
   /** Only reads of these submissions, due or not, except those another process is carrying out. */
   readonly submissionIds?: readonly string[]
   /** With `submissionIds`: only this kind of read. */
-  readonly read?: ReadKind
+  readonly read?: OwnRead
   readonly limit: number
   readonly leaseMs: number
 }
@@ -178,6 +179,7 @@ export async function releaseAllReads(db: Db, account: string): Promise<void> {
 
 /** Releases what a dead process had claimed, in any account. @returns how many. */
 export async function releaseReadsOf(tx: Tx, processId: string): Promise<number> {
+  await releaseIdsOf(tx, { processId })
   const released = await releaseClaimed(tx, sql`account in (select account from sync_accounts) and ${isClaimedBy(processId)}`)
   if (released > 0) wake(tx, 'reads')
   return released
@@ -204,7 +206,7 @@ function nameOf(claim: ReadClaim): string {
 interface ClaimedRow {
   account: string
   submission_id: string
-  read: ReadKind
+  read: OwnRead
   rank: number
   issued_no: number
   wake_no: number

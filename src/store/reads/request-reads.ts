@@ -3,6 +3,7 @@ import { feeds, readKinds } from '../../model/reads.ts'
 import type { TimeText } from '../../model/time.ts'
 import type { Db, Query } from '../engine/db.ts'
 import { dbTime, least, timeValue } from '../engine/sql.ts'
+import { requestIdsOf } from './known-ids.ts'
 import { wakeReads } from './reads.ts'
 
 /**
@@ -20,6 +21,7 @@ export async function requestReads(db: Db, account: string, submissionIds: reado
       update sync_reads set replay_due_at = ${least(tx, sql`replay_due_at`, now)}
       where account = ${account} and submission_id in (${sql.join(submissionIds)}) and replay_due_at is not null`.execute(tx.sql)
     await wakeReads(tx, wakes, { delayMs: 0, moved: false })
+    await requestIdsOf(tx, account, submissionIds)
   })
 }
 

@@ -1,5 +1,6 @@
 import { entities } from '../../model/entities.ts'
 import { accountCompleteness, arrivalCounts, arrivals, completeness } from './relations/completeness.ts'
+import { knownIds } from './relations/known-ids.ts'
 import { changes, logEpochs, mirrorInfo } from './relations/log.ts'
 import { alarms, operatorActions } from './relations/operations.ts'
 import { pushMap, pushStatus } from './relations/push.ts'
@@ -18,6 +19,7 @@ export const relations: readonly Relation[] = [
   reconcileFindings,
   arrivalCounts,
   alarms,
+  knownIds,
   freshness,
   submissionOverview,
   activityTimeline,

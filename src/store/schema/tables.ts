@@ -7,6 +7,7 @@ import type { TimeText } from '../../model/time.ts'
 import type { AlarmTables } from './tables-alarms.ts'
 import type { CompletenessTables } from './tables-completeness.ts'
 import type { HostileSendersTables } from './tables-hostile-senders.ts'
+import type { KnownIdsTables } from './tables-known-ids.ts'
 import type { OperationsTables } from './tables-operations.ts'
 import type { PushTables } from './tables-push.ts'
 import type { ReconcileTables } from './tables-reconcile.ts'
@@ -26,7 +27,8 @@ export interface Tables
     OperationsTables,
     RetentionTables,
     WebhookSecretsTables,
-    HostileSendersTables {
+    HostileSendersTables,
+    KnownIdsTables {
   changes: ChangesTable
   mirror_info: MirrorInfoTable
   freshness: FreshnessView

@@ -124,6 +124,19 @@ export const dueTimes: readonly DueTimes[] = [
     walk: 'key',
     isLarge: true,
   },
+  {
+    table: 'sync_known_ids',
+    key: ['account', 'kind', 'id'],
+    others: ['lease_token'],
+    columns: {
+      due_at: (row, waits) =>
+        row['lease_token'] !== null
+          ? lease(LONGEST_LEASE_MS)
+          : { ms: Math.max(DAY_MS, waits.reads(Number.POSITIVE_INFINITY, 'sessions').pollMs), becomes: 'spread' },
+    },
+    walk: 'key',
+    isLarge: true,
+  },
   { table: 'sync_alarm_watch', key: ['id'], columns: { lease_until: () => lease(90 * SECOND_MS) }, walk: 'key' },
   // An alarm fires and resolves so long after these.
   { table: 'alarms', key: ['name', 'account', 'destination'], columns: { since: moment, last_at: moment }, walk: 'key' },
@@ -169,6 +182,7 @@ export const notDueTimes: Readonly<Record<string, readonly string[]>> = {
   sync_proofs: ['visited_at'],
   arrival_counts: ['hour'],
   sync_discovery: ['probed_at', 'answered_at'],
+  sync_known_ids: ['first_seen_at', 'last_read_at', 'last_changed_at'],
   operator_actions: ['at'],
   alarms: ['resolved_at', 'notified_at'],
   sync_operator_notices: ['queued_at'],

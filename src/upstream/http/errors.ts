@@ -40,5 +40,6 @@ export function upstreamClass(error: unknown): UpstreamClass | null {
 }
 
 function sentence(call: Call, what: string): string {
-  return `${call.operation}${call.submissionId === null ? '' : ` of submission ${call.submissionId}`}: ${what}`
+  const own = call.ownId === undefined ? '' : ` ${call.ownId}`
+  return `${call.operation}${own}${call.submissionId === null ? '' : ` of submission ${call.submissionId}`}: ${what}`
 }

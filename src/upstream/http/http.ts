@@ -68,7 +68,7 @@ export class Http {
     const abort = () => stop.abort()
     signal?.addEventListener('abort', abort, { once: true })
     try {
-      const sent = request(urlUnder(baseUrl, parts.path ?? pathOf(call.operation, call.submissionId), parts.query), {
+      const sent = request(urlUnder(baseUrl, parts.path ?? pathOf(call), parts.query), {
         method: operations[call.operation].method,
         headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'submission-mirror', ...parts.headers },
         body: parts.body ?? null,

@@ -14,6 +14,9 @@ export const operations = {
   outstanding: { method: 'GET', path: '/broker/submissions/{submission_id}/outstanding-requirements' },
   workspace: { method: 'GET', path: '/broker/submissions/{submission_id}/application-workspace' },
   sessions: { method: 'GET', path: '/broker/submissions/{submission_id}/api-quotes/sessions' },
+  bind_request: { method: 'GET', path: '/broker/submissions/{submission_id}/bind-requests/{id}' },
+  policy: { method: 'GET', path: '/broker/policies/{id}' },
+  insured: { method: 'GET', path: '/broker/insureds/{id}' },
   /** The path comes from the settings. */
   probe: { method: 'GET', path: '' },
 } as const
@@ -24,13 +27,15 @@ export type Operation = keyof typeof operations
 export interface Call {
   readonly operation: Operation
   readonly submissionId: string | null
+  /** The id of a read by id. */
+  readonly ownId?: string
   /** Whether the request has a cursor, which may be invalid (trap 17). */
   readonly withCursor: boolean
 }
 
-/** @returns the operation's path, relative to the base URL. @param submissionId a uuid in lower case. */
-export function pathOf(operation: Operation, submissionId: string | null): string {
-  return operations[operation].path.replace('{submission_id}', submissionId ?? '')
+/** @returns the path of a call, relative to the base URL. Its ids are uuids in lower case. */
+export function pathOf({ operation, submissionId, ownId }: Call): string {
+  return operations[operation].path.replace('{submission_id}', submissionId ?? '').replace('{id}', ownId ?? '')
 }
 
 /**
@@ -38,7 +43,12 @@ export function pathOf(operation: Operation, submissionId: string | null): strin
  * @throws PermanentError when it is not a uuid: nothing else ever enters a path (trap 78).
  */
 export function submissionIdOf(value: string): string {
+  return pathIdOf(value, 'submission')
+}
+
+/** `submissionIdOf` for an id of something else. @param what for the message. */
+export function pathIdOf(value: string, what: string): string {
   const id = parseUuid(value)
-  if (id === null) throw new PermanentError(`not a submission id (a uuid): ${JSON.stringify(value.slice(0, 60))}`)
+  if (id === null) throw new PermanentError(`not a ${what} id (a uuid): ${JSON.stringify(value.slice(0, 60))}`)
   return id
 }

@@ -20,8 +20,12 @@ describe('urls', () => {
 
   test('trap 82: nothing is appended to the base but the paths of the spec', () => {
     const staging = 'https://staging.service.test/sandbox/api/v1'
-    expect(urlUnder(staging, pathOf('events', ID)).href).toBe(`${staging}/broker/submissions/${ID}/events`)
-    expect(urlUnder('https://other.test/v7', pathOf('me', null)).href).toBe('https://other.test/v7/broker/me')
+    expect(urlUnder(staging, pathOf({ operation: 'events', submissionId: ID, withCursor: false })).href).toBe(
+      `${staging}/broker/submissions/${ID}/events`,
+    )
+    expect(urlUnder('https://other.test/v7', pathOf({ operation: 'me', submissionId: null, withCursor: false })).href).toBe(
+      'https://other.test/v7/broker/me',
+    )
   })
 
   test('trap 76: what would leave the base is refused', () => {

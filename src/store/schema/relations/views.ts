@@ -6,7 +6,7 @@ import { copied, type Relation } from './relation.ts'
 export const freshness: Relation = {
   name: 'freshness',
   type: 'view',
-  holds: "How old the mirror's knowledge is: one row for each submission and each of its three reads.",
+  holds: "How old the mirror's knowledge is: one row for each submission and each of its reads.",
   key: [],
   columns: {
     account: { kind: 'text', class: 'none', source: 'settings', meaning: 'whose it is' },
@@ -15,7 +15,9 @@ export const freshness: Relation = {
       kind: 'text',
       class: 'none',
       source: 'program',
-      meaning: '`events`, `thread`, `requirements`, `outstanding`, `workspace`, `sessions`',
+      meaning:
+        '`events`, `thread`, `requirements`, `outstanding`, `workspace`, `sessions`; of what is read by its id `bind_request`, `policy`, `insured`, ' +
+        'each as old as the oldest of them',
     },
     last_read_at: { kind: 'time', class: 'none', source: 'program', meaning: 'when it was last read to its end; null: never yet' },
     last_changed_at: { kind: 'time', class: 'none', source: 'program', meaning: 'when a read last brought something' },

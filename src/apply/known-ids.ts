@@ -1,0 +1,50 @@
+import type { EventFact, Fact, MessageFact, StateFact } from '../model/facts.ts'
+import { type KnownId, knownIdsInText } from '../model/known-ids.ts'
+import { parseUuid } from '../model/uuid.ts'
+import type { ApplySession } from './session.ts'
+
+/** Notes the ids that facts name. The insured of a submission goes into its row. */
+export function applyKnownIds(session: ApplySession, facts: readonly Fact[]): void {
+  for (const fact of facts) {
+    if (fact.kind !== 'event' && fact.kind !== 'message' && fact.kind !== 'state' && fact.kind !== 'named') continue
+    const ids = fact.kind === 'named' ? fact.ids : idsOf(fact)
+    if (ids.length === 0) continue
+    const via = viaOf(fact)
+    for (const id of ids) session.noteKnownId({ ...id, account: fact.account, via })
+    const insured = ids.find(({ kind, submissionId }) => kind === 'insured' && submissionId === fact.submissionId)
+    if (insured && !isOfInsured(fact)) setInsured(session, fact, insured.id)
+  }
+}
+
+function idsOf(fact: EventFact | MessageFact | StateFact): KnownId[] {
+  const texts = textsOf(fact).filter((text) => text !== null)
+  return texts.flatMap((text) => knownIdsInText(text, fact.submissionId))
+}
+
+/** The objects as they came, in which nothing that was sent is left out. */
+function textsOf(fact: EventFact | MessageFact | StateFact): (string | null)[] {
+  if (fact.kind === 'event') return [fact.event.raw]
+  if (fact.kind === 'message') return [fact.message.message.raw]
+  const rows = fact.view.lists.flatMap((list) => list.rows.flatMap((row) => [row['raw'], row['sessions_raw']]))
+  return [fact.view.submission?.raw ?? null, ...rows.map((raw) => (typeof raw === 'string' ? raw : null))]
+}
+
+function viaOf(fact: Exclude<Fact, { kind: 'wake' | 'reach' | 'absent' | 'derived' }>): string {
+  if (fact.kind === 'named') return fact.via
+  if (fact.kind === 'state') return fact.read
+  return fact.via === 'webhook' ? 'webhook' : fact.kind === 'event' ? 'events' : 'thread'
+}
+
+/** The answer of an insured names its own id, whichever submission it was asked for. */
+function isOfInsured(fact: Fact): boolean {
+  return (fact.kind === 'state' && fact.read === 'insured') || (fact.kind === 'named' && fact.cause === 'command')
+}
+
+/** The first one stays, so that the order of answers does not matter; a requirements view and a reconcile run replace it. */
+function setInsured(session: ApplySession, fact: Fact, insuredId: string): void {
+  if (fact.submissionId === '') return
+  const row = session.submissions.get({ account: fact.account, submission_id: fact.submissionId })
+  if (row === null || row.insured_id === insuredId) return
+  const replaces = fact.cause === 'reconcile' || (fact.kind === 'state' && fact.read === 'requirements')
+  if (replaces || parseUuid(row.insured_id) === null) session.submissions.put({ ...row, insured_id: insuredId }, fact.cause)
+}

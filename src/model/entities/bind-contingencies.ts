@@ -1,0 +1,36 @@
+import { entity, type RowOf } from '../entity.ts'
+import { account, goneFrom, keyId, submissionId } from './common.ts'
+
+export const bindContingencies = entity({
+  table: 'bind_contingencies',
+  holds: 'What the carrier asks for before it binds, one row for each item of a bind request.',
+  read: 'bind_request',
+  parent: 'bind_requests',
+  key: ['account', 'submission_id', 'bind_request_id', 'contingency_id'],
+  fields: {
+    account,
+    submission_id: submissionId,
+    bind_request_id: { kind: 'text', class: 'none', source: "the request's `bind_request_id`", meaning: 'its bind request' },
+    contingency_id: keyId('`contingencies[].id`'),
+    kind: { kind: 'text', class: 'business', source: '`kind`', meaning: 'so far `question`, `signed_form`, `loss_runs`, `file_upload`' },
+    label: { kind: 'text', class: 'free', source: '`label`', meaning: "the carrier's wording" },
+    status: { kind: 'text', class: 'business', source: '`status`', meaning: 'so far `pending`, `satisfied`, `waived`' },
+    required: { kind: 'bool', class: 'none', source: '`required`', meaning: 'the bind waits for it' },
+    upload_path: {
+      kind: 'text',
+      class: 'document',
+      source: '`upload_path`',
+      meaning: 'where a PDF can be posted while the request is `drafted`; null afterwards',
+    },
+    esign_status: {
+      kind: 'text',
+      class: 'business',
+      source: '`esign_status`',
+      meaning: 'state of a signature request, an open vocabulary such as `sent`, `completed`, `queued_for_review`',
+    },
+    gone_at: goneFrom('the request'),
+    raw: { kind: 'raw', class: 'free', source: 'the whole item', meaning: 'the item as it came' },
+  },
+})
+
+export type BindContingencyRow = RowOf<typeof bindContingencies>

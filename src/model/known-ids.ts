@@ -1,0 +1,65 @@
+import { isObject } from './json.ts'
+import { parseUuid } from './uuid.ts'
+
+/** What an id identifies. Documents are no read of this kind; their ids are known all the same. */
+export const knownKinds = ['bind_request', 'policy', 'insured', 'document'] as const
+export type KnownKind = (typeof knownKinds)[number]
+
+/** An id that an answer or an operator named. The service lists none of them (trap 23). */
+export interface KnownId {
+  readonly kind: KnownKind
+  /** A uuid in lower case. */
+  readonly id: string
+  /** The submission that it was named for; empty when none is known. */
+  readonly submissionId: string
+}
+
+/** Limits of a search. */
+const MAX_DEPTH = 64
+const MAX_VALUES = 1_000_000
+
+const KIND_OF_KEY: ReadonlyMap<string, KnownKind> = new Map(knownKinds.map((kind) => [`${kind}_id`, kind]))
+/** JSON text that may hold one. Quotes inside JSON texts are escaped, so that the pattern needs no parser. */
+const MENTIONS = new RegExp(`"(?:(?:${knownKinds.join('|')})_id|download_path)"`)
+const DOCUMENT_PATH = /\/finalized-documents\/([0-9a-f-]{36})\/pdf(?:$|\?)/i
+
+/**
+ * Searches a JSON value of any shape for ids: a uuid under a key such as `policy_id`, and the document of a `download_path`, at any depth.
+ * @param submissionId what an id belongs to that no object with a `submission_id` of its own encloses.
+ */
+export function knownIdsIn(value: unknown, submissionId: string): KnownId[] {
+  const found = new Map<string, KnownId>()
+  let remaining = MAX_VALUES
+  const add = (kind: KnownKind, id: string, of: string) => {
+    const key = `${kind} ${id}`
+    if ((found.get(key)?.submissionId ?? '') === '') found.set(key, { kind, id, submissionId: of })
+  }
+  const search = (item: unknown, depth: number, of: string): void => {
+    remaining -= 1
+    if (depth > MAX_DEPTH || remaining <= 0) return
+    if (Array.isArray(item)) for (const each of item) search(each, depth + 1, of)
+    else if (isObject(item)) {
+      const own = parseUuid(item['submission_id']) ?? of
+      for (const [key, each] of Object.entries(item)) {
+        const kind = KIND_OF_KEY.get(key)
+        const id = kind === undefined ? null : parseUuid(each)
+        if (kind !== undefined && id !== null) add(kind, id, own)
+        const document = key === 'download_path' && typeof each === 'string' ? parseUuid(DOCUMENT_PATH.exec(each)?.[1]) : null
+        if (document !== null) add('document', document, own)
+        search(each, depth + 1, own)
+      }
+    }
+  }
+  search(value, 0, submissionId)
+  return [...found.values()]
+}
+
+/** `knownIdsIn` of JSON text. Text that is not JSON holds none. */
+export function knownIdsInText(text: string, submissionId: string): KnownId[] {
+  if (!MENTIONS.test(text)) return []
+  try {
+    return knownIdsIn(JSON.parse(text), submissionId)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,136 @@
+import { inApplyTransaction } from '../apply/apply.ts'
+import { backoffMs, type Clock } from '../base/clock.ts'
+import { messageOf, TransientError } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import type { Observer } from '../base/observer.ts'
+import type { Fact } from '../model/facts.ts'
+import { idsUnder } from '../model/ids-under.ts'
+import { knownIdsIn } from '../model/known-ids.ts'
+import type { Cause } from '../model/records.ts'
+import { timeFromMs } from '../model/time.ts'
+import type { View } from '../model/view.ts'
+import { readById } from '../read/by-id.ts'
+import type { Db } from '../store/engine/db.ts'
+import { LeaseLostError } from '../store/engine/leases.ts'
+import { noteUnreadable } from '../store/mirror/evidence.ts'
+import { type IdClaim, settleId } from '../store/reads/known-ids.ts'
+import type { UpstreamClient } from '../upstream/client.ts'
+import { AuthRefusedError, upstreamClass } from '../upstream/http/errors.ts'
+import { goneById } from '../upstream/wire/binding.ts'
+import { idWaitMs, isFinalStatus } from './id-intervals.ts'
+import type { PollPolicy } from './intervals.ts'
+
+/** Consecutive 404s after which what was read before counts as gone, and the waits after them. An early 404 is normal (trap 79). */
+const MISSES_TO_CONFIRM = 3
+const MISS_WAIT_MS = [30_000, 120_000, 3_600_000, 6 * 3_600_000, 86_400_000] as const
+/** Waits after refusals in a row by 403, which say nothing about the credentials. */
+const DECLINED_WAIT_MS = [120_000, 3_600_000, 86_400_000] as const
+const FAILURE_BASE_MS = 1_000
+const FAILURE_CAP_MS = 900_000
+/** Wait of a read whose account is refused. Its poller parks it. */
+const REFUSED_WAIT_MS = 60_000
+/** Submissions taken from one answer of an insured. */
+const MAX_SUBMISSIONS = 1_000
+
+export interface IdReadOptions {
+  readonly db: Db
+  readonly client: UpstreamClient
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: Observer
+  readonly policy: PollPolicy
+}
+
+/** How a read by id ended. `gone`: 404, once or more · `failed`: anything else that is no answer. */
+export type IdReadEnd = 'read' | 'gone' | 'failed' | 'lost'
+
+/**
+ * Carries out one claimed read by id, applies the answer, and schedules the next one. Failures concern neither the submission nor the account.
+ * @throws errors of the database; the reason of `signal` when it aborts.
+ */
+export async function carryOutIdRead(o: IdReadOptions, claim: IdClaim, cause: Cause, signal: AbortSignal): Promise<IdReadEnd> {
+  try {
+    return await readAndSettle(o, claim, cause, signal)
+  } catch (error) {
+    if (!(error instanceof LeaseLostError)) throw error
+    o.log.info(place(claim), messageOf(error))
+    return 'lost'
+  }
+}
+
+async function readAndSettle(o: IdReadOptions, claim: IdClaim, cause: Cause, signal: AbortSignal): Promise<IdReadEnd> {
+  const asked = { read: claim.kind, id: claim.id, submissionId: claim.submissionId }
+  try {
+    const { view, answer } = await readById(o.client, asked, signal, 'background')
+    await applyAnswer(o, claim, cause, view, answer)
+    o.observer.count('walks_total', { account: claim.account, read: claim.kind, outcome: 'read' })
+    return 'read'
+  } catch (error) {
+    const kind = upstreamClass(error)
+    if (kind === null || signal.aborted) throw error
+    o.observer.count('walks_total', { account: claim.account, read: claim.kind, outcome: kind })
+    return kind === 'gone' ? await settleMiss(o, claim, cause, messageOf(error)) : await settleFailure(o, claim, error, kind)
+  }
+}
+
+async function applyAnswer(o: IdReadOptions, claim: IdClaim, cause: Cause, view: View, answer: unknown): Promise<void> {
+  const readAt = timeFromMs(o.clock.now())
+  const { account, submissionId } = claim
+  const rests = isFinalStatus(view.lists[0]?.rows[0]?.['status'])
+  await inApplyTransaction(o.db, o.observer, 'id-read', async ({ tx, apply }) => {
+    const applied = await apply([stateFact(claim, cause, view, readAt), ...namedIn(claim, cause, answer)])
+    const unreadable = view.unreadable.map((raw) => ({ account, submission_id: submissionId, read: claim.kind, raw }))
+    if (unreadable.length > 0) await noteUnreadable(tx, unreadable, readAt)
+    const dueInMs = idWaitMs(o.policy, claim.kind, rests, o.clock)
+    await settleId(tx, claim, { dueInMs, failures: 0, misses: 0, error: null, complete: true, changed: applied.changes > 0, rests })
+  })
+}
+
+/** What the answer names: ids of submissions, of which a read of an insured is the best source (trap 20), and further ids. */
+function namedIn({ account, kind, submissionId }: IdClaim, cause: Cause, answer: unknown): Fact[] {
+  const found = idsUnder(answer, ['submission_id']).ids.get('submission_id') ?? []
+  const others = kind === 'insured' ? found.filter((id) => id !== submissionId).slice(0, MAX_SUBMISSIONS) : []
+  const tracked = others.map((id): Fact => ({ kind: 'wake', account, submissionId: id, cause, reads: [], trackedVia: 'insured' }))
+  const ids = knownIdsIn(answer, submissionId)
+  return ids.length === 0 ? tracked : [...tracked, { kind: 'named', account, submissionId, cause, ids, via: kind }]
+}
+
+function stateFact(claim: IdClaim, cause: Cause, view: View, readAt: string): Fact {
+  const { account, submissionId, kind, id, readNo } = claim
+  return { kind: 'state', read: kind, ownId: id, account, submissionId, cause, view, readNo, readAt }
+}
+
+/** Settles a 404. What was read before counts as gone after several; its row stays, and it is still read, slowly. */
+async function settleMiss(o: IdReadOptions, claim: IdClaim, cause: Cause, error: string): Promise<'gone'> {
+  // Reads that a command requests do not confirm a 404.
+  const misses = cause === 'command' ? Math.max(1, claim.misses) : claim.misses + 1
+  const isGone = claim.wasRead && misses >= MISSES_TO_CONFIRM
+  const dueInMs = MISS_WAIT_MS[Math.min(misses, MISS_WAIT_MS.length) - 1] ?? MISS_WAIT_MS[0]
+  await inApplyTransaction(o.db, o.observer, 'id-missed', async ({ tx, apply }) => {
+    const applied = isGone ? await apply([stateFact(claim, cause, goneById(claim.kind, claim.id), timeFromMs(o.clock.now()))]) : null
+    const changed = (applied?.changes ?? 0) > 0
+    await settleId(tx, claim, { dueInMs, failures: 0, misses, error: error.slice(0, 500), complete: false, changed })
+    if (changed) o.log.warn(place(claim), `${claim.kind} ${claim.id} not found (${misses} in a row): marked gone; its row stays`)
+  })
+  return 'gone'
+}
+
+async function settleFailure(o: IdReadOptions, claim: IdClaim, error: unknown, kind: string): Promise<'failed'> {
+  const kept = { misses: claim.misses, error: messageOf(error).slice(0, 500), complete: false, changed: false }
+  const isRefused = error instanceof AuthRefusedError
+  const failures = isRefused ? claim.failures : claim.failures + 1
+  const declinedMs = DECLINED_WAIT_MS[Math.min(failures, DECLINED_WAIT_MS.length) - 1] ?? DECLINED_WAIT_MS[0]
+  const retryAfterMs = error instanceof TransientError ? (error.retryAfterMs ?? 0) : 0
+  const waitMs = kind === 'auth' ? declinedMs : Math.max(retryAfterMs, backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
+  const dueInMs = isRefused ? REFUSED_WAIT_MS : waitMs
+  await o.db.write('id-failed', (tx) => settleId(tx, claim, { ...kept, dueInMs, failures }))
+  o.log.debug(
+    place(claim),
+    `${claim.kind} ${claim.id} could not be read and will be tried again in ${Math.ceil(dueInMs / 1000)} s: ${kept.error}`,
+  )
+  return 'failed'
+}
+
+function place(claim: IdClaim): { account: string; submission: string; read: string } {
+  return { account: claim.account, submission: claim.submissionId, read: claim.kind }
+}

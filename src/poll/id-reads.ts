@@ -1,0 +1,79 @@
+import { messageOf } from '../base/errors.ts'
+import type { Service } from '../base/service.ts'
+import { LONGEST_LEASE_MS } from '../store/engine/leases.ts'
+import { findAccount } from '../store/reads/accounts.ts'
+import { capIds, claimIds, type IdClaim, isIdDue, releaseId, releaseIdsOf } from '../store/reads/known-ids.ts'
+import { isCommandReading } from '../store/upkeep/processes.ts'
+import { longestIdWaitMs } from './id-intervals.ts'
+import { carryOutIdRead, type IdReadOptions } from './id-read.ts'
+
+/** How often due ids are looked for when no signal comes. */
+const TICK_MS = 1_000
+/** Reads in flight. The others of the account go first: these have background priority. */
+const AT_ONCE = 2
+
+export interface IdReadsOptions extends IdReadOptions {
+  readonly account: string
+}
+
+/**
+ * Reads what has an id of its own, once for each id that is known (`known_ids`): bind requests, policies, insureds. While the account is
+ * stopped, or its brokerage was not checked yet, nothing is read.
+ */
+export class IdReads implements Service {
+  readonly name: string
+  readonly #o: IdReadsOptions
+
+  constructor(options: IdReadsOptions) {
+    this.#o = options
+    this.name = `reads by id of ${options.account}`
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { db, clock } = this.#o
+    try {
+      await this.#begin()
+      while (!signal.aborted) {
+        if (await this.#readNext(signal)) continue
+        // A read that is learned of signals too.
+        await db.signals.wait('reads', TICK_MS, signal)
+        await clock.sleep(0, signal)
+      }
+    } catch (error) {
+      // Stopping aborts the requests in flight.
+      if (!signal.aborted) throw error
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { db, account, policy } = this.#o
+    const isAlone = db.kind === 'sqlite' && !(await isCommandReading(db.read))
+    await db.write('id-begin', async (tx) => {
+      // On SQLite only one process serves (invariant 13), so every claim was left by a killed process.
+      if (isAlone) await releaseIdsOf(tx, { account })
+      for (const rests of [false, true]) await capIds(tx, account, 'bind_request', rests, longestIdWaitMs(policy, 'bind_request', rests))
+    })
+  }
+
+  /** @returns whether anything was read. */
+  async #readNext(signal: AbortSignal): Promise<boolean> {
+    const { db, account, client } = this.#o
+    if (client.waitMs() > 0 || !(await isIdDue(db.read, account))) return false
+    const row = await findAccount(db.read, account)
+    if (row === null || row.state !== 'active' || row.brokerage === null) return false
+    const claims = await claimIds(db, account, AT_ONCE, LONGEST_LEASE_MS)
+    const ends = await Promise.allSettled(claims.map((claim) => this.#carryOut(claim, signal)))
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
+    return claims.length > 0
+  }
+
+  async #carryOut(claim: IdClaim, signal: AbortSignal): Promise<void> {
+    try {
+      await carryOutIdRead(this.#o, claim, 'poll', signal)
+    } catch (error) {
+      // Release it so that nobody waits for its lease to end.
+      await releaseId(this.#o.db, claim).catch((second: unknown) => this.#o.log.debug({ err: second }, messageOf(second)))
+      throw error
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import type { Place, StateFact } from '../../model/facts.ts'
+import { isDetail, isIdRead, type OwnStateRead, type ReadKind, stateReads } from '../../model/reads.ts'
+import { timeFromMs } from '../../model/time.ts'
+import { readState } from '../../read/state.ts'
+import { takeReadNumber } from '../../store/reconcile/progress.ts'
+import { type Attempt, attempt, type Failure } from './attempts.ts'
+import { type IdStateContext, idsToCheck, readIdState, takeNumberOf } from './id-states.ts'
+
+export interface FailedRead {
+  readonly read: ReadKind
+  readonly failure: Failure
+}
+
+/** The state of one submission, as a run reads it: its own state reads, and the reads of what has an id of its own. */
+export class StateReads {
+  readonly #o: IdStateContext
+  readonly #place: Place
+  readonly #signal: AbortSignal
+  readonly #states = new Map<string, StateFact>()
+
+  constructor(parts: IdStateContext, place: Place, signal: AbortSignal) {
+    this.#o = parts
+    this.#place = place
+    this.#signal = signal
+  }
+
+  /** What was read, each as it was read last. */
+  get all(): StateFact[] {
+    return [...this.#states.values()]
+  }
+
+  /** Rows that were read. */
+  get rows(): number {
+    return this.all.reduce((sum, { view }) => view.lists.reduce((rows, list) => rows + list.rows.length, sum + 1), 0)
+  }
+
+  /** Reads everything. A read that fails does not stop the others. */
+  async readAll(): Promise<FailedRead[]> {
+    const failures: FailedRead[] = []
+    const note = (read: StateFact['read'], state: Attempt<StateFact>) => {
+      if (state.ok) this.#keep(state.value)
+      else if (!isDeclined(read, state.failure)) failures.push({ read, failure: state.failure })
+    }
+    for (const read of stateReads) note(read, await this.#read(read, 0))
+    // "Not found" counts only where the credentials find the submission itself.
+    if (!this.#states.has('requirements')) return failures
+    for (const asked of await idsToCheck(this.#o, this.#place))
+      note(asked.read, await readIdState(this.#o, this.#place, asked, 0, this.#signal))
+    return failures
+  }
+
+  /** Reads the same again, with a number (invariant 6). */
+  async readAgain({ read, ownId = '' }: StateFact): Promise<Attempt<StateFact>> {
+    const again = isIdRead(read)
+      ? await this.#readId({ read, id: ownId, submissionId: this.#place.submissionId })
+      : await this.#read(read, await this.#numberOf(read))
+    if (again.ok) this.#keep(again.value)
+    return again
+  }
+
+  #keep(state: StateFact): void {
+    this.#states.set(`${state.read} ${state.ownId ?? ''}`.trim(), state)
+  }
+
+  async #numberOf(read: OwnStateRead): Promise<number> {
+    const { db, dryRun } = this.#o
+    return dryRun ? 0 : ((await takeReadNumber(db, this.#place.account, this.#place.submissionId, read)) ?? 0)
+  }
+
+  #read(read: OwnStateRead, readNo: number): Promise<Attempt<StateFact>> {
+    const { client, clock } = this.#o
+    return attempt(clock, client, this.#signal, async () => {
+      const view = await readState(client, read, this.#place.submissionId, this.#signal, 'background')
+      return { kind: 'state', read, ...this.#place, cause: 'reconcile', view, readNo, readAt: timeFromMs(clock.now()) }
+    })
+  }
+
+  async #readId(asked: Parameters<typeof readIdState>[2]): Promise<Attempt<StateFact>> {
+    return await readIdState(this.#o, this.#place, asked, await takeNumberOf(this.#o, this.#place.account, asked), this.#signal)
+  }
+}
+
+/** Whether the service does not give this read, which says nothing about the submission. */
+function isDeclined(read: ReadKind, failure: Failure): boolean {
+  return (isDetail(read) && failure.class === 'gone') || (read !== 'requirements' && failure.class === 'auth')
+}

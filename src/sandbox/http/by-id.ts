@@ -1,0 +1,44 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { parseUuid } from '../../model/uuid.ts'
+import { bindRequestsOf, insuredIdOf, insuredOf, policiesOf } from '../service/binding.ts'
+import type { Operation } from '../service/faults.ts'
+import type { Caller } from '../service/tokens.ts'
+import type { Submission } from '../world/submission.ts'
+import type { World } from '../world/world.ts'
+import { type Answer, errorAnswer, validationError } from './answers.ts'
+
+type Handle = (
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  submissionId: string | undefined,
+  compute: (caller: Caller) => Answer,
+) => Promise<FastifyReply>
+
+/** The reads of what has an id of its own. */
+export function registerById(app: FastifyInstance, world: World, handle: Handle): void {
+  const read = (
+    operation: 'bind_request' | 'policy' | 'insured',
+    path: string,
+    find: (all: Submission[], id: string, of: string | null) => unknown,
+  ) => {
+    app.get<{ Params: { id: string; submissionId?: string } }>(path, (request, reply) => {
+      const of = parseUuid(request.params.submissionId)
+      return handle(operation, request, reply, of ?? undefined, ({ account }) => {
+        const id = parseUuid(request.params.id)
+        if (id === null) return validationError([{ loc: ['path', 'id'], msg: 'Input should be a valid UUID', type: 'uuid_parsing' }])
+        const found = find([...world.submissions(account.name).values()], id, of)
+        return found === undefined ? errorAnswer(404, 'Not found') : { status: 200, body: found }
+      })
+    })
+  }
+  read('bind_request', '/broker/submissions/:submissionId/bind-requests/:id', (all, id, of) => {
+    const submission = all.find((one) => one.id === of)
+    return submission && bindRequestsOf(submission).find(({ bind_request_id }) => bind_request_id === id)
+  })
+  read('policy', '/broker/policies/:id', (all, id) => all.flatMap(policiesOf).find(({ policy_id }) => policy_id === id))
+  read('insured', '/broker/insureds/:id', (all, id) => {
+    const one = all.find(({ facts }) => insuredIdOf(facts.insured_name) === id)
+    return one && insuredOf(one.facts.insured_name, all)
+  })
+}

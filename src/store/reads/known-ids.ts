@@ -1,0 +1,247 @@
+import { type RawBuilder, sql } from 'kysely'
+import { storableText } from '../../model/json.ts'
+import type { KnownId, KnownKind } from '../../model/known-ids.ts'
+import { type IdRead, idReads } from '../../model/reads.ts'
+import type { Db, Query, Tx } from '../engine/db.ts'
+import { isClaimedBy, LeaseLostError, newLeaseToken } from '../engine/leases.ts'
+import { wake } from '../engine/notify.ts'
+import { dbTime, greatest, skipLocked, valuesTable } from '../engine/sql.ts'
+import { DETAIL_WAKE_DELAY_MS, type Wake } from './reads.ts'
+
+/*
+ * What has an id of its own (a bind request, a policy, an insured) is read once for each id that is known. Each id has a row with its due
+ * time, as each read of a submission has one in `sync_reads`. Documents are only noted.
+ */
+
+/** An id with the account that it is known in, and what named it. */
+export interface NewKnownId extends KnownId {
+  readonly account: string
+  readonly via: string
+}
+
+/** Adds unknown ids, due at once, and the submission of one that had none. Known ids cost no write. */
+export async function learnIds(tx: Tx, given: readonly NewKnownId[]): Promise<void> {
+  if (given.length === 0) return
+  const rows = [...given].sort((a, b) => (keyText(a) < keyText(b) ? -1 : 1)).map(rowOf)
+  const columns = { account: 'text', kind: 'text', id: 'text', submission_id: 'text', via: 'text' } as const
+  const known = await sql<{ account: string; kind: KnownKind; id: string; submission_id: string }>`
+    select k.account, k.kind, k.id, k.submission_id from ${valuesTable(tx, columns, rows)}
+    join sync_known_ids k on k.account = given.account and k.kind = given.kind and k.id = given.id`.execute(tx.sql)
+  const submissionOf = new Map(known.rows.map((row) => [`${row.account} ${row.kind} ${row.id}`, row.submission_id]))
+  const fresh = rows.filter((row) => {
+    const stored = submissionOf.get(`${row.account} ${row.kind} ${row.id}`)
+    return stored === undefined || (stored === '' && row.submission_id !== '')
+  })
+  if (fresh.length === 0) return
+  const now = dbTime(tx)
+  // A bind request is below its submission, and a document is no read of this kind.
+  const due = sql`case when given.kind in (${sql.join(idReads)}) and (given.kind <> 'bind_request' or given.submission_id <> '') then ${now} end`
+  await sql`
+    insert into sync_known_ids (account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, misses, rests)
+    select given.account, given.kind, given.id, given.submission_id, given.via, ${now}, ${due}, 0, 0, 0, 0, 0, 0
+    from ${valuesTable(tx, columns, fresh)}
+    where not exists (select 1 from sync_purged p where p.account = given.account and p.submission_id = given.submission_id)
+    on conflict (account, kind, id) do update set submission_id = excluded.submission_id, due_at = excluded.due_at,
+      wake_no = sync_known_ids.wake_no + 1
+    where sync_known_ids.submission_id = '' and excluded.submission_id <> ''`.execute(tx.sql)
+  wake(tx, 'reads')
+}
+
+/** Makes the bind requests of woken submissions due soon, and policies that were not found yet: they appear with the bind (trap 79). */
+export async function wakeIdsOf(tx: Tx, wakes: readonly Wake[], delayMs = DETAIL_WAKE_DELAY_MS): Promise<void> {
+  const keys = new Map(wakes.filter(({ read }) => read === 'requirements').map((one) => [`${one.account} ${one.submissionId}`, one]))
+  if (keys.size === 0) return
+  const rows = [...keys]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, { account, submissionId }]) => ({ account, submission_id: submissionId }))
+  const soon = dbTime(tx, delayMs)
+  await sql`
+    update sync_known_ids set wake_no = wake_no + 1,
+      due_at = case when lease_token is null and failures = 0 and due_at > ${soon} then ${soon} else due_at end
+    from ${valuesTable(tx, { account: 'text', submission_id: 'text' }, rows)}
+    where sync_known_ids.account = given.account and sync_known_ids.submission_id = given.submission_id
+      and (kind = 'bind_request' or (kind in ('policy', 'insured') and last_read_at is null))`.execute(tx.sql)
+}
+
+/** Makes all ids of submissions due now. */
+export async function requestIdsOf(tx: Tx, account: string, submissionIds: readonly string[]): Promise<void> {
+  await sql`
+    update sync_known_ids set wake_no = wake_no + 1,
+      due_at = case when lease_token is null and failures = 0 then ${dbTime(tx)} else due_at end
+    where account = ${account} and submission_id in (${sql.join(submissionIds)}) and due_at is not null`.execute(tx.sql)
+}
+
+/** An id that this process may read until its lease ends. */
+export interface IdClaim extends KnownId {
+  readonly kind: IdRead
+  readonly account: string
+  readonly leaseToken: string
+  /** The number of this read. Later reads have greater ones (invariant 6). */
+  readonly readNo: number
+  readonly wakeNo: number
+  readonly failures: number
+  readonly misses: number
+  /** Whether it was ever read. */
+  readonly wasRead: boolean
+}
+
+/** Whether an id is due. Saves a write transaction that would claim nothing. */
+export async function isIdDue(q: Query, account: string): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from sync_known_ids where account = ${account} and due_at <= ${dbTime(q)} limit 1`.execute(q.sql)
+  return rows.length > 0
+}
+
+/** Claims ids, the longest due first. @param submissionIds only those of these submissions, due or not, unless another process reads them. */
+export async function claimIds(
+  db: Db,
+  account: string,
+  limit: number,
+  leaseMs: number,
+  submissionIds?: readonly string[],
+): Promise<IdClaim[]> {
+  const leaseToken = newLeaseToken(db)
+  return db.write('id-claim', async (tx) => {
+    const which =
+      submissionIds === undefined
+        ? sql`due_at <= ${dbTime(tx)}`
+        : sql`submission_id in (${sql.join(submissionIds)}) and due_at is not null and (lease_token is null or due_at <= ${dbTime(tx)})`
+    const { rows } = await sql<ClaimedRow>`
+      with due as (
+        select account, kind, id from sync_known_ids where account = ${account} and ${which}
+        order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)})
+      update sync_known_ids set lease_token = ${leaseToken}, due_at = ${dbTime(tx, leaseMs)}, issued_no = ${nextNumber(tx)}
+      from due where sync_known_ids.account = due.account and sync_known_ids.kind = due.kind and sync_known_ids.id = due.id
+      returning sync_known_ids.account, sync_known_ids.kind, sync_known_ids.id, submission_id, issued_no, wake_no, failures, misses,
+        case when last_read_at is null then 0 else 1 end as was_read`.execute(tx.sql)
+    return rows.map((row) => ({
+      account: row.account,
+      kind: row.kind,
+      id: row.id,
+      submissionId: row.submission_id,
+      leaseToken,
+      readNo: Number(row.issued_no),
+      wakeNo: Number(row.wake_no),
+      failures: Number(row.failures),
+      misses: Number(row.misses),
+      wasRead: Number(row.was_read) === 1,
+    }))
+  })
+}
+
+/** How a read by id ended, and when it is due again. */
+export interface IdSettlement {
+  readonly dueInMs: number
+  readonly failures: number
+  readonly misses: number
+  readonly error: string | null
+  readonly complete: boolean
+  readonly changed: boolean
+  /** Whether nothing is expected of it any more; undefined keeps what is stored. */
+  readonly rests?: boolean
+}
+
+/**
+ * Ends a claim, in the transaction that applied the answer. If it was woken meanwhile, it is due again soon.
+ * @throws LeaseLostError when another process has taken it over.
+ */
+export async function settleId(tx: Tx, claim: IdClaim, s: IdSettlement): Promise<void> {
+  const woken = s.failures === 0 ? sql`wake_no > ${claim.wakeNo}` : sql`1 = 0`
+  const set = [
+    sql`lease_token = null, failures = ${s.failures}, misses = ${s.misses}, error = ${s.error === null ? null : storableText(s.error)}`,
+    sql`due_at = case when ${woken} then ${dbTime(tx, Math.min(s.dueInMs, DETAIL_WAKE_DELAY_MS))} else ${dbTime(tx, s.dueInMs)} end`,
+  ]
+  if (s.complete) set.push(sql`last_read_at = ${dbTime(tx)}`)
+  if (s.changed) set.push(sql`last_changed_at = ${dbTime(tx)}`)
+  if (s.rests !== undefined) set.push(sql`rests = ${s.rests ? 1 : 0}`)
+  const result = await sql`update sync_known_ids set ${sql.join(set)} where ${mine(claim)}`.execute(tx.sql)
+  if (result.numAffectedRows !== 1n) throw new LeaseLostError(`${claim.kind} ${claim.id}`)
+}
+
+/** Releases a claim unchanged, due at once. */
+export async function releaseId(db: Db, claim: IdClaim): Promise<void> {
+  await db.write('id-release', (tx) =>
+    sql`update sync_known_ids set lease_token = null, due_at = ${dbTime(tx)} where ${mine(claim)}`.execute(tx.sql),
+  )
+}
+
+/** Releases what a dead process had claimed; of an account, everything that is claimed. */
+export async function releaseIdsOf(tx: Tx, of: { readonly processId: string } | { readonly account: string }): Promise<void> {
+  const which = 'account' in of ? sql`account = ${of.account}` : isClaimedBy(of.processId)
+  await sql`update sync_known_ids set lease_token = null, due_at = ${dbTime(tx)} where lease_token is not null and ${which}`.execute(tx.sql)
+}
+
+/** Applies a shorter wait to stored due times of ids that are read without failure. */
+export async function capIds(tx: Tx, account: string, kind: IdRead, rests: boolean, longestMs: number): Promise<void> {
+  await sql`
+    update sync_known_ids set due_at = ${dbTime(tx, longestMs)}
+    where account = ${account} and due_at > ${dbTime(tx, longestMs)} and kind = ${kind} and rests = ${rests ? 1 : 0}
+      and lease_token is null and failures + misses = 0`.execute(tx.sql)
+}
+
+/** Forgets "not found" of all ids of an account, which was at fault itself. */
+export async function forgiveIds(db: Db, account: string): Promise<void> {
+  await db.write('misses-forgiven', (tx) =>
+    sql`update sync_known_ids set misses = 0, due_at = ${dbTime(tx)} where account = ${account} and misses > 0 and lease_token is null`.execute(
+      tx.sql,
+    ),
+  )
+}
+
+/** Claims the right to apply a read by id (invariant 6). @returns false when one with a greater number has been applied; of an id that is not known none has. */
+export async function advanceAppliedId(tx: Tx, account: string, kind: IdRead, id: string, readNo: number): Promise<boolean> {
+  const result = await tx.sql
+    .updateTable('sync_known_ids')
+    .set({ applied_no: readNo })
+    .where('account', '=', account)
+    .where('kind', '=', kind)
+    .where('id', '=', id)
+    .where('applied_no', '<', readNo)
+    .executeTakeFirst()
+  if (result.numUpdatedRows > 0n) return true
+  const known = tx.sql.selectFrom('sync_known_ids').select('id').where('account', '=', account).where('kind', '=', kind)
+  return (await known.where('id', '=', id).executeTakeFirst()) === undefined
+}
+
+/** Takes a number for a read by id outside the schedule (invariant 6); null when the id is not known. */
+export async function takeIdNumber(db: Db, account: string, kind: IdRead, id: string): Promise<number | null> {
+  return db.write('reconcile-number', async (tx) => {
+    const row = await tx.sql
+      .updateTable('sync_known_ids')
+      .set({ issued_no: nextNumber(tx) })
+      .where('account', '=', account)
+      .where('kind', '=', kind)
+      .where('id', '=', id)
+      .returning('issued_no')
+      .executeTakeFirst()
+    return row?.issued_no ?? null
+  })
+}
+
+function nextNumber(tx: Tx): RawBuilder<number> {
+  return sql<number>`${greatest(tx, sql`issued_no`, sql`applied_no`)} + 1`
+}
+
+function mine(claim: IdClaim): RawBuilder<unknown> {
+  return sql`account = ${claim.account} and kind = ${claim.kind} and id = ${claim.id} and lease_token = ${claim.leaseToken}`
+}
+
+function rowOf({ account, kind, id, submissionId, via }: NewKnownId) {
+  return { account, kind, id, submission_id: submissionId, via }
+}
+
+function keyText({ account, kind, id }: NewKnownId): string {
+  return `${account} ${kind} ${id}`
+}
+
+interface ClaimedRow {
+  account: string
+  kind: IdRead
+  id: string
+  submission_id: string
+  issued_no: number
+  wake_no: number
+  failures: number
+  misses: number
+  was_read: number
+}

@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import type { Row } from '../../model/entity.ts'
+import { isObject } from '../../model/json.ts'
+import type { IdRead } from '../../model/reads.ts'
+import { parseUuid } from '../../model/uuid.ts'
+import type { View } from '../../model/view.ts'
+import { date, flag, id, jsonOf, keyOf, list, rawOf, required, said, text, textOf, time, uuid } from './fields.ts'
+import { type Given, type Item, itemsIn, keyedRows } from './items.ts'
+
+/** Readers of what has an id of its own: bind requests, policies, insureds. */
+
+const bindRequest = z.looseObject({
+  bind_request_id: required(parseUuid),
+  status: required(textOf),
+  status_label: text,
+  quote_id: id,
+  payment_option: text,
+  requested_at: time,
+  requested_by: text,
+  effective_date: date,
+  policy_id: uuid,
+  next_steps: list,
+})
+
+const assumption = z.looseObject({ key: required(keyOf), label: text })
+const contingency = z.looseObject({
+  id: required(keyOf),
+  kind: text,
+  label: text,
+  status: text,
+  required: flag,
+  upload_path: text,
+  esign_status: text,
+})
+
+/** @returns null when the answer is not the object that was asked for. */
+export function readById(read: IdRead, ownId: string, raw: unknown): View | null {
+  if (read === 'bind_request') return readBindRequest(ownId, raw)
+  const kept = rawOf(raw)
+  // Their fields are not shown (trap 57).
+  if (!isObject(raw) || kept === null) return null
+  const of = read === 'policy' ? { policy_id: ownId } : { insured_id: ownId }
+  return {
+    submission: null,
+    lists: [{ table: read === 'policy' ? 'policies' : 'insureds', of, rows: [{ ...of, raw: kept }], whole: true }],
+    unreadable: [],
+  }
+}
+
+/** The view of an answer "not found": what has the id is gone. */
+export function goneById(read: IdRead, ownId: string): View {
+  const table = { bind_request: 'bind_requests', policy: 'policies', insured: 'insureds' }[read]
+  return { submission: null, lists: [{ table, of: { [`${read}_id`]: ownId }, rows: [], whole: true }], unreadable: [] }
+}
+
+function readBindRequest(ownId: string, raw: unknown): View | null {
+  const read = bindRequest.safeParse(raw).data
+  const kept = rawOf(raw)
+  if (!read || kept === null || read.bind_request_id !== ownId) return null
+  const { status, status_label, quote_id, payment_option, requested_at, requested_by, effective_date, policy_id, next_steps } = read
+  const columns = { status, status_label, quote_id, payment_option, requested_at, requested_by, effective_date, policy_id, next_steps }
+  const of = { bind_request_id: ownId }
+  const assumptions = keyedRows(positioned(itemsIn(raw, 'unconfirmed_assumptions')), 'key', readAssumption)
+  const contingencies = keyedRows(itemsIn(raw, 'contingencies'), 'contingency_id', readContingency)
+  const parts = [
+    { table: 'bind_assumptions', read: assumptions },
+    { table: 'bind_contingencies', read: contingencies },
+  ]
+  return {
+    submission: null,
+    lists: [
+      { table: 'bind_requests', of, rows: [{ ...(said(columns, raw) as Row), ...of, raw: kept }], whole: true },
+      ...parts.map(({ table, read }) => ({ table, of, rows: read.rows.map((row) => ({ ...row, ...of })), whole: read.whole })),
+    ],
+    unreadable: parts.flatMap(({ read }) => read.unreadable),
+  }
+}
+
+function positioned(items: readonly Given[] | null): Given[] | null {
+  // A null and an absent value look alike in the column; `raw` tells them apart (trap 70).
+  return (
+    items?.map(({ raw }, position) => ({ raw, beside: { position, value: isObject(raw) ? jsonOf(raw['value'] ?? null) : null } })) ?? null
+  )
+}
+
+function readAssumption(raw: unknown): Item | null {
+  const read = assumption.safeParse(raw).data
+  return read ? { id: read.key, columns: { label: read.label } } : null
+}
+
+function readContingency(raw: unknown): Item | null {
+  const read = contingency.safeParse(raw).data
+  if (!read) return null
+  const { id: own, kind, label, status, required, upload_path, esign_status } = read
+  return { id: own, columns: { kind, label, status, required, upload_path, esign_status } }
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest'
+import { bindAssumptions } from '../../src/model/entities/bind-assumptions.ts'
+import { bindContingencies } from '../../src/model/entities/bind-contingencies.ts'
+import { bindRequests } from '../../src/model/entities/bind-requests.ts'
+import { insureds } from '../../src/model/entities/insureds.ts'
+import { policies } from '../../src/model/entities/policies.ts'
+import { submissions } from '../../src/model/entities/submissions.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { rowsOf } from '../tools/mirror.ts'
+import { DAY, Rig } from '../tools/poller.ts'
+
+const ACCOUNT = 'default'
+
+describe.each(testDatabases)('what is read by its id, on $name', (database) => {
+  /** A submission with a bound lane, polled until nothing is due. */
+  async function bound() {
+    const rig = await Rig.open(database)
+    const id = rig.sandbox.addSubmission(ACCOUNT)
+    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
+    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+    await rig.track([id])
+    rig.startPoller()
+    rig.startIdReads()
+    const { insured_id } = rig.sandbox.truth(ACCOUNT, id)[0]?.policies[0] ?? {}
+    await rig.until('its insured is read', async () => (await rowsOf(rig.db, insureds)).length > 0)
+    return { rig, id, lane, insured_id }
+  }
+  const knownIds = (rig: Rig) => rig.db.read.sql.selectFrom('known_ids').selectAll().orderBy('kind').execute()
+
+  it('trap 23: ids are learned from answers, and what they name is mirrored', async () => {
+    const { rig, id, insured_id } = await bound()
+    const [shown] = rig.sandbox.truth(ACCOUNT, id)
+    const [bind] = await rowsOf(rig.db, bindRequests)
+    const request = shown?.bind_requests[0]
+    expect(bind).toMatchObject({ submission_id: id, status: 'bound', policy_id: request?.['policy_id'], gone_at: null })
+    expect((await rowsOf(rig.db, bindContingencies)).map(({ status }) => status).sort()).toEqual(['satisfied', 'waived'])
+    expect(await rowsOf(rig.db, policies)).toMatchObject([{ policy_id: request?.['policy_id'], submission_id: id, gone_at: null }])
+    expect(await rowsOf(rig.db, submissions)).toMatchObject([{ submission_id: id, insured_id }])
+    expect((await knownIds(rig)).map(({ kind, via, submission_id }) => [kind, via, submission_id])).toEqual([
+      ['bind_request', 'requirements', id],
+      ['document', 'policy', id],
+      ['insured', 'policy', id],
+      ['policy', 'bind_request', id],
+    ])
+  })
+
+  it('trap 70: an assumption keeps its value, and raw tells an absent one from null', async () => {
+    const { rig, id, lane } = await bound()
+    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { chip: 'quoted' } })
+    rig.sandbox.addEvent(ACCOUNT, id, { type: 'status_changed', lane_id: lane })
+    await rig.pass(8 * DAY)
+    await rig.until('they are read', async () => (await rowsOf(rig.db, bindAssumptions)).length > 0)
+    const rows = (await rowsOf(rig.db, bindAssumptions)).sort((a, b) => Number(a.position) - Number(b.position))
+    expect(rows.map(({ key, value, position }) => [key, value, position])).toEqual([
+      ['years_in_business', 12, 0],
+      ['prior_losses', null, 1],
+      ['inspected', null, 2],
+    ])
+    expect(rows.map(({ raw }) => raw?.includes('"value"'))).toEqual([true, true, false])
+  })
+
+  it('trap 79: a policy that is not found at first is asked for again, and is no failure of anything', async () => {
+    const rig = await Rig.open(database)
+    const id = rig.sandbox.addSubmission(ACCOUNT)
+    const lane = rig.sandbox.addLane(ACCOUNT, id).rail.submission_market_id
+    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true, chip: 'bound' } })
+    rig.sandbox.faults.add({ kind: 'status', status: 404, operation: 'policy', count: 4 })
+    await rig.track([id])
+    rig.startPoller()
+    rig.startIdReads()
+    const error = async () => (await knownIds(rig)).find(({ kind }) => kind === 'policy')?.error ?? null
+    await rig.until('it is not found', async () => (await error()) !== null)
+    expect(await rowsOf(rig.db, policies)).toEqual([])
+    for (let tries = 1; (await rowsOf(rig.db, policies)).length === 0; tries += 1) {
+      expect(tries).toBeLessThan(8)
+      const before = rig.asked('policy').length
+      await rig.pass(DAY)
+      await rig.until('it is asked for', async () => rig.asked('policy').length > before && (await isFree(rig)))
+    }
+    expect(await rowsOf(rig.db, submissions)).toMatchObject([{ unreachable_since: null }])
+  })
+
+  it('what is not found three times is gone, its submission is not touched, and it comes back', async () => {
+    const { rig, id } = await bound()
+    const reachable = { unreachable_since: null }
+    for (const operation of ['bind_request', 'policy', 'insured'] as const) rig.sandbox.faults.add({ kind: 'status', status: 404, operation })
+    const gone = async () => {
+      const rows = [...(await rowsOf(rig.db, bindRequests)), ...(await rowsOf(rig.db, policies)), ...(await rowsOf(rig.db, insureds))]
+      return rows.filter(({ gone_at }) => gone_at !== null).length
+    }
+    for (const [tries, expected] of [0, 0, 3].entries()) {
+      await rig.pass(8 * DAY)
+      await rig.until('each is asked for', async () => (await missesOf(rig)).every((misses) => misses > tries) && (await isFree(rig)))
+      expect(await gone()).toBe(expected)
+    }
+    expect((await rowsOf(rig.db, bindContingencies)).every(({ gone_at }) => gone_at !== null)).toBe(true)
+    expect(await rowsOf(rig.db, submissions)).toMatchObject([{ submission_id: id, ...reachable }])
+    rig.sandbox.faults.set([])
+    await rig.pass(8 * DAY)
+    await rig.until('they are back', async () => (await gone()) === 0)
+  })
+
+  it('trap 60: a bind request may go back from bound, and an unknown status is kept', async () => {
+    const { rig, id, lane } = await bound()
+    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { chip: 'quoted', bound: false, quotes: [] } })
+    rig.sandbox.patchLane(ACCOUNT, id, lane, { rail: { bound: true } })
+    await rig.pass(8 * DAY)
+    await rig.until('it is read again', async () => rig.asked('bind_request').length > 1 && (await isFree(rig)))
+    expect(await rowsOf(rig.db, bindRequests)).toMatchObject([{ status: 'bound' }])
+  })
+
+  async function isFree(rig: Rig): Promise<boolean> {
+    const leased = rig.db.read.sql.selectFrom('sync_known_ids').select('id').where('lease_token', 'is not', null)
+    return (await leased.execute()).length === 0
+  }
+
+  async function missesOf(rig: Rig): Promise<number[]> {
+    const query = rig.db.read.sql.selectFrom('sync_known_ids').select('misses').where('kind', '<>', 'document')
+    return (await query.execute()).map(({ misses }) => Number(misses))
+  }
+})
