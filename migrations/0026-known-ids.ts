@@ -52,8 +52,9 @@ export const knownIds: Migration = {
       `create ${t.kind === 'sqlite' ? '' : 'or replace '}view freshness as
       select account, submission_id, read, last_read_at, last_changed_at, last_replay_at from sync_reads
       union all
-      select account, submission_id, kind as read, case when count(*) = count(last_read_at) then min(last_read_at) end as last_read_at,
-        max(last_changed_at) as last_changed_at, ${t.kind === 'sqlite' ? 'null' : 'null::timestamptz'} as last_replay_at
+      select account, submission_id, kind as read,
+        cast(case when count(*) = count(last_read_at) then min(last_read_at) end as ${t.time}) as last_read_at,
+        cast(max(last_changed_at) as ${t.time}) as last_changed_at, cast(null as ${t.time}) as last_replay_at
       from sync_known_ids where submission_id <> '' and due_at is not null group by account, submission_id, kind`,
     ].filter((statement) => statement !== ''),
 }

@@ -2,6 +2,7 @@ import { isDamaged } from '../model/damaged.ts'
 import type { MarketEventRow } from '../model/entities/market-events.ts'
 import type { DerivedFact } from '../model/facts.ts'
 import { hasValue } from '../model/merge.ts'
+import { storedInsured } from './known-ids.ts'
 import { isOfRail, laneOf, ofRail } from './lanes.ts'
 import type { ApplySession } from './session.ts'
 
@@ -19,7 +20,8 @@ export async function applyDerived(session: ApplySession, fact: DerivedFact): Pr
     // The service does not repeat these values. In a damaged row the submission counts as tracked from now on.
     const tracked_at = isDamaged(submission.tracked_at) ? fact.now : submission.tracked_at
     const tracked_via = isDamaged(submission.tracked_via) ? fact.cause : submission.tracked_via
-    session.submissions.put({ ...submission, ...last, tracked_at, tracked_via }, fact.cause)
+    const insured_id = storedInsured(submission.insured_id)
+    session.submissions.put({ ...submission, ...last, tracked_at, tracked_via, insured_id }, fact.cause)
   }
   const keys = newest.laneEvents.map((event_id) => ({ ...place, event_id }))
   await session.marketEvents.load(keys)

@@ -1,3 +1,4 @@
+import type { SubmissionRow } from '../model/entities/submissions.ts'
 import type { EventFact, Fact, MessageFact, StateFact } from '../model/facts.ts'
 import { type KnownId, knownIdsInText } from '../model/known-ids.ts'
 import { parseUuid } from '../model/uuid.ts'
@@ -16,7 +17,19 @@ export function applyKnownIds(session: ApplySession, facts: readonly Fact[]): vo
   }
 }
 
-function idsOf(fact: EventFact | MessageFact | StateFact): KnownId[] {
+/** @returns the insured that a fact names for its submission; null for none. */
+export function insuredIn(fact: EventFact | MessageFact | StateFact): string | null {
+  if (isOfInsured(fact)) return null
+  return idsOf(fact).find(({ kind, submissionId }) => kind === 'insured' && submissionId === fact.submissionId)?.id ?? null
+}
+
+/** @returns what stands in `submissions.insured_id`, or null when it is no id. */
+export function storedInsured(insuredId: SubmissionRow['insured_id']): string | null {
+  return parseUuid(insuredId) === insuredId ? insuredId : null
+}
+
+/** @returns the ids that a fact names. */
+export function idsOf(fact: EventFact | MessageFact | StateFact): KnownId[] {
   const texts = textsOf(fact).filter((text) => text !== null)
   return texts.flatMap((text) => knownIdsInText(text, fact.submissionId))
 }
@@ -40,11 +53,11 @@ function isOfInsured(fact: Fact): boolean {
   return (fact.kind === 'state' && fact.read === 'insured') || (fact.kind === 'named' && fact.cause === 'command')
 }
 
-/** The first one stays, so that the order of answers does not matter; a requirements view and a reconcile run replace it. */
+/** The first one stays, so that the order of answers matters little; a requirements view replaces it. */
 function setInsured(session: ApplySession, fact: Fact, insuredId: string): void {
   if (fact.submissionId === '') return
   const row = session.submissions.get({ account: fact.account, submission_id: fact.submissionId })
   if (row === null || row.insured_id === insuredId) return
-  const replaces = fact.cause === 'reconcile' || (fact.kind === 'state' && fact.read === 'requirements')
-  if (replaces || parseUuid(row.insured_id) === null) session.submissions.put({ ...row, insured_id: insuredId }, fact.cause)
+  const isOfView = fact.kind === 'state' && fact.read === 'requirements'
+  if (isOfView || storedInsured(row.insured_id) === null) session.submissions.put({ ...row, insured_id: insuredId }, fact.cause)
 }

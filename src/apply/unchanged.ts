@@ -13,6 +13,7 @@ import { hasValue } from '../model/merge.ts'
 import { tableView, type View } from '../model/view.ts'
 import type { MirrorReader } from '../store/mirror/reader.ts'
 import { newestAmong } from '../store/mirror/reader.ts'
+import { insuredIn, storedInsured } from './known-ids.ts'
 
 /*
  * Most of what a reconcile run reads equals the mirror exactly. This fast path compares column by column and leaves everything else to
@@ -34,11 +35,17 @@ export function isUnchanged(
   const messages = reader.preloaded(threadMessages, submissionId) as readonly ThreadMessageRow[] | null
   if (records === null || submission === undefined || events === null || messages === null) return false
   if (submission.unreachable_since !== null || isDamaged(submission.tracked_at) || isDamaged(submission.tracked_via)) return false
+  if (!sameInsured(submission, [...states, ...records])) return false
   return (
     sameRecords(reader, submissionId, events, messages, records) &&
     sameDerived(reader, submission, events, messages) &&
     states.every((state) => sameState(reader, submission, state))
   )
+}
+
+/** Whether no fact would set another insured, and what is stored is one. */
+function sameInsured({ insured_id }: SubmissionRow, facts: readonly (StateFact | EventFact | MessageFact)[]): boolean {
+  return insured_id === storedInsured(insured_id) && facts.every((fact) => [null, insured_id].includes(insuredIn(fact)))
 }
 
 function sameRecords(

@@ -77,7 +77,7 @@ async function applyAnswer(o: IdReadOptions, claim: IdClaim, cause: Cause, view:
   const readAt = timeFromMs(o.clock.now())
   const { account, submissionId } = claim
   const rests = isFinalStatus(view.lists[0]?.rows[0]?.['status'])
-  await inApplyTransaction(o.db, o.observer, 'id-read', async ({ tx, apply }) => {
+  await inApplyTransaction(o.db, o.observer, 'state-read', async ({ tx, apply }) => {
     const applied = await apply([stateFact(claim, cause, view, readAt), ...namedIn(claim, cause, answer)])
     const unreadable = view.unreadable.map((raw) => ({ account, submission_id: submissionId, read: claim.kind, raw }))
     if (unreadable.length > 0) await noteUnreadable(tx, unreadable, readAt)
@@ -106,7 +106,7 @@ async function settleMiss(o: IdReadOptions, claim: IdClaim, cause: Cause, error:
   const misses = cause === 'command' ? Math.max(1, claim.misses) : claim.misses + 1
   const isGone = claim.wasRead && misses >= MISSES_TO_CONFIRM
   const dueInMs = MISS_WAIT_MS[Math.min(misses, MISS_WAIT_MS.length) - 1] ?? MISS_WAIT_MS[0]
-  await inApplyTransaction(o.db, o.observer, 'id-missed', async ({ tx, apply }) => {
+  await inApplyTransaction(o.db, o.observer, 'read-missed', async ({ tx, apply }) => {
     const applied = isGone ? await apply([stateFact(claim, cause, goneById(claim.kind, claim.id), timeFromMs(o.clock.now()))]) : null
     const changed = (applied?.changes ?? 0) > 0
     await settleId(tx, claim, { dueInMs, failures: 0, misses, error: error.slice(0, 500), complete: false, changed })
@@ -123,7 +123,7 @@ async function settleFailure(o: IdReadOptions, claim: IdClaim, error: unknown, k
   const retryAfterMs = error instanceof TransientError ? (error.retryAfterMs ?? 0) : 0
   const waitMs = kind === 'auth' ? declinedMs : Math.max(retryAfterMs, backoffMs(o.clock, failures, FAILURE_BASE_MS, FAILURE_CAP_MS))
   const dueInMs = isRefused ? REFUSED_WAIT_MS : waitMs
-  await o.db.write('id-failed', (tx) => settleId(tx, claim, { ...kept, dueInMs, failures }))
+  await o.db.write('read-failed', (tx) => settleId(tx, claim, { ...kept, dueInMs, failures }))
   o.log.debug(
     place(claim),
     `${claim.kind} ${claim.id} could not be read and will be tried again in ${Math.ceil(dueInMs / 1000)} s: ${kept.error}`,

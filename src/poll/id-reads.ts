@@ -48,7 +48,7 @@ export class IdReads implements Service {
   async #begin(): Promise<void> {
     const { db, account, policy } = this.#o
     const isAlone = db.kind === 'sqlite' && !(await isCommandReading(db.read))
-    await db.write('id-begin', async (tx) => {
+    await db.write('read-release', async (tx) => {
       // On SQLite only one process serves (invariant 13), so every claim was left by a killed process.
       if (isAlone) await releaseIdsOf(tx, { account })
       for (const rests of [false, true]) await capIds(tx, account, 'bind_request', rests, longestIdWaitMs(policy, 'bind_request', rests))

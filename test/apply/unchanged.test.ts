@@ -14,6 +14,7 @@ import {
   at,
   detailFact,
   eventFact,
+  idFacts,
   messageFact,
   stateFact,
   uuid,
@@ -44,6 +45,7 @@ const { account, submissionId } = PLACE
 const states = [
   stateFact(account, submissionId, view, 1),
   ...detailReads.map((read) => detailFact(account, submissionId, read, wireDetails(submissionId)[read], 1)),
+  ...idFacts(account, submissionId),
 ]
 const records = [
   eventFact(account, submissionId, wireEvent(1, { detail: 'Kept' }), byReconcile),

@@ -1,8 +1,9 @@
 import type { EventFact, Fact, MessageFact, Origin, StateFact } from '../../src/model/facts.ts'
 import type { Json } from '../../src/model/json.ts'
-import type { DetailRead } from '../../src/model/reads.ts'
+import { type DetailRead, type IdRead, idReads } from '../../src/model/reads.ts'
 import { timeFromMs } from '../../src/model/time.ts'
 import { type View, viewOf } from '../../src/model/view.ts'
+import { readById } from '../../src/upstream/wire/binding.ts'
 import { readOutstanding } from '../../src/upstream/wire/outstanding.ts'
 import { readSessions } from '../../src/upstream/wire/sessions.ts'
 import { readEvent, readMessage, readRequirements } from '../../src/upstream/wire/wire.ts'
@@ -183,6 +184,41 @@ export function wireDetails(submissionId: string) {
     },
     sessions: [{ session_id: uuid(11, 1), missing_required_questions_json: '[{"key":"years"}]' }],
   }
+}
+
+/** What the reads by id show, with something in every list. The ids are those of the keys. */
+export function wireById(submissionId: string) {
+  const [bind_request, policy, insured] = [uuid(14, 1), uuid(15, 1), uuid(16, 1)]
+  return {
+    ids: { bind_request, policy, insured },
+    bind_request: {
+      ...{ bind_request_id: bind_request, submission_id: submissionId, status: 'drafted', status_label: 'Draft', quote_id: uuid(7, 1) },
+      ...{ payment_option: 'annual', requested_at: at(1), requested_by: 'Jane Doe', effective_date: '2026-03-01', policy_id: policy },
+      unconfirmed_assumptions: [{ key: 'years', label: 'Years in business', value: { least: 12 } }],
+      contingencies: [
+        {
+          ...{ id: uuid(17, 1), kind: 'signed_form', label: 'Signed application', status: 'pending', required: true },
+          ...{ upload_path: '/upload', esign_status: 'sent' },
+        },
+      ],
+      next_steps: ['Confirm'],
+    },
+    policy: { policy_id: policy, submission_id: submissionId, insured_id: insured, policy_number: 'POL-1' },
+    insured: { insured_id: insured, name: 'Harbour Bakery LLC' },
+  }
+}
+
+/** The answer of a read by id. */
+export function idFact(account: string, submissionId: string, read: IdRead, ownId: string, wire: unknown, readNo: number): StateFact {
+  const view = readById(read, ownId, wire)
+  if (view === null) throw new Error(`not an answer of ${read}: ${JSON.stringify(wire)}`)
+  return { kind: 'state', read, ownId, account, submissionId, cause: 'poll', view, readNo, readAt: timeFromMs(START_MS) }
+}
+
+/** The answers of all reads by id. */
+export function idFacts(account: string, submissionId: string, readNo = 1): StateFact[] {
+  const wire = wireById(submissionId)
+  return idReads.map((read) => idFact(account, submissionId, read, wire.ids[read], wire[read], readNo))
 }
 
 const detailReaders: Readonly<Record<DetailRead, (raw: unknown) => View | null>> = {

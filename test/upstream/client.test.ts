@@ -29,6 +29,9 @@ describe('requests', () => {
       outstanding: { method: 'GET', path: '/broker/submissions/{submission_id}/outstanding-requirements' },
       workspace: { method: 'GET', path: '/broker/submissions/{submission_id}/application-workspace' },
       sessions: { method: 'GET', path: '/broker/submissions/{submission_id}/api-quotes/sessions' },
+      bind_request: { method: 'GET', path: '/broker/submissions/{submission_id}/bind-requests/{id}' },
+      policy: { method: 'GET', path: '/broker/policies/{id}' },
+      insured: { method: 'GET', path: '/broker/insureds/{id}' },
       probe: { method: 'GET', path: '' },
     })
     const { service, client } = await bench((request, response) =>
@@ -51,6 +54,7 @@ describe('requests', () => {
     ])
     const methods = Object.keys(client).sort()
     expect(methods).toEqual([
+      'byId',
       'clockSkewMs',
       'close',
       'detail',

@@ -18,7 +18,7 @@ export const bindContingencies = entity({
     required: { kind: 'bool', class: 'none', source: '`required`', meaning: 'the bind waits for it' },
     upload_path: {
       kind: 'text',
-      class: 'document',
+      class: 'business',
       source: '`upload_path`',
       meaning: 'where a PDF can be posted while the request is `drafted`; null afterwards',
     },

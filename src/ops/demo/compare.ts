@@ -134,12 +134,19 @@ export async function compareWithTruth(q: Query, account: string, truth: Truth):
       const total = totals.get(expected.entity.table) ?? { shown: 0, differences: [] }
       totals.set(expected.entity.table, total)
       total.shown += expected.rows.length
-      const where = { account, submission_id: submission.submission_id }
-      const stored = (await q.selectWhere(expected.entity, where)).filter(expected.counts ?? (() => true))
+      const stored = (await storedOf(q, account, submission.submission_id, expected)).filter(expected.counts ?? (() => true))
       total.differences.push(...compareRows(submission.submission_id, expected, stored))
     }
   }
   return [...totals].map(([table, total]) => ({ table, ...total }))
+}
+
+/** The rows of a submission; of a table that is not keyed by it also those that are expected, whichever submission named them first. */
+async function storedOf(q: Query, account: string, submission_id: string, { entity, rows }: Expected): Promise<readonly Row[]> {
+  if (entity.key.includes('submission_id')) return await q.selectWhere(entity, { account, submission_id })
+  const [, id = ''] = entity.key
+  const ids = new Set(rows.map((row) => row[id]))
+  return (await q.selectWhere(entity, { account })).filter((row) => row['submission_id'] === submission_id || ids.has(row[id] ?? null))
 }
 
 function compareRows(submissionId: string, expected: Expected, stored: readonly Row[]): Difference[] {

@@ -90,6 +90,7 @@ export function shownBinds({ bind_requests, policies }: z.output<typeof bindTrut
     bind_assumptions: partsOf('unconfirmed_assumptions', (part, position) => ({ ...part, value: part['value'] ?? null, position })),
     bind_contingencies: partsOf('contingencies', ({ id = null, ...part }) => ({ ...part, contingency_id: id })),
     policies: policies.map(({ policy_id = null }) => ({ policy_id })),
+    insureds: [...new Set(policies.map(({ insured_id = null }) => insured_id))].map((insured_id) => ({ insured_id })),
   }
 }
 

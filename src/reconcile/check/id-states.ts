@@ -1,3 +1,4 @@
+import { idsOf } from '../../apply/known-ids.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Place, StateFact } from '../../model/facts.ts'
 import { timeFromMs } from '../../model/time.ts'
@@ -28,6 +29,14 @@ export async function idsToCheck({ db, dryRun }: IdStateContext, { account, subm
     .map((one) => ({ ...named(one), account, submissionId, via: 'reconcile' }))
   if (lost.length > 0 && !dryRun) await db.write('reconcile-reads', (tx) => learnIds(tx, lost))
   return found.map(({ kind, id }) => ({ read: kind, id, submissionId }))
+}
+
+/** @returns what an answer names of its submission, to be read by its id. */
+export function idsNamedBy(state: StateFact): AskedId[] {
+  const { submissionId } = state
+  return idsOf(state).flatMap(({ kind, id, submissionId: of }) =>
+    kind === 'document' || of !== submissionId ? [] : [{ read: kind, id, submissionId }],
+  )
 }
 
 /** Takes a number for a read by id (invariant 6). */

@@ -4,7 +4,10 @@ import { timeFromMs } from '../../model/time.ts'
 import { readState } from '../../read/state.ts'
 import { takeReadNumber } from '../../store/reconcile/progress.ts'
 import { type Attempt, attempt, type Failure } from './attempts.ts'
-import { type IdStateContext, idsToCheck, readIdState, takeNumberOf } from './id-states.ts'
+import { type IdStateContext, idsNamedBy, idsToCheck, readIdState, takeNumberOf } from './id-states.ts'
+
+/** Ids read for one submission. */
+const MAX_IDS = 500
 
 export interface FailedRead {
   readonly read: ReadKind
@@ -44,8 +47,19 @@ export class StateReads {
     for (const read of stateReads) note(read, await this.#read(read, 0))
     // "Not found" counts only where the credentials find the submission itself.
     if (!this.#states.has('requirements')) return failures
-    for (const asked of await idsToCheck(this.#o, this.#place))
-      note(asked.read, await readIdState(this.#o, this.#place, asked, 0, this.#signal))
+    const queue = await idsToCheck(this.#o, this.#place)
+    const asked = new Set<string>()
+    const add = (state: StateFact) => queue.push(...idsNamedBy(state))
+    for (const state of this.all) add(state)
+    // What is read names more: a bind request its policy, a policy its insured.
+    for (let one = queue.shift(); one !== undefined && asked.size < MAX_IDS; one = queue.shift()) {
+      const key = `${one.read} ${one.id}`
+      if (asked.has(key)) continue
+      asked.add(key)
+      const state = await readIdState(this.#o, this.#place, one, 0, this.#signal)
+      note(one.read, state)
+      if (state.ok) add(state.value)
+    }
     return failures
   }
 

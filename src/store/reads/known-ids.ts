@@ -101,7 +101,7 @@ export async function claimIds(
   submissionIds?: readonly string[],
 ): Promise<IdClaim[]> {
   const leaseToken = newLeaseToken(db)
-  return db.write('id-claim', async (tx) => {
+  return db.write('read-claim', async (tx) => {
     const which =
       submissionIds === undefined
         ? sql`due_at <= ${dbTime(tx)}`
@@ -160,7 +160,7 @@ export async function settleId(tx: Tx, claim: IdClaim, s: IdSettlement): Promise
 
 /** Releases a claim unchanged, due at once. */
 export async function releaseId(db: Db, claim: IdClaim): Promise<void> {
-  await db.write('id-release', (tx) =>
+  await db.write('read-release', (tx) =>
     sql`update sync_known_ids set lease_token = null, due_at = ${dbTime(tx)} where ${mine(claim)}`.execute(tx.sql),
   )
 }

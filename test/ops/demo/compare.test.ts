@@ -9,10 +9,12 @@ import {
   byPoll,
   detailFact,
   eventFact,
+  idFacts,
   messageFact,
   stateFact,
   trackFact,
   uuid,
+  wireById,
   wireDetails,
   wireEvent,
   wireLane,
@@ -31,10 +33,13 @@ const view = wireRequirements(submission, [wireLane(1, { quotes: [quote], source
   quote_history: [history],
 })
 
+const { bind_request, policy } = wireById(submission)
+const binds = { bind_requests: [bind_request], policies: [policy] }
+
 function truthOf(events: Json[], messages: Json[], requirements: Json = view) {
   return truthSchema.parse({
     account: ACCOUNT,
-    submissions: [{ submission_id: submission, events, messages, requirements, ...wireDetails(submission) }],
+    submissions: [{ submission_id: submission, events, messages, requirements, ...wireDetails(submission), ...binds }],
   })
 }
 
@@ -48,6 +53,7 @@ describe.each(testDatabases)('the comparison with the truth on $name', (database
       messageFact(ACCOUNT, submission, wireMessage(1), byPoll),
       stateFact(ACCOUNT, submission, view, 1),
       ...detailReads.map((read) => detailFact(ACCOUNT, submission, read, wireDetails(submission)[read], 1)),
+      ...idFacts(ACCOUNT, submission),
     ])
   })
   afterEach(() => opened.close())

@@ -49,6 +49,11 @@ const samples: Readonly<Record<string, { readonly row: string; readonly variants
     row: `(account, path, template, due_at, failures, ids, found) values ('acme', '/x', '/x', :now, 0, 0, 0)`,
     variants: [`lease_token = 't'`],
   },
+  sync_known_ids: {
+    row: `(account, kind, id, submission_id, via, first_seen_at, due_at, wake_no, issued_no, applied_no, failures, misses, rests)
+      values ('acme', 'policy', 'p', 's', 'thread', :now, :now, 0, 0, 0, 0, 0, 0)`,
+    variants: [`lease_token = 'p t'`],
+  },
   sync_alarm_watch: { row: `(id, lease_token, lease_until) values (1, 't', :now)` },
   alarms: {
     row: `(name, account, destination, state, severity, since, last_at, text) values ('push_dead', '', 'ams', 'firing', 'warning', :now, :now, '')`,
