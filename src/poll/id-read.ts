@@ -1,6 +1,7 @@
 import { inApplyTransaction } from '../apply/apply.ts'
 import { backoffMs, type Clock } from '../base/clock.ts'
 import { messageOf, TransientError } from '../base/errors.ts'
+import type { Priority } from '../base/limiter.ts'
 import type { Log } from '../base/log.ts'
 import type { Observer } from '../base/observer.ts'
 import type { Fact } from '../model/facts.ts'
@@ -61,7 +62,7 @@ export async function carryOutIdRead(o: IdReadOptions, claim: IdClaim, cause: Ca
 async function readAndSettle(o: IdReadOptions, claim: IdClaim, cause: Cause, signal: AbortSignal): Promise<IdReadEnd> {
   const asked = { read: claim.kind, id: claim.id, submissionId: claim.submissionId }
   try {
-    const { view, answer } = await readById(o.client, asked, signal, 'background')
+    const { view, answer } = await readById(o.client, asked, signal, priorityOf(claim))
     await applyAnswer(o, claim, cause, view, answer)
     o.observer.count('walks_total', { account: claim.account, read: claim.kind, outcome: 'read' })
     return 'read'
@@ -71,6 +72,11 @@ async function readAndSettle(o: IdReadOptions, claim: IdClaim, cause: Cause, sig
     o.observer.count('walks_total', { account: claim.account, read: claim.kind, outcome: kind })
     return kind === 'gone' ? await settleMiss(o, claim, cause, messageOf(error)) : await settleFailure(o, claim, error, kind)
   }
+}
+
+/** Somebody may wait for what is new, and for a bind that is under way. */
+function priorityOf({ kind, wasRead, rests }: IdClaim): Priority {
+  return wasRead && (kind !== 'bind_request' || rests) ? 'background' : 'live'
 }
 
 async function applyAnswer(o: IdReadOptions, claim: IdClaim, cause: Cause, view: View, answer: unknown): Promise<void> {

@@ -9,8 +9,8 @@ import { carryOutIdRead, type IdReadOptions } from './id-read.ts'
 
 /** How often due ids are looked for when no signal comes. */
 const TICK_MS = 1_000
-/** Reads in flight. The others of the account go first: these have background priority. */
-const AT_ONCE = 2
+/** Reads in flight, beside those of the account's poller. */
+const AT_ONCE = 4
 
 export interface IdReadsOptions extends IdReadOptions {
   readonly account: string

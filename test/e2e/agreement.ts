@@ -125,6 +125,7 @@ export async function unread(db: Db, sinceMs: number): Promise<number> {
   const since = db.kind === 'sqlite' ? sql`${timeFromMs(sinceMs)}` : sql`${timeFromMs(sinceMs)}::timestamptz`
   const { rows } = await sql<{ n: number }>`
     select (select count(*) from sync_inbox where state = 'ready')
+      + (select count(*) from sync_known_ids where due_at is not null and (last_read_at is null or last_read_at < ${since}))
       + (select count(*) from sync_reads where last_read_at is null or last_read_at < ${since}
           or (read in (${sql.join(feeds)}) and (last_replay_at is null or last_replay_at < ${since}))) as n`.execute(db.read.sql)
   return Number(rows[0]?.n)

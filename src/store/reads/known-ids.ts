@@ -83,6 +83,8 @@ export interface IdClaim extends KnownId {
   readonly misses: number
   /** Whether it was ever read. */
   readonly wasRead: boolean
+  /** Whether nothing is expected of it any more. */
+  readonly rests: boolean
 }
 
 /** Whether an id is due. Saves a write transaction that would claim nothing. */
@@ -112,7 +114,7 @@ export async function claimIds(
         order by due_at limit ${sql.lit(limit)} ${skipLocked(tx)})
       update sync_known_ids set lease_token = ${leaseToken}, due_at = ${dbTime(tx, leaseMs)}, issued_no = ${nextNumber(tx)}
       from due where sync_known_ids.account = due.account and sync_known_ids.kind = due.kind and sync_known_ids.id = due.id
-      returning sync_known_ids.account, sync_known_ids.kind, sync_known_ids.id, submission_id, issued_no, wake_no, failures, misses,
+      returning sync_known_ids.account, sync_known_ids.kind, sync_known_ids.id, submission_id, issued_no, wake_no, failures, misses, rests,
         case when last_read_at is null then 0 else 1 end as was_read`.execute(tx.sql)
     return rows.map((row) => ({
       account: row.account,
@@ -125,6 +127,7 @@ export async function claimIds(
       failures: Number(row.failures),
       misses: Number(row.misses),
       wasRead: Number(row.was_read) === 1,
+      rests: Number(row.rests) === 1,
     }))
   })
 }
@@ -243,5 +246,6 @@ interface ClaimedRow {
   wake_no: number
   failures: number
   misses: number
+  rests: number
   was_read: number
 }
