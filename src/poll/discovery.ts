@@ -3,6 +3,7 @@ import { messageOf } from '../base/errors.ts'
 import type { Service } from '../base/service.ts'
 import type { Fact } from '../model/facts.ts'
 import { idsUnder } from '../model/ids-under.ts'
+import { knownIdsIn } from '../model/known-ids.ts'
 import { timeFromMs } from '../model/time.ts'
 import { LeaseLostError } from '../store/engine/leases.ts'
 import { knownSubmissions } from '../store/mirror/submissions.ts'
@@ -167,6 +168,7 @@ export class Discovery implements Service {
     const { ids, isComplete: whole } = idsUnder(answer.json, [SUBMISSION_KEY, ...templates.map(({ key }) => key)])
     const named = ids.get(SUBMISSION_KEY) ?? []
     const { found, limited } = await this.#track(claim, named, signal)
+    await this.#nameIds(claim, answer.json, signal)
     for (const { template, key } of templates)
       if (template !== claim.template) await this.#addPaths(template, key, ids.get(key) ?? [], signal)
     observer.count('discovered_submissions_total', { account }, found)
@@ -204,6 +206,32 @@ export class Discovery implements Service {
       signal.throwIfAborted()
     }
     return { found, limited: false }
+  }
+
+  /** Notes bind requests, policies, insureds and documents that the answer names, of submissions that are tracked or of none. */
+  async #nameIds(claim: ProbeClaim, answer: unknown, signal: AbortSignal): Promise<void> {
+    const { account, clock, db, observer } = this.#o
+    for (const ids of steps(knownIdsIn(answer, ''))) {
+      const known = await knownSubmissions(
+        db.read,
+        ids.map(({ submissionId }) => ({ account, submission_id: submissionId })),
+      )
+      const facts = ids
+        .filter(({ submissionId }) => submissionId === '' || known.has(`${account} ${submissionId}`))
+        .map(
+          (one): Fact => ({
+            kind: 'named',
+            account,
+            submissionId: one.submissionId,
+            cause: 'poll',
+            ids: [one],
+            via: `discovery:${claim.template}`,
+          }),
+        )
+      if (facts.length > 0) await inApplyTransaction(db, observer, 'discovery-track', (transaction) => transaction.apply(facts))
+      await clock.sleep(PAUSE_MS, signal)
+      signal.throwIfAborted()
+    }
   }
 
   async #addPaths(template: string, key: string, ids: readonly string[], signal: AbortSignal): Promise<void> {

@@ -1,9 +1,11 @@
 import { inApplyTransaction } from '../../apply/apply.ts'
 import type { Fact } from '../../model/facts.ts'
+import type { KnownId } from '../../model/known-ids.ts'
 import type { Query } from '../../store/engine/db.ts'
 import { forgetPurged } from '../../store/mirror/purged.ts'
 import { knownSubmissions } from '../../store/mirror/submissions.ts'
 import { auditAction, auditedDb } from '../../store/operators/actions.ts'
+import { countKnownIds } from '../../store/reads/known-ids.ts'
 import { requestReads } from '../../store/reads/request-reads.ts'
 import { NotFoundError } from '../output/refusals.ts'
 import { type ActionContext, idsForAudit, inSteps } from './context.ts'
@@ -40,6 +42,25 @@ export async function trackSubmissions(a: ActionContext, account: string, ids: r
     return { added: n, purged, detail: { added: n } }
   })
   return { added, known: ids.length - added - purged, purged }
+}
+
+/**
+ * Makes bind requests, policies and insureds known, which the service lists nowhere (trap 23): each is read at once, then on schedule.
+ * @param ids a bind request with its submission.
+ * @returns how many were not known before.
+ */
+export async function trackKnownIds(a: ActionContext, account: string, ids: readonly KnownId[]): Promise<number> {
+  const detail = idsForAudit(ids.map(({ kind, id }) => `${kind} ${id}`))
+  const { added } = await auditAction(a.db, { who: a.who, action: 'submission.track', target: account, detail }, async () => {
+    const before = await countKnownIds(a.db.read, account, ids)
+    const facts = ids.map(
+      (one): Fact => ({ kind: 'named', account, submissionId: one.submissionId, cause: 'command', ids: [one], via: 'command' }),
+    )
+    await inApplyTransaction(a.db, a.observer, 'track', (transaction) => transaction.apply(facts))
+    const added = (await countKnownIds(a.db.read, account, ids)) - before
+    return { added, detail: { added } }
+  })
+  return added
 }
 
 /**

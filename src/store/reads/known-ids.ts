@@ -191,6 +191,15 @@ export async function forgiveIds(db: Db, account: string): Promise<void> {
   )
 }
 
+/** @returns how many of the ids are known. */
+export async function countKnownIds(q: Query, account: string, ids: readonly Pick<KnownId, 'kind' | 'id'>[]): Promise<number> {
+  const rows = ids.map(({ kind, id }) => ({ kind, id }))
+  const counted = await sql<{ n: number }>`
+    select count(*) as n from ${valuesTable(q, { kind: 'text', id: 'text' }, rows)}
+    join sync_known_ids k on k.account = ${account} and k.kind = given.kind and k.id = given.id`.execute(q.sql)
+  return Number(counted.rows[0]?.n)
+}
+
 /** Claims the right to apply a read by id (invariant 6). @returns false when one with a greater number has been applied; of an id that is not known none has. */
 export async function advanceAppliedId(tx: Tx, account: string, kind: IdRead, id: string, readNo: number): Promise<boolean> {
   const result = await tx.sql

@@ -60,3 +60,24 @@ it('track tells of a file that is wrong in every line, however long it is, by it
   const nowhere = join(folder, 'nowhere.txt')
   expect((await runHere(['track', '--file', nowhere], env)).err).toMatch(/^--file: .*nowhere\.txt cannot be read: ENOENT/)
 })
+
+it('trap 23, trap 78: track makes bind requests, policies and insureds known, and nothing that is no uuid', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'submission-mirror-track-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const env = { ...account, DATABASE_URL: `sqlite:${join(folder, 'mirror.db')}` }
+  const [submission, bind, policy] = ['a', 'b', 'c'].map((digit) => `aaaaaaaa-0000-4000-8000-00000000000${digit}`) as [
+    string,
+    string,
+    string,
+  ]
+  expect(await runHere(['track', '--bind-request', bind], env)).toMatchObject({
+    code: 2,
+    err: 'track --bind-request: give the one submission that they belong to\n',
+  })
+  expect(await runHere(['track', '--policy', '../me'], env)).toMatchObject({ code: 2, err: '"../me" is no policy id (a uuid)\n' })
+  expect((await runHere(['track', submission, '--bind-request', bind.toUpperCase()], env)).out).toBe(
+    '1 new submission tracked in account default; 0 known before\n1 new id known in account default; 0 known before\n',
+  )
+  expect((await runHere(['track', '--policy', policy], env)).out).toBe('1 new id known in account default; 0 known before\n')
+  expect((await runHere(['track', '--policy', policy], env)).out).toBe('0 new ids known in account default; 1 known before\n')
+})

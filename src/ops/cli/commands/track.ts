@@ -2,12 +2,19 @@ import type { Command } from 'commander'
 import type { Config } from '../../../config/config.ts'
 import { parseUuid } from '../../../model/uuid.ts'
 import { readTextFile } from '../../actions/arguments.ts'
-import { trackSubmissions } from '../../actions/submissions.ts'
+import { trackKnownIds, trackSubmissions } from '../../actions/submissions.ts'
 import { firstProblems, pluralize } from '../../output/text.ts'
 import { readIdFile } from '../id-file.ts'
+import { type NamedOptions, namedIds } from '../named-ids.ts'
 import { accountOf, actionContextOf, type CommandContext, withStore } from './context.ts'
 
-/** `track ID… [--file F] [--account A]` */
+interface TrackOptions extends NamedOptions {
+  file?: string
+  account?: string
+  again?: boolean
+}
+
+/** `track [ID…] [--file F] [--bind-request ID…] [--policy ID…] [--insured ID…] [--account A]` */
 export function addTrack(program: Command, c: CommandContext): void {
   program
     .command('track')
@@ -16,16 +23,26 @@ export function addTrack(program: Command, c: CommandContext): void {
     .option('--file <file>', 'more ids: one in each line, or a CSV with a column submission_id')
     .option('--account <name>', 'the account they belong to; the default account when left out')
     .option('--again', 'submissions that were purged too')
-    .action(async (given: string[], options: { file?: string; account?: string; again?: boolean }) => {
+    .option('--bind-request <id...>', 'bind requests of the one submission that is given')
+    .option('--policy <id...>', 'policies, of the submission when one is given')
+    .option('--insured <id...>', 'insureds, of the submission when one is given')
+    .action(async (given: string[], options: TrackOptions) => {
       const problems: string[] = []
       const ids = idsOf(given, options.file, problems)
-      if (ids.length === 0 && problems.length === 0) problems.push(noIds(options.file))
+      const named = namedIds(options, ids, problems)
+      if (ids.length + named.length === 0 && problems.length === 0) problems.push(noIds(options.file))
       const check = (config: Config) => accountOf(config, options.account)
       await withStore(c, { accounts: 'needed', prepare: true, problems, check }, async ({ config, db }) => {
         const account = accountOf(config, options.account).name
-        const { added, known, purged } = await trackSubmissions(actionContextOf(c, db), account, ids, options.again)
-        const left = purged > 0 ? `; ${purged} were purged and stay so without --again` : ''
-        c.host.stdout.write(`${pluralize(added, 'new submission')} tracked in account ${account}; ${known} known before${left}\n`)
+        const context = actionContextOf(c, db)
+        if (ids.length > 0) {
+          const { added, known, purged } = await trackSubmissions(context, account, ids, options.again)
+          const left = purged > 0 ? `; ${purged} were purged and stay so without --again` : ''
+          c.host.stdout.write(`${pluralize(added, 'new submission')} tracked in account ${account}; ${known} known before${left}\n`)
+        }
+        if (named.length === 0) return
+        const added = await trackKnownIds(context, account, named)
+        c.host.stdout.write(`${pluralize(added, 'new id')} known in account ${account}; ${named.length - added} known before\n`)
       })
     })
 }

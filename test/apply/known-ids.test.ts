@@ -1,0 +1,89 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { bindAssumptions } from '../../src/model/entities/bind-assumptions.ts'
+import { bindContingencies } from '../../src/model/entities/bind-contingencies.ts'
+import { bindRequests } from '../../src/model/entities/bind-requests.ts'
+import { policies } from '../../src/model/entities/policies.ts'
+import { submissions } from '../../src/model/entities/submissions.ts'
+import { knownIdsIn } from '../../src/model/known-ids.ts'
+import { testDatabases } from '../tools/databases.ts'
+import { eventFact, idFact, messageFact, uuid, wireById, wireEvent, wireMessage } from '../tools/facts.ts'
+import { applyAll, changesOf, rowsOf } from '../tools/mirror.ts'
+
+const [ID, OTHER] = [uuid(9, 1), uuid(9, 2)]
+
+it('trap 21: ids are found at any depth, under their keys only, each for the submission that encloses it', () => {
+  const answer = {
+    list: [{ submission_id: OTHER, deep: [{ policy_id: uuid(15, 1).toUpperCase(), policy: uuid(15, 2) }] }],
+    policy_id: 'none',
+    insured: { insured_id: uuid(16, 1) },
+    attachments: [{ download_path: `/broker/finalized-documents/${uuid(4, 1)}/pdf` }, { document_id: uuid(4, 2) }],
+  }
+  expect(knownIdsIn(answer, ID)).toEqual([
+    { kind: 'policy', id: uuid(15, 1), submissionId: OTHER },
+    { kind: 'insured', id: uuid(16, 1), submissionId: ID },
+    { kind: 'document', id: uuid(4, 1), submissionId: ID },
+    { kind: 'document', id: uuid(4, 2), submissionId: ID },
+  ])
+})
+
+describe.each(testDatabases)('what has an id of its own, on $name', (database) => {
+  async function mirror() {
+    const { db, close } = await database.open()
+    onTestFinished(close)
+    let readNo = 0
+    const wire = wireById(ID)
+    const bind = (over: Record<string, unknown> = {}) => {
+      readNo += 1
+      return applyAll(db, [idFact('acme', ID, 'bind_request', wire.ids.bind_request, { ...wire.bind_request, ...over }, readNo)])
+    }
+    return { db, wire, bind }
+  }
+
+  it('trap 60: a bind request moves from any status to any, and one that nobody knows is kept', async () => {
+    const { db, bind } = await mirror()
+    for (const status of ['bound', 'drafted', 'paused by moonlight', 'bind_failed']) {
+      await bind({ status })
+      expect(await rowsOf(db, bindRequests)).toMatchObject([{ status, gone_at: null }])
+    }
+  })
+
+  it('trap 57, trap 58, trap 61: fields and values that the specification does not show are kept', async () => {
+    const { db, wire, bind } = await mirror()
+    await bind({ priority: 'high', contingencies: [{ ...wire.bind_request.contingencies[0], esign_status: 'on the moon' }] })
+    expect(await rowsOf(db, bindContingencies)).toMatchObject([{ esign_status: 'on the moon' }])
+    expect(String((await rowsOf(db, bindRequests))[0]?.['raw'])).toContain('"priority":"high"')
+  })
+
+  it('trap 70: an assumption keeps whatever is asserted; one that is confirmed is gone', async () => {
+    const { db, bind } = await mirror()
+    const values = [null, false, 0, '', { least: [1] }]
+    await bind({ unconfirmed_assumptions: [...values.map((value, n) => ({ key: `k${n}`, label: 'x', value })), { key: 'k9', label: 'x' }] })
+    const rows = (await rowsOf(db, bindAssumptions)).sort((a, b) => Number(a['position']) - Number(b['position']))
+    expect(rows.map(({ value }) => value)).toEqual([...values, null])
+    expect([rows[0], rows[5]].map((row) => String(row?.['raw']).includes('"value"'))).toEqual([true, false])
+    await bind({ unconfirmed_assumptions: [{ key: 'k0', label: 'x', value: null }] })
+    expect((await rowsOf(db, bindAssumptions)).filter(({ gone_at }) => gone_at === null).map(({ key }) => key)).toEqual(['k0'])
+  })
+
+  it('an answer that changed nothing writes nothing, and ids are known once', async () => {
+    const { db, bind } = await mirror()
+    await bind()
+    const before = (await changesOf(db)).length
+    await bind()
+    await applyAll(db, [eventFact('acme', ID, wireEvent(1, { policy_id: uuid(15, 1) })), messageFact('acme', ID, wireMessage(1))])
+    expect((await changesOf(db)).slice(before).map(({ entity }) => entity)).not.toContain('bind_requests')
+    const known = await db.read.sql.selectFrom('known_ids').select(['kind', 'id', 'submission_id', 'via']).orderBy('kind').execute()
+    expect(known).toEqual([
+      { kind: 'bind_request', id: uuid(14, 1), submission_id: ID, via: 'bind_request' },
+      { kind: 'document', id: uuid(4, 1), submission_id: ID, via: 'webhook' },
+      { kind: 'policy', id: uuid(15, 1), submission_id: ID, via: 'bind_request' },
+    ])
+  })
+
+  it('what belongs to no submission is mirrored all the same', async () => {
+    const { db, wire } = await mirror()
+    await applyAll(db, [idFact('acme', '', 'policy', wire.ids.policy, { policy_id: wire.ids.policy }, 1)])
+    expect(await rowsOf(db, policies)).toMatchObject([{ policy_id: wire.ids.policy, submission_id: '' }])
+    expect(await rowsOf(db, submissions)).toEqual([])
+  })
+})
