@@ -21,6 +21,7 @@ export function interleaved(db: Db, scheduler: Scheduler): Db {
     async write<T>(name: string, work: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T> {
       await pause(`begin ${name}`)
       const result = await db.write(name, (tx) => work(pausingTx(tx, () => pause(`in ${name}`))), options)
+      scheduler.onCommit(name)
       await pause(`committed ${name}`)
       return result
     },

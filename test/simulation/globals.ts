@@ -118,11 +118,14 @@ export function takeOver(prng: Prng): void {
   syncBuiltinESMExports()
 }
 
+/** Connections of the oracle, which belong to no process. */
+export const oracleConnections = new WeakSet<object>()
+
 /** A connection belongs to the process that prepares statements on it. */
 function trackConnections(): void {
   const { prepare } = Database.prototype
   Database.prototype.prepare = function prepareTracked(this: Database.Database, source: string) {
-    scheduler?.current.resources.add(this)
+    if (!oracleConnections.has(this)) scheduler?.current.resources.add(this)
     return prepare.call(this, source)
   } as typeof prepare
 }

@@ -1,29 +1,35 @@
 import Database from 'better-sqlite3'
+import { oracleConnections } from './globals.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
 /** Looks into a database from outside, at once: nothing of it is an event. */
 export class Look {
   readonly #database: Database.Database
+  readonly #statements = new Map<string, Database.Statement>()
 
   constructor(path: string) {
     this.#database = new Database(path, { readonly: true })
+    oracleConnections.add(this.#database)
   }
 
   rows<T extends Row>(text: string, ...parameters: readonly unknown[]): T[] {
-    return this.#database.prepare(text).all(...parameters) as T[]
+    return this.#statement(text).all(...parameters) as T[]
   }
 
+  /** @returns the number in the only column of the first row. */
   count(text: string, ...parameters: readonly unknown[]): number {
-    return Number(
-      this.#database
-        .prepare(text)
-        .pluck()
-        .get(...parameters),
-    )
+    const [row] = this.rows(text, ...parameters)
+    return Number(Object.values(row ?? {})[0])
   }
 
   close(): void {
     this.#database.close()
+  }
+
+  #statement(text: string): Database.Statement {
+    const known = this.#statements.get(text) ?? this.#database.prepare(text)
+    this.#statements.set(text, known)
+    return known
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Runs the product on a simulated clock, network and schedule, one seed after another.
  *
- *   node test/simulation/main.ts [--seeds 1-300] [--trace] [--plant NAME] [--minutes 10]
+ *   node test/simulation/main.ts [--seeds 1-300] [--trace] [--plant NAME] [--hashes] [--first]
  *
  * Prints a line for each seed that breaks an invariant, with the command that repeats it, then totals as one line of JSON. Ends with 1 when
  * one did.
@@ -34,14 +34,13 @@ const { makeTemplate } = await import('./template.ts')
 const { runSeed } = await import('./seed.ts')
 
 const template = await makeTemplate(folder)
-const totals = { seeds: 0, broken: 0, events: 0, crashes: 0, struck: {} as Record<string, number> }
+const totals = { seeds: 0, broken: 0, events: 0, struck: {} as Record<string, number> }
 const startedAt = process.hrtime.bigint()
 for (let seed = from; seed <= to; seed++) {
   const trace = values.trace ? (line: string) => console.log(line) : null
   const result = await runSeed(seed, { template, folder: join(folder, String(seed)), trace })
   totals.seeds += 1
   totals.events += result.events
-  totals.crashes += result.crashes
   for (const [name, count] of Object.entries(result.struck)) totals.struck[name] = (totals.struck[name] ?? 0) + count
   if (values.hashes) console.log(`seed ${seed}: ${result.hash}`)
   if (result.broken.length === 0) continue

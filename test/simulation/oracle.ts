@@ -16,6 +16,12 @@ export interface Evidence {
   readonly destinations: readonly { readonly name: string; readonly ams: Ams; readonly once: boolean }[]
 }
 
+/** @returns a line when a delivery that is answered 204 at this moment is not committed. */
+export function brokenAnswer(look: Look, id: string): string[] {
+  const isStored = look.count('select count(*) from sync_inbox where delivery_id = ?', id) > 0
+  return isStored ? [] : [`invariant 1: ${id} is answered 204 before it is in the inbox`]
+}
+
 /** @returns one line for each broken invariant, of those that hold at any moment. */
 export function brokenNow({ look, acknowledged, items, service }: Evidence): string[] {
   const states = new Map(

@@ -33,7 +33,7 @@ import { ACCOUNT, BASE_URL, CREDENTIAL } from './service.ts'
 
 const SECOND = 1_000
 const policy = {
-  poll: { activeMs: 20 * SECOND, quietMs: 30 * SECOND, maxMs: 30 * SECOND, dormantMs: 30 * SECOND },
+  poll: { activeMs: 20 * SECOND, quietMs: 30 * SECOND, maxMs: 30 * SECOND, dormantMs: 60 * SECOND },
   replay: { activeMs: 75 * SECOND, quietMs: 75 * SECOND, dormantMs: 75 * SECOND },
 }
 /** Every loop looks again each second when no signal comes. Here that takes longer: most looks find nothing, and each takes real time. */

@@ -9,9 +9,17 @@ import type { Look } from './look.ts'
 import { ACCOUNT } from './service.ts'
 
 /** Feeds must be replayed, and then walked once more, for a replay does not move the cursor; without a cursor every walk is a replay. */
-const WALKED = `
-  select submission_id || ' ' || read as name from sync_reads
+const READS = `
+  select submission_id || ' ' || read as name, case when read in ('events', 'thread') then last_replay_at else last_read_at end as at
+  from sync_reads`
+const WALKED = `${READS}
   where last_read_at >= ? and (read not in ('events', 'thread') or (last_replay_at >= ? and (cursor is null or last_read_at > last_replay_at)))`
+
+interface Read extends Readonly<Record<string, unknown>> {
+  readonly name: string
+  /** When it was replayed last, or read where there is no replay. */
+  readonly at: string | null
+}
 
 /** What must still happen after the last fault. */
 export class Waits {
@@ -19,18 +27,21 @@ export class Waits {
   readonly #sender: { readonly pending: number }
   readonly #since: string
   readonly #walked = new Set<string>()
+  /** A clock that ran ahead left times that look like later ones, so only a time that changed counts. */
+  readonly #before: ReadonlyMap<string, string | null>
 
   constructor(look: Look, sender: { readonly pending: number }, sinceMs: number) {
     this.#look = look
     this.#sender = sender
     this.#since = new Date(sinceMs).toISOString()
+    this.#before = new Map(look.rows<Read>(READS).map(({ name, at }) => [name, at]))
   }
 
   /** @returns what is left, and how much of it; nothing when all is at rest. */
   left(): string[] {
     const look = this.#look
-    const reads = look.rows<{ name: string }>("select submission_id || ' ' || read as name from sync_reads").map(({ name }) => name)
-    for (const { name } of look.rows<{ name: string }>(WALKED, this.#since, this.#since)) this.#walked.add(name)
+    const reads = look.rows<Read>(READS).map(({ name }) => name)
+    for (const { name, at } of look.rows<Read>(WALKED, this.#since, this.#since)) if (at !== this.#before.get(name)) this.#walked.add(name)
     const waits = {
       deliveries: this.#sender.pending,
       inbox: look.count("select count(*) from sync_inbox where state = 'ready'"),

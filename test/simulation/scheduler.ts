@@ -38,6 +38,8 @@ export class Scheduler {
   readonly steps = new Set<string>()
   /** Called in the place of the next step of a kind. */
   breakpoint: { readonly step: string; readonly hit: () => void } | null = null
+  /** Called at once after each commit. */
+  onCommit: (name: string) => void = () => {}
   #now = 0
   #events: Event[] = []
   #ran = 0

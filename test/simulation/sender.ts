@@ -33,12 +33,14 @@ export class WebhookSender {
   readonly #weather: Weather
   readonly #prng: Prng
   readonly #receive: Receive
+  readonly #onAcknowledged: (id: string) => void
 
-  constructor(parts: { scheduler: Scheduler; weather: Weather; prng: Prng; receive: Receive }) {
+  constructor(parts: { scheduler: Scheduler; weather: Weather; prng: Prng; receive: Receive; onAcknowledged: (id: string) => void }) {
     this.#scheduler = parts.scheduler
     this.#weather = parts.weather
     this.#prng = parts.prng
     this.#receive = parts.receive
+    this.#onAcknowledged = parts.onAcknowledged
   }
 
   /** Sends what became visible. */
@@ -93,7 +95,10 @@ export class WebhookSender {
       'svix-signature': new Webhook(WEBHOOK_SECRET).sign(id, signedAt, body),
     }
     this.#receive({ id, headers, body: Buffer.from(body) }, (status) => {
-      if (status === 204) this.acknowledged.add(id)
+      if (status === 204) {
+        this.acknowledged.add(id)
+        this.#onAcknowledged(id)
+      }
       if (this.#weather.strikes('acknowledgementLost')) return
       const heard = () => {
         if (isOver) return
