@@ -12,6 +12,9 @@ import { ACCOUNT } from './service.ts'
 const READS = `
   select submission_id || ' ' || read as name, case when read in ('events', 'thread') then last_replay_at else last_read_at end as at
   from sync_reads`
+/** Bind requests and what hangs from them are not simulated. */
+const EVERY_READ = `${READS}
+  where read in ('events', 'thread', 'requirements', 'outstanding', 'workspace', 'sessions')`
 const WALKED = `${READS}
   where last_read_at >= ? and (read not in ('events', 'thread') or (last_replay_at >= ? and (cursor is null or last_read_at > last_replay_at)))`
 
@@ -40,7 +43,7 @@ export class Waits {
   /** @returns what is left, and how much of it; nothing when all is at rest. */
   left(): string[] {
     const look = this.#look
-    const reads = look.rows<Read>(READS).map(({ name }) => name)
+    const reads = look.rows<Read>(EVERY_READ).map(({ name }) => name)
     for (const { name, at } of look.rows<Read>(WALKED, this.#since, this.#since)) if (at !== this.#before.get(name)) this.#walked.add(name)
     const waits = {
       deliveries: this.#sender.pending,

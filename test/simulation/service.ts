@@ -112,6 +112,8 @@ export class Service {
       return { status: 404, body: { detail: 'Submission not found' } }
     const state = STATE_READS[read]
     if (state !== undefined) return { status: 200, body: state(submission, this.#scheduler.trueMs) }
+    // Bind requests and what hangs from them are not simulated.
+    if (read !== 'events' && read !== 'thread') return { status: 404, body: { detail: 'Not found' } }
     const feed = read === 'events' ? submission.events : submission.thread
     const request = { account: ACCOUNT, submissionId, since: searchParams.get('since') ?? undefined, limit: PAGE_ITEMS }
     const answer = page(read as 'events', feed as typeof submission.events, request, this.#faults)
