@@ -17,7 +17,8 @@ function completeness(t: ColumnTypes): string {
   return submissionView(t, t.kind === 'sqlite' ? '+' : '', COUNTS)
 }
 
-function overview(t: ColumnTypes): string {
+/** @param more columns behind the others, for a later step. The row of `submissions` is `s`. */
+export function overview(t: ColumnTypes, more = ''): string {
   const yes = t.kind === 'sqlite' ? '1' : 'true'
   const standing = (what: string, table: string) =>
     `(select ${what} from ${table} x where x.account = s.account and x.submission_id = s.submission_id and x.gone_at is null`
@@ -29,7 +30,7 @@ function overview(t: ColumnTypes): string {
       ${standing('count(*)', 'lanes')} and x.bound = ${yes}) as bound_lane_count,
       ${standing('count(*)', 'quotes')}) as quote_count,
       ${standing('min(x.total_cents)', 'quotes')}) as lowest_quote_cents,
-      ${COUNTS.events} as event_count, ${COUNTS.messages} as message_count
+      ${COUNTS.events} as event_count, ${COUNTS.messages} as message_count${more}
     from submissions s
     left join sync_reads r on r.account = s.account and r.submission_id = s.submission_id and r.read = 'requirements'
     ${COUNTS.join}`

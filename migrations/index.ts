@@ -25,6 +25,7 @@ import { hostileSenders } from './0023-hostile-senders.ts'
 import { purged } from './0024-purged.ts'
 import { stateReads } from './0025-state-reads.ts'
 import { knownIds } from './0026-known-ids.ts'
+import { openItems } from './0027-open-items.ts'
 
 /** Every step of the schema, in order. A step that was released is never changed. */
 export const migrations: readonly Migration[] = [
@@ -54,4 +55,5 @@ export const migrations: readonly Migration[] = [
   purged,
   stateReads,
   knownIds,
+  openItems,
 ]

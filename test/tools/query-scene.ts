@@ -6,11 +6,15 @@ import {
   at,
   byPoll,
   byWebhook,
+  detailFact,
   eventFact,
+  idFact,
   messageFact,
   START_MS,
   stateFact,
   uuid,
+  wireById,
+  wireDetails,
   wireEvent,
   wireLane,
   wireMessage,
@@ -38,12 +42,18 @@ export async function fillScene(db: Db): Promise<void> {
     wireLane(1, { market_name: 'Alder Point', status_label: 'Quoted', chip: 'quoted', quotes: [quote(1, 125_000), quote(2, 118_000)] }),
     wireLane(2, { market_name: 'Birch Mutual', status_label: 'Needs information', gapped: true, unmet_labels: ['Loss runs', 'Payroll'] }),
   ]
+  const markets = [
+    { market_name: 'Alder Point', ready: true, needs_from_you: ['Nothing'], hedge_obtains: [], lane_id: uuid(3, 1) },
+    { market_name: 'Birch Mutual', ready: false, needs_from_you: ['Loss runs', 'Payroll'], hedge_obtains: [], lane_id: uuid(3, 2) },
+  ]
   const market = { name: 'Alder Point', lane_id: uuid(3, 1) }
   await applyAll(db, [
     eventFact('acme', BAKERY, wireEvent(1, { type: 'market_attached', status_label: 'Attached' }, market), byWebhook),
     eventFact('acme', BAKERY, wireEvent(30, { type: 'quote_received', status_label: 'Quoted' }, market), byPoll),
     messageFact('acme', BAKERY, wireMessage(31, { subject: 'Your quotes' }), byWebhook),
-    stateFact('acme', BAKERY, wireRequirements(BAKERY, lanes, { forms: ['acord_125', 'acord_126'] }), 1),
+    stateFact('acme', BAKERY, wireRequirements(BAKERY, lanes, { forms: ['acord_125', 'acord_126'], markets }), 1),
+    detailFact('acme', BAKERY, 'outstanding', { ...wireDetails(BAKERY).outstanding, markets_total: 1 }, 1),
+    idFact('acme', BAKERY, 'bind_request', wireById(BAKERY).ids.bind_request, { ...wireById(BAKERY).bind_request, policy_id: null }, 1),
     messageFact('acme', ROOFING, wireMessage(5, { subject: 'We received your submission', attachments: [] }), byWebhook),
   ])
   await db.write('scene', async (tx) => {

@@ -2,6 +2,7 @@ import { entities } from '../../model/entities.ts'
 import { accountCompleteness, arrivalCounts, arrivals, completeness } from './relations/completeness.ts'
 import { knownIds } from './relations/known-ids.ts'
 import { changes, logEpochs, mirrorInfo } from './relations/log.ts'
+import { bindBoard, openItems } from './relations/open-items.ts'
 import { alarms, operatorActions } from './relations/operations.ts'
 import { pushMap, pushStatus } from './relations/push.ts'
 import { reconcileFindings, reconcileRuns } from './relations/reconcile.ts'
@@ -24,6 +25,8 @@ export const relations: readonly Relation[] = [
   submissionOverview,
   activityTimeline,
   quoteBoard,
+  bindBoard,
+  openItems,
   logEpochs,
   pushStatus,
   arrivals,

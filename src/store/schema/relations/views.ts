@@ -64,6 +64,16 @@ export const submissionOverview: Relation = {
     },
     event_count: { kind: 'int', class: 'none', source: '`market_events`', meaning: 'all that ever happened, what is gone too' },
     message_count: { kind: 'int', class: 'none', source: '`thread_messages`', meaning: 'the same of its messages' },
+    outstanding_count: { kind: 'int', class: 'none', source: '`outstanding_items`', meaning: 'what the broker must still supply' },
+    ...copied(submissions, 'outstanding_answerable_count', 'outstanding_markets_total'),
+    bind_status: {
+      kind: 'text',
+      class: 'business',
+      source: '`bind_requests`',
+      meaning: 'the status of the newest bind request; null when none is known',
+    },
+    policy_count: { kind: 'int', class: 'none', source: '`policies`', meaning: 'its policies that are known' },
+    ...copied(submissions, 'insured_id'),
   },
 }
 
