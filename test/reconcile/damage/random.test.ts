@@ -16,6 +16,7 @@ function literal(kind: ColumnKind, prng: Prng): string {
   const n = prng.int(0, 999_999)
   switch (kind) {
     case 'int':
+    case 'real':
       return String(n)
     case 'bool':
       return n % 2 === 0 ? 'true' : 'false'
@@ -53,12 +54,16 @@ describe.each(testDatabases)('rows taken out and changed at random, on $name', (
     return { statement: `update ${entity.table} set ${set} where ${where}`, columns }
   }
 
-  /** The rows without what may differ after a repair: a row that was taken out is first seen anew. */
+  /** The rows without what may differ after a repair: a row that was taken out is first seen anew, and a view bears the time of its making. */
   async function content(): Promise<Record<string, Row[]>> {
     const tables: Record<string, Row[]> = {}
     for (const entity of entities) {
       tables[entity.table] = (await rowsOf(rig.db, entity)).map((row) =>
-        Object.fromEntries(Object.entries(row).filter(([column]) => !OURS.has(column) || column === 'gone_at')),
+        Object.fromEntries(
+          Object.entries(row).filter(
+            ([column]) => (!OURS.has(column) || column === 'gone_at') && !(entity.table === 'submissions' && column === 'raw'),
+          ),
+        ),
       )
     }
     return tables
